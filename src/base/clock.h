@@ -1,0 +1,21 @@
+/* Clocks. Everything that is compared across processes uses CLOCK_MONOTONIC_RAW: it is one counter for the whole
+ * machine and no time daemon bends it. */
+#ifndef MS_BASE_CLOCK_H
+#define MS_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t ms_clock_ns(clockid_t id)
+{
+    struct timespec ts;
+    clock_gettime(id, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t ms_clock_raw_ns(void)
+{
+    return ms_clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+#endif
