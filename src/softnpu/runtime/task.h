@@ -1,0 +1,85 @@
+/* Streams and tasks: the engine that everything asynchronous runs on.
+ *
+ * A stream is an in-order queue with one worker thread, started at the first task and asleep when there is nothing to do.
+ * A task is a kind (a constant table of functions) and a payload that the engine copies. The engine knows nothing of what
+ * tasks do; memory copies, kernels, events, collectives each define their own kinds next to their code.
+ *
+ * Capture: while a stream is being captured, submit appends the task to the model under construction instead of
+ * queueing it. A captured task is run many times and released once, when the model is destroyed. */
+#ifndef SOFTNPU_RUNTIME_TASK_H
+#define SOFTNPU_RUNTIME_TASK_H
+
+#include "base/macros.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct snpu_ctx;
+struct snpu_stream;
+struct snpu_task;
+
+struct snpu_task_kind {
+    const char *name;       /* as announced to profilers: "KERNEL_AICORE", "MEMCPY_ASYNC", "EVENT_RECORD" ... */
+    uint32_t prof_type;     /* task type of the track record; the kernel payload's type may override it, see track */
+    uint32_t ri_type;       /* aclmdlRITaskType */
+    bool captures;          /* may be recorded into a model */
+
+    /* Runs on the stream's thread. 0 or an ACL code; an error is recorded in the stream and context. May run several
+     * times (model replay), never twice at once. */
+    int32_t (*run)(struct snpu_task *task);
+
+    /* Frees what the payload owns. Called exactly once: after run, or when the task is thrown away (abort, reset, model
+     * destroyed). NULL if there is nothing to free. */
+    void (*release)(void *payload);
+
+    /* Text and figures for the task track of kernels; NULL: the task is reported under the kind's name. */
+    void (*track)(const void *payload, const char **kernel_name, uint32_t *prof_type, uint16_t *blocks, uint16_t *args_b);
+};
+
+struct snpu_task {
+    const struct snpu_task_kind *kind;
+    struct snpu_stream *stream; /* on which it runs now */
+    uint32_t id;                /* per stream, 16 bits shown to profilers */
+    uint32_t payload_b;
+    uint64_t payload[];         /* 8-byte aligned */
+};
+
+/* Largest payload: a kernel's arguments plus its head. */
+#define SNPU_PAYLOAD_MAX (256 * 1024)
+
+/* Resolves a handle: NULL is the default stream of the current context (107002 without one); a handle that is not a
+ * living stream gives 107000, one of another context 107003. `function` names the caller in messages. */
+MS_EXPORT int32_t snpu_stream_resolve(const char *function, void *handle, struct snpu_stream **out);
+
+MS_EXPORT uint32_t snpu_stream_dev(const struct snpu_stream *stream); /* driver id */
+MS_EXPORT uint32_t snpu_stream_id(const struct snpu_stream *stream);  /* < 2048, unique per device */
+MS_EXPORT struct snpu_ctx *snpu_stream_ctx(const struct snpu_stream *stream);
+MS_EXPORT bool snpu_stream_capturing(struct snpu_stream *stream);
+
+/* Queues a task whose payload is head followed directly by tail (tail may be empty). The payload is copied. Waits when
+ * the queue is full (2048 tasks), as the hardware queue does. On failure (stream aborted, device lost, out of memory,
+ * kind not allowed while capturing) nothing was taken over and release is not called. task_id may be NULL. */
+MS_EXPORT int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_kind *kind, const void *head,
+                                     size_t head_b, const void *tail, size_t tail_b, uint32_t *task_id);
+
+/* For run functions that must wait: sleeps while *word == expected (word may be in memory shared between processes), at
+ * most timeout_ms (< 0: for ever). 0 when woken or changed (check again), -ETIMEDOUT, -ECANCELED when the stream is
+ * being aborted or destroyed by force, or the device was lost: then return promptly. */
+MS_EXPORT int snpu_task_wait(struct snpu_task *task, const uint32_t *word, uint32_t expected, int32_t timeout_ms);
+/* Wakes all sleepers on a word, in this and other processes. */
+MS_EXPORT void snpu_wake_all(const uint32_t *word);
+
+/* Waits until everything queued so far is done; returns the stream's error state. timeout_ms < 0: for ever; expiry
+ * 507046. */
+MS_EXPORT int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t timeout_ms);
+
+/* Runs fn(args, b, blocks) for b = 0 .. blocks-1 on the calling thread and idle compute threads of this process, and
+ * returns when all have finished. The "AI cores". */
+typedef void (*snpu_block_fn)(void *args, uint32_t block, uint32_t blocks);
+MS_EXPORT void snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks);
+
+/* Id of the task that this thread queued last: aclrtGetThreadLastTaskId, rtGetTaskIdAndStreamID. */
+MS_EXPORT void snpu_last_task(uint32_t *task_id, uint32_t *stream_id);
+
+#endif
