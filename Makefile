@@ -1,0 +1,54 @@
+# Thin front of Meson: every target works on a fresh checkout of a fresh machine.
+#   make demo     install what is missing, build, train a small transformer on two software NPUs
+#   make test     unit, end-to-end, fault and compatibility tests, then the sanitizer builds
+#   make bench    measure; writes docs/performance.md
+BUILD ?= build
+PREFIX ?= /usr/local
+
+.PHONY: all build debug asan tsan demo test check bench soak lint format install clean
+
+all: build
+
+build:
+	@scripts/bootstrap build
+	@scripts/build $(BUILD) release
+
+debug asan tsan:
+	@scripts/bootstrap build
+	@scripts/build $(BUILD)-$@ $@
+
+demo: build
+	@scripts/demo $(BUILD)
+
+test:
+	@scripts/bootstrap build test
+	@scripts/test $(BUILD)
+
+# Unit tests of the release build alone: seconds, for use while editing.
+check: build
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+bench:
+	@scripts/bootstrap build bench
+	@scripts/build $(BUILD) release
+	@scripts/bench $(BUILD)
+
+soak:
+	@scripts/bootstrap build test fuzz
+	@scripts/soak $(BUILD)
+
+lint:
+	@scripts/bootstrap build lint
+	@scripts/build $(BUILD) release
+	@scripts/lint $(BUILD)
+
+format:
+	@scripts/bootstrap lint
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: build
+	@meson configure $(BUILD) --prefix $(abspath $(PREFIX))
+	@meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
