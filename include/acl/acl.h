@@ -1,0 +1,9 @@
+/* Everything of the ACL interface that a program normally includes. */
+#ifndef ACL_ACL_H
+#define ACL_ACL_H
+
+#include "acl/acl_base.h"
+#include "acl/acl_rt.h"
+#include "acl/acl_mdl.h"
+
+#endif

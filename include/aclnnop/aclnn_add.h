@@ -1,0 +1,23 @@
+#ifndef ACLNNOP_ACLNN_ADD_H
+#define ACLNNOP_ACLNN_ADD_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** @brief out = self + alpha * other, shapes broadcast. First phase: checks, and the workspace that the second phase
+ * needs. */
+aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *self, const aclTensor *other, const aclScalar *alpha,
+                                     aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);
+/** @brief Second phase: queues the work; the executor is used up. */
+aclnnStatus aclnnAdd(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

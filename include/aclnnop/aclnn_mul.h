@@ -1,0 +1,22 @@
+#ifndef ACLNNOP_ACLNN_MUL_H
+#define ACLNNOP_ACLNN_MUL_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** @brief out = self * other, shapes broadcast. First phase: checks, and the workspace that the second phase needs. */
+aclnnStatus aclnnMulGetWorkspaceSize(const aclTensor *self, const aclTensor *other, aclTensor *out,
+                                     uint64_t *workspaceSize, aclOpExecutor **executor);
+/** @brief Second phase: queues the work; the executor is used up. */
+aclnnStatus aclnnMul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

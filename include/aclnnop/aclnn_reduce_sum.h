@@ -1,0 +1,23 @@
+#ifndef ACLNNOP_ACLNN_REDUCE_SUM_H
+#define ACLNNOP_ACLNN_REDUCE_SUM_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** @brief Sums over the given dimensions. First phase: checks, and the workspace that the second phase needs. */
+aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self, const aclIntArray *dims, bool keepDims,
+                                           aclDataType dtype, aclTensor *out, uint64_t *workspaceSize,
+                                           aclOpExecutor **executor);
+/** @brief Second phase: queues the work; the executor is used up. */
+aclnnStatus aclnnReduceSum(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_BASE_H
+#define EXPERIMENT_RUNTIME_RUNTIME_BASE_H
+
+#include "../../../runtime/base.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_CONTEXT_H
+#define EXPERIMENT_RUNTIME_RUNTIME_CONTEXT_H
+
+#include "../../../runtime/context.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_DEV_H
+#define EXPERIMENT_RUNTIME_RUNTIME_DEV_H
+
+#include "../../../runtime/dev.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_EVENT_H
+#define EXPERIMENT_RUNTIME_RUNTIME_EVENT_H
+
+#include "../../../runtime/event.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_MEM_H
+#define EXPERIMENT_RUNTIME_RUNTIME_MEM_H
+
+#include "../../../runtime/mem.h"
+
+#endif

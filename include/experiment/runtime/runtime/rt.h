@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_RT_H
+#define EXPERIMENT_RUNTIME_RUNTIME_RT_H
+
+#include "../../../runtime/rt.h"
+
+#endif

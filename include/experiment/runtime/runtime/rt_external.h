@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_RT_EXTERNAL_H
+#define EXPERIMENT_RUNTIME_RUNTIME_RT_EXTERNAL_H
+
+#include "../../../runtime/rt_external.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_RT_EXTERNAL_STREAM_H
+#define EXPERIMENT_RUNTIME_RUNTIME_RT_EXTERNAL_STREAM_H
+
+#include "../../../runtime/rt_external_stream.h"
+
+#endif

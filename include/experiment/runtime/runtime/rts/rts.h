@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_RTS_RTS_H
+#define EXPERIMENT_RUNTIME_RUNTIME_RTS_RTS_H
+
+#include "../../../../runtime/rts/rts.h"
+
+#endif

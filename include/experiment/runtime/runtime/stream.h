@@ -1,0 +1,6 @@
+#ifndef EXPERIMENT_RUNTIME_RUNTIME_STREAM_H
+#define EXPERIMENT_RUNTIME_RUNTIME_STREAM_H
+
+#include "../../../runtime/stream.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RT_EXTERNAL_H
+#define RUNTIME_RT_EXTERNAL_H
+
+#include "rt.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RT_EXTERNAL_DEV_H
+#define RUNTIME_RT_EXTERNAL_DEV_H
+
+#include "dev.h"
+
+#endif

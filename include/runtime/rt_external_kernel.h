@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RT_EXTERNAL_KERNEL_H
+#define RUNTIME_RT_EXTERNAL_KERNEL_H
+
+#include "kernel.h"
+
+#endif

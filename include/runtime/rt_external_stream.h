@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RT_EXTERNAL_STREAM_H
+#define RUNTIME_RT_EXTERNAL_STREAM_H
+
+#include "stream.h"
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RTS_RTS_H
+#define RUNTIME_RTS_RTS_H
+
+#include "../rt.h"
+
+#endif

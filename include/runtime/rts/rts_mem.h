@@ -1,0 +1,6 @@
+#ifndef RUNTIME_RTS_RTS_MEM_H
+#define RUNTIME_RTS_RTS_MEM_H
+
+#include "../mem.h"
+
+#endif
