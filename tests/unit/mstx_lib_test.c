@@ -1,0 +1,3 @@
+/* The tests of the mstx front end, against the library. */
+#define MSTX_NO_IMPL
+#include "mstx_test.c"
