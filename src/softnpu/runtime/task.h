@@ -35,6 +35,15 @@ struct snpu_task_kind {
 
     /* Text and figures for the task track of kernels; NULL: the task is reported under the kind's name. */
     void (*track)(const void *payload, const char **kernel_name, uint32_t *prof_type, uint16_t *blocks, uint16_t *args_b);
+
+    /* What the exception callback may ask about a failed kernel: its arguments and function handle. NULL: nothing. */
+    void (*describe)(const void *payload, void **args, uint32_t *args_b, void **func);
+
+    /* aclmdlRITaskGetParams: fills the member of aclmdlRITaskParams that belongs to ri_type. NULL: not offered. */
+    int32_t (*ri_get)(const void *payload, void *params);
+    /* aclmdlRITaskSetParams: builds a payload with malloc (*out_b bytes) that replaces the old one at the next
+     * aclmdlRIUpdate; the old one is then released. NULL: not offered. */
+    int32_t (*ri_set)(const void *payload, const void *params, void **out, size_t *out_b);
 };
 
 struct snpu_task {
@@ -51,6 +60,9 @@ struct snpu_task {
 /* Resolves a handle: NULL is the default stream of the current context (107002 without one); a handle that is not a
  * living stream gives 107000, one of another context 107003. `function` names the caller in messages. */
 MS_EXPORT int32_t snpu_stream_resolve(const char *function, void *handle, struct snpu_stream **out);
+
+/* The same for calls that accept streams of other contexts (queries, waits). */
+MS_EXPORT int32_t snpu_stream_resolve_any(const char *function, void *handle, struct snpu_stream **out);
 
 MS_EXPORT uint32_t snpu_stream_dev(const struct snpu_stream *stream); /* driver id */
 MS_EXPORT uint32_t snpu_stream_id(const struct snpu_stream *stream);  /* < 2048, unique per device */
@@ -70,9 +82,19 @@ MS_EXPORT int snpu_task_wait(struct snpu_task *task, const uint32_t *word, uint3
 /* Wakes all sleepers on a word, in this and other processes. */
 MS_EXPORT void snpu_wake_all(const uint32_t *word);
 
+/* For injected faults. A lost task: returns only when the stream is aborted or destroyed, the device is reset or lost, or
+ * the execution timeout has passed; return its result. */
+MS_EXPORT int32_t snpu_task_lose(struct snpu_task *task);
+/* The device stops answering: everything queued fails with 507010 and new work is refused until aclrtResetDeviceForce. */
+MS_EXPORT void snpu_dev_lose(uint32_t dev);
+
 /* Waits until everything queued so far is done; returns the stream's error state. timeout_ms < 0: for ever; expiry
  * 507046. */
 MS_EXPORT int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t timeout_ms);
+
+/* Calls that wait for the device, or touch it outside any stream (synchronous copies), are not allowed while a thread
+ * captures in a mode that forbids them: 107030, and the capture becomes invalid. */
+MS_EXPORT int32_t snpu_capture_check_unsafe(const char *function);
 
 /* Runs fn(args, b, blocks) for b = 0 .. blocks-1 on the calling thread and idle compute threads of this process, and
  * returns when all have finished. The "AI cores". */

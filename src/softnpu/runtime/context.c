@@ -1,0 +1,340 @@
+/* Contexts, the calling thread's current one, setting and resetting devices.
+ *
+ * Invariants: a device has at most one primary context, alive while primary_refs > 0. A context has its default stream
+ * from birth to death. A thread remembers its context as (pointer, serial), so that a context destroyed by another
+ * thread is noticed instead of used; slab memory keeps the pointer readable.
+ * Threads and locks: snpu_rt_lock for the bookkeeping; streams are closed without it. Creating and destroying contexts
+ * is serialised by life_lock, which is taken before everything else. Users are called back without any lock. Failure
+ * policy: a half-made context is taken apart again. A child forked from a process with devices answers errors: its
+ * worker threads do not exist and any lock may be held by a thread that does not exist either. */
+#include "softnpu/runtime/engine.h"
+
+#include "softnpu/runtime/context_life.h"
+#include "softnpu/runtime/prof.h"
+#include "base/slab.h"
+
+#include <stdlib.h>
+
+#define CONTEXTS_MAX 65536
+
+struct context {
+    struct snpu_ctx ctx;
+    struct snpu_ctx_private priv;
+};
+
+static struct ms_slab contexts = MS_SLAB_INIT(struct context, CONTEXTS_MAX);
+static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t next_serial; /* snpu_rt_lock */
+
+static __thread struct {
+    struct snpu_ctx *ctx;
+    uint64_t serial;
+} current;
+
+/* ---- fork ---- */
+
+static uint32_t active; /* this process has, or had, device state */
+static uint32_t orphan; /* forked from such a process */
+
+static void after_fork_in_child(void)
+{
+    if (active) {
+        orphan = 1;
+        current.ctx = NULL;
+    }
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+void snpu_mark_active(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    __atomic_store_n(&active, 1, __ATOMIC_RELAXED);
+}
+
+int32_t snpu_guard(const char *function)
+{
+    if (MS_UNLIKELY(__atomic_load_n(&orphan, __ATOMIC_RELAXED))) {
+        return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL,
+                         "%s: this process was forked from one that used a device; devices cannot be used here",
+                         function);
+    }
+    return 0;
+}
+
+/* ---- current context ---- */
+
+bool snpu_ctx_alive(const struct snpu_ctx *ctx)
+{
+    return ms_slab_check(&contexts, ctx) && __atomic_load_n(&ctx->priv->serial, __ATOMIC_ACQUIRE) != 0;
+}
+
+void snpu_ctx_set_current(struct snpu_ctx *ctx)
+{
+    current.ctx = ctx;
+    current.serial = ctx != NULL ? __atomic_load_n(&ctx->priv->serial, __ATOMIC_ACQUIRE) : 0;
+}
+
+struct snpu_ctx *snpu_ctx_current(void)
+{
+    struct snpu_ctx *ctx = current.ctx;
+    if (ctx == NULL) {
+        return NULL;
+    }
+    if (MS_UNLIKELY(__atomic_load_n(&ctx->priv->serial, __ATOMIC_ACQUIRE) != current.serial)) {
+        current.ctx = NULL;
+        return NULL;
+    }
+    return ctx;
+}
+
+int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out)
+{
+    *out = snpu_ctx_current();
+    if (MS_LIKELY(*out != NULL)) {
+        return 0;
+    }
+    int32_t ret = snpu_guard(function);
+    if (ret != 0) {
+        return ret;
+    }
+    return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: this thread has no context; call aclrtSetDevice first", function);
+}
+
+/* ---- making and unmaking ---- */
+
+static int32_t context_create(const char *function, uint32_t dev, int32_t user_dev, bool primary, struct snpu_ctx **out)
+{
+    struct context *context = ms_slab_alloc(&contexts);
+    if (context == NULL) {
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a further context", function);
+    }
+    struct snpu_ctx *ctx = &context->ctx;
+    ctx->dev = dev;
+    ctx->user_dev = user_dev;
+    ctx->primary = primary;
+    ctx->priv = &context->priv;
+    int32_t ret = snpu_stream_open(function, ctx, 0, 0, false, &ctx->default_stream);
+    if (ret != 0) {
+        ms_slab_free(&contexts, context);
+        return ret;
+    }
+    ctx->default_stream->is_default = true;
+    pthread_mutex_lock(&snpu_rt_lock);
+    __atomic_store_n(&context->priv.serial, ++next_serial, __ATOMIC_RELEASE);
+    snpu_devices[dev].contexts++;
+    pthread_mutex_unlock(&snpu_rt_lock);
+    *out = ctx;
+    return 0;
+}
+
+/* Closes what still belongs to the context. The handle is dead before the first stream is. */
+static void context_destroy(struct snpu_ctx *ctx)
+{
+    __atomic_store_n(&ctx->priv->serial, 0, __ATOMIC_RELEASE);
+    struct rt_device *device = &snpu_devices[ctx->dev];
+    for (;;) {
+        pthread_mutex_lock(&snpu_rt_lock);
+        struct snpu_stream *stream = device->streams;
+        while (stream != NULL && stream->ctx != ctx) {
+            stream = stream->next;
+        }
+        if (stream != NULL) {
+            snpu_stream_unlink_locked(stream);
+        }
+        pthread_mutex_unlock(&snpu_rt_lock);
+        if (stream == NULL) {
+            break;
+        }
+        snpu_stream_close(stream, true);
+    }
+    pthread_mutex_lock(&snpu_rt_lock);
+    device->contexts--;
+    pthread_mutex_unlock(&snpu_rt_lock);
+    ms_slab_free(&contexts, MS_CONTAINER_OF(ctx, struct context, ctx));
+}
+
+/* The last context of a device is gone: nothing of this process stays on it. */
+static void device_closed(uint32_t dev)
+{
+    snpu_hal_release_device(dev);
+    pthread_mutex_lock(&snpu_rt_lock);
+    struct rt_device *device = &snpu_devices[dev];
+    for (uint32_t i = 0; i < SNPU_MAX_DEVICES; i++) {
+        device->peer[i] = false;
+    }
+    snpu_exception_forget(dev);
+    pthread_mutex_unlock(&snpu_rt_lock);
+}
+
+int32_t snpu_device_set(const char *function, int32_t user_dev)
+{
+    uint32_t dev;
+    int32_t ret = snpu_guard(function);
+    if (ret != 0 || (ret = snpu_dev_from_user(function, user_dev, &dev)) != 0) {
+        return ret;
+    }
+    snpu_mark_active();
+    snpu_prof_init();
+    struct rt_device *device = &snpu_devices[dev];
+    bool first = __atomic_load_n(&device->primary, __ATOMIC_ACQUIRE) == NULL, opened = false;
+    if (first) {
+        snpu_device_notify(user_dev, ACL_RT_DEVICE_STATE_SET_PRE);
+    }
+    pthread_mutex_lock(&life_lock);
+    if (device->primary == NULL) {
+        opened = device->contexts == 0;
+        struct snpu_ctx *ctx;
+        ret = context_create(function, dev, user_dev, true, &ctx);
+        if (ret == 0) {
+            __atomic_store_n(&device->primary, ctx, __ATOMIC_RELEASE);
+        }
+    }
+    if (ret == 0) {
+        device->primary_refs++;
+        snpu_ctx_set_current(device->primary);
+    }
+    pthread_mutex_unlock(&life_lock);
+    if (ret == 0 && opened) {
+        snpu_prof_device(dev, true);
+    }
+    if (ret == 0 && first) {
+        snpu_device_notify(user_dev, ACL_RT_DEVICE_STATE_SET_POST);
+    }
+    return ret;
+}
+
+/* True if nothing of the device is left. */
+static bool reset_locked(uint32_t dev, bool force)
+{
+    struct rt_device *device = &snpu_devices[dev];
+    struct snpu_ctx *primary = device->primary;
+    device->primary_refs = 0;
+    __atomic_store_n(&device->primary, NULL, __ATOMIC_RELEASE);
+    if (primary != NULL) {
+        context_destroy(primary);
+    }
+    for (uint32_t i = 0; force && i < CONTEXTS_MAX && device->contexts > 0; i++) {
+        struct context *context = ms_slab_at(&contexts, i);
+        if (context != NULL && context->ctx.dev == dev && snpu_ctx_alive(&context->ctx)) {
+            context_destroy(&context->ctx);
+        }
+    }
+    bool closed = device->contexts == 0;
+    if (closed) {
+        device_closed(dev);
+    }
+    if (force) {
+        __atomic_store_n(&device->lost, 0, __ATOMIC_RELEASE);
+        snpu_hal_set_lost(dev, false);
+    }
+    return closed;
+}
+
+int32_t snpu_device_reset(const char *function, int32_t user_dev, bool force)
+{
+    uint32_t dev;
+    int32_t ret = snpu_guard(function);
+    if (ret != 0 || (ret = snpu_dev_from_user(function, user_dev, &dev)) != 0) {
+        return ret;
+    }
+    struct rt_device *device = &snpu_devices[dev];
+    pthread_mutex_lock(&life_lock);
+    if (device->primary == NULL && !(force && device->contexts > 0)) {
+        pthread_mutex_unlock(&life_lock);
+        return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: device %d is not set", function, user_dev);
+    }
+    bool last = force || device->primary_refs == 1;
+    if (!last) {
+        device->primary_refs--;
+    }
+    pthread_mutex_unlock(&life_lock);
+    if (!last) {
+        return 0;
+    }
+    snpu_device_notify(user_dev, ACL_RT_DEVICE_STATE_RESET_PRE);
+    pthread_mutex_lock(&life_lock);
+    bool closed = false;
+    /* Another thread may have set or reset the device meanwhile; then only this call's reference goes. */
+    if (force || device->primary_refs == 1) {
+        closed = reset_locked(dev, force);
+    } else if (device->primary_refs > 1) {
+        device->primary_refs--;
+    }
+    pthread_mutex_unlock(&life_lock);
+    if (closed) {
+        snpu_prof_device(dev, false);
+    }
+    snpu_device_notify(user_dev, ACL_RT_DEVICE_STATE_RESET_POST);
+    return 0;
+}
+
+int32_t snpu_ctx_create(const char *function, int32_t user_dev, struct snpu_ctx **out)
+{
+    uint32_t dev;
+    int32_t ret = snpu_guard(function);
+    if (ret != 0 || (ret = snpu_dev_from_user(function, user_dev, &dev)) != 0) {
+        return ret;
+    }
+    snpu_mark_active();
+    snpu_prof_init();
+    pthread_mutex_lock(&life_lock);
+    bool opened = snpu_devices[dev].contexts == 0;
+    ret = context_create(function, dev, user_dev, false, out);
+    if (ret == 0) {
+        snpu_ctx_set_current(*out);
+    }
+    pthread_mutex_unlock(&life_lock);
+    if (ret == 0 && opened) {
+        snpu_prof_device(dev, true);
+    }
+    return ret;
+}
+
+int32_t snpu_ctx_destroy(const char *function, void *handle)
+{
+    int32_t ret = snpu_guard(function);
+    if (ret != 0) {
+        return ret;
+    }
+    struct snpu_ctx *ctx = handle;
+    uint32_t dev = 0;
+    bool closed = false;
+    pthread_mutex_lock(&life_lock);
+    if (!snpu_ctx_alive(ctx)) {
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a context, or was destroyed", function, handle);
+    } else if (ctx->primary) {
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the primary context of device %d ends with aclrtResetDevice",
+                        function, ctx->user_dev);
+    } else {
+        dev = ctx->dev;
+        context_destroy(ctx);
+        closed = snpu_devices[dev].contexts == 0;
+        if (closed) {
+            device_closed(dev);
+        }
+    }
+    pthread_mutex_unlock(&life_lock);
+    if (closed) {
+        snpu_prof_device(dev, false);
+    }
+    return ret;
+}
+
+int32_t snpu_ctx_select(const char *function, void *handle)
+{
+    int32_t ret = snpu_guard(function);
+    if (ret != 0) {
+        return ret;
+    }
+    if (!snpu_ctx_alive(handle)) {
+        return snpu_fail(handle == NULL ? ACL_ERROR_RT_CONTEXT_NULL : ACL_ERROR_RT_PARAM_INVALID,
+                         "%s: %p is not a context, or was destroyed", function, handle);
+    }
+    snpu_ctx_set_current(handle);
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* Setting and resetting devices, creating and destroying contexts: what rt* and the ACL layer are made of. */
+#ifndef SOFTNPU_RUNTIME_CONTEXT_LIFE_H
+#define SOFTNPU_RUNTIME_CONTEXT_LIFE_H
+
+#include "softnpu/runtime/context.h"
+
+MS_EXPORT int32_t snpu_device_set(const char *function, int32_t user_dev);
+MS_EXPORT int32_t snpu_device_reset(const char *function, int32_t user_dev, bool force);
+MS_EXPORT int32_t snpu_ctx_create(const char *function, int32_t user_dev, struct snpu_ctx **out);
+MS_EXPORT int32_t snpu_ctx_destroy(const char *function, void *handle);
+MS_EXPORT int32_t snpu_ctx_select(const char *function, void *handle);
+
+/* Tells the callbacks of aclrtRegDeviceStateCallback; state is an aclrtDeviceState. */
+void snpu_device_notify(int32_t user_dev, int state);
+
+#endif

@@ -1,0 +1,28 @@
+/* What the program is told about a task that failed on the device. */
+#ifndef SOFTNPU_RUNTIME_EXCEPTION_H
+#define SOFTNPU_RUNTIME_EXCEPTION_H
+
+#include "base/macros.h"
+
+#include <stdint.h>
+
+/* Opaque to programs: they read it with the aclrtGet...FromExceptionInfo functions, inside the callback. */
+struct rtExceptionInfo {
+    uint32_t task_id, stream_id, thread_id, device_id, code;
+    uint32_t args_b;
+    void *args;
+    void *func;
+};
+
+typedef void (*snpu_exception_fn)(struct rtExceptionInfo *info);
+
+/* The one of aclrtSetExceptionInfoCallback: replaced by the next, NULL takes it away. */
+MS_EXPORT int32_t snpu_exception_set(snpu_exception_fn callback);
+/* Those of aclrtExceptionInfoCallbackRegister: any number, each once. */
+MS_EXPORT int32_t snpu_exception_add(snpu_exception_fn callback);
+MS_EXPORT int32_t snpu_exception_remove(snpu_exception_fn callback);
+
+/* The latest failure of a device in this process, 0 if there was none since its last reset: aclrtGetErrorVerbose. */
+MS_EXPORT int32_t snpu_exception_last(uint32_t dev);
+
+#endif

@@ -1,0 +1,24 @@
+/* Timeouts of tasks; see limits.h. One relaxed word each: they are read once per task and changed hardly ever. */
+#include "softnpu/runtime/limits.h"
+
+static uint64_t wait_ms, execute_ms;
+
+void snpu_set_op_wait_timeout_ms(uint64_t ms)
+{
+    __atomic_store_n(&wait_ms, ms, __ATOMIC_RELAXED);
+}
+
+void snpu_set_op_execute_timeout_ms(uint64_t ms)
+{
+    __atomic_store_n(&execute_ms, ms, __ATOMIC_RELAXED);
+}
+
+uint64_t snpu_op_wait_timeout_ms(void)
+{
+    return __atomic_load_n(&wait_ms, __ATOMIC_RELAXED);
+}
+
+uint64_t snpu_op_execute_timeout_ms(void)
+{
+    return __atomic_load_n(&execute_ms, __ATOMIC_RELAXED);
+}
