@@ -1,0 +1,163 @@
+/* The caching allocator from the inside: segments (what the driver gave), blocks (what they are cut into), and the
+ * allocator of one device. caching.c serves requests, blocks.c cuts and joins, segments.c talks to the driver,
+ * reclaim.c gives memory back, inspect.c tells about it all.
+ *
+ * The blocks of a segment form a list by address without gaps. A block is in exactly one place: the active tree (given
+ * out), a free tree (cached), an unmapped tree (address space only), or the list of pending events (freed, but a stream
+ * other than its own may still use it). Two neighbours are never both free, nor both unmapped.
+ *
+ * Everything below belongs to one npool_device and is protected by its lock. */
+#ifndef NPUPOOL_CACHING_INTERNAL_H
+#define NPUPOOL_CACHING_INTERNAL_H
+
+#include "common.h"
+#include "tree.h"
+
+#include <pthread.h>
+
+/* torch_npu's constants. */
+#define MIN_BLOCK_B    ((size_t)512)
+#define SMALL_SIZE_B   NPOOL_MIB        /* largest block of the small pool */
+#define SMALL_BUFFER_B (2 * NPOOL_MIB)  /* segments of the small pool */
+#define MIN_LARGE_B    (10 * NPOOL_MIB) /* from here on a segment serves one size */
+#define ROUND_LARGE_B  (2 * NPOOL_MIB)
+
+struct segment {
+    struct npool_node by_address;
+    int32_t device;
+    char *base;
+    size_t reserved_b; /* of address space */
+    size_t mapped_b;   /* with memory behind it; the same for plain segments */
+    struct block *first;
+
+    /* Expandable segments: one physical handle per unit, NULL where nothing is mapped. */
+    aclrtDrvMemHandle *handles;
+    size_t unit_b;
+    bool pages_1g;
+};
+
+struct block {
+    struct npool_node node; /* in whichever tree the block is */
+    char *ptr;
+    size_t size_b, requested_b;
+    aclrtStream stream;
+    struct segment *segment;
+    struct block_pool *pool;
+    struct block *prev, *next; /* neighbours in the segment */
+    bool allocated, mapped;
+    uint32_t pending_events;
+    aclrtStream *other_streams; /* used on these too */
+    uint32_t other_stream_count;
+    uint64_t freed_at; /* pool->searches when it became free: its age for garbage collection */
+};
+
+/* Blocks that may stand in for each other. */
+struct block_pool {
+    struct npool_tree free;     /* by stream, size, address */
+    struct npool_tree unmapped; /* by stream, address */
+    bool small;
+    uint64_t searches;
+    struct pool_pair *pair;
+};
+
+/* The small and the large pool of the device, or of one private pool on this device. */
+struct pool_pair {
+    struct block_pool small, large;
+    uint64_t mempool_id; /* 0: the ordinary one */
+    npool_mempool *mempool;
+    bool use_on_oom, orphaned;
+    size_t segments;
+    struct pool_pair *next;
+};
+
+struct pending_event {
+    aclrtEvent event;
+    aclrtStream stream;
+    struct block *block;
+    struct pending_event *next;
+};
+
+struct npool_device {
+    pthread_mutex_t lock; /* held during ACL and mstx calls, as torch_npu does; nothing of ours nests inside but the
+                             workspace's lock on out of memory */
+    int32_t id;
+    const struct npool_config *config;
+    struct pool_pair ordinary; /* private pairs are linked behind it */
+    struct npool_tree active;  /* by address */
+    struct npool_tree segments;
+    struct pending_event *pending, **pending_tail;
+    size_t limit_b; /* NPOOL_UNLIMITED without a memory fraction */
+    struct npool_stats stats;
+};
+
+struct npool_mempool {
+    uint64_t id; /* never reused, so that a thread's choice of a destroyed pool is noticed */
+    bool use_on_oom;
+    struct npool_mempool *next;
+};
+
+/* The allocator of a process. */
+struct npool_caching {
+    struct npool_config config;
+    pthread_mutex_t lock; /* of the list of private pools; taken before a device's lock, never after one */
+    npool_mempool *mempools;
+    npool_workspace *workspace;                      /* atomic */
+    struct npool_device *devices[NPOOL_DEVICES_MAX]; /* atomic; made at first use, kept until the end */
+};
+
+/* A request on its way. */
+struct request {
+    size_t size_b; /* rounded */
+    size_t requested_b;
+    aclrtStream stream;
+    struct block_pool *pool;
+    aclError error; /* of the last driver attempt */
+};
+
+/* ---- caching.c */
+struct npool_device *npool__device_if_used(const npool_caching *pool, int32_t id); /* NULL: nothing allocated there */
+
+/* ---- blocks.c */
+void npool__pair_init(struct pool_pair *pair, uint64_t mempool_id, npool_mempool *mempool, bool use_on_oom);
+int npool__order_by_address(const struct npool_node *a, const struct npool_node *b);
+int npool__order_segments(const struct npool_node *a, const struct npool_node *b);
+struct block *npool__block_at(const struct npool_device *device, const void *ptr); /* active, NULL if none */
+struct block *npool__block_new(struct segment *segment, struct block_pool *pool, aclrtStream stream, char *ptr,
+                               size_t size_b);
+void npool__block_delete(struct block *block);
+void npool__put_free(struct npool_device *device, struct block *block);
+void npool__take_free(struct npool_device *device, struct block *block);
+bool npool__is_split(const struct block *block);
+/* Cuts the block after size_b bytes; the rest becomes a free block. False: no host memory, the block is as it was. */
+bool npool__split(struct npool_device *device, struct block *block, size_t size_b);
+/* A block that nobody uses any more: joins it with its free neighbours and caches it. */
+void npool__cache_block(struct npool_device *device, struct block *block);
+/* Best free block for the request, taken out of its tree; NULL. */
+struct block *npool__find_free(struct npool_device *device, struct request *request, struct block_pool *pool);
+/* Grows an expandable segment (or begins one) until it has a free block of the size, taken out of its tree; NULL. */
+struct block *npool__grow_expandable(struct npool_device *device, struct request *request);
+/* Takes the memory from behind the whole units of a free block. */
+void npool__unmap_block(struct npool_device *device, struct block *block);
+
+/* ---- segments.c: driver calls; statistics of the device are kept up to date */
+aclError npool__segment_open(struct npool_device *device, size_t size_b, bool large, struct segment **out);
+aclError npool__segment_reserve(struct npool_device *device, bool large, struct segment **out);
+/* Memory behind whole units of an expandable segment, all of them or none; and away with it. */
+aclError npool__segment_map(struct npool_device *device, struct segment *segment, char *begin, size_t size_b);
+void npool__segment_unmap(struct npool_device *device, struct segment *segment, char *begin, size_t size_b);
+void npool__segment_close(struct npool_device *device, struct segment *segment);
+
+/* ---- reclaim.c */
+/* The program gave the block back: caches it, or waits for the other streams that use it. */
+void npool__retire(struct npool_device *device, struct block *block);
+void npool__process_events(struct npool_device *device, bool wait);
+void npool__collect_garbage(struct npool_device *device);
+bool npool__release_oversize(struct npool_device *device, const struct request *request);
+void npool__release_cached(struct npool_device *device);
+void npool__drop_orphans(struct npool_device *device);
+
+/* ---- inspect.c */
+void npool__stat_add(struct npool_stat *stat, uint64_t amount);
+void npool__stat_sub(struct npool_stat *stat, uint64_t amount);
+
+#endif
