@@ -21,6 +21,8 @@ MS_EXPORT uint32_t snpu_hal_device_count(void);
 MS_EXPORT uint64_t snpu_hal_capacity_b(uint32_t dev);
 MS_EXPORT const char *snpu_hal_soc_name(void);
 MS_EXPORT uint32_t snpu_hal_cores(void); /* threads that kernels of this process may use */
+/* What was wrong with the environment or the shared state, one line each; NULL: nothing. */
+MS_EXPORT const char *snpu_hal_message(void);
 
 /* ---- clock: CLOCK_MONOTONIC_RAW in units of 20 ns ---- */
 MS_EXPORT uint64_t snpu_hal_counter(void);
@@ -39,19 +41,22 @@ enum snpu_range_kind {
 
 struct snpu_range {
     enum snpu_range_kind kind;
-    uint32_t dev;      /* driver id; of the handle for MAPPED */
-    bool host_side;    /* MAPPED handle on the host, HOST, REGISTERED */
-    uint32_t page_b;   /* 4 KiB, 2 MiB or 1 GiB */
-    uintptr_t base;    /* start of the block, mapping, registration or reservation */
+    uint32_t dev;    /* driver id; of the handle for MAPPED */
+    bool host_side;  /* MAPPED handle on the host, HOST, REGISTERED */
+    bool dvpp;       /* DEVICE memory of the media units */
+    uint32_t page_b; /* 4 KiB, 2 MiB or 1 GiB */
+    uintptr_t base;  /* start of the block, mapping, registration or reservation */
     uint64_t size_b;
 };
 
 /* Finds the range that contains ptr. False (and kind NONE) if there is none. Lock: short, internal. */
 MS_EXPORT bool snpu_hal_lookup(const void *ptr, struct snpu_range *out);
 
-/* True if all bytes [ptr, ptr + size_b) may be touched by host code of this process (mapped and readable/writable as far
- * as the HAL knows; foreign host pointers count as touchable). Used to turn a wild device address into an error code. */
+/* True if all bytes [ptr, ptr + size_b) may be touched by host code of this process (mapped and readable/writable as
+ * far as the HAL knows; foreign host pointers count as touchable). Used to turn a wild device address into an error
+ * code. */
 MS_EXPORT bool snpu_hal_accessible(const void *ptr, uint64_t size_b);
+MS_EXPORT bool snpu_hal_writable(const void *ptr, uint64_t size_b); /* the same, and no read-only mapping */
 
 /* ---- profiling channels, sending side (receiving side: prof_drv_start, prof_channel_read) ---- */
 enum { SNPU_CHANNEL_TSFW = 44, SNPU_CHANNEL_STARS = 50 };
@@ -75,21 +80,25 @@ MS_EXPORT bool snpu_hal_lost(uint32_t dev);
 
 /* ---- figures of this process that others can see ---- */
 struct snpu_activity {
-    uint64_t busy_ns;      /* sum over streams of time spent executing tasks */
-    uint64_t tasks;        /* executed */
-    uint32_t streams;      /* open now */
+    uint64_t busy_ns; /* sum over streams of time spent executing tasks */
+    uint64_t tasks;   /* executed */
+    uint32_t streams; /* open now */
     uint32_t reserved;
 };
 /* The shared record of this process for a device; written with relaxed atomics by the runtime. Never NULL: without a
  * machine (no shared memory to be had) it is a private dummy. */
 MS_EXPORT struct snpu_activity *snpu_hal_activity(uint32_t dev);
 
-/* Frees every allocation, mapping and handle of this process on a device: aclrtResetDeviceForce, last aclrtResetDevice. */
+/* Frees every allocation, mapping and handle of this process on a device: aclrtResetDeviceForce, last aclrtResetDevice.
+ */
 MS_EXPORT void snpu_hal_release_device(uint32_t dev);
 
 /* ---- memory visible to other processes by name: used for IPC events, notifies and HCCL ----
  * A file descriptor of this process named to others: they open it with snpu_hal_open_peer. */
 MS_EXPORT int snpu_hal_open_peer(int32_t pid, int fd); /* a duplicate of another process's descriptor, or -errno */
+/* Lifts the check of process ids from a name made by halShmemCreateHandle (the driver has no function of its own for
+ * the flag "disable pid validation"). A drvError_t. */
+MS_EXPORT int snpu_hal_shmem_open_to_all(const char *name);
 
 #ifdef __cplusplus
 }

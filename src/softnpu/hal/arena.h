@@ -1,0 +1,46 @@
+/* The memory of one device in this process (or of the host): a window of address space on a memory file. */
+#ifndef SOFTNPU_HAL_ARENA_H
+#define SOFTNPU_HAL_ARENA_H
+
+#include "softnpu/hal/machine.h"
+#include "softnpu/hal/zone.h"
+
+#define SNPU_ARENA_HOST  SNPU_MAX_DEVICES
+#define SNPU_ARENA_COUNT (SNPU_MAX_DEVICES + 1)
+
+struct snpu_arena;
+
+/* The arena of a device or of the host; opened at first use. NULL (errno set) if address space is short. */
+struct snpu_arena *snpu_arena_get(uint32_t index);
+
+/* A block in state TAKEN of size_b (a multiple of the page) whose address is a multiple of the page and of align_b.
+ * Either never used (reads as zeros) or freed by this process before. NULL if there is no room. */
+struct snpu_block *snpu_arena_take(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b, uint64_t align_b);
+
+/* The same, but surely reads as zeros. */
+struct snpu_block *snpu_arena_take_fresh(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b);
+
+/* The caller owns the block: state TAKEN. */
+void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block);
+
+/* Gives cached pages back to the system. */
+void snpu_arena_trim(struct snpu_arena *arena);
+
+/* The memory file and the place of a block in it. */
+int snpu_arena_fd(const struct snpu_arena *arena);
+uint64_t snpu_arena_offset(const struct snpu_arena *arena, uintptr_t addr);
+
+/* The arena whose window contains addr, NULL if none. No lock. */
+struct snpu_arena *snpu_arena_of(uintptr_t addr);
+struct snpu_zone *snpu_arena_zone(struct snpu_arena *arena, uintptr_t addr);
+
+/* Visits every block of the arena that is not free; see snpu_zone_visit. */
+void snpu_arena_visit(struct snpu_arena *arena, void (*visit)(struct snpu_block *block, void *arg), void *arg);
+struct snpu_arena *snpu_arena_if_open(uint32_t index);
+
+uint64_t snpu_page_size(enum snpu_page page);
+
+/* After fork, in the child. */
+void snpu_arena_forget(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* Acts on SOFTNPU_FAULT. Each rule counts for itself what it applies to, per process, with one atomic. Without a rule
+ * of a kind its functions cost one load. */
+#include "softnpu/hal/process.h"
+
+#include <string.h>
+
+static uint64_t counts[SNPU_FAULT_RULES]; /* beside the plan, which does not change */
+
+void snpu__fault_forget(void)
+{
+    memset(counts, 0, sizeof(counts));
+}
+
+/* Counts this occasion; true if it is the one (or one of those) that the rule names. */
+static bool due(const struct snpu_fault_plan *plan, uint32_t i)
+{
+    const struct snpu_fault_rule *rule = &plan->rules[i];
+    uint64_t n = __atomic_add_fetch(&counts[i], 1, __ATOMIC_RELAXED);
+    return n == rule->nth || (rule->onward && n > rule->nth);
+}
+
+static bool on_device(const struct snpu_fault_rule *rule, uint32_t dev)
+{
+    return rule->dev < 0 || (uint32_t)rule->dev == dev;
+}
+
+bool snpu__fault_oom(uint32_t dev, uint64_t size_b)
+{
+    const struct snpu_fault_plan *plan = snpu__fault_plan();
+    bool fails = false;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct snpu_fault_rule *rule = &plan->rules[i];
+        if (!on_device(rule, dev)) {
+            continue;
+        }
+        /* No early end: every rule counts every call. */
+        fails |= rule->kind == SNPU_RULE_OOM_CALL && due(plan, i);
+        fails |= rule->kind == SNPU_RULE_OOM_ABOVE && size_b > rule->size_b;
+    }
+    return fails;
+}
+
+enum snpu_fault snpu_fault_on_kernel(uint32_t dev, const char *kernel_name)
+{
+    const struct snpu_fault_plan *plan = snpu__fault_plan();
+    enum snpu_fault fault = SNPU_FAULT_NONE;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct snpu_fault_rule *rule = &plan->rules[i];
+        enum snpu_fault mine = rule->kind == SNPU_RULE_KERNEL_ERROR ? SNPU_FAULT_KERNEL_ERROR
+                               : rule->kind == SNPU_RULE_LOST_TASK  ? SNPU_FAULT_LOST_TASK
+                               : rule->kind == SNPU_RULE_RESET      ? SNPU_FAULT_RESET
+                                                                    : SNPU_FAULT_NONE;
+        bool named = rule->name[0] == '\0' || (kernel_name != NULL && strcmp(rule->name, kernel_name) == 0);
+        /* The gravest of several wins; the enumeration is in that order. */
+        if (mine != SNPU_FAULT_NONE && on_device(rule, dev) && named && due(plan, i) && mine > fault) {
+            fault = mine;
+        }
+    }
+    return fault;
+}
+
+double snpu_fault_slow_factor(uint32_t dev)
+{
+    const struct snpu_fault_plan *plan = snpu__fault_plan();
+    double factor = 1.0;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct snpu_fault_rule *rule = &plan->rules[i];
+        if (rule->kind == SNPU_RULE_SLOW && on_device(rule, dev) && rule->factor > factor) {
+            factor = rule->factor;
+        }
+    }
+    return factor;
+}

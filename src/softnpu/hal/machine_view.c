@@ -1,0 +1,122 @@
+/* Questions about a machine, for those that look on and for those that take part. Nothing here writes to the file, and
+ * a file that is being replaced at this moment reads as a machine without devices. */
+#include "softnpu/hal/machine_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int snpu_machine_observe(const char *name, struct snpu_machine **out)
+{
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
+    struct snpu_machine *m = calloc(1, sizeof(*m));
+    if (m == NULL) {
+        return -ENOMEM;
+    }
+    int rc = 0;
+    /* The descriptor is never closed, not even on failure: this process may take part through libascend_hal.so, and
+     * closing any descriptor of the file would release its lock. */
+    m->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (m->fd < 0 || fstat(m->fd, &st) != 0) {
+        rc = -errno;
+        goto fail;
+    }
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof(*m->file)) {
+        rc = -EPROTO;
+        goto fail;
+    }
+    m->file = mmap(NULL, sizeof(*m->file), PROT_READ, MAP_SHARED, m->fd, 0);
+    if (m->file == MAP_FAILED) {
+        rc = -errno;
+        goto fail;
+    }
+    if (!snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
+        munmap(m->file, sizeof(*m->file));
+        rc = -EPROTO;
+        goto fail;
+    }
+    pthread_mutex_init(&m->lock, NULL);
+    m->slot = SNPU_MAX_PROCESSES;
+    *out = m;
+    return 0;
+fail:
+    free(m);
+    return rc;
+}
+
+static uint32_t slots_high(const struct snpu_machine *m)
+{
+    uint32_t high = __atomic_load_n(&m->file->slots_high, __ATOMIC_SEQ_CST);
+    return high <= SNPU_MAX_PROCESSES ? high : SNPU_MAX_PROCESSES;
+}
+
+bool snpu_machine_in_use(struct snpu_machine *m)
+{
+    uint32_t high = slots_high(m);
+    for (uint32_t i = 0; i < high; i++) {
+        if (snpu__slot_alive(m, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void snpu_machine_used(struct snpu_machine *m, uint32_t dev, uint64_t used_b[SNPU_PAGE_TYPES])
+{
+    uint32_t high = slots_high(m);
+    memset(used_b, 0, SNPU_PAGE_TYPES * sizeof(*used_b));
+    for (uint32_t i = 0; dev < SNPU_MAX_DEVICES && i < high; i++) {
+        const struct machine_use *use = &m->file->slots[i].use[dev];
+        uint64_t mine_b[SNPU_PAGE_TYPES], any_b = 0;
+        for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
+            mine_b[page] = LOAD(&use->used_b[page]);
+            any_b |= mine_b[page];
+        }
+        /* Asking whether a process lives is a system call: only where it matters. */
+        if (any_b != 0 && snpu__slot_alive(m, i)) {
+            for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
+                used_b[page] += mine_b[page];
+            }
+        }
+    }
+}
+
+size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, size_t max)
+{
+    size_t count = 0;
+    uint32_t high = slots_high(m);
+    for (uint32_t i = 0; i < high; i++) {
+        const struct machine_slot *s = &m->file->slots[i];
+        if (!snpu__slot_alive(m, i)) {
+            continue;
+        }
+        if (count < max) {
+            struct snpu_process *p = &out[count];
+            memset(p, 0, sizeof(*p));
+            p->pid = LOAD(&s->pid);
+            p->start_time = LOAD(&s->start_time);
+            memcpy(p->name, s->name, sizeof(p->name));
+            p->name[sizeof(p->name) - 1] = '\0';
+            p->pinned_b = LOAD(&s->pinned_b);
+            for (uint32_t d = 0; d < SNPU_MAX_DEVICES; d++) {
+                const struct machine_use *use = &s->use[d];
+                for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
+                    p->device[d].used_b[page] = LOAD(&use->used_b[page]);
+                }
+                p->device[d].activity.busy_ns = LOAD(&use->activity.busy_ns);
+                p->device[d].activity.tasks = LOAD(&use->activity.tasks);
+                p->device[d].activity.streams = LOAD(&use->activity.streams);
+                p->device[d].lost = LOAD(&use->lost) != 0;
+            }
+        }
+        count++;
+    }
+    return count;
+}

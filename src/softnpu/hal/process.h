@@ -1,0 +1,40 @@
+/* This process as a user of the machine: the state behind every function of the library. */
+#ifndef SOFTNPU_HAL_PROCESS_H
+#define SOFTNPU_HAL_PROCESS_H
+
+#include "ascend_hal.h"
+#include "softnpu/hal/fault_plan.h"
+#include "softnpu/hal/machine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Joins at the first call. Never NULL. */
+struct snpu_machine *snpu__machine(void);
+const struct snpu_settings *snpu__settings(void);
+const struct snpu_fault_plan *snpu__fault_plan(void);
+
+bool snpu__device_exists(uint32_t dev);
+
+/* Sizes above this overflow when rounded to pages; no device is that large. */
+#define SNPU_HAL_SIZE_MAX ((uint64_t)1 << 46)
+
+/* Charges the constant overhead of a process on a device (SOFTNPU_CONTEXT_B), once until it is closed. */
+drvError_t snpu__device_open(uint32_t dev);
+void snpu__device_close(uint32_t dev);
+
+/* True if this allocation is to fail by SOFTNPU_FAULT. dev: SNPU_MAX_DEVICES for host memory. */
+bool snpu__fault_oom(uint32_t dev, uint64_t size_b);
+
+/* What each part does in the child of a fork, and when a device is released. */
+void snpu__fault_forget(void);
+void snpu__prof_forget(void);
+void snpu__spans_forget(void);
+void snpu__vmm_forget(void);
+void snpu__ipc_forget(void);
+void snpu__ipc_block_freed(uintptr_t base, uint64_t size_b); /* takes back the names given to it */
+void snpu__vmm_release_device(uint32_t dev);
+void snpu__ipc_release_device(uint32_t dev);
+void snpu__register_release_device(uint32_t dev);
+
+#endif

@@ -1,0 +1,70 @@
+/* Hands out address ranges of one large window. Knows nothing of pages, devices or capacity: memory.c decides what may
+ * be taken, this decides where it lies. */
+#ifndef SOFTNPU_HAL_ZONE_H
+#define SOFTNPU_HAL_ZONE_H
+
+#include "softnpu/hal/ranges.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A stretch of a zone, in use or not; together they tile it. Type-stable: a pointer to a block stays readable for the
+ * life of the process, so that a wrong free can look at it without a lock. */
+struct snpu_block {
+    struct snpu_node range; /* first; ordered by address in its zone */
+    uint32_t state;         /* enum snpu_block_state, atomic */
+    uint8_t page;           /* enum snpu_page */
+    uint8_t kind;           /* enum snpu_range_kind, SNPU_RANGE_NONE for a physical handle */
+    uint8_t arena;          /* whose zone: a device, or the host */
+    uint8_t dvpp;
+    uint32_t dev;
+    uint32_t module_id;
+    uint64_t asked_b;
+    struct snpu_block *bin_prev, *bin_next;
+};
+
+enum snpu_block_state {
+    SNPU_BLOCK_FREE,   /* belongs to the zone */
+    SNPU_BLOCK_TAKEN,  /* belongs to the code that took it */
+    SNPU_BLOCK_LIVE,   /* an allocation: halMemFree may end it */
+    SNPU_BLOCK_CACHED, /* freed, its pages kept for the next allocation of this size */
+};
+
+#define SNPU_ZONE_BINS 256 /* four per power of two */
+
+struct snpu_zone {
+    uintptr_t base;
+    uint64_t size_b;
+    uint64_t unit_b;            /* every block is a multiple and begins on one */
+    struct snpu_block **starts; /* by unit: the block that begins there; read without the lock */
+    pthread_mutex_t lock;       /* the order, the bins; inside it only the slab of blocks is locked */
+    struct snpu_ranges order;
+    struct snpu_block *bins[SNPU_ZONE_BINS];
+    uint64_t bin_used[SNPU_ZONE_BINS / 64];
+};
+
+/* 0 or -ENOMEM. */
+int snpu_zone_open(struct snpu_zone *zone, uintptr_t base, uint64_t size_b, uint64_t unit_b);
+
+/* After fork, in the child: gives back what the zone itself has allocated. */
+void snpu_zone_close(struct snpu_zone *zone);
+
+/* A block of size_b (a multiple of the unit) on a multiple of align_b (a power of two), state TAKEN; NULL if there is
+ * no such stretch. */
+struct snpu_block *snpu_zone_take(struct snpu_zone *zone, uint64_t size_b, uint64_t align_b);
+
+/* The caller owns the block (TAKEN) and has given its pages back. */
+void snpu_zone_give(struct snpu_zone *zone, struct snpu_block *block);
+
+/* The block that begins at addr, whatever its state; no lock. */
+struct snpu_block *snpu_zone_start(const struct snpu_zone *zone, uintptr_t addr);
+
+/* Calls visit for every block that is not free, in address order, under the zone's lock; visit must not enter the zone.
+ */
+void snpu_zone_visit(struct snpu_zone *zone, void (*visit)(struct snpu_block *block, void *arg), void *arg);
+
+/* After fork: the inherited blocks are the parent's. */
+void snpu_zone_forget_blocks(void);
+
+#endif
