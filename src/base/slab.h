@@ -24,15 +24,17 @@ struct ms_slab {
     pthread_mutex_t lock; /* leaf: nothing is called while it is held */
     char *base;
     size_t stride_b;
-    uint32_t *ring;       /* freed slots in the order of freeing */
-    uint8_t *alive;       /* one byte per slot, read without the lock */
+    uint32_t *ring; /* freed slots in the order of freeing */
+    uint8_t *alive; /* one byte per slot, read without the lock */
     uint32_t ring_head, ring_len;
-    uint32_t used_slots;  /* slots that were ever handed out */
+    uint32_t used_slots; /* slots that were ever handed out */
     uint32_t live;
 };
 
-#define MS_SLAB_INIT(type, max) \
-    { .object_b = sizeof(type), .max_objects = (max), .quarantine = 16, .lock = PTHREAD_MUTEX_INITIALIZER }
+#define MS_SLAB_INIT(type, max)                                                                                        \
+    {                                                                                                                  \
+        .object_b = sizeof(type), .max_objects = (max), .quarantine = 16, .lock = PTHREAD_MUTEX_INITIALIZER            \
+    }
 
 /* A zeroed object, or NULL when max_objects are alive (errno ENOSPC) or memory is short (ENOMEM). */
 void *ms_slab_alloc(struct ms_slab *slab);

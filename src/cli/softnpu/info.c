@@ -1,0 +1,102 @@
+/* softnpu info: what devices there are, who uses them, and which functions of the vendor's interface stand behind them.
+ */
+#include "cli/softnpu/cli.h"
+#include "cli/softnpu/view.h"
+
+#include "abi/coverage.h"
+
+#include <string.h>
+
+static void print_coverage_json(const struct abi_library *libraries, size_t count)
+{
+    printf("{\"libraries\": [");
+    for (size_t i = 0; i < count; i++) {
+        printf("%s{\"key\": \"%s\", \"file\": \"%s\", \"names\": [", i > 0 ? ", " : "", libraries[i].key,
+               libraries[i].file);
+        for (size_t k = 0; k < libraries[i].count; k++) {
+            const struct abi_name *n = &libraries[i].names[k];
+            printf("%s{\"name\": \"%s\", \"implemented\": %s, \"recommended\": %s}", k > 0 ? ", " : "", n->name,
+                   n->status == ABI_IMPLEMENTED ? "true" : "false", n->set == ABI_RECOMMENDED ? "true" : "false");
+        }
+        printf("]}");
+    }
+    printf("]}\n");
+}
+
+static void print_missing(const struct abi_library *library)
+{
+    int column = 0;
+    for (size_t k = 0; k < library->count; k++) {
+        const struct abi_name *n = &library->names[k];
+        if (n->status == ABI_IMPLEMENTED) {
+            continue;
+        }
+        if (column == 0) {
+            column = printf("\n%s answers \"not supported\" to:\n ", library->file);
+            column = 1;
+        }
+        if (column + (int)strlen(n->name) + 1 > 118) {
+            printf("\n ");
+            column = 1;
+        }
+        column += printf(" %s", n->name);
+    }
+    if (column > 0) {
+        putchar('\n');
+    }
+}
+
+static int coverage(bool json)
+{
+    size_t count;
+    const struct abi_library *libraries = abi_coverage(&count);
+    if (json) {
+        print_coverage_json(libraries, count);
+        return CLI_OK;
+    }
+    printf("%-8s %-22s %11s  %11s  %13s\n", "", "library", "recommended", "implemented", "not supported");
+    for (size_t i = 0; i < count; i++) {
+        const struct abi_library *l = &libraries[i];
+        size_t expected = abi_coverage_count(l, ABI_IMPLEMENTED, ABI_RECOMMENDED) +
+                          abi_coverage_count(l, ABI_UNSUPPORTED, ABI_RECOMMENDED);
+        char recommended[32];
+        snprintf(recommended, sizeof(recommended), "%zu/%zu", abi_coverage_count(l, ABI_IMPLEMENTED, ABI_RECOMMENDED),
+                 expected);
+        printf("%-8s %-22s %11s  %11zu  %13zu\n", l->key, l->file, recommended,
+               abi_coverage_count(l, ABI_IMPLEMENTED, -1), abi_coverage_count(l, ABI_UNSUPPORTED, -1));
+    }
+    for (size_t i = 0; i < count; i++) {
+        print_missing(&libraries[i]);
+    }
+    return CLI_OK;
+}
+
+int cmd_info(int argc, char **argv)
+{
+    struct options options;
+    int rest = cli_parse(CMD_INFO, argc, argv, &options);
+    if (rest < 0) {
+        return CLI_USAGE;
+    }
+    if (rest < argc) {
+        cli_error("info takes no argument ('%s')", argv[rest]);
+        return CLI_USAGE;
+    }
+    bool json = options.value[OPT_JSON] != NULL;
+    if (options.value[OPT_COVERAGE] != NULL) {
+        return coverage(json);
+    }
+    struct snpu_machine *machine;
+    struct view view;
+    int status = view_open(options.value[OPT_MACHINE], &machine, &view);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (json) {
+        view_print_json(stdout, NULL, &view);
+    } else {
+        view_print(stdout, NULL, &view);
+    }
+    view_free(&view);
+    return CLI_OK;
+}
