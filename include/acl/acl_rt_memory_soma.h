@@ -1,0 +1,7 @@
+/* Newer releases keep the memory pools in a header of their own. */
+#ifndef ACL_ACL_RT_MEMORY_SOMA_H
+#define ACL_ACL_RT_MEMORY_SOMA_H
+
+#include "acl/rt/vmm.h"
+
+#endif

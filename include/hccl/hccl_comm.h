@@ -1,0 +1,7 @@
+/* Newer releases split the communicator functions off; they are the same. */
+#ifndef HCCL_HCCL_COMM_H
+#define HCCL_HCCL_COMM_H
+
+#include "hccl/hccl.h"
+
+#endif
