@@ -1,0 +1,50 @@
+/* Collectives over the shared staging area. */
+#ifndef SOFTNPU_HCCL_COLLECTIVE_H
+#define SOFTNPU_HCCL_COLLECTIVE_H
+
+#include "softnpu/hccl/link.h"
+
+/* name of the C function, name in profiles, how many vectors of n numbers follow */
+#define HCCL_COLLECTIVES(X)                                                                                            \
+    X(BARRIER, "HcclBarrier", "hcom_barrier_", 0)                                                                      \
+    X(BROADCAST, "HcclBroadcast", "hcom_broadcast_", 0)                                                                \
+    X(SCATTER, "HcclScatter", "hcom_scatter_", 0)                                                                      \
+    X(ALL_GATHER, "HcclAllGather", "hcom_allGather_", 0)                                                               \
+    X(ALL_GATHER_V, "HcclAllGatherV", "hcom_allGatherV_", 2)                                                           \
+    X(ALL_REDUCE, "HcclAllReduce", "hcom_allReduce_", 0)                                                               \
+    X(REDUCE, "HcclReduce", "hcom_reduce_", 0)                                                                         \
+    X(REDUCE_SCATTER, "HcclReduceScatter", "hcom_reduceScatter_", 0)                                                   \
+    X(REDUCE_SCATTER_V, "HcclReduceScatterV", "hcom_reduceScatterV_", 2)                                               \
+    X(ALL_TO_ALL, "HcclAlltoAll", "hcom_alltoall_", 0)                                                                 \
+    X(ALL_TO_ALL_V, "HcclAlltoAllV", "hcom_alltoallv_", 4)                                                             \
+    X(ALL_TO_ALL_VC, "HcclAlltoAllVC", "hcom_alltoallvc_", 4)
+
+enum hccl_kind {
+#define KIND(id, function, label, vectors) HCCL_KIND_##id,
+    HCCL_COLLECTIVES(KIND)
+#undef KIND
+        HCCL_KIND_COUNT,
+};
+
+const char *hccl_kind_function(uint32_t kind);
+const char *hccl_kind_label(uint32_t kind);
+uint32_t hccl_kind_vectors(uint32_t kind);
+
+struct hccl_collective {
+    uint32_t kind;
+    uint32_t dtype;
+    uint32_t reduce;
+    uint32_t root;
+    uint64_t count; /* elements: of the buffer, or of one rank's block, as the C function counts them */
+    const void *send;
+    void *recv;
+    /* Elements, n numbers each. ALL_GATHER_V: what each rank gives, and where it goes. REDUCE_SCATTER_V: what each rank
+     * gets, and where it lies. ALL_TO_ALL_V(C): counts and places sent, counts and places received. */
+    const uint64_t *vector[4];
+};
+
+/* Runs one collective to its end. All ranks must run the same ones in the same order; if they do not, all of them get
+ * HCCL_E_PARA and nothing is transferred. Any failure but HCCL_E_SUSPENDING ends the communicator. */
+HcclResult hccl_collective_run(struct hccl_run *run, const struct hccl_collective *op);
+
+#endif
