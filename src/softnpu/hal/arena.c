@@ -315,11 +315,6 @@ struct snpu_block *snpu_arena_take(struct snpu_arena *arena, enum snpu_page page
     return block != NULL ? block : zone_take(arena, page, size_b, align_b);
 }
 
-struct snpu_block *snpu_arena_take_fresh(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b)
-{
-    return zone_take(arena, page, size_b, 1);
-}
-
 void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block)
 {
     uint64_t size_b = block->range.size_b;

@@ -17,9 +17,6 @@ struct snpu_arena *snpu_arena_get(uint32_t index);
  * Either never used (reads as zeros) or freed by this process before. NULL if there is no room. */
 struct snpu_block *snpu_arena_take(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b, uint64_t align_b);
 
-/* The same, but surely reads as zeros. */
-struct snpu_block *snpu_arena_take_fresh(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b);
-
 /* The caller owns the block: state TAKEN. */
 void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block);
 

@@ -62,6 +62,7 @@ MS_EXPORT bool snpu_hal_writable(const void *ptr, uint64_t size_b); /* the same,
 enum { SNPU_CHANNEL_TSFW = 44, SNPU_CHANNEL_STARS = 50 };
 MS_EXPORT bool snpu_hal_prof_on(uint32_t dev, uint32_t channel); /* one load */
 MS_EXPORT void snpu_hal_prof_push(uint32_t dev, uint32_t channel, const void *record, uint32_t size_b);
+MS_EXPORT uint64_t snpu_hal_prof_dropped(uint32_t dev, uint32_t channel); /* since the channel was started */
 
 /* ---- faults (SOFTNPU_FAULT) that concern the runtime; OOM is handled inside the HAL ---- */
 enum snpu_fault {

@@ -103,13 +103,20 @@ struct snpu_share {
 
 /* Publishes; the token names it to others and is never 0. 0, or -ENOSPC. */
 int snpu_share_publish(struct snpu_machine *m, const struct snpu_share *share, uint64_t *token);
-/* Reads a share. 0; -ENOENT: no such token, or its exporter is dead; -EPERM: this process is not on the list (the
- * exporter itself always is). */
-int snpu_share_find(struct snpu_machine *m, uint64_t token, struct snpu_share *out);
-/* Only by the exporter (else -EPERM): adds process ids to the list (-ENOSPC if more than SNPU_SHARE_PIDS); opens the
- * share to everybody; takes it back. */
+
+/* Reads a share and notes this process as a user of it, until snpu_share_release. 0; -ENOENT: no such token, withdrawn,
+ * or its exporter is dead; -EPERM: this process is not on the list (the exporter itself always is). */
+int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share *out);
+void snpu_share_release(struct snpu_machine *m, uint64_t token);
+
+/* Only by the exporter (else -EPERM, -ENOENT): adds process ids to the list (-ENOSPC if they would be more than
+ * SNPU_SHARE_PIDS); opens the share to everybody; takes it back, so that nobody can import it any more. */
 int snpu_share_admit(struct snpu_machine *m, uint64_t token, const int *pids, size_t count);
 int snpu_share_open_to_all(struct snpu_machine *m, uint64_t token);
 int snpu_share_withdraw(struct snpu_machine *m, uint64_t token);
+
+/* By the exporter, of a share that is withdrawn: true when no living process uses it any more; the token is gone then.
+ */
+bool snpu_share_over(struct snpu_machine *m, uint64_t token);
 
 #endif

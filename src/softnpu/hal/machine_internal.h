@@ -40,6 +40,8 @@ struct machine_share {
     uint64_t token; /* 0: free */
     uint32_t owner_slot;
     uint32_t pid_count;
+    uint32_t withdrawn;
+    uint64_t users[SNPU_MAX_PROCESSES / 64]; /* slots that have imported it */
     struct snpu_share what;
     int32_t pids[SNPU_SHARE_PIDS];
 };
@@ -70,8 +72,9 @@ struct snpu_machine {
 void snpu__machine_lock(struct snpu_machine *m);
 void snpu__machine_unlock(struct snpu_machine *m);
 bool snpu__slot_alive(struct snpu_machine *m, uint32_t slot);
-void snpu__drop_shares(struct snpu_machine *m, uint32_t slot); /* of a dead process; file lock held */
-void snpu__clear_dead_slots(struct snpu_machine *m);           /* file lock held */
+void snpu__drop_shares(struct snpu_machine *m,
+                       uint32_t slot);               /* all that a dead process had to do with; file lock held */
+void snpu__clear_dead_slots(struct snpu_machine *m); /* file lock held */
 uint64_t snpu__image(void);
 
 /* Checks magic, version and size of a mapped file of `mapped_b` bytes. */

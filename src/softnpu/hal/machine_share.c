@@ -37,6 +37,7 @@ void snpu__drop_shares(struct snpu_machine *m, uint32_t slot)
         if (s->token != 0 && s->owner_slot == slot) {
             s->token = 0;
         }
+        s->users[slot / 64] &= ~((uint64_t)1 << (slot % 64));
     }
 }
 
@@ -64,6 +65,8 @@ int snpu_share_publish(struct snpu_machine *m, const struct snpu_share *share, u
         uint32_t index = (uint32_t)(s - m->file->shares);
         s->owner_slot = m->slot;
         s->pid_count = 0;
+        s->withdrawn = 0;
+        memset(s->users, 0, sizeof(s->users));
         s->what = *share;
         s->what.pid = getpid();
         s->token = *token = new_token(index);
@@ -86,20 +89,31 @@ static bool listed(const struct machine_share *s, int32_t pid)
     return false;
 }
 
-int snpu_share_find(struct snpu_machine *m, uint64_t token, struct snpu_share *out)
+int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share *out)
 {
     int rc = 0;
     snpu__machine_lock(m);
-    const struct machine_share *s = find(m, token);
-    if (s == NULL || !snpu__slot_alive(m, s->owner_slot)) {
+    struct machine_share *s = find(m, token);
+    if (s == NULL || s->withdrawn || !snpu__slot_alive(m, s->owner_slot)) {
         rc = -ENOENT;
     } else if (!s->what.open_to_all && s->what.pid != getpid() && !listed(s, getpid())) {
         rc = -EPERM;
     } else {
+        s->users[m->slot / 64] |= (uint64_t)1 << (m->slot % 64);
         *out = s->what;
     }
     snpu__machine_unlock(m);
     return rc;
+}
+
+void snpu_share_release(struct snpu_machine *m, uint64_t token)
+{
+    snpu__machine_lock(m);
+    struct machine_share *s = find(m, token);
+    if (s != NULL) {
+        s->users[m->slot / 64] &= ~((uint64_t)1 << (m->slot % 64));
+    }
+    snpu__machine_unlock(m);
 }
 
 /* The entry of a token that this process has published, or NULL with the error. File lock held. */
@@ -151,8 +165,24 @@ int snpu_share_withdraw(struct snpu_machine *m, uint64_t token)
     snpu__machine_lock(m);
     struct machine_share *s = find_own(m, token, &rc);
     if (s != NULL) {
-        s->token = 0;
+        s->withdrawn = 1;
     }
     snpu__machine_unlock(m);
     return rc;
+}
+
+bool snpu_share_over(struct snpu_machine *m, uint64_t token)
+{
+    int rc;
+    bool over = true;
+    snpu__machine_lock(m);
+    struct machine_share *s = find_own(m, token, &rc);
+    for (uint32_t i = 0; s != NULL && over && i < SNPU_MAX_PROCESSES; i++) {
+        over = (s->users[i / 64] >> (i % 64) & 1) == 0 || !snpu__slot_alive(m, i);
+    }
+    if (s != NULL && over) {
+        s->token = 0;
+    }
+    snpu__machine_unlock(m);
+    return over;
 }

@@ -7,7 +7,7 @@
  * this code through the inner name. No lock here: a block belongs to whoever moved its state, by compare-and-swap, and
  * that makes the second of two frees fail. */
 #include "softnpu/hal/arena.h"
-#include "softnpu/hal/process.h"
+#include "softnpu/hal/share.h"
 
 #include "base/macros.h"
 
@@ -62,30 +62,6 @@ static drvError_t decode(unsigned long long flag, struct request *req)
     return DRV_ERROR_NONE;
 }
 
-static drvError_t charge(const struct request *req, uint64_t size_b)
-{
-    struct snpu_machine *m = snpu__machine();
-    if (req->kind == SNPU_RANGE_HOST) {
-        snpu_machine_pin(m, (int64_t)size_b);
-        return DRV_ERROR_NONE;
-    }
-    drvError_t rc = snpu__device_open(req->dev);
-    if (rc == DRV_ERROR_NONE && snpu_machine_charge(m, req->dev, req->page, size_b, req->module_id) != 0) {
-        rc = DRV_ERROR_OUT_OF_MEMORY;
-    }
-    return rc;
-}
-
-static void uncharge(const struct snpu_block *block)
-{
-    struct snpu_machine *m = snpu__machine();
-    if (block->kind == SNPU_RANGE_HOST) {
-        snpu_machine_pin(m, -(int64_t)block->range.size_b);
-    } else {
-        snpu_machine_uncharge(m, block->dev, (enum snpu_page)block->page, block->range.size_b, block->module_id);
-    }
-}
-
 drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long long flag)
 {
     struct request req = {0};
@@ -102,23 +78,18 @@ drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long lo
         return DRV_ERROR_OUT_OF_MEMORY;
     }
     uint64_t size_b = MS_ROUND_UP(size, snpu_page_size(req.page));
-    rc = charge(&req, size_b);
+    rc = snpu__charge(place, req.page, size_b, req.module_id);
     if (rc != DRV_ERROR_NONE) {
         return rc;
     }
     struct snpu_arena *arena = snpu_arena_get(place);
     struct snpu_block *block = arena != NULL ? snpu_arena_take(arena, req.page, size_b, req.align_b) : NULL;
     if (block == NULL) {
-        struct snpu_block none = {.range = {.size_b = size_b},
-                                  .kind = (uint8_t)req.kind,
-                                  .page = (uint8_t)req.page,
-                                  .dev = req.dev,
-                                  .module_id = req.module_id};
-        uncharge(&none);
+        snpu__uncharge(place, req.page, size_b, req.module_id);
         return DRV_ERROR_OUT_OF_MEMORY;
     }
     block->kind = (uint8_t)req.kind;
-    block->arena = (uint8_t)place;
+    block->place = (uint8_t)place;
     block->dvpp = req.dvpp;
     block->dev = req.dev;
     block->module_id = req.module_id;
@@ -138,9 +109,7 @@ drvError_t halMemFreeInner(void *pp)
                                                       __ATOMIC_RELAXED)) {
         return DRV_ERROR_INVALID_VALUE;
     }
-    snpu__ipc_block_freed(block->range.base, block->range.size_b);
-    uncharge(block);
-    snpu_arena_give(arena, block);
+    snpu__block_end(block);
     return DRV_ERROR_NONE;
 }
 
@@ -181,9 +150,7 @@ static void free_blocks_of(uint32_t dev)
         c.more = false;
         snpu_arena_visit(arena, collect, &c);
         for (uint32_t i = 0; i < c.count; i++) {
-            snpu__ipc_block_freed(c.blocks[i]->range.base, c.blocks[i]->range.size_b);
-            uncharge(c.blocks[i]);
-            snpu_arena_give(arena, c.blocks[i]);
+            snpu__block_end(c.blocks[i]);
         }
     } while (c.more);
     snpu_arena_trim(arena);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "softnpu/hal/arena.h"
+#include "softnpu/hal/share.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@ static void after_fork_in_child(void)
     memset(contexts, 0, sizeof(contexts));
     snpu__ipc_forget();
     snpu__vmm_forget();
+    snpu__register_forget();
+    snpu__share_forget();
     snpu__spans_forget();
     snpu_arena_forget();
     snpu__prof_forget();
@@ -132,6 +135,32 @@ void snpu__device_close(uint32_t dev)
                               SNPU_MODULE_RUNTIME);
     }
     pthread_mutex_unlock(&join_lock);
+}
+
+drvError_t snpu__charge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id)
+{
+    struct snpu_machine *m = snpu__machine();
+    if (place == SNPU_ARENA_HOST) {
+        snpu_machine_pin(m, (int64_t)size_b);
+        return DRV_ERROR_NONE;
+    }
+    drvError_t rc = snpu__device_open(place);
+    if (rc != DRV_ERROR_NONE || snpu_machine_charge(m, place, page, size_b, module_id) == 0) {
+        return rc;
+    }
+    /* Memory that waited for its importers may be free by now. */
+    bool again = snpu__sweep_exports() && snpu_machine_charge(m, place, page, size_b, module_id) == 0;
+    return again ? DRV_ERROR_NONE : DRV_ERROR_OUT_OF_MEMORY;
+}
+
+void snpu__uncharge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id)
+{
+    struct snpu_machine *m = snpu__machine();
+    if (place == SNPU_ARENA_HOST) {
+        snpu_machine_pin(m, -(int64_t)size_b);
+    } else {
+        snpu_machine_uncharge(m, place, page, size_b, module_id);
+    }
 }
 
 /* ---- hal_ext.h: configuration, clock, activity ---- */

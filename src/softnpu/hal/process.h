@@ -23,6 +23,10 @@ bool snpu__device_exists(uint32_t dev);
 drvError_t snpu__device_open(uint32_t dev);
 void snpu__device_close(uint32_t dev);
 
+/* Takes and returns capacity for pages in an arena (a device, or SNPU_ARENA_HOST, which has no limit). */
+drvError_t snpu__charge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id);
+void snpu__uncharge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id);
+
 /* True if this allocation is to fail by SOFTNPU_FAULT. dev: SNPU_MAX_DEVICES for host memory. */
 bool snpu__fault_oom(uint32_t dev, uint64_t size_b);
 
@@ -30,9 +34,10 @@ bool snpu__fault_oom(uint32_t dev, uint64_t size_b);
 void snpu__fault_forget(void);
 void snpu__prof_forget(void);
 void snpu__spans_forget(void);
+void snpu__share_forget(void);
+void snpu__register_forget(void);
 void snpu__vmm_forget(void);
 void snpu__ipc_forget(void);
-void snpu__ipc_block_freed(uintptr_t base, uint64_t size_b); /* takes back the names given to it */
 void snpu__vmm_release_device(uint32_t dev);
 void snpu__ipc_release_device(uint32_t dev);
 void snpu__register_release_device(uint32_t dev);

@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* No object of a program lies in the first pages; a small number is an offset from a NULL pointer. */
 #define LOWEST_ADDRESS 65536u

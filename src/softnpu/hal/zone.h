@@ -16,8 +16,9 @@ struct snpu_block {
     uint32_t state;         /* enum snpu_block_state, atomic */
     uint8_t page;           /* enum snpu_page */
     uint8_t kind;           /* enum snpu_range_kind, SNPU_RANGE_NONE for a physical handle */
-    uint8_t arena;          /* whose zone: a device, or the host */
+    uint8_t place;          /* index of its arena: a device, or the host */
     uint8_t dvpp;
+    uint8_t exported; /* was named to other processes: see share.h before it is given back */
     uint32_t dev;
     uint32_t module_id;
     uint64_t asked_b;
