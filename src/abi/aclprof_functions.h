@@ -22,9 +22,9 @@ ACLPROF_FN(IMPLEMENTED, int, aclprofRegisterDeviceCallback, (void))
 ACLPROF_FN(IMPLEMENTED, aclprofSubscribeConfig *, aclprofCreateSubscribeConfig, (int8_t timeInfoSwitch,
            aclprofAicoreMetrics aicoreMetrics, void *fd))
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofDestroySubscribeConfig, (const aclprofSubscribeConfig *profSubscribeConfig))
-ACLPROF_FN(IMPLEMENTED, aclError, aclprofModelSubscribe, (uint32_t modelId,
+ACLPROF_FN(UNSUPPORTED, aclError, aclprofModelSubscribe, (uint32_t modelId,
            const aclprofSubscribeConfig *profSubscribeConfig))
-ACLPROF_FN(IMPLEMENTED, aclError, aclprofModelUnSubscribe, (uint32_t modelId))
+ACLPROF_FN(UNSUPPORTED, aclError, aclprofModelUnSubscribe, (uint32_t modelId))
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofGetOpDescSize, (size_t *opDescSize))
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofGetOpNum, (const void *opInfo, size_t opInfoLen, uint32_t *opNumber))
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofGetOpTypeLen, (const void *opInfo, size_t opInfoLen, uint32_t index,

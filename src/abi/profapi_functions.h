@@ -5,8 +5,8 @@
 /* clang-format off */
 /* switching */
 PROFAPI_FN(IMPLEMENTED, int32_t, MsprofInit, (uint32_t dataType, void *data, uint32_t dataLen))
-PROFAPI_FN(IMPLEMENTED, int32_t, MsprofStart, (uint32_t dataType, const void *data, uint32_t length))
-PROFAPI_FN(IMPLEMENTED, int32_t, MsprofStop, (uint32_t dataType, const void *data, uint32_t length))
+PROFAPI_FN(UNSUPPORTED, int32_t, MsprofStart, (uint32_t dataType, const void *data, uint32_t length))
+PROFAPI_FN(UNSUPPORTED, int32_t, MsprofStop, (uint32_t dataType, const void *data, uint32_t length))
 PROFAPI_FN(IMPLEMENTED, int32_t, MsprofFinalize, (void))
 PROFAPI_FN(IMPLEMENTED, int32_t, MsprofSetConfig, (uint32_t configType, const char *config, size_t configLength))
 PROFAPI_FN(IMPLEMENTED, int32_t, MsprofRegisterCallback, (uint32_t moduleId, ProfCommandHandle handle))

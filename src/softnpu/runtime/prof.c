@@ -1,4 +1,5 @@
-/* What the runtime tells profilers: see prof.h for who calls what, and the layouts in toolchain/prof_api.h.
+/* What the runtime tells profilers: see prof.h for who calls what; the layouts are those of
+ * toolchain/prof_api.h (host records) and abi/stars.h (device channels).
  *
  * Collection is switched by commands that libprofapi delivers to on_command. The switches are kept per device, as the
  * union of what was started and not stopped; the hot paths read one word. Record functions fill a record on the stack
@@ -15,6 +16,7 @@
  * Failure: a record that cannot be made is dropped; profiling never fails a call. */
 #include "softnpu/runtime/prof.h"
 
+#include "abi/stars.h"
 #include "toolchain/prof_api.h"
 
 #include <pthread.h>
@@ -259,21 +261,6 @@ void snpu_prof_task_track_captured(uint32_t dev, uint32_t stream_id, uint32_t ta
     track(0, dev, stream_id, task_id, task_type, kernel_name, blocks, args_b);
 }
 
-/* One entry of the task log, 64 bytes, plain encoding: no flag bits in the stream word. */
-struct stars_log {
-    uint32_t head; /* function 0-5, count 6-9, queue entry type 10-15, magic 16-31 */
-    uint16_t stream_id;
-    uint16_t task_id;
-    uint32_t counter_low, counter_high;
-    uint16_t reserved;
-    uint16_t queue; /* accelerator 0-5, queue 6-15 */
-    uint8_t reserved_tail[44];
-};
-_Static_assert(sizeof(struct stars_log) == 64, "task log entry");
-_Static_assert(offsetof(struct stars_log, counter_low) == 8 && offsetof(struct stars_log, queue) == 18, "task log");
-
-enum stars_function { STARS_BEGIN = 0, STARS_END = 1 };
-
 /* Type of the hardware queue entry that carries a task. */
 static uint32_t queue_entry_type(uint32_t task_type)
 {
@@ -303,17 +290,16 @@ static uint32_t queue_entry_type(uint32_t task_type)
     }
 }
 
-static void log_task(enum stars_function function, uint32_t dev, uint32_t stream_id, uint32_t task_id,
-                     uint32_t task_type)
+/* An entry of the task log in plain encoding: a stream number below 2048, no flag bits. */
+static void log_task(uint32_t function, uint32_t dev, uint32_t stream_id, uint32_t task_id, uint32_t task_type)
 {
-    uint64_t counter = snpu_hal_counter();
-    struct stars_log log = {
-        .head = (uint32_t)function | queue_entry_type(task_type) << 10,
-        .stream_id = (uint16_t)stream_id,
-        .task_id = (uint16_t)task_id,
-        .counter_low = (uint32_t)counter,
-        .counter_high = (uint32_t)(counter >> 32),
-        .queue = (uint16_t)(stream_id << 6),
+    struct StarsSocLog log = {
+        .funcType = (uint16_t)(function & 0x3f),
+        .sqeType = (uint16_t)(queue_entry_type(task_type) & 0x3f),
+        .streamId = (uint16_t)stream_id,
+        .taskId = (uint16_t)task_id,
+        .timestamp = snpu_hal_counter(),
+        .acsqId = (uint16_t)(stream_id & 0x3ff),
     };
     snpu_hal_prof_push(dev, SNPU_CHANNEL_STARS, &log, sizeof(log));
 }
@@ -321,49 +307,31 @@ static void log_task(enum stars_function function, uint32_t dev, uint32_t stream
 void snpu_prof_task_begin(uint32_t dev, uint32_t stream_id, uint32_t task_id, uint32_t task_type)
 {
     if (MS_UNLIKELY(snpu_hal_prof_on(dev, SNPU_CHANNEL_STARS))) {
-        log_task(STARS_BEGIN, dev, stream_id, task_id, task_type);
+        log_task(STARS_FUNC_TASK_BEGIN, dev, stream_id, task_id, task_type);
     }
 }
 
 void snpu_prof_task_end(uint32_t dev, uint32_t stream_id, uint32_t task_id, uint32_t task_type)
 {
     if (MS_UNLIKELY(snpu_hal_prof_on(dev, SNPU_CHANNEL_STARS))) {
-        log_task(STARS_END, dev, stream_id, task_id, task_type);
+        log_task(STARS_FUNC_TASK_END, dev, stream_id, task_id, task_type);
     }
 }
-
-/* One mark of the task scheduler's firmware, 40 bytes. */
-struct step_trace {
-    uint8_t mode;
-    uint8_t report_type;
-    uint16_t size_b;
-    uint32_t reserved;
-    uint64_t counter;
-    uint64_t index_id;
-    uint64_t model_id;
-    uint16_t stream_id;
-    uint16_t task_id;
-    uint16_t tag_id;
-    uint16_t reserved_tail;
-};
-_Static_assert(sizeof(struct step_trace) == 40 && offsetof(struct step_trace, tag_id) == 36, "step trace");
 
 void snpu_prof_step_trace(uint32_t dev, uint32_t stream_id, uint32_t task_id, uint64_t index_id, uint64_t model_id,
                           uint16_t tag_id)
 {
-    enum { STEP_TRACE = 10 };
     if (!snpu_hal_prof_on(dev, SNPU_CHANNEL_TSFW)) {
         return;
     }
-    struct step_trace mark = {
-        .report_type = STEP_TRACE,
-        .size_b = sizeof(mark),
-        .counter = snpu_hal_counter(),
-        .index_id = index_id,
-        .model_id = model_id,
-        .stream_id = (uint16_t)stream_id,
-        .task_id = (uint16_t)task_id,
-        .tag_id = tag_id,
+    struct StepTrace mark = {
+        .tsTraceHead = {.rptType = TS_RPT_STEP_TRACE, .bufSize = sizeof(mark)},
+        .timestamp = snpu_hal_counter(),
+        .indexId = index_id,
+        .modelId = model_id,
+        .streamId = (uint16_t)stream_id,
+        .taskId = (uint16_t)task_id,
+        .tagId = tag_id,
     };
     snpu_hal_prof_push(dev, SNPU_CHANNEL_TSFW, &mark, sizeof(mark));
 }
