@@ -13,8 +13,8 @@ static char a_domain, a_heap;
 static void mark(const char *message, void *stream)
 {
     __atomic_add_fetch(&mstx_tool.calls[MSTX_API_MODULE_CORE][MSTX_API_CORE_MARK_A], 1, __ATOMIC_RELAXED);
-    mstx_tool.last_message = message;
-    mstx_tool.last_stream = stream;
+    __atomic_store_n(&mstx_tool.last_message, message, __ATOMIC_RELAXED); /* several threads mark in one test */
+    __atomic_store_n(&mstx_tool.last_stream, stream, __ATOMIC_RELAXED);
 }
 
 static mstxRangeId range_start(const char *message, void *stream)
