@@ -85,6 +85,7 @@ static struct {
     int (*read)(unsigned int, unsigned int, char *, unsigned int);
     int (*flush)(unsigned int, unsigned int, unsigned int *);
     drvError_t (*info)(uint32_t, int32_t, int32_t, int64_t *);
+    bool (*in_use)(uint32_t, uint32_t); /* optional */
 } drv;
 
 static bool find_driver(void)
@@ -94,6 +95,7 @@ static bool find_driver(void)
     *(void **)&drv.read = dlsym(RTLD_DEFAULT, "prof_channel_read");
     *(void **)&drv.flush = dlsym(RTLD_DEFAULT, "halProfDataFlush");
     *(void **)&drv.info = dlsym(RTLD_DEFAULT, "halGetDeviceInfo");
+    *(void **)&drv.in_use = dlsym(RTLD_DEFAULT, "snpu_hal_prof_on");
     return drv.start != NULL && drv.stop != NULL && drv.read != NULL && drv.flush != NULL && drv.info != NULL;
 }
 
@@ -199,6 +201,9 @@ static void start_logs(void)
     }
     for (uint32_t i = 0; i < c.device_count; i++) {
         int64_t count, khz;
+        if (drv.in_use != NULL && drv.in_use(c.devices[i], STARS_CHANNEL)) {
+            continue; /* a tool reads it: two readers would share out the entries, and our stop would end its log */
+        }
         if (drv.info(c.devices[i], SYSTEM, SYS_COUNT, &count) == 0 &&
             drv.info(c.devices[i], SYSTEM, DEV_OSC_FREQUE, &khz) == 0 && khz > 0 &&
             drv.start(c.devices[i], STARS_CHANNEL, &para) == 0) {
