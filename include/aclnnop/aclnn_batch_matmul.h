@@ -1,0 +1,23 @@
+#ifndef ACLNNOP_ACLNN_BATCH_MATMUL_H
+#define ACLNNOP_ACLNN_BATCH_MATMUL_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** @brief out = self x mat2 for batches of matrices. First phase: checks, and the workspace that the second phase
+ * needs. */
+aclnnStatus aclnnBatchMatMulGetWorkspaceSize(const aclTensor *self, const aclTensor *mat2, aclTensor *out,
+                                             int8_t cubeMathType, uint64_t *workspaceSize, aclOpExecutor **executor);
+/** @brief Second phase: queues the work; the executor is used up. */
+aclnnStatus aclnnBatchMatMul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef ACLNNOP_ACLNN_MM_H
+#define ACLNNOP_ACLNN_MM_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** @brief out = self x mat2 for two matrices. First phase: checks, and the workspace that the second phase
+ * needs. */
+aclnnStatus aclnnMmGetWorkspaceSize(const aclTensor *self, const aclTensor *mat2, aclTensor *out, int8_t cubeMathType,
+                                    uint64_t *workspaceSize, aclOpExecutor **executor);
+/** @brief Second phase: queues the work; the executor is used up. */
+aclnnStatus aclnnMm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif
