@@ -1,0 +1,218 @@
+/* Executors: the prepared launches between the two phases of an operator.
+ *
+ * Invariants: an executor is used by one second phase at a time. One that was not made repeatable ends with that phase,
+ * so running it again finds a dead handle and is refused. Addresses are read at the last moment: from the tensor, if it
+ * still exists, so that a repeatable executor follows aclSetTensorAddr; from the first phase otherwise.
+ * Threads: any; the flag `running` is the only state that two threads may meet at. Failure policy: status codes with
+ * messages; a launch that the runtime refuses gives ACLNN_ERR_RUNTIME_ERROR, earlier launches of the operator stay
+ * queued. */
+#include "softnpu/aclnn/nn.h"
+
+#include "base/slab.h"
+#include "softnpu/aclnn/kernel_binary.h"
+#include "softnpu/hal/hal_ext.h"
+#include "softnpu/runtime/error.h"
+#include "softnpu/runtime/prof.h"
+
+#include <string.h>
+
+static struct ms_slab executors = MS_SLAB_INIT(struct aclOpExecutor, 1u << 16);
+
+aclOpExecutor *snpu_nn_executor_new(const char *op)
+{
+    struct aclOpExecutor *executor = ms_slab_alloc(&executors);
+    if (executor == NULL) {
+        snpu_fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, "%s: %u executors wait for their second phase", op,
+                  ms_slab_live(&executors));
+        return NULL;
+    }
+    executor->op = op;
+    return executor;
+}
+
+void snpu_nn_executor_drop(aclOpExecutor *executor)
+{
+    ms_slab_free(&executors, executor);
+}
+
+/* ---- second phase ---- */
+
+static aclnnStatus refresh_addresses(struct aclOpExecutor *executor)
+{
+    for (uint32_t i = 0; i < executor->tensor_count; i++) {
+        struct nn_tensor_ref *ref = &executor->tensors[i];
+        const struct aclTensor *tensor = snpu_nn_tensor(ref->tensor);
+        if (tensor != NULL && tensor->serial == ref->serial) {
+            ref->data = tensor->data;
+        }
+        if (ref->end_b == ref->first_b) {
+            continue; /* no elements: nothing will be touched */
+        }
+        if (ref->data == NULL) {
+            return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: tensor %u has no memory", executor->op, i);
+        }
+        if (!snpu_hal_accessible((const char *)ref->data + ref->first_b, ref->end_b - ref->first_b)) {
+            return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %u: %llu bytes at %p are not accessible memory",
+                             executor->op, i, (unsigned long long)(ref->end_b - ref->first_b),
+                             (void *)((char *)ref->data + ref->first_b));
+        }
+    }
+    return ACLNN_SUCCESS;
+}
+
+static aclnnStatus launch(struct aclOpExecutor *executor, struct nn_step *step, char *workspace, aclrtStream stream)
+{
+    void *function = NULL;
+    aclnnStatus status = nn_kernel_find(step->kernel, &function);
+    if (status != ACLNN_SUCCESS) {
+        return status;
+    }
+    for (uint32_t i = 0; i < step->pointers; i++) {
+        const struct nn_address *address = &step->addresses[i];
+        char *base = address->from == NN_FROM_TENSOR      ? executor->tensors[address->tensor].data
+                     : address->from == NN_FROM_WORKSPACE ? workspace
+                                                          : NULL;
+        step->args[i] = base != NULL ? (uintptr_t)(base + address->offset_b) : 0;
+    }
+    uint64_t begin = snpu_prof_node_begin();
+    aclError error =
+        aclrtLaunchKernelWithHostArgs(function, step->blocks, stream, NULL, step->args, step->args_b, NULL, 0);
+    snpu_prof_node_end(begin, step->node, step->kernel, step->task_type, step->blocks);
+    if (error != ACL_SUCCESS) {
+        /* The runtime's own message says more than we could; keep it. */
+        return ACLNN_ERR_RUNTIME_ERROR;
+    }
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t workspace_b, aclOpExecutor *executor,
+                            aclrtStream stream)
+{
+    if (executor == NULL) {
+        return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", function);
+    }
+    if (!ms_slab_check(&executors, executor) || __atomic_exchange_n(&executor->running, true, __ATOMIC_ACQUIRE)) {
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: executor %p does not exist, was used up, or is in use", function,
+                         (void *)executor);
+    }
+    aclnnStatus status = ACLNN_SUCCESS;
+    if (workspace_b < executor->workspace_b || (executor->workspace_b > 0 && workspace == NULL)) {
+        status = snpu_fail(workspace == NULL ? ACLNN_ERR_PARAM_NULLPTR : ACLNN_ERR_PARAM_INVALID,
+                           "%s: workspace %p of %llu bytes, %llu are needed", function, workspace,
+                           (unsigned long long)workspace_b, (unsigned long long)executor->workspace_b);
+    } else if (executor->workspace_b > 0 && !snpu_hal_accessible(workspace, executor->workspace_b)) {
+        status = snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: workspace %p is not accessible memory", function, workspace);
+    }
+    if (status == ACLNN_SUCCESS) {
+        status = refresh_addresses(executor);
+    }
+    for (uint32_t i = 0; status == ACLNN_SUCCESS && i < executor->step_count; i++) {
+        status = launch(executor, &executor->steps[i], workspace, stream);
+    }
+    __atomic_store_n(&executor->running, false, __ATOMIC_RELEASE);
+    if (!executor->repeatable) {
+        snpu_nn_executor_drop(executor);
+    }
+    return status;
+}
+
+/* ---- repeatable executors ---- */
+
+static aclnnStatus check_executor(const char *function, const aclOpExecutor *executor)
+{
+    if (executor == NULL) {
+        return snpu_fail(ACLNN_ERR_INNER_NULLPTR, "%s: executor is NULL", function);
+    }
+    if (!ms_slab_check(&executors, executor)) {
+        return snpu_fail(ACLNN_ERR_INNER, "%s: executor %p does not exist or was used up", function,
+                         (const void *)executor);
+    }
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor)
+{
+    aclnnStatus status = check_executor("aclSetAclOpExecutorRepeatable", executor);
+    if (status == ACLNN_SUCCESS) {
+        executor->repeatable = true;
+    }
+    return status;
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor)
+{
+    aclnnStatus status = check_executor("aclDestroyAclOpExecutor", executor);
+    if (status == ACLNN_SUCCESS) {
+        snpu_nn_executor_drop(executor);
+    }
+    return status;
+}
+
+/* Changes the address in the tensor and, should the tensor be gone by then, in the executor. The tensor and not the
+ * index decides: the vendor counts inputs and outputs separately or together depending on the function. */
+static aclnnStatus set_address(const char *function, aclOpExecutor *executor, aclTensor *tensor, void *address)
+{
+    if (tensor == NULL) {
+        return snpu_fail(ACLNN_ERR_INNER_NULLPTR, "%s: tensor is NULL", function);
+    }
+    aclnnStatus status = check_executor(function, executor);
+    if (status != ACLNN_SUCCESS) {
+        return status;
+    }
+    if (snpu_nn_tensor(tensor) == NULL) {
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p does not exist", function, (void *)tensor);
+    }
+    bool known = false;
+    for (uint32_t i = 0; i < executor->tensor_count; i++) {
+        if (executor->tensors[i].tensor == tensor && executor->tensors[i].serial == tensor->serial) {
+            executor->tensors[i].data = address;
+            known = true;
+        }
+    }
+    if (!known) {
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p is no argument of this %s", function, (void *)tensor,
+                         executor->op);
+    }
+    tensor->data = address;
+    return ACLNN_SUCCESS;
+}
+
+static aclnnStatus set_list_address(const char *function, aclOpExecutor *executor, size_t index, aclTensorList *list,
+                                    void *address)
+{
+    const struct nn_array *array = snpu_nn_array(list, NN_TENSOR_LIST);
+    if (list == NULL || array == NULL || index >= array->count) {
+        return snpu_fail(list == NULL ? ACLNN_ERR_INNER_NULLPTR : ACLNN_ERR_PARAM_INVALID,
+                         "%s: tensor list %p does not exist or has no entry %zu", function, (void *)list, index);
+    }
+    return set_address(function, executor, ((aclTensor *const *)array->data)[index], address);
+}
+
+/* Each function exists under two names. */
+#define SET_ADDRESS(suffix)                                                                                            \
+    aclnnStatus aclSet##suffix(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr)             \
+    {                                                                                                                  \
+        return set_address("aclSet" #suffix, executor, tensor, addr);                                                  \
+    }                                                                                                                  \
+    aclnnStatus AclSet##suffix(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr)             \
+    {                                                                                                                  \
+        return set_address("AclSet" #suffix, executor, tensor, addr);                                                  \
+    }
+SET_ADDRESS(InputTensorAddr)
+SET_ADDRESS(OutputTensorAddr)
+SET_ADDRESS(TensorAddr)
+
+#define SET_LIST_ADDRESS(suffix)                                                                                       \
+    aclnnStatus aclSet##suffix(aclOpExecutor *executor, size_t irIndex, const size_t relativeIndex,                    \
+                               aclTensorList *tensors, void *addr)                                                     \
+    {                                                                                                                  \
+        return set_list_address("aclSet" #suffix, executor, relativeIndex, tensors, addr);                             \
+    }                                                                                                                  \
+    aclnnStatus AclSet##suffix(aclOpExecutor *executor, size_t irIndex, const size_t relativeIndex,                    \
+                               aclTensorList *tensors, void *addr)                                                     \
+    {                                                                                                                  \
+        return set_list_address("AclSet" #suffix, executor, relativeIndex, tensors, addr);                             \
+    }
+SET_LIST_ADDRESS(DynamicInputTensorAddr)
+SET_LIST_ADDRESS(DynamicOutputTensorAddr)
+SET_LIST_ADDRESS(DynamicTensorAddr)

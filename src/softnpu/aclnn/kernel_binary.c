@@ -1,0 +1,100 @@
+/* Loads opapi_kernels.so through the public interface, as the vendor's operator library loads its kernels.
+ *
+ * Looked for below ASCEND_OPP_PATH, then below the installation that this library was loaded from, then below
+ * ASCEND_HOME_PATH. Threads: one lock around loading and the table of handles; a failed attempt is not remembered, the
+ * next operator tries again. The binary stays loaded until the process ends. */
+#include "softnpu/aclnn/kernel_binary.h"
+
+#include "softnpu/aclnn/nn.h"
+#include "softnpu/runtime/error.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BINARY "built-in/op_impl/ai_core/tbe/kernel/opapi_kernels.so"
+
+enum { MAX_KERNELS = 32, NAME_B = 48, PATH_B = 4096 };
+
+/* lock: leaf as far as this library is concerned; the runtime's own locks are taken below it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *binary;
+static struct {
+    char name[NAME_B];
+    void *function;
+} kernels[MAX_KERNELS];
+static unsigned kernel_count;
+
+static bool exists(char *path, const char *folder, const char *rest)
+{
+    int n = folder != NULL && folder[0] != '\0' ? snprintf(path, PATH_B, "%s/%s" BINARY, folder, rest) : 0;
+    return n > 0 && n < PATH_B && access(path, R_OK) == 0;
+}
+
+static bool find_binary(char *path)
+{
+    if (exists(path, getenv("ASCEND_OPP_PATH"), "")) {
+        return true;
+    }
+    Dl_info self;
+    char folder[PATH_B];
+    if (dladdr((void *)find_binary, &self) != 0 && self.dli_fname != NULL && strlen(self.dli_fname) < PATH_B) {
+        strcpy(folder, self.dli_fname);
+        char *slash = strrchr(folder, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+            /* <home>/lib64 is a link to <home>/<arch>-linux/lib64. */
+            if (exists(path, folder, "../opp/") || exists(path, folder, "../../opp/")) {
+                return true;
+            }
+        }
+    }
+    return exists(path, getenv("ASCEND_HOME_PATH"), "opp/");
+}
+
+static aclnnStatus load(void)
+{
+    char path[PATH_B];
+    if (!find_binary(path)) {
+        return snpu_fail(ACLNN_ERR_RUNTIME_ERROR, "operator binary %s not found; ASCEND_OPP_PATH is %s", BINARY,
+                         getenv("ASCEND_OPP_PATH") != NULL ? getenv("ASCEND_OPP_PATH") : "not set");
+    }
+    aclError error = aclrtBinaryLoadFromFile(path, NULL, &binary);
+    if (error != ACL_SUCCESS) {
+        binary = NULL;
+        return ACLNN_ERR_RUNTIME_ERROR; /* the runtime has left a message */
+    }
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus nn_kernel_find(const char *name, void **function)
+{
+    aclnnStatus status = ACLNN_SUCCESS;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < kernel_count; i++) {
+        if (strcmp(kernels[i].name, name) == 0) {
+            *function = kernels[i].function;
+            goto out;
+        }
+    }
+    if (binary == NULL) {
+        status = load();
+        if (status != ACLNN_SUCCESS) {
+            goto out;
+        }
+    }
+    if (aclrtBinaryGetFunction(binary, name, function) != ACL_SUCCESS) {
+        status = ACLNN_ERR_RUNTIME_ERROR;
+        goto out;
+    }
+    if (kernel_count < MAX_KERNELS && strlen(name) < NAME_B) {
+        strcpy(kernels[kernel_count].name, name);
+        kernels[kernel_count++].function = *function;
+    }
+out:
+    pthread_mutex_unlock(&lock);
+    return status;
+}

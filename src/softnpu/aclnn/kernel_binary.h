@@ -1,0 +1,10 @@
+/* The operator binary: where it is, and its functions by name. */
+#ifndef SOFTNPU_ACLNN_KERNEL_BINARY_H
+#define SOFTNPU_ACLNN_KERNEL_BINARY_H
+
+#include "aclnn/acl_meta.h"
+
+/* The function handle of a kernel; loads the binary at first use. ACLNN_ERR_RUNTIME_ERROR with a message on failure. */
+aclnnStatus nn_kernel_find(const char *name, void **function);
+
+#endif

@@ -1,0 +1,124 @@
+/* Inside libnnopbase.so and between it and libopapi.so: what tensors, scalars, arrays and executors are made of.
+ *
+ * An operator's first phase checks its arguments and builds an executor: up to NN_STEPS kernel launches whose argument
+ * bytes are ready except for addresses, and a list of the tensors that the addresses come from. The second phase fills
+ * in the addresses and launches. Nothing of the caller's is needed between the phases except the tensors' memory. */
+#ifndef SOFTNPU_ACLNN_NN_H
+#define SOFTNPU_ACLNN_NN_H
+
+#include "aclnn/aclnn_base.h"
+#include "base/macros.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Status codes of the operator interface. */
+enum {
+    ACLNN_SUCCESS = 0,
+    ACLNN_ERR_PARAM_NULLPTR = 161001,
+    ACLNN_ERR_PARAM_INVALID = 161002,
+    ACLNN_ERR_RUNTIME_ERROR = 361001,
+    ACLNN_ERR_INNER = 561000,
+    ACLNN_ERR_INNER_CREATE_EXECUTOR = 561101,
+    ACLNN_ERR_INNER_NULLPTR = 561103,
+};
+
+enum {
+    NN_TENSOR_DIMS = 25, /* that a tensor can have */
+    NN_DIMS = 8,         /* that an operator accepts */
+    NN_TENSORS = 8,      /* of one operator call */
+    NN_STEPS = 8,        /* launches of one operator call */
+    NN_POINTERS = 6,     /* of one launch */
+    NN_ARGS_B = 768,     /* of one launch */
+};
+
+struct aclTensor {
+    uint64_t serial; /* never 0, never given twice: tells a tensor from another one in the same place */
+    aclDataType type;
+    aclFormat format;
+    uint64_t rank, storage_rank;
+    int64_t dims[NN_TENSOR_DIMS], strides[NN_TENSOR_DIMS], storage_dims[NN_TENSOR_DIMS];
+    int64_t offset;
+    void *data;
+};
+
+struct aclScalar {
+    aclDataType type;
+    union {
+        uint8_t bytes[16];
+        float f32;
+        double f64;
+        int64_t i64;
+        int32_t i32;
+        int16_t i16;
+        int8_t i8;
+        uint64_t u64;
+        uint32_t u32;
+        uint16_t u16;
+        uint8_t u8;
+    };
+};
+
+enum nn_array_kind { NN_INTS = 1, NN_FLOATS, NN_BOOLS, NN_FP16S, NN_BF16S, NN_TENSOR_LIST, NN_SCALAR_LIST };
+
+struct nn_array {
+    enum nn_array_kind kind;
+    uint64_t count;
+    void *data; /* owned */
+};
+
+/* Living objects, or NULL for any other pointer value. */
+MS_EXPORT const struct aclTensor *snpu_nn_tensor(const aclTensor *handle);
+MS_EXPORT const struct aclScalar *snpu_nn_scalar(const aclScalar *handle);
+MS_EXPORT const struct nn_array *snpu_nn_array(const void *handle, enum nn_array_kind kind);
+
+/* Size of one element; 0 for types that have none of whole bytes, or are unknown. */
+MS_EXPORT size_t snpu_nn_type_b(aclDataType type);
+
+/* ---- executors ---- */
+
+/* Where an address of a launch comes from. */
+struct nn_address {
+    enum { NN_NOWHERE, NN_FROM_TENSOR, NN_FROM_WORKSPACE } from;
+    uint32_t tensor;   /* index into aclOpExecutor.tensors */
+    uint64_t offset_b; /* added to the address of the tensor's storage or of the workspace */
+};
+
+struct nn_step {
+    const char *kernel; /* in the operator binary; also what profilers show */
+    const char *node;   /* full node name for profilers, "aclnnAdd_AddAiCore_Add" */
+    uint32_t task_type; /* as profilers number it */
+    uint32_t blocks;
+    uint32_t pointers; /* the first fields of args */
+    uint32_t args_b;
+    struct nn_address addresses[NN_POINTERS];
+    uint64_t args[NN_ARGS_B / 8];
+};
+
+struct nn_tensor_ref {
+    aclTensor *tensor; /* looked up again by serial: it may be gone */
+    uint64_t serial;
+    void *data;              /* address at the time of the first phase, or as refreshed */
+    uint64_t first_b, end_b; /* bytes of its storage that the operator touches */
+};
+
+struct aclOpExecutor {
+    const char *op; /* "aclnnAdd" */
+    bool repeatable;
+    bool running; /* held by a second phase */
+    uint64_t workspace_b;
+    uint32_t tensor_count, step_count;
+    struct nn_tensor_ref tensors[NN_TENSORS];
+    struct nn_step steps[NN_STEPS];
+};
+
+/* A new, empty executor; NULL with a message when there are too many. */
+MS_EXPORT aclOpExecutor *snpu_nn_executor_new(const char *op);
+MS_EXPORT void snpu_nn_executor_drop(aclOpExecutor *executor);
+
+/* The second phase of every operator. An executor that is not repeatable is gone afterwards, whatever the result. */
+MS_EXPORT aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t workspace_b,
+                                      aclOpExecutor *executor, aclrtStream stream);
+
+#endif
