@@ -15,6 +15,7 @@
 #include "softnpu/hal/hal_ext.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,14 +65,13 @@ static inline struct hal_child hal_spawn(const char *role, const char *argument)
 {
     struct hal_child c;
     int down[2], up[2];
-    assert_int_equal(pipe(down), 0);
-    assert_int_equal(pipe(up), 0);
+    assert_int_equal(pipe2(down, O_CLOEXEC), 0); /* or a later child would keep the ends open */
+    assert_int_equal(pipe2(up, O_CLOEXEC), 0);
     c.pid = fork();
     assert_true(c.pid >= 0);
     if (c.pid == 0) {
         dup2(down[0], 0);
         dup2(up[1], 1);
-        close(down[0]), close(down[1]), close(up[0]), close(up[1]);
         setenv("HAL_TEST_CHILD", "1", 1);
         execl("/proc/self/exe", program_invocation_name, role, argument, (char *)NULL);
         _exit(127);

@@ -167,11 +167,12 @@ static int claim_slot(struct snpu_machine *m)
         if (LOAD(&s->taken)) {
             continue;
         }
-        if (m->fd >= 0) {
-            int rc = byte_lock(m->fd, F_SETLK, F_WRLCK, LOCK_SLOT(i), 1, NULL);
-            if (rc != 0) {
-                return rc;
-            }
+        int rc = m->fd >= 0 ? byte_lock(m->fd, F_SETLK, F_WRLCK, LOCK_SLOT(i), 1, NULL) : 0;
+        if (rc == -EAGAIN || rc == -EACCES) {
+            continue;
+        }
+        if (rc != 0) {
+            return rc;
         }
         clear_slot(s);
         STORE(&s->pid, getpid());

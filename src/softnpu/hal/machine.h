@@ -53,8 +53,8 @@ void snpu_machine_module(const struct snpu_machine *m, uint32_t dev, uint32_t mo
 
 /* ---- looking on ---- */
 
-/* Opens an existing machine without taking part. 0; -ENOENT: nobody has created it; -EPROTO: damaged, or written by
- * another version; other -errno. */
+/* Opens an existing machine without taking part, for the rest of the process's life. 0; -ENOENT: nobody has created it;
+ * -EPROTO: damaged, or written by another version; other -errno. One thread at a time. */
 int snpu_machine_observe(const char *name, struct snpu_machine **out);
 
 /* True if a living process uses the machine. */

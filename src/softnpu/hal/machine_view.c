@@ -11,42 +11,53 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int snpu_machine_observe(const char *name, struct snpu_machine **out)
+/* Opens the file for reading. A descriptor of a machine file is never closed: this process may take part through
+ * libascend_hal.so, and closing any descriptor of the file would release its lock. So one whose file turned out to be
+ * unusable is kept for the next attempt. */
+static int spare_fd = -1;
+
+static int open_to_look(const char *name)
 {
     char path[128];
-    struct stat st;
+    struct stat named, spare;
     snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
+    if (spare_fd >= 0 && stat(path, &named) == 0 && fstat(spare_fd, &spare) == 0 && named.st_ino == spare.st_ino &&
+        named.st_dev == spare.st_dev) {
+        int fd = spare_fd;
+        spare_fd = -1;
+        return fd;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 ? fd : -errno;
+}
+
+int snpu_machine_observe(const char *name, struct snpu_machine **out)
+{
+    struct stat st;
     struct snpu_machine *m = calloc(1, sizeof(*m));
     if (m == NULL) {
         return -ENOMEM;
     }
-    int rc = 0;
-    /* The descriptor is never closed, not even on failure: this process may take part through libascend_hal.so, and
-     * closing any descriptor of the file would release its lock. */
-    m->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (m->fd < 0 || fstat(m->fd, &st) != 0) {
-        rc = -errno;
-        goto fail;
+    int rc = m->fd = open_to_look(name);
+    if (m->fd < 0) {
+        free(m);
+        return rc;
     }
-    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof(*m->file)) {
-        rc = -EPROTO;
-        goto fail;
+    rc = -EPROTO;
+    if (fstat(m->fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= sizeof(*m->file)) {
+        m->file = mmap(NULL, sizeof(*m->file), PROT_READ, MAP_SHARED, m->fd, 0);
+        if (m->file == MAP_FAILED) {
+            rc = -errno;
+        } else if (snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
+            pthread_mutex_init(&m->lock, NULL);
+            m->slot = SNPU_MAX_PROCESSES;
+            *out = m;
+            return 0;
+        } else {
+            munmap(m->file, sizeof(*m->file));
+        }
     }
-    m->file = mmap(NULL, sizeof(*m->file), PROT_READ, MAP_SHARED, m->fd, 0);
-    if (m->file == MAP_FAILED) {
-        rc = -errno;
-        goto fail;
-    }
-    if (!snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
-        munmap(m->file, sizeof(*m->file));
-        rc = -EPROTO;
-        goto fail;
-    }
-    pthread_mutex_init(&m->lock, NULL);
-    m->slot = SNPU_MAX_PROCESSES;
-    *out = m;
-    return 0;
-fail:
+    spare_fd = m->fd;
     free(m);
     return rc;
 }
