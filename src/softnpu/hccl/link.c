@@ -35,6 +35,7 @@ void hccl_link_open(struct hccl_link *link, const struct hccl_segment *segment, 
 
 void hccl_link_close(struct hccl_link *link)
 {
+    __atomic_store_n(&link->seg.ranks[link->rank].presence, HCCL_LEFT, __ATOMIC_RELEASE);
     hccl_segment_leave(&link->seg);
 }
 
@@ -42,7 +43,7 @@ static void wake_all(struct hccl_link *link)
 {
     for (uint32_t r = 0; r < link->n; r++) {
         hccl_bell_wake(&link->seg.ranks[r].phase);
-        hccl_bell_wake(&link->seg.ranks[r].door);
+        hccl_bell_bump(&link->seg.ranks[r].door);
     }
 }
 
@@ -58,6 +59,18 @@ HcclResult hccl_link_error(const struct hccl_link *link)
 {
     uint32_t error = __atomic_load_n(&link->stop, __ATOMIC_ACQUIRE);
     return (HcclResult)(error != HCCL_SUCCESS ? error : __atomic_load_n(&link->seg.head->error, __ATOMIC_ACQUIRE));
+}
+
+uint32_t hccl_link_dead_peer(const struct hccl_link *link)
+{
+    for (uint32_t r = 0; r < link->n; r++) {
+        if (__atomic_load_n(&link->seg.ranks[r].presence, __ATOMIC_ACQUIRE) == HCCL_PRESENT &&
+            !hccl_segment_alive(&link->seg, r) &&
+            __atomic_load_n(&link->seg.ranks[r].presence, __ATOMIC_ACQUIRE) == HCCL_PRESENT) {
+            return r;
+        }
+    }
+    return link->n;
 }
 
 void hccl_link_stop(struct hccl_link *link, HcclResult result)
@@ -96,8 +109,10 @@ static HcclResult ended(struct hccl_run *run, bool deaf)
 static HcclResult give_up(struct hccl_run *run, uint32_t peer, const struct patience *p)
 {
     if (!hccl_segment_alive(&run->link->seg, peer)) {
-        return hccl_explain(run->why, HCCL_E_REMOTE, "rank %u (process %d) is gone", peer,
-                            run->link->seg.ranks[peer].pid);
+        const struct hccl_rank *gone = &run->link->seg.ranks[peer];
+        bool left = __atomic_load_n(&gone->presence, __ATOMIC_ACQUIRE) == HCCL_LEFT;
+        return hccl_explain(run->why, HCCL_E_REMOTE, "rank %u (process %d) %s", peer, gone->pid,
+                            left ? "has left the communicator" : "is gone");
     }
     if (p->limit_ms > 0 && ms_clock_raw_ns() - p->since_ns >= (uint64_t)p->limit_ms * 1000000u) {
         return hccl_explain(run->why, HCCL_E_TIMEOUT, "rank %u did not come in %lld s", peer,

@@ -36,6 +36,8 @@ void hccl_link_close(struct hccl_link *link);
 void hccl_link_fail(struct hccl_link *link, HcclResult result);
 /* What has ended the communicator, or this rank's part in it; HCCL_SUCCESS while all is well. */
 HcclResult hccl_link_error(const struct hccl_link *link);
+/* A peer that died without leaving; n if there is none. */
+uint32_t hccl_link_dead_peer(const struct hccl_link *link);
 /* Ends waits of this rank only; HCCL_SUCCESS lets it go on. */
 void hccl_link_stop(struct hccl_link *link, HcclResult result);
 

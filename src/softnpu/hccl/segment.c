@@ -228,7 +228,7 @@ static void remove_name(int fd, const char *path)
 static bool abandoned(const struct hccl_segment *s)
 {
     for (uint32_t r = 0; r < s->n; r++) {
-        if (s->ranks[r].joined != 0 && !held_by_other(s->fd, r, 1)) {
+        if (s->ranks[r].presence != HCCL_ABSENT && !held_by_other(s->fd, r, 1)) {
             return true;
         }
     }
@@ -258,7 +258,7 @@ static HcclResult take_place(struct hccl_segment *s, const char *path, char *why
         return hccl_explain(why, HCCL_E_MEMORY, "no room in " FOLDER ": %s", strerror(-error));
     }
     s->ranks[s->rank].pid = getpid();
-    __atomic_store_n(&s->ranks[s->rank].joined, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->ranks[s->rank].presence, HCCL_PRESENT, __ATOMIC_RELEASE);
     if (++head->joined == s->n) {
         remove_name(s->fd, path);
         hccl_bell_set(&head->state, HCCL_COMPLETE);
@@ -344,7 +344,7 @@ static uint32_t break_gathering(struct hccl_segment *s)
 static int32_t lost_member(const struct hccl_segment *s)
 {
     for (uint32_t r = 0; r < s->n; r++) {
-        if (__atomic_load_n(&s->ranks[r].joined, __ATOMIC_ACQUIRE) != 0 && !hccl_segment_alive(s, r)) {
+        if (__atomic_load_n(&s->ranks[r].presence, __ATOMIC_ACQUIRE) != HCCL_ABSENT && !hccl_segment_alive(s, r)) {
             return (int32_t)r;
         }
     }
@@ -357,7 +357,7 @@ static uint32_t missing(const struct hccl_segment *s, char *list, size_t size_b)
     size_t used = 0;
     list[0] = '\0';
     for (uint32_t r = 0; r < s->n; r++) {
-        if (__atomic_load_n(&s->ranks[r].joined, __ATOMIC_ACQUIRE) == 0 && ++n <= 8 && used < size_b) {
+        if (__atomic_load_n(&s->ranks[r].presence, __ATOMIC_ACQUIRE) == HCCL_ABSENT && ++n <= 8 && used < size_b) {
             used += (size_t)snprintf(list + used, size_b - used, "%s%u", n > 1 ? "," : "", r);
         }
     }

@@ -25,6 +25,7 @@
 #define HCCL_SLICE_MS  200 /* longest sleep before a rank looks whether its peers are alive */
 
 enum hccl_gathering { HCCL_OPEN, HCCL_COMPLETE, HCCL_BROKEN };
+enum hccl_presence { HCCL_ABSENT, HCCL_PRESENT, HCCL_LEFT };
 
 struct hccl_head {
     uint64_t magic;
@@ -55,7 +56,7 @@ struct hccl_rank {
     struct hccl_bell resume; /* steps of HcclCommResume */
     struct hccl_claim claim[2];
     int32_t pid;
-    uint32_t joined;
+    uint32_t presence; /* enum hccl_presence */
 } __attribute__((aligned(64)));
 
 /* One direction between two ranks; see p2p.c. */

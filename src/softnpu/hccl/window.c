@@ -1,0 +1,251 @@
+/* Memory that a program makes known to a communicator. On real hardware this maps it into the peers, to save copies;
+ * here data goes through the staging area anyway, so what remains is the book-keeping: what was registered can be
+ * named, checked and taken back, and what was not cannot. */
+#include "softnpu/hccl/queue.h"
+
+#include "base/macros.h"
+
+enum { FREE, WINDOW, RANGE, ACTIVE };
+
+static struct hccl_window *find(struct hccl_comm *comm, uint32_t kind, const void *base)
+{
+    for (uint32_t i = 0; i < HCCL_WINDOWS; i++) {
+        struct hccl_window *w = &comm->windows[i];
+        if (w->kind == kind && (kind == FREE || w->base == base)) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+static bool inside(const struct hccl_window *w, const char *p, uint64_t size_b)
+{
+    return p >= w->base && (uint64_t)(p - w->base) <= w->size_b && size_b <= w->size_b - (uint64_t)(p - w->base);
+}
+
+static bool overlaps(struct hccl_comm *comm, uint32_t kind, const char *p, uint64_t size_b)
+{
+    for (uint32_t i = 0; i < HCCL_WINDOWS; i++) {
+        const struct hccl_window *w = &comm->windows[i];
+        if (w->kind == kind && p < w->base + w->size_b && w->base < p + size_b) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static HcclResult add(const char *function, struct hccl_comm *comm, uint32_t kind, void *base, uint64_t size_b,
+                      void **handle)
+{
+    struct hccl_window *w = find(comm, FREE, NULL);
+    if (w == NULL) {
+        return HCCL_FAIL(HCCL_E_UNAVAIL, "%s: %d pieces of memory are registered already", function, HCCL_WINDOWS);
+    }
+    *w = (struct hccl_window){base, size_b, kind};
+    if (handle != NULL) {
+        *handle = w;
+    }
+    return HCCL_SUCCESS;
+}
+
+/* ---- windows ---- */
+
+HcclResult HcclCommRegister(HcclComm handle, void *addr, uint64_t size, void **window, uint32_t flag)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    if (addr == NULL || window == NULL) {
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, addr == NULL ? "addr" : "handle");
+    } else if (size == 0 || !hccl_memory_usable(addr, size, true)) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: no %llu bytes of device memory at %p", __func__, (unsigned long long)size,
+                           addr);
+    } else {
+        pthread_mutex_lock(&comm->lock);
+        result = add(__func__, comm, WINDOW, addr, size, window);
+        pthread_mutex_unlock(&comm->lock);
+    }
+    hccl_comm_put(comm);
+    return result;
+}
+
+/* Any pointer may come as a handle. */
+static struct hccl_window *window_of(struct hccl_comm *comm, const void *handle)
+{
+    for (uint32_t i = 0; i < HCCL_WINDOWS; i++) {
+        if (&comm->windows[i] == handle && comm->windows[i].kind == WINDOW) {
+            return &comm->windows[i];
+        }
+    }
+    return NULL;
+}
+
+HcclResult HcclCommDeregister(HcclComm handle, void *window)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    struct hccl_window *w = window_of(comm, window);
+    if (w != NULL) {
+        w->kind = FREE;
+    }
+    pthread_mutex_unlock(&comm->lock);
+    if (w == NULL) {
+        result = HCCL_FAIL(window == NULL ? HCCL_E_PTR : HCCL_E_PARA, "%s: %p is not registered", __func__, window);
+    }
+    hccl_comm_put(comm);
+    return result;
+}
+
+HcclResult HcclCommExchangeMem(HcclComm handle, void *windowHandle, uint32_t *peerRanks, uint32_t peerRankNum)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    bool known = window_of(comm, windowHandle) != NULL;
+    pthread_mutex_unlock(&comm->lock);
+    if (windowHandle == NULL || peerRanks == NULL) {
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, peerRanks == NULL ? "peerRanks" : "windowHandle");
+    } else if (!known) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: %p is not registered", __func__, windowHandle);
+    }
+    for (uint32_t i = 0; i < peerRankNum && result == HCCL_SUCCESS; i++) {
+        if (peerRanks[i] >= comm->link.n) {
+            result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", __func__, peerRanks[i], comm->link.n);
+        }
+    }
+    hccl_comm_put(comm);
+    return result;
+}
+
+/* ---- ranges of addresses, parts of which are given memory ---- */
+
+HcclResult HcclCommSetMemoryRange(HcclComm handle, void *baseVirPtr, size_t size, size_t alignment, uint64_t flags)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    if (baseVirPtr == NULL) {
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: baseVirPtr is NULL", __func__);
+    } else if (size == 0 || (uintptr_t)baseVirPtr + size < size || overlaps(comm, RANGE, baseVirPtr, size)) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: the range is empty or overlaps another one", __func__);
+    } else {
+        result = add(__func__, comm, RANGE, baseVirPtr, size, NULL);
+    }
+    pthread_mutex_unlock(&comm->lock);
+    hccl_comm_put(comm);
+    return result;
+}
+
+HcclResult HcclCommUnsetMemoryRange(HcclComm handle, void *baseVirPtr)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    struct hccl_window *w = find(comm, RANGE, baseVirPtr);
+    if (baseVirPtr == NULL || w == NULL) {
+        result = HCCL_FAIL(baseVirPtr == NULL ? HCCL_E_PTR : HCCL_E_NOT_FOUND, "%s: no range begins at %p", __func__,
+                           baseVirPtr);
+    } else if (overlaps(comm, ACTIVE, w->base, w->size_b)) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: memory of the range at %p is active", __func__, baseVirPtr);
+    } else {
+        w->kind = FREE;
+    }
+    pthread_mutex_unlock(&comm->lock);
+    hccl_comm_put(comm);
+    return result;
+}
+
+static bool in_some_range(struct hccl_comm *comm, const char *p, uint64_t size_b)
+{
+    for (uint32_t i = 0; i < HCCL_WINDOWS; i++) {
+        if (comm->windows[i].kind == RANGE && inside(&comm->windows[i], p, size_b)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+HcclResult HcclCommActivateCommMemory(HcclComm handle, void *virPtr, size_t size, size_t offset,
+                                      aclrtDrvMemHandle physical, uint64_t flags)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    if (virPtr == NULL || physical == NULL) {
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, virPtr == NULL ? "virPtr" : "handle");
+    } else if (size == 0 || !in_some_range(comm, virPtr, size)) {
+        result =
+            HCCL_FAIL(HCCL_E_PARA, "%s: %zu bytes at %p lie in no range of the communicator", __func__, size, virPtr);
+    } else if (overlaps(comm, ACTIVE, virPtr, size)) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: part of the memory at %p is active already", __func__, virPtr);
+    } else {
+        result = add(__func__, comm, ACTIVE, virPtr, size, NULL);
+    }
+    pthread_mutex_unlock(&comm->lock);
+    hccl_comm_put(comm);
+    return result;
+}
+
+HcclResult HcclCommDeactivateCommMemory(HcclComm handle, void *virPtr)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    pthread_mutex_lock(&comm->lock);
+    struct hccl_window *w = find(comm, ACTIVE, virPtr);
+    if (virPtr == NULL || w == NULL) {
+        result = HCCL_FAIL(virPtr == NULL ? HCCL_E_PTR : HCCL_E_NOT_FOUND, "%s: no active memory begins at %p",
+                           __func__, virPtr);
+    } else {
+        w->kind = FREE;
+    }
+    pthread_mutex_unlock(&comm->lock);
+    hccl_comm_put(comm);
+    return result;
+}
+
+/* ---- links ---- */
+
+/* Ranks have one way to each other: staying on it is granted, changing to a second one is not. */
+HcclResult HcclCommWorkingDevNicSet(HcclComm handle, uint32_t *ranks, bool *useBackup, uint32_t nRanks)
+{
+    struct hccl_comm *comm;
+    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    if (result != HCCL_SUCCESS) {
+        return result;
+    }
+    if (ranks == NULL || useBackup == NULL) {
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, ranks == NULL ? "ranks" : "useBackup");
+    } else if (nRanks == 0 || nRanks > comm->link.n) {
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: %u of %u ranks", __func__, nRanks, comm->link.n);
+    }
+    for (uint32_t i = 0; i < nRanks && result == HCCL_SUCCESS; i++) {
+        if (ranks[i] >= comm->link.n) {
+            result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", __func__, ranks[i], comm->link.n);
+        } else if (useBackup[i]) {
+            result = HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: rank %u has no second link", __func__, ranks[i]);
+        }
+    }
+    hccl_comm_put(comm);
+    return result;
+}
