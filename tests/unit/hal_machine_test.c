@@ -75,11 +75,61 @@ static int role_context(const char *argument)
     return 0;
 }
 
+/* "grab": takes 2 MiB blocks until refused, says how many, waits. */
+static int role_grab(const char *argument)
+{
+    char line[64];
+    int n = 0;
+    child_say("ready");
+    child_listen();
+    for (void *p; halMemAlloc(&p, 2 * MIB, DEV_FLAGS | MEM_PAGE_HUGE) == 0;) {
+        n++;
+    }
+    snprintf(line, sizeof(line), "%d", n);
+    child_say(line);
+    while (child_listen() != NULL) {
+    }
+    return 0;
+}
+
+/* "churn": allocates and frees until it is killed. */
+static int role_churn(const char *argument)
+{
+    void *p[8] = {NULL};
+    child_say("ready");
+    for (unsigned i = 0; getppid() != 1; i = (i + 1) % 8) {
+        if (p[i] != NULL) {
+            halMemFree(p[i]);
+        }
+        if (halMemAlloc(&p[i], 40 * MIB, DEV_FLAGS | MEM_PAGE_HUGE) != 0) {
+            p[i] = NULL;
+        }
+    }
+    return 0;
+}
+
+static int role_giant(const char *argument)
+{
+    struct MemInfo info;
+    struct MemPhyInfo *pool = &info.phy_info;
+    void *p, *q;
+    halMemGetInfo(0, MEM_INFO_TYPE_HBM_SIZE, &info);
+    bool ok = pool->giant_total == 2 * GIB && pool->giant_free == 2 * GIB; /* 3 GiB less the normal pool */
+    ok = ok && halMemAlloc(&p, 5, 0x2100000080004400) == 0 && (uintptr_t)p % GIB == 0;
+    halMemGetInfo(0, MEM_INFO_TYPE_HBM_SIZE, &info);
+    ok = ok && used_b(0) == GIB && pool->giant_free == GIB;
+    ok = ok && halMemAlloc(&q, 2 * GIB + 1, 0x2100000080004400) == DRV_ERROR_OUT_OF_MEMORY;
+    ok = ok && halMemAlloc(&q, 2 * GIB, 0x2100000080004400) == 0;
+    ok = ok && halMemFree(p) == 0 && halMemFree(q) == 0 && used_b(0) == 0;
+    child_say(ok ? "ok" : "wrong");
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(const char *argument);
-} roles[] = {
-    {"hold", role_hold}, {"look", role_look}, {"exec", role_exec}, {"occupy", role_occupy}, {"context", role_context}};
+} roles[] = {{"hold", role_hold},       {"look", role_look}, {"exec", role_exec},   {"occupy", role_occupy},
+             {"context", role_context}, {"grab", role_grab}, {"churn", role_churn}, {"giant", role_giant}};
 
 /* ---- helpers ---- */
 
@@ -206,7 +256,7 @@ static void an_execd_program_starts_anew(void **state)
 
 static void onlookers_see_processes(void **state)
 {
-    struct snpu_machine *m;
+    static struct snpu_machine *m; /* stays open like every view of a machine */
     static struct snpu_process seen[SNPU_MAX_PROCESSES];
     void *p = must_alloc(3 * MIB, DEV_FLAGS | 1), *h = must_alloc(8 * MIB, MEM_HOST | APP);
     snpu_hal_activity(1)->tasks = 77;
@@ -333,6 +383,65 @@ static void remains_of_a_dead_process_do_no_harm(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
+static void processes_at_the_limit_get_exactly_all(void **state)
+{
+    for (int round = 0; round < 5; round++) {
+        struct hal_child c[4];
+        int sum = 0;
+        for (size_t i = 0; i < MS_COUNT_OF(c); i++) {
+            c[i] = hal_spawn("grab", "");
+            assert_string_equal(hal_hear(&c[i]), "ready");
+        }
+        for (size_t i = 0; i < MS_COUNT_OF(c); i++) {
+            hal_tell(&c[i], "go");
+        }
+        for (size_t i = 0; i < MS_COUNT_OF(c); i++) {
+            sum += atoi(hal_hear(&c[i]));
+        }
+        assert_int_equal(sum, CAPACITY / (2 * MIB));
+        for (size_t i = 0; i < MS_COUNT_OF(c); i++) {
+            hal_end(&c[i]);
+        }
+    }
+}
+
+static void killed_at_any_instant_nothing_is_lost(void **state)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        struct hal_child c = hal_spawn("churn", ""), d = hal_spawn("churn", "");
+        assert_string_equal(hal_hear(&c), "ready");
+        assert_string_equal(hal_hear(&d), "ready");
+        /* A different moment each time; what this process does meanwhile races with theirs. */
+        for (unsigned i = 0; i < 50 + round * 37; i++) {
+            void *p;
+            if (halMemAlloc(&p, 30 * MIB, DEV_FLAGS | MEM_PAGE_HUGE) == 0) {
+                assert_int_equal(halMemFree(p), 0);
+            }
+        }
+        kill(c.pid, SIGKILL);
+        kill(d.pid, SIGKILL);
+        hal_end(&c);
+        hal_end(&d);
+        assert_int_equal(used_b(0), 0);
+        halMemFree(must_alloc(CAPACITY, DEV_FLAGS));
+    }
+}
+
+static void giant_pages(void **state)
+{
+    use_other_machine();
+    char *mine = strdup(getenv("SOFTNPU_MACHINE"));
+    setenv("SOFTNPU_MACHINE", other_name, 1);
+    setenv("SOFTNPU_HBM", "3G", 1);
+    struct hal_child c = hal_spawn("giant", "");
+    setenv("SOFTNPU_MACHINE", mine, 1);
+    setenv("SOFTNPU_HBM", "256M", 1);
+    free(mine);
+    assert_string_equal(hal_hear(&c), "ok");
+    hal_end(&c);
+    unlink(other_path);
+}
+
 static void a_context_takes_its_share(void **state)
 {
     setenv("SOFTNPU_CONTEXT_B", "5M", 1);
@@ -371,6 +480,7 @@ int main(int argc, char **argv)
             return roles[i].run(argv[2]);
         }
     }
+    assert_int_equal(argc, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_share_one_device),
         cmocka_unit_test(memory_of_a_killed_process_returns),
@@ -381,6 +491,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_damaged_file_is_replaced_unless_in_use),
         cmocka_unit_test(a_full_machine_leaves_one_alone),
         cmocka_unit_test(remains_of_a_dead_process_do_no_harm),
+        cmocka_unit_test(processes_at_the_limit_get_exactly_all),
+        cmocka_unit_test(killed_at_any_instant_nothing_is_lost),
+        cmocka_unit_test(giant_pages),
         cmocka_unit_test(a_context_takes_its_share),
         cmocka_unit_test(settings_are_checked),
     };

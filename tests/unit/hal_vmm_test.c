@@ -1,6 +1,6 @@
 #include "hal_test.h"
 
-#include <setjmp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #define CAPACITY (256 * MIB)
@@ -328,6 +328,57 @@ static void module_zero_is_booked_under_ascendcl(void **state)
     halMemRelease(h);
 }
 
+/* ---- threads ---- */
+
+static void *grow_and_shrink(void *arg)
+{
+    unsigned seed = (unsigned)(uintptr_t)arg;
+    void *p;
+    if (halMemAddressReserve(&p, 16 * UNIT, 0, NULL, 0) != 0) {
+        return "reserve";
+    }
+    char *at = p;
+    bool mapped[16] = {false};
+    for (int i = 0; i < 1500; i++) {
+        unsigned k = (unsigned)rand_r(&seed) % 16;
+        drv_mem_handle_t *h;
+        struct snpu_range r;
+        if (mapped[k]) {
+            if (!snpu_hal_lookup(at + k * UNIT + 5, &r) || r.base != (uintptr_t)at + k * UNIT ||
+                at[k * UNIT] != (char)(uintptr_t)arg || halMemUnmap(at + k * UNIT) != 0) {
+                return "unmap";
+            }
+            mapped[k] = false;
+        } else if (halMemCreate(&h, UNIT, &huge_on_0, 0) == 0) {
+            if (halMemMap(at + k * UNIT, UNIT, 0, h, 0) != 0 || halMemRelease(h) != 0) {
+                return "map";
+            }
+            at[k * UNIT] = (char)(uintptr_t)arg;
+            mapped[k] = true;
+        }
+    }
+    for (unsigned k = 0; k < 16; k++) {
+        if (mapped[k]) {
+            halMemUnmap(at + k * UNIT);
+        }
+    }
+    return halMemAddressFree(p) == 0 ? NULL : "free";
+}
+
+static void threads_map_beside_each_other(void **state)
+{
+    pthread_t t[8];
+    for (uintptr_t i = 0; i < MS_COUNT_OF(t); i++) {
+        pthread_create(&t[i], NULL, grow_and_shrink, (void *)(i + 1));
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(t); i++) {
+        void *complaint;
+        pthread_join(t[i], &complaint);
+        assert_null(complaint);
+    }
+    assert_int_equal(used_b(0), 0);
+}
+
 int main(void)
 {
     hal_use_machine("2", "256M");
@@ -342,6 +393,7 @@ int main(void)
         cmocka_unit_test(thousands_of_handles_need_no_descriptors),
         cmocka_unit_test(release_of_the_device_takes_handles_and_mappings),
         cmocka_unit_test(module_zero_is_booked_under_ascendcl),
+        cmocka_unit_test(threads_map_beside_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,11 +146,12 @@ bool snpu__machine_valid(const struct machine_file *file, uint64_t mapped_b)
 
 static void init_file(struct machine_file *file, const struct snpu_config *config)
 {
+    uint64_t magic;
+    memcpy(&magic, MACHINE_MAGIC, sizeof(magic));
     file->version = MACHINE_VERSION;
     file->file_b = sizeof(*file);
     file->config = *config;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(file->magic, MACHINE_MAGIC, sizeof(file->magic));
+    __atomic_store_n((uint64_t *)(void *)file->magic, magic, __ATOMIC_RELEASE); /* after everything else */
 }
 
 static bool same_config(const struct snpu_config *a, const struct snpu_config *b)

@@ -91,9 +91,7 @@ drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long lo
     block->kind = (uint8_t)req.kind;
     block->place = (uint8_t)place;
     block->dvpp = req.dvpp;
-    block->dev = req.dev;
     block->module_id = req.module_id;
-    block->asked_b = size;
     *pp = (void *)block->range.base;
     __atomic_store_n(&block->state, SNPU_BLOCK_LIVE, __ATOMIC_RELEASE);
     return DRV_ERROR_NONE;

@@ -266,7 +266,8 @@ drvError_t snpu__import(uint64_t token, enum snpu_share_kind kind, struct snpu_i
     if (rc == 0) {
         use->refs++;
         rc = snpu_share_import(snpu__machine(), token, &out->share);
-        if (rc == 0 && out->share.kind != kind) {
+        const struct snpu_share *share = &out->share;
+        if (rc == 0 && (share->kind != kind || share->page >= SNPU_PAGE_TYPES || share->dev >= SNPU_MAX_DEVICES)) {
             rc = -ENOENT;
         }
         if (rc == 0) {

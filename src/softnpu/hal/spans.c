@@ -80,7 +80,7 @@ static bool describe_block(const struct snpu_block *block, struct snpu_range *ou
         return false;
     }
     out->kind = (enum snpu_range_kind)block->kind;
-    out->dev = block->dev;
+    out->dev = block->place != SNPU_ARENA_HOST ? block->place : 0;
     out->host_side = block->kind == SNPU_RANGE_HOST;
     out->dvpp = block->dvpp;
     out->page_b = (uint32_t)snpu_page_size((enum snpu_page)block->page);

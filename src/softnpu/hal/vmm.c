@@ -153,9 +153,7 @@ drvError_t halMemCreateInner(drv_mem_handle_t **handle, size_t size, const struc
     block->kind = SNPU_RANGE_NONE;
     block->place = (uint8_t)place;
     block->dvpp = 0;
-    block->dev = on_host(prop) ? 0 : prop->devid;
     block->module_id = module_id;
-    block->asked_b = size;
     pthread_mutex_lock(&lock);
     drv_mem_handle_t *h = ms_slab_alloc(&handles);
     if (h != NULL) {
@@ -598,7 +596,7 @@ drvError_t halMemExportToShareableHandle(drv_mem_handle_t *handle, drv_mem_handl
         const struct drv_mem_prop *prop = &handle->prop;
         struct snpu_share share = {
             .kind = SNPU_SHARE_HANDLE,
-            .dev = prop->devid,
+            .dev = on_host(prop) ? 0 : prop->devid, /* a NUMA node means nothing to others */
             .side = prop->side,
             .module_id = prop->module_id,
             .mem_type = prop->mem_type,

@@ -197,9 +197,14 @@ struct snpu_block *snpu_zone_take(struct snpu_zone *zone, uint64_t size_b, uint6
     return block;
 }
 
-/* Takes a free neighbour into the block. */
-static void swallow(struct snpu_zone *zone, struct snpu_block *block, struct snpu_block *neighbour)
+/* Takes a neighbour into the block, if it is free. */
+static void swallow(struct snpu_zone *zone, struct snpu_block *block, struct snpu_node *range)
 {
+    struct snpu_block *neighbour = (struct snpu_block *)range;
+    /* One in use may change its state now, without the lock; but a free one stays free. */
+    if (neighbour == NULL || __atomic_load_n(&neighbour->state, __ATOMIC_RELAXED) != SNPU_BLOCK_FREE) {
+        return;
+    }
     free_remove(zone, neighbour);
     if (neighbour->range.base < block->range.base) {
         block->range.base = neighbour->range.base;
@@ -216,12 +221,8 @@ void snpu_zone_give(struct snpu_zone *zone, struct snpu_block *block)
     uintptr_t end = block->range.base + block->range.size_b;
     struct snpu_node *below = snpu_ranges_at_or_below(&zone->order, block->range.base);
     struct snpu_node *above = snpu_ranges_find(&zone->order, end);
-    if (above != NULL && ((struct snpu_block *)above)->state == SNPU_BLOCK_FREE) {
-        swallow(zone, block, (struct snpu_block *)above);
-    }
-    if (below != NULL && ((struct snpu_block *)below)->state == SNPU_BLOCK_FREE) {
-        swallow(zone, block, (struct snpu_block *)below);
-    }
+    swallow(zone, block, above);
+    swallow(zone, block, below);
     free_insert(zone, block);
     pthread_mutex_unlock(&zone->lock);
 }

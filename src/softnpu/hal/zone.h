@@ -19,9 +19,7 @@ struct snpu_block {
     uint8_t place;          /* index of its arena: a device, or the host */
     uint8_t dvpp;
     uint8_t exported; /* was named to other processes: see share.h before it is given back */
-    uint32_t dev;
     uint32_t module_id;
-    uint64_t asked_b;
     struct snpu_block *bin_prev, *bin_next;
 };
 
