@@ -53,7 +53,7 @@ void *ms_slab_alloc(struct ms_slab *slab)
         goto out;
     }
     object = slab->base + (size_t)index * slab->stride_b;
-    memset(object, 0, slab->object_b);
+    memset(object, 0, slab->zero_b != 0 ? slab->zero_b : slab->object_b);
     slab->live++;
     __atomic_store_n(&slab->alive[index], 1, __ATOMIC_RELEASE);
 out:

@@ -18,6 +18,7 @@
 struct ms_slab {
     /* Set by the initialiser below. */
     size_t object_b;
+    size_t zero_b; /* how much of a new object is zeroed; 0: all of it */
     uint32_t max_objects;
     uint32_t quarantine;
     /* Internal. */
@@ -36,7 +37,7 @@ struct ms_slab {
         .object_b = sizeof(type), .max_objects = (max), .quarantine = 16, .lock = PTHREAD_MUTEX_INITIALIZER            \
     }
 
-/* A zeroed object, or NULL when max_objects are alive (errno ENOSPC) or memory is short (ENOMEM). */
+/* A zeroed object (see zero_b), or NULL when max_objects are alive (errno ENOSPC) or memory is short (ENOMEM). */
 void *ms_slab_alloc(struct ms_slab *slab);
 
 /* The object must be alive. */
