@@ -1,0 +1,154 @@
+/* Bodies of AI CPU kernels. They are host code on the real card as well (of the card's own processors), named by a
+ * library and a symbol; here the library is one of this machine, or whatever the process has loaded.
+ *
+ * Libraries stay open: a kernel may be launched again at any time, and opening is what costs.
+ * Threads and locks: libraries.lock and known.lock protect their lists and are leaves; dlopen runs outside of them.
+ * Failure: 507027 with a text. */
+#include "softnpu/runtime/kernel.h"
+
+#include "softnpu/runtime/error.h"
+
+#include "acl/acl.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct library {
+    struct library *next;
+    void *handle;
+    char path[];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct library *list;
+} libraries = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *find_open(const char *path)
+{
+    void *handle = NULL;
+    pthread_mutex_lock(&libraries.lock);
+    for (struct library *l = libraries.list; l != NULL && handle == NULL; l = l->next) {
+        handle = strcmp(l->path, path) == 0 ? l->handle : NULL;
+    }
+    pthread_mutex_unlock(&libraries.lock);
+    return handle;
+}
+
+static void *open_library(const char *path)
+{
+    void *handle = find_open(path);
+    if (handle != NULL) {
+        return handle;
+    }
+    struct library *library = malloc(sizeof(*library) + strlen(path) + 1);
+    handle = library != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (handle == NULL) {
+        free(library);
+        return NULL;
+    }
+    library->handle = handle;
+    memcpy(library->path, path, strlen(path) + 1);
+    pthread_mutex_lock(&libraries.lock);
+    library->next = libraries.list;
+    libraries.list = library;
+    pthread_mutex_unlock(&libraries.lock);
+    return handle;
+}
+
+/* Operators have short names (Abs, log, index): a function of the C library by that name is not meant. */
+static bool from_c_library(const void *address)
+{
+    static const char *const own[] = {"libc.so",    "libc-",  "libm.so",  "libm-",
+                                      "libpthread", "libdl.", "ld-linux", "libstdc++"};
+    Dl_info info;
+    if (dladdr(address, &info) == 0 || info.dli_fname == NULL) {
+        return false;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *file = slash != NULL ? slash + 1 : info.dli_fname;
+    for (size_t i = 0; i < MS_COUNT_OF(own); i++) {
+        if (strncmp(file, own[i], strlen(own[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int32_t snpu__aicpu_find(const char *function, const char *library, const char *symbol, snpu_block_fn *out)
+{
+    void *address = NULL;
+    if (library != NULL && library[0] != '\0') {
+        void *handle = open_library(library);
+        address = handle != NULL ? dlsym(handle, symbol) : NULL;
+    }
+    if (address == NULL) {
+        address = dlsym(RTLD_DEFAULT, symbol);
+        if (address != NULL && from_c_library(address)) {
+            address = NULL;
+        }
+    }
+    if (address == NULL) {
+        return snpu_fail(ACL_ERROR_RT_KERNEL_LOOKUP, "%s: no AI CPU kernel %s in %s or in this process", function,
+                         symbol, library != NULL ? library : "a library");
+    }
+    memcpy(out, &address, sizeof(*out));
+    return 0;
+}
+
+/* ---- kernels launched by name ---- */
+struct known {
+    struct known *next;
+    const char *library; /* interned */
+    struct snpu_func func;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct known *list;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct known *find_known(const char *library, const char *symbol)
+{
+    struct known *k = known.list;
+    while (k != NULL && !(k->library == library && k->func.symbol == symbol)) {
+        k = k->next;
+    }
+    return k;
+}
+
+int32_t snpu__aicpu_func(const char *function, const char *library, const char *symbol, struct snpu_func **out)
+{
+    const char *kept_library = snpu__intern(library != NULL ? library : ""), *kept_symbol = snpu__intern(symbol);
+    if (kept_library == NULL || kept_symbol == NULL) {
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+    }
+    pthread_mutex_lock(&known.lock);
+    struct known *found = find_known(kept_library, kept_symbol);
+    pthread_mutex_unlock(&known.lock);
+    if (found != NULL) {
+        *out = &found->func;
+        return 0;
+    }
+    snpu_block_fn fn;
+    int32_t code = snpu__aicpu_find(function, library, symbol, &fn);
+    struct known *made = code == 0 ? calloc(1, sizeof(*made)) : NULL;
+    if (made == NULL) {
+        return code != 0 ? code : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+    }
+    made->library = kept_library;
+    made->func = (struct snpu_func){.fn = fn, .name = kept_symbol, .symbol = kept_symbol, .core = SNPU_CORE_AICPU};
+    pthread_mutex_lock(&known.lock);
+    found = find_known(kept_library, kept_symbol);
+    if (found == NULL) {
+        made->next = known.list;
+        known.list = made;
+        found = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&known.lock);
+    free(made);
+    *out = &found->func;
+    return 0;
+}

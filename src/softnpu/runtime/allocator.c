@@ -1,0 +1,135 @@
+/* Allocators of frameworks: a set of functions that operator libraries use for workspaces of a stream instead of
+ * aclrtMalloc. The runtime keeps them and hands them out; it never calls them.
+ *
+ * Threads and locks: allocators.lock protects the list of registrations. Failure: unknown descriptions 107000. */
+#include "softnpu/runtime/allocator.h"
+
+#include "base/slab.h"
+#include "softnpu/runtime/error.h"
+#include "softnpu/runtime/task.h"
+
+#include "acl/acl.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct registration {
+    struct registration *next;
+    const struct snpu_stream *stream;
+    void *desc;
+    struct snpu_allocator allocator; /* as it was when registered */
+};
+
+static struct ms_slab descs = MS_SLAB_INIT(struct snpu_allocator, 4096);
+
+static struct {
+    pthread_mutex_t lock;
+    struct registration *list;
+} allocators = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void *snpu_allocator_new(void)
+{
+    void *desc = ms_slab_alloc(&descs);
+    if (desc == NULL) {
+        snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "aclrtAllocatorCreateDesc: too many descriptions");
+    }
+    return desc;
+}
+
+struct snpu_allocator *snpu_allocator_of(const char *function, void *desc)
+{
+    if (ms_slab_check(&descs, desc)) {
+        return desc;
+    }
+    snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not the description of an allocator", function, desc);
+    return NULL;
+}
+
+int32_t snpu_allocator_free(void *desc)
+{
+    if (snpu_allocator_of("aclrtAllocatorDestroyDesc", desc) == NULL) {
+        return ACL_ERROR_RT_PARAM_INVALID;
+    }
+    ms_slab_free(&descs, desc);
+    return 0;
+}
+
+static struct registration **find(const struct snpu_stream *stream)
+{
+    struct registration **link = &allocators.list;
+    while (*link != NULL && (*link)->stream != stream) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+int32_t snpu_allocator_register(void *handle, void *desc)
+{
+    static const char function[] = "aclrtAllocatorRegister";
+    struct snpu_stream *stream;
+    const struct snpu_allocator *allocator = snpu_allocator_of(function, desc);
+    if (allocator == NULL) {
+        return ACL_ERROR_RT_PARAM_INVALID;
+    }
+    if (allocator->object == NULL || allocator->alloc == NULL || allocator->free == NULL ||
+        allocator->address == NULL) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: object, alloc, free and address functions are needed",
+                         function);
+    }
+    int32_t code = snpu_stream_resolve(function, handle, &stream);
+    if (code != 0) {
+        return code;
+    }
+    pthread_mutex_lock(&allocators.lock);
+    struct registration **link = find(stream);
+    if (*link == NULL) {
+        *link = calloc(1, sizeof(**link));
+    }
+    if (*link != NULL) {
+        (*link)->stream = stream;
+        (*link)->desc = desc;
+        (*link)->allocator = *allocator;
+    } else {
+        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+    }
+    pthread_mutex_unlock(&allocators.lock);
+    return code;
+}
+
+int32_t snpu_allocator_get(void *handle, void **desc, struct snpu_allocator *out)
+{
+    static const char function[] = "aclrtAllocatorGetByStream";
+    struct snpu_stream *stream;
+    int32_t code = snpu_stream_resolve(function, handle, &stream);
+    if (code != 0) {
+        return code;
+    }
+    pthread_mutex_lock(&allocators.lock);
+    const struct registration *found = *find(stream);
+    if (found != NULL) {
+        *desc = found->desc;
+        *out = found->allocator;
+    }
+    pthread_mutex_unlock(&allocators.lock);
+    return found != NULL ? 0 : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the stream has no allocator", function);
+}
+
+int32_t snpu_allocator_unregister(void *handle)
+{
+    static const char function[] = "aclrtAllocatorUnregister";
+    struct snpu_stream *stream;
+    int32_t code = snpu_stream_resolve(function, handle, &stream);
+    if (code != 0) {
+        return code;
+    }
+    pthread_mutex_lock(&allocators.lock);
+    struct registration **link = find(stream);
+    struct registration *gone = *link;
+    bool known = gone != NULL;
+    if (known) {
+        *link = gone->next;
+    }
+    pthread_mutex_unlock(&allocators.lock);
+    free(gone);
+    return known ? 0 : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the stream has no allocator", function);
+}

@@ -1,0 +1,517 @@
+/* Would the dynamic loader survive this shared object? See elf.h.
+ *
+ * glibc checks little of what it maps: a table that points outside the file, a relocation that patches foreign memory
+ * or a version list without an end crashes the process. All tables that loading follows are walked here first, in the
+ * loader's own terms: addresses relative to the load base, backed by the file part of a segment. What is left to trust
+ * is the machine code itself, as with any library.
+ *
+ * A refused file costs an error code; a table we do not know is not followed by the loader either. */
+#include "softnpu/runtime/elf.h"
+
+#include "base/macros.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SEGMENTS    64
+#define MAX_SPAN_B      (UINT64_C(4) << 30)
+#define MAX_DYN_ENTRIES 4096
+
+#if defined(__x86_64__)
+#define REL_RELATIVE  R_X86_64_RELATIVE
+#define REL_IRELATIVE R_X86_64_IRELATIVE
+#else
+#define REL_RELATIVE  R_AARCH64_RELATIVE
+#define REL_IRELATIVE R_AARCH64_IRELATIVE
+#endif
+
+/* Dynamic entries that are followed, by the place where we keep them. */
+enum entry {
+    E_STRTAB,
+    E_STRSZ,
+    E_SYMTAB,
+    E_SYMENT,
+    E_HASH,
+    E_GNU_HASH,
+    E_RELA,
+    E_RELASZ,
+    E_RELAENT,
+    E_JMPREL,
+    E_PLTRELSZ,
+    E_PLTREL,
+    E_RELR,
+    E_RELRSZ,
+    E_INIT,
+    E_FINI,
+    E_INIT_ARRAY,
+    E_INIT_ARRAYSZ,
+    E_FINI_ARRAY,
+    E_FINI_ARRAYSZ,
+    E_VERSYM,
+    E_VERNEED,
+    E_VERNEEDNUM,
+    E_VERDEF,
+    E_VERDEFNUM,
+    E_COUNT,
+};
+
+static const struct {
+    int64_t tag;
+    enum entry entry;
+} entry_of_tag[] = {
+    {DT_STRTAB, E_STRTAB},
+    {DT_STRSZ, E_STRSZ},
+    {DT_SYMTAB, E_SYMTAB},
+    {DT_SYMENT, E_SYMENT},
+    {DT_HASH, E_HASH},
+    {DT_GNU_HASH, E_GNU_HASH},
+    {DT_RELA, E_RELA},
+    {DT_RELASZ, E_RELASZ},
+    {DT_RELAENT, E_RELAENT},
+    {DT_JMPREL, E_JMPREL},
+    {DT_PLTRELSZ, E_PLTRELSZ},
+    {DT_PLTREL, E_PLTREL},
+    {36 /* DT_RELR */, E_RELR},
+    {35 /* DT_RELRSZ */, E_RELRSZ},
+    {DT_INIT, E_INIT},
+    {DT_FINI, E_FINI},
+    {DT_INIT_ARRAY, E_INIT_ARRAY},
+    {DT_INIT_ARRAYSZ, E_INIT_ARRAYSZ},
+    {DT_FINI_ARRAY, E_FINI_ARRAY},
+    {DT_FINI_ARRAYSZ, E_FINI_ARRAYSZ},
+    {DT_VERSYM, E_VERSYM},
+    {DT_VERNEED, E_VERNEED},
+    {DT_VERNEEDNUM, E_VERNEEDNUM},
+    {DT_VERDEF, E_VERDEF},
+    {DT_VERDEFNUM, E_VERDEFNUM},
+};
+
+struct check {
+    const struct snpu_elf *elf;
+    Elf64_Phdr load[MAX_SEGMENTS];
+    size_t loads;
+    Elf64_Phdr dynamic;
+    bool present[E_COUNT];
+    uint64_t value[E_COUNT];
+    uint64_t symbols; /* entries of the dynamic symbol table, from its hash table */
+    const char *why;
+};
+
+static bool refuse(struct check *c, const char *why)
+{
+    c->why = why;
+    return false;
+}
+
+/* File bytes behind [addr, addr + size_b), or NULL. */
+static const uint8_t *at(const struct check *c, uint64_t addr, uint64_t size_b)
+{
+    for (size_t i = 0; i < c->loads; i++) {
+        const Elf64_Phdr *load = &c->load[i];
+        if (addr >= load->p_vaddr && addr - load->p_vaddr <= load->p_filesz &&
+            size_b <= load->p_filesz - (addr - load->p_vaddr)) {
+            return c->elf->data + load->p_offset + (addr - load->p_vaddr);
+        }
+    }
+    return NULL;
+}
+
+static bool in_memory(const struct check *c, uint64_t addr, uint64_t size_b, uint32_t flags)
+{
+    for (size_t i = 0; i < c->loads; i++) {
+        const Elf64_Phdr *load = &c->load[i];
+        if (addr >= load->p_vaddr && addr - load->p_vaddr <= load->p_memsz &&
+            size_b <= load->p_memsz - (addr - load->p_vaddr) && (load->p_flags & flags) == flags) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t u32(const uint8_t *p)
+{
+    uint32_t value;
+    memcpy(&value, p, sizeof(value));
+    return value;
+}
+
+static uint64_t u64(const uint8_t *p)
+{
+    uint64_t value;
+    memcpy(&value, p, sizeof(value));
+    return value;
+}
+
+static bool check_segment(struct check *c, const Elf64_Phdr *segment)
+{
+    uint64_t size_b = c->elf->size_b;
+    bool file_backed = segment->p_offset <= size_b && segment->p_filesz <= size_b - segment->p_offset;
+    bool aligned = segment->p_align == 0 || (segment->p_align & (segment->p_align - 1)) == 0;
+    switch (segment->p_type) {
+    case PT_LOAD:
+        if (!file_backed || !aligned || segment->p_filesz > segment->p_memsz || segment->p_memsz > MAX_SPAN_B ||
+            segment->p_vaddr > MAX_SPAN_B || segment->p_align < 4096 || segment->p_align > (64 << 20) ||
+            (segment->p_vaddr - segment->p_offset) % segment->p_align != 0) {
+            return refuse(c, "a segment lies outside the file or memory");
+        }
+        if (c->loads > 0) {
+            const Elf64_Phdr *before = &c->load[c->loads - 1];
+            if (segment->p_vaddr < before->p_vaddr + before->p_memsz) {
+                return refuse(c, "segments overlap");
+            }
+        }
+        c->load[c->loads++] = *segment;
+        return true;
+    case PT_DYNAMIC:
+        c->dynamic = *segment;
+        return true;
+    case PT_INTERP:
+        return refuse(c, "it is a program, not a library");
+    case PT_TLS:
+        if (!aligned || segment->p_filesz > segment->p_memsz || segment->p_memsz > (1 << 20)) {
+            return refuse(c, "bad thread-local segment");
+        }
+        return true;
+    case PT_NOTE:
+    case PT_GNU_PROPERTY:
+        return file_backed || refuse(c, "a note lies outside the file");
+    default:
+        return true;
+    }
+}
+
+/* Segments that refer into the loaded ones; only now all of those are known. */
+static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
+{
+    switch (segment->p_type) {
+    case PT_NOTE:
+    case PT_GNU_PROPERTY:
+    case PT_TLS:
+        return segment->p_filesz == 0 || at(c, segment->p_vaddr, segment->p_filesz) != NULL ||
+               refuse(c, "a note or thread-local segment is not loaded");
+    case PT_GNU_RELRO:
+        return in_memory(c, segment->p_vaddr, 0, PF_W) || refuse(c, "bad relocation-read-only segment");
+    default:
+        return true;
+    }
+}
+
+static bool check_segments(struct check *c)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, c->elf->data, sizeof(head));
+    uint64_t table_b = (uint64_t)head.e_phnum * sizeof(Elf64_Phdr);
+    if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > MAX_SEGMENTS ||
+        head.e_phoff > c->elf->size_b || table_b > c->elf->size_b - head.e_phoff) {
+        return refuse(c, "program headers lie outside the file");
+    }
+    bool (*const passes[])(struct check *, const Elf64_Phdr *) = {check_segment, check_inner_segment};
+    for (size_t pass = 0; pass < MS_COUNT_OF(passes); pass++) {
+        for (uint32_t i = 0; i < head.e_phnum; i++) {
+            Elf64_Phdr segment;
+            memcpy(&segment, c->elf->data + head.e_phoff + i * sizeof(segment), sizeof(segment));
+            if (!passes[pass](c, &segment)) {
+                return false;
+            }
+        }
+    }
+    if (c->loads == 0 || c->load[0].p_vaddr + c->load[c->loads - 1].p_vaddr > MAX_SPAN_B) {
+        return refuse(c, "nothing to load");
+    }
+    return true;
+}
+
+static bool check_dynamic(struct check *c)
+{
+    uint64_t room = c->dynamic.p_filesz / sizeof(Elf64_Dyn);
+    const uint8_t *table = room > 0 && room <= MAX_DYN_ENTRIES ? at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz) : NULL;
+    if (table == NULL || !in_memory(c, c->dynamic.p_vaddr, c->dynamic.p_memsz, PF_W)) {
+        return refuse(c, "no dynamic section");
+    }
+    bool ended = false;
+    for (uint64_t i = 0; i < room && !ended; i++) {
+        int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
+        uint64_t value = u64(table + i * sizeof(Elf64_Dyn) + 8);
+        ended = tag == DT_NULL;
+        if (tag == DT_REL || tag == DT_TEXTREL) {
+            return refuse(c, "unusual relocations");
+        }
+        for (size_t k = 0; k < MS_COUNT_OF(entry_of_tag); k++) {
+            if (entry_of_tag[k].tag == tag) {
+                c->present[entry_of_tag[k].entry] = true;
+                c->value[entry_of_tag[k].entry] = value;
+            }
+        }
+    }
+    if (!ended) {
+        return refuse(c, "the dynamic section has no end");
+    }
+    const uint8_t *strings = at(c, c->value[E_STRTAB], c->value[E_STRSZ]);
+    if (!c->present[E_STRTAB] || !c->present[E_SYMTAB] || strings == NULL || c->value[E_STRSZ] == 0 ||
+        strings[c->value[E_STRSZ] - 1] != '\0' || (c->present[E_SYMENT] && c->value[E_SYMENT] != sizeof(Elf64_Sym))) {
+        return refuse(c, "bad string or symbol table");
+    }
+    for (uint64_t i = 0; i < room; i++) {
+        int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
+        bool names = tag == DT_NEEDED || tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH ||
+                     tag == DT_AUXILIARY || tag == DT_FILTER;
+        if (names && u64(table + i * sizeof(Elf64_Dyn) + 8) >= c->value[E_STRSZ]) {
+            return refuse(c, "a library name lies outside the string table");
+        }
+    }
+    return true;
+}
+
+/* The GNU hash table: bloom filter, buckets, chains. Its longest chain tells how many symbols there are. */
+static bool count_gnu_hash(struct check *c)
+{
+    const uint8_t *head = at(c, c->value[E_GNU_HASH], 16);
+    if (head == NULL) {
+        return refuse(c, "bad hash table");
+    }
+    uint64_t buckets = u32(head), first = u32(head + 4), bloom = u32(head + 8), shift = u32(head + 12);
+    uint64_t fixed_b = 16 + bloom * 8 + buckets * 4;
+    if (buckets == 0 || bloom == 0 || (bloom & (bloom - 1)) != 0 || shift > 31 ||
+        at(c, c->value[E_GNU_HASH], fixed_b) == NULL) {
+        return refuse(c, "bad hash table");
+    }
+    uint64_t last = 0;
+    for (uint64_t i = 0; i < buckets; i++) {
+        uint64_t symbol = u32(head + 16 + bloom * 8 + i * 4);
+        if (symbol != 0 && symbol < first) {
+            return refuse(c, "bad hash table");
+        }
+        last = symbol > last ? symbol : last;
+    }
+    c->symbols = first;
+    if (last == 0) {
+        return true;
+    }
+    for (uint64_t symbol = last;; symbol++) {
+        const uint8_t *link = at(c, c->value[E_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
+        if (link == NULL) {
+            return refuse(c, "a hash chain has no end");
+        }
+        if (u32(link) & 1) {
+            c->symbols = symbol + 1;
+            return true;
+        }
+    }
+}
+
+static bool count_hash(struct check *c)
+{
+    const uint8_t *head = at(c, c->value[E_HASH], 8);
+    if (head == NULL) {
+        return refuse(c, "bad hash table");
+    }
+    uint64_t buckets = u32(head), chains = u32(head + 4);
+    const uint8_t *links = at(c, c->value[E_HASH] + 8, (buckets + chains) * 4);
+    if (links == NULL || buckets == 0) {
+        return refuse(c, "bad hash table");
+    }
+    for (uint64_t i = 0; i < buckets + chains; i++) {
+        if (u32(links + i * 4) >= chains) {
+            return refuse(c, "bad hash table");
+        }
+    }
+    /* A chain that runs in a circle would keep the loader busy for ever; following each at most `chains` steps shows
+     * it. */
+    for (uint64_t i = 0; i < buckets; i++) {
+        uint64_t steps = 0;
+        for (uint32_t symbol = u32(links + i * 4); symbol != 0; symbol = u32(links + (buckets + symbol) * 4)) {
+            if (++steps > chains) {
+                return refuse(c, "a hash chain has no end");
+            }
+        }
+    }
+    c->symbols = chains;
+    return true;
+}
+
+static bool check_symbols(struct check *c)
+{
+    if (!c->present[E_GNU_HASH] && !c->present[E_HASH]) {
+        return refuse(c, "no hash table");
+    }
+    if ((c->present[E_HASH] && !count_hash(c)) || (c->present[E_GNU_HASH] && !count_gnu_hash(c))) {
+        return false;
+    }
+    const uint8_t *table = at(c, c->value[E_SYMTAB], c->symbols * sizeof(Elf64_Sym));
+    if (table == NULL) {
+        return refuse(c, "the symbol table lies outside the file");
+    }
+    for (uint64_t i = 0; i < c->symbols; i++) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, table + i * sizeof(symbol), sizeof(symbol));
+        uint32_t type = ELF64_ST_TYPE(symbol.st_info);
+        if (symbol.st_name >= c->value[E_STRSZ]) {
+            return refuse(c, "a symbol's name lies outside the string table");
+        }
+        if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+            !in_memory(c, symbol.st_value, 1, PF_X)) {
+            return refuse(c, "a function lies outside the code");
+        }
+    }
+    if (c->present[E_VERSYM] && at(c, c->value[E_VERSYM], c->symbols * 2) == NULL) {
+        return refuse(c, "bad symbol versions");
+    }
+    return true;
+}
+
+static bool in_array(const struct check *c, enum entry start, enum entry size, uint64_t addr)
+{
+    return c->present[start] && addr - c->value[start] < c->value[size];
+}
+
+static bool check_relocations(struct check *c, enum entry start, enum entry size)
+{
+    if (!c->present[start]) {
+        return true;
+    }
+    uint64_t count = c->value[size] / sizeof(Elf64_Rela);
+    const uint8_t *table = at(c, c->value[start], c->value[size]);
+    if (table == NULL || c->value[size] % sizeof(Elf64_Rela) != 0) {
+        return refuse(c, "relocations lie outside the file");
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        Elf64_Rela rela;
+        memcpy(&rela, table + i * sizeof(rela), sizeof(rela));
+        uint32_t type = ELF64_R_TYPE(rela.r_info);
+        if (!in_memory(c, rela.r_offset, 8, PF_W) || ELF64_R_SYM(rela.r_info) >= c->symbols) {
+            return refuse(c, "a relocation points outside the object");
+        }
+        bool called = type == REL_IRELATIVE ||
+                      (type == REL_RELATIVE && (in_array(c, E_INIT_ARRAY, E_INIT_ARRAYSZ, rela.r_offset) ||
+                                                in_array(c, E_FINI_ARRAY, E_FINI_ARRAYSZ, rela.r_offset)));
+        if (called && !in_memory(c, (uint64_t)rela.r_addend, 1, PF_X)) {
+            return refuse(c, "an initialiser lies outside the code");
+        }
+    }
+    return true;
+}
+
+static bool check_packed_relocations(struct check *c)
+{
+    if (!c->present[E_RELR]) {
+        return true;
+    }
+    const uint8_t *table = at(c, c->value[E_RELR], c->value[E_RELRSZ]);
+    if (table == NULL || c->value[E_RELRSZ] % 8 != 0) {
+        return refuse(c, "relocations lie outside the file");
+    }
+    uint64_t where = 0;
+    for (uint64_t i = 0; i < c->value[E_RELRSZ] / 8; i++) {
+        uint64_t word = u64(table + i * 8);
+        if ((word & 1) == 0) {
+            if (!in_memory(c, word, 8, PF_W)) {
+                return refuse(c, "a relocation points outside the object");
+            }
+            where = word + 8;
+            continue;
+        }
+        for (uint32_t bit = 0; bit < 63; bit++) {
+            if ((word >> (bit + 1) & 1) != 0 && !in_memory(c, where + bit * 8, 8, PF_W)) {
+                return refuse(c, "a relocation points outside the object");
+            }
+        }
+        where += 63 * 8;
+    }
+    return true;
+}
+
+static bool check_initialisers(struct check *c)
+{
+    static const struct {
+        enum entry start, size;
+    } arrays[] = {{E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ}};
+    for (size_t i = 0; i < MS_COUNT_OF(arrays); i++) {
+        if (c->present[arrays[i].start] &&
+            (c->value[arrays[i].size] % 8 != 0 || at(c, c->value[arrays[i].start], c->value[arrays[i].size]) == NULL)) {
+            return refuse(c, "bad list of initialisers");
+        }
+    }
+    if ((c->present[E_INIT] && !in_memory(c, c->value[E_INIT], 1, PF_X)) ||
+        (c->present[E_FINI] && !in_memory(c, c->value[E_FINI], 1, PF_X))) {
+        return refuse(c, "an initialiser lies outside the code");
+    }
+    return true;
+}
+
+/* Version needs and definitions: chains of records linked by relative offsets, each with a chain of its own. */
+static bool check_version_needs(struct check *c)
+{
+    uint64_t addr = c->value[E_VERNEED];
+    for (uint64_t i = 0; c->present[E_VERNEED] && i < c->value[E_VERNEEDNUM]; i++) {
+        Elf64_Verneed need;
+        const uint8_t *p = at(c, addr, sizeof(need));
+        if (p == NULL) {
+            return refuse(c, "bad version needs");
+        }
+        memcpy(&need, p, sizeof(need));
+        uint64_t aux = addr + need.vn_aux;
+        for (uint32_t k = 0; k < need.vn_cnt; k++) {
+            Elf64_Vernaux item;
+            p = at(c, aux, sizeof(item));
+            if (p == NULL) {
+                return refuse(c, "bad version needs");
+            }
+            memcpy(&item, p, sizeof(item));
+            if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0 && k + 1 < need.vn_cnt)) {
+                return refuse(c, "bad version needs");
+            }
+            aux += item.vna_next;
+        }
+        if (need.vn_file >= c->value[E_STRSZ] || (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
+            return refuse(c, "bad version needs");
+        }
+        addr += need.vn_next;
+    }
+    return true;
+}
+
+static bool check_version_definitions(struct check *c)
+{
+    uint64_t addr = c->value[E_VERDEF];
+    for (uint64_t i = 0; c->present[E_VERDEF] && i < c->value[E_VERDEFNUM]; i++) {
+        Elf64_Verdef def;
+        Elf64_Verdaux item;
+        const uint8_t *p = at(c, addr, sizeof(def));
+        if (p == NULL) {
+            return refuse(c, "bad version definitions");
+        }
+        memcpy(&def, p, sizeof(def));
+        p = at(c, addr + def.vd_aux, sizeof(item));
+        if (p == NULL) {
+            return refuse(c, "bad version definitions");
+        }
+        memcpy(&item, p, sizeof(item));
+        if (item.vda_name >= c->value[E_STRSZ] || (def.vd_next == 0) != (i + 1 == c->value[E_VERDEFNUM])) {
+            return refuse(c, "bad version definitions");
+        }
+        addr += def.vd_next;
+    }
+    return true;
+}
+
+static bool check_all(struct check *c)
+{
+    return check_segments(c) && check_dynamic(c) && check_symbols(c) && check_initialisers(c) &&
+           check_relocations(c, E_RELA, E_RELASZ) && check_relocations(c, E_JMPREL, E_PLTRELSZ) &&
+           check_packed_relocations(c) && check_version_needs(c) && check_version_definitions(c);
+}
+
+int snpu__elf_check_loadable(const struct snpu_elf *elf, const char **why)
+{
+    struct check c = {.elf = elf};
+    if (!snpu__elf_is_host_object(elf)) {
+        *why = "it is not a shared object for this processor";
+        return -EINVAL;
+    }
+    if (!check_all(&c)) {
+        *why = c.why;
+        return -EINVAL;
+    }
+    return 0;
+}

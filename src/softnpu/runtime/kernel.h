@@ -1,0 +1,128 @@
+/* Kernel binaries and functions.
+ *
+ * An image is what was loaded: a shared object that the loader opened, or the names of a genuine device binary. It
+ * lives as long as a binary handle, or a task that runs its code, refers to it. A binary is the handle that programs
+ * hold; a function belongs to a binary and dies with it. Names of kernels are interned: they stay valid while the
+ * process lives, because tasks, profilers and messages refer to them long after a binary is gone. */
+#ifndef SOFTNPU_RUNTIME_KERNEL_H
+#define SOFTNPU_RUNTIME_KERNEL_H
+
+#include "base/macros.h"
+#include "softnpu/runtime/task.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which cores a kernel is made for. */
+enum snpu_core {
+    SNPU_CORE_AICORE,
+    SNPU_CORE_CUBE,
+    SNPU_CORE_VECTOR,
+    SNPU_CORE_MIX_AIC,
+    SNPU_CORE_MIX_AIV,
+    SNPU_CORE_AICPU,
+    SNPU_CORE_COUNT,
+};
+
+/* ---- images (image.c) ---- */
+struct snpu_image_symbol {
+    const char *name;
+    uint64_t value, size_b;
+    bool function; /* otherwise a variable */
+};
+
+struct snpu_image {
+    uint32_t refs;
+    void *library;                     /* of dlopen; NULL: a device binary, whose kernels do nothing */
+    uint8_t *data;                     /* of a device binary: the file */
+    size_t size_b;                     /* of the file */
+    struct snpu_image_symbol *symbols; /* sorted by name */
+    size_t symbol_count;
+    char *names;
+    enum snpu_core core; /* of kernels whose name does not say otherwise */
+    bool cpu_kernels;    /* loaded as a binary for the AI CPU */
+
+    pthread_mutex_t lock; /* the following */
+    void *dev_copy;       /* the file in device memory, made when somebody asks for its address */
+    void *exception_callback, *exception_data;
+};
+
+struct snpu_load_options {
+    uint32_t magic;
+    int32_t cpu_kernel_mode;
+    bool cpu_kernels; /* the mode was given */
+    bool lazy;
+};
+
+int32_t snpu__image_from_file(const char *function, const char *path, const struct snpu_load_options *options,
+                              struct snpu_image **out);
+int32_t snpu__image_from_data(const char *function, const void *data, size_t size_b,
+                              const struct snpu_load_options *options, struct snpu_image **out);
+void snpu__image_get(struct snpu_image *image); /* NULL is allowed, in both */
+void snpu__image_put(struct snpu_image *image);
+const struct snpu_image_symbol *snpu__image_find(const struct snpu_image *image, const char *name);
+/* Address of a symbol as programs and kernels see it. */
+int32_t snpu__image_address(const char *function, struct snpu_image *image, const struct snpu_image_symbol *symbol,
+                            void **out);
+int32_t snpu__image_dev_copy(const char *function, struct snpu_image *image, void **out);
+
+/* ---- binaries (binary.c) ---- */
+struct snpu_func {
+    struct snpu_binary *binary;
+    struct snpu_image *image; /* the binary's; NULL for an AI CPU kernel outside of binaries */
+    snpu_block_fn fn;         /* NULL: a device kernel, which takes its time and does nothing */
+    const char *name;         /* as reported: without the suffix of mixed kernels */
+    const char *symbol;       /* as found */
+    uint64_t size_b;
+    enum snpu_core core;
+    struct snpu_func *next; /* of the binary */
+};
+
+/* The living binary or function behind a handle, or NULL with a remembered text (code 107000). */
+struct snpu_binary *snpu__binary_of(const char *function, const void *handle);
+struct snpu_func *snpu__func_of(const char *function, const void *handle);
+struct snpu_image *snpu__binary_image(struct snpu_binary *binary);
+
+int32_t snpu__binary_open(const char *function, struct snpu_image *image, struct snpu_binary **out);
+int32_t snpu__binary_close(const char *function, struct snpu_binary *binary);
+
+int32_t snpu__func_by_name(const char *function, struct snpu_binary *binary, const char *name, struct snpu_func **out);
+int32_t snpu__func_by_entry(const char *function, struct snpu_binary *binary, uint64_t entry, struct snpu_func **out);
+/* A function whose body and name come from elsewhere: AI CPU operators. */
+int32_t snpu__func_add(const char *function, struct snpu_binary *binary, const char *symbol, const char *name,
+                       snpu_block_fn fn, enum snpu_core core, struct snpu_func **out);
+
+const char *snpu__intern(const char *name); /* NULL when memory is short */
+
+/* ---- stubs (stub.c) ---- */
+/* The function registered for a stub address; NULL if there is none. */
+struct snpu_func *snpu__stub_find(const void *stub);
+void snpu__stub_forget(const struct snpu_binary *binary);
+
+/* ---- AI CPU (aicpu.c) ---- */
+/* The body of an AI CPU kernel: from a library file, or from any library of the process. */
+int32_t snpu__aicpu_find(const char *function, const char *library, const char *symbol, snpu_block_fn *out);
+/* The same as a function that can be launched; made once for each pair of names and kept. */
+int32_t snpu__aicpu_func(const char *function, const char *library, const char *symbol, struct snpu_func **out);
+
+/* ---- for libascendcl_impl.so ---- */
+MS_EXPORT int32_t snpu_binary_dev_address(void *binary, void **addr, size_t *size_b);
+MS_EXPORT int32_t snpu_binary_global(void *binary, const char *name, void **addr, size_t *size_b);
+MS_EXPORT int32_t snpu_binary_set_exception_callback(void *binary, void *callback, void *data);
+MS_EXPORT int32_t snpu_func_attribute(void *func, int32_t attribute, int64_t *value);
+MS_EXPORT int32_t snpu_func_binary(void *func, void **binary);
+MS_EXPORT int32_t snpu_func_size(void *func, size_t *aic_b, size_t *aiv_b);
+/* Parameters of a kernel, for kernels that declare them: an exported array `const uint32_t <kernel>__params[]` of their
+ * sizes. Every parameter stands on an 8-byte boundary. index == count: *offset is the size of all. */
+MS_EXPORT int32_t snpu_func_param_count(const void *func, size_t *count);
+MS_EXPORT int32_t snpu_func_param(const void *func, size_t index, size_t *offset, size_t *size_b);
+MS_EXPORT int32_t snpu_func_register_cpu(void *binary, const char *symbol, const char *name, void **func);
+MS_EXPORT int32_t snpu_func_by_symbol(const void *stub, void **func);
+/* A handle stays one, a stub becomes one. */
+MS_EXPORT int32_t snpu_func_resolve(const char *function, void *handle_or_stub, void **func);
+/* A variable of a loaded object by its own address. */
+MS_EXPORT int32_t snpu_symbol_find(const char *function, const void *symbol, void **addr, size_t *size_b);
+
+#endif
