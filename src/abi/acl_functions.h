@@ -113,7 +113,7 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetByPCIBusId, (const char *pciBu
 ACL_FN(UNSUPPORTED, aclError, aclrtDeviceGetBareTgid, (int32_t *pid), (pid))
 ACL_FN(UNSUPPORTED, aclError, aclrtDeviceGetStreamPriorityRange, (int32_t *leastPriority, int32_t *greatestPriority),
        (leastPriority, greatestPriority))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceL2CacheFlush, (void *rsv), (rsv))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceL2CacheFlush, (void *rsv), (rsv))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetHardwareSyncAddr, (void **addr), (addr))
 ACL_FN(UNSUPPORTED, aclError, aclrtRegDeviceStateCallback, (const char *regName, aclrtDeviceStateCallback callback,
        void *args), (regName, callback, args))
@@ -190,193 +190,193 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetGroupInfoDetail, (const aclrtGroupIn
 
 /* ==== Memory ==== */
 /* allocation */
-ACL_FN(UNSUPPORTED, aclError, aclrtMalloc, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr, size,
+ACL_FN(IMPLEMENTED, aclError, aclrtMalloc, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr, size,
        policy))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocAlign32, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocAlign32, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr,
        size, policy))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocCached, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocCached, (void **devPtr, size_t size, aclrtMemMallocPolicy policy), (devPtr,
        size, policy))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocWithCfg, (void **devPtr, size_t size, aclrtMemMallocPolicy policy,
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocWithCfg, (void **devPtr, size_t size, aclrtMemMallocPolicy policy,
        aclrtMallocConfig *cfg), (devPtr, size, policy, cfg))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocForTaskScheduler, (void **devPtr, size_t size, aclrtMemMallocPolicy policy,
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocForTaskScheduler, (void **devPtr, size_t size, aclrtMemMallocPolicy policy,
        aclrtMallocConfig *cfg), (devPtr, size, policy, cfg))
-ACL_FN(UNSUPPORTED, aclError, aclrtFree, (void *devPtr), (devPtr))
-ACL_FN(UNSUPPORTED, aclError, aclrtFreeWithDevSync, (void *devPtr), (devPtr))
+ACL_FN(IMPLEMENTED, aclError, aclrtFree, (void *devPtr), (devPtr))
+ACL_FN(IMPLEMENTED, aclError, aclrtFreeWithDevSync, (void *devPtr), (devPtr))
 /* pinned and registered host memory */
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocHost, (void **hostPtr, size_t size), (hostPtr, size))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocHostWithCfg, (void **ptr, uint64_t size, aclrtMallocConfig *cfg), (ptr, size,
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocHost, (void **hostPtr, size_t size), (hostPtr, size))
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocHostWithCfg, (void **ptr, uint64_t size, aclrtMallocConfig *cfg), (ptr, size,
        cfg))
-ACL_FN(UNSUPPORTED, aclError, aclrtFreeHost, (void *hostPtr), (hostPtr))
-ACL_FN(UNSUPPORTED, aclError, aclrtFreeHostWithDevSync, (void *hostPtr), (hostPtr))
-ACL_FN(UNSUPPORTED, aclError, aclrtHostRegister, (void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr),
+ACL_FN(IMPLEMENTED, aclError, aclrtFreeHost, (void *hostPtr), (hostPtr))
+ACL_FN(IMPLEMENTED, aclError, aclrtFreeHostWithDevSync, (void *hostPtr), (hostPtr))
+ACL_FN(IMPLEMENTED, aclError, aclrtHostRegister, (void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr),
        (ptr, size, type, devPtr))
-ACL_FN(UNSUPPORTED, aclError, aclrtHostRegisterV2, (void *ptr, uint64_t size, uint32_t flag), (ptr, size, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtHostUnregister, (void *ptr), (ptr))
-ACL_FN(UNSUPPORTED, aclError, aclrtHostGetDevicePointer, (void *pHost, void **pDevice, uint32_t flag), (pHost, pDevice,
+ACL_FN(IMPLEMENTED, aclError, aclrtHostRegisterV2, (void *ptr, uint64_t size, uint32_t flag), (ptr, size, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtHostUnregister, (void *ptr), (ptr))
+ACL_FN(IMPLEMENTED, aclError, aclrtHostGetDevicePointer, (void *pHost, void **pDevice, uint32_t flag), (pHost, pDevice,
        flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtHostMemMapCapabilities, (uint32_t deviceId, aclrtHacType hacType,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtHostMemMapCapabilities, (uint32_t deviceId, aclrtHacType hacType,
              aclrtHostMemMapCapability *capabilities), (deviceId, hacType, capabilities))
 /* where memory is */
-ACL_FN(UNSUPPORTED, aclError, aclrtPointerGetAttributes, (const void *ptr, aclrtPtrAttributes *attributes), (ptr,
+ACL_FN(IMPLEMENTED, aclError, aclrtPointerGetAttributes, (const void *ptr, aclrtPtrAttributes *attributes), (ptr,
        attributes))
-ACL_FN(UNSUPPORTED, aclError, aclrtCheckMemType, (void **addrList, uint32_t size, uint32_t memType,
+ACL_FN(IMPLEMENTED, aclError, aclrtCheckMemType, (void **addrList, uint32_t size, uint32_t memType,
        uint32_t *checkResult, uint32_t reserve), (addrList, size, memType, checkResult, reserve))
 /* how much there is */
-ACL_FN(UNSUPPORTED, aclError, aclrtGetMemInfo, (aclrtMemAttr attr, size_t *free, size_t *total), (attr, free, total))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetMemUsageInfo, (int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetMemInfo, (aclrtMemAttr attr, size_t *free, size_t *total), (attr, free, total))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetMemUsageInfo, (int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum,
        size_t *outputNum), (deviceId, memUsageInfo, inputNum, outputNum))
 /* fill */
-ACL_FN(UNSUPPORTED, aclError, aclrtMemset, (void *devPtr, size_t maxCount, int32_t value, size_t count), (devPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemset, (void *devPtr, size_t maxCount, int32_t value, size_t count), (devPtr,
        maxCount, value, count))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemsetAsync, (void *devPtr, size_t maxCount, int32_t value, size_t count,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemsetAsync, (void *devPtr, size_t maxCount, int32_t value, size_t count,
        aclrtStream stream), (devPtr, maxCount, value, count, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemsetD32, (void *ptr, size_t memSize, uint32_t value, size_t N), (ptr, memSize,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemsetD32, (void *ptr, size_t memSize, uint32_t value, size_t N), (ptr, memSize,
        value, N))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemsetD32Async, (void *ptr, size_t memSize, uint32_t value, size_t N,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemsetD32Async, (void *ptr, size_t memSize, uint32_t value, size_t N,
        aclrtStream stream), (ptr, memSize, value, N, stream))
 /* copy */
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpy, (void *dst, size_t destMax, const void *src, size_t count,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpy, (void *dst, size_t destMax, const void *src, size_t count,
        aclrtMemcpyKind kind), (dst, destMax, src, count, kind))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpyAsync, (void *dst, size_t destMax, const void *src, size_t count,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpyAsync, (void *dst, size_t destMax, const void *src, size_t count,
        aclrtMemcpyKind kind, aclrtStream stream), (dst, destMax, src, count, kind, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpyAsyncWithCondition, (void *dst, size_t destMax, const void *src, size_t count,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpyAsyncWithCondition, (void *dst, size_t destMax, const void *src, size_t count,
        aclrtMemcpyKind kind, aclrtStream stream), (dst, destMax, src, count, kind, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpy2d, (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpy2d, (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
        size_t height, aclrtMemcpyKind kind), (dst, dpitch, src, spitch, width, height, kind))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpy2dAsync, (void *dst, size_t dpitch, const void *src, size_t spitch,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpy2dAsync, (void *dst, size_t dpitch, const void *src, size_t spitch,
        size_t width, size_t height, aclrtMemcpyKind kind, aclrtStream stream), (dst, dpitch, src, spitch, width, height,
        kind, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpyBatch, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpyBatch, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
        size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex), (dsts,
        destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemcpyBatchAsync, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemcpyBatchAsync, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
        size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex,
        aclrtStream stream), (dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyBatchV2, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyBatchV2, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
              size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs), (dsts, destMaxs,
              srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyBatchAsyncV2, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyBatchAsyncV2, (void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
              size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, aclrtStream stream),
              (dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetMemcpyDescSize, (aclrtMemcpyKind kind, size_t *descSize), (kind, descSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetMemcpyDesc, (void *desc, aclrtMemcpyKind kind, void *srcAddr, void *dstAddr,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetMemcpyDescSize, (aclrtMemcpyKind kind, size_t *descSize), (kind, descSize))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetMemcpyDesc, (void *desc, aclrtMemcpyKind kind, void *srcAddr, void *dstAddr,
              size_t count, void *config), (desc, kind, srcAddr, dstAddr, count, config))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyAsyncWithDesc, (void *desc, aclrtMemcpyKind kind, aclrtStream stream),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyAsyncWithDesc, (void *desc, aclrtMemcpyKind kind, aclrtStream stream),
              (desc, kind, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyAsyncWithOffset, (void **dst, size_t destMax, size_t dstDataOffset,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyAsyncWithOffset, (void **dst, size_t destMax, size_t dstDataOffset,
              const void **src, size_t count, size_t srcDataOffset, aclrtMemcpyKind kind, aclrtStream stream), (dst,
              destMax, dstDataOffset, src, count, srcDataOffset, kind, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetSymbolAddress, (const void *symbol, void **devPtr), (symbol, devPtr))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetSymbolSize, (const void *symbol, size_t *size), (symbol, size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyFromSymbol, (void *dst, size_t dstMax, const void *symbol, size_t count,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetSymbolAddress, (const void *symbol, void **devPtr), (symbol, devPtr))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetSymbolSize, (const void *symbol, size_t *size), (symbol, size))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyFromSymbol, (void *dst, size_t dstMax, const void *symbol, size_t count,
              size_t offset, aclrtMemcpyKind kind), (dst, dstMax, symbol, count, offset, kind))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyFromSymbolAsync, (void *dst, size_t dstMax, const void *symbol,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyFromSymbolAsync, (void *dst, size_t dstMax, const void *symbol,
              size_t count, size_t offset, aclrtMemcpyKind kind, aclrtStream stream), (dst, dstMax, symbol, count,
              offset, kind, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyToSymbol, (const void *symbol, const void *src, size_t count,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyToSymbol, (const void *symbol, const void *src, size_t count,
              size_t offset, aclrtMemcpyKind kind), (symbol, src, count, offset, kind))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemcpyToSymbolAsync, (const void *symbol, const void *src, size_t count,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemcpyToSymbolAsync, (const void *symbol, const void *src, size_t count,
              size_t offset, aclrtMemcpyKind kind, aclrtStream stream), (symbol, src, count, offset, kind, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtReduceAsync, (void *dst, const void *src, uint64_t count, aclrtReduceKind kind,
+ACL_FN(IMPLEMENTED, aclError, aclrtReduceAsync, (void *dst, const void *src, uint64_t count, aclrtReduceKind kind,
        aclDataType type, aclrtStream stream, void *reserve), (dst, src, count, kind, type, stream, reserve))
 /* caches */
-ACL_FN(UNSUPPORTED, aclError, aclrtMemFlush, (void *devPtr, size_t size), (devPtr, size))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemInvalidate, (void *devPtr, size_t size), (devPtr, size))
-ACL_FN(UNSUPPORTED, aclError, aclrtCmoAsync, (void *src, size_t size, aclrtCmoType cmoType, aclrtStream stream), (src,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemFlush, (void *devPtr, size_t size), (devPtr, size))
+ACL_FN(IMPLEMENTED, aclError, aclrtMemInvalidate, (void *devPtr, size_t size), (devPtr, size))
+ACL_FN(IMPLEMENTED, aclError, aclrtCmoAsync, (void *src, size_t size, aclrtCmoType cmoType, aclrtStream stream), (src,
        size, cmoType, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCmoAsyncWithBarrier, (void *src, size_t size, aclrtCmoType cmoType,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCmoAsyncWithBarrier, (void *src, size_t size, aclrtCmoType cmoType,
              uint32_t barrierId, aclrtStream stream), (src, size, cmoType, barrierId, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCmoWaitBarrier, (aclrtBarrierTaskInfo *taskInfo, aclrtStream stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCmoWaitBarrier, (aclrtBarrierTaskInfo *taskInfo, aclrtStream stream,
              uint32_t flag), (taskInfo, stream, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCmoGetDescSize, (size_t *size), (size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCmoSetDesc, (void *cmoDesc, void *src, size_t size), (cmoDesc, src, size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCmoAsyncWithDesc, (void *cmoDesc, aclrtCmoType cmoType, aclrtStream stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCmoGetDescSize, (size_t *size), (size))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCmoSetDesc, (void *cmoDesc, void *src, size_t size), (cmoDesc, src, size))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCmoAsyncWithDesc, (void *cmoDesc, aclrtCmoType cmoType, aclrtStream stream,
              const void *reserve), (cmoDesc, cmoType, stream, reserve))
 /* managed memory */
-ACL_FN(UNSUPPORTED, aclError, aclrtMemAllocManaged, (void **ptr, uint64_t size, uint32_t flag), (ptr, size, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemManagedGetAttr, (aclrtMemManagedRangeAttribute attribute, const void *ptr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemAllocManaged, (void **ptr, uint64_t size, uint32_t flag), (ptr, size, flag))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemManagedGetAttr, (aclrtMemManagedRangeAttribute attribute, const void *ptr,
              size_t size, void *data, size_t dataSize), (attribute, ptr, size, data, dataSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemManagedGetAttrs, (aclrtMemManagedRangeAttribute *attributes,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemManagedGetAttrs, (aclrtMemManagedRangeAttribute *attributes,
              size_t numAttributes, const void *ptr, size_t size, void **data, size_t *dataSizes), (attributes,
              numAttributes, ptr, size, data, dataSizes))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemManagedAdvise, (const void *const ptr, uint64_t size,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemManagedAdvise, (const void *const ptr, uint64_t size,
              aclrtMemManagedAdviseType advise, aclrtMemManagedLocation location), (ptr, size, advise, location))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemManagedPrefetchAsync, (const void *ptr, size_t size,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemManagedPrefetchAsync, (const void *ptr, size_t size,
              aclrtMemManagedLocation location, uint32_t flags, aclrtStream stream), (ptr, size, location, flags,
              stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemManagedPrefetchBatchAsync, (const void **ptrs, size_t *sizes, size_t count,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemManagedPrefetchBatchAsync, (const void **ptrs, size_t *sizes, size_t count,
              aclrtMemManagedLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, uint64_t flags,
              aclrtStream stream), (ptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream))
 
 /* ==== Virtual memory, sharing, pools ==== */
 /* virtual addresses and physical memory */
-ACL_FN(UNSUPPORTED, aclError, aclrtReserveMemAddress, (void **virPtr, size_t size, size_t alignment, void *expectPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtReserveMemAddress, (void **virPtr, size_t size, size_t alignment, void *expectPtr,
        uint64_t flags), (virPtr, size, alignment, expectPtr, flags))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtReserveMemAddressNoUCMemory, (void **virPtr, size_t size, size_t alignment,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtReserveMemAddressNoUCMemory, (void **virPtr, size_t size, size_t alignment,
              void *expectPtr, uint64_t flags), (virPtr, size, alignment, expectPtr, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtReleaseMemAddress, (void *virPtr), (virPtr))
-ACL_FN(UNSUPPORTED, aclError, aclrtMallocPhysical, (aclrtDrvMemHandle *handle, size_t size,
+ACL_FN(IMPLEMENTED, aclError, aclrtReleaseMemAddress, (void *virPtr), (virPtr))
+ACL_FN(IMPLEMENTED, aclError, aclrtMallocPhysical, (aclrtDrvMemHandle *handle, size_t size,
        const aclrtPhysicalMemProp *prop, uint64_t flags), (handle, size, prop, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtFreePhysical, (aclrtDrvMemHandle handle), (handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMapMem, (void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
+ACL_FN(IMPLEMENTED, aclError, aclrtFreePhysical, (aclrtDrvMemHandle handle), (handle))
+ACL_FN(IMPLEMENTED, aclError, aclrtMapMem, (void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
        uint64_t flags), (virPtr, size, offset, handle, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtUnmapMem, (void *virPtr), (virPtr))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemMapNoAccess, (void *virPtr, size_t size, size_t offset,
+ACL_FN(IMPLEMENTED, aclError, aclrtUnmapMem, (void *virPtr), (virPtr))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemMapNoAccess, (void *virPtr, size_t size, size_t offset,
              aclrtDrvMemHandle handle, uint64_t flags), (virPtr, size, offset, handle, flags))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemMapSelectedLink, (void *virPtrDst, size_t size, void *virPtrSrc,
              uint32_t linkIdx), (virPtrDst, size, virPtrSrc, linkIdx))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemMapSetLink, (aclrtDrvMemHandle handle, aclrtMemLinkType adviceLink),
              (handle, adviceLink))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemSetAccess, (void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count),
+ACL_FN(IMPLEMENTED, aclError, aclrtMemSetAccess, (void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count),
        (virPtr, size, desc, count))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemGetAccess, (void *virPtr, aclrtMemLocation *location, uint64_t *flag), (virPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemGetAccess, (void *virPtr, aclrtMemLocation *location, uint64_t *flag), (virPtr,
        location, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemGetAllocationGranularity, (aclrtPhysicalMemProp *prop,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemGetAllocationGranularity, (aclrtPhysicalMemProp *prop,
        aclrtMemGranularityOptions option, size_t *granularity), (prop, option, granularity))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemGetAddressRange, (void *ptr, void **pbase, size_t *psize), (ptr, pbase, psize))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemRetainAllocationHandle, (void *virPtr, aclrtDrvMemHandle *handle), (virPtr,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemGetAddressRange, (void *ptr, void **pbase, size_t *psize), (ptr, pbase, psize))
+ACL_FN(IMPLEMENTED, aclError, aclrtMemRetainAllocationHandle, (void *virPtr, aclrtDrvMemHandle *handle), (virPtr,
        handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemGetAllocationPropertiesFromHandle, (aclrtDrvMemHandle handle,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemGetAllocationPropertiesFromHandle, (aclrtDrvMemHandle handle,
        aclrtPhysicalMemProp *prop), (handle, prop))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemP2PMap, (void *devPtr, size_t size, int32_t dstDevId, uint64_t flags),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemP2PMap, (void *devPtr, size_t size, int32_t dstDevId, uint64_t flags),
              (devPtr, size, dstDevId, flags))
 /* physical memory shared between processes */
-ACL_FN(UNSUPPORTED, aclError, aclrtMemExportToShareableHandle, (aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemExportToShareableHandle, (aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
        uint64_t flags, uint64_t *shareableHandle), (handle, handleType, flags, shareableHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemExportToShareableHandleV2, (aclrtDrvMemHandle handle, uint64_t flags,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemExportToShareableHandleV2, (aclrtDrvMemHandle handle, uint64_t flags,
        aclrtMemSharedHandleType shareType, void *shareableHandle), (handle, flags, shareType, shareableHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemImportFromShareableHandle, (uint64_t shareableHandle, int32_t deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemImportFromShareableHandle, (uint64_t shareableHandle, int32_t deviceId,
        aclrtDrvMemHandle *handle), (shareableHandle, deviceId, handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemImportFromShareableHandleV2, (void *shareableHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemImportFromShareableHandleV2, (void *shareableHandle,
        aclrtMemSharedHandleType shareType, uint64_t flags, aclrtDrvMemHandle *handle), (shareableHandle, shareType,
        flags, handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemSetPidToShareableHandle, (uint64_t shareableHandle, int32_t *pid, size_t pidNum),
+ACL_FN(IMPLEMENTED, aclError, aclrtMemSetPidToShareableHandle, (uint64_t shareableHandle, int32_t *pid, size_t pidNum),
        (shareableHandle, pid, pidNum))
-ACL_FN(UNSUPPORTED, aclError, aclrtMemSetPidToShareableHandleV2, (void *shareableHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtMemSetPidToShareableHandleV2, (void *shareableHandle,
        aclrtMemSharedHandleType shareType, int32_t *pid, size_t pidNum), (shareableHandle, shareType, pid, pidNum))
 /* allocations shared between processes by name */
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcMemGetExportKey, (void *devPtr, size_t size, char *key, size_t len,
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcMemGetExportKey, (void *devPtr, size_t size, char *key, size_t len,
        uint64_t flags), (devPtr, size, key, len, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcMemImportByKey, (void **devPtr, const char *key, uint64_t flags), (devPtr, key,
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcMemImportByKey, (void **devPtr, const char *key, uint64_t flags), (devPtr, key,
        flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcMemSetImportPid, (const char *key, int32_t *pid, size_t num), (key, pid, num))
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcMemClose, (const char *key), (key))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtIpcMemSetAttr, (const char *key, aclrtIpcMemAttrType type, uint64_t attr),
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcMemSetImportPid, (const char *key, int32_t *pid, size_t num), (key, pid, num))
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcMemClose, (const char *key), (key))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtIpcMemSetAttr, (const char *key, aclrtIpcMemAttrType type, uint64_t attr),
              (key, type, attr))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtIpcMemImportPidInterServer, (const char *key, aclrtServerPid *serverPids,
              size_t num), (key, serverPids, num))
 /* pools with stream-ordered allocation */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolCreate, (aclrtMemPool *memPool, const aclrtMemPoolProps *poolProps),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolCreate, (aclrtMemPool *memPool, const aclrtMemPoolProps *poolProps),
              (memPool, poolProps))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolDestroy, (const aclrtMemPool memPool), (memPool))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolSetAttr, (aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolDestroy, (const aclrtMemPool memPool), (memPool))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolSetAttr, (aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value),
              (memPool, attr, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolGetAttr, (aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolGetAttr, (aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value),
              (memPool, attr, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolMallocAsync, (void **devPtr, size_t size, aclrtMemPool memPool,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolMallocAsync, (void **devPtr, size_t size, aclrtMemPool memPool,
              aclrtStream stream), (devPtr, size, memPool, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolFreeAsync, (void *ptr, aclrtStream stream), (ptr, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemPoolTrimTo, (aclrtMemPool memPool, size_t minBytesToKeep), (memPool,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolFreeAsync, (void *ptr, aclrtStream stream), (ptr, stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolTrimTo, (aclrtMemPool memPool, size_t minBytesToKeep), (memPool,
              minBytesToKeep))
 
 /* ==== Streams ==== */
@@ -522,81 +522,81 @@ ACL_FN(UNSUPPORTED, aclError, aclrtValueWait, (void *devAddr, uint64_t value, ui
 
 /* ==== Kernels ==== */
 /* binaries */
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryLoadFromFile, (const char *binPath, aclrtBinaryLoadOptions *options,
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryLoadFromFile, (const char *binPath, aclrtBinaryLoadOptions *options,
        aclrtBinHandle *binHandle), (binPath, options, binHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryLoadFromData, (const void *data, size_t length,
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryLoadFromData, (const void *data, size_t length,
        const aclrtBinaryLoadOptions *options, aclrtBinHandle *binHandle), (data, length, options, binHandle))
-ACL_FN(UNSUPPORTED, aclrtBinary, aclrtCreateBinary, (const void *data, size_t dataLen), (data, dataLen))
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryLoad, (const aclrtBinary binary, aclrtBinHandle *binHandle), (binary,
+ACL_FN(IMPLEMENTED, aclrtBinary, aclrtCreateBinary, (const void *data, size_t dataLen), (data, dataLen))
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryLoad, (const aclrtBinary binary, aclrtBinHandle *binHandle), (binary,
        binHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyBinary, (aclrtBinary binary), (binary))
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryUnLoad, (aclrtBinHandle binHandle), (binHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryGetDevAddress, (const aclrtBinHandle binHandle, void **binAddr,
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyBinary, (aclrtBinary binary), (binary))
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryUnLoad, (aclrtBinHandle binHandle), (binHandle))
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryGetDevAddress, (const aclrtBinHandle binHandle, void **binAddr,
        size_t *binSize), (binHandle, binAddr, binSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtBinaryGetGlobal, (aclrtBinHandle binHandle, const char *name, void **dptr,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtBinaryGetGlobal, (aclrtBinHandle binHandle, const char *name, void **dptr,
              size_t *size), (binHandle, name, dptr, size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtBinarySetExceptionCallback, (aclrtBinHandle binHandle,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtBinarySetExceptionCallback, (aclrtBinHandle binHandle,
              aclrtOpExceptionCallback callback, void *userData), (binHandle, callback, userData))
 /* functions */
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryGetFunction, (const aclrtBinHandle binHandle, const char *kernelName,
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryGetFunction, (const aclrtBinHandle binHandle, const char *kernelName,
        aclrtFuncHandle *funcHandle), (binHandle, kernelName, funcHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtBinaryGetFunctionByEntry, (aclrtBinHandle binHandle, uint64_t funcEntry,
+ACL_FN(IMPLEMENTED, aclError, aclrtBinaryGetFunctionByEntry, (aclrtBinHandle binHandle, uint64_t funcEntry,
        aclrtFuncHandle *funcHandle), (binHandle, funcEntry, funcHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtRegisterCpuFunc, (const aclrtBinHandle handle, const char *funcName,
+ACL_FN(IMPLEMENTED, aclError, aclrtRegisterCpuFunc, (const aclrtBinHandle handle, const char *funcName,
        const char *kernelName, aclrtFuncHandle *funcHandle), (handle, funcName, kernelName, funcHandle))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetFuncBySymbol, (const void *symbol, aclrtFuncHandle *funcHandle), (symbol,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetFuncBySymbol, (const void *symbol, aclrtFuncHandle *funcHandle), (symbol,
              funcHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetFunctionName, (aclrtFuncHandle funcHandle, uint32_t maxLen, char *name),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetFunctionName, (aclrtFuncHandle funcHandle, uint32_t maxLen, char *name),
        (funcHandle, maxLen, name))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetFunctionAddr, (aclrtFuncHandle funcHandle, void **aicAddr, void **aivAddr),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetFunctionAddr, (aclrtFuncHandle funcHandle, void **aicAddr, void **aivAddr),
        (funcHandle, aicAddr, aivAddr))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetFunctionSize, (aclrtFuncHandle funcHandle, size_t *aicSize,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetFunctionSize, (aclrtFuncHandle funcHandle, size_t *aicSize,
              size_t *aivSize), (funcHandle, aicSize, aivSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetFunctionAttribute, (aclrtFuncHandle funcHandle, aclrtFuncAttribute attrType,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetFunctionAttribute, (aclrtFuncHandle funcHandle, aclrtFuncAttribute attrType,
        int64_t *attrValue), (funcHandle, attrType, attrValue))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetBinary, (const aclrtFuncHandle funcHandle,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetBinary, (const aclrtFuncHandle funcHandle,
              aclrtBinHandle *binHandle), (funcHandle, binHandle))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetParamCount, (const void *func, size_t *paramCount), (func,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetParamCount, (const void *func, size_t *paramCount), (func,
              paramCount))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetParamInfo, (const void *func, size_t paramIndex,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetParamInfo, (const void *func, size_t paramIndex,
              size_t *paramOffset, size_t *paramSize), (func, paramIndex, paramOffset, paramSize))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetAvailDynUbufPerBlock, (void *func, uint32_t flags,
              size_t *dynamicUbufSize), (func, flags, dynamicUbufSize))
 ACL_FN(UNSUPPORTED, aclError, aclrtGetFuncHandleFromExceptionInfo, (const aclrtExceptionInfo *info,
        aclrtFuncHandle *func), (info, func))
 /* arguments built piece by piece */
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsInit, (aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle),
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsInit, (aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle),
        (funcHandle, argsHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsInitByUserMem, (aclrtFuncHandle funcHandle, aclrtArgsHandle argsHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsInitByUserMem, (aclrtFuncHandle funcHandle, aclrtArgsHandle argsHandle,
        void *userHostMem, size_t actualArgsSize), (funcHandle, argsHandle, userHostMem, actualArgsSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsAppend, (aclrtArgsHandle argsHandle, void *param, size_t paramSize,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsAppend, (aclrtArgsHandle argsHandle, void *param, size_t paramSize,
        aclrtParamHandle *paramHandle), (argsHandle, param, paramSize, paramHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsAppendPlaceHolder, (aclrtArgsHandle argsHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsAppendPlaceHolder, (aclrtArgsHandle argsHandle,
        aclrtParamHandle *paramHandle), (argsHandle, paramHandle))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsGetPlaceHolderBuffer, (aclrtArgsHandle argsHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsGetPlaceHolderBuffer, (aclrtArgsHandle argsHandle,
        aclrtParamHandle paramHandle, size_t dataSize, void **bufferAddr), (argsHandle, paramHandle, dataSize,
        bufferAddr))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsParaUpdate, (aclrtArgsHandle argsHandle, aclrtParamHandle paramHandle,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsParaUpdate, (aclrtArgsHandle argsHandle, aclrtParamHandle paramHandle,
        void *param, size_t paramSize), (argsHandle, paramHandle, param, paramSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsGetMemSize, (aclrtFuncHandle funcHandle, size_t userArgsSize,
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsGetMemSize, (aclrtFuncHandle funcHandle, size_t userArgsSize,
        size_t *actualArgsSize), (funcHandle, userArgsSize, actualArgsSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsGetHandleMemSize, (aclrtFuncHandle funcHandle, size_t *memSize),
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsGetHandleMemSize, (aclrtFuncHandle funcHandle, size_t *memSize),
        (funcHandle, memSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtKernelArgsFinalize, (aclrtArgsHandle argsHandle), (argsHandle))
+ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsFinalize, (aclrtArgsHandle argsHandle), (argsHandle))
 /* launches */
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchKernel, (aclrtFuncHandle funcHandle, uint32_t numBlocks, const void *argsData,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchKernel, (aclrtFuncHandle funcHandle, uint32_t numBlocks, const void *argsData,
        size_t argsSize, aclrtStream stream), (funcHandle, numBlocks, argsData, argsSize, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchKernelV2, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchKernelV2, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
        const void *argsData, size_t argsSize, aclrtLaunchKernelCfg *cfg, aclrtStream stream), (funcHandle, numBlocks,
        argsData, argsSize, cfg, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchKernelWithConfig, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchKernelWithConfig, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
        aclrtStream stream, aclrtLaunchKernelCfg *cfg, aclrtArgsHandle argsHandle, void *reserve), (funcHandle,
        numBlocks, stream, cfg, argsHandle, reserve))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchKernelWithHostArgs, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchKernelWithHostArgs, (aclrtFuncHandle funcHandle, uint32_t numBlocks,
        aclrtStream stream, aclrtLaunchKernelCfg *cfg, void *hostArgs, size_t argsSize,
        aclrtPlaceHolderInfo *placeHolderArray, size_t placeHolderNum), (funcHandle, numBlocks, stream, cfg, hostArgs,
        argsSize, placeHolderArray, placeHolderNum))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchKernelWithArgsArray, (void *func, uint32_t numBlocks, aclrtStream stream,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchKernelWithArgsArray, (void *func, uint32_t numBlocks, aclrtStream stream,
        aclrtLaunchKernelCfg *cfg, void **args), (func, numBlocks, stream, cfg, args))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtLaunchSIMTKernelWithArgsArray, (void *func, dim3 gridDim, dim3 blockDim,
              size_t dynUbufSize, aclrtStream stream, aclrtLaunchKernelCfg *cfg, void **args), (func, gridDim, blockDim,
@@ -700,25 +700,25 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufFromChain, (aclrtMbuf headBuf, ui
              index, buf))
 
 /* ==== Allocators of streams ==== */
-ACL_FN_EXTRA(UNSUPPORTED, aclrtAllocatorDesc, aclrtAllocatorCreateDesc, (void), ())
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorDestroyDesc, (aclrtAllocatorDesc allocatorDesc), (allocatorDesc))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorSetObjToDesc, (aclrtAllocatorDesc allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclrtAllocatorDesc, aclrtAllocatorCreateDesc, (void), ())
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorDestroyDesc, (aclrtAllocatorDesc allocatorDesc), (allocatorDesc))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetObjToDesc, (aclrtAllocatorDesc allocatorDesc,
              aclrtAllocator allocator), (allocatorDesc, allocator))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorSetAllocFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetAllocFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
              aclrtAllocatorAllocFunc func), (allocatorDesc, func))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorSetFreeFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetFreeFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
              aclrtAllocatorFreeFunc func), (allocatorDesc, func))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorSetAllocAdviseFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetAllocAdviseFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
              aclrtAllocatorAllocAdviseFunc func), (allocatorDesc, func))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorSetGetAddrFromBlockFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetGetAddrFromBlockFuncToDesc, (aclrtAllocatorDesc allocatorDesc,
              aclrtAllocatorGetAddrFromBlockFunc func), (allocatorDesc, func))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorRegister, (aclrtStream stream, aclrtAllocatorDesc allocatorDesc),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorRegister, (aclrtStream stream, aclrtAllocatorDesc allocatorDesc),
              (stream, allocatorDesc))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorGetByStream, (aclrtStream stream, aclrtAllocatorDesc *allocatorDesc,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorGetByStream, (aclrtStream stream, aclrtAllocatorDesc *allocatorDesc,
              aclrtAllocator *allocator, aclrtAllocatorAllocFunc *allocFunc, aclrtAllocatorFreeFunc *freeFunc,
              aclrtAllocatorAllocAdviseFunc *allocAdviseFunc, aclrtAllocatorGetAddrFromBlockFunc *getAddrFromBlockFunc),
              (stream, allocatorDesc, allocator, allocFunc, freeFunc, allocAdviseFunc, getAddrFromBlockFunc))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocatorUnregister, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorUnregister, (aclrtStream stream), (stream))
 
 /* ==== Dump ==== */
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlInitDump, (void), ())
@@ -726,18 +726,18 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlSetDump, (const char *dumpCfgPath), (d
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlFinalizeDump, (void), ())
 
 /* ==== Data ==== */
-ACL_FN(UNSUPPORTED, size_t, aclDataTypeSize, (aclDataType dataType), (dataType))
+ACL_FN(IMPLEMENTED, size_t, aclDataTypeSize, (aclDataType dataType), (dataType))
 /* half precision on the host */
-ACL_FN(UNSUPPORTED, float, aclFloat16ToFloat, (aclFloat16 value), (value))
-ACL_FN(UNSUPPORTED, aclFloat16, aclFloatToFloat16, (float value), (value))
+ACL_FN(IMPLEMENTED, float, aclFloat16ToFloat, (aclFloat16 value), (value))
+ACL_FN(IMPLEMENTED, aclFloat16, aclFloatToFloat16, (float value), (value))
 /* data buffers */
-ACL_FN(UNSUPPORTED, aclDataBuffer *, aclCreateDataBuffer, (void *data, size_t size), (data, size))
-ACL_FN(UNSUPPORTED, aclError, aclDestroyDataBuffer, (const aclDataBuffer *dataBuffer), (dataBuffer))
-ACL_FN(UNSUPPORTED, aclError, aclUpdateDataBuffer, (aclDataBuffer *dataBuffer, void *data, size_t size), (dataBuffer,
+ACL_FN(IMPLEMENTED, aclDataBuffer *, aclCreateDataBuffer, (void *data, size_t size), (data, size))
+ACL_FN(IMPLEMENTED, aclError, aclDestroyDataBuffer, (const aclDataBuffer *dataBuffer), (dataBuffer))
+ACL_FN(IMPLEMENTED, aclError, aclUpdateDataBuffer, (aclDataBuffer *dataBuffer, void *data, size_t size), (dataBuffer,
        data, size))
-ACL_FN(UNSUPPORTED, void *, aclGetDataBufferAddr, (const aclDataBuffer *dataBuffer), (dataBuffer))
-ACL_FN(UNSUPPORTED, uint32_t, aclGetDataBufferSize, (const aclDataBuffer *dataBuffer), (dataBuffer))
-ACL_FN(UNSUPPORTED, size_t, aclGetDataBufferSizeV2, (const aclDataBuffer *dataBuffer), (dataBuffer))
+ACL_FN(IMPLEMENTED, void *, aclGetDataBufferAddr, (const aclDataBuffer *dataBuffer), (dataBuffer))
+ACL_FN(IMPLEMENTED, uint32_t, aclGetDataBufferSize, (const aclDataBuffer *dataBuffer), (dataBuffer))
+ACL_FN(IMPLEMENTED, size_t, aclGetDataBufferSizeV2, (const aclDataBuffer *dataBuffer), (dataBuffer))
 
 /* clang-format on */
 
