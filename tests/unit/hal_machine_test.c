@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -223,7 +225,7 @@ static void a_forked_child_starts_anew(void **state)
         char verdict = 'y', go;
         void *mine = NULL;
         /* The parent's memory is neither there nor known; its capacity is still taken. */
-        if (snpu_hal_lookup(p, &r) || halMemFree(p) == 0 || used_b(0) != MIB ||
+        if (msync(p, 4096, MS_ASYNC) == 0 || snpu_hal_lookup(p, &r) || halMemFree(p) == 0 || used_b(0) != MIB ||
             halMemAlloc(&mine, 2 * MIB, DEV_FLAGS) != 0 || used_b(0) != 3 * MIB) {
             verdict = 'n';
         }
@@ -442,6 +444,40 @@ static void giant_pages(void **state)
     unlink(other_path);
 }
 
+static void *alloc_half(void *arg)
+{
+    void *p = NULL;
+    return halMemAlloc(&p, CAPACITY / 2, DEV_FLAGS) == 0 ? p : NULL;
+}
+
+/* Another process has added what it will have to take back in a moment: whoever decides for good waits for it. */
+static void a_charge_in_flight_is_waited_for(void **state)
+{
+    struct machine_file *file = map_machine(hal_machine_path);
+    struct hal_child c = hal_spawn("hold", "4096");
+    hal_hear(&c);
+    struct machine_use *its = NULL;
+    for (uint32_t i = 0; i < SNPU_MAX_PROCESSES; i++) {
+        its = file->slots[i].pid == c.pid ? &file->slots[i].use[0] : its;
+    }
+    assert_non_null(its);
+    __atomic_store_n(&its->in_flight, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&its->used_b[SNPU_PAGE_HUGE], CAPACITY, __ATOMIC_SEQ_CST);
+    pthread_t t;
+    pthread_create(&t, NULL, alloc_half, NULL);
+    for (uint64_t end = ms_clock_raw_ns() + 10000000000u;
+         !__atomic_load_n(&file->exclusive[0], __ATOMIC_SEQ_CST) && ms_clock_raw_ns() < end;) {
+        sched_yield();
+    }
+    __atomic_fetch_sub(&its->used_b[SNPU_PAGE_HUGE], CAPACITY, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&its->in_flight, 0, __ATOMIC_SEQ_CST);
+    void *p;
+    pthread_join(t, &p);
+    assert_non_null(p);
+    halMemFree(p);
+    hal_end(&c);
+}
+
 static void a_context_takes_its_share(void **state)
 {
     setenv("SOFTNPU_CONTEXT_B", "5M", 1);
@@ -493,6 +529,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(remains_of_a_dead_process_do_no_harm),
         cmocka_unit_test(processes_at_the_limit_get_exactly_all),
         cmocka_unit_test(killed_at_any_instant_nothing_is_lost),
+        cmocka_unit_test(a_charge_in_flight_is_waited_for),
         cmocka_unit_test(giant_pages),
         cmocka_unit_test(a_context_takes_its_share),
         cmocka_unit_test(settings_are_checked),

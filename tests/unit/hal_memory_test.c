@@ -1,6 +1,7 @@
 #include "hal_test.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #define CAPACITY (256 * MIB)
 
@@ -185,6 +186,41 @@ static void fresh_memory_reads_zero(void **state)
     }
 }
 
+/* Bytes of memory behind the window of device 0. */
+static uint64_t backed_b(void)
+{
+    for (int fd = 0; fd < 100; fd++) {
+        char link[64], target[128];
+        struct stat st;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, target, sizeof(target) - 1);
+        target[n > 0 ? n : 0] = '\0';
+        if (strstr(target, "memfd:softnpu-hbm-0") != NULL && fstat(fd, &st) == 0) {
+            return (uint64_t)st.st_blocks * 512;
+        }
+    }
+    fail();
+    return 0;
+}
+
+static void freed_pages_go_back_except_a_few(void **state)
+{
+    char *p[12];
+    snpu_hal_release_device(0);
+    assert_int_equal(backed_b(), 0);
+    for (size_t i = 0; i < MS_COUNT_OF(p); i++) {
+        p[i] = must_alloc(16 * MIB, DEV_FLAGS);
+        assert_true(backed_b() <= i * 16 * MIB); /* nothing before it is touched */
+        memset(p[i], 1, 16 * MIB);
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(p); i++) {
+        halMemFree(p[i]);
+    }
+    assert_in_range(backed_b(), 16 * MIB, 64 * MIB);
+    snpu_hal_release_device(0);
+    assert_int_equal(backed_b(), 0);
+}
+
 static void modules_have_current_and_peak(void **state)
 {
     struct mem_module_usage usage[SNPU_MAX_DEVICES];
@@ -328,6 +364,7 @@ int main(void)
         cmocka_unit_test(wrong_frees_are_refused),
         cmocka_unit_test(lookup_finds_blocks_from_inside),
         cmocka_unit_test(fresh_memory_reads_zero),
+        cmocka_unit_test(freed_pages_go_back_except_a_few),
         cmocka_unit_test(modules_have_current_and_peak),
         cmocka_unit_test(release_of_a_device_frees_all_of_it),
         cmocka_unit_test(threads_share_a_device),

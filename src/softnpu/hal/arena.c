@@ -52,7 +52,8 @@ struct snpu_arena {
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct snpu_arena *arenas[SNPU_ARENA_COUNT];
-static uint32_t arenas_high; /* arenas from here on were never opened */
+static struct snpu_arena *opened[SNPU_ARENA_COUNT]; /* the same without gaps, in the order of opening */
+static uint32_t opened_count;
 
 uint64_t snpu_page_size(enum snpu_page page)
 {
@@ -178,9 +179,10 @@ struct snpu_arena *snpu_arena_get(uint32_t index)
     arena = arenas[index];
     if (arena == NULL) {
         arena = open_arena(index, capacity_b);
-        __atomic_store_n(&arenas[index], arena, __ATOMIC_RELEASE);
-        if (arena != NULL && index >= arenas_high) {
-            __atomic_store_n(&arenas_high, index + 1, __ATOMIC_RELEASE);
+        if (arena != NULL) {
+            opened[opened_count] = arena;
+            __atomic_store_n(&opened_count, opened_count + 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&arenas[index], arena, __ATOMIC_RELEASE);
         }
     }
     pthread_mutex_unlock(&open_lock);
@@ -189,11 +191,10 @@ struct snpu_arena *snpu_arena_get(uint32_t index)
 
 struct snpu_arena *snpu_arena_of(uintptr_t addr)
 {
-    uint32_t high = __atomic_load_n(&arenas_high, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < high; i++) {
-        struct snpu_arena *arena = snpu_arena_if_open(i);
-        if (arena != NULL && addr - arena->base < arena->size_b) {
-            return arena;
+    uint32_t count = __atomic_load_n(&opened_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        if (addr - opened[i]->base < opened[i]->size_b) {
+            return opened[i];
         }
     }
     return NULL;
@@ -363,17 +364,15 @@ void snpu_arena_visit(struct snpu_arena *arena, void (*visit)(struct snpu_block 
 
 void snpu_arena_forget(void)
 {
-    for (uint32_t i = 0; i < arenas_high; i++) {
+    for (uint32_t i = 0; i < opened_count; i++) {
         /* The window itself did not come along; the descriptor did. */
-        if (arenas[i] != NULL) {
-            close(arenas[i]->fd);
-            snpu_zone_close(&arenas[i]->large);
-            snpu_zone_close(&arenas[i]->normal);
-            free(arenas[i]);
-            arenas[i] = NULL;
-        }
+        close(opened[i]->fd);
+        snpu_zone_close(&opened[i]->large);
+        snpu_zone_close(&opened[i]->normal);
+        free(opened[i]);
     }
-    arenas_high = 0;
+    memset(arenas, 0, sizeof(arenas));
+    opened_count = 0;
     open_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     snpu_zone_forget_blocks();
 }

@@ -36,7 +36,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define IN_FLIGHT_MAX_NS 20000000u
+#define IN_FLIGHT_MAX_NS 200000000u
 
 uint64_t snpu__image(void)
 {

@@ -14,9 +14,10 @@
 
 #define MIB            ((uint64_t)1 << 20)
 #define CAPACITY_MIN_B (16 * MIB)
-#define CAPACITY_MAX_B ((uint64_t)1 << 40) /* with four times as much address space each, 32 devices fit into 47 bits  \
-                                            */
-#define CAPACITY_UNIT_B (2 * MIB)          /* a huge page */
+#define CAPACITY_MAX_B                                                                                                 \
+    ((uint64_t)1 << 40)           /* with four times as much address space each, 32 devices fit into 47 bits           \
+                                   */
+#define CAPACITY_UNIT_B (2 * MIB) /* a huge page */
 
 static int set_devices(struct snpu_settings *s, const char *value)
 {
