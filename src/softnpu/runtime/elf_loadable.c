@@ -169,7 +169,7 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
     case PT_INTERP:
         return refuse(c, "it is a program, not a library");
     case PT_TLS:
-        if (!aligned || segment->p_filesz > segment->p_memsz || segment->p_memsz > (1 << 20)) {
+        if (!aligned || segment->p_filesz > segment->p_memsz || segment->p_memsz > (64 << 20)) {
             return refuse(c, "bad thread-local segment");
         }
         return true;
