@@ -20,6 +20,7 @@ extern "C" {
 MS_EXPORT uint32_t snpu_hal_device_count(void);
 MS_EXPORT uint64_t snpu_hal_capacity_b(uint32_t dev);
 MS_EXPORT const char *snpu_hal_soc_name(void);
+MS_EXPORT uint64_t snpu_hal_l2_b(void);
 MS_EXPORT uint32_t snpu_hal_cores(void); /* threads that kernels of this process may use */
 /* What was wrong with the environment or the shared state, one line each; NULL: nothing. */
 MS_EXPORT const char *snpu_hal_message(void);

@@ -20,6 +20,11 @@ static const struct snpu_soc *soc(void)
     return s != NULL ? s : snpu_soc_find("Ascend910B3"); /* a machine made by a version that knows other chips */
 }
 
+uint64_t snpu_hal_l2_b(void)
+{
+    return (uint64_t)soc()->l2_mib << 20;
+}
+
 /* ---- numbers ---- */
 
 drvError_t drvGetDevNum(uint32_t *num_dev)

@@ -1,4 +1,4 @@
-#include "softnpu/runtime/engine.h"
+#include "softnpu/runtime/event_internal.h"
 
 int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kind *kind, const void *head,
                           size_t head_b, const void *tail, size_t tail_b, uint32_t *task_id)
@@ -14,4 +14,16 @@ int32_t snpu_capture_check_sync(struct snpu_stream *stream)
 int32_t snpu_capture_check_unsafe(const char *function)
 {
     return 0;
+}
+
+bool capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                          uint32_t record_flag, int32_t *ret)
+{
+    return false;
+}
+
+bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,
+                        int32_t *ret)
+{
+    return false;
 }

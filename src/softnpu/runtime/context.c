@@ -13,6 +13,8 @@
 #include "softnpu/runtime/prof.h"
 #include "base/slab.h"
 
+#include "ascend_hal.h"
+
 #include <stdlib.h>
 
 #define CONTEXTS_MAX 65536
@@ -109,6 +111,12 @@ int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out)
 
 static int32_t context_create(const char *function, uint32_t dev, int32_t user_dev, bool primary, struct snpu_ctx **out)
 {
+    if (snpu_devices[dev].contexts == 0) {
+        int32_t opened = snpu_from_drv(halDeviceOpen(dev, NULL, NULL), "halDeviceOpen");
+        if (opened != 0) {
+            return opened;
+        }
+    }
     struct context *context = ms_slab_alloc(&contexts);
     if (context == NULL) {
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a further context", function);
@@ -161,7 +169,7 @@ static void context_destroy(struct snpu_ctx *ctx)
 /* The last context of a device is gone: nothing of this process stays on it. */
 static void device_closed(uint32_t dev)
 {
-    snpu_hal_release_device(dev);
+    halDeviceClose(dev, NULL);
     pthread_mutex_lock(&snpu_rt_lock);
     struct rt_device *device = &snpu_devices[dev];
     for (uint32_t i = 0; i < SNPU_MAX_DEVICES; i++) {

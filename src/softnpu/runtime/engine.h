@@ -17,7 +17,7 @@
 #include "softnpu/hal/hal_ext.h"
 #include "softnpu/runtime/context.h"
 #include "softnpu/runtime/error.h"
-#include "softnpu/runtime/limits.h"
+#include "softnpu/runtime/timeouts.h"
 #include "softnpu/runtime/task.h"
 
 #include "acl/acl.h"
@@ -75,16 +75,18 @@ struct snpu_stream {
 
     /* Shared with the worker. */
     uint64_t submitted __attribute__((aligned(64)));
-    uint32_t sleeping; /* the worker is about to sleep, or sleeps, on doorbell */
+    uint32_t sleeping; /* the worker sleeps or dozes on doorbell, or is about to: worker.c */
     uint32_t doorbell;
     uint32_t cancel;       /* an ACL code: tasks are thrown away instead of run. Futex word of snpu_task_wait */
+    uint32_t stop;         /* interrupts the task that runs now, and no other: aclrtStreamStop */
     uint32_t give_up_lost; /* a lost task may end: the stream is being destroyed */
     uint32_t exit_when_empty;
     uint32_t worker_gone; /* futex word of the closer */
     int32_t error;        /* first failure since the last synchronise */
     int32_t failure_mode;
     uint64_t drop_before; /* tasks below this sequence number were aborted */
-    uint32_t abort_epoch; /* counts aclrtStreamAbort: those who wait across one are told */
+    uint32_t abort_epoch; /* counts aborts: those who wait across one are told ... */
+    int32_t abort_code;   /* ... this */
 
     uint64_t done __attribute__((aligned(64)));
     uint64_t sync_min; /* smallest target somebody waits for; UINT64_MAX: nobody */
@@ -157,6 +159,10 @@ void snpu_stream_put(struct snpu_stream *stream);
 /* Throws queued tasks away and interrupts the running one with this code, until cleared with 0. */
 void snpu_stream_cancel(struct snpu_stream *stream, int32_t code);
 int32_t snpu_stream_abort(struct snpu_stream *stream);
+/* The same in two steps, for many streams at once; end gets what begin returned. */
+bool snpu_stream_abort_begin(struct snpu_stream *stream, int32_t code);
+int32_t snpu_stream_abort_end(struct snpu_stream *stream, bool mine, int64_t deadline);
+int32_t snpu_stream_stop(struct snpu_stream *stream);
 /* Reports and clears what failed since the last call. */
 int32_t snpu_stream_take_error(struct snpu_stream *stream);
 /* True on the thread that runs this stream's tasks: waiting for it there would never end. */
@@ -166,8 +172,21 @@ int32_t snpu_stream_wait_seq(struct snpu_stream *stream, uint64_t target, int64_
 size_t snpu_streams_snapshot(uint32_t dev, const struct snpu_ctx *ctx, struct snpu_stream ***list);
 
 /* ---- worker (worker.c) ---- */
+/* Why tasks of the calling worker are thrown away; for release functions that must say so. */
+int32_t snpu_worker_cancel_code(void);
 int snpu_worker_start(struct snpu_stream *stream);
-void snpu_worker_wake(struct snpu_stream *stream);
+void snpu_worker_wake(struct snpu_stream *stream);  /* there is work */
+void snpu_worker_hurry(struct snpu_stream *stream); /* there is work, and somebody waits for it */
+
+static inline void snpu_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
 /* Runs one task on the calling worker thread, reports its begin and end, and handles a failure. */
 int32_t snpu_task_execute(struct task_rec *rec);
 /* A second word that ends waits of this thread, for models: NULL takes it away. */

@@ -8,6 +8,7 @@
  * Failure policy: nothing is queued unless 0 is returned. */
 #include "softnpu/runtime/engine.h"
 
+#include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/futex.h"
 #include "softnpu/runtime/prof.h"
 #include "base/slab.h"
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 
 #define FORCED_CLOSE_MS 2000 /* how long a forced close waits for a task that does not listen */
+#define SYNC_SPINS      200u /* 5 to 10 us */
 #define FULL_WAIT_NS    200000
 
 static struct ms_slab streams = MS_SLAB_INIT(struct snpu_stream, STREAMS_PER_DEVICE *SNPU_MAX_DEVICES);
@@ -162,14 +164,17 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
     stream->closing = true;
     bool started = stream->worker_started;
     pthread_mutex_unlock(&stream->lock);
-    if (force && __atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE) == 0) {
-        snpu_stream_cancel(stream, ACL_ERROR_RT_STREAM_ABORT);
+    if (force) {
+        if (__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE) == 0) {
+            snpu_stream_cancel(stream, ACL_ERROR_RT_STREAM_ABORT);
+        }
+        snpu_report_forget(stream);
     }
     __atomic_store_n(&stream->give_up_lost, 1, __ATOMIC_RELEASE);
     snpu_wake_all(&stream->give_up_lost);
     __atomic_store_n(&stream->exit_when_empty, 1, __ATOMIC_RELEASE);
     if (started) {
-        snpu_worker_wake(stream);
+        snpu_worker_hurry(stream);
         int64_t deadline = deadline_after_ms(force ? FORCED_CLOSE_MS : -1);
         /* A callback may close the stream that it runs on: nobody to wait for then. */
         while (!snpu_stream_is_mine(stream) && !__atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE)) {
@@ -180,6 +185,7 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
             futex_wait_private(&stream->worker_gone, 0, left);
         }
     }
+    snpu_report_forget(stream);
     snpu_stream_put(stream);
 }
 
@@ -441,8 +447,15 @@ void snpu_last_task(uint32_t *task_id, uint32_t *stream_id)
 /* 0 when done reached the target, -ETIMEDOUT. */
 int32_t snpu_stream_wait_seq(struct snpu_stream *stream, uint64_t target, int64_t deadline)
 {
-    if (__atomic_load_n(&stream->done, __ATOMIC_ACQUIRE) >= target) {
-        return 0;
+    /* Short tasks end while we look; sleeping and being woken takes longer than most kernels. */
+    for (unsigned i = 0; i < SYNC_SPINS; i++) {
+        if (__atomic_load_n(&stream->done, __ATOMIC_ACQUIRE) >= target) {
+            return 0;
+        }
+        if (i == 0) {
+            snpu_worker_hurry(stream);
+        }
+        snpu_cpu_relax();
     }
     int32_t ret = 0;
     pthread_mutex_lock(&stream->wait_lock);
@@ -496,8 +509,9 @@ int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t timeout_ms)
                          timeout_ms);
     }
     ret = snpu_stream_take_error(stream);
-    if (ret == 0 && __atomic_load_n(&stream->abort_epoch, __ATOMIC_ACQUIRE) != epoch) {
-        ret = snpu_fail(ACL_ERROR_RT_STREAM_ABORT, "stream %u was aborted while it was waited for", stream->id);
+    if (__atomic_load_n(&stream->abort_epoch, __ATOMIC_ACQUIRE) != epoch) {
+        ret = snpu_fail(__atomic_load_n(&stream->abort_code, __ATOMIC_RELAXED),
+                        "stream %u was aborted while it was waited for", stream->id);
     }
     return ret;
 }
@@ -509,30 +523,60 @@ void snpu_stream_cancel(struct snpu_stream *stream, int32_t code)
     __atomic_store_n(&stream->cancel, (uint32_t)code, __ATOMIC_SEQ_CST);
     if (code != 0) {
         snpu_wake_all(&stream->cancel);
-        snpu_worker_wake(stream);
+        snpu_worker_hurry(stream);
     }
+}
+
+bool snpu_stream_abort_begin(struct snpu_stream *stream, int32_t code)
+{
+    pthread_mutex_lock(&stream->lock);
+    /* A stream that was stopped for a lasting reason stays stopped. */
+    bool mine = __atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE) == 0;
+    __atomic_store_n(&stream->drop_before, stream->submitted, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->abort_code, code, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&stream->abort_epoch, 1, __ATOMIC_RELEASE);
+    if (mine) {
+        snpu_stream_cancel(stream, code);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return mine;
+}
+
+int32_t snpu_stream_abort_end(struct snpu_stream *stream, bool mine, int64_t deadline)
+{
+    int32_t late = 0;
+    if (!snpu_stream_is_mine(stream)) {
+        late = snpu_stream_wait_seq(stream, __atomic_load_n(&stream->drop_before, __ATOMIC_ACQUIRE), deadline);
+    }
+    if (mine) {
+        __atomic_store_n(&stream->error, 0, __ATOMIC_RELEASE);
+        snpu_stream_cancel(stream, 0);
+    }
+    if (late != 0) {
+        return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not end", stream->id);
+    }
+    return 0;
 }
 
 int32_t snpu_stream_abort(struct snpu_stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
-    uint32_t before = __atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
-    if (before == 0) {
-        snpu_stream_cancel(stream, ACL_ERROR_RT_STREAM_ABORT);
+    bool mine = snpu_stream_abort_begin(stream, ACL_ERROR_RT_STREAM_ABORT);
+    return snpu_stream_abort_end(stream, mine, deadline_after_ms(FORCED_CLOSE_MS));
+}
+
+int32_t snpu_stream_stop(struct snpu_stream *stream)
+{
+    if (snpu_stream_is_mine(stream)) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "a callback of stream %u cannot stop itself", stream->id);
     }
-    uint64_t target = stream->submitted;
-    __atomic_store_n(&stream->drop_before, target, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&stream->abort_epoch, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&stream->lock);
-    int32_t late = 0;
-    if (!snpu_stream_is_mine(stream)) {
-        late = snpu_stream_wait_seq(stream, target, deadline_after_ms(FORCED_CLOSE_MS));
+    uint64_t running = __atomic_load_n(&stream->done, __ATOMIC_ACQUIRE);
+    if (running == __atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE)) {
+        return 0;
     }
-    /* A stream that was stopped for a lasting reason stays stopped. */
-    if (before == 0) {
-        __atomic_store_n(&stream->error, 0, __ATOMIC_RELEASE);
-        snpu_stream_cancel(stream, 0);
-    }
+    __atomic_store_n(&stream->stop, 1, __ATOMIC_SEQ_CST);
+    snpu_wake_all(&stream->stop);
+    int32_t late = snpu_stream_wait_seq(stream, running + 1, deadline_after_ms(FORCED_CLOSE_MS));
+    __atomic_store_n(&stream->stop, 0, __ATOMIC_SEQ_CST);
     if (late != 0) {
         return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not end", stream->id);
     }

@@ -2,10 +2,12 @@
  *
  * Invariants: `done` only grows, by one per task, after the task's memory is no longer needed. A task is run or thrown
  * away (stream->cancel), and released in both cases.
- * Threads and locks: one detached thread per stream, started by the first task; it holds a reference to the stream. It
- * spins for a few microseconds before it sleeps, so that a program that launches in a row pays no system call per
- * launch, and an idle stream costs nothing.
- * Failure policy: what a task returns is remembered in the stream until somebody synchronises. */
+ * Threads and locks: one detached thread per stream, started by the first task; it holds a reference to the stream.
+ * When the queue is empty it looks around for a few microseconds, then dozes for about a millisecond (sleeps that end
+ * by themselves), then sleeps. Waking a sleeping thread is the dearest part of a launch, 1 us on bare metal and 9 us in
+ * a virtual machine, so a launch to a dozing worker leaves it alone: the worker comes back within 50 us, and whoever
+ * waits for the stream wakes it at once. An idle stream costs nothing. Failure policy: what a task returns is
+ * remembered in the stream until somebody synchronises. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/futex.h"
@@ -14,8 +16,11 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
-#define SPIN_ROUNDS       64u /* about 3 us */
+#define SPIN_ROUNDS       100u /* 3 to 5 us */
+#define DOZE_NS           50000
+#define DOZE_ROUNDS       20u
 #define BUSY_REPORT_TASKS 64u
 #define WAIT_SLICE_NS     10000000
 #define WORKER_STACK_B    (8u << 20)
@@ -25,15 +30,6 @@ static __thread struct {
     const uint32_t *extra_cancel;
     uint64_t waited_ns; /* inside snpu_task_wait since the last report: not busy */
 } me;
-
-static inline void cpu_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 bool snpu_stream_is_mine(const struct snpu_stream *stream)
 {
@@ -45,14 +41,37 @@ void snpu_worker_extra_cancel(const uint32_t *word)
     me.extra_cancel = word;
 }
 
-void snpu_worker_wake(struct snpu_stream *stream)
+/* What `sleeping` says. */
+enum { AWAKE, ASLEEP, DOZING };
+
+static void ring(struct snpu_stream *stream)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what the worker shall see is stored before `sleeping` is read */
-    if (__atomic_load_n(&stream->sleeping, __ATOMIC_RELAXED) &&
-        __atomic_exchange_n(&stream->sleeping, 0, __ATOMIC_ACQ_REL)) {
+    if (__atomic_exchange_n(&stream->sleeping, AWAKE, __ATOMIC_ACQ_REL) != AWAKE) {
         __atomic_fetch_add(&stream->doorbell, 1, __ATOMIC_RELEASE);
         futex_wake_private(&stream->doorbell, 1);
     }
+}
+
+void snpu_worker_wake(struct snpu_stream *stream)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what the worker shall see is stored before `sleeping` is read */
+    if (MS_UNLIKELY(__atomic_load_n(&stream->sleeping, __ATOMIC_RELAXED) == ASLEEP)) {
+        ring(stream);
+    }
+}
+
+void snpu_worker_hurry(struct snpu_stream *stream)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&stream->sleeping, __ATOMIC_RELAXED) != AWAKE) {
+        ring(stream);
+    }
+}
+
+int32_t snpu_worker_cancel_code(void)
+{
+    int32_t code = me.stream != NULL ? (int32_t)__atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) : 0;
+    return code != 0 ? code : ACL_ERROR_RT_STREAM_ABORT;
 }
 
 static bool has_work(const struct snpu_stream *stream, uint64_t seq)
@@ -61,21 +80,34 @@ static bool has_work(const struct snpu_stream *stream, uint64_t seq)
            __atomic_load_n(&stream->exit_when_empty, __ATOMIC_ACQUIRE);
 }
 
+/* One sleep on the doorbell, announced as `how`; true when there is work. */
+static bool sleep_once(struct snpu_stream *stream, uint64_t seq, uint32_t how, int64_t timeout_ns)
+{
+    uint32_t bell = __atomic_load_n(&stream->doorbell, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&stream->sleeping, how, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!has_work(stream, seq)) {
+        futex_wait_private(&stream->doorbell, bell, timeout_ns);
+    }
+    __atomic_store_n(&stream->sleeping, AWAKE, __ATOMIC_RELAXED);
+    return has_work(stream, seq);
+}
+
 static void sleep_until_work(struct snpu_stream *stream, uint64_t seq)
 {
     for (unsigned i = 0; snpu_hal_cores() > 1 && i < SPIN_ROUNDS; i++) {
         if (has_work(stream, seq)) {
             return;
         }
-        cpu_relax();
+        snpu_cpu_relax();
     }
-    uint32_t bell = __atomic_load_n(&stream->doorbell, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&stream->sleeping, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    while (!has_work(stream, seq) && __atomic_load_n(&stream->doorbell, __ATOMIC_ACQUIRE) == bell) {
-        futex_wait_private(&stream->doorbell, bell, -1);
+    for (unsigned i = 0; i < DOZE_ROUNDS; i++) {
+        if (sleep_once(stream, seq, DOZING, DOZE_NS)) {
+            return;
+        }
     }
-    __atomic_store_n(&stream->sleeping, 0, __ATOMIC_RELAXED);
+    while (!sleep_once(stream, seq, ASLEEP, -1)) {
+    }
 }
 
 static void publish_done(struct snpu_stream *stream, uint64_t seq)
@@ -144,13 +176,14 @@ static void process(struct snpu_stream *stream, struct task_rec *rec, uint64_t s
 {
     int32_t code = (int32_t)__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
     if (MS_UNLIKELY(seq < __atomic_load_n(&stream->drop_before, __ATOMIC_ACQUIRE))) {
-        code = ACL_ERROR_RT_STREAM_ABORT;
+        code = __atomic_load_n(&stream->abort_code, __ATOMIC_RELAXED);
     }
     if (MS_LIKELY(code == 0)) {
         code = snpu_task_execute(rec);
-        int32_t cancelled = (int32_t)__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
-        if (MS_UNLIKELY(code != 0) && cancelled != 0) {
-            code = cancelled;
+        int32_t reason = (int32_t)__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
+        if (MS_UNLIKELY(code != 0)) {
+            code = reason != 0 ? reason : code;
+            __atomic_store_n(&stream->stop, 0, __ATOMIC_RELEASE); /* meant this task, not the next */
         }
     }
     if (MS_UNLIKELY(code != 0)) {
@@ -172,15 +205,11 @@ static void *worker_main(void *arg)
 {
     struct snpu_stream *stream = arg;
     me.stream = stream;
+    prctl(PR_SET_TIMERSLACK, 1000); /* dozes of 50 us shall not last 100 */
     snpu_ctx_set_current(stream->ctx);
-    uint64_t seq = 0;
-    uint64_t since = ms_clock_raw_ns(), tasks = 0;
+    uint64_t seq = 0, since = ms_clock_raw_ns(), tasks = 0;
     for (;;) {
         if (__atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE) == seq) {
-            if (tasks > 0) {
-                report_busy(stream, &since, tasks);
-                tasks = 0;
-            }
             if (__atomic_load_n(&stream->exit_when_empty, __ATOMIC_ACQUIRE) &&
                 __atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE) == seq) {
                 break;
@@ -190,11 +219,13 @@ static void *worker_main(void *arg)
             continue;
         }
         process(stream, stream->queue->slots[seq % STREAM_DEPTH].rec, seq);
-        publish_done(stream, ++seq);
-        if (++tasks == BUSY_REPORT_TASKS) {
+        seq++;
+        /* Before the last task counts as done: who synchronised and asks how busy the device was finds it. */
+        if (++tasks == BUSY_REPORT_TASKS || __atomic_load_n(&stream->submitted, __ATOMIC_RELAXED) == seq) {
             report_busy(stream, &since, tasks);
             tasks = 0;
         }
+        publish_done(stream, seq);
     }
     __atomic_store_n(&stream->worker_gone, 1, __ATOMIC_RELEASE);
     futex_wake_private(&stream->worker_gone, INT_MAX);
@@ -230,7 +261,8 @@ int snpu_worker_start(struct snpu_stream *stream)
 
 static bool cancelled(void)
 {
-    return (me.stream != NULL && __atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) != 0) ||
+    return (me.stream != NULL && (__atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) != 0 ||
+                                  __atomic_load_n(&me.stream->stop, __ATOMIC_ACQUIRE) != 0)) ||
            (me.extra_cancel != NULL && __atomic_load_n(me.extra_cancel, __ATOMIC_ACQUIRE) != 0);
 }
 
@@ -244,10 +276,11 @@ static int wait_any(const uint32_t *word, uint32_t expected, int64_t deadline)
         return -ETIMEDOUT;
     }
     if (!__atomic_load_n(&no_waitv, __ATOMIC_RELAXED)) {
-        struct futex_waitv words[3] = {{.val = expected, .uaddr = (uintptr_t)word, .flags = FUTEX_32}};
+        struct futex_waitv words[4] = {{.val = expected, .uaddr = (uintptr_t)word, .flags = FUTEX_32}};
         unsigned count = 1;
         if (me.stream != NULL) {
             words[count++] = (struct futex_waitv){.uaddr = (uintptr_t)&me.stream->cancel, .flags = FUTEX_32};
+            words[count++] = (struct futex_waitv){.uaddr = (uintptr_t)&me.stream->stop, .flags = FUTEX_32};
         }
         if (me.extra_cancel != NULL) {
             words[count++] = (struct futex_waitv){.uaddr = (uintptr_t)me.extra_cancel, .flags = FUTEX_32};

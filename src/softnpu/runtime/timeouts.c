@@ -1,5 +1,5 @@
-/* Timeouts of tasks; see limits.h. One relaxed word each: they are read once per task and changed hardly ever. */
-#include "softnpu/runtime/limits.h"
+/* Timeouts of tasks; see timeouts.h. One relaxed word each: they are read once per task and changed hardly ever. */
+#include "softnpu/runtime/timeouts.h"
 
 static uint64_t wait_ms, execute_ms;
 

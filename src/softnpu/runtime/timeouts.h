@@ -1,6 +1,6 @@
 /* Timeouts of tasks: how long a stream may wait for an event, how long a kernel may run. */
-#ifndef SOFTNPU_RUNTIME_LIMITS_H
-#define SOFTNPU_RUNTIME_LIMITS_H
+#ifndef SOFTNPU_RUNTIME_TIMEOUTS_H
+#define SOFTNPU_RUNTIME_TIMEOUTS_H
 
 #include "base/macros.h"
 

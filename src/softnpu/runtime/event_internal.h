@@ -1,0 +1,70 @@
+/* What capturing needs to know of events. */
+#ifndef SOFTNPU_RUNTIME_EVENT_INTERNAL_H
+#define SOFTNPU_RUNTIME_EVENT_INTERNAL_H
+
+#include "softnpu/runtime/engine.h"
+#include "softnpu/runtime/event.h"
+
+struct ipc_slot;
+struct ipc_peer;
+
+/* One recording. Lives as long as the event's latest record or a task refers to it. */
+struct event_mark {
+    uint32_t refs;
+    uint32_t state; /* enum mark_state; futex word */
+    int32_t code;
+    uint64_t counter;
+    struct snpu_stream *stream; /* where it is recorded: only to wake its worker */
+    struct event_mark *next_free;
+};
+
+enum mark_state { MARK_PENDING, MARK_DONE, MARK_DROPPED };
+
+struct snpu_event {
+    enum snpu_event_flavour flavour;
+    uint32_t flags;
+    uint32_t dev;
+    uint32_t refs;
+    uint32_t dead; /* the handle is no longer valid; tasks still hold the object */
+    uint32_t open_waits;
+    uint32_t signal;      /* SYNC: 1 after a record ran, until a reset runs; futex word */
+    pthread_mutex_t lock; /* latest, graph */
+    struct event_mark *latest;
+    struct ipc_slot *slot; /* IPC events keep their state there instead */
+    struct ipc_peer *peer;
+    /* Recorded into a model: where. model 0: it is not. */
+    struct {
+        uint64_t model; /* serial number */
+        uint32_t lane;
+        uint32_t index; /* the record is complete when the lane has passed this task */
+    } graph;
+};
+
+static inline bool event_is_sync(const struct snpu_event *event)
+{
+    return event->flavour == SNPU_EVENT_FLAGGED && (event->flags & ACL_EVENT_SYNC);
+}
+
+static inline bool event_is_external(const struct snpu_event *event)
+{
+    return (event->flags & ACL_EVENT_EXTERNAL) != 0;
+}
+
+int32_t event_resolve(const char *function, void *handle, struct snpu_event **out);
+struct snpu_event *event_get(struct snpu_event *event);
+void event_put(struct snpu_event *event);
+
+/* Tasks of models that touch real events at every replay. */
+extern const struct snpu_task_kind event_replay_record_kind;
+extern const struct snpu_task_kind event_replay_wait_kind;
+int32_t event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind, struct snpu_event *event,
+                            uint32_t flag);
+
+/* ---- capture.c; both with no lock held ---- */
+/* False: the call has nothing to do with a capture, go on. True: done, *ret is the answer. */
+bool capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                          uint32_t record_flag, int32_t *ret);
+bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,
+                        int32_t *ret);
+
+#endif
