@@ -17,61 +17,61 @@
 
 /* ==== System ==== */
 /* versions */
-ACL_FN(UNSUPPORTED, aclError, aclrtGetVersion, (int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetVersion, (int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion),
        (majorVersion, minorVersion, patchVersion))
-ACL_FN(UNSUPPORTED, aclError, aclsysGetCANNVersion, (aclCANNPackageName name, aclCANNPackageVersion *version), (name,
+ACL_FN(IMPLEMENTED, aclError, aclsysGetCANNVersion, (aclCANNPackageName name, aclCANNPackageVersion *version), (name,
        version))
-ACL_FN(UNSUPPORTED, aclError, aclsysGetVersionStr, (char *pkgName, char *versionStr), (pkgName, versionStr))
-ACL_FN(UNSUPPORTED, aclError, aclsysGetVersionNum, (char *pkgName, int32_t *versionNum), (pkgName, versionNum))
-ACL_FN(UNSUPPORTED, const char *, aclrtGetSocName, (void), ())
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCheckArchCompatibility, (const char *socVersion, int32_t *canCompatible),
+ACL_FN(IMPLEMENTED, aclError, aclsysGetVersionStr, (char *pkgName, char *versionStr), (pkgName, versionStr))
+ACL_FN(IMPLEMENTED, aclError, aclsysGetVersionNum, (char *pkgName, int32_t *versionNum), (pkgName, versionNum))
+ACL_FN(IMPLEMENTED, const char *, aclrtGetSocName, (void), ())
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCheckArchCompatibility, (const char *socVersion, int32_t *canCompatible),
              (socVersion, canCompatible))
 /* life cycle */
-ACL_FN(UNSUPPORTED, aclError, aclInit, (const char *configPath), (configPath))
-ACL_FN(UNSUPPORTED, aclError, aclFinalize, (void), ())
-ACL_FN(UNSUPPORTED, aclError, aclFinalizeReference, (uint64_t *refCount), (refCount))
-ACL_FN(UNSUPPORTED, aclError, aclInitCallbackRegister, (aclRegisterCallbackType type, aclInitCallbackFunc cbFunc,
+ACL_FN(IMPLEMENTED, aclError, aclInit, (const char *configPath), (configPath))
+ACL_FN(IMPLEMENTED, aclError, aclFinalize, (void), ())
+ACL_FN(IMPLEMENTED, aclError, aclFinalizeReference, (uint64_t *refCount), (refCount))
+ACL_FN(IMPLEMENTED, aclError, aclInitCallbackRegister, (aclRegisterCallbackType type, aclInitCallbackFunc cbFunc,
        void *userData), (type, cbFunc, userData))
-ACL_FN(UNSUPPORTED, aclError, aclInitCallbackUnRegister, (aclRegisterCallbackType type, aclInitCallbackFunc cbFunc),
+ACL_FN(IMPLEMENTED, aclError, aclInitCallbackUnRegister, (aclRegisterCallbackType type, aclInitCallbackFunc cbFunc),
        (type, cbFunc))
-ACL_FN(UNSUPPORTED, aclError, aclFinalizeCallbackRegister, (aclRegisterCallbackType type,
+ACL_FN(IMPLEMENTED, aclError, aclFinalizeCallbackRegister, (aclRegisterCallbackType type,
        aclFinalizeCallbackFunc cbFunc, void *userData), (type, cbFunc, userData))
-ACL_FN(UNSUPPORTED, aclError, aclFinalizeCallbackUnRegister, (aclRegisterCallbackType type,
+ACL_FN(IMPLEMENTED, aclError, aclFinalizeCallbackUnRegister, (aclRegisterCallbackType type,
        aclFinalizeCallbackFunc cbFunc), (type, cbFunc))
 /* attributes and options */
-ACL_FN(UNSUPPORTED, aclError, aclGetCannAttribute, (aclCannAttr cannAttr, int32_t *value), (cannAttr, value))
-ACL_FN(UNSUPPORTED, aclError, aclGetCannAttributeList, (const aclCannAttr **cannAttrList, size_t *num), (cannAttrList,
+ACL_FN(IMPLEMENTED, aclError, aclGetCannAttribute, (aclCannAttr cannAttr, int32_t *value), (cannAttr, value))
+ACL_FN(IMPLEMENTED, aclError, aclGetCannAttributeList, (const aclCannAttr **cannAttrList, size_t *num), (cannAttrList,
        num))
-ACL_FN(UNSUPPORTED, aclError, aclGetDeviceCapability, (uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value),
+ACL_FN(IMPLEMENTED, aclError, aclGetDeviceCapability, (uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value),
        (deviceId, deviceInfo, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetSysParamOpt, (aclSysParamOpt opt, int64_t *value), (opt, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetSysParamOpt, (aclSysParamOpt opt, int64_t value), (opt, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtCtxGetSysParamOpt, (aclSysParamOpt opt, int64_t *value), (opt, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtCtxSetSysParamOpt, (aclSysParamOpt opt, int64_t value), (opt, value))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetSysParamOpt, (aclSysParamOpt opt, int64_t *value), (opt, value))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetSysParamOpt, (aclSysParamOpt opt, int64_t value), (opt, value))
+ACL_FN(IMPLEMENTED, aclError, aclrtCtxGetSysParamOpt, (aclSysParamOpt opt, int64_t *value), (opt, value))
+ACL_FN(IMPLEMENTED, aclError, aclrtCtxSetSysParamOpt, (aclSysParamOpt opt, int64_t value), (opt, value))
 /* error state */
-ACL_FN(UNSUPPORTED, const char *, aclGetRecentErrMsg, (void), ())
-ACL_FN(UNSUPPORTED, aclError, aclrtGetLastError, (aclrtLastErrLevel level), (level))
-ACL_FN(UNSUPPORTED, aclError, aclrtPeekAtLastError, (aclrtLastErrLevel level), (level))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetErrorVerbose, (int32_t deviceId, aclrtErrorInfo *errorInfo), (deviceId,
+ACL_FN(IMPLEMENTED, const char *, aclGetRecentErrMsg, (void), ())
+ACL_FN(IMPLEMENTED, aclError, aclrtGetLastError, (aclrtLastErrLevel level), (level))
+ACL_FN(IMPLEMENTED, aclError, aclrtPeekAtLastError, (aclrtLastErrLevel level), (level))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetErrorVerbose, (int32_t deviceId, aclrtErrorInfo *errorInfo), (deviceId,
        errorInfo))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtRepairError, (int32_t deviceId, const aclrtErrorInfo *errorInfo), (deviceId,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtRepairError, (int32_t deviceId, const aclrtErrorInfo *errorInfo), (deviceId,
              errorInfo))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetMemUceInfo, (int32_t deviceId, aclrtMemUceInfo *memUceInfoArray,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetMemUceInfo, (int32_t deviceId, aclrtMemUceInfo *memUceInfoArray,
              size_t arraySize, size_t *retSize), (deviceId, memUceInfoArray, arraySize, retSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtMemUceRepair, (int32_t deviceId, aclrtMemUceInfo *memUceInfoArray,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemUceRepair, (int32_t deviceId, aclrtMemUceInfo *memUceInfoArray,
              size_t arraySize), (deviceId, memUceInfoArray, arraySize))
 /* exceptions of tasks */
-ACL_FN(UNSUPPORTED, aclError, aclrtSetExceptionInfoCallback, (aclrtExceptionInfoCallback callback), (callback))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtExceptionInfoCallbackRegister, (aclrtExceptionInfoCallback callback),
+ACL_FN(IMPLEMENTED, aclError, aclrtSetExceptionInfoCallback, (aclrtExceptionInfoCallback callback), (callback))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtExceptionInfoCallbackRegister, (aclrtExceptionInfoCallback callback),
              (callback))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtExceptionInfoCallbackUnregister, (aclrtExceptionInfoCallback callback),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtExceptionInfoCallbackUnregister, (aclrtExceptionInfoCallback callback),
              (callback))
-ACL_FN(UNSUPPORTED, uint32_t, aclrtGetTaskIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
-ACL_FN(UNSUPPORTED, uint32_t, aclrtGetStreamIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
-ACL_FN(UNSUPPORTED, uint32_t, aclrtGetThreadIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
-ACL_FN(UNSUPPORTED, uint32_t, aclrtGetDeviceIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
-ACL_FN(UNSUPPORTED, uint32_t, aclrtGetErrorCodeFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetArgsFromExceptionInfo, (const aclrtExceptionInfo *info, void **devArgsPtr,
+ACL_FN(IMPLEMENTED, uint32_t, aclrtGetTaskIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
+ACL_FN(IMPLEMENTED, uint32_t, aclrtGetStreamIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
+ACL_FN(IMPLEMENTED, uint32_t, aclrtGetThreadIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
+ACL_FN(IMPLEMENTED, uint32_t, aclrtGetDeviceIdFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
+ACL_FN(IMPLEMENTED, uint32_t, aclrtGetErrorCodeFromExceptionInfo, (const aclrtExceptionInfo *info), (info))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetArgsFromExceptionInfo, (const aclrtExceptionInfo *info, void **devArgsPtr,
        uint32_t *devArgsLen), (info, devArgsPtr, devArgsLen))
 /* process snapshots */
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSnapShotProcessLock, (int pid, void *reserve), (pid, reserve))
@@ -85,106 +85,106 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSnapShotCallbackUnregister, (aclrtSnapS
 
 /* ==== Devices and contexts ==== */
 /* choosing a device */
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDeviceCount, (uint32_t *count), (count))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetDevice, (int32_t deviceId), (deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDevice, (int32_t *deviceId), (deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtResetDevice, (int32_t deviceId), (deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtResetDeviceForce, (int32_t deviceId), (deviceId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetDeviceWithoutTsdVXX, (int32_t deviceId), (deviceId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetDeviceWithoutTsdVXX, (int32_t deviceId), (deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetRunMode, (aclrtRunMode *runMode), (runMode))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetTsDevice, (aclrtTsId tsId), (tsId))
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeDevice, (void), ())
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeDeviceWithTimeout, (int32_t timeout), (timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceCount, (uint32_t *count), (count))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetDevice, (int32_t deviceId), (deviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDevice, (int32_t *deviceId), (deviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtResetDevice, (int32_t deviceId), (deviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtResetDeviceForce, (int32_t deviceId), (deviceId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetDeviceWithoutTsdVXX, (int32_t deviceId), (deviceId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtResetDeviceWithoutTsdVXX, (int32_t deviceId), (deviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetRunMode, (aclrtRunMode *runMode), (runMode))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetTsDevice, (aclrtTsId tsId), (tsId))
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeDevice, (void), ())
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeDeviceWithTimeout, (int32_t timeout), (timeout))
 /* what a device is and how it is */
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDeviceInfo, (uint32_t deviceId, aclrtDevAttr attr, int64_t *value), (deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceInfo, (uint32_t deviceId, aclrtDevAttr attr, int64_t *value), (deviceId,
        attr, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDeviceCapability, (int32_t deviceId, aclrtDevFeatureType devFeatureType,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceCapability, (int32_t deviceId, aclrtDevFeatureType devFeatureType,
        int32_t *value), (deviceId, devFeatureType, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtQueryDeviceStatus, (int32_t deviceId, aclrtDeviceStatus *deviceStatus), (deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtQueryDeviceStatus, (int32_t deviceId, aclrtDeviceStatus *deviceStatus), (deviceId,
        deviceStatus))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDeviceUtilizationRate, (int32_t deviceId, aclrtUtilizationInfo *utilizationInfo),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceUtilizationRate, (int32_t deviceId, aclrtUtilizationInfo *utilizationInfo),
        (deviceId, utilizationInfo))
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceGetUuid, (int32_t deviceId, aclrtUuid *uuid), (deviceId, uuid))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetPCIBusId, (int32_t deviceId, char *pciBusId, int32_t len), (deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceGetUuid, (int32_t deviceId, aclrtUuid *uuid), (deviceId, uuid))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetPCIBusId, (int32_t deviceId, char *pciBusId, int32_t len), (deviceId,
              pciBusId, len))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetByPCIBusId, (const char *pciBusId, int32_t *deviceId), (pciBusId,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetByPCIBusId, (const char *pciBusId, int32_t *deviceId), (pciBusId,
              deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceGetBareTgid, (int32_t *pid), (pid))
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceGetStreamPriorityRange, (int32_t *leastPriority, int32_t *greatestPriority),
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceGetBareTgid, (int32_t *pid), (pid))
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceGetStreamPriorityRange, (int32_t *leastPriority, int32_t *greatestPriority),
        (leastPriority, greatestPriority))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceL2CacheFlush, (void *rsv), (rsv))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetHardwareSyncAddr, (void **addr), (addr))
-ACL_FN(UNSUPPORTED, aclError, aclrtRegDeviceStateCallback, (const char *regName, aclrtDeviceStateCallback callback,
+ACL_FN(IMPLEMENTED, aclError, aclrtRegDeviceStateCallback, (const char *regName, aclrtDeviceStateCallback callback,
        void *args), (regName, callback, args))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetDeviceSatMode, (aclrtFloatOverflowMode mode), (mode))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetDeviceSatMode, (aclrtFloatOverflowMode *mode), (mode))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetDeviceSatMode, (aclrtFloatOverflowMode mode), (mode))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceSatMode, (aclrtFloatOverflowMode *mode), (mode))
 /* numbering */
-ACL_FN(UNSUPPORTED, aclError, aclrtGetLogicDevIdByUserDevId, (const int32_t userDevid, int32_t *const logicDevId),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetLogicDevIdByUserDevId, (const int32_t userDevid, int32_t *const logicDevId),
        (userDevid, logicDevId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetUserDevIdByLogicDevId, (const int32_t logicDevId, int32_t *const userDevid),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetUserDevIdByLogicDevId, (const int32_t logicDevId, int32_t *const userDevid),
        (logicDevId, userDevid))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetLogicDevIdByPhyDevId, (const int32_t phyDevId, int32_t *const logicDevId),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetLogicDevIdByPhyDevId, (const int32_t phyDevId, int32_t *const logicDevId),
        (phyDevId, logicDevId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetPhyDevIdByLogicDevId, (const int32_t logicDevId, int32_t *const phyDevId),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetPhyDevIdByLogicDevId, (const int32_t logicDevId, int32_t *const phyDevId),
        (logicDevId, phyDevId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetUserDevIdByPhyDevId, (const int32_t phyDevId, int32_t *const userDevId),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetUserDevIdByPhyDevId, (const int32_t phyDevId, int32_t *const userDevId),
        (phyDevId, userDevId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetPhyDevIdByUserDevId, (const int32_t userDevId, int32_t *const phyDevId),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetPhyDevIdByUserDevId, (const int32_t userDevId, int32_t *const phyDevId),
        (userDevId, phyDevId))
 /* peers */
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceCanAccessPeer, (int32_t *canAccessPeer, int32_t deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceCanAccessPeer, (int32_t *canAccessPeer, int32_t deviceId,
        int32_t peerDeviceId), (canAccessPeer, deviceId, peerDeviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceEnablePeerAccess, (int32_t peerDeviceId, uint32_t flags), (peerDeviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceEnablePeerAccess, (int32_t peerDeviceId, uint32_t flags), (peerDeviceId,
        flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtDeviceDisablePeerAccess, (int32_t peerDeviceId), (peerDeviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtDevicePeerAccessStatus, (int32_t deviceId, int32_t peerDeviceId, int32_t *status),
+ACL_FN(IMPLEMENTED, aclError, aclrtDeviceDisablePeerAccess, (int32_t peerDeviceId), (peerDeviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtDevicePeerAccessStatus, (int32_t deviceId, int32_t peerDeviceId, int32_t *status),
        (deviceId, peerDeviceId, status))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetDevicesTopo, (uint32_t deviceId, uint32_t otherDeviceId, uint64_t *value),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetDevicesTopo, (uint32_t deviceId, uint32_t otherDeviceId, uint64_t *value),
              (deviceId, otherDeviceId, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetHostAtomicCapabilities, (uint32_t *capabilities,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetHostAtomicCapabilities, (uint32_t *capabilities,
              const aclrtAtomicOperation *operations, const uint32_t count, int32_t deviceId), (capabilities, operations,
              count, deviceId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetP2PAtomicCapabilities, (uint32_t *capabilities,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetP2PAtomicCapabilities, (uint32_t *capabilities,
              const aclrtAtomicOperation *operations, const uint32_t count, int32_t srcDeviceId, int32_t dstDeviceId),
              (capabilities, operations, count, srcDeviceId, dstDeviceId))
 /* aborting everything on a device */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceTaskAbort, (int32_t deviceId, uint32_t timeout), (deviceId, timeout))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetDeviceTaskAbortCallback, (const char *regName,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceTaskAbort, (int32_t deviceId, uint32_t timeout), (deviceId, timeout))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetDeviceTaskAbortCallback, (const char *regName,
              aclrtDeviceTaskAbortCallback callback, void *args), (regName, callback, args))
 /* limits */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetDeviceResLimit, (int32_t deviceId, aclrtDevResLimitType type,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetDeviceResLimit, (int32_t deviceId, aclrtDevResLimitType type,
              uint32_t *value), (deviceId, type, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetDeviceResLimit, (int32_t deviceId, aclrtDevResLimitType type,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetDeviceResLimit, (int32_t deviceId, aclrtDevResLimitType type,
              uint32_t value), (deviceId, type, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetDeviceResLimit, (int32_t deviceId), (deviceId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetStreamResLimit, (aclrtStream stream, aclrtDevResLimitType type,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtResetDeviceResLimit, (int32_t deviceId), (deviceId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetStreamResLimit, (aclrtStream stream, aclrtDevResLimitType type,
              uint32_t *value), (stream, type, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetStreamResLimit, (aclrtStream stream, aclrtDevResLimitType type,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetStreamResLimit, (aclrtStream stream, aclrtDevResLimitType type,
              uint32_t value), (stream, type, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetStreamResLimit, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtUseStreamResInCurrentThread, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtUnuseStreamResInCurrentThread, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetResInCurrentThread, (aclrtDevResLimitType type, uint32_t *value), (type,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtResetStreamResLimit, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtUseStreamResInCurrentThread, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtUnuseStreamResInCurrentThread, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetResInCurrentThread, (aclrtDevResLimitType type, uint32_t *value), (type,
              value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceSetLimit, (aclrtDeviceLimit limit, size_t value), (limit, value))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDeviceGetLimit, (aclrtDeviceLimit limit, size_t *value), (limit, value))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceSetLimit, (aclrtDeviceLimit limit, size_t value), (limit, value))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetLimit, (aclrtDeviceLimit limit, size_t *value), (limit, value))
 /* contexts */
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateContext, (aclrtContext *context, int32_t deviceId), (context, deviceId))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyContext, (aclrtContext context), (context))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetCurrentContext, (aclrtContext context), (context))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetCurrentContext, (aclrtContext *context), (context))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetPrimaryCtxState, (int32_t deviceId, uint32_t *flags, int32_t *active), (deviceId,
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateContext, (aclrtContext *context, int32_t deviceId), (context, deviceId))
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyContext, (aclrtContext context), (context))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetCurrentContext, (aclrtContext context), (context))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetCurrentContext, (aclrtContext *context), (context))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetPrimaryCtxState, (int32_t deviceId, uint32_t *flags, int32_t *active), (deviceId,
        flags, active))
-ACL_FN(UNSUPPORTED, aclError, aclrtCtxGetCurrentDefaultStream, (aclrtStream *stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtCtxGetCurrentDefaultStream, (aclrtStream *stream), (stream))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCtxGetFloatOverflowAddr, (void **overflowAddr), (overflowAddr))
 /* groups of compute units */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetGroup, (int32_t groupId), (groupId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetGroupCount, (uint32_t *count), (count))
-ACL_FN_EXTRA(UNSUPPORTED, aclrtGroupInfo *, aclrtCreateGroupInfo, (void), ())
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDestroyGroupInfo, (aclrtGroupInfo *groupInfo), (groupInfo))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetAllGroupInfo, (aclrtGroupInfo *groupInfo), (groupInfo))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetGroupInfoDetail, (const aclrtGroupInfo *groupInfo, int32_t groupIndex,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetGroup, (int32_t groupId), (groupId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetGroupCount, (uint32_t *count), (count))
+ACL_FN_EXTRA(IMPLEMENTED, aclrtGroupInfo *, aclrtCreateGroupInfo, (void), ())
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDestroyGroupInfo, (aclrtGroupInfo *groupInfo), (groupInfo))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetAllGroupInfo, (aclrtGroupInfo *groupInfo), (groupInfo))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetGroupInfoDetail, (const aclrtGroupInfo *groupInfo, int32_t groupIndex,
              aclrtGroupAttr attr, void *attrValue, size_t valueLen, size_t *paramRetSize), (groupInfo, groupIndex, attr,
              attrValue, valueLen, paramRetSize))
 
@@ -381,43 +381,43 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemPoolTrimTo, (aclrtMemPool memPool, s
 
 /* ==== Streams ==== */
 /* streams */
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateStream, (aclrtStream *stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateStreamWithConfig, (aclrtStream *stream, uint32_t priority, uint32_t flag),
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateStream, (aclrtStream *stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateStreamWithConfig, (aclrtStream *stream, uint32_t priority, uint32_t flag),
        (stream, priority, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyStream, (aclrtStream stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyStreamForce, (aclrtStream stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeStream, (aclrtStream stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeStreamWithTimeout, (aclrtStream stream, int32_t timeout), (stream,
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyStream, (aclrtStream stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyStreamForce, (aclrtStream stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeStream, (aclrtStream stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeStreamWithTimeout, (aclrtStream stream, int32_t timeout), (stream,
        timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamQuery, (aclrtStream stream, aclrtStreamStatus *status), (stream, status))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamGetId, (aclrtStream stream, int32_t *streamId), (stream, streamId))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamGetPriority, (aclrtStream stream, uint32_t *priority), (stream, priority))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamGetFlags, (aclrtStream stream, uint32_t *flags), (stream, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetStreamFailureMode, (aclrtStream stream, uint64_t mode), (stream, mode))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetStreamAttribute, (aclrtStream stream, aclrtStreamAttr stmAttrType,
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamQuery, (aclrtStream stream, aclrtStreamStatus *status), (stream, status))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamGetId, (aclrtStream stream, int32_t *streamId), (stream, streamId))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamGetPriority, (aclrtStream stream, uint32_t *priority), (stream, priority))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamGetFlags, (aclrtStream stream, uint32_t *flags), (stream, flags))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetStreamFailureMode, (aclrtStream stream, uint64_t mode), (stream, mode))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetStreamAttribute, (aclrtStream stream, aclrtStreamAttr stmAttrType,
        aclrtStreamAttrValue *value), (stream, stmAttrType, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetStreamAttribute, (aclrtStream stream, aclrtStreamAttr stmAttrType,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamAttribute, (aclrtStream stream, aclrtStreamAttr stmAttrType,
        aclrtStreamAttrValue *value), (stream, stmAttrType, value))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamAbort, (aclrtStream stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamStop, (aclrtStream stream), (stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetStreamAvailableNum, (uint32_t *streamCount), (streamCount))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamAbort, (aclrtStream stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamStop, (aclrtStream stream), (stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamAvailableNum, (uint32_t *streamCount), (streamCount))
 ACL_FN(UNSUPPORTED, aclError, aclrtActiveStream, (aclrtStream activeStream, aclrtStream stream), (activeStream, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtPersistentTaskClean, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtPersistentTaskClean, (aclrtStream stream), (stream))
 ACL_FN_FRONT(IMPLEMENTED, aclrtStreamConfigHandle *, aclrtCreateStreamConfigHandle, (void), ())
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtDestroyStreamConfigHandle, (aclrtStreamConfigHandle *handle), (handle))
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtSetStreamConfigOpt, (aclrtStreamConfigHandle *handle,
              aclrtStreamConfigAttr attr, const void *attrValue, size_t valueSize), (handle, attr, attrValue, valueSize))
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtCreateStreamV2, (aclrtStream *stream, const aclrtStreamConfigHandle *handle),
              (stream, handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtRegStreamStateCallback, (const char *regName, aclrtStreamStateCallback callback,
+ACL_FN(IMPLEMENTED, aclError, aclrtRegStreamStateCallback, (const char *regName, aclrtStreamStateCallback callback,
        void *args), (regName, callback, args))
 /* host functions in stream order */
-ACL_FN(UNSUPPORTED, aclError, aclrtSubscribeReport, (uint64_t threadId, aclrtStream stream), (threadId, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtUnSubscribeReport, (uint64_t threadId, aclrtStream stream), (threadId, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtProcessReport, (int32_t timeout), (timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchCallback, (aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType,
+ACL_FN(IMPLEMENTED, aclError, aclrtSubscribeReport, (uint64_t threadId, aclrtStream stream), (threadId, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtUnSubscribeReport, (uint64_t threadId, aclrtStream stream), (threadId, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtProcessReport, (int32_t timeout), (timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchCallback, (aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType,
        aclrtStream stream), (fn, userData, blockType, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtLaunchHostFunc, (aclrtStream stream, aclrtHostFunc fn, void *args), (stream, fn,
+ACL_FN(IMPLEMENTED, aclError, aclrtLaunchHostFunc, (aclrtStream stream, aclrtHostFunc fn, void *args), (stream, fn,
        args))
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtSubscribeHostFunc, (uint64_t hostFuncThreadId, aclrtStream exeStream),
              (hostFuncThreadId, exeStream))
@@ -437,8 +437,8 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSwitchStream, (void *leftValue, aclrtCo
              aclrtCompareDataType dataType, aclrtStream trueStream, aclrtStream falseStream, aclrtStream stream),
              (leftValue, cond, rightValue, dataType, trueStream, falseStream, stream))
 /* floating point overflow */
-ACL_FN(UNSUPPORTED, aclError, aclrtSetStreamOverflowSwitch, (aclrtStream stream, uint32_t flag), (stream, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetStreamOverflowSwitch, (aclrtStream stream, uint32_t *flag), (stream, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetStreamOverflowSwitch, (aclrtStream stream, uint32_t flag), (stream, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamOverflowSwitch, (aclrtStream stream, uint32_t *flag), (stream, flag))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetOverflowStatus, (void *outputAddr, size_t outputSize, aclrtStream stream),
              (outputAddr, outputSize, stream))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetOverflowStatus, (aclrtStream stream), (stream))
@@ -450,74 +450,74 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNpuGetFloatOverFlowStatus, (void *outpu
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNpuClearFloatOverFlowStatus, (uint32_t checkMode, aclrtStream stream),
              (checkMode, stream))
 /* time limits of single tasks */
-ACL_FN(UNSUPPORTED, aclError, aclrtSetOpWaitTimeout, (uint32_t timeout), (timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetOpExecuteTimeOut, (uint32_t timeout), (timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetOpExecuteTimeOutWithMs, (uint32_t timeout), (timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtSetOpExecuteTimeOutV2, (uint64_t timeout, uint64_t *actualTimeout), (timeout,
+ACL_FN(IMPLEMENTED, aclError, aclrtSetOpWaitTimeout, (uint32_t timeout), (timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetOpExecuteTimeOut, (uint32_t timeout), (timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetOpExecuteTimeOutWithMs, (uint32_t timeout), (timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtSetOpExecuteTimeOutV2, (uint64_t timeout, uint64_t *actualTimeout), (timeout,
        actualTimeout))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetOpTimeOutInterval, (uint64_t *interval), (interval))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetOpExecuteTimeout, (uint32_t *const timeoutMs), (timeoutMs))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetOpTimeOutInterval, (uint64_t *interval), (interval))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetOpExecuteTimeout, (uint32_t *const timeoutMs), (timeoutMs))
 
 /* ==== Events ==== */
 /* events */
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateEvent, (aclrtEvent *event), (event))
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateEventWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateEventExWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyEvent, (aclrtEvent event), (event))
-ACL_FN(UNSUPPORTED, aclError, aclrtRecordEvent, (aclrtEvent event, aclrtStream stream), (event, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtRecordEventWithFlag, (aclrtEvent event, aclrtStream stream, uint32_t flag), (event,
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateEvent, (aclrtEvent *event), (event))
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateEventWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateEventExWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyEvent, (aclrtEvent event), (event))
+ACL_FN(IMPLEMENTED, aclError, aclrtRecordEvent, (aclrtEvent event, aclrtStream stream), (event, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtRecordEventWithFlag, (aclrtEvent event, aclrtStream stream, uint32_t flag), (event,
        stream, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtResetEvent, (aclrtEvent event, aclrtStream stream), (event, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamWaitEvent, (aclrtStream stream, aclrtEvent event), (stream, event))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamWaitEventWithTimeout, (aclrtStream stream, aclrtEvent event, int32_t timeout),
+ACL_FN(IMPLEMENTED, aclError, aclrtResetEvent, (aclrtEvent event, aclrtStream stream), (event, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamWaitEvent, (aclrtStream stream, aclrtEvent event), (stream, event))
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamWaitEventWithTimeout, (aclrtStream stream, aclrtEvent event, int32_t timeout),
        (stream, event, timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtStreamWaitEventWithFlag, (aclrtStream stream, aclrtEvent event, uint32_t timeout,
+ACL_FN(IMPLEMENTED, aclError, aclrtStreamWaitEventWithFlag, (aclrtStream stream, aclrtEvent event, uint32_t timeout,
        uint32_t flag), (stream, event, timeout, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtQueryEvent, (aclrtEvent event, aclrtEventStatus *status), (event, status))
-ACL_FN(UNSUPPORTED, aclError, aclrtQueryEventStatus, (aclrtEvent event, aclrtEventRecordedStatus *status), (event,
+ACL_FN(IMPLEMENTED, aclError, aclrtQueryEvent, (aclrtEvent event, aclrtEventStatus *status), (event, status))
+ACL_FN(IMPLEMENTED, aclError, aclrtQueryEventStatus, (aclrtEvent event, aclrtEventRecordedStatus *status), (event,
        status))
-ACL_FN(UNSUPPORTED, aclError, aclrtQueryEventWaitStatus, (aclrtEvent event, aclrtEventWaitStatus *status), (event,
+ACL_FN(IMPLEMENTED, aclError, aclrtQueryEventWaitStatus, (aclrtEvent event, aclrtEventWaitStatus *status), (event,
        status))
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeEvent, (aclrtEvent event), (event))
-ACL_FN(UNSUPPORTED, aclError, aclrtSynchronizeEventWithTimeout, (aclrtEvent event, int32_t timeout), (event, timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtEventElapsedTime, (float *ms, aclrtEvent startEvent, aclrtEvent endEvent), (ms,
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeEvent, (aclrtEvent event), (event))
+ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeEventWithTimeout, (aclrtEvent event, int32_t timeout), (event, timeout))
+ACL_FN(IMPLEMENTED, aclError, aclrtEventElapsedTime, (float *ms, aclrtEvent startEvent, aclrtEvent endEvent), (ms,
        startEvent, endEvent))
-ACL_FN(UNSUPPORTED, aclError, aclrtEventGetTimestamp, (aclrtEvent event, uint64_t *timestamp), (event, timestamp))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetEventId, (aclrtEvent event, uint32_t *eventId), (event, eventId))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetEventAvailNum, (uint32_t *eventCount), (eventCount))
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcGetEventHandle, (aclrtEvent event, aclrtIpcEventHandle *handle), (event, handle))
-ACL_FN(UNSUPPORTED, aclError, aclrtIpcOpenEventHandle, (aclrtIpcEventHandle handle, aclrtEvent *event), (handle, event))
+ACL_FN(IMPLEMENTED, aclError, aclrtEventGetTimestamp, (aclrtEvent event, uint64_t *timestamp), (event, timestamp))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetEventId, (aclrtEvent event, uint32_t *eventId), (event, eventId))
+ACL_FN(IMPLEMENTED, aclError, aclrtGetEventAvailNum, (uint32_t *eventCount), (eventCount))
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcGetEventHandle, (aclrtEvent event, aclrtIpcEventHandle *handle), (event, handle))
+ACL_FN(IMPLEMENTED, aclError, aclrtIpcOpenEventHandle, (aclrtIpcEventHandle handle, aclrtEvent *event), (handle, event))
 /* notifies */
-ACL_FN(UNSUPPORTED, aclError, aclrtCreateNotify, (aclrtNotify *notify, uint64_t flag), (notify, flag))
-ACL_FN(UNSUPPORTED, aclError, aclrtDestroyNotify, (aclrtNotify notify), (notify))
-ACL_FN(UNSUPPORTED, aclError, aclrtRecordNotify, (aclrtNotify notify, aclrtStream stream), (notify, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtWaitAndResetNotify, (aclrtNotify notify, aclrtStream stream, uint32_t timeout),
+ACL_FN(IMPLEMENTED, aclError, aclrtCreateNotify, (aclrtNotify *notify, uint64_t flag), (notify, flag))
+ACL_FN(IMPLEMENTED, aclError, aclrtDestroyNotify, (aclrtNotify notify), (notify))
+ACL_FN(IMPLEMENTED, aclError, aclrtRecordNotify, (aclrtNotify notify, aclrtStream stream), (notify, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtWaitAndResetNotify, (aclrtNotify notify, aclrtStream stream, uint32_t timeout),
        (notify, stream, timeout))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetNotifyId, (aclrtNotify notify, uint32_t *notifyId), (notify, notifyId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNotifyBatchReset, (aclrtNotify *notifies, size_t num), (notifies, num))
-ACL_FN(UNSUPPORTED, aclError, aclrtNotifyGetExportKey, (aclrtNotify notify, char *key, size_t len, uint64_t flags),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetNotifyId, (aclrtNotify notify, uint32_t *notifyId), (notify, notifyId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNotifyBatchReset, (aclrtNotify *notifies, size_t num), (notifies, num))
+ACL_FN(IMPLEMENTED, aclError, aclrtNotifyGetExportKey, (aclrtNotify notify, char *key, size_t len, uint64_t flags),
        (notify, key, len, flags))
-ACL_FN(UNSUPPORTED, aclError, aclrtNotifyImportByKey, (aclrtNotify *notify, const char *key, uint64_t flags), (notify,
+ACL_FN(IMPLEMENTED, aclError, aclrtNotifyImportByKey, (aclrtNotify *notify, const char *key, uint64_t flags), (notify,
        key, flags))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNotifySetImportPid, (aclrtNotify notify, int32_t *pid, size_t num), (notify,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNotifySetImportPid, (aclrtNotify notify, int32_t *pid, size_t num), (notify,
              pid, num))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNotifySetImportPidInterServer, (aclrtNotify notify, aclrtServerPid *serverPids,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNotifySetImportPidInterServer, (aclrtNotify notify, aclrtServerPid *serverPids,
              size_t num), (notify, serverPids, num))
 /* counting notifies */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyCreate, (aclrtCntNotify *notify, uint64_t flag), (notify, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyDestroy, (aclrtCntNotify notify), (notify))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyRecord, (aclrtCntNotify cntNotify, aclrtStream stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyCreate, (aclrtCntNotify *notify, uint64_t flag), (notify, flag))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyDestroy, (aclrtCntNotify notify), (notify))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyRecord, (aclrtCntNotify cntNotify, aclrtStream stream,
              aclrtCntNotifyRecordInfo *info), (cntNotify, stream, info))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyWaitWithTimeout, (aclrtCntNotify cntNotify, aclrtStream stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyWaitWithTimeout, (aclrtCntNotify cntNotify, aclrtStream stream,
              aclrtCntNotifyWaitInfo *info), (cntNotify, stream, info))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyReset, (aclrtCntNotify cntNotify, aclrtStream stream), (cntNotify,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyReset, (aclrtCntNotify cntNotify, aclrtStream stream), (cntNotify,
              stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCntNotifyGetId, (aclrtCntNotify cntNotify, uint32_t *notifyId), (cntNotify,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCntNotifyGetId, (aclrtCntNotify cntNotify, uint32_t *notifyId), (cntNotify,
              notifyId))
 /* values in memory */
-ACL_FN(UNSUPPORTED, aclError, aclrtValueWrite, (void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream),
+ACL_FN(IMPLEMENTED, aclError, aclrtValueWrite, (void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream),
        (devAddr, value, flag, stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtValueWait, (void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream),
+ACL_FN(IMPLEMENTED, aclError, aclrtValueWait, (void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream),
        (devAddr, value, flag, stream))
 
 /* ==== Kernels ==== */
@@ -562,7 +562,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetParamInfo, (const void *func
              size_t *paramOffset, size_t *paramSize), (func, paramIndex, paramOffset, paramSize))
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetAvailDynUbufPerBlock, (void *func, uint32_t flags,
              size_t *dynamicUbufSize), (func, flags, dynamicUbufSize))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetFuncHandleFromExceptionInfo, (const aclrtExceptionInfo *info,
+ACL_FN(IMPLEMENTED, aclError, aclrtGetFuncHandleFromExceptionInfo, (const aclrtExceptionInfo *info,
        aclrtFuncHandle *func), (info, func))
 /* arguments built piece by piece */
 ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsInit, (aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle),
@@ -606,12 +606,12 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtLaunchSIMTKernelWithHostArgs, (void *fu
              aclrtPlaceHolderInfo *placeHolderArray, size_t placeHolderNum), (func, gridDim, blockDim, dynUbufSize,
              stream, cfg, hostArgs, argsSize, placeHolderArray, placeHolderNum))
 /* facts about launched tasks */
-ACL_FN(UNSUPPORTED, aclError, aclrtProfTrace, (void *userdata, int32_t length, aclrtStream stream), (userdata, length,
+ACL_FN(IMPLEMENTED, aclError, aclrtProfTrace, (void *userdata, int32_t length, aclrtStream stream), (userdata, length,
        stream))
-ACL_FN(UNSUPPORTED, aclError, aclrtGetThreadLastTaskId, (uint32_t *taskId), (taskId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCacheLastTaskOpInfo, (const void *const infoPtr, const size_t infoSize),
+ACL_FN(IMPLEMENTED, aclError, aclrtGetThreadLastTaskId, (uint32_t *taskId), (taskId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCacheLastTaskOpInfo, (const void *const infoPtr, const size_t infoSize),
              (infoPtr, infoSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCacheLastTaskExtendInfo, (const char *const extendInfoPtr,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCacheLastTaskExtendInfo, (const char *const extendInfoPtr,
              const size_t infoSize), (extendInfoPtr, infoSize))
 /* random numbers */
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtRandomNumAsync, (const aclrtRandomNumTaskInfo *taskInfo,

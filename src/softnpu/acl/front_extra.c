@@ -4,6 +4,7 @@
  * Threads: a configuration belongs to its caller; nothing else is shared. */
 #include "acl/acl.h"
 #include "base/dlog_pub.h"
+#include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/error.h"
 
 #include <stdio.h>
@@ -95,20 +96,20 @@ aclError aclrtCreateStreamV2(aclrtStream *stream, const aclrtStreamConfigHandle 
     return aclrtCreateStreamWithConfig(stream, handle->priority, (uint32_t)handle->flag);
 }
 
-/* ---- host function threads: the newer names of report threads ---- */
+/* ---- host function threads ---- */
 aclError aclrtSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtStream exeStream)
 {
-    return aclrtSubscribeReport(hostFuncThreadId, exeStream);
+    return snpu_report_subscribe("aclrtSubscribeHostFunc", SNPU_REPORT_HOST_FUNC, hostFuncThreadId, exeStream);
 }
 
 aclError aclrtProcessHostFunc(int32_t timeout)
 {
-    return aclrtProcessReport(timeout);
+    return snpu_report_process("aclrtProcessHostFunc", SNPU_REPORT_HOST_FUNC, timeout);
 }
 
 aclError aclrtUnSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtStream exeStream)
 {
-    return aclrtUnSubscribeReport(hostFuncThreadId, exeStream);
+    return snpu_report_unsubscribe("aclrtUnSubscribeHostFunc", SNPU_REPORT_HOST_FUNC, hostFuncThreadId, exeStream);
 }
 
 /* ---- application log ---- */

@@ -1,0 +1,62 @@
+/* Contexts. Stateless. */
+#include "softnpu/acl/impl.h"
+
+#include "softnpu/runtime/context.h"
+#include "softnpu/runtime/settings.h"
+
+#include "runtime/rt.h"
+
+aclError aclrtCreateContextImpl(aclrtContext *context, int32_t deviceId)
+{
+    ACL_ENTER(aclrtCreateContext);
+    ACL_NEED(aclrtCreateContext, context);
+    return rtCtxCreateEx(context, 0, deviceId);
+}
+
+aclError aclrtDestroyContextImpl(aclrtContext context)
+{
+    ACL_ENTER(aclrtDestroyContext);
+    ACL_NEED(aclrtDestroyContext, context);
+    return rtCtxDestroyEx(context);
+}
+
+aclError aclrtSetCurrentContextImpl(aclrtContext context)
+{
+    ACL_ENTER(aclrtSetCurrentContext);
+    ACL_NEED(aclrtSetCurrentContext, context);
+    return rtCtxSetCurrent(context);
+}
+
+aclError aclrtGetCurrentContextImpl(aclrtContext *context)
+{
+    ACL_ENTER(aclrtGetCurrentContext);
+    ACL_NEED(aclrtGetCurrentContext, context);
+    return rtCtxGetCurrent(context);
+}
+
+aclError aclrtGetPrimaryCtxStateImpl(int32_t deviceId, uint32_t *flags, int32_t *active)
+{
+    bool is_active = false;
+    aclError ret = snpu_primary_state("aclrtGetPrimaryCtxState", deviceId, &is_active);
+    if (ret != ACL_SUCCESS) {
+        return ret;
+    }
+    if (flags != NULL) {
+        *flags = 0;
+    }
+    if (active != NULL) {
+        *active = is_active;
+    }
+    return ACL_SUCCESS;
+}
+
+aclError aclrtCtxGetCurrentDefaultStreamImpl(aclrtStream *stream)
+{
+    ACL_NEED(aclrtCtxGetCurrentDefaultStream, stream);
+    struct snpu_ctx *ctx;
+    aclError ret = snpu_ctx_need("aclrtCtxGetCurrentDefaultStream", &ctx);
+    if (ret == ACL_SUCCESS) {
+        *stream = ctx->default_stream;
+    }
+    return ret;
+}

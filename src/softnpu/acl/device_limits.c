@@ -1,0 +1,132 @@
+/* Modes, limits and groups of devices. Stateless. */
+#include "softnpu/acl/impl.h"
+
+#include "softnpu/runtime/context.h"
+#include "softnpu/runtime/settings.h"
+
+#include <stdlib.h>
+
+aclError aclrtSetDeviceSatModeImpl(aclrtFloatOverflowMode mode)
+{
+    return snpu_sat_mode_set("aclrtSetDeviceSatMode", (int)mode);
+}
+
+aclError aclrtGetDeviceSatModeImpl(aclrtFloatOverflowMode *mode)
+{
+    ACL_NEED(aclrtGetDeviceSatMode, mode);
+    int have = 0;
+    aclError ret = snpu_sat_mode_get("aclrtGetDeviceSatMode", &have);
+    if (ret == ACL_SUCCESS) {
+        *mode = (aclrtFloatOverflowMode)have;
+    }
+    return ret;
+}
+
+aclError aclrtGetDeviceResLimitImpl(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value)
+{
+    ACL_NEED(aclrtGetDeviceResLimit, value);
+    return snpu_res_limit_get("aclrtGetDeviceResLimit", deviceId, (int)type, value);
+}
+
+aclError aclrtSetDeviceResLimitImpl(int32_t deviceId, aclrtDevResLimitType type, uint32_t value)
+{
+    return snpu_res_limit_set("aclrtSetDeviceResLimit", deviceId, (int)type, value);
+}
+
+aclError aclrtResetDeviceResLimitImpl(int32_t deviceId)
+{
+    return snpu_res_limit_reset("aclrtResetDeviceResLimit", deviceId);
+}
+
+aclError aclrtGetStreamResLimitImpl(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value)
+{
+    ACL_NEED(aclrtGetStreamResLimit, value);
+    return snpu_stream_res_limit_get("aclrtGetStreamResLimit", stream, (int)type, value);
+}
+
+aclError aclrtSetStreamResLimitImpl(aclrtStream stream, aclrtDevResLimitType type, uint32_t value)
+{
+    return snpu_stream_res_limit_set("aclrtSetStreamResLimit", stream, (int)type, value);
+}
+
+aclError aclrtResetStreamResLimitImpl(aclrtStream stream)
+{
+    return snpu_stream_res_limit_reset("aclrtResetStreamResLimit", stream);
+}
+
+aclError aclrtUseStreamResInCurrentThreadImpl(aclrtStream stream)
+{
+    return snpu_thread_res_use("aclrtUseStreamResInCurrentThread", stream, true);
+}
+
+aclError aclrtUnuseStreamResInCurrentThreadImpl(aclrtStream stream)
+{
+    return snpu_thread_res_use("aclrtUnuseStreamResInCurrentThread", stream, false);
+}
+
+aclError aclrtGetResInCurrentThreadImpl(aclrtDevResLimitType type, uint32_t *value)
+{
+    ACL_NEED(aclrtGetResInCurrentThread, value);
+    return snpu_thread_res_get("aclrtGetResInCurrentThread", (int)type, value);
+}
+
+aclError aclrtDeviceSetLimitImpl(aclrtDeviceLimit limit, size_t value)
+{
+    return snpu_device_limit_set("aclrtDeviceSetLimit", (int)limit, value);
+}
+
+aclError aclrtDeviceGetLimitImpl(aclrtDeviceLimit limit, size_t *value)
+{
+    ACL_NEED(aclrtDeviceGetLimit, value);
+    return snpu_device_limit_get("aclrtDeviceGetLimit", (int)limit, value);
+}
+
+/* ---- groups of compute units: these chips are not divided, so there are none ---- */
+
+struct aclrtGroupInfo {
+    uint32_t count;
+};
+
+aclError aclrtSetGroupImpl(int32_t groupId)
+{
+    return snpu_fail(ACL_ERROR_RT_GROUP_NOT_CREATE, "aclrtSetGroup: there is no group %d", groupId);
+}
+
+aclError aclrtGetGroupCountImpl(uint32_t *count)
+{
+    ACL_NEED(aclrtGetGroupCount, count);
+    struct snpu_ctx *ctx;
+    aclError ret = snpu_ctx_need("aclrtGetGroupCount", &ctx);
+    if (ret == ACL_SUCCESS) {
+        *count = 0;
+    }
+    return ret;
+}
+
+aclrtGroupInfo *aclrtCreateGroupInfoImpl(void)
+{
+    return calloc(1, sizeof(struct aclrtGroupInfo));
+}
+
+aclError aclrtDestroyGroupInfoImpl(aclrtGroupInfo *groupInfo)
+{
+    ACL_NEED(aclrtDestroyGroupInfo, groupInfo);
+    free(groupInfo);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetAllGroupInfoImpl(aclrtGroupInfo *groupInfo)
+{
+    ACL_NEED(aclrtGetAllGroupInfo, groupInfo);
+    groupInfo->count = 0;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetGroupInfoDetailImpl(const aclrtGroupInfo *groupInfo, int32_t groupIndex, aclrtGroupAttr attr,
+                                     void *attrValue, size_t valueLen, size_t *paramRetSize)
+{
+    ACL_NEED(aclrtGetGroupInfoDetail, groupInfo);
+    ACL_NEED(aclrtGetGroupInfoDetail, attrValue);
+    ACL_NEED(aclrtGetGroupInfoDetail, paramRetSize);
+    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetGroupInfoDetail: there is no group with index %d", groupIndex);
+}

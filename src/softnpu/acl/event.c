@@ -1,0 +1,207 @@
+/* Events, notifies and values in memory. Stateless. */
+#include "softnpu/acl/impl.h"
+
+#include "softnpu/runtime/event.h"
+#include "softnpu/runtime/notify.h"
+#include "softnpu/runtime/value.h"
+
+#include "runtime/rt.h"
+
+#define COUNTS_PER_US 50 /* device counter: 50 MHz */
+
+aclError aclrtCreateEventImpl(aclrtEvent *event)
+{
+    ACL_ENTER(aclrtCreateEvent);
+    ACL_NEED(aclrtCreateEvent, event);
+    return rtEventCreate(event);
+}
+
+aclError aclrtCreateEventWithFlagImpl(aclrtEvent *event, uint32_t flag)
+{
+    ACL_ENTER(aclrtCreateEventWithFlag);
+    ACL_NEED(aclrtCreateEventWithFlag, event);
+    return rtEventCreateWithFlag(event, flag);
+}
+
+aclError aclrtCreateEventExWithFlagImpl(aclrtEvent *event, uint32_t flag)
+{
+    ACL_ENTER(aclrtCreateEventExWithFlag);
+    ACL_NEED(aclrtCreateEventExWithFlag, event);
+    return rtEventCreateExWithFlag(event, flag);
+}
+
+aclError aclrtDestroyEventImpl(aclrtEvent event)
+{
+    ACL_ENTER(aclrtDestroyEvent);
+    ACL_NEED(aclrtDestroyEvent, event);
+    return rtEventDestroy(event);
+}
+
+aclError aclrtRecordEventImpl(aclrtEvent event, aclrtStream stream)
+{
+    ACL_ENTER(aclrtRecordEvent);
+    ACL_NEED(aclrtRecordEvent, event);
+    return rtEventRecord(event, stream);
+}
+
+aclError aclrtRecordEventWithFlagImpl(aclrtEvent event, aclrtStream stream, uint32_t flag)
+{
+    ACL_ENTER(aclrtRecordEventWithFlag);
+    ACL_NEED(aclrtRecordEventWithFlag, event);
+    SNPU_PROF_RT_CALL(EVENT_RECORD);
+    return snpu_event_record("aclrtRecordEventWithFlag", event, stream, flag);
+}
+
+aclError aclrtResetEventImpl(aclrtEvent event, aclrtStream stream)
+{
+    ACL_ENTER(aclrtResetEvent);
+    ACL_NEED(aclrtResetEvent, event);
+    return rtEventReset(event, stream);
+}
+
+aclError aclrtStreamWaitEventImpl(aclrtStream stream, aclrtEvent event)
+{
+    ACL_ENTER(aclrtStreamWaitEvent);
+    ACL_NEED(aclrtStreamWaitEvent, event);
+    return rtStreamWaitEvent(stream, event);
+}
+
+aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent event, int32_t timeout)
+{
+    ACL_ENTER(aclrtStreamWaitEventWithTimeout);
+    ACL_NEED(aclrtStreamWaitEventWithTimeout, event);
+    if (timeout < -1) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEventWithTimeout: timeout %d", timeout);
+    }
+    SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
+    return snpu_event_wait("aclrtStreamWaitEventWithTimeout", stream, event, timeout > 0 ? timeout : -1,
+                           ACL_EVENT_WAIT_DEFAULT);
+}
+
+aclError aclrtStreamWaitEventWithFlagImpl(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag)
+{
+    ACL_ENTER(aclrtStreamWaitEventWithFlag);
+    ACL_NEED(aclrtStreamWaitEventWithFlag, event);
+    SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
+    return snpu_event_wait("aclrtStreamWaitEventWithFlag", stream, event, timeout > 0 ? (int64_t)timeout : -1, flag);
+}
+
+aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)
+{
+    ACL_ENTER(aclrtQueryEvent);
+    ACL_NEED(aclrtQueryEvent, event);
+    ACL_NEED(aclrtQueryEvent, status);
+    aclError ret = rtEventQuery(event);
+    if (ret == ACL_SUCCESS || ret == ACL_ERROR_RT_EVENT_NOT_COMPLETE) {
+        *status = ret == ACL_SUCCESS ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+        ret = ACL_SUCCESS;
+    }
+    return ret;
+}
+
+aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *status)
+{
+    ACL_ENTER(aclrtQueryEventStatus);
+    ACL_NEED(aclrtQueryEventStatus, event);
+    ACL_NEED(aclrtQueryEventStatus, status);
+    rtEventStatus_t recorded;
+    aclError ret = rtEventQueryStatus(event, &recorded);
+    if (ret == ACL_SUCCESS) {
+        *status = recorded == RT_EVENT_RECORDED ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                                : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    }
+    return ret;
+}
+
+aclError aclrtQueryEventWaitStatusImpl(aclrtEvent event, aclrtEventWaitStatus *status)
+{
+    ACL_ENTER(aclrtQueryEventWaitStatus);
+    ACL_NEED(aclrtQueryEventWaitStatus, event);
+    ACL_NEED(aclrtQueryEventWaitStatus, status);
+    struct snpu_event_state state;
+    aclError ret = snpu_event_state("aclrtQueryEventWaitStatus", event, &state);
+    if (ret == ACL_SUCCESS) {
+        *status = state.open_waits == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+    }
+    return ret;
+}
+
+aclError aclrtSynchronizeEventImpl(aclrtEvent event)
+{
+    ACL_ENTER(aclrtSynchronizeEvent);
+    ACL_NEED(aclrtSynchronizeEvent, event);
+    return rtEventSynchronize(event);
+}
+
+aclError aclrtSynchronizeEventWithTimeoutImpl(aclrtEvent event, int32_t timeout)
+{
+    ACL_ENTER(aclrtSynchronizeEventWithTimeout);
+    ACL_NEED(aclrtSynchronizeEventWithTimeout, event);
+    if (timeout < -1) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEventWithTimeout: timeout %d", timeout);
+    }
+    SNPU_PROF_RT_CALL(EVENT_SYNCHRONIZE);
+    return snpu_event_synchronize("aclrtSynchronizeEventWithTimeout", event, timeout);
+}
+
+aclError aclrtEventElapsedTimeImpl(float *ms, aclrtEvent startEvent, aclrtEvent endEvent)
+{
+    ACL_NEED(aclrtEventElapsedTime, ms);
+    ACL_NEED(aclrtEventElapsedTime, startEvent);
+    ACL_NEED(aclrtEventElapsedTime, endEvent);
+    return rtEventElapsedTime(ms, startEvent, endEvent);
+}
+
+aclError aclrtEventGetTimestampImpl(aclrtEvent event, uint64_t *timestamp)
+{
+    ACL_NEED(aclrtEventGetTimestamp, event);
+    ACL_NEED(aclrtEventGetTimestamp, timestamp);
+    uint64_t counter;
+    aclError ret = snpu_event_counter("aclrtEventGetTimestamp", event, &counter);
+    if (ret == ACL_SUCCESS) {
+        *timestamp = counter / COUNTS_PER_US;
+    }
+    return ret;
+}
+
+aclError aclrtGetEventIdImpl(aclrtEvent event, uint32_t *eventId)
+{
+    ACL_NEED(aclrtGetEventId, event);
+    ACL_NEED(aclrtGetEventId, eventId);
+    return snpu_event_id("aclrtGetEventId", event, eventId);
+}
+
+aclError aclrtGetEventAvailNumImpl(uint32_t *eventCount)
+{
+    ACL_NEED(aclrtGetEventAvailNum, eventCount);
+    return snpu_events_available("aclrtGetEventAvailNum", eventCount);
+}
+
+aclError aclrtIpcGetEventHandleImpl(aclrtEvent event, aclrtIpcEventHandle *handle)
+{
+    ACL_NEED(aclrtIpcGetEventHandle, event);
+    ACL_NEED(aclrtIpcGetEventHandle, handle);
+    return snpu_event_export("aclrtIpcGetEventHandle", event, handle);
+}
+
+aclError aclrtIpcOpenEventHandleImpl(aclrtIpcEventHandle handle, aclrtEvent *event)
+{
+    ACL_NEED(aclrtIpcOpenEventHandle, event);
+    return snpu_event_import("aclrtIpcOpenEventHandle", &handle, event);
+}
+
+/* ---- values in memory ---- */
+
+aclError aclrtValueWriteImpl(void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream)
+{
+    ACL_NEED(aclrtValueWrite, devAddr);
+    SNPU_PROF_RT_CALL(MEM_WRITE_VALUE);
+    return snpu_value_write("aclrtValueWrite", devAddr, value, flag, stream);
+}
+
+aclError aclrtValueWaitImpl(void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream)
+{
+    ACL_NEED(aclrtValueWait, devAddr);
+    SNPU_PROF_RT_CALL(MEM_WAIT_VALUE);
+    return snpu_value_wait("aclrtValueWait", devAddr, value, flag, stream);
+}

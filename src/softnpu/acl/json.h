@@ -1,0 +1,11 @@
+/* Checks that a text is one JSON value and nothing else. */
+#ifndef SOFTNPU_ACL_JSON_H
+#define SOFTNPU_ACL_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* On failure *bad is the offset of the first byte that does not fit. */
+bool json_valid(const char *text, size_t *bad);
+
+#endif

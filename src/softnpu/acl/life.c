@@ -1,0 +1,215 @@
+/* Beginning and end: aclInit, aclFinalize, and those who want to be told.
+ *
+ * Invariants: `count` is how often aclInit was called since the last end. Threads and locks: one lock for the count and
+ * the lists; callbacks run without it. Failure policy: a callback that fails makes aclInit or aclFinalize fail with its
+ * code; a configuration that cannot be read leaves everything as it was. */
+#include "softnpu/acl/impl.h"
+
+#include "softnpu/acl/json.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLBACKS_MAX 64
+#define CONFIG_MAX_B  (10u << 20)
+
+struct entry {
+    aclRegisterCallbackType type;
+    aclInitCallbackFunc init;
+    aclFinalizeCallbackFunc finalize;
+    void *data;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t count;
+static struct entry entries[CALLBACKS_MAX];
+static uint32_t entry_count;
+static char *config; /* text of the configuration, "" without one */
+
+static aclError read_config(const char *path, char **out)
+{
+    char *text = strdup("");
+    if (path != NULL && *path != '\0') {
+        FILE *file = fopen(path, "rb");
+        long size = -1;
+        if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 || size > (long)CONFIG_MAX_B) {
+            if (file != NULL) {
+                fclose(file);
+            }
+            free(text);
+            return snpu_fail(ACL_ERROR_INVALID_FILE, "aclInit: %s cannot be read%s", path,
+                             size > (long)CONFIG_MAX_B ? ": it is too large" : "");
+        }
+        rewind(file);
+        free(text);
+        text = malloc((size_t)size + 1);
+        size_t got = text != NULL ? fread(text, 1, (size_t)size, file) : 0;
+        fclose(file);
+        if (text != NULL) {
+            text[got] = '\0';
+            size_t bad;
+            /* An empty file is a configuration without entries. */
+            if (strspn(text, " \t\r\n") != got && !json_valid(text, &bad)) {
+                free(text);
+                return snpu_fail(ACL_ERROR_PARSE_FILE, "aclInit: %s is not JSON from byte %zu on", path, bad);
+            }
+        }
+    }
+    if (text == NULL) {
+        return snpu_fail(ACL_ERROR_BAD_ALLOC, "aclInit: out of host memory");
+    }
+    *out = text;
+    return ACL_SUCCESS;
+}
+
+aclError aclInitImpl(const char *configPath)
+{
+    ACL_ENTER(aclInit);
+    char *text = NULL;
+    pthread_mutex_lock(&lock);
+    if (count > 0) {
+        count++;
+        pthread_mutex_unlock(&lock);
+        return snpu_fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: initialised already");
+    }
+    pthread_mutex_unlock(&lock);
+    aclError ret = read_config(configPath, &text);
+    if (ret != ACL_SUCCESS) {
+        return ret;
+    }
+    snpu_prof_init();
+    struct entry copy[CALLBACKS_MAX];
+    pthread_mutex_lock(&lock);
+    count++;
+    free(config);
+    config = text;
+    uint32_t n = entry_count;
+    memcpy(copy, entries, sizeof(copy));
+    pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; i < n; i++) {
+        if (copy[i].init != NULL && (ret = copy[i].init(text, strlen(text), copy[i].data)) != ACL_SUCCESS) {
+            pthread_mutex_lock(&lock);
+            count = 0;
+            pthread_mutex_unlock(&lock);
+            return snpu_fail(ret, "aclInit: the init callback of type %d failed", (int)copy[i].type);
+        }
+    }
+    return ACL_SUCCESS;
+}
+
+/* The last one has left: tells those who asked. */
+static aclError finish(const char *function)
+{
+    struct entry copy[CALLBACKS_MAX];
+    pthread_mutex_lock(&lock);
+    uint32_t n = entry_count;
+    memcpy(copy, entries, sizeof(copy));
+    pthread_mutex_unlock(&lock);
+    aclError ret = ACL_SUCCESS;
+    for (uint32_t i = 0; i < n; i++) {
+        aclError one = copy[i].finalize != NULL ? copy[i].finalize(copy[i].data) : ACL_SUCCESS;
+        if (one != ACL_SUCCESS && ret == ACL_SUCCESS) {
+            ret = snpu_fail(one, "%s: the finalize callback of type %d failed", function, (int)copy[i].type);
+        }
+    }
+    return ret;
+}
+
+aclError aclFinalizeImpl(void)
+{
+    ACL_ENTER(aclFinalize);
+    pthread_mutex_lock(&lock);
+    uint64_t before = count;
+    count = 0;
+    pthread_mutex_unlock(&lock);
+    if (before == 0) {
+        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: not initialised, or finalised already");
+    }
+    return finish("aclFinalize");
+}
+
+aclError aclFinalizeReferenceImpl(uint64_t *refCount)
+{
+    ACL_ENTER(aclFinalizeReference);
+    pthread_mutex_lock(&lock);
+    uint64_t before = count;
+    count -= before > 0;
+    pthread_mutex_unlock(&lock);
+    if (refCount != NULL) {
+        *refCount = before > 0 ? before - 1 : 0;
+    }
+    if (before == 0) {
+        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalizeReference: not initialised, or finalised already");
+    }
+    return before == 1 ? finish("aclFinalizeReference") : ACL_SUCCESS;
+}
+
+/* ---- who wants to be told ---- */
+
+static bool type_known(aclRegisterCallbackType type)
+{
+    return (type >= ACL_REG_TYPE_ACL_MODEL && type <= ACL_REG_TYPE_ACL_RETR) || type == ACL_REG_TYPE_OTHER;
+}
+
+static aclError add(const char *function, struct entry entry)
+{
+    if (!type_known(entry.type) || (entry.init == NULL && entry.finalize == NULL)) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: type %d, or cbFunc is NULL", function, (int)entry.type);
+    }
+    aclError ret = ACL_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (entry_count == CALLBACKS_MAX) {
+        ret = snpu_fail(ACL_ERROR_STORAGE_OVER_LIMIT, "%s: %d callbacks are registered", function, CALLBACKS_MAX);
+    } else {
+        entries[entry_count++] = entry;
+    }
+    pthread_mutex_unlock(&lock);
+    return ret;
+}
+
+static aclError take(const char *function, struct entry entry)
+{
+    aclError ret = ACL_SUCCESS;
+    pthread_mutex_lock(&lock);
+    uint32_t i = 0;
+    while (i < entry_count && (entries[i].type != entry.type || entries[i].init != entry.init ||
+                               entries[i].finalize != entry.finalize)) {
+        i++;
+    }
+    if (i == entry_count) {
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: this callback is not registered", function);
+    } else {
+        memmove(&entries[i], &entries[i + 1], (entry_count - i - 1) * sizeof(entries[0]));
+        entry_count--;
+    }
+    pthread_mutex_unlock(&lock);
+    return ret;
+}
+
+aclError aclInitCallbackRegisterImpl(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc, void *userData)
+{
+    aclError ret = add("aclInitCallbackRegister", (struct entry){.type = type, .init = cbFunc, .data = userData});
+    pthread_mutex_lock(&lock);
+    const char *text = count > 0 ? config : NULL;
+    pthread_mutex_unlock(&lock);
+    /* A library that comes late is told at once what it missed. */
+    return ret == ACL_SUCCESS && text != NULL ? cbFunc(text, strlen(text), userData) : ret;
+}
+
+aclError aclInitCallbackUnRegisterImpl(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc)
+{
+    return take("aclInitCallbackUnRegister", (struct entry){.type = type, .init = cbFunc});
+}
+
+aclError aclFinalizeCallbackRegisterImpl(aclRegisterCallbackType type, aclFinalizeCallbackFunc cbFunc, void *userData)
+{
+    return add("aclFinalizeCallbackRegister", (struct entry){.type = type, .finalize = cbFunc, .data = userData});
+}
+
+aclError aclFinalizeCallbackUnRegisterImpl(aclRegisterCallbackType type, aclFinalizeCallbackFunc cbFunc)
+{
+    return take("aclFinalizeCallbackUnRegister", (struct entry){.type = type, .finalize = cbFunc});
+}

@@ -1,0 +1,302 @@
+/* Streams, host functions in them, timeouts of tasks, ids of tasks. Stateless. */
+#include "softnpu/acl/impl.h"
+
+#include "softnpu/runtime/callback.h"
+#include "softnpu/runtime/context.h"
+#include "softnpu/runtime/registry.h"
+#include "softnpu/runtime/stream_api.h"
+#include "softnpu/runtime/task.h"
+#include "softnpu/runtime/timeouts.h"
+
+#include "runtime/rt.h"
+
+#include <string.h>
+
+/* ---- life ---- */
+
+aclError aclrtCreateStreamImpl(aclrtStream *stream)
+{
+    ACL_ENTER(aclrtCreateStream);
+    ACL_NEED(aclrtCreateStream, stream);
+    return rtStreamCreate(stream, SNPU_PRIORITY_GREATEST);
+}
+
+aclError aclrtCreateStreamWithConfigImpl(aclrtStream *stream, uint32_t priority, uint32_t flag)
+{
+    ACL_ENTER(aclrtCreateStreamWithConfig);
+    ACL_NEED(aclrtCreateStreamWithConfig, stream);
+    SNPU_PROF_RT_CALL(STREAM_CREATE);
+    return snpu_stream_create("aclrtCreateStreamWithConfig", priority, flag, stream);
+}
+
+aclError aclrtDestroyStreamImpl(aclrtStream stream)
+{
+    ACL_ENTER(aclrtDestroyStream);
+    ACL_NEED(aclrtDestroyStream, stream);
+    return rtStreamDestroy(stream);
+}
+
+aclError aclrtDestroyStreamForceImpl(aclrtStream stream)
+{
+    ACL_ENTER(aclrtDestroyStreamForce);
+    ACL_NEED(aclrtDestroyStreamForce, stream);
+    return snpu_stream_destroy("aclrtDestroyStreamForce", stream, true);
+}
+
+aclError aclrtRegStreamStateCallbackImpl(const char *regName, aclrtStreamStateCallback callback, void *args)
+{
+    ACL_NEED(aclrtRegStreamStateCallback, regName);
+    return snpu_registry_set("aclrtRegStreamStateCallback", SNPU_REG_STREAM_STATE, regName, (void (*)(void))callback,
+                             args);
+}
+
+/* ---- waiting, questions ---- */
+
+aclError aclrtSynchronizeStreamImpl(aclrtStream stream)
+{
+    ACL_ENTER(aclrtSynchronizeStream);
+    return rtStreamSynchronize(stream);
+}
+
+aclError aclrtSynchronizeStreamWithTimeoutImpl(aclrtStream stream, int32_t timeout)
+{
+    ACL_ENTER(aclrtSynchronizeStreamWithTimeout);
+    return rtStreamSynchronizeWithTimeout(stream, timeout);
+}
+
+aclError aclrtStreamQueryImpl(aclrtStream stream, aclrtStreamStatus *status)
+{
+    ACL_ENTER(aclrtStreamQuery);
+    ACL_NEED(aclrtStreamQuery, status);
+    aclError ret = rtStreamQuery(stream);
+    if (ret == ACL_SUCCESS || ret == ACL_ERROR_RT_STREAM_NOT_COMPLETE) {
+        *status = ret == ACL_SUCCESS ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        ret = ACL_SUCCESS;
+    }
+    return ret;
+}
+
+aclError aclrtStreamGetIdImpl(aclrtStream stream, int32_t *streamId)
+{
+    ACL_NEED(aclrtStreamGetId, streamId);
+    return rtGetStreamId(stream, streamId);
+}
+
+aclError aclrtStreamGetPriorityImpl(aclrtStream stream, uint32_t *priority)
+{
+    ACL_NEED(aclrtStreamGetPriority, priority);
+    struct snpu_stream_info info;
+    aclError ret = snpu_stream_describe("aclrtStreamGetPriority", stream, &info);
+    if (ret == ACL_SUCCESS) {
+        *priority = info.priority;
+    }
+    return ret;
+}
+
+aclError aclrtStreamGetFlagsImpl(aclrtStream stream, uint32_t *flags)
+{
+    ACL_NEED(aclrtStreamGetFlags, flags);
+    struct snpu_stream_info info;
+    aclError ret = snpu_stream_describe("aclrtStreamGetFlags", stream, &info);
+    if (ret == ACL_SUCCESS) {
+        *flags = info.flags;
+    }
+    return ret;
+}
+
+aclError aclrtGetStreamAvailableNumImpl(uint32_t *streamCount)
+{
+    ACL_NEED(aclrtGetStreamAvailableNum, streamCount);
+    return snpu_streams_available("aclrtGetStreamAvailableNum", streamCount);
+}
+
+/* ---- attributes ---- */
+
+aclError aclrtSetStreamFailureModeImpl(aclrtStream stream, uint64_t mode)
+{
+    return snpu_stream_set_attr("aclrtSetStreamFailureMode", stream, ACL_STREAM_ATTR_FAILURE_MODE, mode);
+}
+
+aclError aclrtSetStreamAttributeImpl(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
+{
+    ACL_NEED(aclrtSetStreamAttribute, value);
+    uint64_t number = stmAttrType == ACL_STREAM_ATTR_FAILURE_MODE ? value->failureMode : value->overflowSwitch;
+    return snpu_stream_set_attr("aclrtSetStreamAttribute", stream, (int)stmAttrType, number);
+}
+
+aclError aclrtGetStreamAttributeImpl(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
+{
+    ACL_NEED(aclrtGetStreamAttribute, value);
+    uint64_t number;
+    aclError ret = snpu_stream_get_attr("aclrtGetStreamAttribute", stream, (int)stmAttrType, &number);
+    if (ret == ACL_SUCCESS) {
+        memset(value, 0, sizeof(*value));
+        value->failureMode = number; /* little endian: the 32-bit members read the same */
+    }
+    return ret;
+}
+
+aclError aclrtSetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t flag)
+{
+    return snpu_stream_set_attr("aclrtSetStreamOverflowSwitch", stream, ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK, flag);
+}
+
+aclError aclrtGetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t *flag)
+{
+    ACL_NEED(aclrtGetStreamOverflowSwitch, flag);
+    uint64_t number;
+    aclError ret =
+        snpu_stream_get_attr("aclrtGetStreamOverflowSwitch", stream, ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK, &number);
+    if (ret == ACL_SUCCESS) {
+        *flag = (uint32_t)number;
+    }
+    return ret;
+}
+
+/* ---- throwing work away ---- */
+
+aclError aclrtStreamAbortImpl(aclrtStream stream)
+{
+    ACL_ENTER(aclrtStreamAbort);
+    return snpu_stream_discard("aclrtStreamAbort", stream);
+}
+
+aclError aclrtStreamStopImpl(aclrtStream stream)
+{
+    ACL_ENTER(aclrtStreamStop);
+    ACL_NEED(aclrtStreamStop, stream);
+    return snpu_stream_interrupt("aclrtStreamStop", stream);
+}
+
+aclError aclrtPersistentTaskCleanImpl(aclrtStream stream)
+{
+    struct snpu_stream_info info;
+    aclError ret = snpu_stream_describe("aclrtPersistentTaskClean", stream, &info);
+    if (ret == ACL_SUCCESS && !(info.flags & ACL_STREAM_PERSISTENT)) {
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtPersistentTaskClean: the stream was not created persistent");
+    }
+    return ret != ACL_SUCCESS ? ret : snpu_stream_discard("aclrtPersistentTaskClean", stream);
+}
+
+/* ---- host functions ---- */
+
+aclError aclrtSubscribeReportImpl(uint64_t threadId, aclrtStream stream)
+{
+    ACL_ENTER(aclrtSubscribeReport);
+    return rtSubscribeReport(threadId, stream);
+}
+
+aclError aclrtUnSubscribeReportImpl(uint64_t threadId, aclrtStream stream)
+{
+    ACL_ENTER(aclrtUnSubscribeReport);
+    return rtUnSubscribeReport(threadId, stream);
+}
+
+aclError aclrtProcessReportImpl(int32_t timeout)
+{
+    ACL_ENTER(aclrtProcessReport);
+    return rtProcessReport(timeout);
+}
+
+aclError aclrtLaunchCallbackImpl(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream)
+{
+    ACL_ENTER(aclrtLaunchCallback);
+    ACL_NEED(aclrtLaunchCallback, fn);
+    if (blockType != ACL_CALLBACK_NO_BLOCK && blockType != ACL_CALLBACK_BLOCK) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtLaunchCallback: blockType %d", (int)blockType);
+    }
+    return rtCallbackLaunch(fn, userData, stream, blockType == ACL_CALLBACK_BLOCK);
+}
+
+aclError aclrtLaunchHostFuncImpl(aclrtStream stream, aclrtHostFunc fn, void *args)
+{
+    ACL_ENTER(aclrtLaunchHostFunc);
+    ACL_NEED(aclrtLaunchHostFunc, fn);
+    SNPU_PROF_RT_CALL(LAUNCH_HOST_FUNC);
+    return snpu_host_func_launch("aclrtLaunchHostFunc", fn, args, stream);
+}
+
+/* ---- timeouts ---- */
+
+#define INTERVAL_US 1000u /* granularity of execution timeouts */
+
+aclError aclrtSetOpWaitTimeoutImpl(uint32_t timeout)
+{
+    snpu_set_op_wait_timeout_ms((uint64_t)timeout * 1000);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOutImpl(uint32_t timeout)
+{
+    snpu_set_op_execute_timeout_ms((uint64_t)timeout * 1000);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOutWithMsImpl(uint32_t timeout)
+{
+    snpu_set_op_execute_timeout_ms(timeout);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOutV2Impl(uint64_t timeout, uint64_t *actualTimeout)
+{
+    ACL_NEED(aclrtSetOpExecuteTimeOutV2, actualTimeout);
+    uint64_t ms = timeout / INTERVAL_US + (timeout % INTERVAL_US != 0);
+    snpu_set_op_execute_timeout_ms(ms);
+    *actualTimeout = ms * INTERVAL_US;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetOpTimeOutIntervalImpl(uint64_t *interval)
+{
+    ACL_NEED(aclrtGetOpTimeOutInterval, interval);
+    *interval = INTERVAL_US;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetOpExecuteTimeoutImpl(uint32_t *const timeoutMs)
+{
+    ACL_NEED(aclrtGetOpExecuteTimeout, timeoutMs);
+    uint64_t ms = snpu_op_execute_timeout_ms();
+    *timeoutMs = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+    return ACL_SUCCESS;
+}
+
+/* ---- tasks ---- */
+
+struct prof_trace {
+    uint64_t index, model;
+    uint16_t tag;
+} __attribute__((packed));
+
+aclError aclrtProfTraceImpl(void *userdata, int32_t length, aclrtStream stream)
+{
+    ACL_NEED(aclrtProfTrace, userdata);
+    struct prof_trace trace;
+    if (length != (int32_t)sizeof(trace)) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtProfTrace: length %d, must be %zu", length, sizeof(trace));
+    }
+    memcpy(&trace, userdata, sizeof(trace));
+    return rtProfilerTraceEx(trace.index, trace.model, trace.tag, stream);
+}
+
+aclError aclrtGetThreadLastTaskIdImpl(uint32_t *taskId)
+{
+    ACL_NEED(aclrtGetThreadLastTaskId, taskId);
+    uint32_t stream_id;
+    return rtGetTaskIdAndStreamID(taskId, &stream_id);
+}
+
+/* Descriptions of operators for dumps, which there are none of: checked and forgotten. */
+aclError aclrtCacheLastTaskOpInfoImpl(const void *const infoPtr, const size_t infoSize)
+{
+    ACL_NEED(aclrtCacheLastTaskOpInfo, infoPtr);
+    return infoSize > 0 ? ACL_SUCCESS : snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCacheLastTaskOpInfo: infoSize is 0");
+}
+
+aclError aclrtCacheLastTaskExtendInfoImpl(const char *const extendInfoPtr, const size_t infoSize)
+{
+    ACL_NEED(aclrtCacheLastTaskExtendInfo, extendInfoPtr);
+    return infoSize > 0 ? ACL_SUCCESS
+                        : snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCacheLastTaskExtendInfo: infoSize is 0");
+}
