@@ -52,6 +52,8 @@ struct stream_queue {
 struct snpu_model;
 struct snpu_route;
 
+enum worker_end { WORKER_RUNS, WORKER_GONE, WORKER_ABANDONED };
+
 struct snpu_stream {
     struct snpu_ctx *ctx;
     uint32_t dev;
@@ -81,7 +83,7 @@ struct snpu_stream {
     uint32_t stop;         /* interrupts the task that runs now, and no other: aclrtStreamStop */
     uint32_t give_up_lost; /* a lost task may end: the stream is being destroyed */
     uint32_t exit_when_empty;
-    uint32_t worker_gone; /* futex word of the closer */
+    uint32_t worker_gone; /* enum worker_end; futex word of the closer */
     int32_t error;        /* first failure since the last synchronise */
     int32_t failure_mode;
     uint64_t drop_before; /* tasks below this sequence number were aborted */

@@ -175,14 +175,14 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
     __atomic_store_n(&stream->exit_when_empty, 1, __ATOMIC_RELEASE);
     if (started) {
         snpu_worker_hurry(stream);
-        int64_t deadline = deadline_after_ms(force ? FORCED_CLOSE_MS : -1);
+        int64_t deadline = deadline_after_ms(force ? FORCED_CLOSE_MS : -1), left = 0;
         /* A callback may close the stream that it runs on: nobody to wait for then. */
-        while (!snpu_stream_is_mine(stream) && !__atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE)) {
-            int64_t left = deadline_left_ns(deadline);
-            if (left == 0) {
-                break;
-            }
-            futex_wait_private(&stream->worker_gone, 0, left);
+        while (!snpu_stream_is_mine(stream) && __atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE) == WORKER_RUNS &&
+               (left = deadline_left_ns(deadline)) != 0) {
+            futex_wait_private(&stream->worker_gone, WORKER_RUNS, left);
+        }
+        if (__atomic_exchange_n(&stream->worker_gone, WORKER_ABANDONED, __ATOMIC_ACQ_REL) == WORKER_GONE) {
+            snpu_stream_put(stream); /* the worker's */
         }
     }
     snpu_report_forget(stream);

@@ -227,9 +227,13 @@ static void *worker_main(void *arg)
         }
         publish_done(stream, seq);
     }
-    __atomic_store_n(&stream->worker_gone, 1, __ATOMIC_RELEASE);
-    futex_wake_private(&stream->worker_gone, INT_MAX);
-    snpu_stream_put(stream);
+    /* The reference goes to the closer, so that the stream is free when its destruction returns; a closer who did not
+     * wait leaves it here. */
+    if (__atomic_exchange_n(&stream->worker_gone, WORKER_GONE, __ATOMIC_ACQ_REL) == WORKER_ABANDONED) {
+        snpu_stream_put(stream);
+    } else {
+        futex_wake_private(&stream->worker_gone, INT_MAX);
+    }
     return NULL;
 }
 
