@@ -41,7 +41,7 @@ static struct {
     uint32_t threads, idle;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
-static __thread bool inside __attribute__((tls_model("initial-exec")));
+static __thread bool inside;
 
 /* Runs one block if there is one left. */
 static bool run_block(struct job *job)
