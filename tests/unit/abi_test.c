@@ -1,6 +1,7 @@
 /* The public headers against the published interface: prototypes, constants, and the coverage table. Layouts are proven
  * by src/abi/layout_check.c, which is linked in. */
 #include "abi/coverage.h"
+#include "abi/stars.h"
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
@@ -103,6 +104,23 @@ static void names_are_unique(void **state)
     }
 }
 
+/* Bit fields have no offset that a compiler could assert. */
+static void task_log_bits(void **state)
+{
+    struct StarsSocLog old = {.funcType = 0x23, .cnt = 5, .sqeType = 0x15, .accId = 0x2a, .acsqId = 0x155};
+    struct StarsSocLogV6 young = {.funcType = 0x23, .cnt = 5, .sqeType = 0x15, .accId = 0x2a, .acsqId = 0x155};
+    uint16_t head, unit;
+    (void)state;
+    memcpy(&head, &old, sizeof(head));
+    memcpy(&unit, (const char *)&old + 18, sizeof(unit));
+    assert_int_equal(head, 0x23 | 5 << 6 | 0x15 << 10);
+    assert_int_equal(unit, 0x2a | 0x155 << 6);
+    memcpy(&head, &young, sizeof(head));
+    memcpy(&unit, (const char *)&young + 18, sizeof(unit));
+    assert_int_equal(head, 0x23 | 5 << 6 | 0x15 << 10);
+    assert_int_equal(unit, 0x2a | 0x155 << 6);
+}
+
 static void communicator_options_start_unset(void **state)
 {
     HcclCommConfig config;
@@ -129,6 +147,7 @@ int main(void)
         cmocka_unit_test(constants_have_their_values),
         cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(names_are_unique),
+        cmocka_unit_test(task_log_bits),
         cmocka_unit_test(communicator_options_start_unset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
