@@ -8,28 +8,24 @@
 
 aclError aclrtCreateContextImpl(aclrtContext *context, int32_t deviceId)
 {
-    ACL_ENTER(aclrtCreateContext);
     ACL_NEED(aclrtCreateContext, context);
     return rtCtxCreateEx(context, 0, deviceId);
 }
 
 aclError aclrtDestroyContextImpl(aclrtContext context)
 {
-    ACL_ENTER(aclrtDestroyContext);
     ACL_NEED(aclrtDestroyContext, context);
     return rtCtxDestroyEx(context);
 }
 
 aclError aclrtSetCurrentContextImpl(aclrtContext context)
 {
-    ACL_ENTER(aclrtSetCurrentContext);
     ACL_NEED(aclrtSetCurrentContext, context);
     return rtCtxSetCurrent(context);
 }
 
 aclError aclrtGetCurrentContextImpl(aclrtContext *context)
 {
-    ACL_ENTER(aclrtGetCurrentContext);
     ACL_NEED(aclrtGetCurrentContext, context);
     return rtCtxGetCurrent(context);
 }

@@ -20,7 +20,6 @@
 
 aclError aclrtGetDeviceCountImpl(uint32_t *count)
 {
-    ACL_ENTER(aclrtGetDeviceCount);
     ACL_NEED(aclrtGetDeviceCount, count);
     int32_t n = 0;
     aclError ret = rtGetDeviceCount(&n);
@@ -32,26 +31,22 @@ aclError aclrtGetDeviceCountImpl(uint32_t *count)
 
 aclError aclrtSetDeviceImpl(int32_t deviceId)
 {
-    ACL_ENTER(aclrtSetDevice);
     return rtSetDevice(deviceId);
 }
 
 aclError aclrtGetDeviceImpl(int32_t *deviceId)
 {
-    ACL_ENTER(aclrtGetDevice);
     ACL_NEED(aclrtGetDevice, deviceId);
     return rtGetDevice(deviceId);
 }
 
 aclError aclrtResetDeviceImpl(int32_t deviceId)
 {
-    ACL_ENTER(aclrtResetDevice);
     return rtDeviceReset(deviceId);
 }
 
 aclError aclrtResetDeviceForceImpl(int32_t deviceId)
 {
-    ACL_ENTER(aclrtResetDeviceForce);
     return snpu_device_reset("aclrtResetDeviceForce", deviceId, true);
 }
 
@@ -67,7 +62,6 @@ aclError aclrtResetDeviceWithoutTsdVXXImpl(int32_t deviceId)
 
 aclError aclrtGetRunModeImpl(aclrtRunMode *runMode)
 {
-    ACL_ENTER(aclrtGetRunMode);
     ACL_NEED(aclrtGetRunMode, runMode);
     rtRunMode mode;
     aclError ret = rtGetRunMode(&mode);
@@ -88,13 +82,11 @@ aclError aclrtSetTsDeviceImpl(aclrtTsId tsId)
 
 aclError aclrtSynchronizeDeviceImpl(void)
 {
-    ACL_ENTER(aclrtSynchronizeDevice);
     return rtDeviceSynchronize();
 }
 
 aclError aclrtSynchronizeDeviceWithTimeoutImpl(int32_t timeout)
 {
-    ACL_ENTER(aclrtSynchronizeDeviceWithTimeout);
     return rtDeviceSynchronizeWithTimeout(timeout);
 }
 

@@ -11,42 +11,36 @@
 
 aclError aclrtCreateEventImpl(aclrtEvent *event)
 {
-    ACL_ENTER(aclrtCreateEvent);
     ACL_NEED(aclrtCreateEvent, event);
     return rtEventCreate(event);
 }
 
 aclError aclrtCreateEventWithFlagImpl(aclrtEvent *event, uint32_t flag)
 {
-    ACL_ENTER(aclrtCreateEventWithFlag);
     ACL_NEED(aclrtCreateEventWithFlag, event);
     return rtEventCreateWithFlag(event, flag);
 }
 
 aclError aclrtCreateEventExWithFlagImpl(aclrtEvent *event, uint32_t flag)
 {
-    ACL_ENTER(aclrtCreateEventExWithFlag);
     ACL_NEED(aclrtCreateEventExWithFlag, event);
     return rtEventCreateExWithFlag(event, flag);
 }
 
 aclError aclrtDestroyEventImpl(aclrtEvent event)
 {
-    ACL_ENTER(aclrtDestroyEvent);
     ACL_NEED(aclrtDestroyEvent, event);
     return rtEventDestroy(event);
 }
 
 aclError aclrtRecordEventImpl(aclrtEvent event, aclrtStream stream)
 {
-    ACL_ENTER(aclrtRecordEvent);
     ACL_NEED(aclrtRecordEvent, event);
     return rtEventRecord(event, stream);
 }
 
 aclError aclrtRecordEventWithFlagImpl(aclrtEvent event, aclrtStream stream, uint32_t flag)
 {
-    ACL_ENTER(aclrtRecordEventWithFlag);
     ACL_NEED(aclrtRecordEventWithFlag, event);
     SNPU_PROF_RT_CALL(EVENT_RECORD);
     return snpu_event_record("aclrtRecordEventWithFlag", event, stream, flag);
@@ -54,21 +48,18 @@ aclError aclrtRecordEventWithFlagImpl(aclrtEvent event, aclrtStream stream, uint
 
 aclError aclrtResetEventImpl(aclrtEvent event, aclrtStream stream)
 {
-    ACL_ENTER(aclrtResetEvent);
     ACL_NEED(aclrtResetEvent, event);
     return rtEventReset(event, stream);
 }
 
 aclError aclrtStreamWaitEventImpl(aclrtStream stream, aclrtEvent event)
 {
-    ACL_ENTER(aclrtStreamWaitEvent);
     ACL_NEED(aclrtStreamWaitEvent, event);
     return rtStreamWaitEvent(stream, event);
 }
 
 aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent event, int32_t timeout)
 {
-    ACL_ENTER(aclrtStreamWaitEventWithTimeout);
     ACL_NEED(aclrtStreamWaitEventWithTimeout, event);
     if (timeout < -1) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEventWithTimeout: timeout %d", timeout);
@@ -80,7 +71,6 @@ aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent even
 
 aclError aclrtStreamWaitEventWithFlagImpl(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag)
 {
-    ACL_ENTER(aclrtStreamWaitEventWithFlag);
     ACL_NEED(aclrtStreamWaitEventWithFlag, event);
     SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
     return snpu_event_wait("aclrtStreamWaitEventWithFlag", stream, event, timeout > 0 ? (int64_t)timeout : -1, flag);
@@ -88,7 +78,6 @@ aclError aclrtStreamWaitEventWithFlagImpl(aclrtStream stream, aclrtEvent event, 
 
 aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)
 {
-    ACL_ENTER(aclrtQueryEvent);
     ACL_NEED(aclrtQueryEvent, event);
     ACL_NEED(aclrtQueryEvent, status);
     aclError ret = rtEventQuery(event);
@@ -101,7 +90,6 @@ aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)
 
 aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *status)
 {
-    ACL_ENTER(aclrtQueryEventStatus);
     ACL_NEED(aclrtQueryEventStatus, event);
     ACL_NEED(aclrtQueryEventStatus, status);
     rtEventStatus_t recorded;
@@ -115,7 +103,6 @@ aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *s
 
 aclError aclrtQueryEventWaitStatusImpl(aclrtEvent event, aclrtEventWaitStatus *status)
 {
-    ACL_ENTER(aclrtQueryEventWaitStatus);
     ACL_NEED(aclrtQueryEventWaitStatus, event);
     ACL_NEED(aclrtQueryEventWaitStatus, status);
     struct snpu_event_state state;
@@ -128,14 +115,12 @@ aclError aclrtQueryEventWaitStatusImpl(aclrtEvent event, aclrtEventWaitStatus *s
 
 aclError aclrtSynchronizeEventImpl(aclrtEvent event)
 {
-    ACL_ENTER(aclrtSynchronizeEvent);
     ACL_NEED(aclrtSynchronizeEvent, event);
     return rtEventSynchronize(event);
 }
 
 aclError aclrtSynchronizeEventWithTimeoutImpl(aclrtEvent event, int32_t timeout)
 {
-    ACL_ENTER(aclrtSynchronizeEventWithTimeout);
     ACL_NEED(aclrtSynchronizeEventWithTimeout, event);
     if (timeout < -1) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEventWithTimeout: timeout %d", timeout);

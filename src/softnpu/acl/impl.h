@@ -1,13 +1,11 @@
-/* What every file of libascendcl_impl.so includes. */
+/* What every file of libascendcl_impl.so includes. (Profilers are told of the call by front.c, for all functions
+ * alike.) */
 #ifndef SOFTNPU_ACL_IMPL_H
 #define SOFTNPU_ACL_IMPL_H
 
 #include "abi/acl_impl.h"
 #include "softnpu/runtime/error.h"
 #include "softnpu/runtime/prof.h"
-
-/* First line of an Impl function: profilers see the call. */
-#define ACL_ENTER(name) SNPU_PROF_ACL_CALL(#name)
 
 /* Pointers that must not be NULL: 100000 with the argument's name. */
 #define ACL_NEED(name, argument)                                                                                       \

@@ -67,7 +67,6 @@ static aclError read_config(const char *path, char **out)
 
 aclError aclInitImpl(const char *configPath)
 {
-    ACL_ENTER(aclInit);
     char *text = NULL;
     pthread_mutex_lock(&lock);
     if (count > 0) {
@@ -120,7 +119,6 @@ static aclError finish(const char *function)
 
 aclError aclFinalizeImpl(void)
 {
-    ACL_ENTER(aclFinalize);
     pthread_mutex_lock(&lock);
     uint64_t before = count;
     count = 0;
@@ -133,7 +131,6 @@ aclError aclFinalizeImpl(void)
 
 aclError aclFinalizeReferenceImpl(uint64_t *refCount)
 {
-    ACL_ENTER(aclFinalizeReference);
     pthread_mutex_lock(&lock);
     uint64_t before = count;
     count -= before > 0;

@@ -16,14 +16,12 @@
 
 aclError aclrtCreateStreamImpl(aclrtStream *stream)
 {
-    ACL_ENTER(aclrtCreateStream);
     ACL_NEED(aclrtCreateStream, stream);
     return rtStreamCreate(stream, SNPU_PRIORITY_GREATEST);
 }
 
 aclError aclrtCreateStreamWithConfigImpl(aclrtStream *stream, uint32_t priority, uint32_t flag)
 {
-    ACL_ENTER(aclrtCreateStreamWithConfig);
     ACL_NEED(aclrtCreateStreamWithConfig, stream);
     SNPU_PROF_RT_CALL(STREAM_CREATE);
     return snpu_stream_create("aclrtCreateStreamWithConfig", priority, flag, stream);
@@ -31,14 +29,12 @@ aclError aclrtCreateStreamWithConfigImpl(aclrtStream *stream, uint32_t priority,
 
 aclError aclrtDestroyStreamImpl(aclrtStream stream)
 {
-    ACL_ENTER(aclrtDestroyStream);
     ACL_NEED(aclrtDestroyStream, stream);
     return rtStreamDestroy(stream);
 }
 
 aclError aclrtDestroyStreamForceImpl(aclrtStream stream)
 {
-    ACL_ENTER(aclrtDestroyStreamForce);
     ACL_NEED(aclrtDestroyStreamForce, stream);
     return snpu_stream_destroy("aclrtDestroyStreamForce", stream, true);
 }
@@ -54,19 +50,16 @@ aclError aclrtRegStreamStateCallbackImpl(const char *regName, aclrtStreamStateCa
 
 aclError aclrtSynchronizeStreamImpl(aclrtStream stream)
 {
-    ACL_ENTER(aclrtSynchronizeStream);
     return rtStreamSynchronize(stream);
 }
 
 aclError aclrtSynchronizeStreamWithTimeoutImpl(aclrtStream stream, int32_t timeout)
 {
-    ACL_ENTER(aclrtSynchronizeStreamWithTimeout);
     return rtStreamSynchronizeWithTimeout(stream, timeout);
 }
 
 aclError aclrtStreamQueryImpl(aclrtStream stream, aclrtStreamStatus *status)
 {
-    ACL_ENTER(aclrtStreamQuery);
     ACL_NEED(aclrtStreamQuery, status);
     aclError ret = rtStreamQuery(stream);
     if (ret == ACL_SUCCESS || ret == ACL_ERROR_RT_STREAM_NOT_COMPLETE) {
@@ -157,13 +150,11 @@ aclError aclrtGetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t *flag)
 
 aclError aclrtStreamAbortImpl(aclrtStream stream)
 {
-    ACL_ENTER(aclrtStreamAbort);
     return snpu_stream_discard("aclrtStreamAbort", stream);
 }
 
 aclError aclrtStreamStopImpl(aclrtStream stream)
 {
-    ACL_ENTER(aclrtStreamStop);
     ACL_NEED(aclrtStreamStop, stream);
     return snpu_stream_interrupt("aclrtStreamStop", stream);
 }
@@ -182,25 +173,21 @@ aclError aclrtPersistentTaskCleanImpl(aclrtStream stream)
 
 aclError aclrtSubscribeReportImpl(uint64_t threadId, aclrtStream stream)
 {
-    ACL_ENTER(aclrtSubscribeReport);
     return rtSubscribeReport(threadId, stream);
 }
 
 aclError aclrtUnSubscribeReportImpl(uint64_t threadId, aclrtStream stream)
 {
-    ACL_ENTER(aclrtUnSubscribeReport);
     return rtUnSubscribeReport(threadId, stream);
 }
 
 aclError aclrtProcessReportImpl(int32_t timeout)
 {
-    ACL_ENTER(aclrtProcessReport);
     return rtProcessReport(timeout);
 }
 
 aclError aclrtLaunchCallbackImpl(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream)
 {
-    ACL_ENTER(aclrtLaunchCallback);
     ACL_NEED(aclrtLaunchCallback, fn);
     if (blockType != ACL_CALLBACK_NO_BLOCK && blockType != ACL_CALLBACK_BLOCK) {
         return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtLaunchCallback: blockType %d", (int)blockType);
@@ -210,7 +197,6 @@ aclError aclrtLaunchCallbackImpl(aclrtCallback fn, void *userData, aclrtCallback
 
 aclError aclrtLaunchHostFuncImpl(aclrtStream stream, aclrtHostFunc fn, void *args)
 {
-    ACL_ENTER(aclrtLaunchHostFunc);
     ACL_NEED(aclrtLaunchHostFunc, fn);
     SNPU_PROF_RT_CALL(LAUNCH_HOST_FUNC);
     return snpu_host_func_launch("aclrtLaunchHostFunc", fn, args, stream);

@@ -306,7 +306,7 @@ static inline void snpu_prof_acl_leave(const struct snpu_prof_scope *scope)
     }
 }
 
-/* The same for libascendcl_impl.so and the operator libraries; name is a string literal: "aclrtMalloc", "aclnnAdd".
+/* The same for the ACL front and the operator libraries; name is a string literal: "aclrtMalloc", "aclnnAdd".
  * Type numbers are given out and announced by name at first use. */
 #define SNPU_PROF_ACL_CALL(name)                                                                                       \
     __attribute__((cleanup(snpu_prof_acl_leave), unused)) const struct snpu_prof_scope snpu_prof_acl_scope =           \
