@@ -1,7 +1,8 @@
 /* The machine file: /dev/shm/softnpu-<uid>-<name>, mode 0600, mapped shared by every process on the machine.
  *
- * Contents: the configuration, 256 process slots, the table of shared things. Pages are touched when used, so the
- * file's 22 MB are address space only.
+ * Contents: the configuration, 256 process slots, the table of shared things. Most of the file's 24 MB are holes. What
+ * a process is going to write is allocated beforehand, because a full /dev/shm would otherwise end it by a signal;
+ * slots are read and cleared only as far as the machine has devices, because reading fills holes too.
  *
  * Life of a process: it holds a POSIX write lock on its slot's byte. The kernel releases the lock however the process
  * ends, exec included (the descriptor is close-on-exec), and a forked child does not inherit it. Others test it with
@@ -114,11 +115,25 @@ bool snpu__slot_alive(struct snpu_machine *m, uint32_t slot)
     return LOAD(&s->pid) == getpid() && LOAD(&s->image) == snpu__image();
 }
 
-static void clear_slot(struct machine_slot *s)
+int snpu__machine_allocate(struct snpu_machine *m, const void *start, size_t size_b)
+{
+    if (m->fd < 0 || fallocate(m->fd, 0, (const char *)start - (const char *)m->file, (off_t)size_b) == 0) {
+        return 0;
+    }
+    return errno == EOPNOTSUPP ? 0 : -errno;
+}
+
+/* The part of a slot that is used on this machine. */
+static size_t slot_b(const struct snpu_machine *m)
+{
+    return offsetof(struct machine_slot, use) + m->file->config.devices * sizeof(struct machine_use);
+}
+
+static void clear_slot(struct snpu_machine *m, struct machine_slot *s)
 {
     uint64_t *word = (uint64_t *)(void *)s;
     /* Word by word, because readers in other threads do not stop. `taken` is in the first word. */
-    for (size_t i = 0; i < sizeof(*s) / sizeof(*word); i++) {
+    for (size_t i = 0; i < slot_b(m) / sizeof(*word); i++) {
         if (LOAD(&word[i]) != 0) {
             STORE(&word[i], 0);
         }
@@ -131,7 +146,7 @@ void snpu__clear_dead_slots(struct snpu_machine *m)
     for (uint32_t i = 0; i < high; i++) {
         if (LOAD(&m->file->slots[i].taken) && !snpu__slot_alive(m, i)) {
             snpu__drop_shares(m, i);
-            clear_slot(&m->file->slots[i]);
+            clear_slot(m, &m->file->slots[i]);
         }
     }
 }
@@ -172,10 +187,13 @@ static int claim_slot(struct snpu_machine *m)
         if (rc == -EAGAIN || rc == -EACCES) {
             continue;
         }
+        if (rc == 0 && (rc = snpu__machine_allocate(m, s, slot_b(m))) != 0) {
+            byte_lock(m->fd, F_SETLK, F_UNLCK, LOCK_SLOT(i), 1, NULL);
+        }
         if (rc != 0) {
             return rc;
         }
-        clear_slot(s);
+        clear_slot(m, s);
         STORE(&s->pid, getpid());
         STORE(&s->image, snpu__image());
         STORE(&s->start_time, start_time());
@@ -199,7 +217,7 @@ static struct snpu_machine *join_privately(struct snpu_machine *m, const struct 
     m->fd = -1;
     m->file = &private_file;
     for (uint32_t i = 0; i < m->file->slots_high; i++) {
-        clear_slot(&m->file->slots[i]); /* a forked child finds its parent's there */
+        clear_slot(m, &m->file->slots[i]); /* a forked child finds its parent's there */
     }
     for (uint32_t i = 0; i < m->file->shares_high; i++) {
         m->file->shares[i].token = 0;
@@ -239,8 +257,11 @@ static int agree_on_file(struct snpu_machine *m, const struct snpu_config *confi
     if (fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)size_b) != 0) {
         memset(m->file, 0, sizeof(*m->file));
     }
-    init_file(m->file, config);
-    return 0;
+    int rc = snpu__machine_allocate(m, m->file, offsetof(struct machine_file, slots));
+    if (rc == 0) {
+        init_file(m->file, config);
+    }
+    return rc;
 }
 
 static int map_file(struct snpu_machine *m, const struct snpu_config *config)
@@ -259,7 +280,10 @@ static int map_file(struct snpu_machine *m, const struct snpu_config *config)
     if (m->file == MAP_FAILED) {
         return -errno;
     }
-    int rc = agree_on_file(m, config, (uint64_t)st.st_size);
+    int rc = snpu__machine_allocate(m, m->file, offsetof(struct machine_file, slots));
+    if (rc == 0) {
+        rc = agree_on_file(m, config, (uint64_t)st.st_size);
+    }
     if (rc == 0) {
         rc = claim_slot(m);
     }

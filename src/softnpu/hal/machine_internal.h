@@ -71,6 +71,8 @@ struct snpu_machine {
 
 void snpu__machine_lock(struct snpu_machine *m);
 void snpu__machine_unlock(struct snpu_machine *m);
+/* Makes sure that these bytes of the file can be written. 0 or -ENOSPC. */
+int snpu__machine_allocate(struct snpu_machine *m, const void *start, size_t size_b);
 bool snpu__slot_alive(struct snpu_machine *m, uint32_t slot);
 void snpu__drop_shares(struct snpu_machine *m,
                        uint32_t slot);               /* all that a dead process had to do with; file lock held */

@@ -26,8 +26,9 @@ static uint64_t new_token(uint32_t index)
 /* File lock held. */
 static struct machine_share *find(struct snpu_machine *m, uint64_t token)
 {
-    struct machine_share *s = &m->file->shares[token & INDEX_MASK];
-    return token != 0 && s->token == token ? s : NULL;
+    uint32_t index = (uint32_t)(token & INDEX_MASK);
+    struct machine_share *s = &m->file->shares[index];
+    return token != 0 && index < m->file->shares_high && s->token == token ? s : NULL;
 }
 
 void snpu__drop_shares(struct snpu_machine *m, uint32_t slot)
@@ -44,12 +45,14 @@ void snpu__drop_shares(struct snpu_machine *m, uint32_t slot)
 /* File lock held. */
 static struct machine_share *find_free(struct snpu_machine *m)
 {
-    for (uint32_t i = 0; i < MACHINE_SHARES; i++) {
+    uint32_t high = m->file->shares_high;
+    for (uint32_t i = 0; i < high; i++) {
         if (m->file->shares[i].token == 0) {
             return &m->file->shares[i];
         }
     }
-    return NULL;
+    struct machine_share *next = &m->file->shares[high];
+    return high < MACHINE_SHARES && snpu__machine_allocate(m, next, sizeof(*next)) == 0 ? next : NULL;
 }
 
 int snpu_share_publish(struct snpu_machine *m, const struct snpu_share *share, uint64_t *token)

@@ -103,6 +103,7 @@ size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, 
 {
     size_t count = 0;
     uint32_t high = slots_high(m);
+    uint32_t devices = m->file->config.devices <= SNPU_MAX_DEVICES ? m->file->config.devices : SNPU_MAX_DEVICES;
     for (uint32_t i = 0; i < high; i++) {
         const struct machine_slot *s = &m->file->slots[i];
         if (!snpu__slot_alive(m, i)) {
@@ -116,7 +117,7 @@ size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, 
             memcpy(p->name, s->name, sizeof(p->name));
             p->name[sizeof(p->name) - 1] = '\0';
             p->pinned_b = LOAD(&s->pinned_b);
-            for (uint32_t d = 0; d < SNPU_MAX_DEVICES; d++) {
+            for (uint32_t d = 0; d < devices; d++) {
                 const struct machine_use *use = &s->use[d];
                 for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
                     p->device[d].used_b[page] = LOAD(&use->used_b[page]);
