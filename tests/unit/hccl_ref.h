@@ -3,6 +3,7 @@
 #ifndef TESTS_HCCL_REF_H
 #define TESTS_HCCL_REF_H
 
+#include "base/half.h"
 #include "softnpu/hccl/collective.h"
 #include "softnpu/hccl/dtype.h"
 
@@ -38,7 +39,7 @@ static inline void ref_fill(uint32_t dtype, void *buf, uint64_t count, uint64_t 
             double d = f;
             memcpy(at, &d, 8);
         } else if (dtype == HCCL_DATA_TYPE_FP16 || dtype == HCCL_DATA_TYPE_BFP16) {
-            uint16_t h = dtype == HCCL_DATA_TYPE_FP16 ? hccl_float_to_fp16(f) : hccl_float_to_bf16(f);
+            uint16_t h = dtype == HCCL_DATA_TYPE_FP16 ? ms_float_to_half(f) : ms_float_to_bf16(f);
             memcpy(at, &h, 2);
         } else {
             uint64_t two[2] = {x, ~x};
@@ -115,14 +116,14 @@ static inline void ref_reduce(const struct ref_case *c, char *const *srcs, uint6
         for (uint32_t r = 0; r < c->n; r++) {
             uint16_t h;
             memcpy(&h, srcs[r] + i * 2, 2);
-            float x = half ? hccl_fp16_to_float(h) : hccl_bf16_to_float(h);
+            float x = half ? ms_half_to_float(h) : ms_bf16_to_float(h);
             if (r == 0) {
                 acc = x;
             } else {
                 ref_fold(HCCL_DATA_TYPE_FP32, c->reduce, &acc, &x);
             }
         }
-        uint16_t h = half ? hccl_float_to_fp16(acc) : hccl_float_to_bf16(acc);
+        uint16_t h = half ? ms_float_to_half(acc) : ms_float_to_bf16(acc);
         memcpy(out, &h, 2);
         return;
     }

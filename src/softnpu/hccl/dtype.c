@@ -6,6 +6,7 @@
  * thread. */
 #include "softnpu/hccl/dtype.h"
 
+#include "base/half.h"
 #include "base/macros.h"
 #include "softnpu/hccl/copy.h"
 
@@ -16,82 +17,17 @@
 
 /* ---- 16-bit floating point ---- */
 
-float hccl_bf16_to_float(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &bits, sizeof(f));
-    return f;
-}
-
-uint16_t hccl_float_to_bf16(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof(bits));
-    uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
-    uint32_t quiet = (bits >> 16) | 0x40; /* a NaN must not be rounded into infinity */
-    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-}
-
-float hccl_fp16_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16;
-    uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13; /* exponent and mantissa where a float has them */
-    uint32_t bits;
-    float f;
-    if (magnitude >= 0x0f800000u) { /* infinity, NaN */
-        bits = magnitude + ((255u - 31u) << 23);
-        if ((h & 0x3ff) != 0) {
-            bits |= 0x400000u; /* quiet, as the processor's own conversion makes it */
-        }
-    } else if (magnitude >= 0x00800000u) { /* normal */
-        bits = magnitude + ((127u - 15u) << 23);
-    } else { /* subnormal or zero: 2^-14 * mantissa, exact in float */
-        float small = (float)(h & 0x3ff) * 0x1p-24f;
-        memcpy(&bits, &small, sizeof(bits));
-    }
-    bits |= sign;
-    memcpy(&f, &bits, sizeof(f));
-    return f;
-}
-
-uint16_t hccl_float_to_fp16(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof(bits));
-    uint32_t sign = (bits >> 16) & 0x8000u;
-    uint32_t magnitude = bits & 0x7fffffffu;
-    uint32_t out;
-    if (magnitude > 0x7f800000u) {
-        out = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
-    } else if (magnitude >= 0x477ff000u) { /* rounds to 65536 or more */
-        out = 0x7c00u;
-    } else if (magnitude >= 0x38800000u) { /* normal */
-        uint32_t rebased = magnitude - ((127u - 15u) << 23);
-        out = (rebased + 0xfffu + ((rebased >> 13) & 1)) >> 13;
-    } else { /* subnormal: the addition of 0.5 shifts the mantissa into place and rounds it */
-        float magic = 0.5f;
-        float value;
-        memcpy(&value, &magnitude, sizeof(value));
-        value += magic;
-        uint32_t sum;
-        memcpy(&sum, &value, sizeof(sum));
-        out = sum - 0x3f000000u;
-    }
-    return (uint16_t)(sign | out);
-}
-
 static void fp16_load_plain(float *restrict to, const uint16_t *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        to[i] = hccl_fp16_to_float(from[i]);
+        to[i] = ms_half_to_float(from[i]);
     }
 }
 
 static void fp16_store_plain(uint16_t *restrict to, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        to[i] = hccl_float_to_fp16(from[i]);
+        to[i] = ms_float_to_half(from[i]);
     }
 }
 
@@ -145,7 +81,7 @@ static void bf16_load(float *restrict to, const void *from, size_t n)
 {
     const uint16_t *restrict f = from;
     for (size_t i = 0; i < n; i++) {
-        to[i] = hccl_bf16_to_float(f[i]);
+        to[i] = ms_bf16_to_float(f[i]);
     }
 }
 
@@ -153,7 +89,7 @@ static void bf16_store(void *to, const float *restrict from, size_t n)
 {
     uint16_t *restrict t = to;
     for (size_t i = 0; i < n; i++) {
-        t[i] = hccl_float_to_bf16(from[i]);
+        t[i] = ms_float_to_bf16(from[i]);
     }
 }
 

@@ -22,10 +22,4 @@ bool hccl_reduce_valid(uint32_t op);
 void hccl_reduce(uint32_t dtype, uint32_t op, const void *const *src, uint32_t n_src, size_t count, void *dst,
                  void *copy);
 
-/* Conversions used by the 16-bit types; exact, NaN stays NaN. */
-float hccl_fp16_to_float(uint16_t h);
-uint16_t hccl_float_to_fp16(float f);
-float hccl_bf16_to_float(uint16_t h);
-uint16_t hccl_float_to_bf16(float f);
-
 #endif
