@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OK(call)         assert_int_equal((call), ACL_SUCCESS)
+#define OK(call)          assert_int_equal((call), ACL_SUCCESS)
 #define FAILS(call, code) assert_int_equal((call), (code))
 
 static inline void own_machine(void)

@@ -374,7 +374,8 @@ aclError aclrtDeviceCanAccessPeerImpl(int32_t *canAccessPeer, int32_t deviceId, 
     ACL_NEED(aclrtDeviceCanAccessPeer, canAccessPeer);
     uint32_t dev, peer;
     aclError ret = snpu_dev_from_user("aclrtDeviceCanAccessPeer", deviceId, &dev);
-    if (ret == ACL_SUCCESS && (ret = snpu_dev_from_user("aclrtDeviceCanAccessPeer", peerDeviceId, &peer)) == ACL_SUCCESS) {
+    if (ret == ACL_SUCCESS &&
+        (ret = snpu_dev_from_user("aclrtDeviceCanAccessPeer", peerDeviceId, &peer)) == ACL_SUCCESS) {
         ret = snpu_from_drv(halDeviceCanAccessPeer(canAccessPeer, dev, peer), "halDeviceCanAccessPeer");
     }
     return ret;
@@ -415,8 +416,8 @@ aclError aclrtGetDevicesTopoImpl(uint32_t deviceId, uint32_t otherDeviceId, uint
     return ret;
 }
 
-static aclError atomic_capabilities(const char *function, uint32_t *capabilities, const aclrtAtomicOperation *operations,
-                                    uint32_t count)
+static aclError atomic_capabilities(const char *function, uint32_t *capabilities,
+                                    const aclrtAtomicOperation *operations, uint32_t count)
 {
     static const uint32_t integers = ACL_RT_ATOMIC_CAPABILITY_SIGNED | ACL_RT_ATOMIC_CAPABILITY_UNSIGNED |
                                      ACL_RT_ATOMIC_CAPABILITY_SCALAR32 | ACL_RT_ATOMIC_CAPABILITY_SCALAR64;

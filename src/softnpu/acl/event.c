@@ -95,8 +95,8 @@ aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *s
     rtEventStatus_t recorded;
     aclError ret = rtEventQueryStatus(event, &recorded);
     if (ret == ACL_SUCCESS) {
-        *status = recorded == RT_EVENT_RECORDED ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                                                : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        *status =
+            recorded == RT_EVENT_RECORDED ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     }
     return ret;
 }

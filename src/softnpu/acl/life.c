@@ -172,8 +172,8 @@ static aclError take(const char *function, struct entry entry)
     aclError ret = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     uint32_t i = 0;
-    while (i < entry_count && (entries[i].type != entry.type || entries[i].init != entry.init ||
-                               entries[i].finalize != entry.finalize)) {
+    while (i < entry_count &&
+           (entries[i].type != entry.type || entries[i].init != entry.init || entries[i].finalize != entry.finalize)) {
         i++;
     }
     if (i == entry_count) {

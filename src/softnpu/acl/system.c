@@ -45,9 +45,9 @@ aclError aclsysGetCANNVersionImpl(aclCANNPackageName name, aclCANNPackageVersion
 
 static aclError check_package(const char *function, const char *name)
 {
-    static const char *const known[] = {"cann",    "runtime", "compiler", "hccl",   "hcomm",          "toolkit",
-                                        "opp",     "ops",     "driver",   "opbase", "cann-toolkit",   "cann-runtime",
-                                        "softnpu", "npu-runtime"};
+    static const char *const known[] = {"cann",         "runtime",      "compiler", "hccl",       "hcomm",
+                                        "toolkit",      "opp",          "ops",      "driver",     "opbase",
+                                        "cann-toolkit", "cann-runtime", "softnpu",  "npu-runtime"};
     for (size_t i = 0; i < MS_COUNT_OF(known); i++) {
         if (strcmp(name, known[i]) == 0) {
             return ACL_SUCCESS;
@@ -249,8 +249,8 @@ aclError aclrtRepairErrorImpl(int32_t deviceId, const aclrtErrorInfo *errorInfo)
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtRepairError", deviceId, &dev);
     if (ret == ACL_SUCCESS && errorInfo->errorType != ACL_RT_NO_ERROR) {
-        ret = snpu_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtRepairError: errors of type %d need aclrtResetDeviceForce",
-                        (int)errorInfo->errorType);
+        ret = snpu_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                        "aclrtRepairError: errors of type %d need aclrtResetDeviceForce", (int)errorInfo->errorType);
     }
     return ret;
 }

@@ -1,7 +1,7 @@
 /* Settings of devices, contexts, streams and threads; see settings.h.
  *
- * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words. Failure policy: values out
- * of range give 107000 and change nothing. */
+ * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words. Failure policy: values
+ * out of range give 107000 and change nothing. */
 #include "softnpu/runtime/settings.h"
 
 #include "softnpu/runtime/engine.h"
@@ -43,7 +43,8 @@ int32_t snpu_sys_param_set(const char *function, bool of_context, int opt, int64
         return ret;
     }
     if (value != 0 && value != 1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d is 0 or 1, not %lld", function, opt, (long long)value);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d is 0 or 1, not %lld", function, opt,
+                         (long long)value);
     }
     pthread_mutex_lock(&snpu_rt_lock);
     *set = true;
@@ -91,7 +92,7 @@ int32_t snpu_sat_mode_get(const char *function, int *mode)
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0) {
         *mode = __atomic_load_n(&snpu_devices[ctx->dev].sat_mode, __ATOMIC_RELAXED) ? ACL_RT_OVERFLOW_MODE_SATURATION
-                                                                                   : ACL_RT_OVERFLOW_MODE_INFNAN;
+                                                                                    : ACL_RT_OVERFLOW_MODE_INFNAN;
     }
     return ret;
 }
