@@ -53,8 +53,16 @@ enum entry {
     E_VERNEEDNUM,
     E_VERDEF,
     E_VERDEFNUM,
+    E_PLTGOT,
+    E_RELACOUNT,
+    E_FLAGS,
+    E_FLAGS_1,
     E_COUNT,
 };
+
+#define TAG_RELR    36 /* names that older headers lack */
+#define TAG_RELRSZ  35
+#define TAG_RELRENT 37
 
 static const struct {
     int64_t tag;
@@ -72,8 +80,8 @@ static const struct {
     {DT_JMPREL, E_JMPREL},
     {DT_PLTRELSZ, E_PLTRELSZ},
     {DT_PLTREL, E_PLTREL},
-    {36 /* DT_RELR */, E_RELR},
-    {35 /* DT_RELRSZ */, E_RELRSZ},
+    {TAG_RELR, E_RELR},
+    {TAG_RELRSZ, E_RELRSZ},
     {DT_INIT, E_INIT},
     {DT_FINI, E_FINI},
     {DT_INIT_ARRAY, E_INIT_ARRAY},
@@ -85,7 +93,33 @@ static const struct {
     {DT_VERNEEDNUM, E_VERNEEDNUM},
     {DT_VERDEF, E_VERDEF},
     {DT_VERDEFNUM, E_VERDEFNUM},
+    {DT_PLTGOT, E_PLTGOT},
+    {DT_RELACOUNT, E_RELACOUNT},
+    {DT_FLAGS, E_FLAGS},
+    {DT_FLAGS_1, E_FLAGS_1},
 };
+
+/* Entries without an address, that linkers write and the loader does not trip over. Any other is a damaged one. */
+static const int64_t harmless_tags[] = {DT_NULL,  DT_NEEDED,   DT_SONAME,   DT_RPATH,   DT_RUNPATH,
+                                        DT_DEBUG, DT_BIND_NOW, DT_SYMBOLIC, TAG_RELRENT};
+
+/* Entries that come in company. */
+static const struct {
+    enum entry one, other;
+} pairs[] = {
+    {E_RELA, E_RELASZ},      {E_RELA, E_RELAENT},       {E_JMPREL, E_PLTRELSZ},         {E_JMPREL, E_PLTREL},
+    {E_RELR, E_RELRSZ},      {E_VERNEED, E_VERNEEDNUM}, {E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ},
+    {E_VERDEF, E_VERDEFNUM},
+};
+
+/* Entries whose value can only be one. */
+static const struct {
+    enum entry entry;
+    uint64_t value;
+} fixed[] = {{E_RELAENT, sizeof(Elf64_Rela)}, {E_PLTREL, DT_RELA}, {E_SYMENT, sizeof(Elf64_Sym)}};
+
+#define KNOWN_FLAGS   (DF_ORIGIN | DF_SYMBOLIC | DF_BIND_NOW | DF_STATIC_TLS)
+#define KNOWN_FLAGS_1 (DF_1_NOW | DF_1_NODELETE | DF_1_ORIGIN)
 
 struct check {
     const struct snpu_elf *elf;
@@ -94,7 +128,9 @@ struct check {
     Elf64_Phdr dynamic;
     bool present[E_COUNT];
     uint64_t value[E_COUNT];
-    uint64_t symbols; /* entries of the dynamic symbol table, from its hash table */
+    uint64_t symbols;   /* entries of the dynamic symbol table, from its hash table */
+    uint32_t versions;  /* highest version number that is defined or needed */
+    uint64_t filled[2]; /* places in the lists of initialisers and finalisers that a relocation fills */
     const char *why;
 };
 
@@ -191,7 +227,7 @@ static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
         return segment->p_filesz == 0 || at(c, segment->p_vaddr, segment->p_filesz) != NULL ||
                refuse(c, "a note or thread-local segment is not loaded");
     case PT_GNU_RELRO:
-        return in_memory(c, segment->p_vaddr, 0, PF_W) || refuse(c, "bad relocation-read-only segment");
+        return in_memory(c, segment->p_vaddr, segment->p_memsz, PF_W) || refuse(c, "bad relocation-read-only segment");
     default:
         return true;
     }
@@ -222,6 +258,47 @@ static bool check_segments(struct check *c)
     return true;
 }
 
+static bool take_entry(struct check *c, int64_t tag, uint64_t value)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(entry_of_tag); i++) {
+        enum entry entry = entry_of_tag[i].entry;
+        if (entry_of_tag[i].tag == tag) {
+            if (c->present[entry]) {
+                return refuse(c, "a dynamic entry stands twice");
+            }
+            c->present[entry] = true;
+            c->value[entry] = value;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(harmless_tags); i++) {
+        if (harmless_tags[i] == tag) {
+            return true;
+        }
+    }
+    return refuse(c, "an unknown dynamic entry");
+}
+
+static bool check_entries(struct check *c)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(pairs); i++) {
+        if (c->present[pairs[i].one] != c->present[pairs[i].other]) {
+            return refuse(c, "a dynamic entry is missing");
+        }
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(fixed); i++) {
+        if (c->present[fixed[i].entry] && c->value[fixed[i].entry] != fixed[i].value) {
+            return refuse(c, "a table has entries of the wrong size");
+        }
+    }
+    if (c->present[E_VERSYM] != (c->present[E_VERNEED] || c->present[E_VERDEF]) ||
+        (c->value[E_FLAGS] & ~(uint64_t)KNOWN_FLAGS) != 0 || (c->value[E_FLAGS_1] & ~(uint64_t)KNOWN_FLAGS_1) != 0 ||
+        (c->present[E_PLTGOT] && !in_memory(c, c->value[E_PLTGOT], 24, PF_W))) {
+        return refuse(c, "unusual dynamic entries");
+    }
+    return true;
+}
+
 static bool check_dynamic(struct check *c)
 {
     uint64_t room = c->dynamic.p_filesz / sizeof(Elf64_Dyn);
@@ -232,30 +309,25 @@ static bool check_dynamic(struct check *c)
     bool ended = false;
     for (uint64_t i = 0; i < room && !ended; i++) {
         int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
-        uint64_t value = u64(table + i * sizeof(Elf64_Dyn) + 8);
         ended = tag == DT_NULL;
-        if (tag == DT_REL || tag == DT_TEXTREL) {
-            return refuse(c, "unusual relocations");
-        }
-        for (size_t k = 0; k < MS_COUNT_OF(entry_of_tag); k++) {
-            if (entry_of_tag[k].tag == tag) {
-                c->present[entry_of_tag[k].entry] = true;
-                c->value[entry_of_tag[k].entry] = value;
-            }
+        if (!take_entry(c, tag, u64(table + i * sizeof(Elf64_Dyn) + 8))) {
+            return false;
         }
     }
     if (!ended) {
         return refuse(c, "the dynamic section has no end");
     }
+    if (!check_entries(c)) {
+        return false;
+    }
     const uint8_t *strings = at(c, c->value[E_STRTAB], c->value[E_STRSZ]);
     if (!c->present[E_STRTAB] || !c->present[E_SYMTAB] || strings == NULL || c->value[E_STRSZ] == 0 ||
-        strings[c->value[E_STRSZ] - 1] != '\0' || (c->present[E_SYMENT] && c->value[E_SYMENT] != sizeof(Elf64_Sym))) {
+        strings[c->value[E_STRSZ] - 1] != '\0') {
         return refuse(c, "bad string or symbol table");
     }
     for (uint64_t i = 0; i < room; i++) {
         int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
-        bool names = tag == DT_NEEDED || tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH ||
-                     tag == DT_AUXILIARY || tag == DT_FILTER;
+        bool names = tag == DT_NEEDED || tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH;
         if (names && u64(table + i * sizeof(Elf64_Dyn) + 8) >= c->value[E_STRSZ]) {
             return refuse(c, "a library name lies outside the string table");
         }
@@ -354,15 +426,57 @@ static bool check_symbols(struct check *c)
             return refuse(c, "a function lies outside the code");
         }
     }
-    if (c->present[E_VERSYM] && at(c, c->value[E_VERSYM], c->symbols * 2) == NULL) {
-        return refuse(c, "bad symbol versions");
-    }
     return true;
 }
 
-static bool in_array(const struct check *c, enum entry start, enum entry size, uint64_t addr)
+/* After the needs and definitions: every symbol's version must be one of them. */
+static bool check_symbol_versions(struct check *c)
 {
-    return c->present[start] && addr - c->value[start] < c->value[size];
+    if (!c->present[E_VERSYM]) {
+        return true;
+    }
+    const uint8_t *table = at(c, c->value[E_VERSYM], c->symbols * 2);
+    for (uint64_t i = 0; table != NULL && i < c->symbols; i++) {
+        uint16_t version;
+        memcpy(&version, table + i * 2, sizeof(version));
+        if ((version & 0x7fff) > 1 && (version & 0x7fff) > c->versions) {
+            return refuse(c, "a symbol has an unknown version");
+        }
+    }
+    return table != NULL || refuse(c, "bad symbol versions");
+}
+
+static void note_version(struct check *c, uint32_t version)
+{
+    version &= 0x7fff;
+    c->versions = version > c->versions ? version : c->versions;
+}
+
+static const struct {
+    enum entry start, size;
+} call_lists[] = {{E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ}};
+
+/* Is this a place in a list of functions that the loader calls? Counts it. */
+static bool in_call_list(struct check *c, uint64_t addr)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
+        if (c->present[call_lists[i].start] && addr - c->value[call_lists[i].start] < c->value[call_lists[i].size]) {
+            c->filled[i]++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A place that no relocation fills holds a raw number, and calling that ends badly. */
+static bool check_call_lists(struct check *c)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
+        if (c->present[call_lists[i].start] && c->filled[i] != c->value[call_lists[i].size] / 8) {
+            return refuse(c, "a list of initialisers is longer than what stands in it");
+        }
+    }
+    return true;
 }
 
 static bool check_relocations(struct check *c, enum entry start, enum entry size)
@@ -372,19 +486,22 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
     }
     uint64_t count = c->value[size] / sizeof(Elf64_Rela);
     const uint8_t *table = at(c, c->value[start], c->value[size]);
-    if (table == NULL || c->value[size] % sizeof(Elf64_Rela) != 0) {
+    if (table == NULL || c->value[size] % sizeof(Elf64_Rela) != 0 ||
+        (start == E_RELA && c->value[E_RELACOUNT] > count)) {
         return refuse(c, "relocations lie outside the file");
     }
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Rela rela;
         memcpy(&rela, table + i * sizeof(rela), sizeof(rela));
         uint32_t type = ELF64_R_TYPE(rela.r_info);
+        if (start == E_RELA && i < c->value[E_RELACOUNT] && type != REL_RELATIVE) {
+            return refuse(c, "relocations are in disorder");
+        }
         if (!in_memory(c, rela.r_offset, 8, PF_W) || ELF64_R_SYM(rela.r_info) >= c->symbols) {
             return refuse(c, "a relocation points outside the object");
         }
-        bool called = type == REL_IRELATIVE ||
-                      (type == REL_RELATIVE && (in_array(c, E_INIT_ARRAY, E_INIT_ARRAYSZ, rela.r_offset) ||
-                                                in_array(c, E_FINI_ARRAY, E_FINI_ARRAYSZ, rela.r_offset)));
+        bool listed = in_call_list(c, rela.r_offset);
+        bool called = type == REL_IRELATIVE || (type == REL_RELATIVE && listed);
         if (called && !in_memory(c, (uint64_t)rela.r_addend, 1, PF_X)) {
             return refuse(c, "an initialiser lies outside the code");
         }
@@ -408,32 +525,56 @@ static bool check_packed_relocations(struct check *c)
             if (!in_memory(c, word, 8, PF_W)) {
                 return refuse(c, "a relocation points outside the object");
             }
+            in_call_list(c, word);
             where = word + 8;
             continue;
         }
         for (uint32_t bit = 0; bit < 63; bit++) {
-            if ((word >> (bit + 1) & 1) != 0 && !in_memory(c, where + bit * 8, 8, PF_W)) {
+            if ((word >> (bit + 1) & 1) == 0) {
+                continue;
+            }
+            if (!in_memory(c, where + bit * 8, 8, PF_W)) {
                 return refuse(c, "a relocation points outside the object");
             }
+            in_call_list(c, where + bit * 8);
         }
         where += 63 * 8;
     }
     return true;
 }
 
+/* Code that the loader calls by address begins where a section of code begins, if the file says where those are. */
+static bool starts_code(const struct check *c, uint64_t addr)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, c->elf->data, sizeof(head));
+    if (!in_memory(c, addr, 1, PF_X)) {
+        return false;
+    }
+    bool known = false;
+    for (uint32_t i = 0; i < head.e_shnum; i++) { /* the table was checked when the file was opened */
+        Elf64_Shdr section;
+        memcpy(&section, c->elf->data + head.e_shoff + i * sizeof(section), sizeof(section));
+        bool code = (section.sh_flags & SHF_EXECINSTR) != 0;
+        known = known || code;
+        if (code && section.sh_addr == addr && in_memory(c, addr, section.sh_size, PF_X)) {
+            return true;
+        }
+    }
+    return !known;
+}
+
 static bool check_initialisers(struct check *c)
 {
-    static const struct {
-        enum entry start, size;
-    } arrays[] = {{E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ}};
-    for (size_t i = 0; i < MS_COUNT_OF(arrays); i++) {
-        if (c->present[arrays[i].start] &&
-            (c->value[arrays[i].size] % 8 != 0 || at(c, c->value[arrays[i].start], c->value[arrays[i].size]) == NULL)) {
+    for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
+        if (c->present[call_lists[i].start] &&
+            (c->value[call_lists[i].size] % 8 != 0 ||
+             at(c, c->value[call_lists[i].start], c->value[call_lists[i].size]) == NULL)) {
             return refuse(c, "bad list of initialisers");
         }
     }
-    if ((c->present[E_INIT] && !in_memory(c, c->value[E_INIT], 1, PF_X)) ||
-        (c->present[E_FINI] && !in_memory(c, c->value[E_FINI], 1, PF_X))) {
+    if ((c->present[E_INIT] && !starts_code(c, c->value[E_INIT])) ||
+        (c->present[E_FINI] && !starts_code(c, c->value[E_FINI]))) {
         return refuse(c, "an initialiser lies outside the code");
     }
     return true;
@@ -461,6 +602,7 @@ static bool check_version_needs(struct check *c)
             if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0 && k + 1 < need.vn_cnt)) {
                 return refuse(c, "bad version needs");
             }
+            note_version(c, item.vna_other);
             aux += item.vna_next;
         }
         if (need.vn_file >= c->value[E_STRSZ] || (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
@@ -490,6 +632,7 @@ static bool check_version_definitions(struct check *c)
         if (item.vda_name >= c->value[E_STRSZ] || (def.vd_next == 0) != (i + 1 == c->value[E_VERDEFNUM])) {
             return refuse(c, "bad version definitions");
         }
+        note_version(c, def.vd_ndx);
         addr += def.vd_next;
     }
     return true;
@@ -499,7 +642,8 @@ static bool check_all(struct check *c)
 {
     return check_segments(c) && check_dynamic(c) && check_symbols(c) && check_initialisers(c) &&
            check_relocations(c, E_RELA, E_RELASZ) && check_relocations(c, E_JMPREL, E_PLTRELSZ) &&
-           check_packed_relocations(c) && check_version_needs(c) && check_version_definitions(c);
+           check_packed_relocations(c) && check_call_lists(c) && check_version_needs(c) &&
+           check_version_definitions(c) && check_symbol_versions(c);
 }
 
 int snpu__elf_check_loadable(const struct snpu_elf *elf, const char **why)

@@ -141,6 +141,9 @@ int32_t snpu_vmm_import(const struct snpu_share *share, uint32_t dev, void **han
     drvError_t result = share->fabric != NULL
                             ? halMemImportFromShareableHandleV2(MEM_HANDLE_TYPE_FABRIC, share->fabric, dev, &found)
                             : halMemImportFromShareableHandle(share->number, dev, &found);
+    if (result == DRV_ERROR_NOT_EXIST) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "import of physical memory: nobody shares it under this handle");
+    }
     if (result == DRV_ERROR_NONE) {
         *handle = found;
     }
