@@ -1,0 +1,1 @@
+/* Nothing: the pools look for a preloaded file of a certain name, and this becomes one. */
