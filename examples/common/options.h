@@ -1,0 +1,31 @@
+/* Command line options, described once in a table: parser, checks and --help come from it. */
+#ifndef EXAMPLES_COMMON_OPTIONS_H
+#define EXAMPLES_COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_INT,    /* int64_t between min and max */
+    OPTION_NUMBER, /* double, greater than 0 */
+    OPTION_TEXT,   /* const char * */
+    OPTION_FLAG,   /* bool */
+    OPTION_SIZE,   /* int64_t bytes: 512, 64K, 16M, 1G */
+};
+
+struct option_spec {
+    const char *name; /* without the dashes */
+    enum option_kind kind;
+    size_t offset; /* of the member in the options struct */
+    int64_t min, max;
+    const char *value; /* name of the value in the help; with brackets: may be left out, see preset */
+    int64_t preset;    /* OPTION_SIZE without a value */
+    const char *help;  /* NULL: not shown */
+};
+
+/* Fills *options. Returns 0, or 2 after a message on stderr, or -1 after printing the help that was asked for. */
+int options_parse(const char *program, const char *summary, const struct option_spec *specs, size_t count, int argc,
+                  char **argv, void *options);
+
+#endif
