@@ -1,0 +1,97 @@
+/* Definitions: texts, modules, code objects and stacks that a stream names once and refers to by number afterwards.
+ *
+ * A definition is a record of the stream that uses it; its id is good for this stream only (the collector renumbers by
+ * content). Each stream remembers what it has defined in a table of fixed size; what was pushed out is simply defined
+ * again. An id is remembered only after its definition was committed, so a loss never leaves a number without meaning.
+ *
+ * All of this is called by the thread that is going to write the record, before ms_rec_begin. 0 means "no id": nothing
+ * could be defined (no room, process does not record); the record is then written without it. Callbacks run outside of
+ * any record, with the thread guarded against recursion. errno is kept. */
+#ifndef MS_TRACE_DEFINITIONS_H
+#define MS_TRACE_DEFINITIONS_H
+
+#include "trace/producer.h"
+
+/* ---- texts ---- */
+
+/* Id of a text that will come again: names of kernels, operators, labels. At most MS_TEXT_MAX_B bytes are kept. */
+#define MS_TEXT_MAX_B 8192u
+uint32_t ms_def_text(const char *text, size_t length_b);
+
+/* Texts of one record, each as an id or in the record itself.
+ *
+ *     struct ms_texts texts = {0};
+ *     ms_texts_add(&texts, message, strlen(message), false);
+ *     struct ms_p_mark *p = ms_rec_begin(&slot, sizeof(*p) + ms_texts_tail_b(&texts), MS_ORDER_PLAIN);
+ *     if (p != NULL) {
+ *         p->stream_id = ...;
+ *         p->text = texts.ref[0];
+ *         ms_texts_put(&texts, p + 1);
+ *         ms_rec_commit(&slot, MS_R_MARK, flags | texts.flags, device, stamp);
+ *     }
+ */
+#define MS_TEXTS_MAX 2
+struct ms_texts {
+    struct ms_text_ref ref[MS_TEXTS_MAX];
+    const char *text[MS_TEXTS_MAX];
+    uint32_t count;
+    uint8_t flags; /* MS_RECORD_CUT if something was cut */
+};
+
+/* recurring: the text will come again, define it at once. Otherwise it is sent inline the first time and defined when
+ * it is seen again ("iter 12345" comes once). NULL text is empty. */
+void ms_texts_add(struct ms_texts *texts, const char *text, size_t length_b, bool recurring);
+size_t ms_texts_tail_b(const struct ms_texts *texts);
+void ms_texts_put(const struct ms_texts *texts, void *tail);
+
+/* ---- C stacks ---- */
+
+struct ms_module_info {
+    uint64_t base, size_b;
+    uint8_t build_id[24];
+    uint32_t build_id_b;
+    const char *path;
+};
+/* Finds the module that holds pc; false: none (generated code), the frame keeps the address itself. */
+typedef bool (*ms_module_fn)(uintptr_t pc, struct ms_module_info *out);
+
+/* Id of a stack of return addresses, innermost first; find is called for each frame of a stack that was not seen
+ * before. cut: how many frames there were beyond. */
+uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find);
+
+/* A module was unloaded: what is remembered about addresses is worthless. From any thread. */
+void ms_def_forget_modules(void);
+
+/* ---- Python stacks ---- */
+
+struct ms_code_info {
+    const char *file, *name;
+    uint32_t file_b, name_b;
+    uint32_t first_line;
+    uint32_t version;
+    const void *line_table;
+    uint32_t line_table_b;
+};
+struct ms_py_frame {
+    uintptr_t code;
+    uint64_t instruction;
+};
+/* Describes a code object; pointers must stay good until the call of ms_def_* returns. */
+typedef bool (*ms_code_fn)(uintptr_t code, struct ms_code_info *out);
+
+uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, uint32_t cut, ms_code_fn describe);
+
+/* A code object is being destroyed: its address may mean another one soon. From any thread. */
+void ms_def_forget_code(uintptr_t code);
+
+/* ---- scratch memory of the calling thread, for walking a stack (not on the caller's stack, which may be small) ----
+ */
+
+struct ms_scratch {
+    uintptr_t pcs[MS_FRAMES_MAX];
+    struct ms_py_frame py[MS_FRAMES_MAX];
+};
+/* NULL if the thread does not record. Good until the thread's next call of this function. */
+struct ms_scratch *ms_def_scratch(void);
+
+#endif

@@ -1,0 +1,180 @@
+/* The recording side: how a hook gets a record into shared memory. libc only; no lock, no allocation, no system call on
+ * the way, except when a chunk is full.
+ *
+ *     unsigned state = ms_rec_state();                     first thing in a hook: MS_STATE_OFF means "just call the
+ * real one"
+ *     ...
+ *     struct ms_slot slot;
+ *     struct ms_p_hal_alloc *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_ALLOC);
+ *     if (p != NULL) {
+ *         p->addr = ...;
+ *         ms_rec_commit(&slot, MS_R_HAL_ALLOC, ms_rec_flags(state), arg, ms_rec_stamp_ordered(&slot));
+ *     }
+ *
+ * Between begin and commit the thread is "in flight" and must only fill the payload, which holds garbage at first
+ * (every byte must be written). Texts and stacks become ids before begin (definitions.h). begin refuses, and counts the
+ * loss, when there is no room, when a signal handler interrupts a record of its own thread, and silently in a process
+ * that does not record. Nothing here changes errno.
+ *
+ * Stamps: what ends a life (MS_ORDER_FREE) is stamped by ms_rec_stamp() and committed before the real call; what begins
+ * one (MS_ORDER_ALLOC) after it, by ms_rec_stamp_ordered(). Everything else: ms_rec_stamp().
+ *
+ * Threads: a stream belongs to one thread. Fork: the gate page is wiped in a child, whose first record goes the slow
+ * way and attaches anew; a vfork child is its parent. Exit of a thread hands its stream back; records made after that
+ * (late destructors) take a fresh one. */
+#ifndef MS_TRACE_PRODUCER_H
+#define MS_TRACE_PRODUCER_H
+
+#include "base/macros.h"
+#include "trace/records.h"
+#include "trace/shm.h"
+#include "trace/stamp.h"
+#include "trace/testpoint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a thread needs to record; private memory, pooled, never freed. */
+struct ms_ctx {
+    struct ms_shm *shm;
+    struct ms_stream_head *head;
+    struct ms_chunk *chunk; /* NULL: none */
+    uint32_t offset;        /* of the next record in the chunk's data */
+    uint32_t limit; /* records must end here; 0 sends the next one the slow way: no chunk, or a loss to be told */
+    uint64_t seq;   /* records committed by this stream */
+    uint64_t last_stamp;
+    uint32_t busy; /* between begin and commit, or in the slow path */
+    uint32_t clock_kind;
+
+    uint32_t stream; /* index of head */
+    uint32_t tid;
+    uint32_t keep;                      /* never take this context back from a thread that seems to have ended */
+    uint32_t abandoned;                 /* was in use when its process forked; nobody's since */
+    struct ms_definitions *definitions; /* NULL until the first one */
+    struct ms_ctx *next;
+};
+
+/* One initial-exec pointer is all the thread-local storage we take: the reserve for libraries loaded late is small. */
+extern __thread struct ms_ctx *ms_ctx_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A page of our own that reads zero in a forked child: whatever must not survive fork stands here. */
+struct ms_gate {
+    struct ms_shm *shm;  /* NULL: not attached (yet, or since fork); a memory that says OFF if attaching failed */
+    uint32_t lock;       /* of the slow path: attaching, pool of contexts; 0 free, 1 held, 2 held with waiters */
+    uint32_t pid;        /* who attached */
+    uint32_t dropping;   /* no room, and waiting was in vain ... */
+    uint32_t dropped_at; /* ... while `progress` had this value */
+    struct ms_ctx *pool; /* contexts of ended threads */
+    uint32_t contexts_used;
+    uint32_t next_check; /* where the search for contexts of vanished threads goes on */
+};
+extern struct ms_gate *ms_gate __attribute__((visibility("hidden")));
+
+struct ms_slot {
+    struct ms_ctx *ctx;
+    struct ms_record *record;
+    uint32_t length_b;
+};
+
+/* Called once per process, and again in a forked child, when the first record is due: returns the shared memory to
+ * record into, or NULL for "do not record, and do not ask again". Runs with signals blocked; hooks that it reaches
+ * record nothing. */
+typedef struct ms_shm *(*ms_attach_fn)(void);
+
+/* Before anything else, once. Until then nothing is recorded. 0 or -errno. */
+int ms_producer_setup(ms_attach_fn attach);
+
+/* For kernels that do not wipe pages on fork: to be called in the child. */
+void ms_producer_forked(void);
+
+/* ---- slow paths, out of line ---- */
+unsigned ms_rec_state_slow(void);
+void *ms_rec_begin_slow(struct ms_slot *slot, size_t payload_b, unsigned order);
+
+/* enum ms_trace_state. Attaches the process if it is not yet. */
+static inline unsigned ms_rec_state(void)
+{
+    const struct ms_shm *shm = __atomic_load_n(&ms_gate->shm, __ATOMIC_ACQUIRE);
+    return MS_LIKELY(shm != NULL) ? __atomic_load_n(&shm->state, __ATOMIC_RELAXED) : ms_rec_state_slow();
+}
+
+/* Collector's words of an attached process; NULL if it is not attached. */
+static inline const struct ms_shm *ms_rec_session(void)
+{
+    return __atomic_load_n(&ms_gate->shm, __ATOMIC_ACQUIRE);
+}
+
+static inline uint8_t ms_rec_flags(unsigned state)
+{
+    return state == MS_STATE_SHADOW ? MS_RECORD_SHADOW : 0;
+}
+
+/* Room for a payload (with its tail) of payload_b bytes, a multiple of 8. order: enum ms_record_order of what is going
+ * to be written, for counting it if it is lost. */
+static inline void *ms_rec_begin(struct ms_slot *slot, size_t payload_b, unsigned order)
+{
+    struct ms_ctx *ctx = ms_ctx_tls;
+    if (MS_UNLIKELY(ctx == NULL || ctx->busy != 0 || ctx->shm != ms_gate->shm ||
+                    ctx->offset + sizeof(struct ms_record) + payload_b > ctx->limit)) {
+        return ms_rec_begin_slow(slot, payload_b, order);
+    }
+    /* A signal handler that records from here on sees busy and gives up; the collector sees reserved before the stamp
+     * is taken, which is what its watermark rests on. */
+    ctx->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&ctx->head->reserved, ctx->seq + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    MS_TESTPOINT("reserved");
+    slot->ctx = ctx;
+    slot->record = (struct ms_record *)(void *)(ctx->chunk->data + ctx->offset);
+    slot->length_b = (uint32_t)(sizeof(struct ms_record) + payload_b);
+    return slot->record + 1;
+}
+
+static inline uint64_t ms_rec_stamp(const struct ms_slot *slot)
+{
+    return ms_stamp(slot->ctx->clock_kind);
+}
+
+static inline uint64_t ms_rec_stamp_ordered(const struct ms_slot *slot)
+{
+    return ms_stamp_ordered(slot->ctx->clock_kind);
+}
+
+static inline void ms_rec_commit(const struct ms_slot *slot, enum ms_record_kind kind, uint8_t flags, uint32_t arg,
+                                 uint64_t stamp)
+{
+    struct ms_ctx *ctx = slot->ctx;
+    struct ms_record *r = slot->record;
+    MS_TESTPOINT("stamped");
+    /* The watermark and the merge rest on stamps of one stream never going back; counters of two cores may by a few
+     * ticks. */
+    stamp = stamp < ctx->last_stamp ? ctx->last_stamp : stamp;
+    r->kind = (uint8_t)kind;
+    r->flags = flags;
+    r->words = (uint16_t)(slot->length_b / 8);
+    r->arg = arg;
+    r->stamp = stamp;
+    ctx->last_stamp = stamp;
+    ctx->offset += slot->length_b;
+    ctx->seq++;
+    MS_TESTPOINT("filled");
+    __atomic_store_n(&ctx->chunk->used_b, ctx->offset, __ATOMIC_RELEASE);
+    MS_TESTPOINT("used");
+    __atomic_store_n(&ctx->head->last_stamp, stamp, __ATOMIC_RELAXED);
+    __atomic_store_n(&ctx->head->committed, ctx->seq, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ctx->busy = 0;
+    MS_TESTPOINT("committed");
+}
+
+/* Gives up what begin reserved: nothing was recorded. */
+static inline void ms_rec_cancel(const struct ms_slot *slot)
+{
+    __atomic_store_n(&slot->ctx->head->reserved, slot->ctx->seq, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    slot->ctx->busy = 0;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* Reading a trace: one process of a trace directory, from its beginning or from a checkpoint, finished or still
+ * growing.
+ *
+ *     struct ms_trace *t;
+ *     int rc = ms_trace_open(dirfd, name, NULL, &t);
+ *     while ((rc = ms_trace_next(t, &event)) == MS_TRACE_EVENT) ...
+ *     MS_TRACE_END: all is said.  MS_TRACE_AGAIN: the process or its collector goes on; ask again later.
+ *
+ * Memory is bounded by definitions plus a fixed cache of decoded blocks. A damaged file costs what is damaged: the rest
+ * is released, a GAP event stands in the place of the loss, and ms_trace_next_damage tells file, offset and reason.
+ *
+ * A trace is used by one thread at a time. Several readers of one trace, beside its writer, do not disturb each other.
+ *
+ * What the reader leaves to its user: an allocation at an address whose free arrives up to 2 us later (two threads,
+ * coarse clock) is for the model to put right; it alone knows which addresses are live. */
+#ifndef MS_TRACE_READER_H
+#define MS_TRACE_READER_H
+
+#include "trace/event.h"
+
+#include <stddef.h>
+
+struct ms_trace;
+
+enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2 }; /* or -errno */
+
+struct ms_trace_options {
+    size_t sz;        /* sizeof(struct ms_trace_options) */
+    size_t cache_b;   /* decoded blocks kept; 0: 64 MiB */
+    bool live;        /* the writer may still be at work: without an end block say AGAIN, not END */
+    bool from_latest; /* begin at the latest checkpoint (or the first segment that is left), not at the first segment */
+};
+
+/* ---- which processes a trace directory holds ---- */
+
+/* Who recorded. Texts belong to the structure that holds them. */
+struct ms_process {
+    char name[64];           /* file name prefix within the directory */
+    uint32_t pid, ppid, uid; /* as the process itself sees them */
+    uint32_t exec_count;     /* images of this process before this one */
+    uint64_t pid_namespace;  /* inode */
+    uint64_t start_time;     /* of the process, clock ticks since boot (field 22 of /proc/PID/stat) */
+    uint64_t start_ns;       /* file time when recording began */
+    int64_t offset_ns;       /* file time - CLOCK_MONOTONIC */
+    uint32_t clock_kind;     /* enum ms_clock_kind, at start */
+    char boot_id[40];
+    char host[72];
+    char exe[1024];
+    char command[2048]; /* arguments, separated by spaces */
+};
+
+/* Calls fn for each process, in order of name; stops when fn returns nonzero and returns that. 0, or -errno if the
+ * directory cannot be read. Processes whose files are unreadable are passed over. */
+int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *process), void *argument);
+
+/* ---- events ---- */
+
+/* name: from ms_trace_list; NULL: the first one. options may be NULL. 0 or -errno (-ENOENT: no such trace; -EPROTO: not
+ * a trace, or of a later version). */
+int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *options, struct ms_trace **out);
+int ms_trace_next(struct ms_trace *trace, struct ms_event *event);
+void ms_trace_close(struct ms_trace *trace);
+
+const struct ms_process *ms_trace_process(const struct ms_trace *trace);
+
+/* ---- definitions; pointers are good until the trace is closed, unless said otherwise ---- */
+
+struct ms_module {
+    uint64_t base, size_b;
+    const uint8_t *build_id;
+    uint32_t build_id_b;
+    struct ms_text path;
+};
+struct ms_code {
+    struct ms_text file, name;
+    uint32_t first_line, version;
+    const uint8_t *line_table;
+    uint32_t line_table_b;
+    bool cut; /* the line table is not complete */
+};
+
+/* Frames, innermost first: `in` is a module id (C) or a code id (Python) of the process. Returns how many, 0 if the id
+ * is unknown. *cut (may be NULL): frames that the stack had beyond. */
+uint32_t ms_trace_c_stack(const struct ms_trace *trace, uint32_t id, const struct ms_frame **frames, uint32_t *cut);
+uint32_t ms_trace_python_stack(const struct ms_trace *trace, uint32_t id, const struct ms_frame **frames,
+                               uint32_t *cut);
+bool ms_trace_text(const struct ms_trace *trace, uint32_t id, struct ms_text *out);
+bool ms_trace_module(const struct ms_trace *trace, uint32_t id, struct ms_module *out);
+bool ms_trace_code(const struct ms_trace *trace, uint32_t id, struct ms_code *out);
+
+/* Text of frames that the collector has symbolised (ms_aux_symbol). False: there is none. */
+bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t offset, struct ms_text *out);
+
+/* ---- how far, and what was wrong ---- */
+
+enum ms_trace_ending {
+    MS_ENDING_OPEN = 0,    /* no end block: the collector still works, or was killed */
+    MS_ENDING_PROCESS = 1, /* the process ended, everything it published is here */
+    MS_ENDING_STOPPED = 2, /* recording was ended on request */
+    MS_ENDING_DISK = 3,    /* the disk was full, see GAP */
+    MS_ENDING_LIMIT = 4,   /* the size limit was reached */
+};
+
+struct ms_trace_stats {
+    uint64_t events, gaps, lost;   /* released so far */
+    uint64_t released_below_stamp; /* everything with a smaller stamp has been released */
+    uint64_t released_below_ns;    /* the same as file time */
+    uint64_t bytes_read, bytes_total;
+    uint64_t damages;
+    uint64_t late;             /* records that broke the watermark; 0 unless shared memory was damaged */
+    uint64_t realtime_step_ns; /* largest change of realtime against file time */
+    uint32_t streams, segments;
+    uint32_t ending; /* enum ms_trace_ending */
+};
+void ms_trace_stats(const struct ms_trace *trace, struct ms_trace_stats *out);
+
+struct ms_damage {
+    char file[96];
+    uint64_t offset;
+    const char *reason;
+};
+/* Oldest damage not reported yet; false: none. */
+bool ms_trace_next_damage(struct ms_trace *trace, struct ms_damage *out);
+
+/* File time of a raw stamp that was released; device counter of a device as file time (false: no DEVICE_CLOCK yet). */
+uint64_t ms_trace_time_ns(const struct ms_trace *trace, uint64_t stamp);
+bool ms_trace_device_time_ns(const struct ms_trace *trace, uint32_t device, uint64_t counter, uint64_t *out);
+
+/* ---- checkpoints ---- */
+
+/* Where a reader stands between two calls of ms_trace_next; what a checkpoint is for. */
+struct ms_position {
+    uint64_t segment;   /* where reading must begin ... */
+    uint64_t offset;    /* ... */
+    uint64_t low_stamp; /* ... skipping what is older than this */
+    uint64_t index;     /* of the next event */
+    uint64_t last_ns;   /* time of the last event */
+    uint32_t clock_kind;
+    uint32_t reserved;
+};
+/* True at a sweep, that is, when everything below its mark has been released and nothing above: only there a checkpoint
+ * can be made. ms_trace_next returns AGAIN or the next event afterwards. */
+bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out);
+
+struct ms_checkpoint {
+    struct ms_position position;
+    const void *payload; /* of the model; good until the trace is closed */
+    size_t payload_b;
+};
+/* The checkpoint that reading began with (from_latest); false: reading began at the beginning of a segment without one.
+ */
+bool ms_trace_checkpoint(const struct ms_trace *trace, struct ms_checkpoint *out);
+
+/* ---- what the export worker adds to a trace: checkpoints and symbols, in files of their own beside the segments ----
+ */
+
+struct ms_aux;
+int ms_aux_open(struct ms_trace *trace, struct ms_aux **out); /* 0 or -errno; one per trace and process */
+/* payload: anything; definitions that it refers to are stored with it, they are all that the trace knows now. */
+int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b);
+int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b);
+int ms_aux_flush(struct ms_aux *aux);
+void ms_aux_close(struct ms_aux *aux);
+
+#endif

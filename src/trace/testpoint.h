@@ -1,0 +1,13 @@
+/* Labelled points where tests stop, kill or delay a thread. Nothing at all unless a file is compiled with
+ * MS_TESTPOINTS. */
+#ifndef MS_TRACE_TESTPOINT_H
+#define MS_TRACE_TESTPOINT_H
+
+#ifdef MS_TESTPOINTS
+extern void (*ms_testpoint_hook)(const char *label);
+#define MS_TESTPOINT(label) (ms_testpoint_hook != 0 ? ms_testpoint_hook(label) : (void)0)
+#else
+#define MS_TESTPOINT(label) ((void)0)
+#endif
+
+#endif
