@@ -233,7 +233,7 @@ static int run_case(struct hccl_link *link, const struct ref_case *c, bool in_pl
 
 static int all_collectives(struct hccl_link *link, void *arg)
 {
-    static const uint64_t counts[] = {1, 7, 1000, 40000};
+    static const uint64_t counts[] = {1, 7, 500, 9000}; /* the last is no small reduction for any type but bytes */
     int bad = 0;
     uint64_t seed = 1;
     for (uint32_t kind = 0; kind < HCCL_KIND_COUNT; kind++) {
@@ -253,19 +253,26 @@ static int all_collectives(struct hccl_link *link, void *arg)
     return bad != 0;
 }
 
-/* Chunks: below, at and above the size of a slot, for shapes whose chunk is a whole slot or a part of it. */
+/* Chunks: at and above the size of a slot, for shapes whose chunk is a whole slot or a part of it. Wide types, because
+ * what costs time here is the description, by the element. */
 static int big_collectives(struct hccl_link *link, void *arg)
 {
-    static const uint32_t kinds[] = {HCCL_KIND_BROADCAST,      HCCL_KIND_SCATTER,    HCCL_KIND_ALL_GATHER,
-                                     HCCL_KIND_ALL_GATHER_V,   HCCL_KIND_ALL_REDUCE, HCCL_KIND_REDUCE,
-                                     HCCL_KIND_REDUCE_SCATTER, HCCL_KIND_ALL_TO_ALL, HCCL_KIND_ALL_TO_ALL_V};
-    uint64_t slot = link->seg.slot_b / 4;
-    const uint64_t counts[] = {slot - 1, slot, slot + 1, 3 * slot + 5, slot / link->n + 1};
+    static const struct {
+        uint32_t kind, dtype;
+    } cases[] = {
+        {HCCL_KIND_BROADCAST, HCCL_DATA_TYPE_INT128},    {HCCL_KIND_SCATTER, HCCL_DATA_TYPE_INT128},
+        {HCCL_KIND_ALL_GATHER, HCCL_DATA_TYPE_INT128},   {HCCL_KIND_ALL_GATHER_V, HCCL_DATA_TYPE_INT128},
+        {HCCL_KIND_ALL_TO_ALL, HCCL_DATA_TYPE_INT128},   {HCCL_KIND_ALL_TO_ALL_V, HCCL_DATA_TYPE_INT128},
+        {HCCL_KIND_ALL_REDUCE, HCCL_DATA_TYPE_FP64},     {HCCL_KIND_REDUCE, HCCL_DATA_TYPE_FP64},
+        {HCCL_KIND_REDUCE_SCATTER, HCCL_DATA_TYPE_FP64},
+    };
     int bad = 0;
-    for (size_t k = 0; k < MS_COUNT_OF(kinds); k++) {
+    for (size_t k = 0; k < MS_COUNT_OF(cases); k++) {
+        uint64_t slot = link->seg.slot_b / hccl_dtype_size(cases[k].dtype);
+        const uint64_t counts[] = {slot, 2 * slot + 5, slot / link->n + 1};
         for (size_t i = 0; i < MS_COUNT_OF(counts); i++) {
             struct ref_case c = {
-                kinds[k], HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, (uint32_t)(i % link->n), counts[i], link->n, i};
+                cases[k].kind, cases[k].dtype, HCCL_REDUCE_SUM, (uint32_t)(i % link->n), counts[i], link->n, i};
             bad += run_case(link, &c, false);
         }
     }
@@ -276,14 +283,14 @@ static int in_place_collectives(struct hccl_link *link, void *arg)
 {
     static const uint32_t kinds[] = {HCCL_KIND_ALL_GATHER,     HCCL_KIND_ALL_REDUCE, HCCL_KIND_REDUCE,
                                      HCCL_KIND_REDUCE_SCATTER, HCCL_KIND_ALL_TO_ALL, HCCL_KIND_SCATTER};
-    const uint64_t counts[] = {3, 5000, link->seg.slot_b / 2 + 3};
+    const uint64_t counts[] = {3, 5000, link->seg.slot_b / 8 + 3};
     int bad = 0;
     for (size_t k = 0; k < MS_COUNT_OF(kinds); k++) {
         for (size_t i = 0; i < MS_COUNT_OF(counts); i++) {
             /* Scatter in place makes sense where the send buffer is: on the root. */
             uint32_t root = (uint32_t)(i % link->n);
             bool here = kinds[k] != HCCL_KIND_SCATTER || link->rank == root;
-            struct ref_case c = {kinds[k], HCCL_DATA_TYPE_INT32, HCCL_REDUCE_PROD, root, counts[i], link->n, i};
+            struct ref_case c = {kinds[k], HCCL_DATA_TYPE_INT64, HCCL_REDUCE_PROD, root, counts[i], link->n, i};
             bad += run_case(link, &c, here);
         }
     }
