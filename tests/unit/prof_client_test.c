@@ -324,11 +324,14 @@ static void aclprof_writes_every_task(void **state)
 
 int main(void)
 {
-    char machine[64];
+    char machine[64], file[128];
     snprintf(machine, sizeof(machine), "prof-client-%d", (int)getpid());
+    snprintf(file, sizeof(file), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), machine);
     setenv("SOFTNPU_MACHINE", machine, 1);
     setenv("SOFTNPU_DEVICES", "1", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_seen),
                                        cmocka_unit_test(aclprof_writes_every_task)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(file);
+    return failed;
 }
