@@ -25,6 +25,7 @@
 #include "softnpu/kernels/half.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -951,6 +952,65 @@ static void empty_tensors_need_no_launch(void **state)
     drop(&x);
 }
 
+/* Several threads, each with its own stream, tensors and executors. Memory is written and read by the main thread. */
+struct lane {
+    struct array x, z;
+    pthread_t thread;
+    bool failed;
+};
+
+static void *multiply_often(void *argument)
+{
+    struct lane *lane = argument;
+    aclrtStream own;
+    lane->failed = aclrtSetDevice(0) != 0 || aclrtCreateStream(&own) != 0;
+    for (int i = 0; i < 50 && !lane->failed; i++) {
+        const int64_t dims[] = {8};
+        uint64_t workspace;
+        aclOpExecutor *executor;
+        aclTensor *x = aclCreateTensor(dims, 1, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, dims, 1, lane->x.memory);
+        aclTensor *z = aclCreateTensor(dims, 1, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, dims, 1, lane->z.memory);
+        lane->failed = aclnnMulGetWorkspaceSize(x, x, z, &workspace, &executor) != 0 ||
+                       aclnnMul(NULL, workspace, executor, own) != 0 || aclDestroyTensor(x) != 0 ||
+                       aclDestroyTensor(z) != 0;
+    }
+    lane->failed |= aclrtSynchronizeStream(own) != 0 || aclrtDestroyStream(own) != 0 || aclrtResetDevice(0) != 0;
+    return NULL;
+}
+
+static void threads_do_not_meet(void **state)
+{
+    struct lane lanes[4];
+    for (size_t i = 0; i < MS_COUNT_OF(lanes); i++) {
+        lanes[i] = (struct lane){.x = make(ACL_FLOAT, DIMS(8)), .z = make(ACL_FLOAT, DIMS(8))};
+        assert_int_equal(pthread_create(&lanes[i].thread, NULL, multiply_often, &lanes[i]), 0);
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(lanes); i++) {
+        assert_int_equal(pthread_join(lanes[i].thread, NULL), 0);
+        assert_false(lanes[i].failed);
+        for (int64_t j = 0; j < 8; j++) {
+            assert_near(read_storage(&lanes[i].z, j), pow(read_storage(&lanes[i].x, j), 2), 1e-6);
+        }
+        drop(&lanes[i].x);
+        drop(&lanes[i].z);
+    }
+}
+
+/* The operator binary goes with aclnnFinalize or aclFinalize and comes back when it is needed. */
+static void operators_run_again_after_the_end(void **state)
+{
+    struct array x = make(ACL_FLOAT, DIMS(4)), z = make(ACL_FLOAT, DIMS(4));
+    RUN(aclnnMul, x.tensor, x.tensor, z.tensor);
+    assert_int_equal(aclnnFinalize(), 0);
+    RUN(aclnnMul, x.tensor, z.tensor, z.tensor);
+    assert_int_equal(aclFinalize(), 0);
+    assert_int_equal(aclInit(NULL), 0);
+    RUN(aclnnMul, x.tensor, z.tensor, z.tensor);
+    assert_near(read_storage(&z, 2), pow(read_storage(&x, 2), 4), 1e-6);
+    drop(&x);
+    drop(&z);
+}
+
 static int open_device(void **state)
 {
     char machine[64];
@@ -985,6 +1045,8 @@ int main(void)
         cmocka_unit_test(executor_outlives_its_tensors),
         cmocka_unit_test(second_phase_refuses_bad_memory),
         cmocka_unit_test(empty_tensors_need_no_launch),
+        cmocka_unit_test(threads_do_not_meet),
+        cmocka_unit_test(operators_run_again_after_the_end),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -1,9 +1,9 @@
 /* Entry points that frameworks look up beside the operators: initialisation, the executor cache of torch_npu, and its
- * pool for host objects. There is nothing to initialise and nothing to cache here; a framework that asks is told that
- * the cache cannot be used, and then calls the first phase each time. */
+ * pool for host objects. There is nothing to cache here; a framework that asks is told that the cache cannot be used,
+ * and then calls the first phase each time. */
 #include "softnpu/aclnn/nn.h"
 
-#include "softnpu/runtime/error.h"
+#include "softnpu/aclnn/kernel_binary.h"
 
 #pragma GCC visibility push(default)
 int InitHugeMemThreadLocal(void *arg, bool sync);
@@ -26,6 +26,7 @@ aclnnStatus aclnnInit(const char *configPath)
 
 aclnnStatus aclnnFinalize(void)
 {
+    nn_kernel_release();
     return ACLNN_SUCCESS;
 }
 

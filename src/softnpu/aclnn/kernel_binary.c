@@ -1,8 +1,9 @@
 /* Loads opapi_kernels.so through the public interface, as the vendor's operator library loads its kernels.
  *
  * Looked for below ASCEND_OPP_PATH, then below the installation that this library was loaded from, then below
- * ASCEND_HOME_PATH. Threads: one lock around loading and the table of handles; a failed attempt is not remembered, the
- * next operator tries again. The binary stays loaded until the process ends. */
+ * ASCEND_HOME_PATH. It is given back when ACL or the operators are finalised, and loaded again when the next operator
+ * runs. Threads: one lock around loading and the table of handles. Failure policy: a failed attempt is not remembered,
+ * the next operator tries again. */
 #include "softnpu/aclnn/kernel_binary.h"
 
 #include "softnpu/aclnn/nn.h"
@@ -19,7 +20,7 @@
 
 enum { MAX_KERNELS = 32, NAME_B = 48, PATH_B = 4096 };
 
-/* lock: leaf as far as this library is concerned; the runtime's own locks are taken below it. */
+/* Leaf as far as this library is concerned; locks of ACL and of the runtime are taken below it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *binary;
 static struct {
@@ -27,6 +28,7 @@ static struct {
     void *function;
 } kernels[MAX_KERNELS];
 static unsigned kernel_count;
+static bool told_at_the_end; /* the finalize callback is registered */
 
 static bool exists(char *path, const char *folder, const char *rest)
 {
@@ -55,6 +57,33 @@ static bool find_binary(char *path)
     return exists(path, getenv("ASCEND_HOME_PATH"), "opp/");
 }
 
+void nn_kernel_release(void)
+{
+    pthread_mutex_lock(&lock);
+    void *old = binary;
+    binary = NULL;
+    kernel_count = 0;
+    pthread_mutex_unlock(&lock);
+    if (old != NULL) {
+        aclrtBinaryUnLoad(old); /* launches that are queued keep the code */
+    }
+}
+
+static aclError on_finalize(void *unused)
+{
+    nn_kernel_release();
+    return ACL_SUCCESS;
+}
+
+/* This library goes before those below it: what it left with them is taken back. */
+__attribute__((destructor)) static void leave(void)
+{
+    if (told_at_the_end) {
+        aclFinalizeCallbackUnRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize);
+        nn_kernel_release();
+    }
+}
+
 static aclnnStatus load(void)
 {
     char path[PATH_B];
@@ -66,6 +95,9 @@ static aclnnStatus load(void)
     if (error != ACL_SUCCESS) {
         binary = NULL;
         return ACLNN_ERR_RUNTIME_ERROR; /* the runtime has left a message */
+    }
+    if (!told_at_the_end) {
+        told_at_the_end = aclFinalizeCallbackRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize, NULL) == ACL_SUCCESS;
     }
     return ACLNN_SUCCESS;
 }

@@ -7,4 +7,7 @@
 /* The function handle of a kernel; loads the binary at first use. ACLNN_ERR_RUNTIME_ERROR with a message on failure. */
 aclnnStatus nn_kernel_find(const char *name, void **function);
 
+/* Gives the binary back. */
+void nn_kernel_release(void);
+
 #endif
