@@ -1,13 +1,14 @@
-/* Matrix product of the kernel binary against OpenBLAS on the same number of threads, in the same run.
- *
- * The kernel runs as a launch does: one call per block, blocks spread over threads that meet before and after. */
+/* Matrix product of the kernel binary against OpenBLAS on the same number of threads, in the same run: called directly
+ * on one thread, and launched on a stream, where the device spreads the blocks over all processors. */
 #include "bench.h"
 
+#include "acl/acl.h"
 #include "base/macros.h"
 #include "softnpu/kernels/variant.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #ifdef HAVE_OPENBLAS
 #include <cblas.h>
@@ -15,69 +16,70 @@
 
 TK_VARIANTS_OF(matmul)
 
-enum { MAX_THREADS = 2, REPEATS = 20 };
+enum { REPEATS = 30 };
 
-struct team {
+struct problem {
     struct tk_matmul_args args;
     uint32_t blocks;
-    int threads;
-    uint32_t next; /* block to be taken next */
-    bool stop;
-    pthread_barrier_t meet;
 };
 
-static void take_blocks(struct team *t)
+static void call(void *argument)
 {
-    uint32_t block;
-    while ((block = __atomic_fetch_add(&t->next, 1, __ATOMIC_RELAXED)) < t->blocks) {
-        TK_CALL_BEST(matmul, &t->args, block, t->blocks);
+    struct problem *p = argument;
+    for (uint32_t block = 0; block < p->blocks; block++) {
+        TK_CALL_BEST(matmul, &p->args, block, p->blocks);
     }
 }
 
-static void *helper(void *argument)
-{
-    struct team *t = argument;
-    for (;;) {
-        pthread_barrier_wait(&t->meet);
-        if (t->stop) {
-            return NULL;
-        }
-        take_blocks(t);
-        pthread_barrier_wait(&t->meet);
-    }
-}
+static aclrtFuncHandle function;
+static aclrtStream stream;
 
 static void launch(void *argument)
 {
-    struct team *t = argument;
-    t->next = 0;
-    if (t->threads > 1) {
-        pthread_barrier_wait(&t->meet);
-        take_blocks(t);
-        pthread_barrier_wait(&t->meet);
-    } else {
-        take_blocks(t);
+    struct problem *p = argument;
+    if (aclrtLaunchKernel(function, p->blocks, &p->args, sizeof p->args, stream) != 0 ||
+        aclrtSynchronizeStream(stream) != 0) {
+        fprintf(stderr, "matmul_bench: launch failed\n");
+        exit(1);
     }
 }
 
-static double kernel_ns(const struct tk_matmul_args *args, int threads, uint32_t blocks)
+static void open_device(void)
 {
-    struct team t = {.args = *args, .blocks = blocks, .threads = threads};
-    pthread_t helpers[MAX_THREADS];
-    pthread_barrier_init(&t.meet, NULL, (unsigned)threads);
-    for (int i = 1; i < threads; i++) {
-        pthread_create(&helpers[i], NULL, helper, &t);
+    aclrtBinHandle binary;
+    char path[4096];
+    const char *opp = getenv("ASCEND_OPP_PATH");
+    snprintf(path, sizeof path, "%s/built-in/op_impl/ai_core/tbe/kernel/transformer_kernels.so",
+             opp != NULL ? opp : ".");
+    if (aclInit(NULL) != 0 || aclrtSetDevice(0) != 0 || aclrtCreateStream(&stream) != 0 ||
+        aclrtBinaryLoadFromFile(path, NULL, &binary) != 0 || aclrtBinaryGetFunction(binary, "matmul", &function) != 0) {
+        fprintf(stderr, "matmul_bench: no device, or no %s\n", path);
+        exit(1);
     }
-    double best = bench_best_ns(launch, &t, REPEATS);
-    t.stop = true;
-    if (threads > 1) {
-        pthread_barrier_wait(&t.meet);
+}
+
+static float *memory(uint64_t elements, bool on_device)
+{
+    void *p = NULL;
+    if (on_device) {
+        aclrtMalloc(&p, elements * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST);
+    } else {
+        p = malloc(elements * sizeof(float));
     }
-    for (int i = 1; i < threads; i++) {
-        pthread_join(helpers[i], NULL);
+    if (p == NULL) {
+        fprintf(stderr, "matmul_bench: out of memory\n");
+        exit(1);
     }
-    pthread_barrier_destroy(&t.meet);
-    return best;
+    return p;
+}
+
+static void release(float *p, bool on_device)
+{
+    if (on_device) {
+        aclrtFree(p);
+    } else {
+        free(p);
+    }
 }
 
 #ifdef HAVE_OPENBLAS
@@ -90,18 +92,20 @@ static void blas(void *argument)
 }
 #endif
 
-static void measure(const char *shape, const struct tk_matmul_args *g, int threads, uint32_t blocks, const char *goal)
+static void measure(const char *shape, struct problem *p, bool on_device, const char *goal)
 {
-    double flop = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-    double ns = kernel_ns(g, threads, blocks);
+    const double flop = 2.0 * (double)p->args.m * (double)p->args.n * (double)p->args.k;
+    const int threads = on_device ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    const double ns = bench_best_ns(on_device ? launch : call, p, REPEATS);
     char figure[96];
-    snprintf(figure, sizeof figure, "matmul %s float32, %d thread%s, %u block%s", shape, threads,
-             threads > 1 ? "s" : "", blocks, blocks > 1 ? "s" : "");
+    snprintf(figure, sizeof figure, "matmul %s, float32, %s, %u block%s", shape,
+             on_device ? "on a stream" : "one thread", p->blocks, p->blocks > 1 ? "s" : "");
 #ifdef HAVE_OPENBLAS
     openblas_set_num_threads(threads);
-    double blas_ns = bench_best_ns(blas, (void *)g, REPEATS);
+    const double blas_ns = bench_best_ns(blas, &p->args, REPEATS);
     char against[64];
-    snprintf(against, sizeof against, "OpenBLAS %.4g GFLOP/s", flop / blas_ns);
+    snprintf(against, sizeof against, "OpenBLAS, %d thread%s: %.4g GFLOP/s", threads, threads > 1 ? "s" : "",
+             flop / blas_ns);
     bench_figure(figure, flop / ns, "GFLOP/s", against, ns / blas_ns, goal);
 #else
     bench_figure(figure, flop / ns, "GFLOP/s", NULL, 0, goal);
@@ -113,54 +117,56 @@ int main(void)
     static const struct {
         const char *shape;
         uint64_t m, n, k, trans_a, trans_b;
-        int threads;
+        bool on_device;
         uint32_t blocks;
         const char *goal;
     } cases[] = {
-        {"512^3", 512, 512, 512, 0, 0, 1, 1, "<= 2.5"},
-        {"512^3", 512, 512, 512, 0, 0, 2, 2, "<= 2.5"},
-        {"512^3", 512, 512, 512, 0, 0, 2, 24, "<= 2.5"},
-        {"512^3, A transposed", 512, 512, 512, 1, 0, 1, 1, "<= 2.5"},
-        {"512^3, B transposed", 512, 512, 512, 0, 1, 1, 1, "<= 2.5"},
-        {"512^3, B transposed", 512, 512, 512, 0, 1, 2, 24, "<= 2.5"},
-        {"509x511x513", 509, 511, 513, 0, 0, 1, 1, NULL},
-        {"128^3", 128, 128, 128, 0, 0, 1, 1, NULL},
-        {"64x64x32", 64, 64, 32, 0, 1, 1, 1, NULL},
-        {"1x2048x512", 1, 2048, 512, 0, 0, 1, 1, NULL},
-        {"1x2048x512, B transposed", 1, 2048, 512, 0, 1, 1, 1, NULL},
+        {"512^3", 512, 512, 512, 0, 0, false, 1, "<= 2.5"},
+        {"512^3, A transposed", 512, 512, 512, 1, 0, false, 1, "<= 2.5"},
+        {"512^3, B transposed", 512, 512, 512, 0, 1, false, 1, "<= 2.5"},
+        {"512^3", 512, 512, 512, 0, 0, true, 24, "<= 2.5"},
+        {"512^3, B transposed", 512, 512, 512, 0, 1, true, 24, "<= 2.5"},
+        {"509x511x513", 509, 511, 513, 0, 0, false, 1, NULL},
+        {"128^3", 128, 128, 128, 0, 0, false, 1, NULL},
+        {"64x64x32, B transposed", 64, 64, 32, 0, 1, false, 1, NULL},
+        {"1x2048x512", 1, 2048, 512, 0, 0, false, 1, NULL},
+        {"1x2048x512, B transposed", 1, 2048, 512, 0, 1, false, 1, NULL},
     };
+    open_device();
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
-        uint64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
-        float *a = malloc(m * k * sizeof *a), *b = malloc(k * n * sizeof *b), *c = calloc(m * n, sizeof *c);
-        if (a == NULL || b == NULL || c == NULL) {
-            return 1;
-        }
+        const uint64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
+        const bool on_device = cases[i].on_device;
+        float *a = memory(m * k, on_device), *b = memory(k * n, on_device), *c = memory(m * n, on_device);
         for (uint64_t j = 0; j < m * k; j++) {
             a[j] = (float)(j % 97) / 97 - 0.5f;
         }
         for (uint64_t j = 0; j < k * n; j++) {
             b[j] = (float)(j % 89) / 89 - 0.5f;
         }
-        struct tk_matmul_args args = {
-            .a = a,
-            .b = b,
-            .c = c,
-            .m = m,
-            .n = n,
-            .k = k,
-            .trans_a = cases[i].trans_a,
-            .trans_b = cases[i].trans_b,
-            .lda = (int64_t)(cases[i].trans_a ? m : k),
-            .ldb = (int64_t)(cases[i].trans_b ? k : n),
-            .ldc = (int64_t)n,
-            .batch = 1,
-            .heads = 1,
-            .alpha = 1,
+        struct problem problem = {
+            .args = {.a = a,
+                     .b = b,
+                     .c = c,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .trans_a = cases[i].trans_a,
+                     .trans_b = cases[i].trans_b,
+                     .lda = (int64_t)(cases[i].trans_a ? m : k),
+                     .ldb = (int64_t)(cases[i].trans_b ? k : n),
+                     .ldc = (int64_t)n,
+                     .batch = 1,
+                     .heads = 1,
+                     .alpha = 1},
+            .blocks = cases[i].blocks,
         };
-        measure(cases[i].shape, &args, cases[i].threads, cases[i].blocks, cases[i].goal);
-        free(a);
-        free(b);
-        free(c);
+        measure(cases[i].shape, &problem, on_device, cases[i].goal);
+        release(a, on_device);
+        release(b, on_device);
+        release(c, on_device);
     }
+    aclrtDestroyStream(stream);
+    aclrtResetDevice(0);
+    aclFinalize();
     return 0;
 }
