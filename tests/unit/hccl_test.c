@@ -1,7 +1,10 @@
 /* libhccl.so as programs use it: operations on streams between processes and between devices of a process. */
 #include "hccl_ranks.h"
 
+#include "toolchain/prof_api.h"
+
 #include <pthread.h>
+#include <sys/syscall.h>
 
 static bool kind_reduces(uint32_t kind)
 {
@@ -386,17 +389,96 @@ static void devices_of_one_process(void **state)
     play("threads", 1);
 }
 
+/* ---- what profilers are told ---- */
+
+static struct MsprofCompactInfo op_info, track;
+static struct MsprofApi launch, part_task;
+static uint32_t op_infos, tracks, launches, part_tasks;
+
+static int32_t on_compact(uint32_t aging, const void *data, uint32_t len)
+{
+    const struct MsprofCompactInfo *info = data;
+    if (info->level == MSPROF_REPORT_NODE_LEVEL && info->type == MSPROF_REPORT_NODE_HCCL_OP_INFO_TYPE) {
+        op_info = *info;
+        op_infos++;
+    } else if (info->level == MSPROF_REPORT_RUNTIME_LEVEL && info->type == 802) {
+        track = *info;
+        tracks++;
+    }
+    return 0;
+}
+
+static int32_t on_api(uint32_t aging, const struct MsprofApi *api)
+{
+    if (api->level == MSPROF_REPORT_NODE_LEVEL && api->type == MSPROF_REPORT_NODE_LAUNCH_TYPE) {
+        launch = *api;
+        launches++;
+    } else if (api->level == MSPROF_REPORT_HCCL_NODE_LEVEL) {
+        part_task = *api;
+        part_tasks++;
+    }
+    return 0;
+}
+
+static void profiled(struct rank *r)
+{
+    struct MsprofCommandHandle command = {.profSwitch = 0x4000821,
+                                          .devNums = 1,
+                                          .devIdList = {r->rank},
+                                          .modelId = UINT32_MAX,
+                                          .type = PROF_COMMANDHANDLE_TYPE_START};
+    char name[COMM_NAME_MAX_LENGTH];
+    OK(join_with(r, "info", NULL));
+    OK(HcclGetCommName(r->comm, name));
+    void *b = device_memory(NULL, 4000);
+    OK(aclrtMemset(b, 4000, 0, 4000));
+    OK(MsprofRegisterProfileCallback(PROFILE_REPORT_COMPACT_CALLBACK, on_compact, sizeof(void *)));
+    OK(MsprofRegisterProfileCallback(PROFILE_REPORT_API_C_CALLBACK, on_api, sizeof(void *)));
+    OK(profSetProfCommand(&command, sizeof(command)));
+    OK(HcclAllReduce(b, b, 1000, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, r->comm, r->stream));
+    CHECK(op_infos == 1 && tracks == 1 && launches == 1 && part_tasks == 1);
+    CHECK(op_info.data.hcclopInfo.count == 1000 && op_info.data.hcclopInfo.dataType == HCCL_DATA_TYPE_FP32);
+    CHECK(op_info.data.hcclopInfo.groupName == MsprofGetHashId(name, strlen(name)));
+    CHECK(launch.itemId == MsprofGetHashId("hcom_allReduce_", strlen("hcom_allReduce_")));
+    CHECK(launch.threadId == (uint32_t)syscall(SYS_gettid));
+    /* One inside the other, which is how a profiler finds that they belong together. */
+    CHECK(launch.beginTime <= part_task.beginTime && part_task.endTime <= launch.endTime);
+    CHECK(part_task.beginTime <= track.timeStamp && track.timeStamp <= part_task.endTime);
+    CHECK(launch.beginTime <= op_info.timeStamp && op_info.timeStamp <= launch.endTime);
+    OK(HcclGroupStart());
+    OK(HcclSend(b, 10, HCCL_DATA_TYPE_INT8, !r->rank, r->comm, r->stream));
+    OK(HcclRecv((char *)b + 16, 10, HCCL_DATA_TYPE_INT8, !r->rank, r->comm, r->stream));
+    CHECK(launches == 1); /* nothing yet */
+    OK(HcclGroupEnd());
+    CHECK(launches == 2 && launch.itemId == MsprofGetHashId("hcom_batchSendRecv_", strlen("hcom_batchSendRecv_")));
+    command.type = PROF_COMMANDHANDLE_TYPE_FINALIZE;
+    OK(profSetProfCommand(&command, sizeof(command)));
+    OK(HcclBarrier(r->comm, r->stream));
+    CHECK(launches == 2);
+    OK(aclrtSynchronizeStream(r->stream));
+    OK(HcclCommDestroy(r->comm));
+}
+
+static void records(void **state)
+{
+    play("profiled", 2);
+}
+
 int main(int argc, char **argv)
 {
     static const struct scenario scenarios[] = {
         SCENARIO(every_collective), SCENARIO(count_matrix), SCENARIO(transfers),
         SCENARIO(many_streams),     SCENARIO(parts),        SCENARIO(by_rank_table),
-        SCENARIO(one_process),      SCENARIO(threads),
+        SCENARIO(one_process),      SCENARIO(threads),      SCENARIO(profiled),
     };
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives),        cmocka_unit_test(point_to_point),
-        cmocka_unit_test(order_over_streams), cmocka_unit_test(parts_of_a_communicator),
-        cmocka_unit_test(rank_table),         cmocka_unit_test(devices_of_one_process),
+        cmocka_unit_test(collectives),
+        cmocka_unit_test(point_to_point),
+        cmocka_unit_test(order_over_streams),
+        cmocka_unit_test(parts_of_a_communicator),
+        cmocka_unit_test(rank_table),
+        cmocka_unit_test(devices_of_one_process),
+        cmocka_unit_test(records),
     };
     if (argc == 5) {
         return ranks_play_one(argv, scenarios, MS_COUNT_OF(scenarios));
