@@ -5,12 +5,16 @@
  * again. An id is remembered only after its definition was committed, so a loss never leaves a number without meaning.
  *
  * All of this is called by the thread that is going to write the record, before ms_rec_begin. 0 means "no id": nothing
- * could be defined (no room, process does not record); the record is then written without it. Callbacks run outside of
- * any record, with the thread guarded against recursion. errno is kept. */
+ * could be defined (no room, process does not record); the record is then written without it. An id is for the record
+ * that comes next, not for keeping: ask again for each record. Callbacks run outside of any record, with the thread
+ * guarded against recursion. errno is kept. */
 #ifndef MS_TRACE_DEFINITIONS_H
 #define MS_TRACE_DEFINITIONS_H
 
 #include "trace/producer.h"
+
+#define MS_DEFINITIONS    4096u /* remembered by a stream */
+#define MS_DEFINITION_IDS 8192u /* ids of a stream are 1 ... this; one that was pushed out is used again, late */
 
 /* ---- texts ---- */
 
@@ -91,7 +95,7 @@ struct ms_scratch {
     uintptr_t pcs[MS_FRAMES_MAX];
     struct ms_py_frame py[MS_FRAMES_MAX];
 };
-/* NULL if the thread does not record. Good until the thread's next call of this function. */
+/* NULL if the thread does not record. The same memory at each call; ms_def_* leave it alone. */
 struct ms_scratch *ms_def_scratch(void);
 
 #endif

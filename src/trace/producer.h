@@ -50,6 +50,7 @@ struct ms_ctx {
     uint32_t stream; /* index of head */
     uint32_t tid;
     uint32_t keep;                      /* never take this context back from a thread that seems to have ended */
+    uint32_t told;                      /* the THREAD record of this owner is written */
     uint32_t abandoned;                 /* was in use when its process forked; nobody's since */
     struct ms_definitions *definitions; /* NULL until the first one */
     struct ms_ctx *next;
@@ -84,6 +85,9 @@ typedef struct ms_shm *(*ms_attach_fn)(void);
 
 /* Before anything else, once. Until then nothing is recorded. 0 or -errno. */
 int ms_producer_setup(ms_attach_fn attach);
+
+/* The process that records here; in a vfork child its parent. */
+uint32_t ms_producer_pid(void);
 
 /* For kernels that do not wipe pages on fork: to be called in the child. */
 void ms_producer_forked(void);
