@@ -274,7 +274,9 @@ static void random_bytes(void **state)
         memcpy(data, sample, n < 64 ? n : 64); /* a header that promises what is not there */
         try_data(data, n);
         size_t at = random % sample_b; /* and a file with one wrong stretch */
-        memcpy(sample + at, data, sample_b - at < 8 ? sample_b - at : n < 8 ? n : 8);
+        for (size_t k = 0; k < 8 && k < n && at + k < sample_b; k++) {
+            sample[at + k] = data[k];
+        }
         try_data(sample, sample_b);
         free(data);
         free(sample);

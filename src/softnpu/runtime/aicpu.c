@@ -60,8 +60,8 @@ static void *open_library(const char *path)
 /* Operators have short names (Abs, log, index): a function of the C library by that name is not meant. */
 static bool from_c_library(const void *address)
 {
-    static const char *const own[] = {"libc.so",    "libc-",  "libm.so",  "libm-",
-                                      "libpthread", "libdl.", "ld-linux", "libstdc++"};
+    static const char *const own[] = {"libc.so",  "libc-",     "libm.so",  "libm-",    "libpthread", "libdl.",
+                                      "ld-linux", "libstdc++", "libasan.", "libtsan.", "libubsan."};
     Dl_info info;
     if (dladdr(address, &info) == 0 || info.dli_fname == NULL) {
         return false;

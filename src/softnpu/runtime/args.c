@@ -53,7 +53,7 @@ static struct {
     uint32_t oldest, newest; /* slab numbers + 1 */
 } lists = {
     .slab = {.object_b = sizeof(struct own_list),
-             .zero_b = offsetof(struct own_list, buffer),
+             .zero_b = offsetof(struct list, params), /* the rest is written before it is read */
              .max_objects = MAX_LISTS,
              .quarantine = 16,
              .lock = PTHREAD_MUTEX_INITIALIZER},

@@ -321,21 +321,20 @@ rtError_t rtFreeHost(void *hostPtr)
 }
 
 /* ---- pointers ---- */
-/* Foreign host memory: asks the kernel about the first and the last page. That catches small integers, freed mappings
- * and lengths gone wild, which are the mistakes people make, at the price of two short calls. */
+/* Foreign host memory: asks the kernel whether all of it is mapped. An asynchronous msync does nothing else: it walks the
+ * mappings of the range (not its pages) and reports a hole. */
 static bool host_mapped(const void *ptr, uint64_t size_b)
 {
     const uintptr_t page_b = 4096;
-    uintptr_t first = (uintptr_t)ptr & ~(page_b - 1);
-    uintptr_t last;
-    unsigned char resident;
-    if (size_b == 0 || __builtin_add_overflow((uintptr_t)ptr, size_b - 1, &last)) {
-        return size_b == 0;
+    uintptr_t first = (uintptr_t)ptr & ~(page_b - 1), end;
+    if (size_b == 0) {
+        return true;
     }
-    last &= ~(page_b - 1);
+    if (__builtin_add_overflow((uintptr_t)ptr, size_b, &end)) {
+        return false;
+    }
     int kept = errno;
-    bool mapped =
-        mincore((void *)first, 1, &resident) == 0 && (last == first || mincore((void *)last, 1, &resident) == 0);
+    bool mapped = msync((void *)first, end - first, MS_ASYNC) == 0;
     errno = kept;
     return mapped;
 }
