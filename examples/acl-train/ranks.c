@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,10 @@ static void start_rank(struct rank *rank, int64_t number, char **argv, pid_t par
         if (getppid() != parent || fcntl(theirs, F_SETFD, 0) != 0) {
             _exit(1);
         }
-        execv("/proc/self/exe", args);
+        char self[PATH_MAX]; /* by its name, so that process lists show it */
+        ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+        self[n > 0 ? n : 0] = '\0';
+        execv(self, args);
         fprintf(stderr, "%s: cannot start rank %lld: %s\n", program_name, (long long)number, strerror(errno));
         _exit(127);
     }
