@@ -237,8 +237,7 @@ static int all_collectives(struct hccl_link *link, void *arg)
     int bad = 0;
     uint64_t seed = 1;
     for (uint32_t kind = 0; kind < HCCL_KIND_COUNT; kind++) {
-        bool reduces = kind == HCCL_KIND_ALL_REDUCE || kind == HCCL_KIND_REDUCE || kind == HCCL_KIND_REDUCE_SCATTER ||
-                       kind == HCCL_KIND_REDUCE_SCATTER_V;
+        bool reduces = hccl_kind_reduces(kind);
         for (uint32_t dtype = 0; dtype < 18; dtype++) {
             if (hccl_dtype_size(dtype) == 0 || (reduces && !hccl_dtype_reduces(dtype))) {
                 continue;

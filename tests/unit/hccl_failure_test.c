@@ -130,8 +130,33 @@ static void aborted(struct rank *r)
     OK(HcclCommDestroy(r->comm));
 }
 
+/* A buffer that is gone when the stream gets to it: an error of the stream, not a crash. */
+static void freed(struct rank *r)
+{
+    OK(join_with(r, "info", NULL));
+    void *b = device_memory(NULL, 8 << 20);
+    char done = 1;
+    if (r->rank == 0) {
+        OK(HcclBarrier(r->comm, r->stream)); /* holds the stream until the other one comes */
+        OK(HcclAllReduce(b, b, 2 << 20, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, r->comm, r->stream));
+        OK(aclrtFree(b));
+        leave("freed", &done, 1);
+    } else {
+        await("freed", &done, 1);
+        OK(HcclBarrier(r->comm, r->stream));
+        HcclResult queued = HcclAllReduce(b, b, 2 << 20, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, r->comm, r->stream);
+        CHECK(queued == HCCL_SUCCESS || queued == HCCL_E_MEMORY);
+    }
+    CHECK(aclrtSynchronizeStream(r->stream) == ACL_ERROR_RT_DEVICE_MEM_ERROR || r->rank == 1);
+    HcclResult error = HCCL_SUCCESS;
+    OK(HcclGetCommAsyncError(r->comm, &error));
+    CHECK(error == HCCL_E_MEMORY);
+    OK(HcclCommDestroy(r->comm));
+}
+
 static void failures(void **state)
 {
+    play("freed", 2);
     play("disagree", 2);
     play("absent", 2);
     play("suspended", 3);
@@ -342,9 +367,9 @@ static void arguments(void **state)
 int main(int argc, char **argv)
 {
     static const struct scenario scenarios[] = {
-        SCENARIO(one_dies),        SCENARIO(disagree),        SCENARIO(absent),
-        SCENARIO(suspended),       SCENARIO(aborted),         SCENARIO(wrong_setup),
-        SCENARIO(reserved_memory), SCENARIO(wrong_arguments), SCENARIO(options),
+        SCENARIO(one_dies),        SCENARIO(disagree), SCENARIO(absent),      SCENARIO(suspended),
+        SCENARIO(aborted),         SCENARIO(freed),    SCENARIO(wrong_setup), SCENARIO(reserved_memory),
+        SCENARIO(wrong_arguments), SCENARIO(options),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dead_rank), cmocka_unit_test(failures),  cmocka_unit_test(setup),

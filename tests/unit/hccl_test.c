@@ -6,12 +6,6 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-static bool kind_reduces(uint32_t kind)
-{
-    return kind == HCCL_KIND_ALL_REDUCE || kind == HCCL_KIND_REDUCE || kind == HCCL_KIND_REDUCE_SCATTER ||
-           kind == HCCL_KIND_REDUCE_SCATTER_V;
-}
-
 static void every_collective(struct rank *r)
 {
     static const uint32_t types[] = {HCCL_DATA_TYPE_FP32, HCCL_DATA_TYPE_FP16,  HCCL_DATA_TYPE_BFP16,
@@ -22,7 +16,7 @@ static void every_collective(struct rank *r)
     uint64_t seed = 0;
     for (uint32_t kind = 0; kind < HCCL_KIND_ALL_TO_ALL_VC; kind++) {
         for (size_t t = 0; t < MS_COUNT_OF(types); t++, seed++) {
-            for (uint32_t op = 0; op < (kind_reduces(kind) ? 4 : 1); op++) {
+            for (uint32_t op = 0; op < (hccl_kind_reduces(kind) ? 4 : 1); op++) {
                 struct ref_case c = {kind, types[t], op, (uint32_t)(seed % r->n), counts[seed % 3], r->n, seed};
                 one_case(r, &c);
             }

@@ -100,23 +100,25 @@ static HcclResult close_request(struct hccl_request *r, HcclResult result)
 
 /* ---- collectives ---- */
 
-/* Memory of the collectives with equal blocks: what is sent and received, in units of count elements. n: one per rank.
- */
-enum { NONE, ONE, ALL, ONE_AT_ROOT, ALL_AT_ROOT };
+/* Memory of the collectives with equal blocks, in units of count elements: one, one for each rank, at the root only. */
+enum shape { NONE, ONE, ALL, ONE_AT_ROOT, ALL_AT_ROOT };
 
+/* clang-format off */
 static const struct {
-    uint8_t send, recv;
-    bool rooted, reduces;
+    enum shape send, recv;
+    bool rooted;
 } shapes[HCCL_KIND_COUNT] = {
-    [HCCL_KIND_BROADCAST] = {ONE, ONE, true, false},          [HCCL_KIND_SCATTER] = {ALL_AT_ROOT, ONE, true, false},
-    [HCCL_KIND_ALL_GATHER] = {ONE, ALL, false, false},        [HCCL_KIND_ALL_REDUCE] = {ONE, ONE, false, true},
-    [HCCL_KIND_REDUCE] = {ONE, ONE_AT_ROOT, true, true},      [HCCL_KIND_REDUCE_SCATTER] = {ALL, ONE, false, true},
-    [HCCL_KIND_ALL_TO_ALL] = {ALL, ALL, false, false},        [HCCL_KIND_ALL_GATHER_V] = {NONE, NONE, false, false},
-    [HCCL_KIND_REDUCE_SCATTER_V] = {NONE, NONE, false, true}, [HCCL_KIND_ALL_TO_ALL_V] = {NONE, NONE, false, false},
-    [HCCL_KIND_ALL_TO_ALL_VC] = {NONE, NONE, false, false},
+    [HCCL_KIND_BROADCAST]      = {ONE,         ONE,         true},
+    [HCCL_KIND_SCATTER]        = {ALL_AT_ROOT, ONE,         true},
+    [HCCL_KIND_ALL_GATHER]     = {ONE,         ALL,         false},
+    [HCCL_KIND_ALL_REDUCE]     = {ONE,         ONE,         false},
+    [HCCL_KIND_REDUCE]         = {ONE,         ONE_AT_ROOT, true},
+    [HCCL_KIND_REDUCE_SCATTER] = {ALL,         ONE,         false},
+    [HCCL_KIND_ALL_TO_ALL]     = {ALL,         ALL,         false},
 };
+/* clang-format on */
 
-static uint64_t shape_b(uint8_t shape, const struct hccl_request *r)
+static uint64_t shape_b(enum shape shape, const struct hccl_request *r)
 {
     bool at_root = r->comm->link.rank == r->op.root;
     uint64_t one = r->op.count * hccl_dtype_size(r->op.dtype);
@@ -149,7 +151,7 @@ static HcclResult collective(const char *function, const struct hccl_collective 
     bool moves = op->kind != HCCL_KIND_BARRIER;
     if ((moves && (result = check_type(function, op->dtype)) != HCCL_SUCCESS) ||
         (result = check_count(function, op->count)) != HCCL_SUCCESS ||
-        (shapes[op->kind].reduces && (result = check_reduction(function, op->dtype, op->reduce)) != HCCL_SUCCESS) ||
+        (hccl_kind_reduces(op->kind) && (result = check_reduction(function, op->dtype, op->reduce)) != HCCL_SUCCESS) ||
         (shapes[op->kind].rooted && (result = check_rank(function, "root", op->root, r.comm)) != HCCL_SUCCESS)) {
         return close_request(&r, result);
     }

@@ -35,8 +35,9 @@
 static const struct {
     const char *function, *label;
     uint32_t vectors;
+    bool reduces;
 } kinds[] = {
-#define KIND(id, function, label, vectors) {function, label, vectors},
+#define KIND(id, function, label, vectors, reduces) {function, label, vectors, reduces},
     HCCL_COLLECTIVES(KIND)
 #undef KIND
 };
@@ -54,6 +55,11 @@ const char *hccl_kind_label(uint32_t kind)
 uint32_t hccl_kind_vectors(uint32_t kind)
 {
     return kind < HCCL_KIND_COUNT ? kinds[kind].vectors : 0;
+}
+
+bool hccl_kind_reduces(uint32_t kind)
+{
+    return kind < HCCL_KIND_COUNT && kinds[kind].reduces;
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)

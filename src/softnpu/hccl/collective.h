@@ -4,23 +4,23 @@
 
 #include "softnpu/hccl/link.h"
 
-/* name of the C function, name in profiles, how many vectors of n numbers follow */
+/* C function, name in profiles, how many vectors of n numbers follow, whether it computes */
 #define HCCL_COLLECTIVES(X)                                                                                            \
-    X(BARRIER, "HcclBarrier", "hcom_barrier_", 0)                                                                      \
-    X(BROADCAST, "HcclBroadcast", "hcom_broadcast_", 0)                                                                \
-    X(SCATTER, "HcclScatter", "hcom_scatter_", 0)                                                                      \
-    X(ALL_GATHER, "HcclAllGather", "hcom_allGather_", 0)                                                               \
-    X(ALL_GATHER_V, "HcclAllGatherV", "hcom_allGatherV_", 2)                                                           \
-    X(ALL_REDUCE, "HcclAllReduce", "hcom_allReduce_", 0)                                                               \
-    X(REDUCE, "HcclReduce", "hcom_reduce_", 0)                                                                         \
-    X(REDUCE_SCATTER, "HcclReduceScatter", "hcom_reduceScatter_", 0)                                                   \
-    X(REDUCE_SCATTER_V, "HcclReduceScatterV", "hcom_reduceScatterV_", 2)                                               \
-    X(ALL_TO_ALL, "HcclAlltoAll", "hcom_alltoall_", 0)                                                                 \
-    X(ALL_TO_ALL_V, "HcclAlltoAllV", "hcom_alltoallv_", 4)                                                             \
-    X(ALL_TO_ALL_VC, "HcclAlltoAllVC", "hcom_alltoallvc_", 4)
+    X(BARRIER, "HcclBarrier", "hcom_barrier_", 0, false)                                                               \
+    X(BROADCAST, "HcclBroadcast", "hcom_broadcast_", 0, false)                                                         \
+    X(SCATTER, "HcclScatter", "hcom_scatter_", 0, false)                                                               \
+    X(ALL_GATHER, "HcclAllGather", "hcom_allGather_", 0, false)                                                        \
+    X(ALL_GATHER_V, "HcclAllGatherV", "hcom_allGatherV_", 2, false)                                                    \
+    X(ALL_REDUCE, "HcclAllReduce", "hcom_allReduce_", 0, true)                                                         \
+    X(REDUCE, "HcclReduce", "hcom_reduce_", 0, true)                                                                   \
+    X(REDUCE_SCATTER, "HcclReduceScatter", "hcom_reduceScatter_", 0, true)                                             \
+    X(REDUCE_SCATTER_V, "HcclReduceScatterV", "hcom_reduceScatterV_", 2, true)                                         \
+    X(ALL_TO_ALL, "HcclAlltoAll", "hcom_alltoall_", 0, false)                                                          \
+    X(ALL_TO_ALL_V, "HcclAlltoAllV", "hcom_alltoallv_", 4, false)                                                      \
+    X(ALL_TO_ALL_VC, "HcclAlltoAllVC", "hcom_alltoallvc_", 4, false)
 
 enum hccl_kind {
-#define KIND(id, function, label, vectors) HCCL_KIND_##id,
+#define KIND(id, function, label, vectors, reduces) HCCL_KIND_##id,
     HCCL_COLLECTIVES(KIND)
 #undef KIND
         HCCL_KIND_COUNT,
@@ -29,6 +29,7 @@ enum hccl_kind {
 const char *hccl_kind_function(uint32_t kind);
 const char *hccl_kind_label(uint32_t kind);
 uint32_t hccl_kind_vectors(uint32_t kind);
+bool hccl_kind_reduces(uint32_t kind);
 
 struct hccl_collective {
     uint32_t kind;

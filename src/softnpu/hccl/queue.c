@@ -250,9 +250,7 @@ static const char *task_label(const struct hccl_request *r)
     if (r->n_transfers != 0) {
         return "Memcpy";
     }
-    bool reduces = r->op.kind == HCCL_KIND_ALL_REDUCE || r->op.kind == HCCL_KIND_REDUCE ||
-                   r->op.kind == HCCL_KIND_REDUCE_SCATTER || r->op.kind == HCCL_KIND_REDUCE_SCATTER_V;
-    return reduces ? "Reduce_Inline" : r->op.kind == HCCL_KIND_BARRIER ? "Notify_Wait" : "Memcpy";
+    return hccl_kind_reduces(r->op.kind) ? "Reduce_Inline" : r->op.kind == HCCL_KIND_BARRIER ? "Notify_Wait" : "Memcpy";
 }
 
 HcclResult hccl_queue_now(const struct hccl_request *r)
