@@ -122,7 +122,7 @@ static bool make_room(npool_atb *atb, size_t count)
     if (regions != NULL) {
         atb->regions = regions;
     }
-    mstxMemRegionHandle_t *handles = realloc(atb->handles, count * sizeof(*handles));
+    mstxMemRegionHandle_t *handles = realloc(atb->handles, count * sizeof(void *));
     if (handles != NULL) {
         atb->handles = handles;
     }

@@ -134,7 +134,7 @@ static char *from_reserved(npool_pinned *pool, size_t size_b)
 {
     size_t total_b = pool->config.pinned_reserve_segment_b;
     if (pool->reserved == NULL && total_b > 0 && size_b <= total_b) {
-        char *segment;
+        char *segment = NULL;
         if (acquire(pool, total_b, &segment, &pool->reserved_source) == ACL_SUCCESS) {
             pool->reserved = segment;
         }

@@ -112,19 +112,23 @@ aclError npool_workspace_get(npool_workspace *workspace, void **ptr, size_t size
     struct stream_block *block = block_of(state, stream);
     if (request == NULL || block == NULL) {
         ret = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a workspace request");
-    } else if (block->size_b < need_b) {
+        goto out;
+    }
+    if (block->size_b < need_b) {
         ret = grow(state, device, block, need_b);
+        if (ret != ACL_SUCCESS) {
+            goto out;
+        }
     }
-    if (ret == ACL_SUCCESS) {
-        block->out++;
-        *request = (struct request){.block = block, .ptr = block->ptr, .size_b = block->size_b, .next = state->latest};
-        state->latest = request;
-        state->stats.allocated_b += block->size_b;
-        state->stats.requests++;
-        npool__report_region(NPOOL_DOMAIN_WORKSPACE, device, block->ptr, state->stats.allocated_b);
-        *ptr = block->ptr;
-        request = NULL;
-    }
+    block->out++;
+    *request = (struct request){.block = block, .ptr = block->ptr, .size_b = block->size_b, .next = state->latest};
+    state->latest = request;
+    request = NULL;
+    state->stats.allocated_b += block->size_b;
+    state->stats.requests++;
+    npool__report_region(NPOOL_DOMAIN_WORKSPACE, device, block->ptr, state->stats.allocated_b);
+    *ptr = block->ptr;
+out:
     free(request);
     pthread_mutex_unlock(&workspace->lock);
     return ret;
