@@ -9,10 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+static void remove_machine(void)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", (unsigned)getuid(), getenv("SOFTNPU_MACHINE"));
+    unlink(path);
+}
+
 void fixture_environment(char **argv, const char *const *variables)
 {
     static const char done[] = "NPUPOOL_TEST_READY";
     if (getenv(done) != NULL) {
+        atexit(remove_machine);
         return;
     }
     char machine[64];
