@@ -401,7 +401,7 @@ ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamAttribute, (aclrtStream stream, aclr
 ACL_FN(IMPLEMENTED, aclError, aclrtStreamAbort, (aclrtStream stream), (stream))
 ACL_FN(IMPLEMENTED, aclError, aclrtStreamStop, (aclrtStream stream), (stream))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamAvailableNum, (uint32_t *streamCount), (streamCount))
-ACL_FN(UNSUPPORTED, aclError, aclrtActiveStream, (aclrtStream activeStream, aclrtStream stream), (activeStream, stream))
+ACL_FN(IMPLEMENTED, aclError, aclrtActiveStream, (aclrtStream activeStream, aclrtStream stream), (activeStream, stream))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtPersistentTaskClean, (aclrtStream stream), (stream))
 ACL_FN_FRONT(IMPLEMENTED, aclrtStreamConfigHandle *, aclrtCreateStreamConfigHandle, (void), ())
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtDestroyStreamConfigHandle, (aclrtStreamConfigHandle *handle), (handle))
@@ -425,15 +425,15 @@ ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtProcessHostFunc, (int32_t timeout), (ti
 ACL_FN_FRONT(IMPLEMENTED, aclError, aclrtUnSubscribeHostFunc, (uint64_t hostFuncThreadId, aclrtStream exeStream),
              (hostFuncThreadId, exeStream))
 /* branches inside streams */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCreateLabel, (aclrtLabel *label), (label))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetLabel, (aclrtLabel label, aclrtStream stream), (label, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDestroyLabel, (aclrtLabel label), (label))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCreateLabelList, (aclrtLabel *labels, size_t num, aclrtLabelList *labelList),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCreateLabel, (aclrtLabel *label), (label))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetLabel, (aclrtLabel label, aclrtStream stream), (label, stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDestroyLabel, (aclrtLabel label), (label))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCreateLabelList, (aclrtLabel *labels, size_t num, aclrtLabelList *labelList),
              (labels, num, labelList))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtDestroyLabelList, (aclrtLabelList labelList), (labelList))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSwitchLabelByIndex, (void *ptr, uint32_t maxValue, aclrtLabelList labelList,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDestroyLabelList, (aclrtLabelList labelList), (labelList))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSwitchLabelByIndex, (void *ptr, uint32_t maxValue, aclrtLabelList labelList,
              aclrtStream stream), (ptr, maxValue, labelList, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSwitchStream, (void *leftValue, aclrtCondition cond, void *rightValue,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSwitchStream, (void *leftValue, aclrtCondition cond, void *rightValue,
              aclrtCompareDataType dataType, aclrtStream trueStream, aclrtStream falseStream, aclrtStream stream),
              (leftValue, cond, rightValue, dataType, trueStream, falseStream, stream))
 /* floating point overflow */
@@ -622,64 +622,64 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtTaskUpdateAsync, (aclrtStream taskStrea
 
 /* ==== Models ==== */
 /* capture */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureBegin, (aclrtStream stream, aclmdlRICaptureMode mode), (stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureBegin, (aclrtStream stream, aclmdlRICaptureMode mode), (stream,
              mode))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureToModelRIBegin, (aclrtStream stream, aclmdlRI modelRI,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureToModelRIBegin, (aclrtStream stream, aclmdlRI modelRI,
              aclmdlRICaptureMode mode), (stream, modelRI, mode))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureGetInfo, (aclrtStream stream, aclmdlRICaptureStatus *status,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureGetInfo, (aclrtStream stream, aclmdlRICaptureStatus *status,
              aclmdlRI *modelRI), (stream, status, modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureEnd, (aclrtStream stream, aclmdlRI *modelRI), (stream, modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureThreadExchangeMode, (aclmdlRICaptureMode *mode), (mode))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureTaskGrpBegin, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureTaskGrpEnd, (aclrtStream stream, aclrtTaskGrp *handle), (stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureEnd, (aclrtStream stream, aclmdlRI *modelRI), (stream, modelRI))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureThreadExchangeMode, (aclmdlRICaptureMode *mode), (mode))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskGrpBegin, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskGrpEnd, (aclrtStream stream, aclrtTaskGrp *handle), (stream,
              handle))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureTaskUpdateBegin, (aclrtStream stream, aclrtTaskGrp handle), (stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskUpdateBegin, (aclrtStream stream, aclrtTaskGrp handle), (stream,
              handle))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICaptureTaskUpdateEnd, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskUpdateEnd, (aclrtStream stream), (stream))
 /* models bound to streams by hand */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIBuildBegin, (aclmdlRI *modelRI, uint32_t flag), (modelRI, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIBindStream, (aclmdlRI modelRI, aclrtStream stream, uint32_t flag), (modelRI,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBuildBegin, (aclmdlRI *modelRI, uint32_t flag), (modelRI, flag))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBindStream, (aclmdlRI modelRI, aclrtStream stream, uint32_t flag), (modelRI,
              stream, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIEndTask, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIBuildEnd, (aclmdlRI modelRI, void *reserve), (modelRI, reserve))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIUnbindStream, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIEndTask, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBuildEnd, (aclmdlRI modelRI, void *reserve), (modelRI, reserve))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIUnbindStream, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
 /* execution and life */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIExecute, (aclmdlRI modelRI, int32_t timeout), (modelRI, timeout))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIExecuteAsync, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIAbort, (aclmdlRI modelRI), (modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIUpdate, (aclmdlRI modelRI), (modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIDestroy, (aclmdlRI modelRI), (modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIDestroyRegisterCallback, (aclmdlRI modelRI, aclrtCallback func,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIExecute, (aclmdlRI modelRI, int32_t timeout), (modelRI, timeout))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIExecuteAsync, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIAbort, (aclmdlRI modelRI), (modelRI))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIUpdate, (aclmdlRI modelRI), (modelRI))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIDestroy, (aclmdlRI modelRI), (modelRI))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIDestroyRegisterCallback, (aclmdlRI modelRI, aclrtCallback func,
              void *userData), (modelRI, func, userData))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIDestroyUnregisterCallback, (aclmdlRI modelRI, aclrtCallback func), (modelRI,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIDestroyUnregisterCallback, (aclmdlRI modelRI, aclrtCallback func), (modelRI,
              func))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRISetName, (aclmdlRI modelRI, const char *name), (modelRI, name))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIGetName, (aclmdlRI modelRI, uint32_t maxLen, char *name), (modelRI, maxLen,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRISetName, (aclmdlRI modelRI, const char *name), (modelRI, name))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIGetName, (aclmdlRI modelRI, uint32_t maxLen, char *name), (modelRI, maxLen,
              name))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIGetId, (aclmdlRI modelRI, uint32_t *modelRIId), (modelRI, modelRIId))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIDebugPrint, (aclmdlRI modelRI), (modelRI))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIDebugJsonPrint, (aclmdlRI modelRI, const char *path, uint32_t flags),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIGetId, (aclmdlRI modelRI, uint32_t *modelRIId), (modelRI, modelRIId))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIDebugPrint, (aclmdlRI modelRI), (modelRI))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIDebugJsonPrint, (aclmdlRI modelRI, const char *path, uint32_t flags),
              (modelRI, path, flags))
 /* tasks of a model */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIGetStreams, (aclmdlRI modelRI, aclrtStream *streams, uint32_t *numStreams),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIGetStreams, (aclmdlRI modelRI, aclrtStream *streams, uint32_t *numStreams),
              (modelRI, streams, numStreams))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIGetTasksByStream, (aclrtStream stream, aclmdlRITask *tasks,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIGetTasksByStream, (aclrtStream stream, aclmdlRITask *tasks,
              uint32_t *numTasks), (stream, tasks, numTasks))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRITaskGetSeqId, (aclmdlRITask task, uint32_t *id), (task, id))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRITaskGetType, (aclmdlRITask task, aclmdlRITaskType *type), (task, type))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRITaskGetParams, (aclmdlRITask task, aclmdlRITaskParams *params), (task,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRITaskGetSeqId, (aclmdlRITask task, uint32_t *id), (task, id))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRITaskGetType, (aclmdlRITask task, aclmdlRITaskType *type), (task, type))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRITaskGetParams, (aclmdlRITask task, aclmdlRITaskParams *params), (task,
              params))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRITaskSetParams, (aclmdlRITask task, aclmdlRITaskParams *params), (task,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRITaskSetParams, (aclmdlRITask task, aclmdlRITaskParams *params), (task,
              params))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIKernelTaskGetAttribute, (aclmdlRITask task, aclrtLaunchKernelAttrId attrId,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIKernelTaskGetAttribute, (aclmdlRITask task, aclrtLaunchKernelAttrId attrId,
              aclrtLaunchKernelAttrValue *attrValue), (task, attrId, attrValue))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRITaskDisable, (aclmdlRITask task), (task))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRITaskDisable, (aclmdlRITask task), (task))
 /* conditional bodies */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICondHandleCreate, (aclmdlRI modelRI, uint32_t defaultLaunchValue,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICondHandleCreate, (aclmdlRI modelRI, uint32_t defaultLaunchValue,
              aclmdlRICondHandleFlag flag, aclmdlRICondHandle *handle), (modelRI, defaultLaunchValue, flag, handle))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRICondHandleGetCondPtr, (aclmdlRICondHandle handle, uint64_t **ptr), (handle,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICondHandleGetCondPtr, (aclmdlRICondHandle handle, uint64_t **ptr), (handle,
              ptr))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclmdlRIAddCondTask, (aclmdlRICondTaskParams params, aclrtStream stream,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIAddCondTask, (aclmdlRICondTaskParams params, aclrtStream stream,
              uint32_t flags), (params, stream, flags))
 
 /* ==== Message buffers ==== */

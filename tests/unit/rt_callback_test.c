@@ -169,7 +169,8 @@ static aclrtStream victim;
 
 static void destroy_own_stream(void *data)
 {
-    *(aclError *)data = aclrtDestroyStreamForce(victim);
+    aclError answer = aclrtDestroyStreamForce(victim);
+    __atomic_store_n((aclError *)data, answer, __ATOMIC_SEQ_CST);
 }
 
 static void a_callback_may_destroy_its_stream(void **state)

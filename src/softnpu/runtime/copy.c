@@ -128,8 +128,8 @@ int32_t snpu_copy_now(const char *function, const struct snpu_copy *copy)
     if (code != 0 || copy->width_b == 0 || copy->rows == 0) {
         return code;
     }
-    code = check_copy(function, copy);
-    if (code != 0) {
+    code = snpu_capture_check_unsafe(function);
+    if (code != 0 || (code = check_copy(function, copy)) != 0) {
         return code;
     }
     copy_rows(copy, copy->src, copy->src_pitch_b);
@@ -331,7 +331,7 @@ static int32_t fill_now(const char *function, const struct fill_task *t)
     if (code == 0 && t->size_b > 0) {
         code = snpu__mem_check(function, "destination", t->dst, t->size_b);
     }
-    if (code != 0 || t->size_b == 0) {
+    if (code != 0 || t->size_b == 0 || (code = snpu_capture_check_unsafe(function)) != 0) {
         return code;
     }
     fill(t);

@@ -35,6 +35,7 @@ struct task_rec {
     uint32_t tid; /* thread that submitted it */
     uint32_t prof_type;
     bool on_heap;
+    struct task_rec *next; /* lists of models */
     struct snpu_task task;
 };
 
@@ -65,6 +66,8 @@ struct snpu_stream {
     uint32_t refs;
     struct snpu_stream *next, **prev_link; /* list of the device; snpu_rt_lock */
     struct snpu_activity *activity;
+    struct snpu_model *model; /* of an internal stream: whose lane it is */
+    uint32_t lane;
 
     /* Submitting side. */
     pthread_mutex_t lock;
@@ -191,15 +194,20 @@ static inline void snpu_cpu_relax(void)
 
 /* Runs one task on the calling worker thread, reports its begin and end, and handles a failure. */
 int32_t snpu_task_execute(struct task_rec *rec);
-/* A second word that ends waits of this thread, for models: NULL takes it away. */
-void snpu_worker_extra_cancel(const uint32_t *word);
+/* A second word that ends waits of this thread, for models; returns the one before. */
+const uint32_t *snpu_worker_extra_cancel(const uint32_t *word);
 
+/* The stream is being closed: a capture or a model that it takes part in learns of it. */
+void snpu_route_forget(struct snpu_stream *stream);
 /* 0, or 107027 (and the capture becomes invalid) if the stream is being captured: it cannot be waited for. */
 int32_t snpu_capture_check_sync(struct snpu_stream *stream);
 
 /* ---- tasks ---- */
 void snpu_task_fill(struct task_rec *rec, struct snpu_stream *stream, const struct snpu_task_kind *kind,
                     const void *head, size_t head_b, const void *tail, size_t tail_b);
+void snpu_last_task_set(uint32_t task_id, uint32_t stream_id);
+/* prof_type of tasks that profilers do not see: they only carry others. */
+#define SNPU_TASK_SILENT UINT32_MAX
 /* Tells profilers about a task that will run as (stream id, task id). */
 void snpu_task_track(const struct task_rec *rec, bool captured);
 

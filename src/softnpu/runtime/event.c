@@ -88,7 +88,7 @@ static void latest_set(struct snpu_event *event, struct event_mark *mark)
     pthread_mutex_lock(&event->lock);
     struct event_mark *old = event->latest;
     event->latest = mark;
-    event->graph.model = 0;
+    __atomic_store_n(&event->graph.model, 0, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&event->lock);
     mark_put(old);
 }
@@ -197,14 +197,6 @@ int32_t snpu_event_destroy(const char *function, void *handle)
 }
 
 /* ---- tasks ---- */
-
-struct event_task {
-    struct snpu_event *event; /* one reference */
-    struct event_mark *mark;  /* one reference; NULL: IPC, or the semaphore of a SYNC event */
-    uint32_t sequence;        /* IPC: which record */
-    uint32_t flag;
-    int64_t timeout_ms;
-};
 
 static void signal_event(struct snpu_event *event)
 {
@@ -412,6 +404,42 @@ static int32_t replay_wait_run(struct snpu_task *task)
     mark_put(now.mark);
     return ret;
 }
+
+/* A place in a lane; waiting for it is done by the run, before the task starts. */
+static int32_t graph_record_run(struct snpu_task *task)
+{
+    struct event_task *t = (struct event_task *)task->payload;
+    if (event_is_sync(t->event)) {
+        signal_event(t->event); /* for waits that are not part of the graph */
+    }
+    return 0;
+}
+
+static int32_t graph_wait_run(struct snpu_task *task)
+{
+    (void)task;
+    return 0;
+}
+
+const struct snpu_task_kind event_graph_record_kind = {
+    .name = "EVENT_RECORD",
+    .prof_type = SNPU_TASK_CAPTURE_RECORD,
+    .ri_type = ACL_MODEL_RI_TASK_EVENT_RECORD,
+    .captures = true,
+    .run = graph_record_run,
+    .release = reset_release,
+    .ri_get = record_ri_get,
+};
+
+const struct snpu_task_kind event_graph_wait_kind = {
+    .name = "EVENT_WAIT",
+    .prof_type = SNPU_TASK_CAPTURE_WAIT,
+    .ri_type = ACL_MODEL_RI_TASK_EVENT_WAIT,
+    .captures = true,
+    .run = graph_wait_run,
+    .release = reset_release,
+    .ri_get = wait_ri_get,
+};
 
 const struct snpu_task_kind event_replay_record_kind = {
     .name = "EVENT_RECORD",

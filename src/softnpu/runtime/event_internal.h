@@ -40,6 +40,15 @@ struct snpu_event {
     } graph;
 };
 
+/* Payload of all event tasks. */
+struct event_task {
+    struct snpu_event *event; /* one reference */
+    struct event_mark *mark;  /* one reference; NULL: IPC, or the semaphore of a SYNC event */
+    uint32_t sequence;        /* IPC: which record */
+    uint32_t flag;
+    int64_t timeout_ms;
+};
+
 static inline bool event_is_sync(const struct snpu_event *event)
 {
     return event->flavour == SNPU_EVENT_FLAGGED && (event->flags & ACL_EVENT_SYNC);
@@ -54,6 +63,9 @@ int32_t event_resolve(const char *function, void *handle, struct snpu_event **ou
 struct snpu_event *event_get(struct snpu_event *event);
 void event_put(struct snpu_event *event);
 
+/* Ends of an edge between two lanes of a model. */
+extern const struct snpu_task_kind event_graph_record_kind;
+extern const struct snpu_task_kind event_graph_wait_kind;
 /* Tasks of models that touch real events at every replay. */
 extern const struct snpu_task_kind event_replay_record_kind;
 extern const struct snpu_task_kind event_replay_wait_kind;

@@ -160,6 +160,7 @@ void snpu_stream_put(struct snpu_stream *stream)
 
 void snpu_stream_close(struct snpu_stream *stream, bool force)
 {
+    snpu_route_forget(stream);
     pthread_mutex_lock(&stream->lock);
     stream->closing = true;
     bool started = stream->worker_started;
@@ -172,7 +173,7 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
     }
     __atomic_store_n(&stream->give_up_lost, 1, __ATOMIC_RELEASE);
     snpu_wake_all(&stream->give_up_lost);
-    __atomic_store_n(&stream->exit_when_empty, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->exit_when_empty, 1, __ATOMIC_SEQ_CST);
     if (started) {
         snpu_worker_hurry(stream);
         int64_t deadline = deadline_after_ms(force ? FORCED_CLOSE_MS : -1), left = 0;
@@ -420,16 +421,22 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
     last.task_id = id;
     last.stream_id = stream->id;
     /* Before the worker can see it: whoever listens must know the task when its begin arrives. */
-    if (snpu_prof_tracks_on(stream->dev)) {
+    if (snpu_prof_tracks_on(stream->dev) && rec->prof_type != SNPU_TASK_SILENT) {
         snpu_task_track(rec, false);
     }
-    __atomic_store_n(&stream->submitted, seq + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->submitted, seq + 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&stream->lock);
     snpu_worker_wake(stream);
     if (task_id != NULL) {
         *task_id = id;
     }
     return 0;
+}
+
+void snpu_last_task_set(uint32_t task_id, uint32_t stream_id)
+{
+    last.task_id = task_id;
+    last.stream_id = stream_id;
 }
 
 void snpu_last_task(uint32_t *task_id, uint32_t *stream_id)

@@ -36,9 +36,11 @@ bool snpu_stream_is_mine(const struct snpu_stream *stream)
     return me.stream == stream;
 }
 
-void snpu_worker_extra_cancel(const uint32_t *word)
+const uint32_t *snpu_worker_extra_cancel(const uint32_t *word)
 {
+    const uint32_t *before = me.extra_cancel;
     me.extra_cancel = word;
+    return before;
 }
 
 /* What `sleeping` says. */
@@ -54,16 +56,15 @@ static void ring(struct snpu_stream *stream)
 
 void snpu_worker_wake(struct snpu_stream *stream)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what the worker shall see is stored before `sleeping` is read */
-    if (MS_UNLIKELY(__atomic_load_n(&stream->sleeping, __ATOMIC_RELAXED) == ASLEEP)) {
+    /* What the worker shall see was stored before, sequentially consistent like everything between these two. */
+    if (MS_UNLIKELY(__atomic_load_n(&stream->sleeping, __ATOMIC_SEQ_CST) == ASLEEP)) {
         ring(stream);
     }
 }
 
 void snpu_worker_hurry(struct snpu_stream *stream)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&stream->sleeping, __ATOMIC_RELAXED) != AWAKE) {
+    if (__atomic_load_n(&stream->sleeping, __ATOMIC_SEQ_CST) != AWAKE) {
         ring(stream);
     }
 }
@@ -76,16 +77,15 @@ int32_t snpu_worker_cancel_code(void)
 
 static bool has_work(const struct snpu_stream *stream, uint64_t seq)
 {
-    return __atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE) != seq ||
-           __atomic_load_n(&stream->exit_when_empty, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&stream->submitted, __ATOMIC_SEQ_CST) != seq ||
+           __atomic_load_n(&stream->exit_when_empty, __ATOMIC_SEQ_CST);
 }
 
 /* One sleep on the doorbell, announced as `how`; true when there is work. */
 static bool sleep_once(struct snpu_stream *stream, uint64_t seq, uint32_t how, int64_t timeout_ns)
 {
     uint32_t bell = __atomic_load_n(&stream->doorbell, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&stream->sleeping, how, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&stream->sleeping, how, __ATOMIC_SEQ_CST);
     if (!has_work(stream, seq)) {
         futex_wait_private(&stream->doorbell, bell, timeout_ns);
     }
@@ -153,20 +153,33 @@ static void stop_context(struct snpu_stream *stream, int32_t code)
     free(list);
 }
 
+static bool cancelled(void)
+{
+    return (me.stream != NULL && (__atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) != 0 ||
+                                  __atomic_load_n(&me.stream->stop, __ATOMIC_ACQUIRE) != 0)) ||
+           (me.extra_cancel != NULL && __atomic_load_n(me.extra_cancel, __ATOMIC_ACQUIRE) != 0);
+}
+
 int32_t snpu_task_execute(struct task_rec *rec)
 {
     struct snpu_task *task = &rec->task;
     struct snpu_stream *stream = task->stream;
-    snpu_prof_task_begin(stream->dev, stream->id, task->id, rec->prof_type);
+    bool seen = rec->prof_type != SNPU_TASK_SILENT;
+    if (seen) {
+        snpu_prof_task_begin(stream->dev, stream->id, task->id, rec->prof_type);
+    }
     uint64_t limit_ms = task->kind->ri_type == ACL_MODEL_RI_TASK_KERNEL ? snpu_op_execute_timeout_ms() : 0;
     uint64_t start_ns = limit_ms != 0 ? ms_clock_raw_ns() : 0;
     int32_t code = task->kind->run(task);
     if (limit_ms != 0 && code == 0 && ms_clock_raw_ns() - start_ns > limit_ms * 1000000) {
         code = ACL_ERROR_RT_AICORE_TIMEOUT;
     }
-    snpu_prof_task_end(stream->dev, stream->id, task->id, rec->prof_type);
-    /* A task that ends early because its stream was cancelled did not fail by itself. */
-    if (MS_UNLIKELY(code != 0) && __atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) == 0) {
+    if (seen) {
+        snpu_prof_task_end(stream->dev, stream->id, task->id, rec->prof_type);
+    }
+    /* A task that ends early because its stream or model was cancelled did not fail by itself, and what runs others
+     * passes their failures on. */
+    if (MS_UNLIKELY(code != 0) && seen && !cancelled()) {
         snpu_exception_task_failed(rec, code);
     }
     return code;
@@ -262,13 +275,6 @@ int snpu_worker_start(struct snpu_stream *stream)
 }
 
 /* ---- waiting inside a task ---- */
-
-static bool cancelled(void)
-{
-    return (me.stream != NULL && (__atomic_load_n(&me.stream->cancel, __ATOMIC_ACQUIRE) != 0 ||
-                                  __atomic_load_n(&me.stream->stop, __ATOMIC_ACQUIRE) != 0)) ||
-           (me.extra_cancel != NULL && __atomic_load_n(me.extra_cancel, __ATOMIC_ACQUIRE) != 0);
-}
 
 /* Sleeps on the word and on the words that cancel, all at once; kernels before 5.16 cannot, there it looks at them
  * every few milliseconds. */

@@ -1,0 +1,324 @@
+/* Running models.
+ *
+ * The task that runs a model executes lane 0 itself and hands the other lanes to the workers of their internal streams,
+ * then waits for those. A lane publishes how far it is; a task with an edge waits for the lane it comes from.
+ *
+ * Invariants: one run of a model at a time; a second one waits for its turn in its own stream. When a run ends, no
+ * worker looks at the model any more. Threads and locks: none while tasks run; the model's words are futexes. Failure
+ * policy: a failed task does not stop the run; its code is the result. A cancelled run sets model->abort, which ends
+ * the waits of all lanes, and is over when they have noticed. */
+#include "softnpu/runtime/model_internal.h"
+
+#include "softnpu/runtime/futex.h"
+#include "softnpu/runtime/prof.h"
+
+static __thread struct {
+    struct snpu_model *model;
+    uint32_t jump; /* where the lane goes on, if not NO_LANE */
+} at;
+
+void model_run_jump(uint32_t index)
+{
+    at.jump = index;
+}
+
+static void fail(struct snpu_model *model, int32_t code)
+{
+    int32_t none = 0;
+    __atomic_compare_exchange_n(&model->code, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void give_up(struct snpu_model *model)
+{
+    __atomic_store_n(&model->abort, 1, __ATOMIC_SEQ_CST);
+    snpu_wake_all(&model->abort);
+    for (uint32_t i = 0; i < model->body_count; i++) {
+        give_up(model->bodies[i]);
+    }
+}
+
+/* 0, or a code when the run is cancelled. */
+static int32_t wait_for_edge(struct snpu_task *task, struct snpu_model *model, const struct model_node *node)
+{
+    const uint32_t *progress = &model->lanes[node->wait_lane].progress;
+    uint32_t have;
+    while ((have = __atomic_load_n(progress, __ATOMIC_ACQUIRE)) <= node->wait_index) {
+        if (snpu_task_wait(task, progress, have, -1) != 0) {
+            return ACL_ERROR_RT_STREAM_ABORT;
+        }
+    }
+    return 0;
+}
+
+/* A loop of jumps has no wait in it: the words that cancel are looked at here. */
+static bool cancelled(struct snpu_task *task)
+{
+    static const uint32_t never = 1;
+    return snpu_task_wait(task, &never, 0, 0) != 0;
+}
+
+static void lane_run(struct snpu_task *task, struct snpu_model *model, uint32_t index)
+{
+    struct model_lane *lane = &model->lanes[index];
+    uint32_t i = 0;
+    while (i < lane->count && !__atomic_load_n(&model->abort, __ATOMIC_ACQUIRE)) {
+        struct model_node *node = lane->nodes[i];
+        int32_t code = 0;
+        at.jump = NO_LANE;
+        if (!__atomic_load_n(&node->disabled, __ATOMIC_ACQUIRE)) {
+            if (node->wait_lane != NO_LANE) {
+                code = wait_for_edge(task, model, node);
+            }
+            if (code == 0) {
+                code = snpu_task_execute(__atomic_load_n(&node->rec, __ATOMIC_ACQUIRE));
+            }
+        }
+        if (code != 0) {
+            fail(model, code);
+            if (cancelled(task)) {
+                give_up(model);
+                break;
+            }
+        }
+        if (at.jump != NO_LANE) {
+            if (cancelled(task)) {
+                fail(model, ACL_ERROR_RT_STREAM_ABORT);
+                give_up(model);
+                break;
+            }
+            i = at.jump;
+            continue;
+        }
+        i++;
+        if (i > lane->progress) {
+            __atomic_store_n(&lane->progress, i, __ATOMIC_RELEASE);
+            if (model->lane_count > 1) {
+                snpu_wake_all(&lane->progress);
+            }
+        }
+    }
+    /* Whoever waits for a place that a cancelled lane never reached shall not wait for ever. */
+    __atomic_store_n(&lane->progress, UINT32_MAX, __ATOMIC_RELEASE);
+    snpu_wake_all(&lane->progress);
+}
+
+/* ---- lanes on their own workers ---- */
+
+struct lane_task {
+    struct snpu_model *model; /* kept alive by the run that waits for this task */
+    uint32_t lane;
+};
+
+static int32_t lane_task_run(struct snpu_task *task)
+{
+    struct lane_task *t = (struct lane_task *)task->payload;
+    at.model = t->model;
+    snpu_worker_extra_cancel(&t->model->abort);
+    lane_run(task, t->model, t->lane);
+    snpu_worker_extra_cancel(NULL);
+    at.model = NULL;
+    return 0;
+}
+
+static void lane_task_release(void *payload)
+{
+    struct lane_task *t = payload;
+    __atomic_store_n(&t->model->lanes[t->lane].progress, UINT32_MAX, __ATOMIC_RELEASE);
+    snpu_wake_all(&t->model->lanes[t->lane].progress);
+    if (__atomic_sub_fetch(&t->model->lanes_left, 1, __ATOMIC_ACQ_REL) == 0) {
+        snpu_wake_all(&t->model->lanes_left);
+    }
+}
+
+static const struct snpu_task_kind lane_kind = {
+    .name = "MODEL_EXECUTE",
+    .prof_type = SNPU_TASK_SILENT,
+    .run = lane_task_run,
+    .release = lane_task_release,
+};
+
+int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane)
+{
+    if (__atomic_exchange_n(&model->lanes[lane].started, 1, __ATOMIC_ACQ_REL)) {
+        return 0; /* runs already */
+    }
+    struct lane_task t = {model, lane};
+    __atomic_fetch_add(&model->lanes_left, 1, __ATOMIC_ACQ_REL);
+    int32_t ret = snpu_stream_submit(model->lanes[lane].stream, &lane_kind, &t, sizeof(t), NULL, 0, NULL);
+    if (ret != 0) {
+        lane_task_release(&t);
+        fail(model, ret);
+    } else {
+        snpu_worker_hurry(model->lanes[lane].stream);
+    }
+    return ret;
+}
+
+/* ---- runs ---- */
+
+static int32_t take_turn(struct snpu_task *task, struct snpu_model *model)
+{
+    for (;;) {
+        uint32_t idle = 0;
+        if (__atomic_compare_exchange_n(&model->busy, &idle, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return 0;
+        }
+        if (snpu_task_wait(task, &model->busy, 1, -1) != 0) {
+            return ACL_ERROR_RT_STREAM_ABORT;
+        }
+    }
+}
+
+int32_t model_run(struct snpu_task *task, struct snpu_model *model)
+{
+    int32_t ret = take_turn(task, model);
+    if (ret != 0) {
+        return ret;
+    }
+    pthread_mutex_lock(&model->lock);
+    model_collect_garbage_locked(model);
+    pthread_mutex_unlock(&model->lock);
+    __atomic_store_n(&model->code, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&model->abort, 0, __ATOMIC_SEQ_CST);
+    /* Who gives up sets the parent's word first, then those of the bodies: one of the two is seen here. */
+    if (model->parent != NULL && __atomic_load_n(&model->parent->abort, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&model->abort, 1, __ATOMIC_SEQ_CST);
+    }
+    for (uint32_t i = 0; i < model->lane_count; i++) {
+        __atomic_store_n(&model->lanes[i].progress, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&model->lanes[i].started, i == 0, __ATOMIC_RELEASE);
+    }
+    conds_start(model);
+    for (uint32_t i = 1; i < model->lane_count; i++) {
+        if (model->lanes[i].head) {
+            model_run_start_lane(model, i);
+        }
+    }
+    struct snpu_model *outer = at.model;
+    const uint32_t *outer_cancel = snpu_worker_extra_cancel(&model->abort);
+    at.model = model;
+    if (model->lane_count > 0) {
+        lane_run(task, model, 0);
+    }
+    snpu_worker_extra_cancel(outer_cancel);
+    at.model = outer;
+    uint32_t left;
+    while ((left = __atomic_load_n(&model->lanes_left, __ATOMIC_ACQUIRE)) != 0) {
+        if (snpu_task_wait(task, &model->lanes_left, left, -1) != 0) {
+            give_up(model); /* then without listening: the lanes come to their end now */
+            fail(model, ACL_ERROR_RT_STREAM_ABORT);
+            futex_wait_shared(&model->lanes_left, left, 10000000);
+        }
+    }
+    ret = __atomic_load_n(&model->code, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&model->busy, 0, __ATOMIC_RELEASE);
+    snpu_wake_all(&model->busy);
+    return ret;
+}
+
+struct run_task {
+    struct snpu_model *model; /* one reference */
+};
+
+static int32_t run_task_run(struct snpu_task *task)
+{
+    struct run_task *t = (struct run_task *)task->payload;
+    return model_run(task, t->model);
+}
+
+static void run_task_release(void *payload)
+{
+    struct run_task *t = payload;
+    __atomic_fetch_sub(&t->model->queued, 1, __ATOMIC_ACQ_REL);
+    model_put(t->model);
+}
+
+static const struct snpu_task_kind run_kind = {
+    .name = "MODEL_EXECUTE",
+    .prof_type = SNPU_TASK_MODEL_EXECUTE,
+    .run = run_task_run,
+    .release = run_task_release,
+};
+
+/* On the model's own stream, whose task ids are those of lane 0. */
+static const struct snpu_task_kind own_run_kind = {
+    .name = "MODEL_EXECUTE",
+    .prof_type = SNPU_TASK_SILENT,
+    .run = run_task_run,
+    .release = run_task_release,
+};
+
+static int32_t ready(const char *function, void *handle, struct snpu_model **model)
+{
+    int32_t ret = model_resolve(function, handle, model);
+    if (ret != 0) {
+        return ret;
+    }
+    if ((*model)->state != MODEL_READY) {
+        return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being made", function, (*model)->id);
+    }
+    if ((*model)->parent != NULL) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task runs with its model",
+                         function);
+    }
+    if (!snpu_ctx_alive((*model)->ctx)) {
+        return snpu_fail(ACL_ERROR_RT_MODEL_CONTEXT, "%s: the context of model %u was destroyed", function,
+                         (*model)->id);
+    }
+    return 0;
+}
+
+static int32_t submit_run(struct snpu_model *model, struct snpu_stream *stream, const struct snpu_task_kind *kind)
+{
+    struct run_task t = {model_get(model)};
+    __atomic_fetch_add(&model->queued, 1, __ATOMIC_ACQ_REL);
+    int32_t ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
+    if (ret != 0) {
+        run_task_release(&t);
+    }
+    return ret;
+}
+
+int32_t snpu_model_execute_async(const char *function, void *handle, void *stream_handle)
+{
+    struct snpu_model *model;
+    struct snpu_stream *stream;
+    int32_t ret = ready(function, handle, &model);
+    if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
+        return ret;
+    }
+    if (stream->ctx != model->ctx) {
+        return snpu_fail(ACL_ERROR_RT_MODEL_CONTEXT, "%s: model %u belongs to another context", function, model->id);
+    }
+    return submit_run(model, stream, &run_kind);
+}
+
+int32_t snpu_model_execute(const char *function, void *handle, int32_t timeout_ms)
+{
+    struct snpu_model *model;
+    int32_t ret = ready(function, handle, &model);
+    if (ret != 0) {
+        return ret;
+    }
+    if (timeout_ms < -1) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: timeout %d", function, timeout_ms);
+    }
+    if (model->lane_count == 0) {
+        return 0;
+    }
+    /* On a worker of the model's own, so that no stream of the program is in the way. */
+    struct snpu_stream *stream = model->lanes[0].stream;
+    ret = submit_run(model, stream, &own_run_kind);
+    return ret != 0 ? ret : snpu_stream_synchronize(stream, timeout_ms);
+}
+
+int32_t snpu_model_abort(const char *function, void *handle)
+{
+    struct snpu_model *model;
+    int32_t ret = model_resolve(function, handle, &model);
+    if (ret == 0 && __atomic_load_n(&model->busy, __ATOMIC_ACQUIRE)) {
+        fail(model, ACL_ERROR_RT_MODEL_ABORT_NORMAL);
+        give_up(model);
+    }
+    return ret;
+}

@@ -1,0 +1,852 @@
+/* Models: capture, replay, edges between streams, updates, building by hand, branches, mistakes. */
+#include "rt_test.h"
+
+#include <unistd.h>
+
+static aclrtStream a, b, c;
+
+static int three_streams(void **state)
+{
+    return aclrtCreateStream(&a) != ACL_SUCCESS || aclrtCreateStream(&b) != ACL_SUCCESS ||
+           aclrtCreateStream(&c) != ACL_SUCCESS;
+}
+
+static int no_streams(void **state)
+{
+    return aclrtDestroyStreamForce(a) != ACL_SUCCESS || aclrtDestroyStreamForce(b) != ACL_SUCCESS ||
+           aclrtDestroyStreamForce(c) != ACL_SUCCESS;
+}
+
+static aclmdlRICaptureStatus capture_status(aclrtStream stream)
+{
+    aclmdlRICaptureStatus status = (aclmdlRICaptureStatus)9;
+    OK(aclmdlRICaptureGetInfo(stream, &status, NULL));
+    return status;
+}
+
+/* ---- one stream ---- */
+
+static void captured_tasks_run_at_replay_only(void **state)
+{
+    aclmdlRI model = NULL, seen = NULL;
+    aclmdlRICaptureStatus status;
+    int done = 0;
+    uint32_t streams = 0;
+    assert_int_equal(capture_status(a), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    for (int i = 0; i < 10; i++) {
+        OK(aclrtLaunchHostFunc(a, count_up, &done));
+    }
+    OK(aclmdlRICaptureGetInfo(a, &status, &seen));
+    assert_int_equal(status, ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE);
+    OK(aclmdlRICaptureEnd(a, &model));
+    assert_ptr_equal(model, seen);
+    assert_int_equal(capture_status(a), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+    OK(aclrtSynchronizeStream(a));
+    assert_int_equal(count_of(&done), 0);
+    OK(aclmdlRIExecuteAsync(model, b));
+    OK(aclmdlRIExecuteAsync(model, b));
+    OK(aclrtSynchronizeStream(b));
+    assert_int_equal(count_of(&done), 20);
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(count_of(&done), 30);
+    OK(aclmdlRIGetStreams(model, NULL, &streams));
+    assert_int_equal(streams, 1);
+    OK(aclmdlRIDestroy(model));
+    FAILS(aclmdlRIDestroy(model), ACL_ERROR_RT_PARAM_INVALID);
+    FAILS(aclmdlRIExecuteAsync(model, b), ACL_ERROR_RT_PARAM_INVALID);
+}
+
+static void a_replay_keeps_its_place_in_the_stream(void **state)
+{
+    aclmdlRI model;
+    struct gate gate;
+    int done = 0, after = 0;
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclmdlRICaptureEnd(a, &model));
+    gate_close(&gate, b);
+    OK(aclmdlRIExecuteAsync(model, b));
+    OK(aclrtLaunchHostFunc(b, count_up, &after));
+    FAILS(aclmdlRIDestroy(model), ACL_ERROR_RT_MODEL_RUNNING);
+    FAILS(aclmdlRIUpdate(model), ACL_ERROR_RT_MODEL_RUNNING);
+    assert_int_equal(count_of(&done), 0);
+    gate_open(&gate);
+    OK(aclrtSynchronizeStream(b));
+    assert_int_equal(count_of(&done), 1);
+    assert_int_equal(count_of(&after), 1);
+    OK(aclmdlRIDestroy(model));
+}
+
+/* ---- several streams ---- */
+
+struct trail {
+    int next;
+    int seen[64];
+};
+
+struct step {
+    struct trail *trail;
+    int number;
+};
+
+static void take_step(void *data)
+{
+    struct step *step = data;
+    int at = __atomic_fetch_add(&step->trail->next, 1, __ATOMIC_SEQ_CST);
+    step->trail->seen[at] = step->number;
+}
+
+static int position(const struct trail *trail, int number)
+{
+    for (int i = 0; i < trail->next; i++) {
+        if (trail->seen[i] == number) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void events_join_streams_and_keep_their_order(void **state)
+{
+    aclrtEvent fork, join;
+    aclmdlRI model;
+    struct trail trail = {0};
+    struct step steps[] = {{&trail, 0}, {&trail, 1}, {&trail, 2}, {&trail, 3}};
+    uint32_t streams = 0;
+    OK(aclrtCreateEvent(&fork));
+    OK(aclrtCreateEventExWithFlag(&join, ACL_EVENT_SYNC));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtLaunchHostFunc(a, take_step, &steps[0]));
+    OK(aclrtRecordEvent(fork, a));
+    OK(aclrtStreamWaitEvent(b, fork)); /* b joins */
+    assert_int_equal(capture_status(b), ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE);
+    OK(aclrtLaunchHostFunc(b, take_step, &steps[1]));
+    OK(aclrtLaunchHostFunc(a, take_step, &steps[2]));
+    OK(aclrtRecordEvent(join, b));
+    OK(aclrtStreamWaitEvent(a, join));
+    OK(aclrtLaunchHostFunc(a, take_step, &steps[3]));
+    FAILS(aclmdlRICaptureEnd(b, &model), ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED);
+    OK(aclmdlRICaptureEnd(a, &model));
+    assert_int_equal(capture_status(b), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+    OK(aclmdlRIGetStreams(model, NULL, &streams));
+    assert_int_equal(streams, 2);
+    for (int round = 0; round < 20; round++) {
+        trail.next = 0;
+        OK(aclmdlRIExecuteAsync(model, c));
+        OK(aclrtSynchronizeStream(c));
+        assert_int_equal(trail.next, 4);
+        assert_int_equal(position(&trail, 0), 0);
+        assert_int_equal(position(&trail, 3), 3);
+    }
+    aclrtEventStatus status;
+    FAILS(aclrtQueryEvent(fork, &status), ACL_ERROR_RT_EVENT_CAPTURED);
+    FAILS(aclrtSynchronizeEvent(fork), ACL_ERROR_RT_EVENT_CAPTURED);
+    FAILS(aclrtStreamWaitEvent(c, fork), ACL_ERROR_RT_EVENT_CAPTURED);
+    OK(aclrtRecordEvent(fork, c)); /* usable again */
+    OK(aclrtSynchronizeEvent(fork));
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyEvent(fork));
+    OK(aclrtDestroyEvent(join));
+}
+
+static void pass_the_ball(void *data)
+{
+    /* Two lanes that need each other at the same time: they must really run side by side. */
+    sem_t *balls = data;
+    sem_post(&balls[0]);
+    while (sem_wait(&balls[1]) != 0) {
+    }
+}
+
+static void pass_it_back(void *data)
+{
+    sem_t *balls = data;
+    while (sem_wait(&balls[0]) != 0) {
+    }
+    sem_post(&balls[1]);
+}
+
+static void lanes_run_side_by_side(void **state)
+{
+    aclrtEvent fork, join;
+    aclmdlRI model;
+    sem_t balls[2];
+    sem_init(&balls[0], 0, 0);
+    sem_init(&balls[1], 0, 0);
+    OK(aclrtCreateEvent(&fork));
+    OK(aclrtCreateEvent(&join));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtRecordEvent(fork, a));
+    OK(aclrtStreamWaitEvent(b, fork));
+    OK(aclrtLaunchHostFunc(a, pass_the_ball, balls));
+    OK(aclrtLaunchHostFunc(b, pass_it_back, balls));
+    OK(aclrtRecordEvent(join, b));
+    OK(aclrtStreamWaitEvent(a, join));
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRIExecute(model, 10000));
+    OK(aclmdlRIExecute(model, 10000));
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyEvent(fork));
+    OK(aclrtDestroyEvent(join));
+}
+
+static void a_stream_that_is_not_joined_back_is_noticed(void **state)
+{
+    aclrtEvent fork;
+    aclmdlRI model = &fork;
+    int done = 0;
+    OK(aclrtCreateEvent(&fork));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtRecordEvent(fork, a));
+    OK(aclrtStreamWaitEvent(b, fork));
+    OK(aclrtLaunchHostFunc(b, count_up, &done));
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_UNJOINED);
+    assert_null(model);
+    OK(aclrtLaunchHostFunc(b, count_up, &done)); /* both streams are free again */
+    OK(aclrtSynchronizeStream(b));
+    assert_int_equal(count_of(&done), 1);
+    OK(aclrtDestroyEvent(fork));
+}
+
+static void external_events_are_real_at_every_replay(void **state)
+{
+    aclrtEvent go, done_event;
+    aclmdlRI model;
+    struct gate gate;
+    int done = 0;
+    aclrtEventStatus status;
+    OK(aclrtCreateEventExWithFlag(&go, ACL_EVENT_EXTERNAL));
+    OK(aclrtCreateEventExWithFlag(&done_event, ACL_EVENT_EXTERNAL));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtStreamWaitEvent(a, go));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclrtRecordEvent(done_event, a));
+    OK(aclmdlRICaptureEnd(a, &model));
+    for (int round = 1; round <= 2; round++) {
+        gate_close(&gate, b);
+        OK(aclrtRecordEvent(go, b));
+        OK(aclmdlRIExecuteAsync(model, c));
+        FAILS(aclrtSynchronizeStreamWithTimeout(c, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+        assert_int_equal(count_of(&done), round - 1);
+        gate_open(&gate);
+        OK(aclrtSynchronizeStream(c));
+        assert_int_equal(count_of(&done), round);
+        OK(aclrtQueryEvent(done_event, &status));
+        assert_int_equal(status, ACL_EVENT_STATUS_COMPLETE);
+    }
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyEvent(go));
+    OK(aclrtDestroyEvent(done_event));
+}
+
+/* ---- mistakes ---- */
+
+static void waiting_for_a_captured_stream_makes_the_capture_invalid(void **state)
+{
+    aclmdlRI model;
+    int done = 0;
+    aclrtStreamStatus status;
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclrtSynchronizeStream(a), ACL_ERROR_RT_STREAM_CAPTURED);
+    assert_int_equal(capture_status(a), ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED);
+    FAILS(aclrtLaunchHostFunc(a, count_up, &done), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclrtStreamQuery(a, &status), ACL_ERROR_RT_STREAM_CAPTURED);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclrtSynchronizeDevice(), ACL_ERROR_RT_STREAM_CAPTURED);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclrtSynchronizeStream(a));
+}
+
+static void *end_elsewhere(void *arg)
+{
+    void **args = arg;
+    aclmdlRI model;
+    aclrtSetCurrentContext(args[0]);
+    return (void *)(intptr_t)aclmdlRICaptureEnd(a, &model);
+}
+
+static void wrong_calls_are_refused(void **state)
+{
+    aclmdlRI model, other;
+    aclrtContext context;
+    aclrtEvent outside, inside;
+    int done = 0;
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_NOT_CAPTURED);
+    FAILS(aclmdlRICaptureBegin(NULL, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT);
+    FAILS(aclmdlRICaptureBegin(a, (aclmdlRICaptureMode)7), ACL_ERROR_RT_PARAM_INVALID);
+    FAILS(aclmdlRICaptureBegin(&done, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_ERROR_RT_STREAM_CAPTURED);
+    FAILS(aclrtDestroyStream(a), ACL_ERROR_RT_STREAM_CAPTURED);
+    OK(aclmdlRICaptureGetInfo(a, &(aclmdlRICaptureStatus){0}, &model));
+    FAILS(aclmdlRIExecuteAsync(model, b), ACL_ERROR_RT_MODEL_CAPTURED);
+    FAILS(aclmdlRIDestroy(model), ACL_ERROR_RT_MODEL_CAPTURED);
+    OK(aclrtGetCurrentContext(&context));
+    pthread_t thread;
+    void *result, *args[] = {context};
+    pthread_create(&thread, NULL, end_elsewhere, args);
+    pthread_join(thread, &result);
+    assert_int_equal((intptr_t)result, ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD);
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRIDestroy(model));
+
+    OK(aclrtCreateEvent(&outside));
+    OK(aclrtCreateEvent(&inside));
+    OK(aclrtRecordEvent(outside, b));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclrtStreamWaitEvent(a, outside), ACL_ERROR_RT_CAPTURE_DEPENDENCY);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclmdlRICaptureBegin(b, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclrtRecordEvent(inside, a));
+    FAILS(aclrtStreamWaitEvent(b, inside), ACL_ERROR_STREAM_CAPTURE_CONFLICT);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    FAILS(aclmdlRICaptureEnd(b, &other), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    OK(aclrtDestroyEvent(outside));
+    OK(aclrtDestroyEvent(inside));
+}
+
+static void *copy_elsewhere(void *arg)
+{
+    void **args = arg;
+    char from[8] = "abcdefg", to[8];
+    aclrtSetCurrentContext(args[0]);
+    if (args[1] != NULL) {
+        aclmdlRICaptureMode mode = ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL;
+        aclmdlRICaptureThreadExchangeMode(&mode);
+    }
+    return (void *)(intptr_t)aclrtMemcpy(to, sizeof(to), from, sizeof(from), ACL_MEMCPY_HOST_TO_HOST);
+}
+
+static intptr_t copy_in_thread(bool exchange)
+{
+    aclrtContext context;
+    OK(aclrtGetCurrentContext(&context));
+    void *args[] = {context, exchange ? context : NULL}, *result;
+    pthread_t thread;
+    pthread_create(&thread, NULL, copy_elsewhere, args);
+    pthread_join(thread, &result);
+    return (intptr_t)result;
+}
+
+static void unsafe_calls_follow_the_mode(void **state)
+{
+    aclmdlRI model;
+    char from[8] = "1234567", to[8];
+    aclmdlRICaptureMode mode = ACL_MODEL_RI_CAPTURE_MODE_RELAXED;
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclrtMemcpy(to, sizeof(to), from, sizeof(from), ACL_MEMCPY_HOST_TO_HOST));
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRIDestroy(model));
+
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL));
+    assert_int_equal(copy_in_thread(false), ACL_SUCCESS);
+    OK(aclmdlRICaptureThreadExchangeMode(&mode));
+    assert_int_equal(mode, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL);
+    OK(aclrtMemcpy(to, sizeof(to), from, sizeof(from), ACL_MEMCPY_HOST_TO_HOST));
+    OK(aclmdlRICaptureThreadExchangeMode(&mode));
+    FAILS(aclrtMemcpy(to, sizeof(to), from, sizeof(from), ACL_MEMCPY_HOST_TO_HOST),
+          ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    assert_int_equal(copy_in_thread(true), ACL_SUCCESS);
+    assert_int_equal(copy_in_thread(false), ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+    mode = (aclmdlRICaptureMode)5;
+    FAILS(aclmdlRICaptureThreadExchangeMode(&mode), ACL_ERROR_RT_PARAM_INVALID);
+}
+
+static int32_t fail_run(struct snpu_task *task)
+{
+    return ACL_ERROR_RT_AICORE_EXCEPTION;
+}
+
+static int32_t lost_run(struct snpu_task *task)
+{
+    return snpu_task_lose(task);
+}
+
+static const struct snpu_task_kind fail_kind = {.name = "FAIL", .captures = true, .run = fail_run};
+static const struct snpu_task_kind lost_kind = {.name = "LOST", .captures = true, .run = lost_run};
+static const struct snpu_task_kind never_kind = {.name = "NEVER", .run = fail_run};
+
+static void failures_and_aborts_end_a_run(void **state)
+{
+    aclmdlRI model;
+    int done = 0;
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(snpu_stream_submit(a, &never_kind, NULL, 0, NULL, 0, NULL), ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+    FAILS(aclmdlRICaptureEnd(a, &model), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(snpu_stream_submit(a, &fail_kind, NULL, 0, NULL, 0, NULL));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclmdlRICaptureEnd(a, &model));
+    FAILS(aclmdlRIExecute(model, -1), ACL_ERROR_RT_AICORE_EXCEPTION);
+    OK(aclmdlRIExecuteAsync(model, b));
+    FAILS(aclrtSynchronizeStream(b), ACL_ERROR_RT_AICORE_EXCEPTION);
+    assert_int_equal(count_of(&done), 2);
+    OK(aclmdlRIDestroy(model));
+
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    aclrtEvent fork, join;
+    OK(aclrtCreateEvent(&fork));
+    OK(aclrtCreateEvent(&join));
+    OK(aclrtRecordEvent(fork, a));
+    OK(aclrtStreamWaitEvent(b, fork));
+    OK(snpu_stream_submit(b, &lost_kind, NULL, 0, NULL, 0, NULL));
+    OK(aclrtRecordEvent(join, b));
+    OK(aclrtStreamWaitEvent(a, join));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRIExecuteAsync(model, c));
+    FAILS(aclrtSynchronizeStreamWithTimeout(c, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    OK(aclrtStreamAbort(c));
+    OK(aclmdlRIExecuteAsync(model, c));
+    FAILS(aclrtSynchronizeStreamWithTimeout(c, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    OK(aclmdlRIAbort(model));
+    FAILS(aclrtSynchronizeStream(c), ACL_ERROR_RT_MODEL_ABORT_NORMAL);
+    assert_int_equal(count_of(&done), 2);
+    FAILS(aclmdlRIExecute(model, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    OK(aclmdlRIAbort(model));
+    EVENTUALLY(aclmdlRIDestroy(model) == ACL_SUCCESS);
+    OK(aclrtDestroyEvent(fork));
+    OK(aclrtDestroyEvent(join));
+}
+
+/* ---- questions and changes ---- */
+
+static int destroyed;
+
+static void on_destroy(void *data)
+{
+    destroyed += *(int *)data;
+}
+
+static void models_can_be_asked(void **state)
+{
+    aclmdlRI model;
+    aclrtStream streams[2];
+    aclmdlRITask tasks[4];
+    aclmdlRITaskType type;
+    aclmdlRITaskParams params;
+    uint32_t count = 1, id = 99, seq = 99, seq2 = 99;
+    uint64_t *word;
+    char name[16] = "";
+    int three = 3, done = 0;
+    OK(aclrtMalloc((void **)&word, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    word[0] = word[1] = 0;
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtValueWrite(word, 5, 0, a));
+    OK(aclrtValueWait(word, 5, ACL_STREAM_WAIT_VALUE_GEQ, a));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRISetName(model, "step"));
+    OK(aclmdlRIGetName(model, sizeof(name), name));
+    assert_string_equal(name, "step");
+    FAILS(aclmdlRIGetName(model, 4, name), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclmdlRIGetId(model, &id));
+    count = 0;
+    FAILS(aclmdlRIGetStreams(model, streams, &count), ACL_ERROR_RT_INSUFFICIENT_INPUT_ARRAY);
+    assert_int_equal(count, 1);
+    OK(aclmdlRIGetStreams(model, streams, &count));
+    FAILS(aclmdlRIGetTasksByStream(a, NULL, &count), ACL_ERROR_RT_STREAM_MODEL);
+    count = 4;
+    OK(aclmdlRIGetTasksByStream(streams[0], tasks, &count));
+    assert_int_equal(count, 3);
+    OK(aclmdlRITaskGetSeqId(tasks[0], &seq));
+    OK(aclmdlRITaskGetSeqId(tasks[1], &seq2));
+    assert_int_equal(seq2, seq + 1);
+    OK(aclmdlRITaskGetType(tasks[0], &type));
+    assert_int_equal(type, ACL_MODEL_RI_TASK_VALUE_WRITE);
+    OK(aclmdlRITaskGetType(tasks[2], &type));
+    assert_int_equal(type, ACL_MODEL_RI_TASK_DEFAULT);
+    OK(aclmdlRITaskGetParams(tasks[1], &params));
+    assert_int_equal(params.type, ACL_MODEL_RI_TASK_VALUE_WAIT);
+    assert_ptr_equal(params.valueWaitTaskParams.devAddr, word);
+    FAILS(aclmdlRITaskGetType(&count, &type), ACL_ERROR_RT_PARAM_INVALID);
+
+    /* New parameters come into force with aclmdlRIUpdate. */
+    OK(aclmdlRITaskGetParams(tasks[0], &params));
+    assert_int_equal(params.valueWriteTaskParams.value, 5);
+    params.valueWriteTaskParams.value = 7;
+    OK(aclmdlRITaskSetParams(tasks[0], &params));
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(word[0], 5);
+    OK(aclmdlRIUpdate(model));
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(word[0], 7);
+    params.type = ACL_MODEL_RI_TASK_KERNEL;
+    FAILS(aclmdlRITaskSetParams(tasks[0], &params), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclmdlRITaskGetParams(tasks[2], &params));
+    FAILS(aclmdlRITaskSetParams(tasks[2], &params), ACL_ERROR_RT_FEATURE_NOT_SUPPORT_UPDATE_OP);
+    OK(aclmdlRITaskDisable(tasks[2]));
+    assert_int_equal(count_of(&done), 2);
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(count_of(&done), 2);
+
+    char path[] = "/tmp/model-json-XXXXXX", text[2048] = "";
+    int fd = mkstemp(path);
+    OK(aclmdlRIDebugJsonPrint(model, path, ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE));
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    close(fd);
+    unlink(path);
+    assert_non_null(strstr(text, "\"name\": \"step\""));
+    assert_non_null(strstr(text, "\"type\": \"VALUE_WRITE\""));
+    assert_non_null(strstr(text, "\"disabled\": true"));
+    FAILS(aclmdlRIDebugJsonPrint(model, "/nonexistent/x.json", 0), ACL_ERROR_RT_FILE_OPEN);
+    FAILS(aclmdlRIDebugJsonPrint(model, path, 9), ACL_ERROR_INVALID_PARAM);
+    OK(aclmdlRIDebugPrint(model));
+
+    OK(aclmdlRIDestroyRegisterCallback(model, on_destroy, &three));
+    OK(aclmdlRIDestroyRegisterCallback(model, on_destroy, &three));
+    OK(aclmdlRIDestroyUnregisterCallback(model, on_destroy));
+    OK(aclmdlRIDestroy(model));
+    assert_int_equal(destroyed, 3);
+    FAILS(aclmdlRITaskGetType(tasks[0], &type), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclrtFree(word));
+}
+
+static void groups_are_given_anew(void **state)
+{
+    aclmdlRI model;
+    aclrtTaskGrp group;
+    uint64_t *word;
+    OK(aclrtMalloc((void **)&word, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(word, 0, 64);
+    FAILS(aclmdlRICaptureTaskGrpBegin(a), ACL_ERROR_RT_STREAM_NOT_CAPTURED);
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    FAILS(aclmdlRICaptureTaskGrpEnd(a, &group), ACL_ERROR_STREAM_TASK_GROUP_STATUS);
+    OK(aclmdlRICaptureTaskGrpBegin(a));
+    FAILS(aclmdlRICaptureTaskGrpBegin(a), ACL_ERROR_STREAM_TASK_GROUP_STATUS);
+    OK(aclrtValueWrite(&word[0], 1, 0, a));
+    OK(aclrtValueWrite(&word[1], 2, 0, a));
+    OK(aclmdlRICaptureTaskGrpEnd(a, &group));
+    OK(aclrtValueWrite(&word[2], 3, 0, a));
+    OK(aclmdlRICaptureEnd(a, &model));
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(word[0] * 100 + word[1] * 10 + word[2], 123);
+
+    OK(aclmdlRICaptureTaskUpdateBegin(b, group));
+    FAILS(aclmdlRICaptureTaskUpdateBegin(b, group), ACL_ERROR_RT_STREAM_CAPTURED);
+    OK(aclrtValueWrite(&word[0], 4, 0, b));
+    OK(aclrtValueWrite(&word[1], 5, 0, b));
+    OK(aclmdlRICaptureTaskUpdateEnd(b));
+    OK(aclrtSynchronizeStream(b));
+    assert_int_equal(word[0], 1); /* giving them did not run them */
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(word[0] * 100 + word[1] * 10 + word[2], 453);
+
+    OK(aclmdlRICaptureTaskUpdateBegin(b, group)); /* too few */
+    OK(aclrtValueWrite(&word[0], 8, 0, b));
+    FAILS(aclmdlRICaptureTaskUpdateEnd(b), ACL_ERROR_RT_MODEL_UPDATE_FAILED);
+    OK(aclmdlRICaptureTaskUpdateBegin(b, group)); /* another kind */
+    FAILS(aclrtValueWait(&word[0], 0, 0, b), ACL_ERROR_RT_MODEL_UPDATE_FAILED);
+    FAILS(aclmdlRICaptureTaskUpdateEnd(b), ACL_ERROR_RT_MODEL_UPDATE_FAILED);
+    FAILS(aclmdlRICaptureTaskUpdateEnd(b), ACL_ERROR_STREAM_TASK_GROUP_STATUS);
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(word[0], 4);
+    FAILS(aclmdlRICaptureTaskUpdateBegin(b, word), ACL_ERROR_RT_PARAM_INVALID);
+
+    OK(aclmdlRICaptureBegin(c, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclmdlRICaptureTaskGrpBegin(c));
+    aclmdlRI other;
+    FAILS(aclmdlRICaptureEnd(c, &other), ACL_ERROR_STREAM_TASK_GROUP_INTR);
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtFree(word));
+}
+
+/* ---- building by hand ---- */
+
+static void bound_streams_make_a_model(void **state)
+{
+    aclmdlRI model;
+    aclrtEvent event;
+    struct trail trail = {0};
+    struct step steps[] = {{&trail, 0}, {&trail, 1}};
+    int done = 0;
+    OK(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC));
+    OK(aclmdlRIBuildBegin(&model, 0));
+    OK(aclmdlRIBindStream(model, a, 0));
+    OK(aclmdlRIBindStream(model, b, 0));
+    FAILS(aclmdlRIBindStream(model, b, 0), ACL_ERROR_RT_STREAM_MODEL);
+    FAILS(aclmdlRIBindStream(model, c, 77), ACL_ERROR_INVALID_PARAM);
+    /* The wait comes first: a semaphore. */
+    OK(aclrtStreamWaitEvent(b, event));
+    OK(aclrtResetEvent(event, b));
+    OK(aclrtLaunchHostFunc(b, take_step, &steps[1]));
+    OK(aclrtLaunchHostFunc(a, take_step, &steps[0]));
+    OK(aclrtRecordEvent(event, a));
+    FAILS(aclmdlRIExecute(model, -1), ACL_ERROR_RT_MODEL_CAPTURED);
+    OK(aclmdlRIEndTask(model, a));
+    FAILS(aclrtLaunchHostFunc(a, count_up, &done), ACL_ERROR_RT_STREAM_MODEL);
+    OK(aclmdlRIBuildEnd(model, NULL));
+    FAILS(aclrtLaunchHostFunc(b, count_up, &done), ACL_ERROR_RT_STREAM_MODEL);
+    for (int round = 0; round < 5; round++) {
+        trail.next = 0;
+        OK(aclmdlRIExecute(model, 10000));
+        assert_int_equal(trail.next, 2);
+        assert_int_equal(trail.seen[0], 0);
+    }
+    OK(aclmdlRIUnbindStream(model, a));
+    OK(aclrtLaunchHostFunc(a, count_up, &done)); /* an ordinary stream again */
+    OK(aclrtSynchronizeStream(a));
+    assert_int_equal(count_of(&done), 1);
+    FAILS(aclmdlRIUnbindStream(model, a), ACL_ERROR_RT_STREAM_MODEL);
+    OK(aclmdlRIExecuteAsync(model, c));
+    OK(aclrtSynchronizeStream(c));
+    OK(aclmdlRIDestroy(model)); /* with b still bound */
+    OK(aclrtLaunchHostFunc(b, count_up, &done));
+    OK(aclrtSynchronizeStream(b));
+    assert_int_equal(count_of(&done), 2);
+    OK(aclrtDestroyEvent(event));
+}
+
+static void add_one(void *data)
+{
+    ++*(int64_t *)data;
+}
+
+static void built_models_branch(void **state)
+{
+    aclmdlRI model;
+    int64_t *value;
+    uint32_t *index;
+    int yes = 0, no = 0, loops = 0;
+    aclrtStream d;
+    aclrtLabel labels[2];
+    aclrtLabelList list;
+    OK(aclrtMalloc((void **)&value, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    index = (uint32_t *)&value[4];
+    OK(aclrtCreateStream(&d));
+    OK(aclmdlRIBuildBegin(&model, 0));
+    OK(aclmdlRIBindStream(model, a, 0));
+    OK(aclmdlRIBindStream(model, b, 0x7fffffff));
+    OK(aclmdlRIBindStream(model, c, 0x7fffffff));
+    FAILS(aclrtActiveStream(d, a), ACL_ERROR_RT_STREAM_MODEL);
+    FAILS(aclrtSwitchStream(value, (aclrtCondition)9, &value[1], ACL_RT_SWITCH_INT64, b, c, a),
+          ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclrtSwitchStream(&value[0], ACL_RT_GREATER, &value[1], ACL_RT_SWITCH_INT64, b, c, a));
+    OK(aclrtLaunchHostFunc(b, count_up, &yes));
+    OK(aclrtLaunchHostFunc(c, count_up, &no));
+    OK(aclmdlRIBuildEnd(model, NULL));
+    value[0] = 2;
+    value[1] = 1;
+    OK(aclmdlRIExecute(model, 10000));
+    value[0] = 0;
+    OK(aclmdlRIExecute(model, 10000));
+    OK(aclmdlRIExecute(model, 10000));
+    assert_int_equal(count_of(&yes), 1);
+    assert_int_equal(count_of(&no), 2);
+    OK(aclmdlRIDestroy(model));
+
+    /* Activation, and a loop over labels: 0 goes back, 1 goes on. */
+    OK(aclrtCreateLabel(&labels[0]));
+    OK(aclrtCreateLabel(&labels[1]));
+    OK(aclrtCreateLabelList(labels, 2, &list));
+    OK(aclmdlRIBuildBegin(&model, 0));
+    OK(aclmdlRIBindStream(model, a, 0));
+    OK(aclmdlRIBindStream(model, b, 0x7fffffff));
+    OK(aclrtSetLabel(labels[0], a));
+    OK(aclrtLaunchHostFunc(a, count_up, &loops));
+    OK(aclrtLaunchHostFunc(a, add_one, &value[0]));
+    OK(aclrtSwitchLabelByIndex(index, 2, list, a));
+    OK(aclrtSetLabel(labels[1], a));
+    OK(aclrtActiveStream(b, a));
+    OK(aclrtLaunchHostFunc(b, count_up, &yes));
+    FAILS(aclrtSwitchLabelByIndex(index, 3, list, a), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclmdlRIBuildEnd(model, NULL));
+    *index = 1;
+    OK(aclmdlRIExecute(model, 10000));
+    assert_int_equal(count_of(&loops), 1);
+    assert_int_equal(count_of(&yes), 2);
+    *index = 0; /* endless until told otherwise */
+    OK(aclmdlRIExecuteAsync(model, d));
+    EVENTUALLY(count_of(&loops) > 10);
+    __atomic_store_n(index, 1, __ATOMIC_SEQ_CST);
+    OK(aclrtSynchronizeStream(d));
+    assert_int_equal(count_of(&yes), 3);
+    *index = 0;
+    OK(aclmdlRIExecuteAsync(model, d));
+    OK(aclrtStreamAbort(d)); /* an endless loop can be aborted */
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyLabelList(list));
+    OK(aclrtDestroyLabel(labels[0]));
+    OK(aclrtDestroyLabel(labels[1]));
+    FAILS(aclrtDestroyLabel(labels[1]), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclrtDestroyStream(d));
+    OK(aclrtFree(value));
+}
+
+/* ---- conditional bodies ---- */
+
+static void count_down(void *data)
+{
+    uint64_t *value = data;
+    __atomic_fetch_sub(value, 1, __ATOMIC_SEQ_CST);
+}
+
+static void conditions_choose_bodies(void **state)
+{
+    aclmdlRI model, body, then_else[2], cases[3], out;
+    aclmdlRICondHandle loop, branch, chooser;
+    uint64_t *loop_value, *branch_value, *choice;
+    int rounds = 0, yes = 0, no = 0, chosen[3] = {0};
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclmdlRICaptureGetInfo(a, &(aclmdlRICaptureStatus){0}, &model));
+    OK(aclmdlRICondHandleCreate(model, 4, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT, &loop));
+    OK(aclmdlRICondHandleCreate(model, 0, (aclmdlRICondHandleFlag)0, &branch));
+    OK(aclmdlRICondHandleCreate(model, 0, (aclmdlRICondHandleFlag)0, &chooser));
+    OK(aclmdlRICondHandleGetCondPtr(loop, &loop_value));
+    OK(aclmdlRICondHandleGetCondPtr(branch, &branch_value));
+    OK(aclmdlRICondHandleGetCondPtr(chooser, &choice));
+    OK(aclmdlRIAddCondTask((aclmdlRICondTaskParams){loop, ACL_MODEL_RI_COND_TYPE_WHILE, 1, &body}, a, 0));
+    OK(aclmdlRIAddCondTask((aclmdlRICondTaskParams){branch, ACL_MODEL_RI_COND_TYPE_IF, 2, then_else}, a, 0));
+    OK(aclmdlRIAddCondTask((aclmdlRICondTaskParams){chooser, ACL_MODEL_RI_COND_TYPE_SWITCH, 3, cases}, a, 0));
+    FAILS(aclmdlRIAddCondTask((aclmdlRICondTaskParams){loop, ACL_MODEL_RI_COND_TYPE_WHILE, 2, cases}, a, 0),
+          ACL_ERROR_RT_PARAM_INVALID);
+    FAILS(aclmdlRIAddCondTask((aclmdlRICondTaskParams){loop, ACL_MODEL_RI_COND_TYPE_IF, 1, cases}, b, 0),
+          ACL_ERROR_RT_STREAM_NOT_CAPTURED);
+
+    OK(aclmdlRICaptureToModelRIBegin(b, body, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    FAILS(aclmdlRICaptureEnd(a, &out), ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING);
+    OK(aclrtLaunchHostFunc(b, count_up, &rounds));
+    OK(aclrtLaunchHostFunc(b, count_down, loop_value));
+    OK(aclmdlRICaptureEnd(b, &out));
+    assert_ptr_equal(out, body);
+    FAILS(aclmdlRICaptureToModelRIBegin(b, body, ACL_MODEL_RI_CAPTURE_MODE_RELAXED), ACL_ERROR_RT_MODEL_CAPTURED);
+    OK(aclmdlRICaptureToModelRIBegin(b, then_else[0], ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclrtLaunchHostFunc(b, count_up, &yes));
+    OK(aclmdlRICaptureEnd(b, &out));
+    OK(aclmdlRICaptureToModelRIBegin(b, then_else[1], ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclrtLaunchHostFunc(b, count_up, &no));
+    OK(aclmdlRICaptureEnd(b, &out));
+    for (int i = 0; i < 3; i++) {
+        OK(aclmdlRICaptureToModelRIBegin(b, cases[i], ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+        OK(aclrtLaunchHostFunc(b, count_up, &chosen[i]));
+        OK(aclmdlRICaptureEnd(b, &out));
+    }
+    OK(aclmdlRICaptureEnd(a, &model));
+
+    *branch_value = 1;
+    *choice = 2;
+    OK(aclmdlRIExecute(model, 10000));
+    *branch_value = 0;
+    *choice = 9; /* none */
+    OK(aclmdlRIExecute(model, 10000));
+    assert_int_equal(count_of(&rounds), 8); /* four each: the default is assigned at each start */
+    assert_int_equal(count_of(&yes), 1);
+    assert_int_equal(count_of(&no), 1);
+    assert_int_equal(chosen[0] + chosen[1], 0);
+    assert_int_equal(chosen[2], 1);
+    FAILS(aclmdlRIExecute(body, -1), ACL_ERROR_RT_PARAM_INVALID);
+    FAILS(aclmdlRIDestroy(body), ACL_ERROR_RT_PARAM_INVALID);
+    OK(aclmdlRIDestroy(model));
+    FAILS(aclmdlRICondHandleGetCondPtr(loop, &loop_value), ACL_ERROR_RT_PARAM_INVALID);
+}
+
+/* ---- ends ---- */
+
+static void a_reset_device_leaves_models_that_refuse(void **state)
+{
+    aclmdlRI model, capturing;
+    aclrtStream stream, other;
+    int done = 0;
+    OK(aclrtSetDevice(1));
+    OK(aclrtCreateStream(&stream));
+    OK(aclrtCreateStream(&other));
+    OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(snpu_stream_submit(stream, &lost_kind, NULL, 0, NULL, 0, NULL));
+    OK(aclrtLaunchHostFunc(stream, count_up, &done));
+    OK(aclmdlRICaptureEnd(stream, &model));
+    OK(aclmdlRIExecuteAsync(model, other));
+    OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(aclmdlRICaptureGetInfo(stream, &(aclmdlRICaptureStatus){0}, &capturing));
+    double start = now_ms();
+    OK(aclrtResetDeviceForce(1)); /* with a run blocked and a capture open */
+    assert_true(now_ms() - start < 1500);
+    OK(aclrtSetDevice(0));
+    FAILS(aclmdlRIExecute(model, -1), ACL_ERROR_RT_MODEL_CONTEXT);
+    OK(aclmdlRIDestroy(model));
+    assert_int_equal(count_of(&done), 0);
+    OK(aclrtResetDevice(0));
+}
+
+static void *replay_many(void *arg)
+{
+    void **args = arg;
+    aclrtSetCurrentContext(args[0]);
+    for (int i = 0; i < 50; i++) {
+        if (aclmdlRIExecuteAsync(args[1], args[2]) != ACL_SUCCESS) {
+            return (void *)1;
+        }
+    }
+    return (void *)(intptr_t)aclrtSynchronizeStream(args[2]);
+}
+
+static void runs_of_one_model_take_turns(void **state)
+{
+    aclmdlRI model;
+    aclrtContext context;
+    aclrtEvent fork, join;
+    int done = 0;
+    OK(aclrtGetCurrentContext(&context));
+    OK(aclrtCreateEvent(&fork));
+    OK(aclrtCreateEvent(&join));
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtRecordEvent(fork, a));
+    OK(aclrtStreamWaitEvent(b, fork));
+    OK(aclrtLaunchHostFunc(b, count_up, &done));
+    OK(aclrtRecordEvent(join, b));
+    OK(aclrtStreamWaitEvent(a, join));
+    OK(aclrtLaunchHostFunc(a, count_up, &done));
+    OK(aclmdlRICaptureEnd(a, &model));
+    void *args[3][3] = {{context, model, a}, {context, model, b}, {context, model, c}};
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, replay_many, args[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        assert_null(result);
+    }
+    assert_int_equal(count_of(&done), 300);
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyEvent(fork));
+    OK(aclrtDestroyEvent(join));
+}
+
+#define WITH_STREAMS(test) cmocka_unit_test_setup_teardown(test, three_streams, no_streams)
+
+int main(void)
+{
+    own_machine();
+    const struct CMUnitTest tests[] = {
+        WITH_STREAMS(captured_tasks_run_at_replay_only),
+        WITH_STREAMS(a_replay_keeps_its_place_in_the_stream),
+        WITH_STREAMS(events_join_streams_and_keep_their_order),
+        WITH_STREAMS(lanes_run_side_by_side),
+        WITH_STREAMS(a_stream_that_is_not_joined_back_is_noticed),
+        WITH_STREAMS(external_events_are_real_at_every_replay),
+        WITH_STREAMS(waiting_for_a_captured_stream_makes_the_capture_invalid),
+        WITH_STREAMS(wrong_calls_are_refused),
+        WITH_STREAMS(unsafe_calls_follow_the_mode),
+        WITH_STREAMS(failures_and_aborts_end_a_run),
+        WITH_STREAMS(models_can_be_asked),
+        WITH_STREAMS(groups_are_given_anew),
+        WITH_STREAMS(bound_streams_make_a_model),
+        WITH_STREAMS(built_models_branch),
+        WITH_STREAMS(conditions_choose_bodies),
+        WITH_STREAMS(a_reset_device_leaves_models_that_refuse),
+        WITH_STREAMS(runs_of_one_model_take_turns),
+    };
+    return cmocka_run_group_tests(tests, on_device, off_device);
+}
