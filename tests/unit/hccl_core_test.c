@@ -542,9 +542,22 @@ static int nobody_comes(struct hccl_link *link, void *arg)
     return expect_failure(link, &op, HCCL_E_TIMEOUT, "rank 1");
 }
 
+/* A send ends when it is received, however small it is: a card has nowhere to put it. */
+static int nobody_receives(struct hccl_link *link, void *arg)
+{
+    if (link->rank == 1) {
+        return nobody_comes(link, NULL);
+    }
+    link->exec_timeout_ms = 300;
+    char byte = 1;
+    struct hccl_transfer t = {.peer = 1, .dtype = HCCL_DATA_TYPE_INT8, .count = 1, .buffer = &byte};
+    return p2p(link, &t, 1, NULL) != HCCL_E_TIMEOUT;
+}
+
 static void absent_peer_times_out(void **state)
 {
     run_threads(2, nobody_comes, NULL);
+    run_threads(2, nobody_receives, NULL);
 }
 
 static int suspend_and_resume(struct hccl_link *link, void *arg)
