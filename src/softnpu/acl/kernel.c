@@ -97,10 +97,8 @@ aclError aclrtBinaryGetGlobalImpl(aclrtBinHandle binHandle, const char *name, vo
 aclError aclrtBinarySetExceptionCallbackImpl(aclrtBinHandle binHandle, aclrtOpExceptionCallback callback,
                                              void *userData)
 {
-    void *address;
     ACL_NOT_NULL(binHandle);
-    memcpy(&address, &callback, sizeof(address));
-    return snpu_binary_set_exception_callback(binHandle, address, userData);
+    return snpu_binary_set_exception_callback(binHandle, callback, userData);
 }
 
 /* ---- functions ---- */

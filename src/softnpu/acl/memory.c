@@ -6,6 +6,7 @@
 #include "softnpu/acl/check.h"
 #include "softnpu/runtime/context.h"
 #include "softnpu/runtime/memory.h"
+#include "softnpu/runtime/task.h"
 
 #include "runtime/rt.h"
 
@@ -96,6 +97,9 @@ static aclError wait_for_device(const char *function)
 {
     struct snpu_ctx *ctx;
     aclError code = snpu_ctx_need(function, &ctx);
+    if (code == 0) {
+        code = snpu_capture_check_unsafe(function);
+    }
     if (code == 0) {
         snpu_dev_synchronize(ctx->dev, -1);
     }

@@ -120,7 +120,7 @@ static struct list *list_of(const char *function, void *handle)
     struct list *list = handle;
     bool known = ms_slab_check(&lists.slab, handle) ||
                  (handle != NULL && (uintptr_t)handle % _Alignof(struct list) == 0 &&
-                  snpu__mem_touchable(handle, sizeof(*list)) && list->mark == LIST_MARK && !list->own);
+                  snpu__mem_touchable(handle, sizeof(*list), SNPU_WRITE) && list->mark == LIST_MARK && !list->own);
     if (!known) {
         snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a list of arguments", function, handle);
         return NULL;
@@ -171,9 +171,9 @@ int32_t snpu_args_in_memory(void *handle, void *where, void *buffer, size_t buff
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments, list at %p", function, buffer_b,
                          where);
     }
-    int32_t code = snpu__mem_check(function, "argsHandle", where, sizeof(struct list));
+    int32_t code = snpu__mem_check(function, "argsHandle", where, sizeof(struct list), SNPU_WRITE);
     if (code == 0) {
-        code = snpu__mem_check(function, "userHostMem", buffer, buffer_b);
+        code = snpu__mem_check(function, "userHostMem", buffer, buffer_b, SNPU_WRITE);
     }
     if (code != 0) {
         return code;

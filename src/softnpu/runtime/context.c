@@ -10,6 +10,7 @@
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/context_life.h"
+#include "softnpu/runtime/memory.h"
 #include "softnpu/runtime/prof.h"
 #include "base/slab.h"
 
@@ -170,6 +171,7 @@ static void context_destroy(struct snpu_ctx *ctx)
 static void device_closed(uint32_t dev)
 {
     halDeviceClose(dev, NULL);
+    snpu__mem_device_closed(dev);
     pthread_mutex_lock(&snpu_rt_lock);
     struct rt_device *device = &snpu_devices[dev];
     for (uint32_t i = 0; i < SNPU_MAX_DEVICES; i++) {

@@ -108,8 +108,8 @@ static int32_t check_copy(const char *function, const struct snpu_copy *copy)
                          (unsigned long long)copy->width_b, (unsigned long long)copy->dst_pitch_b,
                          (unsigned long long)copy->src_pitch_b);
     }
-    int32_t code = snpu__mem_check(function, "destination", copy->dst, dst_b);
-    return code != 0 ? code : snpu__mem_check(function, "source", copy->src, src_b);
+    int32_t code = snpu__mem_check(function, "destination", copy->dst, dst_b, SNPU_WRITE);
+    return code != 0 ? code : snpu__mem_check(function, "source", copy->src, src_b, SNPU_READ);
 }
 
 /* What DEFAULT means for these pointers: profilers want to know. */
@@ -129,7 +129,10 @@ int32_t snpu_copy_now(const char *function, const struct snpu_copy *copy)
         return code;
     }
     code = snpu_capture_check_unsafe(function);
-    if (code != 0 || (code = check_copy(function, copy)) != 0) {
+    if (code == 0) {
+        code = check_copy(function, copy);
+    }
+    if (code != 0) {
         return code;
     }
     copy_rows(copy, copy->src, copy->src_pitch_b);
@@ -153,9 +156,10 @@ static int32_t run_copy(struct snpu_task *task)
     bool packed = t->in_task || t->staged.buffer != NULL;
     const void *src = t->in_task ? (const void *)(t + 1) : packed ? t->staged.buffer : copy->src;
     uint64_t dst_b, src_b;
-    if (!extent(copy->dst_pitch_b, copy->width_b, copy->rows, &dst_b) || !snpu__mem_touchable(copy->dst, dst_b) ||
-        (!packed &&
-         (!extent(copy->src_pitch_b, copy->width_b, copy->rows, &src_b) || !snpu__mem_touchable(src, src_b)))) {
+    if (!extent(copy->dst_pitch_b, copy->width_b, copy->rows, &dst_b) ||
+        !snpu__mem_touchable(copy->dst, dst_b, SNPU_WRITE) ||
+        (!packed && (!extent(copy->src_pitch_b, copy->width_b, copy->rows, &src_b) ||
+                     !snpu__mem_touchable(src, src_b, SNPU_READ)))) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     copy_rows(copy, src, packed ? copy->width_b : copy->src_pitch_b);
@@ -309,7 +313,7 @@ static void fill(const struct fill_task *t)
 static int32_t run_fill(struct snpu_task *task)
 {
     const struct fill_task *t = (const struct fill_task *)task->payload;
-    if (!snpu__mem_touchable(t->dst, t->size_b)) {
+    if (!snpu__mem_touchable(t->dst, t->size_b, SNPU_WRITE)) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     fill(t);
@@ -328,10 +332,13 @@ static int32_t fill_now(const char *function, const struct fill_task *t)
 {
     struct snpu_ctx *ctx;
     int32_t code = snpu_ctx_need(function, &ctx);
-    if (code == 0 && t->size_b > 0) {
-        code = snpu__mem_check(function, "destination", t->dst, t->size_b);
+    if (code == 0) {
+        code = snpu_capture_check_unsafe(function);
     }
-    if (code != 0 || t->size_b == 0 || (code = snpu_capture_check_unsafe(function)) != 0) {
+    if (code == 0 && t->size_b > 0) {
+        code = snpu__mem_check(function, "destination", t->dst, t->size_b, SNPU_WRITE);
+    }
+    if (code != 0 || t->size_b == 0) {
         return code;
     }
     fill(t);
@@ -344,7 +351,7 @@ static int32_t fill_async(const char *function, const struct fill_task *t, void 
     struct snpu_stream *stream;
     int32_t code = snpu_stream_resolve(function, handle, &stream);
     if (code == 0 && t->size_b > 0) {
-        code = snpu__mem_check(function, "destination", t->dst, t->size_b);
+        code = snpu__mem_check(function, "destination", t->dst, t->size_b, SNPU_WRITE);
     }
     if (code != 0 || t->size_b == 0) {
         return code;

@@ -25,7 +25,7 @@ static int32_t submit(const char *function, void *handle, const struct snpu_task
 
 static int32_t copy_checked(void *dst, const void *src, uint64_t size_b)
 {
-    if (!snpu__mem_touchable(dst, size_b) || !snpu__mem_touchable(src, size_b)) {
+    if (!snpu__mem_touchable(dst, size_b, SNPU_WRITE) || !snpu__mem_touchable(src, size_b, SNPU_READ)) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     memmove(dst, src, size_b);
@@ -36,7 +36,8 @@ static int32_t copy_checked(void *dst, const void *src, uint64_t size_b)
 static int32_t run_indirect(struct snpu_task *task)
 {
     const struct snpu_copy_indirect *t = (const struct snpu_copy_indirect *)task->payload;
-    if (!snpu__mem_touchable(t->dst, sizeof(*t->dst)) || !snpu__mem_touchable(t->src, sizeof(*t->src))) {
+    if (!snpu__mem_touchable(t->dst, sizeof(*t->dst), SNPU_READ) ||
+        !snpu__mem_touchable(t->src, sizeof(*t->src), SNPU_READ)) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     return copy_checked((char *)*t->dst + t->dst_off, (const char *)*t->src + t->src_off, t->size_b);
@@ -57,9 +58,9 @@ int32_t snpu_copy_indirect(const char *function, const struct snpu_copy_indirect
                          (unsigned long long)copy->size_b, (unsigned long long)copy->dst_off,
                          (unsigned long long)copy->dst_max_b);
     }
-    int32_t code = snpu__mem_check(function, "destination address", copy->dst, sizeof(*copy->dst));
+    int32_t code = snpu__mem_check(function, "destination address", copy->dst, sizeof(*copy->dst), SNPU_READ);
     if (code == 0) {
-        code = snpu__mem_check(function, "source address", copy->src, sizeof(*copy->src));
+        code = snpu__mem_check(function, "source address", copy->src, sizeof(*copy->src), SNPU_READ);
     }
     return code != 0 ? code : submit(function, stream, &indirect_kind, copy, sizeof(*copy));
 }
@@ -79,7 +80,7 @@ _Static_assert(sizeof(struct copy_desc) == SNPU_COPY_DESC_B, "size that programs
 int32_t snpu_copy_desc_write(void *desc, void *dst, const void *src, uint64_t size_b)
 {
     const struct copy_desc d = {.magic = COPY_DESC_MAGIC, .dst = dst, .src = src, .size_b = size_b};
-    int32_t code = snpu_mem_touch("aclrtSetMemcpyDesc", desc, sizeof(d));
+    int32_t code = snpu__mem_check("aclrtSetMemcpyDesc", "descriptor", desc, sizeof(d), SNPU_WRITE);
     if (code == 0) {
         memcpy(desc, &d, sizeof(d));
     }
@@ -91,7 +92,7 @@ static int32_t run_desc(struct snpu_task *task)
     struct copy_desc d;
     const void *desc;
     memcpy(&desc, task->payload, sizeof(desc));
-    if (!snpu__mem_touchable(desc, sizeof(d))) {
+    if (!snpu__mem_touchable(desc, sizeof(d), SNPU_READ)) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     memcpy(&d, desc, sizeof(d));
@@ -108,7 +109,7 @@ static const struct snpu_task_kind desc_kind = {
 
 int32_t snpu_copy_desc_run(void *desc, void *stream)
 {
-    int32_t code = snpu__mem_check("aclrtMemcpyAsyncWithDesc", "descriptor", desc, SNPU_COPY_DESC_B);
+    int32_t code = snpu__mem_check("aclrtMemcpyAsyncWithDesc", "descriptor", desc, SNPU_COPY_DESC_B, SNPU_READ);
     return code != 0 ? code : submit("aclrtMemcpyAsyncWithDesc", stream, &desc_kind, &desc, sizeof(desc));
 }
 
@@ -173,7 +174,7 @@ struct reduce_task {
 static int32_t run_reduce(struct snpu_task *task)
 {
     const struct reduce_task *t = (const struct reduce_task *)task->payload;
-    if (!snpu__mem_touchable(t->dst, t->size_b) || !snpu__mem_touchable(t->src, t->size_b)) {
+    if (!snpu__mem_touchable(t->dst, t->size_b, SNPU_WRITE) || !snpu__mem_touchable(t->src, t->size_b, SNPU_READ)) {
         return ACL_ERROR_RT_SYS_DMA;
     }
     reductions[t->row].fn[t->op](t->dst, t->src, t->size_b / reductions[t->row].element_b);
@@ -206,9 +207,9 @@ int32_t snpu_reduce_async(void *dst, const void *src, uint64_t size_b, int32_t o
                          (unsigned long long)size_b, type);
     }
     t.op = (uint32_t)(op - ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM);
-    int32_t code = snpu__mem_check(function, "destination", dst, size_b);
+    int32_t code = snpu__mem_check(function, "destination", dst, size_b, SNPU_WRITE);
     if (code == 0) {
-        code = snpu__mem_check(function, "source", src, size_b);
+        code = snpu__mem_check(function, "source", src, size_b, SNPU_READ);
     }
     return code != 0 ? code : submit(function, stream, &reduce_kind, &t, sizeof(t));
 }
@@ -238,7 +239,7 @@ static const struct snpu_task_kind barrier_kind = {
 
 int32_t snpu_cmo_async(const char *function, const void *src, uint64_t size_b, void *stream)
 {
-    int32_t code = snpu__mem_check(function, "range", src, size_b);
+    int32_t code = snpu__mem_check(function, "range", src, size_b, SNPU_READ);
     return code != 0 ? code : submit(function, stream, &cmo_kind, NULL, 0);
 }
 

@@ -100,4 +100,7 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
             copy[i](&info);
         }
     }
+    if (task->kind->failed != NULL) {
+        task->kind->failed(task->payload, &info);
+    }
 }

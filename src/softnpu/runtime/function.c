@@ -266,7 +266,7 @@ int32_t snpu_symbol_find(const char *function, const void *symbol, void **addr, 
     return 0;
 }
 
-int32_t snpu_binary_set_exception_callback(void *handle, void *callback, void *data)
+int32_t snpu_binary_set_exception_callback(void *handle, snpu_image_exception_fn callback, void *data)
 {
     struct snpu_binary *binary = snpu__binary_of("aclrtBinarySetExceptionCallback", handle);
     if (binary == NULL) {

@@ -25,7 +25,7 @@ int32_t snpu_host_register(const char *function, void *ptr, uint64_t size_b, uin
     if (snpu_hal_lookup(ptr, &range) && range.kind != SNPU_RANGE_REGISTERED) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not ordinary host memory", function, ptr);
     }
-    code = snpu__mem_check(function, "range", ptr, size_b);
+    code = snpu__mem_check(function, "range", ptr, size_b, SNPU_READ);
     if (code != 0) {
         return code;
     }

@@ -70,6 +70,14 @@ void snpu__image_get(struct snpu_image *image)
     }
 }
 
+/* A copy that went with a reset of its device. */
+static void drop_lost_copy(struct snpu_image *image)
+{
+    if (image->dev_copy != NULL && image->generation != snpu__mem_generation(image->dev)) {
+        image->dev_copy = NULL;
+    }
+}
+
 void snpu__image_put(struct snpu_image *image)
 {
     if (image == NULL || __atomic_fetch_sub(&image->refs, 1, __ATOMIC_ACQ_REL) != 1) {
@@ -78,6 +86,7 @@ void snpu__image_put(struct snpu_image *image)
     if (image->library != NULL) {
         dlclose(image->library);
     }
+    drop_lost_copy(image);
     if (image->dev_copy != NULL) {
         halMemFree(image->dev_copy);
     }
@@ -86,6 +95,17 @@ void snpu__image_put(struct snpu_image *image)
     free(image->symbols);
     free(image->names);
     free(image);
+}
+
+void snpu__image_tell(struct snpu_image *image, struct rtExceptionInfo *info)
+{
+    pthread_mutex_lock(&image->lock);
+    snpu_image_exception_fn callback = image->exception_callback;
+    void *data = image->exception_data;
+    pthread_mutex_unlock(&image->lock);
+    if (callback != NULL) {
+        callback(info, data);
+    }
 }
 
 /* ---- names ---- */
@@ -339,11 +359,14 @@ int32_t snpu__image_dev_copy(const char *function, struct snpu_image *image, voi
         return code;
     }
     pthread_mutex_lock(&image->lock);
+    drop_lost_copy(image);
     if (image->dev_copy == NULL) {
         const struct snpu_alloc request = {
             .size_b = image->size_b, .pages = SNPU_PAGES_HUGE_FIRST, .dev = ctx->dev, .module = SNPU_MODULE_RUNTIME};
         code = snpu__mem_alloc(&request, &image->dev_copy);
         if (code == 0) {
+            image->dev = ctx->dev;
+            image->generation = snpu__mem_generation(ctx->dev);
             memcpy(image->dev_copy, image->data, image->size_b);
         }
     }

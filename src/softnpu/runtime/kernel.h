@@ -33,6 +33,9 @@ struct snpu_image_symbol {
     bool function; /* otherwise a variable */
 };
 
+struct rtExceptionInfo;
+typedef void (*snpu_image_exception_fn)(struct rtExceptionInfo *info, void *data);
+
 struct snpu_image {
     uint32_t refs;
     void *library;                     /* of dlopen; NULL: a device binary, whose kernels do nothing */
@@ -44,9 +47,11 @@ struct snpu_image {
     enum snpu_core core; /* of kernels whose name does not say otherwise */
     bool cpu_kernels;    /* loaded as a binary for the AI CPU */
 
-    pthread_mutex_t lock; /* the following */
-    void *dev_copy;       /* the file in device memory, made when somebody asks for its address */
-    void *exception_callback, *exception_data;
+    pthread_mutex_t lock;                       /* the following */
+    void *dev_copy;                             /* the file in device memory, made when somebody asks for its address */
+    uint32_t dev, generation;                   /* where, and of which generation */
+    snpu_image_exception_fn exception_callback; /* aclrtBinarySetExceptionCallback */
+    void *exception_data;
 };
 
 struct snpu_load_options {
@@ -62,6 +67,8 @@ int32_t snpu__image_from_data(const char *function, const void *data, size_t siz
                               const struct snpu_load_options *options, struct snpu_image **out);
 void snpu__image_get(struct snpu_image *image); /* NULL is allowed, in both */
 void snpu__image_put(struct snpu_image *image);
+/* Calls the binary's exception callback, if it has one. */
+void snpu__image_tell(struct snpu_image *image, struct rtExceptionInfo *info);
 const struct snpu_image_symbol *snpu__image_find(const struct snpu_image *image, const char *name);
 /* Address of a symbol as programs and kernels see it. */
 int32_t snpu__image_address(const char *function, struct snpu_image *image, const struct snpu_image_symbol *symbol,
@@ -110,7 +117,7 @@ int32_t snpu__aicpu_func(const char *function, const char *library, const char *
 /* ---- for libascendcl_impl.so ---- */
 MS_EXPORT int32_t snpu_binary_dev_address(void *binary, void **addr, size_t *size_b);
 MS_EXPORT int32_t snpu_binary_global(void *binary, const char *name, void **addr, size_t *size_b);
-MS_EXPORT int32_t snpu_binary_set_exception_callback(void *binary, void *callback, void *data);
+MS_EXPORT int32_t snpu_binary_set_exception_callback(void *binary, snpu_image_exception_fn callback, void *data);
 MS_EXPORT int32_t snpu_func_attribute(void *func, int32_t attribute, int64_t *value);
 MS_EXPORT int32_t snpu_func_binary(void *func, void **binary);
 MS_EXPORT int32_t snpu_func_size(void *func, size_t *aic_b, size_t *aiv_b);

@@ -133,8 +133,8 @@ static int32_t run_kernel(struct snpu_task *task)
         return ACL_ERROR_RT_LOST_HEARTBEAT;
     }
     if (t->dev_args != NULL) {
-        return snpu__mem_touchable(t->dev_args, t->args_b) ? execute(task, t, t->dev_args)
-                                                           : ACL_ERROR_RT_AICORE_EXCEPTION;
+        return snpu__mem_touchable(t->dev_args, t->args_b, SNPU_READ) ? execute(task, t, t->dev_args)
+                                                                      : ACL_ERROR_RT_AICORE_EXCEPTION;
     }
     return t->args_b <= STACK_ARGS_B ? execute_on_stack(task, t) : execute_on_heap(task, t);
 }
@@ -169,14 +169,23 @@ static void describe_kernel(const void *payload, void **args, uint32_t *args_b, 
     *func = t->func;
 }
 
+/* aclrtBinarySetExceptionCallback. */
+static void kernel_failed(const void *payload, struct rtExceptionInfo *info)
+{
+    struct snpu_image *image = ((const struct kernel_task *)payload)->image;
+    if (image != NULL) {
+        snpu__image_tell(image, info);
+    }
+}
+
 static int32_t get_params(const void *payload, void *params);
 static int32_t set_params(const void *payload, const void *params, void **out, size_t *out_b);
 
 #define KERNEL_KIND(text, type)                                                                                        \
     {                                                                                                                  \
         .name = text, .prof_type = type, .ri_type = ACL_MODEL_RI_TASK_KERNEL, .captures = true, .run = run_kernel,     \
-        .release = release_kernel, .track = track_kernel, .describe = describe_kernel, .ri_get = get_params,           \
-        .ri_set = set_params,                                                                                          \
+        .release = release_kernel, .track = track_kernel, .describe = describe_kernel, .failed = kernel_failed,        \
+        .ri_get = get_params, .ri_set = set_params,                                                                    \
     }
 static const struct snpu_task_kind kinds[SNPU_CORE_COUNT] = {
     [SNPU_CORE_AICORE] = KERNEL_KIND("KERNEL_AICORE", SNPU_TASK_KERNEL_AICORE),
@@ -296,7 +305,7 @@ int32_t snpu__launch(const struct snpu_launch *l)
 static int32_t get_params(const void *payload, void *params)
 {
     const struct kernel_task *t = payload;
-    aclmdlRIKernelTaskParams *out = params;
+    aclmdlRIKernelTaskParams *out = &((aclmdlRITaskParams *)params)->kernelTaskParams;
     memset(out, 0, sizeof(*out));
     out->funcHandle = t->func;
     out->args = t->dev_args != NULL ? t->dev_args : args_of(t);
@@ -310,7 +319,7 @@ static int32_t set_params(const void *payload, const void *params, void **out, s
 {
     static const char function[] = "aclmdlRITaskSetParams";
     const struct kernel_task *old = payload;
-    const aclmdlRIKernelTaskParams *in = params;
+    const aclmdlRIKernelTaskParams *in = &((const aclmdlRITaskParams *)params)->kernelTaskParams;
     struct snpu_launch l = {
         .function = function,
         .func = snpu__func_of(function, in->funcHandle),

@@ -24,6 +24,19 @@
 #define HUGE_ABOVE_B (1u << 20) /* smaller blocks never try huge pages unless told to */
 #define ALIGN_512    MEM_SET_ALIGN_SIZE(9)
 
+/* ---- generations ---- */
+static uint32_t generations[SNPU_MAX_DEVICES];
+
+uint32_t snpu__mem_generation(uint32_t dev)
+{
+    return __atomic_load_n(&generations[dev], __ATOMIC_ACQUIRE);
+}
+
+void snpu__mem_device_closed(uint32_t dev)
+{
+    __atomic_fetch_add(&generations[dev], 1, __ATOMIC_ACQ_REL);
+}
+
 /* ---- allocation ---- */
 static unsigned long long page_flags(enum snpu_pages pages)
 {
@@ -259,6 +272,7 @@ int32_t snpu_mem_alloc_managed(void **out, uint64_t size_b)
     if (result != DRV_ERROR_NONE) {
         return alloc_failed(result, size_b, ctx->dev);
     }
+    snpu__managed_forget(block); /* advice to a block that stood here before its device was reset */
     snpu_prof_mem_mng(ctx->dev, SNPU_PROF_NO_STREAM, (uintptr_t)block, size_b, SNPU_PROF_MEM_MANAGED, SNPU_PROF_MALLOC);
     *out = block;
     return 0;
@@ -321,8 +335,8 @@ rtError_t rtFreeHost(void *hostPtr)
 }
 
 /* ---- pointers ---- */
-/* Foreign host memory: asks the kernel whether all of it is mapped. An asynchronous msync does nothing else: it walks the
- * mappings of the range (not its pages) and reports a hole. */
+/* Foreign host memory: asks the kernel whether all of it is mapped. An asynchronous msync does nothing else: it walks
+ * the mappings of the range (not its pages) and reports a hole. */
 static bool host_mapped(const void *ptr, uint64_t size_b)
 {
     const uintptr_t page_b = 4096;
@@ -339,22 +353,21 @@ static bool host_mapped(const void *ptr, uint64_t size_b)
     return mapped;
 }
 
-bool snpu__mem_touchable(const void *ptr, uint64_t size_b)
+bool snpu__mem_touchable(const void *ptr, uint64_t size_b, enum snpu_access access)
 {
     struct snpu_range range;
-    if (!snpu_hal_lookup(ptr, &range)) {
-        return snpu_hal_accessible(ptr, size_b) && host_mapped(ptr, size_b);
-    }
-    return snpu_hal_accessible(ptr, size_b);
+    bool allowed = access == SNPU_WRITE ? snpu_hal_writable(ptr, size_b) : snpu_hal_accessible(ptr, size_b);
+    return allowed && (snpu_hal_lookup(ptr, &range) || host_mapped(ptr, size_b));
 }
 
-int32_t snpu__mem_check(const char *function, const char *what, const void *ptr, uint64_t size_b)
+int32_t snpu__mem_check(const char *function, const char *what, const void *ptr, uint64_t size_b,
+                        enum snpu_access access)
 {
-    if (snpu__mem_touchable(ptr, size_b)) {
+    if (snpu__mem_touchable(ptr, size_b, access)) {
         return 0;
     }
-    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: %llu bytes at %p are not all mapped memory", function, what,
-                     (unsigned long long)size_b, ptr);
+    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: %llu bytes at %p are not all mapped memory that may be %s",
+                     function, what, (unsigned long long)size_b, ptr, access == SNPU_WRITE ? "written" : "read");
 }
 
 bool snpu__mem_on_device(const void *ptr)
@@ -383,7 +396,7 @@ int32_t snpu_mem_touch(const char *function, const void *ptr, uint64_t size_b)
 {
     struct snpu_ctx *ctx;
     int32_t code = snpu_ctx_need(function, &ctx);
-    return code != 0 ? code : snpu__mem_check(function, "range", ptr, size_b);
+    return code != 0 ? code : snpu__mem_check(function, "range", ptr, size_b, SNPU_READ);
 }
 
 rtError_t rtPointerGetAttributes(rtPointerAttributes_t *attributes, const void *ptr)

@@ -13,6 +13,11 @@
 /* Owners of memory, as the driver counts them. */
 enum { SNPU_MODULE_RUNTIME = 7, SNPU_MODULE_APP = 33 };
 
+/* Memory of a device ends with the device's last context. Whoever keeps such memory remembers the generation it is
+ * from, and forgets it when the device has moved on. */
+uint32_t snpu__mem_generation(uint32_t dev);
+void snpu__mem_device_closed(uint32_t dev);
+
 /* ---- allocation ---- */
 enum snpu_pages {
     SNPU_PAGES_HUGE_FIRST, /* above 1 MiB huge pages, normal ones when there are none left */
@@ -36,10 +41,12 @@ int32_t snpu__mem_alloc(const struct snpu_alloc *request, void **out);
 MS_EXPORT int32_t snpu_mem_alloc_managed(void **out, uint64_t size_b);
 
 /* ---- pointers ---- */
-/* 0 if all bytes can be touched by this process; otherwise 107000 and a text that calls the range `what`. */
-int32_t snpu__mem_check(const char *function, const char *what, const void *ptr, uint64_t size_b);
+enum snpu_access { SNPU_READ, SNPU_WRITE };
+/* 0 if all bytes can be touched that way by this process; otherwise 107000 and a text that calls the range `what`. */
+int32_t snpu__mem_check(const char *function, const char *what, const void *ptr, uint64_t size_b,
+                        enum snpu_access access);
 /* The same question without a text: for threads that nobody asks. */
-bool snpu__mem_touchable(const void *ptr, uint64_t size_b);
+bool snpu__mem_touchable(const void *ptr, uint64_t size_b, enum snpu_access access);
 /* Memory on the device's side of a copy: allocated on a device, mapped there, or opened from another process. */
 bool snpu__mem_on_device(const void *ptr);
 /* Ordinary host memory: neither pinned nor registered. A copy from it must not wait for its turn to read it. */

@@ -58,6 +58,7 @@ struct segment {
     struct block *blocks;
     uintptr_t addr;
     uint64_t size_b;
+    uint32_t generation; /* of the device's memory */
 };
 
 /* What a pool is, apart from its handle. */
@@ -189,7 +190,13 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
         return code;
     }
     *segment = (struct segment){
-        .next = pool->segments, .pool = pool, .blocks = block, .addr = (uintptr_t)memory, .size_b = request.size_b};
+        .next = pool->segments,
+        .pool = pool,
+        .blocks = block,
+        .addr = (uintptr_t)memory,
+        .size_b = request.size_b,
+        .generation = snpu__mem_generation(pool->dev),
+    };
     *block = (struct block){.segment = segment, .addr = segment->addr, .size_b = segment->size_b};
     pool->segments = segment;
     pool->reserved_b += segment->size_b;
@@ -217,6 +224,20 @@ static void segment_drop(struct core *pool, struct segment **link)
     __atomic_store_n(&pools.segment_count, pools.segment_count - 1, __ATOMIC_RELAXED);
 }
 
+/* Memory that went with a reset of the device is not ours any more. */
+static void drop_lost_segments(struct core *pool)
+{
+    uint32_t generation = snpu__mem_generation(pool->dev);
+    struct segment **link = &pool->segments;
+    while (*link != NULL) {
+        if ((*link)->generation != generation) {
+            segment_drop(pool, link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
 static void merge_all(struct segment *segment)
 {
     for (struct block *block = segment->blocks; block != NULL; block = block->next) {
@@ -230,6 +251,7 @@ static void merge_all(struct segment *segment)
 /* Gives unused segments back until no more than keep_b bytes are held without use. */
 static void trim(struct core *pool, uint64_t keep_b)
 {
+    drop_lost_segments(pool);
     struct segment **link = &pool->segments;
     while (*link != NULL && pool->reserved_b - pool->used_b > keep_b) {
         struct segment *segment = *link;
@@ -254,9 +276,6 @@ static void core_free_if_done(struct core *pool)
         return;
     }
     trim(pool, 0);
-    while (pool->segments != NULL) { /* taken away by a reset of the device */
-        segment_drop(pool, &pool->segments);
-    }
     for (struct lane *lane = pool->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
         free(lane);
@@ -475,18 +494,13 @@ int32_t snpu_mempool_trim(void *handle, size_t keep_b)
     return pool != NULL ? 0 : ACL_ERROR_RT_PARAM_INVALID;
 }
 
-/* The smallest free block that is large enough. A segment that the driver no longer knows (the device was reset) goes.
- */
+/* The smallest free block that is large enough. */
 static struct block *best_fit(struct core *pool, const struct lane *lane, uint64_t size_b)
 {
     struct block *best = NULL;
     struct segment **link = &pool->segments;
     while (*link != NULL) {
         struct segment *segment = *link;
-        if (!snpu_hal_accessible((void *)segment->addr, segment->size_b)) {
-            segment_drop(pool, link);
-            continue;
-        }
         for (struct block *block = segment->blocks; block != NULL; block = block->next) {
             merge_next(block);
             if (is_for(block, lane) && block->size_b >= size_b && (best == NULL || block->size_b < best->size_b)) {
@@ -500,6 +514,7 @@ static struct block *best_fit(struct core *pool, const struct lane *lane, uint64
 
 static int32_t take_block(struct core *pool, const struct lane *lane, uint64_t size_b, struct block **out)
 {
+    drop_lost_segments(pool);
     struct block *block = best_fit(pool, lane, size_b);
     if (block == NULL) {
         int32_t code = segment_add(pool, size_b);

@@ -1,8 +1,8 @@
 /* Streams and tasks: the engine that everything asynchronous runs on.
  *
- * A stream is an in-order queue with one worker thread, started at the first task and asleep when there is nothing to do.
- * A task is a kind (a constant table of functions) and a payload that the engine copies. The engine knows nothing of what
- * tasks do; memory copies, kernels, events, collectives each define their own kinds next to their code.
+ * A stream is an in-order queue with one worker thread, started at the first task and asleep when there is nothing to
+ * do. A task is a kind (a constant table of functions) and a payload that the engine copies. The engine knows nothing
+ * of what tasks do; memory copies, kernels, events, collectives each define their own kinds next to their code.
  *
  * Capture: while a stream is being captured, submit appends the task to the model under construction instead of
  * queueing it. A captured task is run many times and released once, when the model is destroyed. */
@@ -18,12 +18,13 @@
 struct snpu_ctx;
 struct snpu_stream;
 struct snpu_task;
+struct rtExceptionInfo;
 
 struct snpu_task_kind {
-    const char *name;       /* as announced to profilers: "KERNEL_AICORE", "MEMCPY_ASYNC", "EVENT_RECORD" ... */
-    uint32_t prof_type;     /* task type of the track record; the kernel payload's type may override it, see track */
-    uint32_t ri_type;       /* aclmdlRITaskType */
-    bool captures;          /* may be recorded into a model */
+    const char *name;   /* as announced to profilers: "KERNEL_AICORE", "MEMCPY_ASYNC", "EVENT_RECORD" ... */
+    uint32_t prof_type; /* task type of the track record; the kernel payload's type may override it, see track */
+    uint32_t ri_type;   /* aclmdlRITaskType */
+    bool captures;      /* may be recorded into a model */
 
     /* Runs on the stream's thread. 0 or an ACL code; an error is recorded in the stream and context. May run several
      * times (model replay), never twice at once. */
@@ -34,10 +35,15 @@ struct snpu_task_kind {
     void (*release)(void *payload);
 
     /* Text and figures for the task track of kernels; NULL: the task is reported under the kind's name. */
-    void (*track)(const void *payload, const char **kernel_name, uint32_t *prof_type, uint16_t *blocks, uint16_t *args_b);
+    void (*track)(const void *payload, const char **kernel_name, uint32_t *prof_type, uint16_t *blocks,
+                  uint16_t *args_b);
 
     /* What the exception callback may ask about a failed kernel: its arguments and function handle. NULL: nothing. */
     void (*describe)(const void *payload, void **args, uint32_t *args_b, void **func);
+
+    /* Told about a failure after the program's own callbacks were; info is struct rtExceptionInfo. NULL: nobody to
+     * tell. */
+    void (*failed)(const void *payload, struct rtExceptionInfo *info);
 
     /* aclmdlRITaskGetParams: fills the member of aclmdlRITaskParams that belongs to ri_type. NULL: not offered. */
     int32_t (*ri_get)(const void *payload, void *params);
@@ -51,7 +57,7 @@ struct snpu_task {
     struct snpu_stream *stream; /* on which it runs now */
     uint32_t id;                /* per stream, 16 bits shown to profilers */
     uint32_t payload_b;
-    uint64_t payload[];         /* 8-byte aligned */
+    uint64_t payload[]; /* 8-byte aligned */
 };
 
 /* Largest payload: a kernel's arguments plus its head. */
@@ -82,10 +88,11 @@ MS_EXPORT int snpu_task_wait(struct snpu_task *task, const uint32_t *word, uint3
 /* Wakes all sleepers on a word, in this and other processes. */
 MS_EXPORT void snpu_wake_all(const uint32_t *word);
 
-/* For injected faults. A lost task: returns only when the stream is aborted or destroyed, the device is reset or lost, or
- * the execution timeout has passed; return its result. */
+/* For injected faults. A lost task: returns only when the stream is aborted or destroyed, the device is reset or lost,
+ * or the execution timeout has passed; return its result. */
 MS_EXPORT int32_t snpu_task_lose(struct snpu_task *task);
-/* The device stops answering: everything queued fails with 507010 and new work is refused until aclrtResetDeviceForce. */
+/* The device stops answering: everything queued fails with 507010 and new work is refused until aclrtResetDeviceForce.
+ */
 MS_EXPORT void snpu_dev_lose(uint32_t dev);
 
 /* Waits until everything queued so far is done; returns the stream's error state. timeout_ms < 0: for ever; expiry
