@@ -183,6 +183,11 @@ static void access_rights(void **state)
     desc.location = (aclrtMemLocation){0, ACL_MEM_LOCATION_TYPE_DEVICE};
     assert_int_equal(aclrtMemSetAccess(p, PAGE_B, &desc, 1), ACL_SUCCESS);
     assert_int_equal(aclrtMemcpy(p, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    desc.flags = ACL_RT_MEM_ACCESS_FLAGS_READ; /* to be read, not written */
+    assert_int_equal(aclrtMemSetAccess(p, PAGE_B, &desc, 1), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpy(host, 8, p, 8, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    check_failed(aclrtMemcpy(p, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
+    check_failed(aclrtMemset(p, 8, 0, 8), ACL_ERROR_RT_PARAM_INVALID);
     assert_int_equal(aclrtUnmapMem(p), ACL_SUCCESS);
     assert_int_equal(aclrtFreePhysical(h), ACL_SUCCESS);
     assert_int_equal(aclrtReleaseMemAddress(p), ACL_SUCCESS);
