@@ -73,9 +73,6 @@ MS_EXPORT const struct aclTensor *snpu_nn_tensor(const aclTensor *handle);
 MS_EXPORT const struct aclScalar *snpu_nn_scalar(const aclScalar *handle);
 MS_EXPORT const struct nn_array *snpu_nn_array(const void *handle, enum nn_array_kind kind);
 
-/* Size of one element; 0 for types that have none of whole bytes, or are unknown. */
-MS_EXPORT size_t snpu_nn_type_b(aclDataType type);
-
 /* ---- executors ---- */
 
 /* Where an address of a launch comes from. */

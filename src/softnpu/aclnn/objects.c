@@ -16,39 +16,6 @@ static struct ms_slab tensors = MS_SLAB_INIT(struct aclTensor, 1u << 20);
 static struct ms_slab scalars = MS_SLAB_INIT(struct aclScalar, 1u << 20);
 static struct ms_slab arrays = MS_SLAB_INIT(struct nn_array, 1u << 20);
 
-size_t snpu_nn_type_b(aclDataType type)
-{
-    switch (type) {
-    case ACL_INT8:
-    case ACL_UINT8:
-    case ACL_BOOL:
-    case ACL_HIFLOAT8:
-    case ACL_FLOAT8_E5M2:
-    case ACL_FLOAT8_E4M3FN:
-    case ACL_FLOAT8_E8M0:
-        return 1;
-    case ACL_FLOAT16:
-    case ACL_BF16:
-    case ACL_INT16:
-    case ACL_UINT16:
-        return 2;
-    case ACL_FLOAT:
-    case ACL_INT32:
-    case ACL_UINT32:
-    case ACL_COMPLEX32:
-        return 4;
-    case ACL_DOUBLE:
-    case ACL_INT64:
-    case ACL_UINT64:
-    case ACL_COMPLEX64:
-        return 8;
-    case ACL_COMPLEX128:
-        return 16;
-    default:
-        return 0;
-    }
-}
-
 const struct aclTensor *snpu_nn_tensor(const aclTensor *handle)
 {
     return ms_slab_check(&tensors, handle) ? handle : NULL;
@@ -225,7 +192,7 @@ aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *addr)
 
 aclScalar *aclCreateScalar(void *value, aclDataType dataType)
 {
-    size_t size_b = snpu_nn_type_b(dataType);
+    size_t size_b = aclDataTypeSize(dataType);
     if (value == NULL || size_b == 0) {
         snpu_fail(value == NULL ? ACLNN_ERR_PARAM_NULLPTR : ACLNN_ERR_PARAM_INVALID,
                   "aclCreateScalar: value %p, data type %d", value, (int)dataType);

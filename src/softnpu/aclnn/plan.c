@@ -102,7 +102,7 @@ aclnnStatus nn_view(struct nn_plan *plan, const char *name, const aclTensor *ten
     if (executor->tensor_count == NN_TENSORS) {
         return snpu_fail(ACLNN_ERR_INNER, "%s: too many tensors", plan->op);
     }
-    const uint64_t element_b = snpu_nn_type_b(t->type), first_b = (uint64_t)t->offset * element_b;
+    const uint64_t element_b = aclDataTypeSize(t->type), first_b = (uint64_t)t->offset * element_b;
     view->address = (struct nn_address){NN_FROM_TENSOR, executor->tensor_count, first_b};
     executor->tensors[executor->tensor_count++] = (struct nn_tensor_ref){
         .tensor = (aclTensor *)tensor,
@@ -183,7 +183,7 @@ aclnnStatus nn_workspace(struct nn_plan *plan, aclDataType type, uint64_t rank, 
         return NN_INVALID(plan, "the workspace would have %llu elements", (unsigned long long)view->count);
     }
     view->address = (struct nn_address){NN_FROM_WORKSPACE, 0, plan->workspace_b};
-    plan->workspace_b += MS_ROUND_UP(view->count * snpu_nn_type_b(type), WORKSPACE_ALIGN);
+    plan->workspace_b += MS_ROUND_UP(view->count * aclDataTypeSize(type), WORKSPACE_ALIGN);
     return ACLNN_SUCCESS;
 }
 
