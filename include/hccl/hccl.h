@@ -2,8 +2,7 @@
 #ifndef HCCL_HCCL_H
 #define HCCL_HCCL_H
 
-#include "acl/acl_base.h"
-#include "acl/rt/vmm.h"
+#include "acl/acl.h" /* programs get the ACL interface through this header */
 #include "hccl/hccl_types.h"
 
 #ifndef __cplusplus

@@ -49,7 +49,7 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag);
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
-/** @brief timeout in milliseconds. */
+/** @brief timeout of the waiting task in seconds, as for aclrtSetOpWaitTimeout; 0 is no limit. */
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout);
 aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag);
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status);

@@ -40,6 +40,9 @@ aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle)
 aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
 /* ---- models bound to streams by hand ---- */
+#define ACL_MODEL_STREAM_FLAG_HEAD    0x00000000U /* runs as soon as the model does */
+#define ACL_MODEL_STREAM_FLAG_DEFAULT 0x7FFFFFFFU /* waits until another stream of the model activates it */
+
 aclError aclmdlRIBuildBegin(aclmdlRI *modelRI, uint32_t flag);
 aclError aclmdlRIBindStream(aclmdlRI modelRI, aclrtStream stream, uint32_t flag);
 aclError aclmdlRIEndTask(aclmdlRI modelRI, aclrtStream stream);
