@@ -223,6 +223,25 @@ static void host_memory_is_registered_per_device(void **state)
     free(p);
 }
 
+static void pinned_memory_is_registered_as_well(void **state)
+{
+    struct snpu_range r;
+    void *dst = NULL;
+    char *p = must_alloc(100000, MEM_HOST);
+    assert_int_equal(halHostRegister(p, 100000, 0, 0, &dst), 0);
+    assert_ptr_equal(dst, p);
+    assert_true(snpu_hal_lookup(p, &r));
+    assert_int_equal(r.kind, SNPU_RANGE_HOST);
+    assert_int_equal(halHostRegister(p, 100000, 0, 0, &dst), DRV_ERROR_INVALID_VALUE);
+    assert_int_equal(halHostRegister(p, 1 << 30, 0, 1, &dst), DRV_ERROR_INVALID_VALUE);
+    assert_int_equal(halHostRegister(p + 4096, 100, 0, 1, &dst), DRV_ERROR_INVALID_VALUE);
+    assert_int_equal(halHostRegister(p, 4096, 0, 1, &dst), 0);
+    assert_int_equal(halHostUnregister(p, 0), 0);
+    assert_int_equal(halHostUnregister(p, 0), DRV_ERROR_INVALID_VALUE);
+    halMemFree(p); /* ends the other registration */
+    assert_int_equal(halHostUnregister(p, 1), DRV_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
     hal_use_machine("3", "256M");
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(pointers_have_attributes),
         cmocka_unit_test(copies_and_fills_check_their_addresses),
         cmocka_unit_test(host_memory_is_registered_per_device),
+        cmocka_unit_test(pinned_memory_is_registered_as_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,7 @@ drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long lo
     block->place = (uint8_t)place;
     block->dvpp = req.dvpp;
     block->module_id = req.module_id;
+    block->registered = 0;
     *pp = (void *)block->range.base;
     __atomic_store_n(&block->state, SNPU_BLOCK_LIVE, __ATOMIC_RELEASE);
     return DRV_ERROR_NONE;

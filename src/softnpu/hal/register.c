@@ -1,7 +1,9 @@
 /* Host memory of the program that devices may use (halHostRegister). Devices run in this process, so the device's
  * address is the program's own. A range may be registered for several devices; partly overlapping ranges are refused.
+ * Pinned memory may be registered as well, from its beginning: its block keeps the book, and nothing else changes.
  *
- * Locks: the lock of the spans guards everything here. */
+ * Locks: the lock of the spans guards everything here but the books of pinned blocks, which are atomic words. */
+#include "softnpu/hal/arena.h"
 #include "softnpu/hal/process.h"
 #include "softnpu/hal/spans.h"
 
@@ -39,6 +41,22 @@ static struct registration *find(uintptr_t base)
                                                                                            : NULL;
 }
 
+/* The pinned allocation that begins here, NULL if none. */
+static struct snpu_block *pinned_block(uintptr_t base)
+{
+    struct snpu_arena *arena = snpu_arena_of(base);
+    struct snpu_block *block = arena != NULL ? snpu_zone_start(snpu_arena_zone(arena, base), base) : NULL;
+    return block != NULL && block->kind == SNPU_RANGE_HOST &&
+                   __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) == SNPU_BLOCK_LIVE
+               ? block
+               : NULL;
+}
+
+static bool register_pinned(struct snpu_block *block, uint64_t size_b, uint64_t bit)
+{
+    return size_b <= block->range.size_b && (__atomic_fetch_or(&block->registered, bit, __ATOMIC_RELAXED) & bit) == 0;
+}
+
 drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid, void **dst_ptr)
 {
     uintptr_t base = (uintptr_t)src_ptr;
@@ -49,11 +67,19 @@ drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid
     if (!snpu__device_exists(devid)) {
         return DRV_ERROR_INVALID_DEVICE;
     }
+    uint64_t bit = (uint64_t)1 << devid;
+    struct snpu_block *pinned = pinned_block(base);
+    if (pinned != NULL) {
+        if (!register_pinned(pinned, size, bit)) {
+            return DRV_ERROR_INVALID_VALUE;
+        }
+        *dst_ptr = src_ptr;
+        return DRV_ERROR_NONE;
+    }
     bool ours = snpu_hal_lookup(src_ptr, &range) && range.kind != SNPU_RANGE_REGISTERED;
     if (ours || !exists(base, size)) {
         return DRV_ERROR_INVALID_VALUE;
     }
-    uint64_t bit = (uint64_t)1 << devid;
     drvError_t rc = DRV_ERROR_NONE;
     snpu__spans_lock();
     struct registration *r = find(base);
@@ -97,6 +123,11 @@ drvError_t halHostUnregisterEx(void *src_ptr, UINT32 devid, UINT32 flag)
     drvError_t rc = DRV_ERROR_INVALID_VALUE;
     if (!snpu__device_exists(devid)) {
         return DRV_ERROR_INVALID_DEVICE;
+    }
+    struct snpu_block *pinned = pinned_block((uintptr_t)src_ptr);
+    if (pinned != NULL) {
+        uint64_t bit = (uint64_t)1 << devid;
+        return (__atomic_fetch_and(&pinned->registered, ~bit, __ATOMIC_RELAXED) & bit) != 0 ? DRV_ERROR_NONE : rc;
     }
     snpu__spans_lock();
     struct registration *r = find((uintptr_t)src_ptr);

@@ -20,6 +20,7 @@ struct snpu_block {
     uint8_t dvpp;
     uint8_t exported; /* was named to other processes: see share.h before it is given back */
     uint32_t module_id;
+    uint64_t registered; /* pinned host memory: the devices it was registered for, a bit each, atomic */
     struct snpu_block *bin_prev, *bin_next;
 };
 

@@ -1,5 +1,5 @@
-/* Host memory that devices may see: registering what the program allocated itself. Host and device share one address
- * space here, so the device's pointer is the host's.
+/* Host memory that devices may see: registering what the program allocated itself, or got pinned. Host and device share
+ * one address space here, so the device's pointer is the host's.
  *
  * Threads and locks: none; the driver keeps the book. Failure: the driver's result as an ACL code. */
 #include "softnpu/runtime/memory.h"
@@ -22,8 +22,8 @@ int32_t snpu_host_register(const char *function, void *ptr, uint64_t size_b, uin
     if (ptr == NULL || size_b == 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at %p", function, (unsigned long long)size_b, ptr);
     }
-    if (snpu_hal_lookup(ptr, &range) && range.kind != SNPU_RANGE_REGISTERED) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not ordinary host memory", function, ptr);
+    if (snpu_hal_lookup(ptr, &range) && range.kind != SNPU_RANGE_REGISTERED && range.kind != SNPU_RANGE_HOST) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not host memory", function, ptr);
     }
     code = snpu__mem_check(function, "range", ptr, size_b, SNPU_READ);
     if (code != 0) {
@@ -57,11 +57,15 @@ rtError_t rtsHostUnregister(void *ptr)
     if (code != 0) {
         return code;
     }
-    if (!snpu_hal_lookup(ptr, &range) || range.kind != SNPU_RANGE_REGISTERED || range.base != (uintptr_t)ptr) {
+    bool known = snpu_hal_lookup(ptr, &range) && range.base == (uintptr_t)ptr;
+    if (known && range.kind == SNPU_RANGE_REGISTERED) {
+        return snpu_from_drv(halHostUnregister(ptr, range.dev), "rtsHostUnregister");
+    }
+    if (!known || range.kind != SNPU_RANGE_HOST || halHostUnregister(ptr, ctx->dev) != DRV_ERROR_NONE) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtsHostUnregister: %p is not the start of registered memory",
                          ptr);
     }
-    return snpu_from_drv(halHostUnregister(ptr, range.dev), "rtsHostUnregister");
+    return 0;
 }
 
 int32_t snpu_host_device_pointer(void *host, void **dev_ptr, uint32_t flags)
