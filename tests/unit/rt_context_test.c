@@ -377,7 +377,13 @@ static void settings_are_kept(void **state)
     OK(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1));
     OK(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
     assert_int_equal(value, 1);
-    FAILS(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_ERROR_RT_SYSPARAMOPT_NOT_SET);
+    OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value)); /* the process has defaults, a context has not */
+    assert_int_equal(value, 0);
+    OK(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2));
+    OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
+    assert_int_equal(value, 2);
+    OK(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 0));
+    FAILS(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 3), ACL_ERROR_RT_PARAM_INVALID);
     OK(aclrtSetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, 0));
     OK(aclrtGetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, &value));
     assert_int_equal(value, 0);

@@ -9,16 +9,20 @@
 
 #include "ascend_hal.h"
 
-#define OPTIONS       4
 #define SAMPLE_MIN_NS 10000000u
 
 /* ---- options ---- */
 
-static struct {
-    bool set[OPTIONS];
-    int64_t value[OPTIONS];
-} process; /* snpu_rt_lock */
+/* The largest value of each; determinism has levels. A process starts with all of them 0, a context with none set. */
+static const int64_t option_max[] = {
+    [ACL_OPT_DETERMINISTIC] = 2,
+    [ACL_OPT_ENABLE_DEBUG_KERNEL] = 1,
+    [ACL_OPT_STRONG_CONSISTENCY] = 1,
+    [ACL_OPT_ENABLE_KERNEL_EARLY_START] = 1,
+};
+static int64_t process_options[MS_COUNT_OF(option_max)]; /* snpu_rt_lock */
 
+/* set stays NULL for options of the process. */
 static int32_t sys_param_place(const char *function, bool of_context, int opt, bool **set, int64_t **value)
 {
     struct snpu_ctx *ctx = NULL;
@@ -26,11 +30,11 @@ static int32_t sys_param_place(const char *function, bool of_context, int opt, b
     if (ret != 0 || (of_context && (ret = snpu_ctx_need(function, &ctx)) != 0)) {
         return ret;
     }
-    if (opt < 0 || opt >= OPTIONS) {
+    if (opt < 0 || opt >= (int)MS_COUNT_OF(option_max)) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d", function, opt);
     }
-    *set = of_context ? &ctx->priv->sys_param_set[opt] : &process.set[opt];
-    *value = of_context ? &ctx->priv->sys_param[opt] : &process.value[opt];
+    *set = of_context ? &ctx->priv->sys_param_set[opt] : NULL;
+    *value = of_context ? &ctx->priv->sys_param[opt] : &process_options[opt];
     return 0;
 }
 
@@ -42,12 +46,14 @@ int32_t snpu_sys_param_set(const char *function, bool of_context, int opt, int64
     if (ret != 0) {
         return ret;
     }
-    if (value != 0 && value != 1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d is 0 or 1, not %lld", function, opt,
-                         (long long)value);
+    if (value < 0 || value > option_max[opt]) {
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d is 0 to %lld, not %lld", function, opt,
+                         (long long)option_max[opt], (long long)value);
     }
     pthread_mutex_lock(&snpu_rt_lock);
-    *set = true;
+    if (set != NULL) {
+        *set = true;
+    }
     *place = value;
     pthread_mutex_unlock(&snpu_rt_lock);
     return 0;
@@ -62,7 +68,7 @@ int32_t snpu_sys_param_get(const char *function, bool of_context, int opt, int64
         return ret;
     }
     pthread_mutex_lock(&snpu_rt_lock);
-    bool known = *set;
+    bool known = set == NULL || *set;
     int64_t have = *place;
     pthread_mutex_unlock(&snpu_rt_lock);
     if (!known) {
@@ -249,40 +255,34 @@ static const size_t limit_defaults[] = {
     [ACL_RT_DEV_LIMIT_SIMD_PRINTF_FIFO_SIZE_PER_CORE] = 16 * 1024,
     [ACL_RT_DEV_LIMIT_SIMT_PRINTF_FIFO_SIZE] = 2 * 1024 * 1024,
 };
-static size_t limits[SNPU_MAX_DEVICES][MS_COUNT_OF(limit_defaults)]; /* 0: the default */
+static size_t limits[MS_COUNT_OF(limit_defaults)]; /* of the process, for devices set up later; 0: the default */
 
-static int32_t limit_place(const char *function, int limit, size_t **place)
+static int32_t check_limit(const char *function, int limit)
 {
-    struct snpu_ctx *ctx;
-    int32_t ret = snpu_ctx_need(function, &ctx);
+    int32_t ret = snpu_guard(function);
     if (ret == 0 && (limit < 0 || limit >= (int)MS_COUNT_OF(limit_defaults))) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: limit %d", function, limit);
-    }
-    if (ret == 0) {
-        *place = &limits[ctx->dev][limit];
     }
     return ret;
 }
 
 int32_t snpu_device_limit_set(const char *function, int limit, size_t value)
 {
-    size_t *place;
-    int32_t ret = limit_place(function, limit, &place);
+    int32_t ret = check_limit(function, limit);
     if (ret == 0 && (value == 0 || value > UINT32_MAX)) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: limit %d of %zu bytes", function, limit, value);
     }
     if (ret == 0) {
-        __atomic_store_n(place, value, __ATOMIC_RELAXED);
+        __atomic_store_n(&limits[limit], value, __ATOMIC_RELAXED);
     }
     return ret;
 }
 
 int32_t snpu_device_limit_get(const char *function, int limit, size_t *value)
 {
-    size_t *place;
-    int32_t ret = limit_place(function, limit, &place);
+    int32_t ret = check_limit(function, limit);
     if (ret == 0) {
-        size_t set = __atomic_load_n(place, __ATOMIC_RELAXED);
+        size_t set = __atomic_load_n(&limits[limit], __ATOMIC_RELAXED);
         *value = set != 0 ? set : limit_defaults[limit];
     }
     return ret;
