@@ -2,6 +2,7 @@
 #include "rt_test.h"
 
 #include "softnpu/runtime/prof.h"
+#include "softnpu/runtime/timeouts.h"
 
 /* ---- order and waiting ---- */
 
@@ -378,17 +379,29 @@ static void a_lost_task_ends_with_its_stream(void **state)
     assert_int_equal(__atomic_load_n(&released, __ATOMIC_SEQ_CST) - before, 2);
 }
 
-static void a_lost_task_ends_with_the_execution_timeout(void **state)
+static void execution_limits_are_multiples_of_the_interval(void **state)
 {
-    aclrtStream stream;
     uint32_t ms = 0;
     uint64_t interval = 0, actual = 0;
     OK(aclrtGetOpTimeOutInterval(&interval));
     OK(aclrtSetOpExecuteTimeOutV2(interval * 3 + 1, &actual));
     assert_int_equal(actual, interval * 4);
+    OK(aclrtSetOpExecuteTimeOutV2(interval * 300, &actual));
+    assert_int_equal(actual, interval * 254);
+    OK(aclrtSetOpExecuteTimeOutV2(0, &actual));
+    assert_int_equal(actual, interval * 254);
     OK(aclrtSetOpExecuteTimeOutWithMs(25));
     OK(aclrtGetOpExecuteTimeout(&ms));
-    assert_int_equal(ms, 25);
+    assert_int_equal(ms, (interval + 999) / 1000);
+    OK(aclrtSetOpExecuteTimeOut(0));
+    OK(aclrtGetOpExecuteTimeout(&ms));
+    assert_int_equal(ms, 0);
+}
+
+static void a_lost_task_ends_with_the_execution_timeout(void **state)
+{
+    aclrtStream stream;
+    snpu_set_op_execute_timeout_ms(25); /* shorter than programs can ask for */
     OK(aclrtCreateStream(&stream));
     OK(snpu_stream_submit(stream, &lost_kind, NULL, 0, NULL, 0, NULL));
     FAILS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_TIMEOUT);
@@ -558,6 +571,7 @@ int main(void)
         cmocka_unit_test(abort_discards_everything_and_tells_those_who_wait),
         cmocka_unit_test(stop_interrupts_the_running_task_only),
         cmocka_unit_test(a_lost_task_ends_with_its_stream),
+        cmocka_unit_test(execution_limits_are_multiples_of_the_interval),
         cmocka_unit_test(a_lost_task_ends_with_the_execution_timeout),
         cmocka_unit_test(device_task_abort_clears_all_streams),
         cmocka_unit_test(a_lost_device_fails_until_it_is_reset),

@@ -58,14 +58,20 @@ aclError aclrtStreamWaitEventImpl(aclrtStream stream, aclrtEvent event)
     return rtStreamWaitEvent(stream, event);
 }
 
+/* Limits of tasks are seconds (those of waiting threads are milliseconds); 0 is no limit. */
+static int64_t wait_limit_ms(uint32_t timeout_s)
+{
+    return timeout_s == 0 ? -1 : (int64_t)timeout_s * 1000;
+}
+
 aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent event, int32_t timeout)
 {
     ACL_NEED(aclrtStreamWaitEventWithTimeout, event);
-    if (timeout < -1) {
+    if (timeout < 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEventWithTimeout: timeout %d", timeout);
     }
     SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
-    return snpu_event_wait("aclrtStreamWaitEventWithTimeout", stream, event, timeout > 0 ? timeout : -1,
+    return snpu_event_wait("aclrtStreamWaitEventWithTimeout", stream, event, wait_limit_ms((uint32_t)timeout),
                            ACL_EVENT_WAIT_DEFAULT);
 }
 
@@ -73,7 +79,7 @@ aclError aclrtStreamWaitEventWithFlagImpl(aclrtStream stream, aclrtEvent event, 
 {
     ACL_NEED(aclrtStreamWaitEventWithFlag, event);
     SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
-    return snpu_event_wait("aclrtStreamWaitEventWithFlag", stream, event, timeout > 0 ? (int64_t)timeout : -1, flag);
+    return snpu_event_wait("aclrtStreamWaitEventWithFlag", stream, event, wait_limit_ms(timeout), flag);
 }
 
 aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)

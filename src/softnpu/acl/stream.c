@@ -204,7 +204,18 @@ aclError aclrtLaunchHostFuncImpl(aclrtStream stream, aclrtHostFunc fn, void *arg
 
 /* ---- timeouts ---- */
 
-#define INTERVAL_US 1000u /* granularity of execution timeouts */
+/* The card counts execution limits in steps of 2^32 ns and has eight bits for them; other limits become the next one
+ * that it can express. */
+#define INTERVAL_US   4294967u
+#define INTERVALS_MAX 254u
+
+static uint64_t set_execute_limit(uint64_t us)
+{
+    uint64_t steps = us / INTERVAL_US + (us % INTERVAL_US != 0);
+    uint64_t actual_us = (steps < INTERVALS_MAX ? steps : INTERVALS_MAX) * INTERVAL_US;
+    snpu_set_op_execute_timeout_ms((actual_us + 999) / 1000);
+    return actual_us;
+}
 
 aclError aclrtSetOpWaitTimeoutImpl(uint32_t timeout)
 {
@@ -214,22 +225,20 @@ aclError aclrtSetOpWaitTimeoutImpl(uint32_t timeout)
 
 aclError aclrtSetOpExecuteTimeOutImpl(uint32_t timeout)
 {
-    snpu_set_op_execute_timeout_ms((uint64_t)timeout * 1000);
+    set_execute_limit((uint64_t)timeout * 1000000);
     return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpExecuteTimeOutWithMsImpl(uint32_t timeout)
 {
-    snpu_set_op_execute_timeout_ms(timeout);
+    set_execute_limit((uint64_t)timeout * 1000);
     return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpExecuteTimeOutV2Impl(uint64_t timeout, uint64_t *actualTimeout)
 {
     ACL_NEED(aclrtSetOpExecuteTimeOutV2, actualTimeout);
-    uint64_t ms = timeout / INTERVAL_US + (timeout % INTERVAL_US != 0);
-    snpu_set_op_execute_timeout_ms(ms);
-    *actualTimeout = ms * INTERVAL_US;
+    *actualTimeout = set_execute_limit(timeout != 0 ? timeout : UINT64_MAX); /* 0: the longest */
     return ACL_SUCCESS;
 }
 
