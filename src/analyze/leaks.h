@@ -1,0 +1,36 @@
+/* Leaks, online: blocks that outlive the step in which they were allocated.
+ *
+ * Suspect: a live pool block (PTA, ATB, MindSpore) of step s > 1, at the end of a step N > s of its device. Reported at
+ * exit are the suspects that are still live then, and live HAL blocks; what was freed later is no leak. The original's
+ * lines come first, then our summary by call site (stack) or, without stacks, by owner or operator: bytes, blocks,
+ * growth per step, first step, confidence. */
+#ifndef MS_ANALYZE_LEAKS_H
+#define MS_ANALYZE_LEAKS_H
+
+#include "model/stacks.h"
+#include "model/model.h"
+
+#include <stdio.h>
+
+struct ms_leaks;
+
+struct ms_leaks_options {
+    size_t sz;                                                /* sizeof(struct ms_leaks_options) */
+    const struct ms_model *model;                             /* whose live blocks are asked at the end */
+    struct ms_stack_source stacks;                            /* functions may be NULL */
+    bool hal;                                                 /* report HAL blocks too: collect mode immediate */
+    FILE *out;                                                /* the report; NULL: only ms_leaks_count */
+    uint32_t lines_max;                                       /* of the original's lines per device; 0: all */
+    uint32_t sites_max;                                       /* of the summary; 0: 20 */
+    void (*log)(void *argument, int level, const char *line); /* may be NULL */
+    void *argument;
+};
+
+int ms_leaks_new(const struct ms_leaks_options *options, struct ms_leaks **out);
+struct ms_consumer ms_leaks_consumer(struct ms_leaks *leaks); /* writes the report in on_end */
+void ms_leaks_free(struct ms_leaks *leaks);
+
+/* After on_end: what was reported. */
+uint64_t ms_leaks_count(const struct ms_leaks *leaks, uint64_t *bytes);
+
+#endif

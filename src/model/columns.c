@@ -1,0 +1,39 @@
+/* Texts of the tables in columns.h. */
+#include "model/columns.h"
+
+#include "base/macros.h"
+
+static const char *const event_names[] = {
+#define X(name, text) text,
+    MS_EVENTS(X)
+#undef X
+};
+
+static const char *const type_names[] = {
+#define X(event, name, text, meaning) text,
+    MS_EVENT_TYPES(X)
+#undef X
+};
+
+static const char *const attr_names[] = {
+#define X(name, text) text,
+    MS_ATTR_KEYS(X)
+#undef X
+};
+
+#define NAME_OF(table, number) ((number) < MS_COUNT_OF(table) ? (table)[number] : "UNKNOWN")
+
+const char *ms_event_name(unsigned event)
+{
+    return NAME_OF(event_names, event);
+}
+
+const char *ms_type_name(unsigned type)
+{
+    return NAME_OF(type_names, type);
+}
+
+const char *ms_attr_name(unsigned key)
+{
+    return NAME_OF(attr_names, key);
+}
