@@ -439,15 +439,15 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSwitchStream, (void *leftValue, aclrtCo
 /* floating point overflow */
 ACL_FN(IMPLEMENTED, aclError, aclrtSetStreamOverflowSwitch, (aclrtStream stream, uint32_t flag), (stream, flag))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetStreamOverflowSwitch, (aclrtStream stream, uint32_t *flag), (stream, flag))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetOverflowStatus, (void *outputAddr, size_t outputSize, aclrtStream stream),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetOverflowStatus, (void *outputAddr, size_t outputSize, aclrtStream stream),
              (outputAddr, outputSize, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetOverflowStatus, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetFloatOverflowStatus, (void *outputAddr, uint64_t outputSize,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtResetOverflowStatus, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetFloatOverflowStatus, (void *outputAddr, uint64_t outputSize,
              aclrtStream stream), (outputAddr, outputSize, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtResetFloatOverflowStatus, (aclrtStream stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNpuGetFloatOverFlowStatus, (void *outputAddr, uint64_t outputSize,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtResetFloatOverflowStatus, (aclrtStream stream), (stream))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNpuGetFloatOverFlowStatus, (void *outputAddr, uint64_t outputSize,
              uint32_t checkMode, aclrtStream stream), (outputAddr, outputSize, checkMode, stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtNpuClearFloatOverFlowStatus, (uint32_t checkMode, aclrtStream stream),
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNpuClearFloatOverFlowStatus, (uint32_t checkMode, aclrtStream stream),
              (checkMode, stream))
 /* time limits of single tasks */
 ACL_FN(IMPLEMENTED, aclError, aclrtSetOpWaitTimeout, (uint32_t timeout), (timeout))
@@ -683,20 +683,20 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIAddCondTask, (aclmdlRICondTaskParams
              uint32_t flags), (params, stream, flags))
 
 /* ==== Message buffers ==== */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAllocBuf, (aclrtMbuf *buf, size_t size), (buf, size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFreeBuf, (aclrtMbuf buf), (buf))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufData, (const aclrtMbuf buf, void **dataPtr, size_t *size), (buf, dataPtr,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocBuf, (aclrtMbuf *buf, size_t size), (buf, size))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFreeBuf, (aclrtMbuf buf), (buf))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufData, (const aclrtMbuf buf, void **dataPtr, size_t *size), (buf, dataPtr,
              size))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufDataLen, (aclrtMbuf buf, size_t *len), (buf, len))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetBufDataLen, (aclrtMbuf buf, size_t len), (buf, len))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufUserData, (const aclrtMbuf buf, void *dataPtr, size_t size,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufDataLen, (aclrtMbuf buf, size_t *len), (buf, len))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetBufDataLen, (aclrtMbuf buf, size_t len), (buf, len))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufUserData, (const aclrtMbuf buf, void *dataPtr, size_t size,
              size_t offset), (buf, dataPtr, size, offset))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSetBufUserData, (aclrtMbuf buf, const void *dataPtr, size_t size,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetBufUserData, (aclrtMbuf buf, const void *dataPtr, size_t size,
              size_t offset), (buf, dataPtr, size, offset))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCopyBufRef, (const aclrtMbuf buf, aclrtMbuf *newBuf), (buf, newBuf))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtAppendBufChain, (aclrtMbuf headBuf, aclrtMbuf buf), (headBuf, buf))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufChainNum, (aclrtMbuf headBuf, uint32_t *num), (headBuf, num))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetBufFromChain, (aclrtMbuf headBuf, uint32_t index, aclrtMbuf *buf), (headBuf,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCopyBufRef, (const aclrtMbuf buf, aclrtMbuf *newBuf), (buf, newBuf))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAppendBufChain, (aclrtMbuf headBuf, aclrtMbuf buf), (headBuf, buf))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufChainNum, (aclrtMbuf headBuf, uint32_t *num), (headBuf, num))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufFromChain, (aclrtMbuf headBuf, uint32_t index, aclrtMbuf *buf), (headBuf,
              index, buf))
 
 /* ==== Allocators of streams ==== */

@@ -136,6 +136,13 @@ void snpu_route_forget(struct snpu_stream *stream)
         pthread_mutex_lock(&model->lock);
         model->lanes[lane].source = NULL;
         pthread_mutex_unlock(&model->lock);
+        if (lane == 0 && model->state == MODEL_CAPTURING) { /* nobody can end this capture any more */
+            capture_list_remove(model);
+            model->state = MODEL_READY;
+            if (model->parent == NULL) {
+                model_kill(model);
+            }
+        }
         model_put(model);
     }
     route_clear(stream);
