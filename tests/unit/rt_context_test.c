@@ -153,6 +153,40 @@ static void init_callbacks_and_configuration(void **state)
     });
 }
 
+static void wait_for_ever(void *data)
+{
+    for (;;) {
+        pause();
+    }
+}
+
+static void leave_late(void)
+{
+    int done = 0;
+    int32_t id = -1;
+    /* Handlers that run after main may still use the device. */
+    if (aclrtGetDevice(&id) != ACL_SUCCESS || aclrtLaunchHostFunc(NULL, count_up, &done) != ACL_SUCCESS ||
+        aclrtSynchronizeStream(NULL) != ACL_SUCCESS || done != 1) {
+        _exit(7);
+    }
+}
+
+static void leaving_with_busy_streams_does_not_hang(void **state)
+{
+    IN_CHILD({
+        aclrtStream stuck = NULL;
+        aclrtStream waiting = NULL;
+        aclrtEvent never = NULL;
+        EXPECT(atexit(leave_late) == 0);
+        EXPECT(aclInit(NULL) == 0 && aclrtSetDevice(0) == 0);
+        EXPECT(aclrtCreateStream(&stuck) == 0 && aclrtCreateStream(&waiting) == 0);
+        EXPECT(aclrtCreateEventWithFlag(&never, ACL_EVENT_SYNC) == 0);
+        EXPECT(aclrtLaunchHostFunc(stuck, wait_for_ever, NULL) == 0);
+        EXPECT(aclrtStreamWaitEvent(waiting, never) == 0);
+        exit(bad_);
+    });
+}
+
 /* ---- from here on the parent uses device 0 itself ---- */
 
 static void set_and_reset_count(void **state)
@@ -475,7 +509,7 @@ int main(void)
     const struct CMUnitTest fresh[] = {
         cmocka_unit_test(visible_devices_renumber),         cmocka_unit_test(a_bad_visible_list_ends_at_the_mistake),
         cmocka_unit_test(nothing_works_without_a_context),  cmocka_unit_test(init_and_finalize_count),
-        cmocka_unit_test(init_callbacks_and_configuration),
+        cmocka_unit_test(init_callbacks_and_configuration), cmocka_unit_test(leaving_with_busy_streams_does_not_hang),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_and_reset_count),

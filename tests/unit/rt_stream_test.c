@@ -482,6 +482,66 @@ static void resetting_a_device_does_not_wait_for_blocked_work(void **state)
     OK(aclrtResetDevice(0));
 }
 
+static void pause_a_little(void *data)
+{
+    struct timespec ts = {0, 2000000};
+    nanosleep(&ts, NULL);
+    count_up(data);
+}
+
+static void resetting_a_device_lets_running_work_finish(void **state)
+{
+    aclrtStream stream;
+    int done = 0;
+    OK(aclrtSetDevice(1));
+    OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 20; i++) {
+        OK(aclrtLaunchHostFunc(stream, pause_a_little, &done));
+    }
+    OK(aclrtResetDevice(1));
+    assert_int_equal(count_of(&done), 20);
+    OK(aclrtSetDevice(1));
+    OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 20; i++) {
+        OK(aclrtLaunchHostFunc(stream, pause_a_little, &done));
+    }
+    OK(aclrtResetDeviceForce(1)); /* unless it is forced */
+    assert_true(count_of(&done) < 40);
+    OK(aclrtSetDevice(0));
+    OK(aclrtResetDevice(0));
+}
+
+static double cpu_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static double cpu_during_ms(long ns)
+{
+    struct timespec ts = {0, ns};
+    double before = cpu_ms();
+    nanosleep(&ts, NULL);
+    return cpu_ms() - before;
+}
+
+static void idle_streams_use_no_cpu(void **state)
+{
+    aclrtStream streams[32];
+    int done = 0;
+    for (int i = 0; i < 32; i++) {
+        OK(aclrtCreateStream(&streams[i]));
+        OK(aclrtLaunchHostFunc(streams[i], count_up, &done));
+    }
+    OK(aclrtSynchronizeDevice());
+    /* After a while of looking around, a tenth of a second costs less than the clock can show. */
+    EVENTUALLY(cpu_during_ms(100000000) < 0.5);
+    for (int i = 0; i < 32; i++) {
+        OK(aclrtDestroyStream(streams[i]));
+    }
+}
+
 static void synchronise_self(void *data)
 {
     int32_t *result = data;
@@ -576,6 +636,8 @@ int main(void)
         cmocka_unit_test(device_task_abort_clears_all_streams),
         cmocka_unit_test(a_lost_device_fails_until_it_is_reset),
         cmocka_unit_test(resetting_a_device_does_not_wait_for_blocked_work),
+        cmocka_unit_test(resetting_a_device_lets_running_work_finish),
+        cmocka_unit_test(idle_streams_use_no_cpu),
         cmocka_unit_test(a_callback_cannot_wait_for_its_own_stream),
         cmocka_unit_test(task_ids_count_up_per_stream),
         cmocka_unit_test(utilisation_follows_the_work),

@@ -10,6 +10,7 @@
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/context_life.h"
+#include "softnpu/runtime/futex.h"
 #include "softnpu/runtime/memory.h"
 #include "softnpu/runtime/prof.h"
 #include "base/slab.h"
@@ -18,7 +19,11 @@
 
 #include <stdlib.h>
 
-#define CONTEXTS_MAX 65536
+#define CONTEXTS_MAX     65536
+#define CLOSE_ALL_MS     2000       /* for tasks that do not listen when their streams are closed */
+#define DRAIN_BLOCKED_NS 200000000  /* nothing runs, everything waits */
+#define DRAIN_RUNNING_NS 5000000000 /* one task and no end */
+#define DRAIN_LOOK_NS    5000000
 
 struct context {
     struct snpu_ctx ctx;
@@ -141,11 +146,51 @@ static int32_t context_create(const char *function, uint32_t dev, int32_t user_d
     return 0;
 }
 
+/* Lets queued work come to its end, as long as it does: a running task may take a while, but when all that is left
+ * waits for something that does not come, there is no point. */
+static void context_drain(const struct snpu_ctx *ctx)
+{
+    struct snpu_stream **list;
+    size_t count = snpu_streams_snapshot(ctx->dev, ctx, &list);
+    uint64_t passed = 0;
+    int64_t quiet_since = deadline_after_ms(0);
+    for (;;) {
+        uint64_t sum = 0;
+        bool blocked = true;
+        struct snpu_stream *busy = NULL;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t done = __atomic_load_n(&list[i]->done, __ATOMIC_ACQUIRE);
+            sum += done;
+            if (done != __atomic_load_n(&list[i]->submitted, __ATOMIC_ACQUIRE) && !snpu_stream_is_mine(list[i])) {
+                busy = list[i];
+                blocked &= __atomic_load_n(&list[i]->waiting, __ATOMIC_RELAXED) != 0;
+            }
+        }
+        int64_t now = deadline_after_ms(0);
+        if (sum != passed) {
+            passed = sum;
+            quiet_since = now;
+        }
+        if (busy == NULL || now - quiet_since > (blocked ? DRAIN_BLOCKED_NS : DRAIN_RUNNING_NS)) {
+            break;
+        }
+        snpu_stream_wait_seq(busy, __atomic_load_n(&busy->submitted, __ATOMIC_ACQUIRE), now + DRAIN_LOOK_NS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        snpu_stream_put(list[i]);
+    }
+    free(list);
+}
+
 /* Closes what still belongs to the context. The handle is dead before the first stream is. */
-static void context_destroy(struct snpu_ctx *ctx)
+static void context_destroy(struct snpu_ctx *ctx, bool force)
 {
     __atomic_store_n(&ctx->priv->serial, 0, __ATOMIC_RELEASE);
+    if (!force) {
+        context_drain(ctx);
+    }
     struct rt_device *device = &snpu_devices[ctx->dev];
+    int64_t deadline = deadline_after_ms(CLOSE_ALL_MS);
     for (;;) {
         pthread_mutex_lock(&snpu_rt_lock);
         struct snpu_stream *stream = device->streams;
@@ -159,7 +204,7 @@ static void context_destroy(struct snpu_ctx *ctx)
         if (stream == NULL) {
             break;
         }
-        snpu_stream_close(stream, true);
+        snpu_stream_close_by(stream, deadline);
     }
     pthread_mutex_lock(&snpu_rt_lock);
     device->contexts--;
@@ -226,12 +271,12 @@ static bool reset_locked(uint32_t dev, bool force)
     device->primary_refs = 0;
     __atomic_store_n(&device->primary, NULL, __ATOMIC_RELEASE);
     if (primary != NULL) {
-        context_destroy(primary);
+        context_destroy(primary, force);
     }
     for (uint32_t i = 0; force && i < CONTEXTS_MAX && device->contexts > 0; i++) {
         struct context *context = ms_slab_at(&contexts, i);
         if (context != NULL && context->ctx.dev == dev && snpu_ctx_alive(&context->ctx)) {
-            context_destroy(&context->ctx);
+            context_destroy(&context->ctx, true);
         }
     }
     bool closed = device->contexts == 0;
@@ -254,7 +299,7 @@ int32_t snpu_device_reset(const char *function, int32_t user_dev, bool force)
     }
     struct rt_device *device = &snpu_devices[dev];
     pthread_mutex_lock(&life_lock);
-    if (device->primary == NULL && !(force && device->contexts > 0)) {
+    if (device->primary == NULL && !(force && (device->contexts > 0 || device->lost))) {
         pthread_mutex_unlock(&life_lock);
         return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: device %d is not set", function, user_dev);
     }
@@ -322,7 +367,7 @@ int32_t snpu_ctx_destroy(const char *function, void *handle)
                         function, ctx->user_dev);
     } else {
         dev = ctx->dev;
-        context_destroy(ctx);
+        context_destroy(ctx, false);
         closed = snpu_devices[dev].contexts == 0;
         if (closed) {
             device_closed(dev);

@@ -86,6 +86,7 @@ struct snpu_stream {
     uint32_t stop;         /* interrupts the task that runs now, and no other: aclrtStreamStop */
     uint32_t give_up_lost; /* a lost task may end: the stream is being destroyed */
     uint32_t exit_when_empty;
+    uint32_t waiting;     /* the running task sleeps in snpu_task_wait */
     uint32_t worker_gone; /* enum worker_end; futex word of the closer */
     int32_t error;        /* first failure since the last synchronise */
     int32_t failure_mode;
@@ -158,6 +159,8 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
 /* Ends the handle and waits for the worker: force = false after everything queued has run, force = true after throwing
  * it away (a task that cannot be interrupted is left behind after a bounded wait). */
 void snpu_stream_close(struct snpu_stream *stream, bool force);
+/* The forced kind for many streams under one deadline. */
+void snpu_stream_close_by(struct snpu_stream *stream, int64_t deadline);
 /* Takes a stream out of its device's list; false if somebody else did before. Then snpu_stream_close. */
 bool snpu_stream_unlink_locked(struct snpu_stream *stream);
 void snpu_stream_put(struct snpu_stream *stream);

@@ -158,7 +158,7 @@ void snpu_stream_put(struct snpu_stream *stream)
     ms_slab_free(&streams, stream);
 }
 
-void snpu_stream_close(struct snpu_stream *stream, bool force)
+static void close_stream(struct snpu_stream *stream, bool force, int64_t deadline)
 {
     snpu_route_forget(stream);
     pthread_mutex_lock(&stream->lock);
@@ -176,7 +176,7 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
     __atomic_store_n(&stream->exit_when_empty, 1, __ATOMIC_SEQ_CST);
     if (started) {
         snpu_worker_hurry(stream);
-        int64_t deadline = deadline_after_ms(force ? FORCED_CLOSE_MS : -1), left = 0;
+        int64_t left = 0;
         /* A callback may close the stream that it runs on: nobody to wait for then. */
         while (!snpu_stream_is_mine(stream) && __atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE) == WORKER_RUNS &&
                (left = deadline_left_ns(deadline)) != 0) {
@@ -188,6 +188,16 @@ void snpu_stream_close(struct snpu_stream *stream, bool force)
     }
     snpu_report_forget(stream);
     snpu_stream_put(stream);
+}
+
+void snpu_stream_close(struct snpu_stream *stream, bool force)
+{
+    close_stream(stream, force, deadline_after_ms(force ? FORCED_CLOSE_MS : -1));
+}
+
+void snpu_stream_close_by(struct snpu_stream *stream, int64_t deadline)
+{
+    close_stream(stream, true, deadline);
 }
 
 size_t snpu_streams_snapshot(uint32_t dev, const struct snpu_ctx *ctx, struct snpu_stream ***list)

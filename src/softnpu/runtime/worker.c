@@ -321,12 +321,18 @@ int snpu_task_wait(struct snpu_task *task, const uint32_t *word, uint32_t expect
     uint64_t begin = ms_clock_raw_ns();
     int64_t deadline = deadline_after_ms(timeout_ms);
     int result = 0;
+    if (me.stream != NULL) {
+        __atomic_store_n(&me.stream->waiting, 1, __ATOMIC_RELAXED);
+    }
     do {
         result = wait_any(word, expected, deadline);
         if (cancelled()) {
             result = -ECANCELED;
         }
     } while (result == 0 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected);
+    if (me.stream != NULL) {
+        __atomic_store_n(&me.stream->waiting, 0, __ATOMIC_RELAXED);
+    }
     me.waited_ns += ms_clock_raw_ns() - begin;
     return result;
 }
