@@ -614,7 +614,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCacheLastTaskOpInfo, (const void *const
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCacheLastTaskExtendInfo, (const char *const extendInfoPtr,
              const size_t infoSize), (extendInfoPtr, infoSize))
 /* random numbers */
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtRandomNumAsync, (const aclrtRandomNumTaskInfo *taskInfo,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtRandomNumAsync, (const aclrtRandomNumTaskInfo *taskInfo,
              const aclrtStream stream, void *reserve), (taskInfo, stream, reserve))
 /* updating tasks that are already in a stream */
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtTaskUpdateAsync, (aclrtStream taskStream, uint32_t taskId,

@@ -28,6 +28,11 @@ static int start(void)
     return aclInit(NULL) != 0 || aclrtSetDevice(0) != 0 || aclrtBinaryLoadFromFile(kernels_path, NULL, &bin) != 0;
 }
 
+static int finish(void)
+{
+    return aclrtBinaryUnLoad(bin) != 0 || aclrtResetDevice(0) != 0 || aclFinalize() != 0;
+}
+
 /* ---- kernel error ---- */
 static struct {
     int calls, of_binary;
@@ -70,7 +75,7 @@ static int role_kernel_error(void)
     CHECK(seen.func == function("nothing") && seen.first_arg == args[0]);
     CHECK(aclrtLaunchKernel(function("nothing"), 1, args, sizeof(args), stream) == 0);
     CHECK(aclrtSynchronizeStream(stream) == 0);
-    return 0;
+    return finish();
 }
 
 /* ---- lost task ---- */
@@ -86,7 +91,7 @@ static int role_lost_task(void)
     CHECK(aclrtCreateStream(&stream) == 0);
     CHECK(aclrtLaunchKernel(function("nothing"), 1, NULL, 0, stream) == 0);
     CHECK(aclrtSynchronizeStream(stream) == 0);
-    return 0;
+    return finish();
 }
 
 /* ---- lost device ---- */
@@ -103,7 +108,7 @@ static int role_reset(void)
     CHECK(aclrtFree(p) == ACL_ERROR_RT_PARAM_INVALID); /* went with the device */
     CHECK(aclrtLaunchKernel(function("nothing"), 1, NULL, 0, NULL) == 0);
     CHECK(aclrtSynchronizeStream(NULL) == 0);
-    return 0;
+    return finish();
 }
 
 /* ---- slow device ---- */
@@ -115,7 +120,7 @@ static int role_slow(void)
     CHECK(aclrtLaunchKernel(function("spin_ms"), 1, &ms, sizeof(ms), NULL) == 0);
     CHECK(aclrtSynchronizeStream(NULL) == 0);
     CHECK(ms_clock_raw_ns() - begin >= 60 * 1000000);
-    return 0;
+    return finish();
 }
 
 /* ---- out of memory ---- */
@@ -136,7 +141,8 @@ static int role_oom(void)
     CHECK(aclrtMemPoolMallocAsync(&p, 1 << 20, pool, NULL) == 0);
     CHECK(aclrtMemPoolFreeAsync(p, NULL) == 0);
     CHECK(aclrtMemPoolDestroy(pool) == 0);
-    return 0;
+    CHECK(aclrtSynchronizeStream(NULL) == 0);
+    return finish();
 }
 
 /* ---- what outlives a device reset ---- */
@@ -170,7 +176,7 @@ static int role_after_reset(void)
     CHECK(aclrtMemPoolDestroy(pool) == 0);
     CHECK(aclrtFree(q) == 0);
     CHECK(used_b(0) == 0);
-    return 0;
+    return finish();
 }
 
 static const struct {

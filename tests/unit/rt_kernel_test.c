@@ -534,6 +534,102 @@ static void aicpu_kernels(void **state)
     assert_int_equal(aclrtFree(out), ACL_SUCCESS);
 }
 
+/* ---- graphs ---- */
+static void captured(void **state)
+{
+    (void)state;
+    aclrtStream stream = NULL;
+    aclmdlRI model = NULL;
+    uint32_t *out = dev_memory(64), *copy = dev_memory(64), *pinned = NULL, pageable = 1;
+    uint64_t *where = dev_memory(64);
+    aclrtBinHandle own = NULL;
+    aclrtFuncHandle fill = NULL, spoil = NULL;
+    size_t size_b;
+    char *data = read_kernels(&size_b);
+    assert_int_equal(aclrtCreateStream(&stream), ACL_SUCCESS);
+    assert_int_equal(aclrtMallocHost((void **)&pinned, 64), ACL_SUCCESS);
+    assert_int_equal(aclrtBinaryLoadFromData(data, size_b, NULL, &own), ACL_SUCCESS);
+    free(data);
+    assert_int_equal(aclrtBinaryGetFunction(own, "fill_index", &fill), ACL_SUCCESS);
+    assert_int_equal(aclrtBinaryGetFunction(own, "check_alignment", &spoil), ACL_SUCCESS);
+    struct fill_args args = {out, 5};
+    assert_int_equal(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED), ACL_SUCCESS);
+    assert_int_equal(aclrtLaunchKernel(fill, 4, &args, sizeof(args), stream), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpyAsync(copy, 16, out, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, stream), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpyAsync(copy + 4, 4, &pageable, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpyAsync(pinned, 20, copy, 20, ACL_MEMCPY_DEVICE_TO_HOST, stream), ACL_SUCCESS);
+    assert_int_equal(aclrtMemsetAsync(copy, 64, 0xff, 16, stream), ACL_SUCCESS);
+    /* A kernel that spoils its arguments finds them fresh at every replay. */
+    assert_int_equal(aclrtLaunchKernel(spoil, 1, &where, sizeof(where), stream), ACL_SUCCESS);
+    assert_int_equal(aclmdlRICaptureEnd(stream, &model), ACL_SUCCESS);
+    assert_int_equal(out[0], 0); /* nothing ran */
+    memset(&args, 0, sizeof(args));
+    assert_int_equal(aclrtBinaryUnLoad(own), ACL_SUCCESS); /* the graph keeps the code */
+    for (uint32_t round = 1; round <= 3; round++) {
+        pageable = 100 * round; /* read when the graph runs */
+        memset(out, 0, 64);
+        *where = 0;
+        assert_int_equal(aclmdlRIExecuteAsync(model, stream), ACL_SUCCESS);
+        assert_int_equal(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+        check_filled(out, 4, 5);
+        check_filled(pinned, 4, 5);
+        assert_int_equal(pinned[4], 100 * round);
+        assert_int_equal(copy[3], 0xffffffff);
+        assert_true(*where != 0);
+    }
+    assert_int_equal(aclmdlRIDestroy(model), ACL_SUCCESS);
+    assert_int_equal(aclrtFreeHost(pinned), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(out), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(copy), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(where), ACL_SUCCESS);
+    assert_int_equal(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+
+static void updated_graph(void **state)
+{
+    (void)state;
+    aclrtStream stream = NULL, streams[4];
+    aclmdlRI model = NULL;
+    aclmdlRITask tasks[4];
+    aclmdlRITaskParams params;
+    uint32_t *out = dev_memory(64), stream_count = MS_COUNT_OF(streams), task_count = MS_COUNT_OF(tasks);
+    struct fill_args args = {out, 5}, got;
+    assert_int_equal(aclrtCreateStream(&stream), ACL_SUCCESS);
+    assert_int_equal(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED), ACL_SUCCESS);
+    assert_int_equal(aclrtLaunchKernel(function("fill_index"), 4, &args, sizeof(args), stream), ACL_SUCCESS);
+    assert_int_equal(aclmdlRICaptureEnd(stream, &model), ACL_SUCCESS);
+    assert_int_equal(aclmdlRIGetStreams(model, streams, &stream_count), ACL_SUCCESS);
+    assert_int_equal(stream_count, 1);
+    assert_int_equal(aclmdlRIGetTasksByStream(streams[0], tasks, &task_count), ACL_SUCCESS);
+    assert_int_equal(task_count, 1);
+    memset(&params, 0, sizeof(params));
+    assert_int_equal(aclmdlRITaskGetParams(tasks[0], &params), ACL_SUCCESS);
+    assert_int_equal(params.type, ACL_MODEL_RI_TASK_KERNEL);
+    assert_ptr_equal(params.kernelTaskParams.funcHandle, function("fill_index"));
+    assert_int_equal(params.kernelTaskParams.numBlocks, 4);
+    assert_int_equal(params.kernelTaskParams.argsSize, sizeof(args));
+    assert_int_equal(params.kernelTaskParams.isHostArgs, 1);
+    memcpy(&got, params.kernelTaskParams.args, sizeof(got));
+    assert_int_equal(got.add, 5);
+    got.add = 70;
+    params.kernelTaskParams.args = &got;
+    params.kernelTaskParams.numBlocks = 2;
+    assert_int_equal(aclmdlRITaskSetParams(tasks[0], &params), ACL_SUCCESS);
+    assert_int_equal(aclmdlRIUpdate(model), ACL_SUCCESS);
+    memset(&got, 0, sizeof(got));
+    assert_int_equal(aclmdlRIExecuteAsync(model, stream), ACL_SUCCESS);
+    assert_int_equal(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    check_filled(out, 2, 70);
+    params.kernelTaskParams.funcHandle = (void *)64;
+    check_failed(aclmdlRITaskSetParams(tasks[0], &params), ACL_ERROR_RT_PARAM_INVALID);
+    params.kernelTaskParams.funcHandle = function("fill_index");
+    params.kernelTaskParams.numBlocks = 0;
+    check_failed(aclmdlRITaskSetParams(tasks[0], &params), ACL_ERROR_RT_PARAM_INVALID);
+    assert_int_equal(aclmdlRIDestroy(model), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(out), ACL_SUCCESS);
+    assert_int_equal(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+
 /* ---- timeouts ---- */
 static void timeout_attribute(void **state)
 {
@@ -550,6 +646,102 @@ static void timeout_attribute(void **state)
     check_failed(aclrtLaunchKernelV2(function("spin_ms"), 1, &ms, sizeof(ms), &cfg, NULL), ACL_ERROR_RT_PARAM_INVALID);
     cfg.attrs = NULL;
     check_failed(aclrtLaunchKernelV2(function("spin_ms"), 1, &ms, sizeof(ms), &cfg, NULL), ACL_ERROR_RT_PARAM_INVALID);
+}
+
+/* ---- random numbers ---- */
+static aclrtRandomNumTaskInfo random_task(aclDataType type, aclrtRandomNumFuncType kind, const void *a, const void *b,
+                                          uint8_t size, uint64_t count, void *counter, void *out)
+{
+    aclrtRandomNumTaskInfo info;
+    uint64_t seed = 42;
+    memset(&info, 0, sizeof(info));
+    info.dataType = type;
+    info.randomNumFuncParaInfo.funcType = kind;
+    aclrtUniformDisInfo *operands = &info.randomNumFuncParaInfo.paramInfo.uniformDisInfo;
+    memcpy(operands->min.valueOrAddr, a, size);
+    operands->min.size = size;
+    memcpy(operands->max.valueOrAddr, b, size);
+    operands->max.size = size;
+    memcpy(info.randomSeed.valueOrAddr, &seed, sizeof(seed));
+    info.randomSeed.size = sizeof(seed);
+    memcpy(info.randomNum.valueOrAddr, &count, sizeof(count));
+    info.randomNum.size = sizeof(count);
+    info.randomCounterAddr = counter;
+    info.randomResultAddr = out;
+    return info;
+}
+
+static void random_numbers(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    uint64_t *counter = dev_memory(64);
+    float *out = dev_memory(N * 4), *again = dev_memory(N * 4), a = -2, b = 6;
+    aclrtRandomNumTaskInfo info =
+        random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS, &a, &b, 4, N, counter, out);
+    double sum = 0, squares = 0;
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    info.randomResultAddr = again;
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    assert_memory_equal(out, again, N * 4); /* the same seed and offset */
+    for (int i = 0; i < N; i++) {
+        assert_true(out[i] >= a && out[i] <= b);
+        sum += out[i];
+    }
+    assert_true(sum / N > 1.9 && sum / N < 2.1);
+    *counter = 5000; /* further on in the same sequence */
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    assert_memory_equal(out + 5000, again, (N - 5000) * 4);
+
+    a = 10, b = 3, sum = 0;
+    info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_NORMAL_DIS, &a, &b, 4, N, counter, out);
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_TRUNCATED_NORMAL_DIS, &a, &b, 4, N, counter, again);
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    for (int i = 0; i < N; i++) {
+        sum += out[i];
+        squares += (out[i] - 10.0) * (out[i] - 10.0);
+        assert_true(again[i] >= 4 && again[i] <= 16);
+    }
+    assert_true(sum / N > 9.9 && sum / N < 10.1 && squares / N > 8.5 && squares / N < 9.5);
+
+    int32_t low = -3, high = 4, seen[7] = {0};
+    info = random_task(ACL_INT32, ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS, &low, &high, 4, N, counter, out);
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    for (int i = 0; i < N; i++) {
+        int32_t value = ((int32_t *)(void *)out)[i];
+        assert_true(value >= low && value < high);
+        seen[value - low]++;
+    }
+    for (int i = 0; i < 7; i++) {
+        assert_true(seen[i] > N / 7 * 9 / 10);
+    }
+    float dropped = 0.25f;
+    int kept = 0;
+    info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK, &dropped, &dropped, 4, N, counter, out);
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    for (int i = 0; i < N; i++) {
+        kept += ((uint8_t *)out)[i / 8] >> (i % 8) & 1;
+    }
+    assert_true(kept > N * 0.74 && kept < N * 0.76);
+
+    info.dataType = ACL_INT32;
+    check_failed(aclrtRandomNumAsync(&info, NULL, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_NORMAL_DIS, &a, &b, 3, N, counter, out);
+    check_failed(aclrtRandomNumAsync(&info, NULL, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_NORMAL_DIS, &a, &b, 4, UINT64_MAX, counter, out);
+    assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), ACL_ERROR_RT_SYS_DMA); /* more than there is room for */
+    info.randomCounterAddr = (void *)8;
+    check_failed(aclrtRandomNumAsync(&info, NULL, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    assert_int_equal(aclrtFree(counter), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(out), ACL_SUCCESS);
+    assert_int_equal(aclrtFree(again), ACL_SUCCESS);
 }
 
 /* ---- cores ---- */
@@ -642,6 +834,9 @@ int main(void)
         cmocka_unit_test(runtime_launches),
         cmocka_unit_test(aicpu_kernels),
         cmocka_unit_test(timeout_attribute),
+        cmocka_unit_test(captured),
+        cmocka_unit_test(updated_graph),
+        cmocka_unit_test(random_numbers),
         cmocka_unit_test(cores),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

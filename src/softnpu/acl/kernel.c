@@ -5,6 +5,7 @@
 #include "softnpu/acl/check.h"
 #include "softnpu/runtime/args.h"
 #include "softnpu/runtime/kernel.h"
+#include "softnpu/runtime/random.h"
 
 #include "runtime/rt.h"
 
@@ -337,4 +338,12 @@ aclError aclrtLaunchKernelWithArgsArrayImpl(void *func, uint32_t numBlocks, aclr
     return code != 0 ? code
                      : rtsLaunchKernelWithHostArgs(handle, numBlocks, stream, (rtKernelLaunchCfg_t *)cfg, packed,
                                                    (uint32_t)total_b, NULL, 0);
+}
+
+/* ---- built-in tasks ---- */
+aclError aclrtRandomNumAsyncImpl(const aclrtRandomNumTaskInfo *taskInfo, const aclrtStream stream, void *reserve)
+{
+    ACL_NOT_NULL(taskInfo);
+    ACL_REQUIRE(reserve == NULL, "aclrtRandomNumAsync: reserve must be NULL");
+    return snpu_random_async(taskInfo, stream);
 }
