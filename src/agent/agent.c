@@ -1,0 +1,88 @@
+/* Life of the agent in a process: set up once, attached at the first event that is to be recorded.
+ *
+ * Set-up reads the session string, resolves what is loaded, and does nothing else; a process that never has an event
+ * costs its collector nothing. Attaching creates the shared memory, sends it to the collector in one message, and waits
+ * for nothing: the collector may read it after we are gone. No descriptor stays open. A forked child attaches anew.
+ *
+ * Threads: set-up may be entered by several at once (constructor, early hooks); one does it, others go on unrecorded
+ * until it is done. Attaching runs under the recorder's lock with signals blocked, in raw system calls.
+ * Failure policy: no session, or a collector that cannot be reached, means that this process does not record. */
+#include "agent/glibc_floor.h"
+#include "agent/agent.h"
+
+#include "agent/hooks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct ms_self ms_self;
+
+static struct ms_session session;
+static bool have_session;
+
+const struct ms_session *ms_agent_session(void)
+{
+    return have_session ? &session : NULL;
+}
+
+/* ---- attaching ---- */
+
+static struct ms_shm *attach(void)
+{
+    int memfd = -1;
+    uint32_t pid = (uint32_t)syscall(SYS_getpid);
+    if (session.only_pid != 0 && session.only_pid != pid) {
+        return NULL;
+    }
+    struct ms_shm *shm = ms_shm_create((size_t)session.memory_mb << 20, pid, (uint32_t)session.clock_kind, &memfd);
+    if (shm == NULL) {
+        return NULL;
+    }
+    shm->state = (uint32_t)session.state;
+    shm->event_mask = (uint32_t)session.event_mask;
+    shm->c_depth = (uint32_t)session.c_depth;
+    shm->python_depth = (uint32_t)session.python_depth;
+    shm->backlog_max = (uint32_t)session.backlog_max;
+    shm->full_wait_ms = (uint32_t)session.full_wait_ms;
+    size_t size_b = shm->size_b;
+    int failed = ms_session_register(&session, memfd, size_b, (uint32_t)session.clock_kind);
+    syscall(SYS_close, memfd);
+    if (failed) {
+        munmap(shm, size_b);
+        return NULL;
+    }
+    ms_mstx_attached();
+    return shm;
+}
+
+/* ---- set-up ---- */
+
+void ms_agent_init(void)
+{
+    static unsigned begun;
+    if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0 || __atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL) != 0) {
+        return;
+    }
+    int error = errno;
+    /* Without a session there is nothing to attach to: the closed gate of the recorder answers OFF for ever. The same
+     * in a process of an old system that has neither libdl nor libpthread. */
+    have_session = ms_session_parse(getenv(MS_SESSION_ENV), &session) == 0;
+    bool may_record = session.state != MS_STATE_OFF || (session.flags & MS_SESSION_CONTROL) != 0;
+    if (have_session && may_record && pthread_key_create != NULL) {
+        ms_producer_setup(attach);
+    }
+    errno = error;
+}
+
+static __attribute__((constructor)) void agent_loaded(void)
+{
+    ms_agent_init();
+    ms_resolve_loaded();
+    if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
+        ms_rec_state(); /* attaches: somebody wants to switch us on later */
+    }
+}

@@ -1,0 +1,113 @@
+/* Which device and which stream an event belongs to.
+ *
+ * Numbers of devices: the driver has its own, programs see them through ASCEND_RT_VISIBLE_DEVICES; everything is
+ * recorded in the driver's. The list is read when the first number is translated: by then the runtime has read it too,
+ * while at our start the program may still be about to set it. Threads: two may read it at once and get the same.
+ *
+ * The runtime is asked for the current device and for stream numbers by functions that nobody hooks; they read a
+ * thread-local value and look into a table. Looking for them is given up gradually where there is no runtime. */
+#include "agent/agent.h"
+
+#include "agent/hooks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- visible devices ---- */
+
+#define DEVICES_MAX 64
+
+static uint32_t visible[DEVICES_MAX];
+static unsigned visible_known;
+
+static void read_visible(void)
+{
+    for (uint32_t i = 0; i < DEVICES_MAX; i++) {
+        __atomic_store_n(&visible[i], i, __ATOMIC_RELAXED);
+    }
+    const char *s = getenv("ASCEND_RT_VISIBLE_DEVICES");
+    for (uint32_t user = 0; s != NULL && user < DEVICES_MAX && *s >= '0' && *s <= '9'; user++) {
+        uint32_t number = 0;
+        for (; *s >= '0' && *s <= '9' && number < DEVICES_MAX; s++) {
+            number = number * 10 + (uint32_t)(*s - '0');
+        }
+        if (number >= DEVICES_MAX) {
+            break; /* the runtime stops here too */
+        }
+        __atomic_store_n(&visible[user], number, __ATOMIC_RELAXED);
+        if (*s != ',') {
+            break;
+        }
+        s++;
+    }
+    __atomic_store_n(&visible_known, 1, __ATOMIC_RELEASE);
+}
+
+uint32_t ms_device_of_user(uint32_t user)
+{
+    if (MS_UNLIKELY(__atomic_load_n(&visible_known, __ATOMIC_ACQUIRE) == 0)) {
+        read_visible();
+    }
+    return user < DEVICES_MAX ? __atomic_load_n(&visible[user], __ATOMIC_RELAXED) : user;
+}
+
+/* ---- functions of the runtime ---- */
+
+struct question {
+    enum ms_library library;
+    const char *symbol;
+    ms_function function;
+    uint32_t vain; /* calls that found nothing; the search is repeated after 1, 2, 4, 8 ... of them */
+};
+
+static ms_function answer(struct question *q)
+{
+    ms_function function = __atomic_load_n(&q->function, __ATOMIC_RELAXED);
+    if (MS_LIKELY(function != NULL)) {
+        return function;
+    }
+    uint32_t vain = __atomic_add_fetch(&q->vain, 1, __ATOMIC_RELAXED);
+    if ((vain & (vain - 1)) != 0) {
+        return NULL;
+    }
+    function = ms_resolve_symbol(q->library, q->symbol);
+    __atomic_store_n(&q->function, function, __ATOMIC_RELAXED);
+    return function;
+}
+
+uint32_t ms_device_current(void)
+{
+    static struct question impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtGetDeviceImpl"};
+    static struct question rt = {.library = MS_LIBRARY_RUNTIME, .symbol = "rtGetDevice"};
+    ms_function function = answer(&impl);
+    if (function == NULL) {
+        function = answer(&rt);
+    }
+    int error = errno;
+    int32_t device = -1;
+    ms_self.suppressed++;
+    if (function == NULL || ((int32_t(*)(int32_t *))function)(&device) != 0) {
+        device = -1;
+    }
+    ms_self.suppressed--;
+    errno = error;
+    return device < 0 ? MS_DEV_UNKNOWN : ms_device_of_user((uint32_t)device);
+}
+
+int64_t ms_stream_id(void *stream)
+{
+    static struct question impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtStreamGetIdImpl"};
+    ms_function function = stream != NULL ? answer(&impl) : NULL;
+    if (function == NULL) {
+        return -1;
+    }
+    int error = errno;
+    int32_t id = -1;
+    ms_self.suppressed++;
+    if (((int32_t(*)(void *, int32_t *))function)(stream, &id) != 0) {
+        id = -1;
+    }
+    ms_self.suppressed--;
+    errno = error;
+    return id;
+}

@@ -1,0 +1,37 @@
+/* Keeps the libraries that go into the target loadable on glibc 2.28: included first in each of their files.
+ *
+ * Since 2.34 libdl and libpthread are part of libc and their functions carry a new version, which older systems do not
+ * have; here they are asked for under the old version. On those systems they come from libdl and libpthread, which we
+ * do not want to load into every process just because it is preloaded: the references are weak, and a process without
+ * them has no driver in it anyway and is left alone (see ms_agent_init).
+ *
+ * A pragma of its own for each name: they cannot come out of a macro with the assembler's directive. */
+#ifndef MS_AGENT_GLIBC_FLOOR_H
+#define MS_AGENT_GLIBC_FLOOR_H
+
+#pragma weak dlsym
+#pragma weak dlopen
+#pragma weak pthread_key_create
+#pragma weak pthread_key_delete
+#pragma weak pthread_setspecific
+#pragma weak pthread_create
+
+#ifdef MS_GLIBC_FLOOR
+#if defined(__x86_64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5\n"
+        ".symver dlopen, dlopen@GLIBC_2.2.5\n"
+        ".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5\n"
+        ".symver pthread_key_delete, pthread_key_delete@GLIBC_2.2.5\n"
+        ".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5\n"
+        ".symver pthread_create, pthread_create@GLIBC_2.2.5\n");
+#elif defined(__aarch64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.17\n"
+        ".symver dlopen, dlopen@GLIBC_2.17\n"
+        ".symver pthread_key_create, pthread_key_create@GLIBC_2.17\n"
+        ".symver pthread_key_delete, pthread_key_delete@GLIBC_2.17\n"
+        ".symver pthread_setspecific, pthread_setspecific@GLIBC_2.17\n"
+        ".symver pthread_create, pthread_create@GLIBC_2.17\n");
+#endif
+#endif
+
+#endif

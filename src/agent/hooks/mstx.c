@@ -1,0 +1,287 @@
+/* The mstx tool: marks, ranges, and what memory pools tell of themselves.
+ *
+ * The front end of mstx, of which every shared object may have its own, calls InitInjectionMstx and gets our functions;
+ * any number of times. Handles of domains are addresses of a static array. Texts are sent as they are: what they mean
+ * is found out by whoever reads the trace.
+ *
+ * Pools differ in what they expect (and in what they leave uninitialised), see the table: pools of PyTorch and
+ * MindSpore report the level of their reserved memory and name regions by address, and get no handles; ATB reports each
+ * heap, and wants a handle for everything. Its handles are the addresses themselves, so that nothing has to be
+ * remembered here.
+ *
+ * Threads: any; the only state is the last level told for each pool and device, and the counter of ranges. */
+#define MSTX_NO_IMPL
+#include "agent/agent.h"
+#include "mstx/ms_tools_ext_mem.h"
+#include "trace/definitions.h"
+
+int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
+
+/* ---- marks and ranges ---- */
+
+static uint64_t last_range_id;
+
+/* Room for a mark or the start of a range, with its text. */
+static void *begin_text(struct ms_slot *slot, struct ms_texts *texts, size_t payload_b, const char *message)
+{
+    ms_texts_add(texts, message, message != NULL ? strnlen(message, MS_TEXT_MAX_B + 1) : 0, false);
+    return ms_rec_begin(slot, payload_b + ms_texts_tail_b(texts), MS_ORDER_PLAIN);
+}
+
+static void mark(const char *message, aclrtStream stream)
+{
+    if (!ms_tracing()) {
+        return;
+    }
+    uint32_t device = ms_device_current();
+    int64_t stream_id = ms_stream_id(stream);
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    struct ms_p_mark *p = begin_text(&slot, &texts, sizeof(*p), message);
+    if (p != NULL) {
+        p->stream_id = stream_id;
+        p->text = texts.ref[0];
+        ms_texts_put(&texts, p + 1);
+        ms_rec_commit(&slot, MS_R_MARK, texts.flags, device, ms_rec_stamp(&slot));
+    }
+}
+
+static mstxRangeId range_start(const char *message, aclrtStream stream)
+{
+    if (!ms_tracing()) {
+        return MSTX_INVALID_RANGE_ID;
+    }
+    uint64_t id = __atomic_add_fetch(&last_range_id, 1, __ATOMIC_RELAXED);
+    uint32_t device = ms_device_current();
+    int64_t stream_id = ms_stream_id(stream);
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    struct ms_p_range_start *p = begin_text(&slot, &texts, sizeof(*p), message);
+    if (p != NULL) {
+        p->range_id = id;
+        p->stream_id = stream_id;
+        p->text = texts.ref[0];
+        ms_texts_put(&texts, p + 1);
+        ms_rec_commit(&slot, MS_R_RANGE_START, texts.flags, device, ms_rec_stamp(&slot));
+    }
+    return id;
+}
+
+static void range_end(mstxRangeId id)
+{
+    if (id != MSTX_INVALID_RANGE_ID && ms_tracing()) {
+        MS_RECORD(RANGE_END, MS_STATE_ON, ms_device_current(), NULL, .range_id = id);
+    }
+}
+
+static void get_tool_id(uint64_t *id)
+{
+    if (id != NULL) {
+        *id = MSTX_TOOL_MSLEAKS_ID;
+    }
+}
+
+/* ---- domains ---- */
+
+struct mstxDomainRegistration_st {
+    uint8_t pool;
+    bool only_first; /* the first creation gets the handle, later ones nothing */
+    bool by_handle;  /* heaps and regions have handles; otherwise totals are levels, and output arrays are garbage */
+    uint32_t created;
+};
+
+enum domain { PTA, PTA_WORKSPACE, ATB, MINDSPORE, DOMAINS };
+
+static struct mstxDomainRegistration_st domains[DOMAINS] = {
+    [PTA] = {.pool = MS_POOL_PTA},
+    [PTA_WORKSPACE] = {.pool = MS_POOL_PTA_WORKSPACE},
+    [ATB] = {.pool = MS_POOL_ATB, .only_first = true, .by_handle = true},
+    [MINDSPORE] = {.pool = MS_POOL_MINDSPORE, .only_first = true},
+};
+
+/* PyTorch creates its domain for every allocation: the first letter decides which one or two names to compare. */
+static mstxDomainHandle_t domain_create(const char *name)
+{
+    if (name == NULL) {
+        return NULL;
+    }
+    mstxDomainHandle_t domain = NULL;
+    switch (name[0]) {
+    case 'p':
+        if (strcmp(name, "ptaCaching") == 0) {
+            domain = &domains[PTA];
+        } else if (strcmp(name, "ptaWorkspace") == 0) {
+            domain = &domains[PTA_WORKSPACE];
+        }
+        break;
+    case 'm':
+        if (strcmp(name, "msleaks") == 0) {
+            domain = &domains[PTA];
+        } else if (strcmp(name, "mindsporeMemPool") == 0) {
+            domain = &domains[MINDSPORE];
+        }
+        break;
+    case 'a':
+        if (strcmp(name, "atb") == 0) {
+            domain = &domains[ATB];
+        }
+        break;
+    default:
+        break;
+    }
+    if (domain != NULL && domain->only_first && __atomic_exchange_n(&domain->created, 1, __ATOMIC_RELAXED) != 0) {
+        return NULL;
+    }
+    return domain;
+}
+
+/* Handles come back from programs: nothing but one of ours is looked at. */
+static bool is_ours(mstxDomainHandle_t domain)
+{
+    uintptr_t off = (uintptr_t)domain - (uintptr_t)domains;
+    return off < sizeof(domains) && off % sizeof(domains[0]) == 0;
+}
+
+/* ---- heaps ---- */
+
+/* Last level told of each pool and device, plus one; 0: none yet. A level is a record only when it changes. */
+#define LEVELS_DEVICES 64
+static uint64_t levels[DOMAINS][LEVELS_DEVICES];
+
+void ms_mstx_attached(void)
+{
+    for (unsigned i = 0; i < DOMAINS * LEVELS_DEVICES; i++) {
+        __atomic_store_n(&levels[0][0] + i, 0, __ATOMIC_RELAXED);
+    }
+}
+
+static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t device, uint64_t total_b)
+{
+    uint64_t *level = device < LEVELS_DEVICES ? &levels[domain - domains][device] : NULL;
+    if (level != NULL && __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1) {
+        return;
+    }
+    if (!MS_RECORD(POOL_TOTAL, state, MS_POOL_ARG(domain->pool, device), NULL, .total_b = total_b) && level != NULL) {
+        __atomic_store_n(level, 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* What stands for the handle of something without an address: any handle but NULL will do. */
+static char no_address;
+
+static mstxMemHeapHandle_t heap_register(mstxDomainHandle_t domain, const mstxMemHeapDesc_t *desc)
+{
+    if (!is_ours(domain) || desc == NULL || desc->type != MSTX_MEM_TYPE_VIRTUAL_ADDRESS ||
+        desc->typeSpecificDesc == NULL) {
+        return NULL;
+    }
+    const mstxMemVirtualRangeDesc_t *range = desc->typeSpecificDesc;
+    unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
+    if (!domain->by_handle) {
+        if (state != MS_STATE_OFF) {
+            record_level(state, domain, ms_device_of_user(range->deviceId), range->size);
+        }
+        return NULL;
+    }
+    if (state != MS_STATE_OFF) {
+        MS_RECORD(HEAP_ADD, state, MS_POOL_ARG(domain->pool, ms_device_of_user(range->deviceId)), NULL,
+                  .addr = (uintptr_t)range->ptr, .size_b = range->size);
+    }
+    return (mstxMemHeapHandle_t)(range->ptr != NULL ? (uintptr_t)range->ptr : (uintptr_t)&no_address);
+}
+
+static void heap_unregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap)
+{
+    if (!is_ours(domain) || !domain->by_handle || heap == NULL) {
+        return;
+    }
+    unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
+    if (state != MS_STATE_OFF) {
+        uintptr_t addr = (char *)heap != &no_address ? (uintptr_t)heap : 0;
+        MS_RECORD(HEAP_SUB, state, MS_POOL_ARG(domain->pool, MS_DEV_UNKNOWN), NULL, .addr = addr);
+    }
+}
+
+/* ---- regions ---- */
+
+static void regions_register(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t *batch)
+{
+    if (!is_ours(domain) || batch == NULL || batch->regionType != MSTX_MEM_TYPE_VIRTUAL_ADDRESS ||
+        batch->regionDescArray == NULL) {
+        return;
+    }
+    const mstxMemVirtualRangeDesc_t *ranges = batch->regionDescArray;
+    if (domain->by_handle && batch->regionHandleArrayOut != NULL) {
+        for (size_t i = 0; i < batch->regionCount; i++) {
+            uintptr_t handle = ranges[i].ptr != NULL ? (uintptr_t)ranges[i].ptr : (uintptr_t)&no_address;
+            batch->regionHandleArrayOut[i] = (mstxMemRegionHandle_t)handle;
+        }
+    }
+    unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
+    if (MS_LIKELY(state == MS_STATE_OFF) || batch->regionCount == 0) {
+        return;
+    }
+    struct ms_stack_ids ids;
+    const struct ms_stack_ids *stacks = ms_stacks(state, &ids); /* one for the batch */
+    for (size_t i = 0; i < batch->regionCount; i++) {
+        if (ranges[i].ptr != NULL) {
+            MS_RECORD(POOL_ALLOC, state, MS_POOL_ARG(domain->pool, ms_device_of_user(ranges[i].deviceId)), stacks,
+                      .addr = (uintptr_t)ranges[i].ptr, .size_b = ranges[i].size);
+        }
+    }
+}
+
+static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t *batch)
+{
+    if (!is_ours(domain) || batch == NULL || batch->refArray == NULL) {
+        return;
+    }
+    unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
+    if (MS_LIKELY(state == MS_STATE_OFF) || batch->refCount == 0) {
+        return;
+    }
+    struct ms_stack_ids ids;
+    const struct ms_stack_ids *stacks = ms_stacks(state, &ids);
+    for (size_t i = 0; i < batch->refCount; i++) {
+        const char *region = batch->refArray[i].pointer; /* or the handle, which is the same here */
+        if (region != NULL && region != &no_address) {
+            MS_RECORD(POOL_FREE, state, MS_POOL_ARG(domain->pool, MS_DEV_UNKNOWN), stacks, .addr = (uintptr_t)region);
+        }
+    }
+}
+
+/* ---- injection ---- */
+
+int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
+{
+    static const struct {
+        int module;
+        unsigned id;
+        mstxFuncPointer function;
+    } slots[] = {
+        {MSTX_API_MODULE_CORE, MSTX_API_CORE_MARK_A, (mstxFuncPointer)mark},
+        {MSTX_API_MODULE_CORE, MSTX_API_CORE_RANGE_START_A, (mstxFuncPointer)range_start},
+        {MSTX_API_MODULE_CORE, MSTX_API_CORE_RANGE_END, (mstxFuncPointer)range_end},
+        {MSTX_API_MODULE_CORE, MSTX_API_CORE_GET_TOOL_ID, (mstxFuncPointer)get_tool_id},
+        {MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_CREATE_A, (mstxFuncPointer)domain_create},
+        {MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEMHEAP_REGISTER, (mstxFuncPointer)heap_register},
+        {MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEMHEAP_UNREGISTER, (mstxFuncPointer)heap_unregister},
+        {MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_REGIONS_REGISTER, (mstxFuncPointer)regions_register},
+        {MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, (mstxFuncPointer)regions_unregister},
+    };
+    ms_agent_init();
+    if (getModuleFuncTable == NULL) {
+        return MSTX_FAIL;
+    }
+    bool any = false;
+    for (unsigned i = 0; i < MS_COUNT_OF(slots); i++) {
+        mstxFuncTable table = NULL;
+        unsigned size = 0; /* older front ends have shorter tables, or none for memory */
+        if (getModuleFuncTable(slots[i].module, &table, &size) == MSTX_SUCCESS && table != NULL && slots[i].id < size &&
+            table[slots[i].id] != NULL) {
+            *table[slots[i].id] = slots[i].function;
+            any = true;
+        }
+    }
+    return any ? MSTX_SUCCESS : MSTX_FAIL;
+}

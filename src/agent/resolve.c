@@ -1,0 +1,121 @@
+/* Finding the real functions behind our hooks.
+ *
+ * Each pointer begins at a function that looks the real one up, stores it, and calls it; there is no test in the way of
+ * later calls. A failed search is repeated by the next call: the library may have been loaded meanwhile.
+ *
+ * Order of the search: the symbol behind us in the search order (so that other preloaded tools stay in the chain), the
+ * other name of the function in the global scope (nobody hooks that; in the driver the public function takes a lock
+ * that this one does not, so it comes second), the symbol in the library itself if it is loaded out of our sight
+ * (dlopen with RTLD_LOCAL). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
+ *
+ * Threads: two may search at once and store the same. dlsym takes the loader's lock, so what is loaded already is
+ * resolved in the constructor. errno is kept. */
+#include "agent/glibc_floor.h"
+#include "agent/hooks.h"
+
+#include "agent/agent.h"
+#include "base/macros.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+
+static const char *const library_names[MS_LIBRARY_COUNT][2] = {
+#define X(name, first, second) [MS_LIBRARY_##name] = {first, second},
+    MS_LIBRARIES(X)
+#undef X
+};
+
+static ms_function as_function(void *object)
+{
+    union {
+        void *object;
+        ms_function function;
+    } cast = {.object = object};
+    return cast.function;
+}
+
+static void *in_library(enum ms_library library, const char *symbol)
+{
+    for (unsigned i = 0; i < MS_COUNT_OF(library_names[0]) && library_names[library][i] != NULL; i++) {
+        /* The reference that dlopen adds is kept on purpose: the function must not go away under our pointer. */
+        void *handle = dlopen(library_names[library][i], RTLD_LAZY | RTLD_NOLOAD);
+        void *found = handle != NULL ? dlsym(handle, symbol) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static ms_function resolve(const struct ms_hook *hook)
+{
+    int error = errno;
+    ms_agent_init();
+    void *found = NULL;
+    if (dlsym != NULL) {
+        found = dlsym(RTLD_NEXT, hook->symbol);
+        if (found == NULL && hook->other != NULL) {
+            found = dlsym(RTLD_DEFAULT, hook->other);
+        }
+        if (found == NULL) {
+            found = in_library(hook->library, hook->symbol);
+        }
+    }
+    ms_function real = as_function(found);
+    if (real != NULL) {
+        __atomic_store_n(hook->real, real, __ATOMIC_RELAXED);
+    }
+    errno = error;
+    return real;
+}
+
+#define X(library, result, name, parameters, arguments, missing, other)                                                \
+    static result first_##name parameters                                                                              \
+    {                                                                                                                  \
+        result(*real) parameters = (result(*) parameters)resolve(&ms_hooks[MS_HOOK_##name]);                           \
+        return real != NULL ? real arguments : (result)(missing);                                                      \
+    }                                                                                                                  \
+    result(*ms_real_##name) parameters = first_##name;
+MS_HOOKS(X)
+#undef X
+
+const struct ms_hook ms_hooks[MS_HOOK_COUNT] = {
+#define X(library_, result, name, parameters, arguments, missing, other_)                                              \
+    [MS_HOOK_##name] = {.symbol = #name,                                                                               \
+                        .other = other_,                                                                               \
+                        .replacement = (ms_function)name,                                                              \
+                        .real = (ms_function *)&ms_real_##name,                                                        \
+                        .library = MS_LIBRARY_##library_},
+    MS_HOOKS(X)
+#undef X
+};
+
+void ms_resolve_loaded(void)
+{
+    bool known[MS_LIBRARY_COUNT] = {false}, loaded[MS_LIBRARY_COUNT] = {false};
+    for (unsigned i = 0; i < MS_HOOK_COUNT && dlsym != NULL; i++) {
+        enum ms_library library = ms_hooks[i].library;
+        if (!known[library]) { /* most programs have none of these: one vain search for each library is enough */
+            known[library] = true;
+            loaded[library] = dlsym(RTLD_NEXT, ms_hooks[i].symbol) != NULL;
+        }
+        if (loaded[library]) {
+            resolve(&ms_hooks[i]);
+        }
+    }
+}
+
+ms_function ms_resolve_symbol(enum ms_library library, const char *symbol)
+{
+    int error = errno;
+    void *found = NULL;
+    if (dlsym != NULL) {
+        found = dlsym(RTLD_DEFAULT, symbol);
+        if (found == NULL) {
+            found = in_library(library, symbol);
+        }
+    }
+    errno = error;
+    return as_function(found);
+}

@@ -1,0 +1,63 @@
+"""The libraries that go into other people's programs: what they need, what they show, and how old a system may be."""
+import re
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+FLOOR = (2, 28)
+LIBRARIES = ["ascend_kernel_hook", "ascend_leaks", "leaks_ascend_hal_hook", "ascend_mstx_hook"]
+OTHER_NAMES = {"InitInjectionMstx"}
+
+
+def readelf(build, name, *options):
+    path = build / "msmemscope" / "lib64" / f"lib{name}.so"
+    return subprocess.run(["readelf", "-W", *options, path], check=True, capture_output=True, text=True).stdout
+
+
+def symbols(build, name):
+    for line in readelf(build, name, "--dyn-syms").splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[0].rstrip(":").isdigit():
+            yield fields[6], fields[4], fields[7]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_needs_libc_alone(build, name):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf(build, name, "-d"))
+    assert set(needed) <= {"libc.so.6"}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_loads_on_old_systems(build, name):
+    for section, _, symbol in symbols(build, name):
+        if section == "UND" and "@GLIBC_" in symbol:
+            version = tuple(int(part) for part in symbol.split("@GLIBC_")[1].split()[0].split("."))
+            assert version[:2] <= FLOOR, symbol
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_binds_lazily(build, name):
+    assert "BIND_NOW" not in readelf(build, name, "-d") and "Flags: NOW" not in readelf(build, name, "-d")
+
+
+def test_shows_hooks_alone(build):
+    source = (ROOT / "src" / "agent" / "hooks.h").read_text()
+    hooks = set(re.findall(r"X\([A-Z_]+, [a-zA-Z0-9_]+, ([a-zA-Z0-9_]+),", source))
+    assert "halMemAlloc" in hooks
+    shown = {symbol for section, _, symbol in symbols(build, "ascend_kernel_hook") if section not in ("UND", "ABS")}
+    assert shown == hooks | OTHER_NAMES
+
+
+@pytest.mark.parametrize("name", LIBRARIES[1:])
+def test_names_show_nothing(build, name):
+    assert not [symbol for section, _, symbol in symbols(build, name) if section not in ("UND", "ABS")]
+    assert "libascend_kernel_hook.so" in readelf(build, name, "-d")
+
+
+def test_takes_little_thread_local_storage(build):
+    """Libraries that are loaded late share a small reserve."""
+    total = sum(int(line.split()[5], 16) for line in readelf(build, "ascend_kernel_hook", "-l").splitlines()
+                if line.strip().startswith("TLS"))
+    assert 0 < total <= 16

@@ -1,0 +1,237 @@
+#include "agent_fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LISTENER_ENV  "AGENT_TEST_LISTENER"
+#define DEADLINE_MS   10000
+#define RECORDS_MAX   200000
+#define PROCESSES_MAX 64
+
+static struct process processes[PROCESSES_MAX];
+static unsigned process_count;
+
+static int listener(void)
+{
+    const char *text = getenv(LISTENER_ENV);
+    assert_non_null(text);
+    return atoi(text);
+}
+
+void session_begin(char **argv, void (*configure)(struct ms_session *))
+{
+    if (getenv(MS_SESSION_ENV) != NULL) {
+        return;
+    }
+    struct ms_session session;
+    char text[MS_SESSION_MAX_B], number[32];
+    ms_session_init(&session);
+    session.event_mask = MS_WANT_ALLOC | MS_WANT_FREE;
+    session.memory_mb = 64;
+    if (configure != NULL) {
+        configure(&session);
+    }
+    ms_session_new_socket(&session);
+    int fd = ms_session_listen(&session, false);
+    int kept = dup(fd); /* without close-on-exec */
+    snprintf(number, sizeof(number), "%d", kept);
+    ms_session_format(&session, text, sizeof(text));
+    setenv(LISTENER_ENV, number, 1);
+    setenv(MS_SESSION_ENV, text, 1);
+    snprintf(number, sizeof(number), "agent-test-%d", getpid());
+    setenv("SOFTNPU_MACHINE", number, 1);
+    setenv("SOFTNPU_DEVICES", "2", 1);
+    setenv("SOFTNPU_HBM", "4G", 1);
+    execv("/proc/self/exe", argv);
+    abort();
+}
+
+const char *session_text(void)
+{
+    return getenv(MS_SESSION_ENV);
+}
+
+static struct process *receive(int connection)
+{
+    assert_true(process_count < PROCESSES_MAX);
+    struct process *process = &processes[process_count++];
+    memset(process, 0, sizeof(*process));
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec parts[2] = {{&process->hello, sizeof(process->hello)}, {process->text, sizeof(process->text)}};
+    struct msghdr header = {
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(connection, &header, MSG_CMSG_CLOEXEC);
+    assert_true(got >= (ssize_t)sizeof(process->hello));
+    assert_int_equal(process->hello.head.length_b, got);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&header);
+    assert_non_null(c);
+    int memfd;
+    memcpy(&memfd, CMSG_DATA(c), sizeof(memfd));
+    process->shm_b = process->hello.shm_b;
+    process->shm = mmap(NULL, process->shm_b, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+    assert_ptr_not_equal(process->shm, MAP_FAILED);
+    assert_true(process->shm->magic == MS_SHM_MAGIC);
+    close(memfd);
+    close(connection);
+    return process;
+}
+
+static struct process *accept_within(int timeout_ms)
+{
+    struct pollfd wait = {.fd = listener(), .events = POLLIN};
+    int n;
+    do {
+        n = poll(&wait, 1, timeout_ms);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
+        return NULL;
+    }
+    int connection = accept4(listener(), NULL, NULL, SOCK_CLOEXEC);
+    return connection >= 0 ? receive(connection) : NULL;
+}
+
+struct process *session_poll(void)
+{
+    return accept_within(0);
+}
+
+struct process *session_wait(void)
+{
+    struct process *process = accept_within(DEADLINE_MS);
+    assert_non_null(process);
+    return process;
+}
+
+struct process *own_process(void)
+{
+    for (unsigned i = 0; i < process_count; i++) {
+        if (processes[i].hello.pid == (uint32_t)getpid()) {
+            return &processes[i];
+        }
+    }
+    for (;;) {
+        struct process *process = session_wait();
+        if (process->hello.pid == (uint32_t)getpid()) {
+            return process;
+        }
+    }
+}
+
+static int by_stamp(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    if (x->record->stamp != y->record->stamp) {
+        return x->record->stamp < y->record->stamp ? -1 : 1;
+    }
+    if (x->stream != y->stream) {
+        return x->stream < y->stream ? -1 : 1;
+    }
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+size_t records_of(const struct process *process, struct seen *out, size_t max)
+{
+    size_t count = 0;
+    uint32_t chunks = __atomic_load_n(&process->shm->fresh, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < chunks; i++) {
+        const struct ms_chunk *chunk = ms_shm_chunk(process->shm, i);
+        uint32_t used_b = __atomic_load_n(&chunk->used_b, __ATOMIC_ACQUIRE);
+        uint64_t seq = chunk->first_seq;
+        assert_true(used_b <= sizeof(chunk->data));
+        for (uint32_t off = 0; off < used_b; seq++) {
+            const struct ms_record *record = (const void *)(chunk->data + off);
+            assert_non_null(ms_record_spec(record->kind));
+            assert_true(record->words >= 2 && off + record->words * 8u <= used_b);
+            assert_true(count < max);
+            out[count++] = (struct seen){.record = record, .tid = chunk->tid, .stream = chunk->stream, .seq = seq};
+            off += record->words * 8u;
+        }
+    }
+    qsort(out, count, sizeof(out[0]), by_stamp);
+    return count;
+}
+
+/* ---- one process, record by record ---- */
+
+static struct seen all[RECORDS_MAX];
+static size_t seen_of[PROCESSES_MAX]; /* records that were looked at */
+
+static bool counts(const struct seen *seen)
+{
+    return seen->record->kind != MS_R_THREAD && ms_record_spec(seen->record->kind)->order != MS_ORDER_DEF;
+}
+
+void skip_records(struct process *process)
+{
+    seen_of[process - processes] = records_of(process, all, RECORDS_MAX);
+}
+
+const void *next_record(struct process *process, enum ms_record_kind kind, const struct ms_record **record)
+{
+    size_t *at = &seen_of[process - processes];
+    size_t count = records_of(process, all, RECORDS_MAX);
+    while (*at < count && !counts(&all[*at])) {
+        (*at)++;
+    }
+    if (*at >= count) {
+        fail_msg("no %s was recorded", ms_record_spec(kind)->name);
+    }
+    const struct ms_record *found = all[(*at)++].record;
+    if (found->kind != kind) {
+        fail_msg("%s instead of %s", ms_record_spec(found->kind)->name, ms_record_spec(kind)->name);
+    }
+    if (record != NULL) {
+        *record = found;
+    }
+    return found + 1;
+}
+
+void no_more_records(struct process *process)
+{
+    size_t *at = &seen_of[process - processes];
+    size_t count = records_of(process, all, RECORDS_MAX);
+    for (; *at < count; (*at)++) {
+        if (counts(&all[*at])) {
+            fail_msg("one record too many: %s", ms_record_spec(all[*at].record->kind)->name);
+        }
+    }
+}
+
+const char *text_of(struct process *process, const struct ms_record *record, const struct ms_text_ref *refs, unsigned i)
+{
+    static char text[MS_RECORD_MAX_B + 1];
+    const char *bytes = NULL;
+    uint32_t length_b = refs[i].length_b;
+    if (refs[i].id == 0) {
+        bytes = (const char *)(record + 1) + ms_record_spec(record->kind)->payload_b;
+        for (unsigned k = 0; k < i; k++) {
+            bytes += refs[k].length_b;
+        }
+    } else {
+        size_t count = records_of(process, all, RECORDS_MAX);
+        uint32_t stream = UINT32_MAX;
+        for (size_t k = 0; k < count; k++) {
+            stream = all[k].record == record ? all[k].stream : stream;
+        }
+        for (size_t k = 0; k < count; k++) {
+            if (all[k].stream == stream && all[k].record->kind == MS_R_DEF_TEXT && all[k].record->arg == refs[i].id) {
+                const struct ms_p_text *definition = (const void *)(all[k].record + 1);
+                bytes = (const char *)(definition + 1);
+                length_b = definition->text.length_b;
+            }
+        }
+    }
+    assert_non_null(bytes);
+    memcpy(text, bytes, length_b);
+    text[length_b] = '\0';
+    return text;
+}

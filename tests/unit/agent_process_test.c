@@ -1,0 +1,258 @@
+/* The agent and the life of processes and threads: fork in all its forms, exec, threads by the hundred, signals. */
+#include "agent_fixture.h"
+
+#include "acl/acl.h"
+#include "ascend_hal.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OK(call) assert_int_equal((call), 0)
+
+static struct process *self;
+
+static int set_up(void **state)
+{
+    uint32_t devices = 0; /* a function of the libraries themselves: hooked ones alone would not link them */
+    OK(aclInit(NULL));
+    OK(aclrtGetDeviceCount(&devices));
+    OK(aclrtSetDevice(0));
+    self = own_process();
+    return 0;
+}
+
+static int start(void **state)
+{
+    skip_records(self);
+    return 0;
+}
+
+/* Frees nothing on purpose: an address that no driver knows, which needs no device after fork. */
+static void free_nonsense(uintptr_t addr)
+{
+    halMemFree((void *)addr);
+}
+
+static void expect_free(struct process *process, uintptr_t addr)
+{
+    assert_true(((const struct ms_p_addr *)next_record(process, MS_R_HAL_FREE, NULL))->addr == addr);
+    next_record(process, MS_R_HAL_FREE_FAILED, NULL);
+}
+
+static void end_of(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, __WALL), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Child and parent both go on; each has its own memory, and nothing of one is in the other's. */
+static void fork_registers_anew(void **state)
+{
+    free_nonsense(0x1000);
+    pid_t pid = fork();
+    if (pid == 0) {
+        free_nonsense(0x2000);
+        free_nonsense(0x3000);
+        _exit(0);
+    }
+    free_nonsense(0x4000);
+    end_of(pid);
+    struct process *child = session_wait();
+    assert_int_equal(child->hello.pid, pid);
+    assert_int_equal(child->hello.ppid, getpid());
+    expect_free(child, 0x2000);
+    expect_free(child, 0x3000);
+    no_more_records(child);
+    expect_free(self, 0x1000);
+    expect_free(self, 0x4000);
+    no_more_records(self);
+}
+
+static void silent_child_does_not_register(void **state)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    end_of(pid);
+    assert_null(session_poll());
+}
+
+static void raw_clone_registers_anew(void **state)
+{
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) {
+        free_nonsense(0x5000);
+        syscall(SYS_exit_group, 0);
+    }
+    end_of(pid);
+    struct process *child = session_wait();
+    assert_int_equal(child->hello.pid, pid);
+    expect_free(child, 0x5000);
+    no_more_records(self);
+}
+
+static void grandchild_registers_anew(void **state)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        free_nonsense(0x6000);
+        pid_t next = fork();
+        if (next == 0) {
+            free_nonsense(0x7000);
+            _exit(0);
+        }
+        free_nonsense(0x6001);
+        int status;
+        _exit(waitpid(next, &status, 0) == next ? 0 : 1);
+    }
+    end_of(pid);
+    struct process *child = session_wait(), *grandchild = session_wait();
+    assert_int_equal(child->hello.pid, pid);
+    assert_int_equal(grandchild->hello.ppid, pid);
+    expect_free(child, 0x6000);
+    expect_free(child, 0x6001);
+    no_more_records(child);
+    expect_free(grandchild, 0x7000);
+    no_more_records(grandchild);
+}
+
+/* A child of vfork is its parent until it executes something. */
+static int in_vfork_child(void *argument)
+{
+    free_nonsense(0x8000);
+    _exit(0);
+}
+
+static void vfork_records_as_its_parent(void **state)
+{
+    static _Alignas(16) char stack[65536];
+    pid_t pid = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    assert_true(pid > 0);
+    end_of(pid);
+    free_nonsense(0x8001);
+    assert_null(session_poll());
+    expect_free(self, 0x8000);
+    expect_free(self, 0x8001);
+    no_more_records(self);
+}
+
+static void *one_thread(void *argument)
+{
+    uintptr_t base = (uintptr_t)argument;
+    for (uintptr_t i = 0; i < 10; i++) {
+        free_nonsense(base + i);
+    }
+    return NULL;
+}
+
+static void threads_by_the_hundred(void **state)
+{
+    enum { THREADS = 300, AT_ONCE = 50 };
+    pthread_t threads[AT_ONCE];
+    for (uintptr_t i = 0; i < THREADS; i += AT_ONCE) {
+        for (uintptr_t k = 0; k < AT_ONCE; k++) {
+            OK(pthread_create(&threads[k], NULL, one_thread, (void *)(0x100000 + (i + k) * 16)));
+        }
+        for (unsigned k = 0; k < AT_ONCE; k++) {
+            OK(pthread_join(threads[k], NULL));
+        }
+    }
+    static struct seen seen[100000];
+    size_t count = records_of(self, seen, 100000);
+    unsigned frees[THREADS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct ms_p_addr *p = (const void *)(seen[i].record + 1);
+        if (seen[i].record->kind == MS_R_HAL_FREE && p->addr >= 0x100000 && p->addr < 0x100000 + THREADS * 16) {
+            unsigned thread = (unsigned)(p->addr - 0x100000) / 16;
+            assert_int_equal((p->addr - 0x100000) % 16, frees[thread]); /* in order */
+            frees[thread]++;
+        }
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(frees[i], 10);
+    }
+    assert_true(self->shm->streams_used <= AT_ONCE + 8); /* streams are used again */
+}
+
+/* A handler that has something to record interrupts a thread that is recording: nothing is torn, what cannot be
+ * recorded is counted. */
+static volatile sig_atomic_t from_handler;
+
+static void handler(int signal)
+{
+    free_nonsense(0x900000);
+    from_handler++;
+}
+
+static void signals_in_the_middle(void **state)
+{
+    enum { OWN = 200000, ENOUGH = 200 };
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct itimerval often = {.it_interval = {.tv_usec = 50}, .it_value = {.tv_usec = 50}}, never = {0};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    unsigned own = 0;
+    while (own < 20000 || (from_handler < ENOUGH && own < OWN)) {
+        free_nonsense(0xa00000);
+        own++;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    free_nonsense(0xa00001); /* tells of what was lost before it */
+
+    static struct seen seen[1000000];
+    size_t count = records_of(self, seen, 1000000);
+    uint64_t recorded = 0, lost = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct ms_p_addr *p = (const void *)(seen[i].record + 1);
+        if (seen[i].record->kind == MS_R_HAL_FREE && (p->addr == 0xa00000 || p->addr == 0x900000)) {
+            recorded++;
+        } else if (seen[i].record->kind == MS_R_GAP) {
+            const struct ms_p_gap *gap = (const void *)(seen[i].record + 1);
+            assert_int_equal(gap->cause, MS_GAP_REENTERED);
+            lost += gap->lost_free;
+        }
+    }
+    assert_int_equal(recorded + lost, own + (unsigned)from_handler);
+    assert_true(recorded >= own);
+}
+
+static void thread_that_ends_while_others_record(void **state)
+{
+    pthread_t a, b;
+    skip_records(self);
+    OK(pthread_create(&a, NULL, one_thread, (void *)0xb00000));
+    OK(pthread_create(&b, NULL, one_thread, (void *)0xc00000));
+    for (unsigned i = 0; i < 100; i++) {
+        free_nonsense(0xd00000);
+    }
+    OK(pthread_join(a, NULL));
+    OK(pthread_join(b, NULL));
+}
+
+int main(int argc, char **argv)
+{
+    session_begin(argv, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(fork_registers_anew, start),
+        cmocka_unit_test_setup(silent_child_does_not_register, start),
+        cmocka_unit_test_setup(raw_clone_registers_anew, start),
+        cmocka_unit_test_setup(grandchild_registers_anew, start),
+        cmocka_unit_test_setup(vfork_records_as_its_parent, start),
+        cmocka_unit_test_setup(threads_by_the_hundred, start),
+        cmocka_unit_test_setup(thread_that_ends_while_others_record, start),
+        cmocka_unit_test_setup(signals_in_the_middle, start),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
