@@ -74,9 +74,8 @@ int32_t snpu__binary_open(const char *function, struct snpu_image *image, struct
     return 0;
 }
 
-int32_t snpu__binary_close(const char *function, struct snpu_binary *binary)
+void snpu__binary_close(struct snpu_binary *binary)
 {
-    (void)function;
     snpu__stub_forget(binary);
     pthread_mutex_lock(&binary->lock);
     struct snpu_image *image = binary->image;
@@ -95,7 +94,6 @@ int32_t snpu__binary_close(const char *function, struct snpu_binary *binary)
     pthread_mutex_destroy(&binary->lock);
     ms_slab_free(&binaries, binary);
     snpu__image_put(image);
-    return 0;
 }
 
 /* ---- kernels in an image ---- */
@@ -335,7 +333,11 @@ rtError_t rtBinaryLoad(const rtDevBinary_t *bin, rtBinHandle *binHandle)
 static int32_t unload(const char *function, void *handle)
 {
     struct snpu_binary *binary = snpu__binary_of(function, handle);
-    return binary == NULL ? ACL_ERROR_RT_PARAM_INVALID : snpu__binary_close(function, binary);
+    if (binary == NULL) {
+        return ACL_ERROR_RT_PARAM_INVALID;
+    }
+    snpu__binary_close(binary);
+    return 0;
 }
 
 rtError_t rtDevBinaryUnRegister(void *hdl)
@@ -369,7 +371,6 @@ static int32_t read_options(const char *function, const rtLoadBinaryConfig_t *cf
             out->magic = option->value.magic;
             break;
         case RT_LOAD_BINARY_OPT_CPU_KERNEL_MODE:
-            out->cpu_kernel_mode = option->value.cpuKernelMode;
             out->cpu_kernels = true;
             break;
         default:

@@ -1,4 +1,7 @@
-/* What programs ask about functions and variables of a binary. See kernel.h. */
+/* What programs ask about functions and variables of a binary.
+ *
+ * Invariant: a handle is checked before anything behind it is touched. Threads and locks: those of binary.c and stub.c.
+ * Failure: unknown handles 107000, unknown kernels 507027, unknown variables 107042 and 107043. */
 #include "softnpu/runtime/kernel.h"
 
 #include "softnpu/runtime/error.h"

@@ -56,8 +56,7 @@ struct snpu_image {
 
 struct snpu_load_options {
     uint32_t magic;
-    int32_t cpu_kernel_mode;
-    bool cpu_kernels; /* the mode was given */
+    bool cpu_kernels; /* a mode for AI CPU kernels was given */
     bool lazy;
 };
 
@@ -93,7 +92,7 @@ struct snpu_func *snpu__func_of(const char *function, const void *handle);
 struct snpu_image *snpu__binary_image(struct snpu_binary *binary);
 
 int32_t snpu__binary_open(const char *function, struct snpu_image *image, struct snpu_binary **out);
-int32_t snpu__binary_close(const char *function, struct snpu_binary *binary);
+void snpu__binary_close(struct snpu_binary *binary);
 
 int32_t snpu__func_by_name(const char *function, struct snpu_binary *binary, const char *name, struct snpu_func **out);
 int32_t snpu__func_by_entry(const char *function, struct snpu_binary *binary, uint64_t entry, struct snpu_func **out);

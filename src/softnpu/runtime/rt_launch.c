@@ -1,7 +1,8 @@
 /* Every launch function of the runtime: each finds the function and the arguments its own way, then launches.
  *
  * By stub address, by binary and tiling key, by function handle, by name for the AI CPU, and in three steps (configure,
- * set up arguments, launch), which keep their state per thread. */
+ * set up arguments, launch), which keep their state per thread. No locks. Failure: nothing is queued unless 0 is
+ * returned. */
 #include "softnpu/runtime/args.h"
 #include "softnpu/runtime/error.h"
 #include "softnpu/runtime/launch.h"
