@@ -1,4 +1,4 @@
-/* libhccl.so as programs use it: operations on streams between processes and between devices of a process. */
+/* libhccl.so as programs use it: operations on streams between processes, between devices of a process, in models. */
 #include "hccl_ranks.h"
 
 #include "toolchain/prof_api.h"
@@ -383,6 +383,50 @@ static void devices_of_one_process(void **state)
     play("threads", 1);
 }
 
+/* ---- models ---- */
+
+static void replayed(struct rank *r)
+{
+    enum { COUNT = 3000, TIMES = 5 };
+    OK(join_with(r, "info", NULL));
+    int32_t ones[COUNT], want[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        ones[i] = 1;
+    }
+    void *b = device_memory(ones, sizeof(ones)), *got = device_memory(ones, sizeof(ones));
+    uint32_t next = (r->rank + 1) % r->n, before = (r->rank + r->n - 1) % r->n;
+    HcclSendRecvItem items[2] = {{HCCL_SEND, b, COUNT, HCCL_DATA_TYPE_INT32, next},
+                                 {HCCL_RECV, got, COUNT, HCCL_DATA_TYPE_INT32, before}};
+    aclmdlRI model;
+    OK(aclmdlRICaptureBegin(r->stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(HcclAllReduce(b, b, COUNT, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, r->comm, r->stream));
+    OK(HcclBatchSendRecv(items, 2, r->comm, r->stream));
+    OK(aclmdlRICaptureEnd(r->stream, &model));
+    int32_t value = 1;
+    CHECK(device_equals(b, ones, sizeof(ones))); /* recorded, not run */
+    for (int t = 0; t < TIMES; t++) {
+        OK(aclmdlRIExecuteAsync(model, r->stream));
+        /* Directly queued ones in between, behind the model in the same stream. */
+        OK(HcclAllReduce(b, b, COUNT, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_MAX, r->comm, r->stream));
+        value *= (int32_t)r->n;
+    }
+    OK(aclrtSynchronizeStream(r->stream));
+    for (int i = 0; i < COUNT; i++) {
+        want[i] = value;
+    }
+    CHECK(device_equals(b, want, sizeof(want)));
+    CHECK(device_equals(got, want, sizeof(want)));
+    OK(HcclCommDestroy(r->comm));
+    OK(aclmdlRIExecuteAsync(model, r->stream)); /* its communicator is gone */
+    CHECK(aclrtSynchronizeStream(r->stream) != 0);
+    OK(aclmdlRIDestroy(model));
+}
+
+static void models(void **state)
+{
+    play("replayed", 3);
+}
+
 /* ---- what profilers are told ---- */
 
 static struct MsprofCompactInfo op_info, track;
@@ -463,7 +507,8 @@ int main(int argc, char **argv)
     static const struct scenario scenarios[] = {
         SCENARIO(every_collective), SCENARIO(count_matrix), SCENARIO(transfers),
         SCENARIO(many_streams),     SCENARIO(parts),        SCENARIO(by_rank_table),
-        SCENARIO(one_process),      SCENARIO(threads),      SCENARIO(profiled),
+        SCENARIO(one_process),      SCENARIO(threads),      SCENARIO(replayed),
+        SCENARIO(profiled),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives),
@@ -472,6 +517,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parts_of_a_communicator),
         cmocka_unit_test(rank_table),
         cmocka_unit_test(devices_of_one_process),
+        cmocka_unit_test(models),
         cmocka_unit_test(records),
     };
     if (argc == 5) {
