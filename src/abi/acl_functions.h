@@ -560,7 +560,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetParamCount, (const void *fun
              paramCount))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetParamInfo, (const void *func, size_t paramIndex,
              size_t *paramOffset, size_t *paramSize), (func, paramIndex, paramOffset, paramSize))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtFunctionGetAvailDynUbufPerBlock, (void *func, uint32_t flags,
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetAvailDynUbufPerBlock, (void *func, uint32_t flags,
              size_t *dynamicUbufSize), (func, flags, dynamicUbufSize))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetFuncHandleFromExceptionInfo, (const aclrtExceptionInfo *info,
        aclrtFuncHandle *func), (info, func))

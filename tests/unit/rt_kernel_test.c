@@ -118,6 +118,17 @@ static void variables(void **state)
     check_failed(aclrtMemcpyToSymbol(&size_b, numbers, 4, 0, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_INVALID_SYMBOL);
     check_failed(aclrtBinaryGetGlobal(bin, "nothing", (void **)&table, &size_b), ACL_ERROR_RT_SYMBOL_NOT_FOUND);
     check_failed(aclrtBinaryGetGlobal(bin, "tuning_table", NULL, NULL), ACL_ERROR_INVALID_PARAM);
+    /* Read in stream order: behind a slow kernel and a copy into the variable. */
+    uint32_t ms = 20;
+    int32_t seen = 0;
+    assert_int_equal(aclrtLaunchKernel(function("spin_ms"), 1, &ms, sizeof(ms), NULL), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpyToSymbolAsync(table, numbers, 4, 0, ACL_MEMCPY_HOST_TO_DEVICE, NULL), ACL_SUCCESS);
+    assert_int_equal(aclrtMemcpyFromSymbolAsync(&seen, 4, table, 4, 0, ACL_MEMCPY_DEVICE_TO_HOST, NULL), ACL_SUCCESS);
+    assert_int_equal(synchronize(), 0);
+    assert_int_equal(seen, 40);
+    assert_int_equal(aclrtFunctionGetAvailDynUbufPerBlock(function("nothing"), 0, &size_b), ACL_SUCCESS);
+    assert_int_equal(size_b, 0);
+    check_failed(aclrtFunctionGetAvailDynUbufPerBlock(&seen, 0, &size_b), ACL_ERROR_RT_PARAM_INVALID);
     void *base = NULL;
     assert_int_equal(aclrtBinaryGetDevAddress(bin, &base, &size_b), ACL_SUCCESS);
     assert_non_null(base);

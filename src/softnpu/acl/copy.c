@@ -252,7 +252,10 @@ aclError aclrtMemcpyFromSymbolAsyncImpl(void *dst, size_t dstMax, const void *sy
     void *addr;
     ACL_NOT_NULL(symbol);
     aclError code = symbol_range("aclrtMemcpyFromSymbolAsync", symbol, offset, count, &addr);
-    return code != 0 ? code : aclrtMemcpyAsyncImpl(dst, dstMax, addr, count, kind, stream);
+    /* The variable is the device's, and is read in stream order. */
+    return code != 0 ? code
+                     : aclrtMemcpyAsyncImpl(dst, dstMax, addr, count,
+                                            kind == ACL_MEMCPY_DEFAULT ? ACL_MEMCPY_DEVICE_TO_HOST : kind, stream);
 }
 
 aclError aclrtMemcpyToSymbolImpl(const void *symbol, const void *src, size_t count, size_t offset, aclrtMemcpyKind kind)

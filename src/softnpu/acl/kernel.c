@@ -196,6 +196,20 @@ aclError aclrtFunctionGetParamInfoImpl(const void *func, size_t paramIndex, size
     return snpu_func_param(func, paramIndex, paramOffset, paramSize);
 }
 
+/* Kernels here are no SIMT kernels: none of their local memory can be asked for. */
+aclError aclrtFunctionGetAvailDynUbufPerBlockImpl(void *func, uint32_t flags, size_t *dynamicUbufSize)
+{
+    void *handle;
+    ACL_NOT_NULL(func);
+    ACL_NOT_NULL(dynamicUbufSize);
+    ACL_REQUIRE(flags == 0, "aclrtFunctionGetAvailDynUbufPerBlock: flags must be 0");
+    aclError code = snpu_func_resolve("aclrtFunctionGetAvailDynUbufPerBlock", func, &handle);
+    if (code == 0) {
+        *dynamicUbufSize = 0;
+    }
+    return code;
+}
+
 /* ---- argument lists ---- */
 aclError aclrtKernelArgsInitImpl(aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle)
 {

@@ -183,6 +183,14 @@ static const struct snpu_task_kind copy_kind = {
     .release = release_copy,
 };
 
+/* A source that the program calls the device's own is read in its turn, wherever it lies: variables of kernels are
+ * ordinary memory here. */
+static bool from_host(int32_t kind)
+{
+    return kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE &&
+           kind != ACL_MEMCPY_INNER_DEVICE_TO_DEVICE && kind != ACL_MEMCPY_INTER_DEVICE_TO_DEVICE;
+}
+
 static int32_t submit_copy(const char *function, const struct snpu_copy *copy, struct snpu_stream *stream)
 {
     int32_t code = check_copy(function, copy);
@@ -195,7 +203,7 @@ static int32_t submit_copy(const char *function, const struct snpu_copy *copy, s
     _Alignas(16) char packed[INLINE_STAGING_B];
     uint64_t total_b = copy->width_b * copy->rows, tail_b = 0;
     struct snpu_copy pack = {.dst = packed, .dst_pitch_b = copy->width_b, .width_b = copy->width_b, .rows = copy->rows};
-    if (snpu__mem_pageable(copy->src) && !snpu_stream_capturing(stream)) {
+    if (from_host(copy->kind) && snpu__mem_pageable(copy->src) && !snpu_stream_capturing(stream)) {
         if (total_b <= sizeof(packed)) {
             head.in_task = true;
             tail_b = total_b;
