@@ -271,8 +271,11 @@ static inline void ranks_begin(void)
 
 static inline void ranks_end(void)
 {
+    char machine[128];
     clear_folder();
     rmdir(folder);
+    snprintf(machine, sizeof(machine), "/dev/shm/softnpu-%u-%s", (unsigned)getuid(), getenv("SOFTNPU_MACHINE"));
+    unlink(machine);
 }
 
 #endif
