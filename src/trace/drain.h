@@ -12,6 +12,7 @@
 #ifndef MS_TRACE_DRAIN_H
 #define MS_TRACE_DRAIN_H
 
+#include "trace/clock.h"
 #include "trace/shm.h"
 #include "trace/writer.h"
 
@@ -41,6 +42,7 @@ struct ms_drain_stats {
     uint64_t lost[MS_GAP_CAUSES];    /* as told by the producers, and found */
     uint64_t damage[MS_DAMAGE_CAUSES];
     uint64_t chunks_in_use, streams; /* now */
+    uint64_t backlog;                /* FULL chunks now */
     uint64_t duplicates;             /* skipped after a restart */
 };
 
@@ -74,8 +76,5 @@ void ms_drain_close(struct ms_drain *drain);
 /* Sleeps until a producer of one of them rings, or timeout_ms is over. The usual loop sweeps at once while there is
  * much, and sleeps 1, 2, 4 ... 100 ms while there is nothing. */
 void ms_drain_sleep(struct ms_drain *const *drains, unsigned count, unsigned timeout_ms);
-
-/* Clock for a new session on this machine: TSC only where the kernel itself trusts it, see clock.c. */
-enum ms_clock_kind ms_clock_choose(void);
 
 #endif

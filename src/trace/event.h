@@ -70,12 +70,17 @@ struct ms_event {
     uint32_t device;
     uint32_t c_stack, python_stack; /* ids of the process; 0: none; python MS_STACK_NO_GIL */
 
-    uint64_t addr, size_b;
     union {
-        uint64_t flag, offset_b, range_id, counter, process_used_b, slice_start_ns;
+        uint64_t addr, slice_start_ns;
     };
     union {
-        uint64_t handle, value, total_b, slice_end_ns;
+        uint64_t size_b, slice_end_ns;
+    };
+    union {
+        uint64_t flag, offset_b, range_id, counter, process_used_b;
+    };
+    union {
+        uint64_t handle, value, total_b;
     };
     int64_t stream_id;
     uint32_t task_id;

@@ -166,7 +166,7 @@ static inline void ms_rec_commit(const struct ms_slot *slot, enum ms_record_kind
     MS_TESTPOINT("filled");
     __atomic_store_n(&ctx->chunk->used_b, ctx->offset, __ATOMIC_RELEASE);
     MS_TESTPOINT("used");
-    __atomic_store_n(&ctx->head->last_stamp, stamp, __ATOMIC_RELAXED);
+    __atomic_store_n(&ctx->head->last_stamp, stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&ctx->head->committed, ctx->seq, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ctx->busy = 0;

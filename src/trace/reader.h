@@ -25,10 +25,11 @@ struct ms_trace;
 enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2 }; /* or -errno */
 
 struct ms_trace_options {
-    size_t sz;        /* sizeof(struct ms_trace_options) */
-    size_t cache_b;   /* decoded blocks kept; 0: 64 MiB */
-    bool live;        /* the writer may still be at work: without an end block say AGAIN, not END */
-    bool from_latest; /* begin at the latest checkpoint (or the first segment that is left), not at the first segment */
+    size_t sz;                /* sizeof(struct ms_trace_options) */
+    size_t cache_b;           /* decoded blocks kept; 0: 64 MiB */
+    bool live;                /* the writer may still be at work: without an end block say AGAIN, not END */
+    bool from_latest;         /* begin at the latest checkpoint, not at the first segment */
+    struct ms_writer *writer; /* live, in the writer's own process: go on from memory when the disk is full */
 };
 
 /* ---- which processes a trace directory holds ---- */
@@ -88,7 +89,7 @@ bool ms_trace_text(const struct ms_trace *trace, uint32_t id, struct ms_text *ou
 bool ms_trace_module(const struct ms_trace *trace, uint32_t id, struct ms_module *out);
 bool ms_trace_code(const struct ms_trace *trace, uint32_t id, struct ms_code *out);
 
-/* Text of frames that the collector has symbolised (ms_aux_symbol). False: there is none. */
+/* Text of frames that the collector has symbolised (ms_aux_symbol), good until the next one is added. False: there is none. */
 bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t offset, struct ms_text *out);
 
 /* ---- how far, and what was wrong ---- */
@@ -156,8 +157,9 @@ bool ms_trace_checkpoint(const struct ms_trace *trace, struct ms_checkpoint *out
 
 struct ms_aux;
 int ms_aux_open(struct ms_trace *trace, struct ms_aux **out); /* 0 or -errno; one per trace and process */
-/* payload: anything; definitions that it refers to are stored with it, they are all that the trace knows now. */
-int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b);
+/* payload: anything; ids: the definitions that it refers to (what these refer to comes along by itself). */
+int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b,
+                      const uint32_t *ids, size_t count);
 int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b);
 int ms_aux_flush(struct ms_aux *aux);
 void ms_aux_close(struct ms_aux *aux);

@@ -1,8 +1,14 @@
 /* Writing a trace: append-only segment files of one process, see docs/format/trace.md.
  *
  * Files in the trace directory: NAME.000001.seg, NAME.000002.seg ... (each readable alone), NAME.000001.aux ...
- * (checkpoints and symbols, written by the export worker), NAME.reserve (space for the end block when the disk is
- * full). Written and rotated by one thread, the drain's. */
+ * (checkpoints and symbols, written by the export worker), NAME.reserve (space for the end block when the disk is full;
+ * gone at the end).
+ *
+ * When the disk is full or the size limit is reached the files end with an end block that says so. A reader of the same
+ * process (ms_trace_options.writer) is then served from memory, 64 MiB ahead at most, so that results stay right while
+ * it keeps up; the rest is counted.
+ *
+ * Threads: a writer belongs to one thread, the drain's, except where said otherwise. */
 #ifndef MS_TRACE_WRITER_H
 #define MS_TRACE_WRITER_H
 
@@ -14,28 +20,37 @@ struct ms_writer;
 
 struct ms_writer_options {
     size_t sz;          /* sizeof(struct ms_writer_options) */
-    uint64_t segment_b; /* rotate beyond; 0: 64 MiB */
+    uint64_t segment_b; /* a new segment begins beyond; 0: 64 MiB */
     uint64_t max_b;     /* all segments together; 0: no limit */
-    bool ring;          /* beyond max_b delete the oldest segments that a later checkpoint covers, instead of ending */
+    bool ring;          /* beyond max_b delete the oldest segments that a checkpoint covers, instead of ending */
     int sync_ms;        /* fdatasync that often; 0: never */
 };
 
 /* Begins a trace, or continues one that a collector left behind (same name): its last segment is cut after the last
- * sound block, and ms_writer_resumed_seq says what it already holds. process->name names the files. 0 or -errno. */
+ * sound block, and a drain takes up where it ends. process->name names the files; offset_ns 0: the writer takes it. 0
+ * or -errno
+ * (-EALREADY: that trace has its end block; -EPROTO: what is there cannot be continued). */
 int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_writer_options *options,
                    struct ms_writer **out);
 void ms_writer_close(struct ms_writer *writer, enum ms_trace_ending ending); /* MS_ENDING_OPEN: writes no end block */
 
+/* As completed by the writer. */
+const struct ms_process *ms_writer_process(const struct ms_writer *writer);
+
 struct ms_writer_stats {
-    uint64_t bytes, blocks, records, definitions;
-    uint64_t segment; /* number of the current one */
-    uint64_t first_segment;
-    uint64_t lost_disk; /* records that could not be written */
-    int error;          /* -errno that ended the writing, 0: none */
+    uint64_t bytes; /* of all segments that are left */
+    uint64_t blocks, records;
+    uint64_t segment, first_segment; /* numbers of the current one and of the oldest that is left */
+    uint64_t lost_disk;              /* records that could not be written */
+    uint32_t ending;                 /* enum ms_trace_ending: DISK or LIMIT once that has happened */
+    int error;                       /* -errno behind it */
 };
 void ms_writer_stats(const struct ms_writer *writer, struct ms_writer_stats *out);
 
-/* Deletes segments below `segment`, with their aux files. Returns how many. */
-unsigned ms_writer_delete_before(struct ms_writer *writer, uint64_t segment);
+/* Limit and mode may change while writing (a shadow trace is a ring of nothing: max_b 1). */
+void ms_writer_limit(struct ms_writer *writer, uint64_t max_b, bool ring);
+
+/* A checkpoint covers everything before this segment: a ring may delete it. From any thread. */
+void ms_writer_covered(struct ms_writer *writer, uint64_t segment);
 
 #endif

@@ -1,0 +1,374 @@
+/* Aux files: checkpoints and symbols, written beside the segments by the export worker, read when a trace is opened.
+ *
+ * A checkpoint stands in the aux file of the segment where its position begins, so that deleting a segment deletes what
+ * only that segment needs. Contents: docs/format/trace.md. Symbols of a trace are loaded at the first question for one.
+ */
+#include "trace/reader_internal.h"
+
+#include "trace/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- symbols ---- */
+
+struct symbol {
+    uint32_t module; /* 0: empty slot */
+    uint32_t length_b;
+    uint64_t offset;
+    size_t text_at; /* in `texts` */
+};
+
+struct ms_symbols {
+    struct symbol *table;
+    uint32_t size, count;
+    struct ms_buffer texts;
+    bool loaded;
+};
+
+static struct symbol *find_symbol(const struct ms_symbols *s, uint32_t module, uint64_t offset)
+{
+    uint64_t hash = (offset ^ (uint64_t)module << 44) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & (s->size - 1);
+    while (s->table[at].module != 0 && (s->table[at].module != module || s->table[at].offset != offset)) {
+        at = (at + 1) & (s->size - 1);
+    }
+    return &s->table[at];
+}
+
+static int grow_symbols(struct ms_symbols *s)
+{
+    if (s->count * 2 < s->size) {
+        return 0;
+    }
+    struct ms_symbols bigger = *s;
+    bigger.size = s->size == 0 ? 256 : s->size * 2;
+    bigger.table = calloc(bigger.size, sizeof(*bigger.table));
+    if (bigger.table == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < s->size; i++) {
+        if (s->table[i].module != 0) {
+            *find_symbol(&bigger, s->table[i].module, s->table[i].offset) = s->table[i];
+        }
+    }
+    free(s->table);
+    *s = bigger;
+    return 0;
+}
+
+static int add_symbol(struct ms_symbols *s, uint32_t module, uint64_t offset, const char *text, size_t length_b)
+{
+    if (module == 0 || length_b > UINT32_MAX) {
+        return -EINVAL;
+    }
+    if (grow_symbols(s) != 0 || ms_buffer_room(&s->texts, length_b + 1) == NULL) {
+        return -ENOMEM;
+    }
+    struct symbol *symbol = find_symbol(s, module, offset);
+    s->count += symbol->module == 0;
+    *symbol =
+        (struct symbol){.module = module, .length_b = (uint32_t)length_b, .offset = offset, .text_at = s->texts.used_b};
+    memcpy(s->texts.data + s->texts.used_b, text, length_b);
+    s->texts.used_b += length_b;
+    return 0;
+}
+
+static struct ms_symbols *symbols_of(struct ms_trace *t)
+{
+    if (t->symbols == NULL) {
+        t->symbols = calloc(1, sizeof(*t->symbols));
+        if (t->symbols != NULL && grow_symbols(t->symbols) != 0) {
+            free(t->symbols);
+            t->symbols = NULL;
+        }
+    }
+    return t->symbols;
+}
+
+static void load_symbols(struct ms_symbols *s, struct ms_bytes content)
+{
+    while (content.at != content.end) {
+        uint64_t module = ms_get_varint(&content), offset = ms_get_varint(&content), length_b = ms_get_varint(&content);
+        const char *text = (const char *)ms_get_bytes(&content, length_b);
+        if (text == NULL || module > UINT32_MAX || add_symbol(s, (uint32_t)module, offset, text, length_b) != 0) {
+            return;
+        }
+    }
+}
+
+/* ---- walking over aux files ---- */
+
+/* Calls fn with the content of each block of that kind in one aux file, until fn says stop. */
+static void each_block(struct ms_trace *t, uint64_t number, enum ms_block_kind kind,
+                       void (*fn)(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content))
+{
+    struct ms_blockfile file;
+    int fd = ms__files_open(t, number, ".aux");
+    if (fd < 0) {
+        return;
+    }
+    if (ms_blockfile_init(&file, fd) != 0) {
+        ms_blockfile_destroy(&file);
+        return;
+    }
+    for (;;) {
+        struct ms_block_head head;
+        uint64_t at, cut;
+        const char *reason;
+        enum ms_walk walk = ms_blockfile_next(&file, &head, &at, &cut, &reason);
+        if (walk == MS_WALK_NO_MORE) {
+            break;
+        }
+        if (walk == MS_WALK_DAMAGE || head.kind != kind) {
+            continue;
+        }
+        uint8_t *raw = malloc(head.raw_b + 8);
+        if (raw != NULL && ms_blockfile_load(&file, &head, at, raw) == NULL) {
+            fn(t, &head, (struct ms_bytes){.at = raw, .end = raw + head.raw_b});
+        }
+        free(raw);
+    }
+    ms_blockfile_destroy(&file);
+}
+
+static void meet_symbols(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
+{
+    (void)head;
+    load_symbols(t->symbols, content);
+}
+
+bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t offset, struct ms_text *out)
+{
+    struct ms_trace *t = (struct ms_trace *)(uintptr_t)trace;
+    struct ms_symbols *s = symbols_of(t);
+    if (s == NULL || module == 0) {
+        return false;
+    }
+    if (!s->loaded) {
+        uint64_t *numbers = NULL;
+        int64_t count = ms__files_list(t, ".aux", &numbers);
+        for (int64_t i = 0; i < count; i++) {
+            each_block(t, numbers[i], MS_BLOCK_SYMBOLS, meet_symbols);
+        }
+        free(numbers);
+        s->loaded = true;
+    }
+    const struct symbol *symbol = find_symbol(s, module, offset);
+    if (symbol->module == 0) {
+        return false;
+    }
+    *out = (struct ms_text){.s = (const char *)s->texts.data + symbol->text_at, .length_b = symbol->length_b};
+    return true;
+}
+
+/* ---- checkpoints ---- */
+
+/* A CHECKPOINT block: position, length of the payload, payload, then definitions as in a DEFINITIONS block. */
+struct checkpoint_head {
+    struct ms_position position;
+    uint64_t payload_b;
+};
+
+static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
+{
+    struct checkpoint_head c;
+    const uint8_t *bytes = ms_get_bytes(&content, sizeof(c));
+    if (bytes == NULL) {
+        return;
+    }
+    memcpy(&c, bytes, sizeof(c));
+    const uint8_t *payload = ms_get_bytes(&content, c.payload_b);
+    void *copy = payload != NULL ? malloc(head->raw_b + 8) : NULL;
+    if (copy == NULL) {
+        return;
+    }
+    memcpy(copy, bytes, head->raw_b); /* the whole block: its definitions are loaded once it is chosen */
+    free(t->checkpoint_memory);
+    t->checkpoint_memory = copy;
+    t->checkpoint = (struct ms_checkpoint){
+        .position = c.position, .payload = (char *)copy + sizeof(c), .payload_b = (size_t)c.payload_b};
+    t->have_checkpoint = true;
+    t->checkpoint_b = head->raw_b;
+}
+
+int ms__aux_find_checkpoint(struct ms_trace *t)
+{
+    uint64_t *numbers = NULL;
+    int64_t count = ms__files_list(t, ".aux", &numbers);
+    t->have_checkpoint = false;
+    for (int64_t i = count - 1; i >= 0 && !t->have_checkpoint; i--) {
+        each_block(t, numbers[i], MS_BLOCK_CHECKPOINT, meet_checkpoint);
+        int fd = t->have_checkpoint ? ms__files_open(t, t->checkpoint.position.segment, ".seg") : -ENOENT;
+        t->have_checkpoint = fd >= 0; /* without its segment it is worthless */
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    free(numbers);
+    if (!t->have_checkpoint) {
+        return -ENOENT;
+    }
+    size_t definitions_at = MS_ROUND_UP(sizeof(struct checkpoint_head) + t->checkpoint.payload_b, 8);
+    const uint8_t *raw = t->checkpoint_memory;
+    if (definitions_at > t->checkpoint_b) {
+        return 0;
+    }
+    return ms__load_definitions(t, (struct ms_bytes){.at = raw + definitions_at, .end = raw + t->checkpoint_b});
+}
+
+void ms__aux_destroy(struct ms_trace *t)
+{
+    free(t->checkpoint_memory);
+    if (t->symbols != NULL) {
+        free(t->symbols->table);
+        ms_buffer_free(&t->symbols->texts);
+        free(t->symbols);
+    }
+}
+
+/* ---- writing ---- */
+
+struct ms_aux {
+    struct ms_trace *trace;
+    struct ms_packer *packer;
+    struct ms_buffer symbols;
+    uint32_t symbol_count;
+};
+
+int ms_aux_open(struct ms_trace *trace, struct ms_aux **out)
+{
+    struct ms_aux *aux = calloc(1, sizeof(*aux));
+    if (aux == NULL || (aux->packer = ms_packer_new()) == NULL) {
+        free(aux);
+        return -ENOMEM;
+    }
+    aux->trace = trace;
+    *out = aux;
+    return 0;
+}
+
+/* Appends a block to the aux file of a segment; what a failed write left is cut off. */
+static int append_block(struct ms_aux *aux, uint64_t segment, struct ms_block_head *head, const struct ms_buffer *raw)
+{
+    char name[sizeof(((struct ms_damage *)0)->file)];
+    uint8_t *packed = malloc(ms_block_bound(raw->used_b));
+    if (packed == NULL) {
+        return -ENOMEM;
+    }
+    size_t length_b = ms_block_pack(aux->packer, head, raw->data, raw->used_b, packed);
+    int rc = ms__file_name(name, sizeof(name), aux->trace->info.process.name, segment, ".aux") ? 0 : -ENAMETOOLONG;
+    int fd = rc == 0 ? openat(aux->trace->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) & ~(off_t)7 : -1;
+    if (rc == 0 && (fd < 0 || end < 0)) {
+        rc = -errno;
+    }
+    size_t done = 0;
+    while (rc == 0 && done < length_b) {
+        ssize_t n = pwrite(fd, packed + done, length_b - done, end + (off_t)done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            rc = n < 0 ? -errno : -EIO;
+        }
+    }
+    if (rc != 0 && fd >= 0 && ftruncate(fd, end) != 0) {
+        rc = -errno;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(packed);
+    return rc;
+}
+
+/* A definition and what it refers to, each once. */
+static int put_definition(struct ms_trace *t, struct ms_buffer *to, uint32_t id, uint64_t mark)
+{
+    struct ms_def *def = id != 0 ? ms_deftable_get(t->definitions, id) : NULL;
+    if (def == NULL || def->segment == mark) {
+        return 0;
+    }
+    def->segment = mark; /* before its frames: a damaged stack that refers to itself ends here */
+    struct ms_parts parts;
+    ms_parts(ms_record_spec(def->kind), def->flags, (void *)(uintptr_t)def->content, def->content_b, &parts);
+    int rc = 0;
+    for (uint32_t i = 0; i < parts.frames && rc == 0; i++) {
+        const struct ms_def *in = ms_deftable_get(t->definitions, parts.frame[i].in);
+        rc = in != NULL && (in->kind == MS_R_DEF_MODULE || in->kind == MS_R_DEF_CODE)
+                 ? put_definition(t, to, in->id, mark)
+                 : 0;
+    }
+    return rc != 0 ? rc : ms_catalog_put_definition(to, def);
+}
+
+int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b,
+                      const uint32_t *ids, size_t count)
+{
+    struct ms_trace *t = aux->trace;
+    struct checkpoint_head c = {.position = *position, .payload_b = payload_b};
+    struct ms_buffer raw = {0};
+    size_t head_b = MS_ROUND_UP(sizeof(c) + payload_b, 8);
+    if (payload_b > MS_BLOCK_MAX_B / 2) {
+        return -E2BIG;
+    }
+    if (ms_buffer_room(&raw, head_b) == NULL) {
+        return -ENOMEM;
+    }
+    memset(raw.data, 0, head_b);
+    memcpy(raw.data, &c, sizeof(c));
+    if (payload_b != 0) {
+        memcpy(raw.data + sizeof(c), payload, payload_b);
+    }
+    raw.used_b = head_b;
+    uint64_t mark = ++t->definition_mark;
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = put_definition(t, &raw, ids[i], mark);
+    }
+    if (rc == 0 && raw.used_b > MS_BLOCK_MAX_B) {
+        rc = -E2BIG;
+    }
+    struct ms_block_head head = {.kind = MS_BLOCK_CHECKPOINT, .stream = MS_STREAM_MANY};
+    rc = rc != 0 ? rc : append_block(aux, position->segment, &head, &raw);
+    ms_buffer_free(&raw);
+    return rc;
+}
+
+int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b)
+{
+    struct ms_symbols *s = symbols_of(aux->trace);
+    int rc = s == NULL ? -ENOMEM : add_symbol(s, module, offset, text, length_b);
+    rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, module);
+    rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, offset);
+    rc = rc != 0 ? rc : ms_buffer_bytes(&aux->symbols, text, length_b);
+    aux->symbol_count++;
+    return rc == 0 && aux->symbols.used_b >= MS_BLOCK_RAW_B ? ms_aux_flush(aux) : rc;
+}
+
+int ms_aux_flush(struct ms_aux *aux)
+{
+    if (aux->symbols.used_b == 0) {
+        return 0;
+    }
+    uint64_t segment = aux->trace->segment != 0 ? aux->trace->segment : 1;
+    struct ms_block_head head = {.kind = MS_BLOCK_SYMBOLS, .stream = MS_STREAM_MANY, .items = aux->symbol_count};
+    int rc = append_block(aux, segment, &head, &aux->symbols);
+    if (rc == 0) {
+        aux->symbols.used_b = 0;
+        aux->symbol_count = 0;
+    }
+    return rc;
+}
+
+void ms_aux_close(struct ms_aux *aux)
+{
+    if (aux != NULL) {
+        ms_aux_flush(aux);
+        ms_packer_free(aux->packer);
+        ms_buffer_free(&aux->symbols);
+        free(aux);
+    }
+}

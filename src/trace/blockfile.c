@@ -1,0 +1,129 @@
+/* Heads are read through a small window, content by one read per block. After a damaged head the search for the next
+ * one goes in steps of 8 bytes, which is where blocks begin, and ends at the end of the file: bounded by its size, and
+ * every byte is looked at once. A head whose content is damaged has a sound length, so the walk goes on behind it. */
+#include "trace/blockfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ms_blockfile_init(struct ms_blockfile *file, int fd)
+{
+    *file = (struct ms_blockfile){.fd = fd, .unpacker = ms_unpacker_new()};
+    return file->unpacker != NULL ? 0 : -ENOMEM;
+}
+
+void ms_blockfile_destroy(struct ms_blockfile *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    ms_unpacker_free(file->unpacker);
+    free(file->packed);
+    *file = (struct ms_blockfile){.fd = -1};
+}
+
+uint64_t ms_blockfile_size(const struct ms_blockfile *file)
+{
+    struct stat status;
+    return fstat(file->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+static size_t read_at(int fd, void *to, size_t length_b, uint64_t offset)
+{
+    size_t got = 0;
+    while (got < length_b) {
+        ssize_t n = pread(fd, (char *)to + got, length_b - got, (off_t)(offset + got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            break;
+        }
+        got += (size_t)n;
+    }
+    return got;
+}
+
+/* length_b bytes at offset, or fewer at the end of the file. */
+static const uint8_t *peek(struct ms_blockfile *file, uint64_t offset, size_t length_b, size_t *got_b)
+{
+    if (offset < file->window_at || offset + length_b > file->window_at + file->window_b) {
+        file->window_at = offset;
+        file->window_b = read_at(file->fd, file->window, sizeof(file->window), offset);
+    }
+    size_t there_b = file->window_b - (size_t)(offset - file->window_at);
+    *got_b = there_b < length_b ? there_b : length_b;
+    return file->window + (offset - file->window_at);
+}
+
+static const char *head_at(struct ms_blockfile *file, uint64_t offset, struct ms_block_head *head, size_t *got_b)
+{
+    const uint8_t *bytes = peek(file, offset, sizeof(*head), got_b);
+    if (*got_b < sizeof(*head)) {
+        return "the file ends within a block";
+    }
+    memcpy(head, bytes, sizeof(*head));
+    return ms_block_check_head(head);
+}
+
+/* Where the next head may be; the end of the file if there is none. */
+static uint64_t resynchronise(struct ms_blockfile *file, uint64_t offset)
+{
+    struct ms_block_head head;
+    size_t got_b;
+    for (offset = (offset + 8) & ~(uint64_t)7;; offset += 8) {
+        const uint8_t *bytes = peek(file, offset, 8, &got_b);
+        uint32_t magic;
+        if (got_b < 8) {
+            return offset + got_b;
+        }
+        memcpy(&magic, bytes, 4);
+        if (magic == MS_BLOCK_MAGIC && (head_at(file, offset, &head, &got_b) == NULL || got_b < sizeof(head))) {
+            return offset;
+        }
+    }
+}
+
+enum ms_walk ms_blockfile_next(struct ms_blockfile *file, struct ms_block_head *head, uint64_t *at, uint64_t *cut,
+                               const char **reason)
+{
+    size_t got_b;
+    *at = file->offset;
+    *cut = 0;
+    const char *wrong = head_at(file, file->offset, head, &got_b);
+    if (got_b < sizeof(*head)) {
+        *cut = got_b;
+        return MS_WALK_NO_MORE;
+    }
+    if (wrong != NULL) {
+        *reason = wrong;
+        file->offset = resynchronise(file, file->offset);
+        return MS_WALK_DAMAGE;
+    }
+    uint64_t end = file->offset + ms_block_length_b(head), size_b = ms_blockfile_size(file);
+    if (end > size_b) {
+        *cut = size_b > file->offset ? size_b - file->offset : 0;
+        return MS_WALK_NO_MORE;
+    }
+    file->offset = end;
+    return MS_WALK_BLOCK;
+}
+
+const char *ms_blockfile_load(struct ms_blockfile *file, const struct ms_block_head *head, uint64_t at, void *raw)
+{
+    if (head->packed_b > file->packed_room_b) {
+        uint8_t *grown = realloc(file->packed, head->packed_b);
+        if (grown == NULL) {
+            return "no memory for the block";
+        }
+        file->packed = grown;
+        file->packed_room_b = head->packed_b;
+    }
+    if (read_at(file->fd, file->packed, head->packed_b, at + sizeof(*head)) != head->packed_b) {
+        return "the file ends within a block";
+    }
+    return ms_block_unpack(file->unpacker, head, file->packed, raw);
+}

@@ -1,0 +1,36 @@
+/* Walking a file block by block: checked heads, content on demand, and the way back to sound blocks after damage. Works
+ * on files that still grow: what is not there completely is not there yet. One thread. */
+#ifndef MS_TRACE_BLOCKFILE_H
+#define MS_TRACE_BLOCKFILE_H
+
+#include "trace/block.h"
+
+struct ms_blockfile {
+    int fd;
+    uint64_t offset; /* of the next block */
+    struct ms_unpacker *unpacker;
+    uint8_t *packed;
+    size_t packed_room_b;
+    uint8_t window[4096]; /* bytes of the file from window_at */
+    uint64_t window_at;
+    size_t window_b;
+};
+
+/* fd is the structure's from now on. 0 or -errno. */
+int ms_blockfile_init(struct ms_blockfile *file, int fd);
+void ms_blockfile_destroy(struct ms_blockfile *file);
+
+enum ms_walk { MS_WALK_BLOCK = 1, MS_WALK_NO_MORE = 0, MS_WALK_DAMAGE = -1 };
+
+/* The next block: its head, and in *at where it begins. NO_MORE: the file ends here, or within this block (*cut: bytes
+ * of a block that is not complete). DAMAGE: *reason; the walk goes on at the next sound head, *at is where the damage
+ * begins. */
+enum ms_walk ms_blockfile_next(struct ms_blockfile *file, struct ms_block_head *head, uint64_t *at, uint64_t *cut,
+                               const char **reason);
+
+/* Content of the block at `at` into raw (head->raw_b bytes). NULL, or why not. */
+const char *ms_blockfile_load(struct ms_blockfile *file, const struct ms_block_head *head, uint64_t at, void *raw);
+
+uint64_t ms_blockfile_size(const struct ms_blockfile *file);
+
+#endif

@@ -1,0 +1,72 @@
+/* What the writing side of a trace knows across segments: how far each stream has been taken, what the ids of each
+ * stream mean, and all definitions of the process. It is put into the trace (at the head of each segment, and piece by
+ * piece with the definitions), so that a collector that takes over after another one died goes on without loss or
+ * doubling. One thread. */
+#ifndef MS_TRACE_CATALOG_H
+#define MS_TRACE_CATALOG_H
+
+#include "base/macros.h"
+#include "trace/deftable.h"
+#include "trace/definitions.h"
+#include "trace/wire.h"
+
+/* Streams 0 ... MS_STREAMS_MAX - 1 are threads; the collector's own records stand in the one after. */
+#define MS_STREAM_COLLECTOR MS_STREAMS_MAX
+#define MS_CATALOG_STREAMS  (MS_STREAMS_MAX + 1)
+
+struct ms_stream_state {
+    uint64_t next_seq;
+    uint64_t last_stamp;
+    uint32_t clock_kind; /* of that stamp */
+    uint32_t ids;        /* room in `meaning` */
+    uint32_t *meaning;   /* id of the stream - 1 -> id of the process, 0: none */
+};
+
+struct ms_catalog {
+    struct ms_stream_state *stream; /* MS_CATALOG_STREAMS of them */
+    struct ms_deftable *definitions;
+};
+
+int ms_catalog_init(struct ms_catalog *catalog); /* 0 or -ENOMEM */
+void ms_catalog_destroy(struct ms_catalog *catalog);
+
+/* The stream's id means this from now on. 0 or -errno. */
+int ms_catalog_bind(struct ms_catalog *catalog, uint32_t stream, uint32_t id, uint32_t meaning);
+
+static inline uint32_t ms_catalog_meaning(const struct ms_catalog *catalog, uint32_t stream, uint32_t id)
+{
+    const struct ms_stream_state *s = &catalog->stream[stream];
+    return id - 1 < s->ids ? s->meaning[id - 1] : 0;
+}
+
+/* ---- in the file ---- */
+
+/* A buffer that grows. */
+struct ms_buffer {
+    uint8_t *data;
+    size_t used_b, room_b;
+};
+/* Room for length_b more bytes; NULL: out of memory. */
+uint8_t *ms_buffer_room(struct ms_buffer *buffer, size_t length_b);
+int ms_buffer_varint(struct ms_buffer *buffer, uint64_t value);
+int ms_buffer_bytes(struct ms_buffer *buffer, const void *bytes, size_t length_b); /* length first */
+void ms_buffer_free(struct ms_buffer *buffer);
+
+/* Content of a STREAMS block. */
+int ms_catalog_save(const struct ms_catalog *catalog, struct ms_buffer *to);
+bool ms_catalog_load(struct ms_catalog *catalog, struct ms_bytes from); /* false: damaged */
+
+/* Content of a DEFINITIONS block: definitions and meanings, in the order in which they were put. */
+int ms_catalog_put_definition(struct ms_buffer *to, const struct ms_def *def);
+int ms_catalog_put_binding(struct ms_buffer *to, uint32_t stream, uint32_t id, uint32_t meaning);
+struct ms_definition_item {
+    struct ms_def def; /* kind 0: a binding */
+    uint32_t stream, id, meaning;
+};
+/* The next item; false: no more, or damaged (see ms_bytes_ok). */
+bool ms_catalog_next_item(struct ms_bytes *from, struct ms_definition_item *item);
+
+/* Whether content read from a file is what a definition of this kind must look like: lengths add up. */
+bool ms_definition_sound(unsigned kind, unsigned flags, const void *content, size_t content_b);
+
+#endif

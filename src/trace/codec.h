@@ -1,0 +1,90 @@
+/* Runs: records of one stream, one after the other, in few bytes.
+ *
+ * Each record is a form (kind, flags and arg, told once per run) and the differences to the record before of the same
+ * form. A run is decodable by itself. Definitions are not part of it, but their sequence numbers are passed over. The
+ * decoder trusts nothing. */
+#ifndef MS_TRACE_CODEC_H
+#define MS_TRACE_CODEC_H
+
+#include "trace/records.h"
+#include "trace/wire.h"
+
+#include <stddef.h>
+
+#define MS_FIELDS_MAX 8 /* of a kind that is not a definition */
+#define MS_FORMS      64
+
+struct ms_form {
+    uint32_t arg;
+    uint8_t kind, flags;
+    uint64_t before[MS_FIELDS_MAX];
+    struct ms_stack_ids stacks;
+};
+
+/* What is the same for all records of a run. */
+struct ms_run {
+    uint32_t stream;
+    uint32_t tid;
+    uint32_t clock_kind; /* of the first record */
+    uint32_t records;    /* definitions not counted */
+    uint64_t first_seq;
+    uint64_t sequences; /* numbers that the run covers, definitions counted */
+    uint64_t first_stamp;
+};
+
+/* ---- encoding ---- */
+
+struct ms_encoder {
+    struct ms_run run;
+    uint64_t stamp;
+    uint64_t skipped; /* sequence numbers of definitions since the last record */
+    uint32_t forms, next_form, last_form;
+    uint8_t *start, *at;
+    struct ms_form form[MS_FORMS];
+};
+
+/* Most bytes that one record can take, beyond its inline texts. */
+#define MS_ENCODED_MAX_B  160u
+#define MS_RUN_HEAD_MAX_B (8 * MS_VARINT_MAX_B)
+
+/* Begins a run at `to`; its head is written by ms_encode_end. */
+void ms_encode_begin(struct ms_encoder *encoder, const struct ms_run *run, uint8_t *to);
+/* A checked record with ids of the process. The caller has made sure that there is room. */
+void ms_encode(struct ms_encoder *encoder, const struct ms_record *record);
+/* A definition stands here in the stream. */
+static inline void ms_encode_skip(struct ms_encoder *encoder)
+{
+    encoder->skipped++;
+    encoder->run.sequences++;
+}
+/* Finishes the run; returns its end. */
+uint8_t *ms_encode_end(struct ms_encoder *encoder);
+
+/* ---- decoding ---- */
+
+struct ms_decoded {
+    uint64_t seq, stamp;
+    uint32_t arg;
+    uint8_t kind, flags;
+    uint8_t fields;
+    uint64_t field[MS_FIELDS_MAX]; /* one per letter of the shape; a text: id, or length << 32 */
+    const char *text[2];           /* bytes of inline texts, in the block */
+    struct ms_stack_ids stacks;
+};
+
+struct ms_decoder {
+    struct ms_run run;
+    struct ms_bytes in;
+    uint64_t seq, stamp;
+    uint32_t left;  /* records */
+    uint64_t known; /* bit per form */
+    struct ms_form form[MS_FORMS];
+};
+
+/* Reads the head of the run at `in` and moves `in` behind the run; `data` receives its records. False: damaged. */
+bool ms_run_read(struct ms_bytes *in, struct ms_run *run, struct ms_bytes *data);
+void ms_decode_begin(struct ms_decoder *decoder, const struct ms_run *run, struct ms_bytes data);
+/* 1: a record; 0: the run is over; -1: damaged. */
+int ms_decode(struct ms_decoder *decoder, struct ms_decoded *out);
+
+#endif

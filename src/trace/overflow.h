@@ -1,0 +1,26 @@
+/* Blocks on their way from a writer whose files have ended to a reader of the same process, through memory.
+ *
+ * A memfd that grows at its end and loses its pages at its beginning; at most MS_OVERFLOW_B lie between. Without a
+ * reader nothing is kept. Threads: one writer, one reader; a mutex (leaf) protects the positions. */
+#ifndef MS_TRACE_OVERFLOW_H
+#define MS_TRACE_OVERFLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MS_OVERFLOW_B ((uint64_t)64 << 20)
+
+struct ms_overflow;
+struct ms_overflow *ms_overflow_new(void);
+void ms_overflow_release(struct ms_overflow *overflow); /* writer and reader each release what they hold */
+
+/* Writer. False: there is no room, or nobody reads; nothing was kept. */
+bool ms_overflow_append(struct ms_overflow *overflow, const void *data, size_t length_b);
+
+/* Reader: takes part from now on; a descriptor of its own for the memory, or -errno. */
+int ms_overflow_attach(struct ms_overflow *overflow);
+/* Everything before the offset has been read for good. */
+void ms_overflow_consumed(struct ms_overflow *overflow, uint64_t offset);
+
+#endif

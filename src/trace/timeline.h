@@ -1,0 +1,24 @@
+/* From ticks to time: a piecewise linear map through the anchors of a trace, for each kind of clock.
+ *
+ * Time is CLOCK_MONOTONIC in sixteenths of a nanosecond, fine enough that ticks of any real counter stay apart: a
+ * larger tick is always a larger time. Between two anchors the map depends on these two alone, so that a stamp that has
+ * an anchor on either side maps to the same time whenever and by whomever the trace is read. Outside of the anchors the
+ * nearest piece goes on. */
+#ifndef MS_TRACE_TIMELINE_H
+#define MS_TRACE_TIMELINE_H
+
+#include "trace/clock.h"
+
+#define MS_TIME_UNITS 16u /* per nanosecond */
+
+struct ms_timeline;
+struct ms_timeline *ms_timeline_new(void);
+void ms_timeline_free(struct ms_timeline *timeline);
+
+/* Anchors of one clock come in order; one that is not later than the last in both ticks and time is ignored. */
+void ms_timeline_add(struct ms_timeline *timeline, const struct ms_anchor *anchor);
+
+/* 0 if there is no anchor of that clock. */
+uint64_t ms_timeline_at(struct ms_timeline *timeline, uint32_t clock_kind, uint64_t ticks);
+
+#endif

@@ -1,0 +1,548 @@
+/* Segment files: naming, appending, rotation, limits, the end.
+ *
+ * Invariants: blocks are appended whole and in order; `waiting` holds packed blocks that the kernel does not have yet,
+ * and a failed write leaves them there. A segment begins with PROCESS and STREAMS; the epoch changes with each segment,
+ * and whoever writes records writes each definition before its first use in an epoch. Failure policy: a full disk (or
+ * any other error of write) ends the files with an END block, for which NAME.reserve keeps space; after that blocks go
+ * to a reader in memory, or are counted as lost. The drain never fails because of the disk. */
+#include "trace/writer_internal.h"
+
+#include "base/clock.h"
+#include "trace/blockfile.h"
+#include "trace/codec.h"
+#include "trace/overflow.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEGMENT_B    ((uint64_t)64 << 20)
+#define RESERVE_B    ((off_t)1 << 20)
+#define WAITING_B    ((size_t)1 << 20) /* written when so much waits */
+#define FILE_B       96
+#define SEGMENTS_MAX 1000000
+
+struct ms_writer {
+    int dir, fd;
+    struct ms_segment_info info;
+    struct ms_writer_options options;
+    struct ms_packer *packer;
+    struct ms_catalog catalog;
+    struct ms_buffer waiting;
+    uint64_t waiting_records;
+    uint64_t segment_bytes; /* of the current segment, whole blocks */
+    uint64_t total_bytes;   /* of all segments that are left */
+    uint64_t first_segment;
+    uint64_t covered; /* atomic */
+    uint64_t epoch;
+    uint64_t synced_ns;
+    uint64_t last_stamp;
+    uint64_t lost[MS_GAP_CAUSES];
+    struct ms_overflow *overflow; /* where blocks go once the files have ended */
+    struct ms_writer_stats stats;
+};
+
+/* ---- files ---- */
+
+static int open_file(const struct ms_writer *w, uint64_t segment, const char *suffix, int flags)
+{
+    char name[FILE_B];
+    if (!ms__file_name(name, sizeof(name), w->info.process.name, segment, suffix)) {
+        return -ENAMETOOLONG;
+    }
+    int fd = openat(w->dir, name, flags | O_CLOEXEC, 0644);
+    return fd < 0 ? -errno : fd;
+}
+
+static void remove_file(const struct ms_writer *w, uint64_t segment, const char *suffix)
+{
+    char name[FILE_B];
+    if (ms__file_name(name, sizeof(name), w->info.process.name, segment, suffix)) {
+        unlinkat(w->dir, name, 0);
+    }
+}
+
+static bool reserve_name(const struct ms_writer *w, char *name, size_t size_b)
+{
+    return snprintf(name, size_b, "%s.reserve", w->info.process.name) < (int)size_b;
+}
+
+static int take_reserve(const struct ms_writer *w)
+{
+    char name[FILE_B];
+    if (!reserve_name(w, name, sizeof(name))) {
+        return -ENAMETOOLONG;
+    }
+    int fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return -errno;
+    }
+    int rc = -posix_fallocate(fd, 0, RESERVE_B);
+    close(fd);
+    if (rc != 0) {
+        unlinkat(w->dir, name, 0);
+    }
+    return rc;
+}
+
+static void give_reserve(const struct ms_writer *w)
+{
+    char name[FILE_B];
+    if (reserve_name(w, name, sizeof(name))) {
+        unlinkat(w->dir, name, 0);
+    }
+}
+
+/* 0 or -errno; what was written before a failure is cut off again, so that the file ends with a whole block. */
+static int append(struct ms_writer *w, const uint8_t *data, size_t length_b)
+{
+    size_t done = 0;
+    while (done < length_b) {
+        ssize_t n = write(w->fd, data + done, length_b - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            int rc = n < 0 ? -errno : -EIO;
+            if (ftruncate(w->fd, (off_t)w->segment_bytes) == 0) {
+                lseek(w->fd, (off_t)w->segment_bytes, SEEK_SET);
+            }
+            return rc;
+        }
+        done += (size_t)n;
+    }
+    w->segment_bytes += length_b;
+    w->total_bytes += length_b;
+    return 0;
+}
+
+/* ---- blocks ---- */
+
+static int pack(struct ms_writer *w, struct ms_block_head *head, const void *raw, size_t raw_b)
+{
+    uint8_t *to = ms_buffer_room(&w->waiting, ms_block_bound(raw_b));
+    if (to == NULL) {
+        return -ENOMEM;
+    }
+    w->waiting.used_b += ms_block_pack(w->packer, head, raw, raw_b, to);
+    w->stats.blocks++;
+    return 0;
+}
+
+static int pack_buffer(struct ms_writer *w, enum ms_block_kind kind, struct ms_buffer *content, int rc)
+{
+    struct ms_block_head head = {.kind = (uint8_t)kind, .stream = MS_STREAM_MANY};
+    rc = rc != 0 ? rc : pack(w, &head, content->data, content->used_b);
+    ms_buffer_free(content);
+    return rc;
+}
+
+static int pack_segment_start(struct ms_writer *w)
+{
+    struct ms_buffer content = {0};
+    int rc = ms__segment_info_save(&w->info, &content);
+    rc = pack_buffer(w, MS_BLOCK_PROCESS, &content, rc);
+    rc = rc != 0 ? rc : ms_catalog_save(&w->catalog, &content);
+    return pack_buffer(w, MS_BLOCK_STREAMS, &content, rc);
+}
+
+static int pack_end(struct ms_writer *w, enum ms_trace_ending ending, int error)
+{
+    struct ms_end end = {.ending = ending, .error = -error, .stamp = w->last_stamp};
+    memcpy(end.lost, w->lost, sizeof(end.lost));
+    struct ms_block_head head = {.kind = MS_BLOCK_END, .stream = MS_STREAM_MANY};
+    return pack(w, &head, &end, sizeof(end));
+}
+
+/* The files end here. What waits goes on into memory. */
+static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int error)
+{
+    struct ms_buffer waiting = w->waiting;
+    w->waiting = (struct ms_buffer){0};
+    w->stats.ending = ending;
+    w->stats.error = error;
+    give_reserve(w);
+    if (pack_end(w, ending, error) == 0) {
+        append(w, w->waiting.data, w->waiting.used_b);
+    }
+    ms_buffer_free(&w->waiting);
+    w->waiting = waiting;
+    close(w->fd);
+    w->fd = -1;
+}
+
+static void flush_to_memory(struct ms_writer *w)
+{
+    if (w->waiting.used_b != 0 && !ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b)) {
+        w->stats.lost_disk += w->waiting_records;
+        w->epoch++; /* definitions may be among what is lost */
+    }
+}
+
+int ms__writer_flush(struct ms_writer *w)
+{
+    if (w->fd >= 0 && w->waiting.used_b != 0) {
+        int rc = append(w, w->waiting.data, w->waiting.used_b);
+        if (rc != 0) {
+            end_files(w, MS_ENDING_DISK, rc);
+        }
+    }
+    if (w->fd < 0) {
+        flush_to_memory(w);
+    }
+    w->waiting.used_b = 0;
+    w->waiting_records = 0;
+    if (w->fd >= 0 && w->options.sync_ms > 0) {
+        uint64_t now_ns = ms_clock_ns(CLOCK_MONOTONIC);
+        if (now_ns - w->synced_ns >= (uint64_t)w->options.sync_ms * 1000000) {
+            fdatasync(w->fd);
+            w->synced_ns = now_ns;
+        }
+    }
+    return 0;
+}
+
+int ms__writer_add(struct ms_writer *w, struct ms_block_head *head, const void *raw, size_t raw_b)
+{
+    int rc = pack(w, head, raw, raw_b);
+    if (rc == 0 && head->kind == MS_BLOCK_RECORDS) {
+        w->stats.records += head->items;
+        w->waiting_records += head->items;
+        w->last_stamp = w->last_stamp < head->last_stamp ? head->last_stamp : w->last_stamp;
+    }
+    return rc;
+}
+
+bool ms__writer_should_flush(const struct ms_writer *w)
+{
+    return w->waiting.used_b >= WAITING_B;
+}
+
+/* ---- segments ---- */
+
+static int begin_segment(struct ms_writer *w)
+{
+    int fd = -EEXIST;
+    uint64_t segment = w->info.segment;
+    while (fd == -EEXIST) {
+        fd = open_file(w, ++segment, ".seg", O_WRONLY | O_CREAT | O_EXCL);
+    }
+    if (fd < 0) {
+        return fd;
+    }
+    if (w->fd >= 0) {
+        close(w->fd);
+    }
+    w->fd = fd;
+    w->info.segment = segment;
+    w->segment_bytes = 0;
+    w->epoch++;
+    ms_anchor_take(&w->info.anchor, w->info.process.clock_kind);
+    int rc = pack_segment_start(w);
+    return rc != 0 ? rc : ms__writer_flush(w);
+}
+
+static void delete_oldest(struct ms_writer *w)
+{
+    struct stat status;
+    char name[FILE_B];
+    if (ms__file_name(name, sizeof(name), w->info.process.name, w->first_segment, ".seg") &&
+        fstatat(w->dir, name, &status, 0) == 0 && unlinkat(w->dir, name, 0) == 0) {
+        uint64_t size_b = (uint64_t)status.st_size;
+        w->total_bytes -= size_b < w->total_bytes ? size_b : w->total_bytes;
+    }
+    remove_file(w, w->first_segment, ".aux");
+    w->first_segment++;
+}
+
+static void keep_limit(struct ms_writer *w)
+{
+    uint64_t covered = __atomic_load_n(&w->covered, __ATOMIC_ACQUIRE);
+    while (w->options.ring && w->total_bytes > w->options.max_b && w->first_segment < covered &&
+           w->first_segment < w->info.segment) {
+        delete_oldest(w);
+    }
+    if (!w->options.ring && w->total_bytes > w->options.max_b) {
+        end_files(w, MS_ENDING_LIMIT, 0);
+    }
+}
+
+int ms__writer_rotate(struct ms_writer *w)
+{
+    if (w->fd >= 0 && w->options.max_b != 0) {
+        keep_limit(w);
+    }
+    if (w->fd < 0 || w->segment_bytes < w->options.segment_b) {
+        return 0;
+    }
+    /* A segment that cannot be begun (descriptors, a quota of files) is no reason to stop: the current one grows. */
+    int rc = begin_segment(w);
+    return rc == -ENOMEM ? rc : 0;
+}
+
+/* ---- going on after another collector ---- */
+
+static int replay_block(struct ms_writer *w, const struct ms_block_head *head, struct ms_bytes content)
+{
+    struct ms_run run;
+    struct ms_bytes data;
+    struct ms_definition_item item;
+    switch (head->kind) {
+    case MS_BLOCK_PROCESS: {
+        struct ms_segment_info info;
+        if (!ms__segment_info_load(&info, content) || info.process.pid != w->info.process.pid ||
+            info.process.start_time != w->info.process.start_time) {
+            return -EPROTO;
+        }
+        w->info.process = info.process;
+        return 0;
+    }
+    case MS_BLOCK_STREAMS:
+        return ms_catalog_load(&w->catalog, content) ? 0 : -EPROTO;
+    case MS_BLOCK_DEFINITIONS:
+        while (ms_catalog_next_item(&content, &item)) {
+            int rc = item.def.kind == 0 ? ms_catalog_bind(&w->catalog, item.stream, item.id, item.meaning)
+                                        : ms_deftable_set(w->catalog.definitions, item.def.id, item.def.kind,
+                                                          item.def.flags, item.def.content, item.def.content_b);
+            if (rc != 0) {
+                return rc;
+            }
+        }
+        return ms_bytes_ok(&content) ? 0 : -EPROTO;
+    case MS_BLOCK_RECORDS:
+        while (content.at != content.end) {
+            if (!ms_run_read(&content, &run, &data) || run.stream >= MS_CATALOG_STREAMS) {
+                return -EPROTO;
+            }
+            struct ms_stream_state *s = &w->catalog.stream[run.stream];
+            uint64_t next = run.first_seq + run.sequences;
+            s->next_seq = s->next_seq < next ? next : s->next_seq;
+        }
+        w->last_stamp = w->last_stamp < head->last_stamp ? head->last_stamp : w->last_stamp;
+        return 0;
+    case MS_BLOCK_END:
+        return -EALREADY;
+    default:
+        return 0;
+    }
+}
+
+/* Everything that the last segment tells; cuts it after its last sound block. */
+static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
+{
+    int fd = open_file(w, segment, ".seg", O_RDWR);
+    struct ms_blockfile file;
+    if (fd < 0) {
+        return fd;
+    }
+    int rc = ms_blockfile_init(&file, fd);
+    struct ms_buffer raw = {0};
+    uint64_t sound_b = 0;
+    while (rc == 0) {
+        struct ms_block_head head;
+        uint64_t at, cut;
+        const char *reason;
+        enum ms_walk walk = ms_blockfile_next(&file, &head, &at, &cut, &reason);
+        if (walk != MS_WALK_BLOCK) {
+            break; /* damage: a crash in the middle of a write; nothing sound comes after it */
+        }
+        bool needed = last ? head.kind != MS_BLOCK_SWEEP : head.kind == MS_BLOCK_DEFINITIONS;
+        raw.used_b = 0;
+        uint8_t *content = needed ? ms_buffer_room(&raw, head.raw_b + 1) : NULL;
+        if (needed && content == NULL) {
+            rc = -ENOMEM;
+        } else if (needed && ms_blockfile_load(&file, &head, at, content) != NULL) {
+            break;
+        } else if (needed) {
+            rc = replay_block(w, &head, (struct ms_bytes){.at = content, .end = content + head.raw_b});
+        }
+        sound_b = file.offset;
+    }
+    if (rc == 0 && last && ftruncate(fd, (off_t)sound_b) != 0) {
+        rc = -errno;
+    }
+    w->total_bytes += sound_b;
+    ms_buffer_free(&raw);
+    ms_blockfile_destroy(&file);
+    return rc;
+}
+
+/* Numbers of the first and last segment that is there; 0: none. */
+static int find_segments(const struct ms_writer *w, uint64_t *first, uint64_t *last)
+{
+    *first = *last = 0;
+    int fd = openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        int rc = -errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return rc;
+    }
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        size_t length;
+        uint64_t segment = ms__file_parse(entry->d_name, ".seg", &length);
+        if (segment != 0 && length == strlen(w->info.process.name) &&
+            strncmp(entry->d_name, w->info.process.name, length) == 0) {
+            *first = *first == 0 || segment < *first ? segment : *first;
+            *last = segment > *last ? segment : *last;
+        }
+    }
+    closedir(dir);
+    return 0;
+}
+
+/* Whether the segment has its first two blocks; a collector may have died while it began it. */
+static bool begun(struct ms_writer *w, uint64_t segment)
+{
+    static const uint8_t kinds[] = {MS_BLOCK_PROCESS, MS_BLOCK_STREAMS};
+    struct ms_blockfile file;
+    int fd = open_file(w, segment, ".seg", O_RDONLY);
+    bool ok = fd >= 0 && ms_blockfile_init(&file, fd) == 0;
+    if (fd < 0) {
+        return false;
+    }
+    for (unsigned i = 0; ok && i < MS_COUNT_OF(kinds); i++) {
+        struct ms_block_head head;
+        uint64_t at, cut;
+        const char *reason;
+        ok = ms_blockfile_next(&file, &head, &at, &cut, &reason) == MS_WALK_BLOCK && head.kind == kinds[i];
+    }
+    ms_blockfile_destroy(&file);
+    return ok;
+}
+
+static int resume(struct ms_writer *w)
+{
+    uint64_t first, last;
+    int rc = find_segments(w, &first, &last);
+    w->first_segment = first != 0 ? first : 1;
+    w->info.segment = last;
+    if (last - first > SEGMENTS_MAX) {
+        return -EPROTO;
+    }
+    while (last != 0 && !begun(w, last)) {
+        last = last > first ? last - 1 : 0;
+    }
+    for (uint64_t i = first; i <= last && last != 0 && rc == 0; i++) {
+        rc = replay_segment(w, i, i == last);
+        rc = rc == -ENOENT ? 0 : rc;
+    }
+    return rc;
+}
+
+/* ---- interface ---- */
+
+int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_writer_options *options,
+                   struct ms_writer **out)
+{
+    if (!ms__name_valid(process->name)) {
+        return -EINVAL;
+    }
+    struct ms_writer *w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        return -ENOMEM;
+    }
+    w->fd = -1;
+    w->info.process = *process;
+    if (options != NULL) {
+        memcpy(&w->options, options, options->sz < sizeof(*options) ? options->sz : sizeof(*options));
+    }
+    w->options.segment_b = w->options.segment_b == 0 ? SEGMENT_B : w->options.segment_b;
+    w->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    w->packer = ms_packer_new();
+    w->overflow = ms_overflow_new();
+    int rc = w->dir < 0 ? -errno : w->packer == NULL || w->overflow == NULL ? -ENOMEM : ms_catalog_init(&w->catalog);
+    if (rc == 0 && w->info.process.offset_ns == 0) {
+        struct ms_anchor now;
+        ms_anchor_take(&now, MS_CLOCK_MONOTONIC);
+        w->info.process.offset_ns = (int64_t)(now.realtime_ns - now.monotonic_ns);
+        w->info.process.start_ns = w->info.process.start_ns == 0 ? now.realtime_ns : w->info.process.start_ns;
+    }
+    rc = rc != 0 ? rc : resume(w);
+    rc = rc != 0 ? rc : take_reserve(w);
+    rc = rc != 0 ? rc : begin_segment(w);
+    if (rc != 0) {
+        ms_writer_close(w, MS_ENDING_OPEN);
+        return rc;
+    }
+    *out = w;
+    return 0;
+}
+
+void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
+{
+    if (w == NULL) {
+        return;
+    }
+    if (w->fd >= 0) {
+        if (ending != MS_ENDING_OPEN) {
+            pack_end(w, ending, 0);
+        }
+        ms__writer_flush(w);
+        if (w->fd >= 0) {
+            close(w->fd);
+        }
+        give_reserve(w);
+    } else if (w->stats.ending != 0 && ending != MS_ENDING_OPEN) {
+        pack_end(w, ending, 0);
+        ms__writer_flush(w);
+    }
+    if (w->dir >= 0) {
+        close(w->dir);
+    }
+    ms_overflow_release(w->overflow);
+    ms_packer_free(w->packer);
+    ms_catalog_destroy(&w->catalog);
+    ms_buffer_free(&w->waiting);
+    free(w);
+}
+
+const struct ms_process *ms_writer_process(const struct ms_writer *w)
+{
+    return &w->info.process;
+}
+
+void ms_writer_stats(const struct ms_writer *w, struct ms_writer_stats *out)
+{
+    *out = w->stats;
+    out->bytes = w->total_bytes;
+    out->segment = w->info.segment;
+    out->first_segment = w->first_segment;
+}
+
+void ms_writer_limit(struct ms_writer *w, uint64_t max_b, bool ring)
+{
+    w->options.max_b = max_b;
+    w->options.ring = ring;
+}
+
+void ms_writer_covered(struct ms_writer *w, uint64_t segment)
+{
+    __atomic_store_n(&w->covered, segment, __ATOMIC_RELEASE);
+}
+
+struct ms_catalog *ms__writer_catalog(struct ms_writer *w)
+{
+    return &w->catalog;
+}
+
+uint64_t ms__writer_epoch(const struct ms_writer *w)
+{
+    return w->epoch;
+}
+
+struct ms_overflow *ms__writer_overflow(struct ms_writer *w)
+{
+    return w->overflow;
+}
+
+void ms__writer_lost(struct ms_writer *w, const uint64_t lost[MS_GAP_CAUSES])
+{
+    memcpy(w->lost, lost, sizeof(w->lost));
+}
