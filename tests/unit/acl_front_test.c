@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "own_machine.h"
+
 /* ---- not supported ---- */
 /* All arguments zero: the functions look at none of them. */
 typedef intptr_t (*any_function)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
@@ -232,9 +234,7 @@ static void application_log_reaches_the_file(void **state)
 
 int main(void)
 {
-    char machine[64];
-    snprintf(machine, sizeof(machine), "acl_front_test-%d", getpid());
-    setenv("SOFTNPU_MACHINE", machine, 1);
+    own_machine_use("2");
     if (!mkdtemp(log_folder)) {
         return 1;
     }

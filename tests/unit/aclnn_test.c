@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "own_machine.h"
+
 #include "acl/acl.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_batch_matmul.h"
@@ -1013,9 +1015,7 @@ static void operators_run_again_after_the_end(void **state)
 
 static int open_device(void **state)
 {
-    char machine[64];
-    snprintf(machine, sizeof machine, "aclnn-test-%d", (int)getpid());
-    setenv("SOFTNPU_MACHINE", machine, 1);
+    own_machine_use("2");
     return aclInit(NULL) != 0 || aclrtSetDevice(0) != 0 || aclrtCreateStream(&stream) != 0 || aclnnInit(NULL) != 0;
 }
 

@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "own_machine.h"
+
 #include "abi/stars.h"
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
@@ -324,14 +326,9 @@ static void aclprof_writes_every_task(void **state)
 
 int main(void)
 {
-    char machine[64], file[128];
-    snprintf(machine, sizeof(machine), "prof-client-%d", (int)getpid());
-    snprintf(file, sizeof(file), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), machine);
-    setenv("SOFTNPU_MACHINE", machine, 1);
-    setenv("SOFTNPU_DEVICES", "1", 1);
+    own_machine_use("1");
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_seen),
                                        cmocka_unit_test(aclprof_writes_every_task)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(file);
     return failed;
 }

@@ -9,7 +9,6 @@
         pid_t child_ = fork();                                                                                         \
         if (child_ == 0) {                                                                                             \
             alarm(20);                                                                                                 \
-            own_machine();                                                                                             \
             int bad_ = 0;                                                                                              \
             __VA_ARGS__                                                                                                \
             _exit(bad_);                                                                                               \

@@ -15,6 +15,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include "own_machine.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +29,7 @@
 
 static inline void own_machine(void)
 {
-    char name[64];
-    snprintf(name, sizeof(name), "rt-test-%d", getpid());
-    setenv("SOFTNPU_MACHINE", name, 1);
-    setenv("SOFTNPU_DEVICES", "2", 1);
+    own_machine_use("2");
 }
 
 /* Group fixtures: the main thread uses device 0. */
