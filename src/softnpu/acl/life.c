@@ -1,8 +1,11 @@
 /* Beginning and end: aclInit, aclFinalize, and those who want to be told.
  *
- * Invariants: `count` is how often aclInit was called since the last end. Threads and locks: one lock for the count and
- * the lists; callbacks run without it. Failure policy: a callback that fails makes aclInit or aclFinalize fail with its
- * code; a configuration that cannot be read leaves everything as it was. */
+ * Invariants: `count` is how often aclInit was called since the last end.
+ *
+ * Threads and locks: one lock for the count and the lists; callbacks run without it.
+ *
+ * Failure policy: a callback that fails makes aclInit or aclFinalize fail with its code; a configuration that cannot
+ * be read leaves everything as it was. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/acl/json.h"

@@ -2,8 +2,10 @@
  *
  * Invariants: several buffers may refer to one block (aclrtCopyBufRef), which lives until the last of them is freed. A
  * buffer belongs to at most one chain; freeing the head frees the chain.
- * Threads and locks: one lock for chains and counts; the data is the program's. Failure policy: wrong handles, and
- * areas outside the buffer, give 100000. */
+ *
+ * Threads and locks: one lock for chains and counts; the data is the program's.
+ *
+ * Failure policy: wrong handles, and areas outside the buffer, give 100000. */
 #include "softnpu/acl/impl.h"
 
 #include "base/slab.h"

@@ -2,7 +2,9 @@
  *
  * Invariants: a mailbox exists while a stream is subscribed to it or its thread is inside aclrtProcessReport. An item
  * belongs to the mailbox until the thread takes it; its `state` tells the stream that waits for it.
+ *
  * Threads and locks: one lock for mailboxes and their items, a leaf; functions of the program run without it.
+ *
  * Failure policy: items of a subscription that ends are dropped, and a stream that waits for one goes on. */
 #include "softnpu/runtime/callback.h"
 

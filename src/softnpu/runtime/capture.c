@@ -2,8 +2,11 @@
  *
  * Invariants: a stream has at most one route; while it has one, nothing is queued. A captured stream is the origin
  * (lane 0) or joined by waiting for an event that was recorded in the capture; at the end each must have been joined
- * back: its last work must come before a record that the origin, directly or through others, waited for. Threads and
- * locks: captures_lock guards the list of captures under way, a leaf. Routes are guarded by their stream's lock.
+ * back: its last work must come before a record that the origin, directly or through others, waited for.
+ *
+ * Threads and locks: captures_lock guards the list of captures under way, a leaf. Routes are guarded by their stream's
+ * lock.
+ *
  * Failure policy: what must not happen during a capture makes it invalid; then everything answers 507903 until it is
  * ended, which gives the streams back. */
 #include "softnpu/runtime/model_internal.h"

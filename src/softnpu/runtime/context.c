@@ -3,10 +3,12 @@
  * Invariants: a device has at most one primary context, alive while primary_refs > 0. A context has its default stream
  * from birth to death. A thread remembers its context as (pointer, serial), so that a context destroyed by another
  * thread is noticed instead of used; slab memory keeps the pointer readable.
+ *
  * Threads and locks: snpu_rt_lock for the bookkeeping; streams are closed without it. Creating and destroying contexts
- * is serialised by life_lock, which is taken before everything else. Users are called back without any lock. Failure
- * policy: a half-made context is taken apart again. A child forked from a process with devices answers errors: its
- * worker threads do not exist and any lock may be held by a thread that does not exist either. */
+ * is serialised by life_lock, which is taken before everything else. Users are called back without any lock.
+ *
+ * Failure policy: a half-made context is taken apart again. A child forked from a process with devices answers errors:
+ * its worker threads do not exist and any lock may be held by a thread that does not exist either. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/context_life.h"

@@ -2,8 +2,11 @@
  *
  * Invariants: the visible list is read once, at the first question, and never changes. It ends at the first entry that
  * is not the number of an existing device or was there before, as on the real stack: a typing error hides devices
- * rather than using wrong ones. Threads and locks: snpu_rt_lock guards snpu_devices. Failure policy: unknown numbers
- * give 107001 with the range. */
+ * rather than using wrong ones.
+ *
+ * Threads and locks: snpu_rt_lock guards snpu_devices.
+ *
+ * Failure policy: unknown numbers give 107001 with the range. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/futex.h"

@@ -1,7 +1,10 @@
 /* Error codes, their texts, and what a thread was told last.
  *
  * Invariants: the text buffers are per thread and never allocated, so a failing call cannot fail once more.
- * Threads and locks: thread-local state only. Failure policy: a text that does not fit is cut. */
+ *
+ * Threads and locks: thread-local state only.
+ *
+ * Failure policy: a text that does not fit is cut. */
 #include "softnpu/runtime/error.h"
 
 #include "softnpu/runtime/codes.h"

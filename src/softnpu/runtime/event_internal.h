@@ -63,6 +63,27 @@ int32_t event_resolve(const char *function, void *handle, struct snpu_event **ou
 struct snpu_event *event_get(struct snpu_event *event);
 void event_put(struct snpu_event *event);
 
+/* ---- event_task.c ---- */
+/* Takes over nothing; NULL when memory is short. */
+struct event_mark *event_mark_new(uint32_t refs);
+void event_mark_put(struct event_mark *mark); /* NULL is allowed */
+/* The latest record with a reference, NULL if there is none. */
+struct event_mark *event_latest_get(struct snpu_event *event);
+/* Takes over a reference of the new mark (NULL: as if never recorded); the event is no longer one of a model. */
+void event_latest_set(struct snpu_event *event, struct event_mark *mark);
+void event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code);
+void event_wait_release(void *payload);
+
+/* Sequence numbers wrap; a later one is ahead of an earlier one by less than half the circle. */
+static inline bool event_reached(uint32_t have, uint32_t want)
+{
+    return (int32_t)(have - want) >= 0;
+}
+
+/* Queued records, waits and resets; payload struct event_task. */
+extern const struct snpu_task_kind event_record_kind;
+extern const struct snpu_task_kind event_wait_kind;
+extern const struct snpu_task_kind event_reset_kind;
 /* Ends of an edge between two lanes of a model. */
 extern const struct snpu_task_kind event_graph_record_kind;
 extern const struct snpu_task_kind event_graph_wait_kind;

@@ -1,7 +1,9 @@
 /* Telling the program about failed tasks.
  *
  * Threads and locks: the callbacks run on the stream's thread, before the failure can be seen by synchronising; a leaf
- * lock guards the list and is not held while they run. Failure policy: a full list gives 207005. */
+ * lock guards the list and is not held while they run.
+ *
+ * Failure policy: a full list gives 207005. */
 #include "softnpu/runtime/exception.h"
 
 #include "softnpu/runtime/engine.h"

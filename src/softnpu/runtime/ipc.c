@@ -2,9 +2,11 @@
  *
  * Invariants: an arena has a fixed size and is never unmapped by its owner; pages come into being when a slot is first
  * used. A slot's cookie changes with every use.
+ *
  * Threads and locks: one leaf lock for the free list and the list of opened peers. Slot words are changed with atomics
- * by several processes; everything read from another process's arena is checked before use. Failure policy: no memfd,
- * no mapping: NULL, and the caller answers that resources are short. */
+ * by several processes; everything read from another process's arena is checked before use.
+ *
+ * Failure policy: no memfd, no mapping: NULL, and the caller answers that resources are short. */
 #include "softnpu/runtime/ipc.h"
 
 #include "softnpu/runtime/engine.h"

@@ -2,9 +2,11 @@
  *
  * Invariants: lanes and nodes only grow while a model is made and are fixed afterwards, so runs read them without a
  * lock; what may change later (a node's task) is exchanged under the lock and freed when no run is under way. A model
- * is held by its handle, by each queued run, by each route into it, and by the parent of a body. Threads and locks:
- * model->lock, taken after a stream's lock. Failure policy: a task that cannot be recorded makes a capture invalid; the
- * program learns of it at the end. */
+ * is held by its handle, by each queued run, by each route into it, and by the parent of a body.
+ *
+ * Threads and locks: model->lock, taken after a stream's lock.
+ *
+ * Failure policy: a task that cannot be recorded makes a capture invalid; the program learns of it at the end. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"

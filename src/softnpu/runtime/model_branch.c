@@ -1,9 +1,13 @@
 /* Decisions inside models: conditional bodies, lanes that are started by a task, labels.
  *
  * A conditional task runs bodies, which are models of their own, on the worker of its lane. Activating a stream starts
- * its lane; a label is a place in a lane that a switch in the same lane jumps to. Invariants: conditions are read from
- * device memory when the task runs. Threads and locks: those of models. Failure policy: an address that cannot be read
- * is 107000, a jump to a label that is nowhere in the lane 507031. */
+ * its lane; a label is a place in a lane that a switch in the same lane jumps to.
+ *
+ * Invariants: conditions are read from device memory when the task runs.
+ *
+ * Threads and locks: those of models.
+ *
+ * Failure policy: an address that cannot be read is 107000, a jump to a label that is nowhere in the lane 507031. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"

@@ -1,7 +1,8 @@
 /* Models as text: JSON into a file for people and tools, one line per task into the log.
  *
- * Threads and locks: the model's lock while it is written. Failure policy: 107009 when the file cannot be opened,
- * 107010 when it cannot be written. */
+ * Threads and locks: the model's lock while it is written.
+ *
+ * Failure policy: 107009 when the file cannot be opened, 107010 when it cannot be written. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "base/dlog_pub.h"

@@ -1,12 +1,15 @@
 /* Running models.
  *
- * The task that runs a model executes lane 0 itself and hands the other lanes to the workers of their internal streams,
- * then waits for those. A lane publishes how far it is; a task with an edge waits for the lane it comes from.
+ * The task that runs a model executes lane 0 itself and hands the other lanes to the workers of their internal
+ * streams, then waits for those. A lane publishes how far it is; a task with an edge waits for the lane it comes from.
  *
  * Invariants: one run of a model at a time; a second one waits for its turn in its own stream. When a run ends, no
- * worker looks at the model any more. Threads and locks: none while tasks run; the model's words are futexes. Failure
- * policy: a failed task does not stop the run; its code is the result. A cancelled run sets model->abort, which ends
- * the waits of all lanes, and is over when they have noticed. */
+ * worker looks at the model any more.
+ *
+ * Threads and locks: none while tasks run; the model's words are futexes.
+ *
+ * Failure policy: a failed task does not stop the run; its code is the result. A cancelled run sets model->abort,
+ * which ends the waits of all lanes, and is over when they have noticed. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/futex.h"

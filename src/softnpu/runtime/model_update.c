@@ -1,9 +1,12 @@
 /* Changing the tasks of models: groups that are recorded anew, parameters set one by one, tasks switched off.
  *
  * A group is updated by giving its tasks again, in order and of the same kinds, to a stream in update mode. The
- * exchange itself is a task of that stream: programs start a model first, let it wait for an external event in front of
- * the group, and update the group meanwhile. Threads and locks: the model's lock for the exchange; replaced tasks are
- * kept until no run can look at them. Failure policy: an update that does not fit changes nothing and gives 107040. */
+ * exchange itself is a task of that stream: programs start a model first, let it wait for an external event in front
+ * of the group, and update the group meanwhile.
+ *
+ * Threads and locks: the model's lock for the exchange; replaced tasks are kept until no run can look at them.
+ *
+ * Failure policy: an update that does not fit changes nothing and gives 107040. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"

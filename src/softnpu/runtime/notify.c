@@ -1,9 +1,12 @@
 /* Notifies; see notify.h.
  *
  * Invariants: the flag is 0 or 1; a wait takes it from 1 to 0, so each record lets one wait pass. All state that
- * another process may want lies in a shared slot; the object behind the handle is private. Threads and locks: atomics
- * on the slot's word; queued tasks hold references to the object, so destroying it under them is harmless. Failure
- * policy: wrong handles 107000, too many 207009, a stranger who imports 207006. */
+ * another process may want lies in a shared slot; the object behind the handle is private.
+ *
+ * Threads and locks: atomics on the slot's word; queued tasks hold references to the object, so destroying it under
+ * them is harmless.
+ *
+ * Failure policy: wrong handles 107000, too many 207009, a stranger who imports 207006. */
 #include "softnpu/runtime/notify.h"
 
 #include "softnpu/runtime/engine.h"

@@ -2,7 +2,9 @@
  * {name, function, argument}; registering a name again replaces it, registering NULL takes it away.
  *
  * Threads and locks: one leaf lock for all lists. Users are called from a copy, without it, so that they may register
- * and unregister from inside. Failure policy: a full list gives 207005. */
+ * and unregister from inside.
+ *
+ * Failure policy: a full list gives 207005. */
 #include "softnpu/runtime/registry.h"
 
 #include "softnpu/runtime/context_life.h"

@@ -1,7 +1,8 @@
 /* Settings of devices, contexts, streams and threads; see settings.h.
  *
- * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words. Failure policy: values
- * out of range give 107000 and change nothing. */
+ * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words.
+ *
+ * Failure policy: values out of range give 107000 and change nothing. */
 #include "softnpu/runtime/settings.h"
 
 #include "softnpu/runtime/engine.h"

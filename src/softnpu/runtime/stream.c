@@ -3,8 +3,10 @@
  * Invariants: done <= submitted <= done + STREAM_DEPTH. slots[n % DEPTH] belongs to the submitter until `submitted`
  * passes n, then to the worker until `done` passes n. Small tasks live in the queue's arena, in ring order; the arena
  * starts anew whenever the queue is empty, which keeps a lightly used stream within a few cache lines.
+ *
  * Threads and locks: see engine.h. Queue memory goes back to a pool and is never unmapped, so that a use after destroy
  * meets memory.
+ *
  * Failure policy: nothing is queued unless 0 is returned. */
 #include "softnpu/runtime/engine.h"
 

@@ -2,6 +2,7 @@
  *
  * A value may be changed by anything: a write task (which wakes the sleepers), a copy, a kernel, another process that
  * mapped the memory. Nobody tells us of those, so a wait sleeps in short slices that grow to 2 ms.
+ *
  * Failure policy: an address that is not device-visible memory, or stops being so while a stream waits, is 107000. */
 #include "softnpu/runtime/value.h"
 

@@ -2,12 +2,14 @@
  *
  * Invariants: `done` only grows, by one per task, after the task's memory is no longer needed. A task is run or thrown
  * away (stream->cancel), and released in both cases.
+ *
  * Threads and locks: one detached thread per stream, started by the first task; it holds a reference to the stream.
  * When the queue is empty it looks around for a few microseconds, then dozes for about a millisecond (sleeps that end
- * by themselves), then sleeps. Waking a sleeping thread is the dearest part of a launch, 1 us on bare metal and 9 us in
- * a virtual machine, so a launch to a dozing worker leaves it alone: the worker comes back within 50 us, and whoever
- * waits for the stream wakes it at once. An idle stream costs nothing. Failure policy: what a task returns is
- * remembered in the stream until somebody synchronises. */
+ * by themselves), then sleeps. Waking a sleeping thread is the dearest part of a launch (9 us in a virtual machine),
+ * so a launch to a dozing worker leaves it alone: the worker comes back within 50 us, and whoever waits for the stream
+ * wakes it at once. An idle stream costs nothing.
+ *
+ * Failure policy: what a task returns is remembered in the stream until somebody synchronises. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/futex.h"
