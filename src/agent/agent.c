@@ -11,6 +11,8 @@
 #include "agent/agent.h"
 
 #include "agent/hooks.h"
+#include "agent/kernel.h"
+#include "trace/definitions.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +29,19 @@ static bool have_session;
 const struct ms_session *ms_agent_session(void)
 {
     return have_session ? &session : NULL;
+}
+
+void ms_agent_log(const char *text)
+{
+    struct ms_texts line = {0};
+    struct ms_slot slot;
+    ms_texts_add(&line, text, strlen(text), false);
+    struct ms_p_text *p = ms_rec_begin(&slot, sizeof(*p) + ms_texts_tail_b(&line), MS_ORDER_PLAIN);
+    if (p != NULL) {
+        p->text = line.ref[0];
+        ms_texts_put(&line, p + 1);
+        ms_rec_commit(&slot, MS_R_LOG, line.flags, 0, ms_rec_stamp(&slot));
+    }
 }
 
 /* ---- attaching ---- */
@@ -56,6 +71,7 @@ static struct ms_shm *attach(void)
         return NULL;
     }
     ms_mstx_attached();
+    ms_kernel_attached();
     return shm;
 }
 

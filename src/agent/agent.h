@@ -23,6 +23,9 @@ void ms_agent_init(void);
 /* The session this process belongs to; NULL: none. */
 const struct ms_session *ms_agent_session(void);
 
+/* A line for the collector's log. */
+void ms_agent_log(const char *text);
+
 /* Called when a process attaches, also a forked one: what was said to the collector before is to be said again. */
 void ms_mstx_attached(void);
 

@@ -15,6 +15,7 @@
 #pragma weak pthread_key_delete
 #pragma weak pthread_setspecific
 #pragma weak pthread_create
+#pragma weak pthread_detach
 
 #ifdef MS_GLIBC_FLOOR
 #if defined(__x86_64__)
@@ -23,14 +24,16 @@ __asm__(".symver dlsym, dlsym@GLIBC_2.2.5\n"
         ".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5\n"
         ".symver pthread_key_delete, pthread_key_delete@GLIBC_2.2.5\n"
         ".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5\n"
-        ".symver pthread_create, pthread_create@GLIBC_2.2.5\n");
+        ".symver pthread_create, pthread_create@GLIBC_2.2.5\n"
+        ".symver pthread_detach, pthread_detach@GLIBC_2.2.5\n");
 #elif defined(__aarch64__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.17\n"
         ".symver dlopen, dlopen@GLIBC_2.17\n"
         ".symver pthread_key_create, pthread_key_create@GLIBC_2.17\n"
         ".symver pthread_key_delete, pthread_key_delete@GLIBC_2.17\n"
         ".symver pthread_setspecific, pthread_setspecific@GLIBC_2.17\n"
-        ".symver pthread_create, pthread_create@GLIBC_2.17\n");
+        ".symver pthread_create, pthread_create@GLIBC_2.17\n"
+        ".symver pthread_detach, pthread_detach@GLIBC_2.17\n");
 #endif
 #endif
 

@@ -12,8 +12,12 @@
 #ifndef MS_AGENT_HOOKS_H
 #define MS_AGENT_HOOKS_H
 
+#include "abi/acl_impl.h"
 #include "ascend_hal.h"
-#include "acl/acl.h"
+#include "runtime/rt.h"
+#include "toolchain/prof_api.h"
+
+#include "base/macros.h"
 
 #include <stdint.h>
 
@@ -32,7 +36,11 @@ enum ms_library {
         MS_LIBRARY_COUNT
 };
 
-enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003 };
+enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003, MS_RT_NO_ORIGINAL = 0xffff };
+
+/* Not in any header that we have. */
+rtError_t rtFftsPlusTaskLaunch(void *fftsPlusTaskInfo, rtStream_t stm) MS_EXPORT;
+rtError_t rtFftsPlusTaskLaunchWithFlag(void *fftsPlusTaskInfo, rtStream_t stm, uint32_t flag) MS_EXPORT;
 
 /* clang-format off */
 #define MS_HOOKS_MEMORY(X)                                                                                             \
@@ -56,11 +64,101 @@ enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003 };
     X(ACL, aclError, aclInit, (const char *configPath), (configPath), MS_ACL_NO_ORIGINAL, NULL)                        \
     X(ACL, aclError, aclFinalize, (void), (), MS_ACL_NO_ORIGINAL, NULL)                                                \
     X(ACL, aclError, aclrtSetDevice, (int32_t deviceId), (deviceId), MS_ACL_NO_ORIGINAL, NULL)
+
+/* Everything that starts a kernel, in both spellings of ACL: one of them is seen, whichever way a program binds. */
+#define MS_RT(X, name, parameters, arguments)                                                                          \
+    X(RUNTIME, rtError_t, name, parameters, arguments, MS_RT_NO_ORIGINAL, NULL)
+#define MS_TWINS(X, name, parameters, arguments)                                                                       \
+    X(ACL, aclError, name, parameters, arguments, MS_ACL_NO_LAUNCH, NULL)                                              \
+    X(ACL_IMPL, aclError, name##Impl, parameters, arguments, MS_ACL_NO_LAUNCH, NULL)
+
+#define MS_HOOKS_LAUNCH(X)                                                                                             \
+    MS_RT(X, rtKernelLaunch, (const void *stubFunc, uint32_t numBlocks, void *args, uint32_t argsSize,                 \
+       rtSmDesc_t *smDesc, rtStream_t stm), (stubFunc, numBlocks, args, argsSize, smDesc, stm))                        \
+    MS_RT(X, rtKernelLaunchWithFlag, (const void *stubFunc, uint32_t numBlocks, rtArgsEx_t *argsInfo,                  \
+       rtSmDesc_t *smDesc, rtStream_t stm, uint32_t flags), (stubFunc, numBlocks, argsInfo, smDesc, stm, flags))       \
+    MS_RT(X, rtKernelLaunchWithFlagV2, (const void *stubFunc, uint32_t numBlocks, rtArgsEx_t *argsInfo,                \
+       rtSmDesc_t *smDesc, rtStream_t stm, uint32_t flags, const rtTaskCfgInfo_t *cfgInfo), (stubFunc, numBlocks,      \
+       argsInfo, smDesc, stm, flags, cfgInfo))                                                                         \
+    MS_RT(X, rtVectorCoreKernelLaunch, (const void *stubFunc, uint32_t numBlocks, rtArgsEx_t *argsInfo,                \
+       rtSmDesc_t *smDesc, rtStream_t stm, uint32_t flags, const rtTaskCfgInfo_t *cfgInfo), (stubFunc, numBlocks,      \
+       argsInfo, smDesc, stm, flags, cfgInfo))                                                                         \
+    MS_RT(X, rtKernelLaunchWithHandle, (void *hdl, const uint64_t tilingKey, uint32_t numBlocks,                       \
+       rtArgsEx_t *argsInfo, rtSmDesc_t *smDesc, rtStream_t stm, const void *kernelInfo), (hdl, tilingKey, numBlocks,  \
+       argsInfo, smDesc, stm, kernelInfo))                                                                             \
+    MS_RT(X, rtKernelLaunchWithHandleV2, (void *hdl, const uint64_t tilingKey, uint32_t numBlocks,                     \
+       rtArgsEx_t *argsInfo, rtSmDesc_t *smDesc, rtStream_t stm, const rtTaskCfgInfo_t *cfgInfo), (hdl, tilingKey,     \
+       numBlocks, argsInfo, smDesc, stm, cfgInfo))                                                                     \
+    MS_RT(X, rtVectorCoreKernelLaunchWithHandle, (void *hdl, const uint64_t tilingKey, uint32_t numBlocks,             \
+       rtArgsEx_t *argsInfo, rtSmDesc_t *smDesc, rtStream_t stm, const rtTaskCfgInfo_t *cfgInfo), (hdl, tilingKey,     \
+       numBlocks, argsInfo, smDesc, stm, cfgInfo))                                                                     \
+    MS_RT(X, rtLaunchKernelByFuncHandle, (rtFuncHandle funcHandle, uint32_t numBlocks, rtLaunchArgsHandle argsHandle,  \
+       rtStream_t stm), (funcHandle, numBlocks, argsHandle, stm))                                                      \
+    MS_RT(X, rtLaunchKernelByFuncHandleV2, (rtFuncHandle funcHandle, uint32_t numBlocks,                               \
+       rtLaunchArgsHandle argsHandle, rtStream_t stm, const rtTaskCfgInfo_t *cfgInfo), (funcHandle, numBlocks,         \
+       argsHandle, stm, cfgInfo))                                                                                      \
+    MS_RT(X, rtLaunchKernelByFuncHandleV3, (rtFuncHandle funcHandle, uint32_t numBlocks,                               \
+       const rtArgsEx_t *const argsInfo, rtStream_t stm, const rtTaskCfgInfo_t *const cfgInfo), (funcHandle,           \
+       numBlocks, argsInfo, stm, cfgInfo))                                                                             \
+    MS_RT(X, rtsLaunchKernelWithConfig, (rtFuncHandle funcHandle, uint32_t numBlocks, rtStream_t stm,                  \
+       rtKernelLaunchCfg_t *cfg, rtArgsHandle argsHandle, void *reserve), (funcHandle, numBlocks, stm, cfg,            \
+       argsHandle, reserve))                                                                                           \
+    MS_RT(X, rtsLaunchKernelWithDevArgs, (rtFuncHandle funcHandle, uint32_t numBlocks, rtStream_t stm,                 \
+       rtKernelLaunchCfg_t *cfg, const void *args, uint32_t argsSize, void *reserve), (funcHandle, numBlocks, stm,     \
+       cfg, args, argsSize, reserve))                                                                                  \
+    MS_RT(X, rtsLaunchKernelWithHostArgs, (rtFuncHandle funcHandle, uint32_t numBlocks, rtStream_t stm,                \
+       rtKernelLaunchCfg_t *cfg, void *hostArgs, uint32_t argsSize, rtPlaceHolderInfo_t *placeHolderArray,             \
+       uint32_t placeHolderNum), (funcHandle, numBlocks, stm, cfg, hostArgs, argsSize, placeHolderArray,               \
+       placeHolderNum))                                                                                                \
+    MS_RT(X, rtAicpuKernelLaunchExWithArgs, (const uint32_t kernelType, const char_t *const opName,                    \
+       const uint32_t numBlocks, const rtAicpuArgsEx_t *argsInfo, rtSmDesc_t *const smDesc, const rtStream_t stm,      \
+       const uint32_t flags), (kernelType, opName, numBlocks, argsInfo, smDesc, stm, flags))                           \
+    MS_RT(X, rtCpuKernelLaunchWithFlag, (const void *soName, const void *kernelName, uint32_t numBlocks,               \
+       const rtArgsEx_t *argsInfo, rtSmDesc_t *smDesc, rtStream_t stm, uint32_t flags), (soName, kernelName,           \
+       numBlocks, argsInfo, smDesc, stm, flags))                                                                       \
+    MS_RT(X, rtLaunch, (const void *stubFunc), (stubFunc))                                                             \
+    MS_RT(X, rtFftsPlusTaskLaunch, (void *fftsPlusTaskInfo, rtStream_t stm), (fftsPlusTaskInfo, stm))                  \
+    MS_RT(X, rtFftsPlusTaskLaunchWithFlag, (void *fftsPlusTaskInfo, rtStream_t stm, uint32_t flag),                    \
+       (fftsPlusTaskInfo, stm, flag))                                                                                  \
+    MS_TWINS(X, aclrtLaunchKernel, (aclrtFuncHandle funcHandle, uint32_t numBlocks, const void *argsData,              \
+       size_t argsSize, aclrtStream stream), (funcHandle, numBlocks, argsData, argsSize, stream))                      \
+    MS_TWINS(X, aclrtLaunchKernelV2, (aclrtFuncHandle funcHandle, uint32_t numBlocks, const void *argsData,            \
+       size_t argsSize, aclrtLaunchKernelCfg *cfg, aclrtStream stream), (funcHandle, numBlocks, argsData, argsSize,    \
+       cfg, stream))                                                                                                   \
+    MS_TWINS(X, aclrtLaunchKernelWithConfig, (aclrtFuncHandle funcHandle, uint32_t numBlocks, aclrtStream stream,      \
+       aclrtLaunchKernelCfg *cfg, aclrtArgsHandle argsHandle, void *reserve), (funcHandle, numBlocks, stream, cfg,     \
+       argsHandle, reserve))                                                                                           \
+    MS_TWINS(X, aclrtLaunchKernelWithHostArgs, (aclrtFuncHandle funcHandle, uint32_t numBlocks, aclrtStream stream,    \
+       aclrtLaunchKernelCfg *cfg, void *hostArgs, size_t argsSize, aclrtPlaceHolderInfo *placeHolderArray,             \
+       size_t placeHolderNum), (funcHandle, numBlocks, stream, cfg, hostArgs, argsSize, placeHolderArray,              \
+       placeHolderNum))                                                                                                \
+    MS_TWINS(X, aclrtLaunchKernelWithArgsArray, (void *func, uint32_t numBlocks, aclrtStream stream,                   \
+       aclrtLaunchKernelCfg *cfg, void **args), (func, numBlocks, stream, cfg, args))                                  \
+    MS_TWINS(X, aclrtLaunchSIMTKernelWithArgsArray, (void *func, dim3 gridDim, dim3 blockDim, size_t dynUbufSize,      \
+       aclrtStream stream, aclrtLaunchKernelCfg *cfg, void **args), (func, gridDim, blockDim, dynUbufSize, stream,     \
+       cfg, args))                                                                                                     \
+    MS_TWINS(X, aclrtLaunchSIMTKernelWithHostArgs, (void *func, dim3 gridDim, dim3 blockDim, size_t dynUbufSize,       \
+       aclrtStream stream, aclrtLaunchKernelCfg *cfg, void *hostArgs, size_t argsSize,                                 \
+       aclrtPlaceHolderInfo *placeHolderArray, size_t placeHolderNum), (func, gridDim, blockDim, dynUbufSize, stream,  \
+       cfg, hostArgs, argsSize, placeHolderArray, placeHolderNum))
+
+/* What profilers do to the stack, so that another one beside us loses nothing. */
+#define MS_HOOKS_PROF(X)                                                                                               \
+    X(PROFAPI, int32_t, MsprofRegisterProfileCallback, (int32_t callbackType, VOID_PTR callback, uint32_t len),        \
+      (callbackType, callback, len), -1, NULL)                                                                         \
+    X(PROFAPI, int32_t, profSetProfCommand, (VOID_PTR command, uint32_t len), (command, len), -1, NULL)                \
+    X(HAL, int, prof_drv_start, (unsigned int device_id, unsigned int channel_id, struct prof_start_para *start_para), \
+      (device_id, channel_id, start_para), -1, NULL)                                                                   \
+    X(HAL, int, prof_channel_read, (unsigned int device_id, unsigned int channel_id, char *out_buf,                    \
+      unsigned int buf_size), (device_id, channel_id, out_buf, buf_size), -1, NULL)                                    \
+    X(HAL, int, prof_stop, (unsigned int device_id, unsigned int channel_id), (device_id, channel_id), -1, NULL)
 /* clang-format on */
 
 #define MS_HOOKS(X)                                                                                                    \
     MS_HOOKS_MEMORY(X)                                                                                                 \
-    MS_HOOKS_LIFE(X)
+    MS_HOOKS_LIFE(X)                                                                                                   \
+    MS_HOOKS_LAUNCH(X)                                                                                                 \
+    MS_HOOKS_PROF(X)
 
 enum ms_hook_id {
 #define X(library, result, name, parameters, arguments, missing, other) MS_HOOK_##name,

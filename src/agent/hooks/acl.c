@@ -1,9 +1,13 @@
 /* Hooks of the life of the ACL library in a process. */
 #include "agent/agent.h"
 #include "agent/hooks.h"
+#include "agent/kernel.h"
 
 aclError aclInit(const char *configPath)
 {
+    if (ms_kernel_wanted()) {
+        ms_kernel_prepare(); /* libraries are loaded, kernels are not: now their names can be heard */
+    }
     aclError result = MS_REAL(aclInit)(configPath);
     if ((result == ACL_SUCCESS || result == ACL_ERROR_REPEAT_INITIALIZE) && ms_tracing()) {
         MS_RECORD(ACL_INIT, MS_STATE_ON, 0, NULL);
@@ -13,6 +17,9 @@ aclError aclInit(const char *configPath)
 
 aclError aclFinalize(void)
 {
+    if (ms_rec_state() != MS_STATE_OFF) { /* a forked child that attaches here finds no reader to stop */
+        ms_device_log_stop();
+    }
     aclError result = MS_REAL(aclFinalize)();
     if (result == ACL_SUCCESS && ms_tracing()) {
         MS_RECORD(ACL_FINI, MS_STATE_ON, 0, NULL);
@@ -22,6 +29,9 @@ aclError aclFinalize(void)
 
 aclError aclrtSetDevice(int32_t deviceId)
 {
+    if (ms_kernel_wanted()) {
+        ms_kernel_prepare();
+    }
     aclError result = MS_REAL(aclrtSetDevice)(deviceId);
     if (ms_tracing()) {
         MS_RECORD(SET_DEVICE, MS_STATE_ON, ms_device_of_user((uint32_t)deviceId), NULL, .result = result);

@@ -1,0 +1,18 @@
+/* Sharing the device logs with another tool; for hooks/prof.c. */
+#ifndef MS_AGENT_DEVICE_LOG_H
+#define MS_AGENT_DEVICE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the runtime must report for us: tasks with little detail. */
+#define MS_PROF_SWITCHES (0x800ull | 0x4000000ull)
+
+/* We have this log open. */
+bool ms_device_log_is_ours(uint32_t device);
+/* Another tool has started or stopped it: from now on it reads, or we do. */
+void ms_device_log_others(uint32_t device, bool started);
+/* Another tool switches these on or off; the result is what we need to stay on. */
+uint64_t ms_device_log_others_switches(uint32_t device, uint64_t on, uint64_t off);
+
+#endif

@@ -1,0 +1,34 @@
+/* Hooks of all functions that start a kernel. They only know that a launch is under way in this thread; which task
+ * became of it is reported by the runtime inside the real call (kernel.c).
+ *
+ * Launch functions call each other. The outermost one counts: it leaves the address of its frame, and a deeper one
+ * finds it. Should an exception or a longjmp carry a thread past the outermost hook, the next launch notices that the
+ * frame it finds lies below its own and takes its place. (A cleanup handler would put the same right, but needs the
+ * unwinder of libgcc in every process that we are preloaded into.) */
+#include "agent/hooks.h"
+#include "agent/kernel.h"
+
+static __attribute__((noinline)) uintptr_t enter(uintptr_t frame)
+{
+    uintptr_t outer = ms_self.launch_frame;
+    if (outer > frame) {
+        return outer;
+    }
+    ms_kernel_launching();
+    ms_self.launch_frame = frame & ((1ull << 48) - 1);
+    return 0;
+}
+
+#define X(library, result, name, parameters, arguments, missing, other)                                                \
+    result name parameters                                                                                             \
+    {                                                                                                                  \
+        if (MS_LIKELY(!ms_kernel_wanted())) {                                                                          \
+            return MS_REAL(name) arguments;                                                                            \
+        }                                                                                                              \
+        uintptr_t outer = enter((uintptr_t)__builtin_frame_address(0));                                                \
+        result launched = MS_REAL(name) arguments;                                                                     \
+        ms_self.launch_frame = outer;                                                                                  \
+        return launched;                                                                                               \
+    }
+MS_HOOKS_LAUNCH(X)
+#undef X
