@@ -114,7 +114,7 @@ ACL_FN(IMPLEMENTED, aclError, aclrtDeviceGetBareTgid, (int32_t *pid), (pid))
 ACL_FN(IMPLEMENTED, aclError, aclrtDeviceGetStreamPriorityRange, (int32_t *leastPriority, int32_t *greatestPriority),
        (leastPriority, greatestPriority))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceL2CacheFlush, (void *rsv), (rsv))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtGetHardwareSyncAddr, (void **addr), (addr))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetHardwareSyncAddr, (void **addr), (addr))
 ACL_FN(IMPLEMENTED, aclError, aclrtRegDeviceStateCallback, (const char *regName, aclrtDeviceStateCallback callback,
        void *args), (regName, callback, args))
 ACL_FN(IMPLEMENTED, aclError, aclrtSetDeviceSatMode, (aclrtFloatOverflowMode mode), (mode))
@@ -177,7 +177,7 @@ ACL_FN(IMPLEMENTED, aclError, aclrtGetCurrentContext, (aclrtContext *context), (
 ACL_FN(IMPLEMENTED, aclError, aclrtGetPrimaryCtxState, (int32_t deviceId, uint32_t *flags, int32_t *active), (deviceId,
        flags, active))
 ACL_FN(IMPLEMENTED, aclError, aclrtCtxGetCurrentDefaultStream, (aclrtStream *stream), (stream))
-ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtCtxGetFloatOverflowAddr, (void **overflowAddr), (overflowAddr))
+ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCtxGetFloatOverflowAddr, (void **overflowAddr), (overflowAddr))
 /* groups of compute units */
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetGroup, (int32_t groupId), (groupId))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetGroupCount, (uint32_t *count), (count))

@@ -81,6 +81,16 @@ static void no_overflow_is_reported(void **state)
     FAILS(aclrtNpuClearFloatOverFlowStatus(3, NULL), ACL_ERROR_INVALID_PARAM);
     OK(aclrtSynchronizeStream(NULL));
     OK(aclrtFree(status));
+    void *address = NULL, *again = NULL, *other = NULL;
+    aclrtPtrAttributes attributes;
+    OK(aclrtCtxGetFloatOverflowAddr(&address));
+    OK(aclrtCtxGetFloatOverflowAddr(&again));
+    assert_ptr_equal(address, again);
+    OK(aclrtPointerGetAttributes(address, &attributes));
+    assert_int_equal(attributes.location.type, ACL_MEM_LOCATION_TYPE_DEVICE);
+    OK(aclrtGetHardwareSyncAddr(&other));
+    assert_ptr_not_equal(other, address);
+    assert_int_equal(*(uint64_t *)address, 0);
 }
 
 int main(void)

@@ -563,6 +563,84 @@ static void groups_are_given_anew(void **state)
     OK(aclrtFree(word));
 }
 
+/* ---- kernels and copies ---- */
+
+static aclrtTaskGrp fill_group;
+
+/* Captures: copy in, kernel on it (as a group), copy out. */
+static aclmdlRI capture_kernel(aclrtFuncHandle fill, uint32_t *dev, uint32_t *host, uint32_t add)
+{
+    aclmdlRI model;
+    struct {
+        uint32_t *out;
+        uint32_t add;
+    } args = {dev, add};
+    OK(aclmdlRICaptureBegin(a, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    OK(aclrtMemsetAsync(dev, 64, 0xff, 64, a));
+    OK(aclmdlRICaptureTaskGrpBegin(a));
+    OK(aclrtLaunchKernel(fill, 4, &args, sizeof(args), a));
+    OK(aclmdlRICaptureTaskGrpEnd(a, &fill_group));
+    OK(aclrtMemcpyAsync(host, 64, dev, 64, ACL_MEMCPY_DEVICE_TO_HOST, a));
+    OK(aclmdlRICaptureEnd(a, &model));
+    return model;
+}
+
+static void kernels_are_replayed_and_changed(void **state)
+{
+    char path[1024];
+    aclrtBinHandle binary;
+    aclrtFuncHandle fill;
+    uint32_t *dev, *host, count = 8;
+    snprintf(path, sizeof(path), "%s/tests/unit/rt_kernels.so", getenv("NPUSCOPE_BUILD"));
+    OK(aclrtBinaryLoadFromFile(path, NULL, &binary));
+    OK(aclrtBinaryGetFunction(binary, "fill_index", &fill));
+    OK(aclrtMalloc((void **)&dev, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMallocHost((void **)&host, 64));
+    aclmdlRI model = capture_kernel(fill, dev, host, 7);
+    for (int round = 0; round < 3; round++) {
+        memset(host, 0, 64);
+        OK(aclmdlRIExecuteAsync(model, b));
+        OK(aclrtSynchronizeStream(b));
+        assert_int_equal(host[3], 3 + 7 + 4000);
+        assert_int_equal(host[4], UINT32_MAX);
+    }
+    /* One task by its parameters: fewer blocks. */
+    aclrtStream lane;
+    aclmdlRITask tasks[8];
+    aclmdlRITaskParams params;
+    OK(aclmdlRIGetStreams(model, &lane, &(uint32_t){1}));
+    OK(aclmdlRIGetTasksByStream(lane, tasks, &count));
+    assert_int_equal(count, 3);
+    OK(aclmdlRITaskGetParams(tasks[1], &params));
+    assert_int_equal(params.type, ACL_MODEL_RI_TASK_KERNEL);
+    assert_ptr_equal(params.taskGrp, fill_group);
+    assert_ptr_equal(params.kernelTaskParams.funcHandle, fill);
+    assert_int_equal(params.kernelTaskParams.numBlocks, 4);
+    params.kernelTaskParams.numBlocks = 2;
+    OK(aclmdlRITaskSetParams(tasks[1], &params));
+    OK(aclmdlRIUpdate(model));
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(host[1], 1 + 7 + 2000);
+    assert_int_equal(host[2], UINT32_MAX);
+    /* The group anew: other arguments. */
+    struct {
+        uint32_t *out;
+        uint32_t add;
+    } args = {dev, 50};
+    OK(aclmdlRICaptureTaskUpdateBegin(c, fill_group));
+    OK(aclrtLaunchKernel(fill, 3, &args, sizeof(args), c));
+    OK(aclmdlRICaptureTaskUpdateEnd(c));
+    OK(aclrtSynchronizeStream(c));
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(host[2], 2 + 50 + 3000);
+    OK(aclrtBinaryUnLoad(binary)); /* the model holds what it needs */
+    OK(aclmdlRIExecute(model, -1));
+    assert_int_equal(host[2], 2 + 50 + 3000);
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtFree(dev));
+    OK(aclrtFreeHost(host));
+}
+
 /* ---- building by hand ---- */
 
 static void bound_streams_make_a_model(void **state)
@@ -842,6 +920,7 @@ int main(void)
         WITH_STREAMS(failures_and_aborts_end_a_run),
         WITH_STREAMS(models_can_be_asked),
         WITH_STREAMS(groups_are_given_anew),
+        WITH_STREAMS(kernels_are_replayed_and_changed),
         WITH_STREAMS(bound_streams_make_a_model),
         WITH_STREAMS(built_models_branch),
         WITH_STREAMS(conditions_choose_bodies),

@@ -2,6 +2,7 @@
  * ever latched: the status that is read in stream order is always clear. Stateless. */
 #include "softnpu/acl/impl.h"
 
+#include "softnpu/runtime/settings.h"
 #include "softnpu/runtime/task.h"
 
 #include "runtime/rt.h"
@@ -55,4 +56,16 @@ aclError aclrtNpuGetFloatOverFlowStatusImpl(void *outputAddr, uint64_t outputSiz
 aclError aclrtNpuClearFloatOverFlowStatusImpl(uint32_t checkMode, aclrtStream stream)
 {
     return clear_status("aclrtNpuClearFloatOverFlowStatus", checkMode, stream);
+}
+
+aclError aclrtCtxGetFloatOverflowAddrImpl(void **overflowAddr)
+{
+    ACL_NEED(aclrtCtxGetFloatOverflowAddr, overflowAddr);
+    return snpu_scratch_address("aclrtCtxGetFloatOverflowAddr", SNPU_SCRATCH_OVERFLOW, overflowAddr);
+}
+
+aclError aclrtGetHardwareSyncAddrImpl(void **addr)
+{
+    ACL_NEED(aclrtGetHardwareSyncAddr, addr);
+    return snpu_scratch_address("aclrtGetHardwareSyncAddr", SNPU_SCRATCH_SYNC, addr);
 }

@@ -208,6 +208,11 @@ static void context_destroy(struct snpu_ctx *ctx, bool force)
         }
         snpu_stream_close_by(stream, deadline);
     }
+    for (size_t i = 0; i < MS_COUNT_OF(ctx->priv->scratch); i++) {
+        if (ctx->priv->scratch[i] != NULL) {
+            halMemFree(ctx->priv->scratch[i]);
+        }
+    }
     pthread_mutex_lock(&snpu_rt_lock);
     device->contexts--;
     pthread_mutex_unlock(&snpu_rt_lock);

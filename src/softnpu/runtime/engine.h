@@ -138,6 +138,7 @@ struct snpu_ctx_private {
     uint64_t serial;   /* 0: destroyed. A thread's current context is (pointer, serial) */
     int32_t stop_code; /* a stream in stop-on-failure mode failed: atomic */
     int32_t stop_on_failure;
+    void *scratch[2]; /* device memory for addresses that kernels ask for: settings.h; snpu_rt_lock */
     bool sys_param_set[8];
     int64_t sys_param[8];
 };

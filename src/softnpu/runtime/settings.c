@@ -9,6 +9,9 @@
 #include "base/clock.h"
 
 #include "ascend_hal.h"
+#include "runtime/rt.h"
+
+#include <string.h>
 
 #define SAMPLE_MIN_NS 10000000u
 
@@ -354,4 +357,37 @@ int32_t snpu_primary_state(const char *function, int32_t user_dev, bool *active)
         *active = __atomic_load_n(&snpu_devices[dev].primary, __ATOMIC_ACQUIRE) != NULL && snpu_guard(function) == 0;
     }
     return ret;
+}
+
+int32_t snpu_scratch_address(const char *function, enum snpu_scratch which, void **address)
+{
+    static const size_t sizes[] = {[SNPU_SCRATCH_OVERFLOW] = 512, [SNPU_SCRATCH_SYNC] = 4096};
+    struct snpu_ctx *ctx;
+    void *fresh = NULL;
+    int32_t ret = snpu_ctx_need(function, &ctx);
+    if (ret != 0) {
+        return ret;
+    }
+    void **place = &ctx->priv->scratch[which];
+    pthread_mutex_lock(&snpu_rt_lock);
+    void *have = *place;
+    pthread_mutex_unlock(&snpu_rt_lock);
+    if (have == NULL && (ret = rtMalloc(&fresh, sizes[which], 0, 0)) != 0) {
+        return ret;
+    }
+    if (fresh != NULL) {
+        memset(fresh, 0, sizes[which]);
+        pthread_mutex_lock(&snpu_rt_lock);
+        if (*place == NULL) {
+            *place = fresh;
+            fresh = NULL;
+        }
+        have = *place;
+        pthread_mutex_unlock(&snpu_rt_lock);
+    }
+    if (fresh != NULL) {
+        rtFree(fresh); /* another thread asked at the same time */
+    }
+    *address = have;
+    return 0;
 }

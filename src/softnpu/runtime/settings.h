@@ -39,6 +39,11 @@ MS_EXPORT int32_t snpu_peer_get(const char *function, int32_t user_dev, int32_t 
 /* Percent of the time since the last question (at least 10 ms ago) in which streams of this process were executing. */
 MS_EXPORT int32_t snpu_device_busy_percent(const char *function, int32_t user_dev, int32_t *percent);
 
+/* Device memory of the current context, zeroed, made at the first question and freed with the context: where cores
+ * latch overflows, and where they meet. */
+enum snpu_scratch { SNPU_SCRATCH_OVERFLOW, SNPU_SCRATCH_SYNC };
+MS_EXPORT int32_t snpu_scratch_address(const char *function, enum snpu_scratch which, void **address);
+
 MS_EXPORT int32_t snpu_primary_state(const char *function, int32_t user_dev, bool *active);
 
 #endif
