@@ -27,6 +27,7 @@ static struct ms_slab streams = MS_SLAB_INIT(struct snpu_stream, STREAMS_PER_DEV
 static __thread struct {
     uint32_t task_id, stream_id;
     uint32_t tid;
+    struct snpu_stream *tracking; /* a profiler is being told of a task of this stream, with its lock held */
 } last;
 
 /* ---- queue memory ---- */
@@ -392,6 +393,10 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a task of %zu bytes is too large", kind->name,
                          head_b + tail_b);
     }
+    if (MS_UNLIKELY(last.tracking == stream)) {
+        return snpu_fail(ACL_ERROR_RT_PROFILING_ERROR, "%s: a profiler cannot add to the stream it is told of",
+                         kind->name);
+    }
     pthread_mutex_lock(&stream->lock);
     if (MS_UNLIKELY(stream->route != NULL)) {
         int32_t ret = snpu_route_submit(stream, kind, head, head_b, tail, tail_b, task_id);
@@ -434,7 +439,9 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
     last.stream_id = stream->id;
     /* Before the worker can see it: whoever listens must know the task when its begin arrives. */
     if (snpu_prof_tracks_on(stream->dev) && rec->prof_type != SNPU_TASK_SILENT) {
+        last.tracking = stream; /* the id is fixed and the order kept under the lock; tools only take notes */
         snpu_task_track(rec, false);
+        last.tracking = NULL;
     }
     __atomic_store_n(&stream->submitted, seq + 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&stream->lock);
