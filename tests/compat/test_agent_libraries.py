@@ -8,7 +8,8 @@ from conftest import ROOT
 
 FLOOR = (2, 28)
 LIBRARIES = ["ascend_kernel_hook", "ascend_leaks", "leaks_ascend_hal_hook", "ascend_mstx_hook"]
-OTHER_NAMES = {"InitInjectionMstx"}
+OTHER_NAMES = {"InitInjectionMstx", "ms_agent_v1"}
+ATB = ["atb_abi_0_hook", "atb_abi_1_hook"]
 
 
 def readelf(build, name, *options):
@@ -23,13 +24,13 @@ def symbols(build, name):
             yield fields[6], fields[4], fields[7]
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES + ATB)
 def test_needs_libc_alone(build, name):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf(build, name, "-d"))
     assert set(needed) <= {"libc.so.6"}
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES + ATB)
 def test_loads_on_old_systems(build, name):
     for section, _, symbol in symbols(build, name):
         if section == "UND" and "@GLIBC_" in symbol:
@@ -37,7 +38,7 @@ def test_loads_on_old_systems(build, name):
             assert version[:2] <= FLOOR, symbol
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES + ATB)
 def test_binds_lazily(build, name):
     assert "BIND_NOW" not in readelf(build, name, "-d") and "Flags: NOW" not in readelf(build, name, "-d")
 
@@ -64,3 +65,10 @@ def test_takes_little_thread_local_storage(build):
     total = sum(int(line.split()[5], 16) for line in readelf(build, "ascend_kernel_hook", "-l").splitlines()
                 if line.strip().startswith("TLS"))
     assert 0 < total <= 16
+
+
+@pytest.mark.parametrize("name", ATB)
+def test_atb_shows_its_names_alone(build, name):
+    shown = {symbol for section, _, symbol in symbols(build, name) if section not in ("UND", "ABS")}
+    assert len(shown) == 8 and all(symbol.startswith("_ZN") and "3atb" in symbol for symbol in shown)
+    assert "TLS" not in [line.split()[0] for line in readelf(build, name, "-l").splitlines() if line.split()]

@@ -1,12 +1,15 @@
 #include "agent_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LISTENER_ENV  "AGENT_TEST_LISTENER"
@@ -234,4 +237,78 @@ const char *text_of(struct process *process, const struct ms_record *record, con
     memcpy(text, bytes, length_b);
     text[length_b] = '\0';
     return text;
+}
+
+/* ---- programs that are recorded ---- */
+
+const char *library_path;
+
+static char *with(const char *name, const char *value)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, "%s=%s", name, value) > 0);
+    return text;
+}
+
+char *preload_list(const char *names)
+{
+    static char list[4096];
+    const char *build = getenv("NPUSCOPE_BUILD");
+    assert_non_null(build);
+    list[0] = '\0';
+    for (const char *s = names; *s != '\0';) {
+        size_t length = strcspn(s, " ");
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, "%s%s/msmemscope/lib64/lib%.*s.so", used > 0 ? ":" : "", build,
+                 (int)length, s);
+        s += length + (s[length] == ' ');
+    }
+    return list;
+}
+
+int run_program(const char *preload, const char *session, char **argv, char *out, size_t out_b)
+{
+    char *environment[] = {with("LD_PRELOAD", preload),
+                           with("LD_LIBRARY_PATH", library_path != NULL ? library_path : getenv("LD_LIBRARY_PATH")),
+                           with("ASCEND_HOME_PATH", getenv("ASCEND_HOME_PATH")),
+                           with("ASCEND_OPP_PATH", getenv("ASCEND_OPP_PATH")),
+                           with("SOFTNPU_MACHINE", getenv("SOFTNPU_MACHINE")),
+                           session != NULL ? with(MS_SESSION_ENV, session) : NULL,
+                           NULL};
+    int pipe_fd[2];
+    assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 2);
+    pid_t pid;
+    assert_int_equal(posix_spawn(&pid, argv[0], &actions, NULL, argv, environment), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipe_fd[1]);
+    char sink[4096];
+    size_t used = 0;
+    ssize_t n;
+    while ((n = out != NULL && used + 1 < out_b ? read(pipe_fd[0], out + used, out_b - used - 1)
+                                                : read(pipe_fd[0], sink, sizeof(sink))) > 0) {
+        used += out != NULL && used + 1 < out_b ? (size_t)n : 0;
+    }
+    if (out != NULL) {
+        out[used] = '\0';
+    }
+    close(pipe_fd[0]);
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    for (char **e = environment; *e != NULL; e++) {
+        free(*e);
+    }
+    return status;
+}
+
+char *build_path(const char *name)
+{
+    static char paths[4][4096];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof(paths[0]), "%s/%s", getenv("NPUSCOPE_BUILD"), name);
+    return path;
 }

@@ -59,4 +59,15 @@ void no_more_records(struct process *process);
 const char *text_of(struct process *process, const struct ms_record *record, const struct ms_text_ref *refs,
                     unsigned i);
 
+/* ---- programs that are recorded ---- */
+
+/* Preload list out of bare names of our libraries, separated by blanks. */
+char *preload_list(const char *names);
+/* Something in the build tree. */
+char *build_path(const char *name);
+/* Runs a program, with a session or without one; its exit status. What it prints goes into out, if given. */
+int run_program(const char *preload, const char *session, char **argv, char *out, size_t out_b);
+/* For programs that want another one than ours. */
+extern const char *library_path;
+
 #endif

@@ -1,0 +1,57 @@
+/* The recorder as other libraries of ours see it. */
+#include "agent/agent_v1.h"
+
+#include "agent/agent.h"
+#include "trace/definitions.h"
+
+static uint32_t wants(void)
+{
+    return ms_tracing() ? __atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) : 0;
+}
+
+static void operation(unsigned kind, uint32_t device, uint64_t workspace, uint64_t workspace_b,
+                      struct ms_agent_text name, struct ms_agent_text path)
+{
+    if (kind < MS_R_OP_START || kind > MS_R_OP_KERNEL_END || !ms_tracing()) {
+        return;
+    }
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    ms_texts_add(&texts, name.text, name.length_b, true);
+    ms_texts_add(&texts, path.text, path.length_b, false); /* counts executions, comes twice or so */
+    struct ms_p_op *p = ms_rec_begin(&slot, sizeof(*p) + ms_texts_tail_b(&texts), MS_ORDER_PLAIN);
+    if (p != NULL) {
+        *p = (struct ms_p_op){
+            .workspace_ptr = workspace, .workspace_b = workspace_b, .name = texts.ref[0], .path = texts.ref[1]};
+        ms_texts_put(&texts, p + 1);
+        ms_rec_commit(&slot, (enum ms_record_kind)kind, texts.flags, device, ms_rec_stamp(&slot));
+    }
+}
+
+static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t size_b, unsigned type,
+                      struct ms_agent_text name, struct ms_agent_text attributes)
+{
+    if (addr == 0 || !ms_tracing()) {
+        return;
+    }
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    ms_texts_add(&texts, name.text, name.length_b, true);
+    ms_texts_add(&texts, attributes.text, attributes.length_b, true);
+    struct ms_p_access *p = ms_rec_begin(&slot, sizeof(*p) + ms_texts_tail_b(&texts), MS_ORDER_PLAIN);
+    if (p != NULL) {
+        *p = (struct ms_p_access){
+            .addr = addr, .size_b = size_b, .type = type, .name = texts.ref[0], .attributes = texts.ref[1]};
+        ms_texts_put(&texts, p + 1);
+        ms_rec_commit(&slot, MS_R_ACCESS, texts.flags, MS_POOL_ARG(pool, device), ms_rec_stamp(&slot));
+    }
+}
+
+const struct ms_agent_v1 ms_agent_v1 = {
+    .version = MS_AGENT_V1,
+    .size_b = sizeof(ms_agent_v1),
+    .wants = wants,
+    .device = ms_device_current,
+    .operation = operation,
+    .access = access_to,
+};

@@ -1,0 +1,38 @@
+/* What libascend_kernel_hook.so offers to other libraries of ours in the same process: the hooks of ATB, and the Python
+ * extension. They find it with dlsym(RTLD_DEFAULT, "ms_agent_v1"), check version and size, and record through it, so
+ * that a process has one recorder whatever was loaded from where. The table grows at its end. */
+#ifndef MS_AGENT_AGENT_V1_H
+#define MS_AGENT_AGENT_V1_H
+
+#include "base/macros.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MS_AGENT_V1 1u
+
+struct ms_agent_text {
+    const char *text;
+    size_t length_b;
+};
+
+struct ms_agent_v1 {
+    uint32_t version; /* MS_AGENT_V1 */
+    uint32_t size_b;
+
+    /* MS_WANT_* that are being traced at this moment; 0: record nothing. */
+    uint32_t (*wants)(void);
+    /* Device that is current in this thread, in the driver's counting. */
+    uint32_t (*device)(void);
+
+    /* kind: MS_R_OP_START, OP_END, OP_KERNEL_START or OP_KERNEL_END. */
+    void (*operation)(unsigned kind, uint32_t device, uint64_t workspace, uint64_t workspace_b,
+                      struct ms_agent_text name, struct ms_agent_text path);
+    /* pool: enum ms_pool; type: enum ms_access. */
+    void (*access)(unsigned pool, uint32_t device, uint64_t addr, uint64_t size_b, unsigned type,
+                   struct ms_agent_text name, struct ms_agent_text attributes);
+};
+
+extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;
+
+#endif
