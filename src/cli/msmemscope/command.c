@@ -1,0 +1,64 @@
+/* Subcommands. They must not take names away from programs: a word is a command only as the first argument, and only in
+ * front of an existing directory, or of --help. The work is done by the collector's program, in a clean environment. */
+#include "cli/msmemscope/cli.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *const words[] = {"info", "recover", "export"};
+
+bool command_is(int argc, char **argv)
+{
+    bool known = false;
+    for (size_t i = 0; argc > 1 && i < MS_COUNT_OF(words); i++) {
+        known = known || strcmp(argv[1], words[i]) == 0;
+    }
+    for (int i = 2; known && i < argc; i++) {
+        struct stat st;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+        if (argv[i][0] != '-') {
+            return stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
+        }
+    }
+    return false;
+}
+
+/* Libraries of the user's are not for us. */
+static void clean_environment(void)
+{
+    for (char **entry = environ; *entry != NULL;) {
+        size_t length = strcspn(*entry, "=");
+        char name[64];
+        if (strncmp(*entry, "LD_", 3) == 0 && length < sizeof(name)) {
+            memcpy(name, *entry, length);
+            name[length] = '\0';
+            unsetenv(name);
+            entry = environ;
+        } else {
+            entry++;
+        }
+    }
+}
+
+int command_run(const struct home *home, int argc, char **argv)
+{
+    char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+    if (arguments == NULL) {
+        return EXIT_TOOL;
+    }
+    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
+    clean_environment();
+    execv(home->collector, arguments);
+    cli_error("cannot run %s: %s.", home->collector, strerror(errno));
+    return EXIT_TOOL;
+}

@@ -1,0 +1,263 @@
+/* msmemscope PROG: launcher, target, collector.
+ *
+ * The launcher refuses before anything runs if the output cannot be written, starts a collector (apart from
+ * everything), runs the program as its child, and waits for both: for the program to end, then for the files to be
+ * complete, and up to --linger for registered processes that outlive the program. It ends as the program ended. If it
+ * is killed, program and collector go on. */
+#include "cli/msmemscope/cli.h"
+
+#include "base/clock.h"
+#include "collect/paths.h"
+#include "collect/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool quiet;
+
+/* ---- output directory ---- */
+
+/* mkdir -p, 0750. Tells whether the last one is new. */
+static int make_directory(const char *path, bool *is_new)
+{
+    char part[MS_PATH_MAX_B + 1];
+    *is_new = false;
+    for (const char *p = path; *p != '\0';) {
+        const char *end = strchrnul(p + 1, '/');
+        memcpy(part, path, (size_t)(end - path));
+        part[end - path] = '\0';
+        *is_new = mkdir(part, 0750) == 0;
+        if (!*is_new && errno != EEXIST && errno != EISDIR) {
+            int error = errno;
+            struct stat st;
+            if (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)) { /* on a read-only file system EROFS hides EEXIST */
+                return -error;
+            }
+        }
+        p = end;
+    }
+    return 0;
+}
+
+/* An O_PATH descriptor of the output directory, or -1 after a message. */
+static int open_output(const struct ms_settings *settings, bool *is_new)
+{
+    const char *path = settings->output;
+    if (*path == '\0') {
+        cli_error("the current directory has no usable name; give --output.");
+        return -1;
+    }
+    if (ms_path_trust(path, settings->strict_paths, cli_say) != 0) {
+        return -1;
+    }
+    int rc = make_directory(path, is_new);
+    int fd = rc == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    rc = rc == 0 && fd < 0 ? -errno : rc;
+    if (rc == 0 && faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+        rc = -errno;
+    }
+    if (rc != 0) {
+        cli_error("the output directory %s cannot be used: %s.", path, strerror(-rc));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return -1;
+    }
+    return fd;
+}
+
+/* The file socket is the proof that files can be made there; only where sockets are not possible we do without. */
+static int open_listeners(struct ms_session *session, const struct ms_settings *settings, int listeners[2])
+{
+    int rc = ms_session_new_socket(session);
+    unsigned count = 0;
+    if (rc == 0) {
+        rc = ms_session_listen(session, false);
+    }
+    if (rc < 0) {
+        cli_error("no socket for the recorder: %s.", strerror(-rc));
+        return -1;
+    }
+    listeners[count++] = rc;
+    int n = snprintf(session->fallback, sizeof(session->fallback), "%s/.msmemscope-%.8s", settings->output,
+                     session->socket);
+    rc = n < (int)sizeof(session->fallback) ? ms_session_listen(session, true) : -ENAMETOOLONG;
+    if (rc >= 0) {
+        listeners[count++] = rc;
+        return (int)count;
+    }
+    session->fallback[0] = '\0';
+    if (rc == -EROFS || rc == -EACCES || rc == -ENOSPC || rc == -EDQUOT || rc == -ENOENT || rc == -EIO) {
+        cli_error("the output directory %s cannot be written: %s.", settings->output, strerror(-rc));
+        close(listeners[0]);
+        return -1;
+    }
+    return (int)count;
+}
+
+/* ---- while it runs ---- */
+
+static void print_text(int stream, bool info, const char *text, size_t text_b)
+{
+    if (info && quiet) {
+        return;
+    }
+    while (text_b > 0) {
+        ssize_t n = write(stream, text, text_b);
+        if (n < 0 && errno != EINTR) {
+            return; /* the reader is gone; the files are what counts */
+        }
+        n = n < 0 ? 0 : n;
+        text += n;
+        text_b -= (size_t)n;
+    }
+}
+
+static void wait_for_something(const struct ms_supervisor *supervisor, int timeout_ms)
+{
+    bool lost = ms_supervisor_state(supervisor).lost;
+    struct pollfd fds[2] = {{target_signal_fd(), POLLIN, 0}, {lost ? -1 : ms_supervisor_fd(supervisor), POLLIN, 0}};
+    poll(fds, 2, timeout_ms);
+}
+
+static void show_progress(const struct ms_supervisor_state *state, bool *shown)
+{
+    if (!isatty(2)) {
+        return;
+    }
+    if (state->unfinished > 0) {
+        fprintf(stderr, "\r\033[K[msmemscope] writing results: %u %%", state->progress / 10);
+    } else {
+        fprintf(stderr, "\r\033[K[msmemscope] waiting for %u process%s that outlive%s the program", state->living,
+                state->living == 1 ? "" : "es", state->living == 1 ? "s" : "");
+    }
+    *shown = true;
+}
+
+/* The program has ended: files first, then whoever lives on. */
+static void wait_for_results(struct ms_supervisor *supervisor, uint32_t linger_ms)
+{
+    uint64_t begin_ns = ms_clock_raw_ns(), linger_ns = linger_ms * 1000000ull;
+    bool shown = false, asked = false;
+    for (;;) {
+        ms_supervisor_turn(supervisor);
+        struct ms_supervisor_state state = ms_supervisor_state(supervisor);
+        uint64_t passed_ns = ms_clock_raw_ns() - begin_ns;
+        if (getpid() == 1 && passed_ns >= linger_ns && state.living > 0 && !asked) {
+            /* Process 1 takes everybody with it: let them end, and their files be finished, before that. */
+            kill(-1, SIGTERM);
+            asked = true;
+            linger_ns += 5000000000ull;
+        }
+        bool wait = state.unfinished > 0 || (state.living > 0 && passed_ns < linger_ns);
+        if (!wait || state.lost || target_interrupted()) {
+            break;
+        }
+        if (passed_ns > 1000000000ull) {
+            show_progress(&state, &shown);
+        }
+        wait_for_something(supervisor, 100);
+        int status;
+        target_turn(-1, &status);
+    }
+    if (shown) {
+        fputs("\r\033[K", stderr);
+    }
+    struct ms_supervisor_state state = ms_supervisor_state(supervisor);
+    if (state.unfinished > 0 && !state.lost) {
+        cli_warn("results are still being written to the output directory.");
+    }
+}
+
+struct child {
+    struct ms_session session;
+    bool alone;
+};
+
+static void give_session(void *argument)
+{
+    struct child *child = argument;
+    static char text[MS_SESSION_MAX_B];
+    if (child->alone) {
+        child->session.only_pid = (uint64_t)getpid();
+    }
+    ms_session_format(&child->session, text, sizeof(text));
+    setenv(MS_SESSION_ENV, text, 1);
+    unsetenv("LD_PRELOAD_PATH");
+}
+
+int launch(const struct home *home, const struct ms_settings *settings, char **argv)
+{
+    struct program program;
+    struct child child = {.alone = settings->no_children};
+    struct ms_session *session = &child.session;
+    struct ms_supervisor_options options = {.sz = sizeof(options),
+                                            .session = session,
+                                            .settings = settings,
+                                            .collector = home->collector,
+                                            .print = print_text};
+    int rc = program_find(argv[0], &program);
+    if (rc != 0) {
+        return rc;
+    }
+    if (isatty(2) && !settings->quiet) {
+        banner_print();
+    }
+    if (geteuid() == 0 && !settings->quiet) {
+        cli_warn("Current user is root, skip permission check.");
+    }
+    program_look(&program);
+    quiet = settings->quiet;
+
+    options.output = open_output(settings, &options.output_is_new);
+    if (options.output < 0) {
+        return EXIT_USAGE;
+    }
+    ms_session_init(session);
+    int count = open_listeners(session, settings, options.listeners);
+    if (count < 0) {
+        return EXIT_USAGE;
+    }
+    options.listener_count = (unsigned)count;
+    session->uid = geteuid();
+    session->pid_namespace = ms_session_own_pid_namespace();
+    ms_settings_to_session(settings, session);
+    if (preload_set(home, &program) != 0) {
+        unlink(session->fallback);
+        return EXIT_TOOL;
+    }
+
+    target_signals_block();
+    struct ms_supervisor *supervisor;
+    struct ms_why why;
+    uint32_t clock_kind = 0;
+    if (ms_supervisor_start(&options, &supervisor, &clock_kind, &why) != 0) {
+        cli_say(why.error);
+        unlink(session->fallback);
+        return EXIT_TOOL;
+    }
+    session->clock_kind = clock_kind;
+
+    pid_t pid;
+    if (target_start(program.path, argv, give_session, &child, &pid) != 0) {
+        int error = errno;
+        cli_error("cannot run '%s': %s.", argv[0], strerror(error));
+        ms_supervisor_leave(supervisor);
+        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXEC;
+    }
+    int status = 0;
+    do {
+        ms_supervisor_turn(supervisor);
+        wait_for_something(supervisor, -1);
+    } while (!target_turn(pid, &status));
+    wait_for_results(supervisor, settings->linger_ms);
+    ms_supervisor_leave(supervisor);
+    target_end_like(status);
+}

@@ -1,0 +1,562 @@
+/* The collector's main thread. Everything that takes time is done by the others; here are connections, directories and
+ * the phases of processes. An error about one process ends the recording of that process, never of the rest. */
+#include "collect/collect_main.h"
+#include "collect/collector.h"
+#include "collect/options.h"
+
+#include "base/clock.h"
+#include "base/macros.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PRINT_MAX_B 16384
+#define QUIET_TURNS 100 /* so often we look soon whether a new process has published something */
+
+/* ---- telling ---- */
+
+void collector_print(struct collector *c, int stream, const char *text, size_t text_b)
+{
+    while (c->supervised && text_b > 0) {
+        size_t part = text_b < PRINT_MAX_B ? text_b : PRINT_MAX_B;
+        ms_channel_send(&c->channel, MS_CH_PRINT, 0, (uint64_t)stream, text, part, NULL, 0);
+        text += part;
+        text_b -= part;
+    }
+}
+
+static void MS_PRINTF(3, 4) tell(struct collector *c, int stream, const char *format, ...)
+{
+    char text[2 * MS_PATH_MAX_B];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    collector_print(c, stream, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static void tell_phase(struct collector *c, const struct recorded *process, enum ms_channel_kind kind)
+{
+    if (c->supervised) {
+        ms_channel_send(&c->channel, kind, process->serial, 0, NULL, 0, NULL, 0);
+    }
+}
+
+/* ---- a process ---- */
+
+static void watch(struct collector *c, int fd, uint32_t events, void *what)
+{
+    struct epoll_event event = {.events = events, .data.ptr = what};
+    if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EEXIST) {
+        epoll_ctl(c->epoll, EPOLL_CTL_MOD, fd, &event);
+    }
+}
+
+static void free_process(struct recorded *process)
+{
+    int fds[] = {process->memfd, process->connection, process->pidfd, process->dirfd, process->tracefd};
+    for (size_t i = 0; i < MS_COUNT_OF(fds); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    ms_log_close(&process->log);
+    free(process);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+    *fd = -1;
+}
+
+/* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped. */
+static bool has_published(const struct recorded *process)
+{
+    uint32_t streams = 0;
+    return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) ==
+               (ssize_t)sizeof(streams) &&
+           streams != 0;
+}
+
+static void print_mail(struct collector *c)
+{
+    for (struct mail *mail = mailbox_take(&c->mail); mail != NULL;) {
+        struct mail *next = mail->next;
+        collector_print(c, mail->stream, mail->text, mail->text_b);
+        free(mail);
+        mail = next;
+    }
+}
+
+static void set_done(struct collector *c, struct recorded *process)
+{
+    print_mail(c); /* its reports stand there; DONE comes behind them */
+    process->phase = DONE;
+    tell_phase(c, process, MS_CH_DONE);
+}
+
+static void set_ended(struct collector *c, struct recorded *process)
+{
+    if (process->pidfd >= 0) {
+        epoll_ctl(c->epoll, EPOLL_CTL_DEL, process->pidfd, NULL);
+    }
+    tell_phase(c, process, MS_CH_DEAD);
+    process->phase = ENDED;
+    __atomic_store_n(&process->ended, 1, __ATOMIC_RELEASE);
+    sweeper_poke(&c->sweeper);
+}
+
+static int open_directory(struct collector *c, struct recorded *process)
+{
+    int rc = -ENOENT;
+    if (process->name[0] != '\0') {
+        rc = ms_project_open(c->output, process->name, &process->dirfd, &process->tracefd);
+        process->resumed = rc == 0;
+    }
+    if (rc != 0) {
+        rc = ms_project_make(c->output, process->identity.pid, process->name, &process->dirfd, &process->tracefd);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    /* Before anything is put into it: a collector after us must find the same directory. */
+    ms_channel_send(&c->channel, MS_CH_NAMED, process->serial, 0, process->name, strlen(process->name), NULL, 0);
+    snprintf(process->path, sizeof(process->path), "%s/%s", process->settings.output, process->name);
+    ms_log_init(&process->log, process->dirfd, ms_settings_log_level(&process->settings));
+    if (!process->resumed) {
+        rc = ms_config_json_write(process->dirfd, &process->settings);
+        if (rc == 0) {
+            tell(c, 3, "[msmemscope] Info: Config into file %s/config.json\n", process->path);
+        }
+    }
+    return rc;
+}
+
+/* The first record: a trace tells by itself what was wanted. */
+static void record_settings(struct recorded *process)
+{
+    struct {
+        struct ms_p_text head;
+        char text[4096];
+    } record = {.head = {{0, 0}}};
+    size_t length_b = ms_options_format(&process->settings, record.text, sizeof(record.text));
+    if (length_b < sizeof(record.text)) {
+        record.head.text.length_b = (uint32_t)length_b;
+        ms_drain_record(process->drain, MS_R_CONFIG, 0, &record, sizeof(record.head) + MS_ROUND_UP(length_b, 8));
+    }
+}
+
+static int open_trace(struct recorded *process)
+{
+    const struct ms_settings *s = &process->settings;
+    struct ms_writer_options options = {
+        .sz = sizeof(options),
+        .max_b = s->max_trace_b == 0 && s->ring ? 1ull << 30 : s->max_trace_b,
+        .ring = s->ring,
+        .sync_ms = s->sync ? 1000 : 0,
+    };
+    int rc = ms_writer_open(process->tracefd, &process->identity, &options, &process->writer);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = ms_drain_open(process->memfd, process->writer, &process->drain);
+    if (rc != 0) {
+        ms_writer_close(process->writer, MS_ENDING_OPEN);
+        process->writer = NULL;
+        return rc;
+    }
+    if (!process->resumed) {
+        record_settings(process);
+    }
+    return 0;
+}
+
+/* QUIET -> RECORDING */
+static void begin_recording(struct collector *c, struct recorded *process)
+{
+    int rc = open_directory(c, process);
+    if (rc == 0) {
+        rc = open_trace(process);
+    }
+    if (rc == -EALREADY) { /* its trace is complete; only the files may not be */
+        __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
+        rc = 0;
+    }
+    if (rc != 0) {
+        tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", process->identity.pid,
+             rc == -EPERM || rc == -EPROTO ? "its shared memory is not what it should be" : strerror(-rc));
+        tell_phase(c, process, MS_CH_DEAD);
+        set_done(c, process);
+        return;
+    }
+    close_fd(&process->memfd); /* mapped; and the connection has told what it can, unless it is all we have */
+    if (process->pidfd >= 0 || process->pid_here != 0) {
+        close_fd(&process->connection);
+    }
+    bool export = process->settings.export_mode != MS_EXPORT_NONE && exporter_add(&c->exporter, process) == 0;
+    if (!export) {
+        __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
+    }
+    process->phase = RECORDING;
+    if (process->drain != NULL) {
+        sweeper_add(&c->sweeper, process);
+    }
+}
+
+/* The same process, registered before: it has become another program since. Registrations come in order. */
+static void end_former_image(struct collector *c, struct recorded *process)
+{
+    struct ms_process *new = &process->identity;
+    for (struct recorded *former = c->processes; former != NULL; former = former->next) {
+        const struct ms_process *old = &former->identity;
+        if (former != process && old->pid == new->pid && old->pid_namespace == new->pid_namespace &&
+            old->start_time == new->start_time &&new->start_time != 0) {
+            new->exec_count = old->exec_count >= new->exec_count ? old->exec_count + 1 : new->exec_count;
+            former->dead = true;
+        }
+    }
+}
+
+static void copy_text(char *out, size_t out_b, const char *text, size_t text_b)
+{
+    size_t n = text_b < out_b - 1 ? text_b : out_b - 1;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = text[i] != '\0' ? text[i] : ' '; /* arguments are separated by 0 bytes */
+    }
+    while (n > 0 && out[n - 1] == ' ') {
+        n--;
+    }
+    out[n] = '\0';
+}
+
+/* Takes both descriptors. */
+static void add_process(struct collector *c, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
+                        int connection)
+{
+    struct ms_hello hello;
+    memcpy(&hello, hello_bytes, sizeof(hello));
+    struct recorded *process = calloc(1, sizeof(*process));
+    if (process == NULL) {
+        close(memfd);
+        close(connection);
+        return;
+    }
+    process->collector = c;
+    process->serial = serial;
+    process->settings = c->settings;
+    process->memfd = memfd;
+    process->connection = connection;
+    process->pidfd = process->dirfd = process->tracefd = -1;
+    process->keeps_socket = (hello.head.flags & MS_HELLO_KEEPS_SOCKET) != 0;
+    ms_log_init(&process->log, -1, MS_LOG_ERROR);
+    uint32_t uid = hello.uid;
+    if (connection >= 0) {
+        ms_session_peer(connection, &uid, &process->pid_here);
+    }
+    snprintf(process->name, sizeof(process->name), "%s", ms_project_name_ok(name) ? name : "");
+
+    struct ms_process *who = &process->identity;
+    snprintf(who->name, sizeof(who->name), "p%u", hello.pid);
+    who->pid = hello.pid;
+    who->ppid = hello.ppid;
+    who->uid = uid;
+    who->pid_namespace = hello.pid_namespace;
+    who->offset_ns = c->offset_ns;
+    who->start_ns = ms_clock_ns(CLOCK_MONOTONIC) + (uint64_t)c->offset_ns;
+    who->clock_kind = hello.clock_kind;
+    memcpy(who->boot_id, c->boot_id, sizeof(who->boot_id));
+    memcpy(who->host, c->host, sizeof(who->host));
+    copy_text(who->exe, sizeof(who->exe), hello_bytes + sizeof(hello), hello.exe_b);
+    copy_text(who->command, sizeof(who->command), hello_bytes + sizeof(hello) + hello.exe_b, hello.command_b);
+
+    bool living = ms_liveness_begin(process, hello.start_time);
+    process->next = c->processes;
+    c->processes = process;
+    end_former_image(c, process);
+    process->dead = !living;
+    if (living && process->pidfd >= 0) {
+        watch(c, process->pidfd, EPOLLIN, process);
+    }
+}
+
+/* ---- once per turn: every process as far as it can go ---- */
+
+static void complain_early_end(struct collector *c, struct recorded *process)
+{
+    uint32_t ending = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE);
+    if (ending == MS_ENDING_OPEN || process->complained) {
+        return;
+    }
+    process->complained = true;
+    if (ending == MS_ENDING_LIMIT) {
+        tell(c, 2, "[msmemscope] Warn: the trace in %s has reached its size limit and ends here.\n", process->path);
+    } else {
+        tell(c, 2, "[msmemscope] Error: the trace in %s cannot be written any more: %s.\n", process->path,
+             strerror(process->early_error < 0 ? -process->early_error : process->early_error));
+    }
+}
+
+static void advance(struct collector *c, struct recorded *process)
+{
+    if (!process->dead && (process->phase == QUIET || process->phase == RECORDING)) {
+        process->dead = ms_liveness_dead(process, __atomic_load_n(&process->records, __ATOMIC_ACQUIRE));
+    }
+    if (process->phase == QUIET) {
+        process->quiet_turns++;
+        /* In this order: whoever published did so before it died. */
+        if (has_published(process)) {
+            begin_recording(c, process);
+        } else if (process->dead) {
+            tell_phase(c, process, MS_CH_DEAD);
+            set_done(c, process);
+        }
+    }
+    if (process->phase == RECORDING) {
+        complain_early_end(c, process);
+        if (process->dead || process->drain == NULL) {
+            set_ended(c, process);
+        }
+    }
+    if (process->phase == ENDED) {
+        sweeper_poke(&c->sweeper);
+        if (__atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0) {
+            complain_early_end(c, process);
+            process->phase = CLOSED;
+            exporter_poke(&c->exporter, process);
+        }
+    }
+    if (process->phase == CLOSED && __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0) {
+        set_done(c, process);
+    }
+}
+
+static void send_progress(struct collector *c)
+{
+    uint64_t sum = 0, count = 0;
+    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
+        if (process->phase == ENDED || process->phase == CLOSED) {
+            sum += __atomic_load_n(&process->per_mille, __ATOMIC_ACQUIRE);
+            count++;
+        }
+    }
+    if (count > 0 && c->supervised) {
+        ms_channel_send(&c->channel, MS_CH_PROGRESS, 0, sum / count, NULL, 0, NULL, 0);
+    }
+}
+
+/* How long nothing can happen that nobody tells us about. */
+static int patience_ms(const struct collector *c)
+{
+    int ms = -1;
+    for (const struct recorded *process = c->processes; process != NULL; process = process->next) {
+        bool soon = process->phase == ENDED || (process->phase == QUIET && process->quiet_turns < QUIET_TURNS);
+        bool later = process->phase == QUIET || process->phase == CLOSED || process->pidfd < 0;
+        int wish = soon ? 10 : later ? 100 : -1;
+        ms = wish > 0 && (ms < 0 || wish < ms) ? wish : ms;
+    }
+    return c->pending != NULL && (ms < 0 || ms > 10) ? 10 : ms;
+}
+
+static void turn(struct collector *c)
+{
+    print_mail(c);
+    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
+        advance(c, process);
+    }
+    request_turn(c);
+    for (struct recorded **link = &c->processes; *link != NULL;) {
+        struct recorded *process = *link;
+        if (process->phase == DONE) {
+            *link = process->next;
+            request_forget(c, process);
+            free_process(process);
+        } else {
+            link = &process->next;
+        }
+    }
+    send_progress(c);
+}
+
+/* ---- messages ---- */
+
+static void listen_ourselves(struct collector *c)
+{
+    if (!c->supervised) {
+        return;
+    }
+    c->supervised = false;
+    ms_channel_close(&c->channel);
+    if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
+        watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
+    }
+}
+
+static void take_letters(struct collector *c)
+{
+    static struct ms_letter letter;
+    while (!c->supervised && ms_inbox_receive(&c->inbox, &letter) > 0) {
+        if (letter.kind == MS_MESSAGE_HELLO) {
+            add_process(c, ++c->next_serial, letter.data, "", letter.memfd, letter.connection);
+        } else {
+            request_take(c, &letter.request, letter.data + sizeof(letter.request), letter.connection);
+        }
+    }
+}
+
+static void take_channel_message(struct collector *c, struct ms_channel_message *m)
+{
+    if (m->head.kind == MS_CH_PROCESS && m->fd_count >= 1) {
+        struct ms_hello hello;
+        size_t hello_b = 0;
+        if (m->data_b >= sizeof(hello)) {
+            memcpy(&hello, m->data, sizeof(hello));
+            hello_b = hello.head.length_b;
+        }
+        if (hello_b < m->data_b && ms_message_check(m->data, hello_b) == MS_MESSAGE_HELLO &&
+            m->data[m->data_b - 1] == '\0') {
+            c->next_serial = m->head.serial > c->next_serial ? m->head.serial : c->next_serial;
+            add_process(c, m->head.serial, m->data, m->data + hello_b, m->fds[0], m->fd_count > 1 ? m->fds[1] : -1);
+            m->fds[0] = -1;
+            m->fds[1] = -1;
+        }
+    } else if (m->head.kind == MS_CH_REQUEST && m->fd_count == 1 &&
+               ms_message_check(m->data, m->data_b) == MS_MESSAGE_REQUEST) {
+        struct ms_request request;
+        memcpy(&request, m->data, sizeof(request));
+        request_take(c, &request, m->data + sizeof(request), m->fds[0]);
+        m->fds[0] = -1;
+    } else if (m->head.kind == MS_CH_LEAVE) {
+        listen_ourselves(c);
+    }
+    ms_channel_drop_fds(m);
+}
+
+static void take_channel(struct collector *c)
+{
+    static struct ms_channel_message message;
+    while (c->supervised) {
+        int got = ms_channel_receive(&c->channel, &message);
+        if (got > 0) {
+            take_channel_message(c, &message);
+        } else if (got == 0) {
+            break;
+        } else {
+            listen_ourselves(c); /* whoever supervised us is dead; the recording goes on */
+        }
+    }
+    if (c->supervised) {
+        bool waiting = ms_channel_flush(&c->channel) > 0;
+        struct epoll_event event = {.events = EPOLLIN | (waiting ? (uint32_t)EPOLLOUT : 0u), .data.ptr = &c->channel};
+        epoll_ctl(c->epoll, EPOLL_CTL_MOD, c->channel.fd, &event);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static void read_line(const char *path, char *out, size_t out_b)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, out_b - 1) : 0;
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    close_fd(&fd);
+}
+
+/* The first message; waits for it. */
+static int take_settings(struct collector *c, char *why, size_t why_b)
+{
+    static struct ms_channel_message m;
+    int got;
+    struct epoll_event event;
+    while ((got = ms_channel_receive(&c->channel, &m)) == 0) {
+        epoll_wait(c->epoll, &event, 1, -1);
+    }
+    if (got < 0 || m.head.kind != MS_CH_SETTINGS || m.fd_count < 1 || m.fd_count > 1 + MS_INBOX_LISTENERS) {
+        snprintf(why, why_b, "the collector got no settings.");
+        return -EPROTO;
+    }
+    size_t offset = 0;
+    const char *session = ms_channel_text(&m, &offset), *options = ms_channel_text(&m, &offset);
+    const char *output = ms_channel_text(&m, &offset);
+    struct ms_why reason = {"", ""};
+    ms_settings_init(&c->settings);
+    if (session == NULL || options == NULL || output == NULL || strlen(output) > MS_PATH_MAX_B ||
+        ms_session_parse(session, &c->session) != 0 || ms_options_apply_text(&c->settings, options, &reason) != 0) {
+        snprintf(why, why_b, "the collector does not understand its settings. %s", reason.error);
+        return -EPROTO;
+    }
+    snprintf(c->settings.output, sizeof(c->settings.output), "%s", output);
+    c->offset_ns = (int64_t)m.head.serial;
+    c->output_is_new = m.head.value != 0;
+    c->output = m.fds[0];
+    for (unsigned i = 1; i < m.fd_count; i++) {
+        c->listeners[c->listener_count++] = m.fds[i];
+    }
+    return 0;
+}
+
+static void clean_up(struct collector *c)
+{
+    if (c->session.fallback[0] != '\0') {
+        unlinkat(c->output, strrchr(c->session.fallback, '/') + 1, 0);
+    }
+    if (c->output_is_new) {
+        rmdir(c->settings.output); /* stays if there is anything in it */
+    }
+}
+
+int collect_main(void)
+{
+    static struct collector c;
+    char why[MS_WHY_B + 64] = "";
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    fcntl(MS_CHANNEL_FD, F_SETFD, FD_CLOEXEC);
+    ms_channel_init(&c.channel, MS_CHANNEL_FD);
+    c.supervised = true;
+    c.epoll = epoll_create1(EPOLL_CLOEXEC);
+    watch(&c, MS_CHANNEL_FD, EPOLLIN, &c.channel);
+    int rc = take_settings(&c, why, sizeof(why));
+    if (rc == 0) {
+        read_line("/proc/sys/kernel/random/boot_id", c.boot_id, sizeof(c.boot_id));
+        gethostname(c.host, sizeof(c.host) - 1);
+        rc = mailbox_open(&c.mail);
+    }
+    rc = rc == 0 ? sweeper_start(&c.sweeper, &c.mail) : rc;
+    rc = rc == 0 ? exporter_start(&c.exporter, &c.mail) : rc;
+    if (rc != 0) {
+        char text[2 * MS_WHY_B];
+        int n = snprintf(text, sizeof(text), "[msmemscope] Error: %s", why[0] != '\0' ? why : strerror(-rc));
+        ms_channel_send(&c.channel, MS_CH_FAILED, 0, 0, text, (size_t)n, NULL, 0);
+        return 1;
+    }
+    watch(&c, c.mail.wake, EPOLLIN, &c.mail);
+    ms_channel_send(&c.channel, MS_CH_READY, 0, ms_clock_choose(), NULL, 0, NULL, 0);
+
+    while (c.supervised || c.processes != NULL) {
+        struct epoll_event events[64];
+        epoll_wait(c.epoll, events, MS_COUNT_OF(events), patience_ms(&c));
+        take_channel(&c);
+        take_letters(&c);
+        turn(&c);
+    }
+    sweeper_stop(&c.sweeper);
+    exporter_stop(&c.exporter);
+    clean_up(&c);
+    return 0;
+}

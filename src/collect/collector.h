@@ -1,0 +1,106 @@
+/* The collector: what its threads share.
+ *
+ *   main      event loop: channel, connections, deaths, requests; makes directories; never waits for a process
+ *   sweeper   the drain thread: copies, validates, compresses, writes, nothing else
+ *   exporters a few threads at idle priority that tail the traces: model, files, reports
+ *
+ * Nobody waits for another one: the sweeper and the exporters set words in the process and wake the main thread. */
+#ifndef MS_COLLECT_COLLECTOR_H
+#define MS_COLLECT_COLLECTOR_H
+
+#include "collect/channel.h"
+#include "collect/inbox.h"
+#include "collect/recorded.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+/* ---- mailbox.c: texts for the console, from the exporters to the main thread. Lock-free: exporters run at idle
+ * priority, and nobody shall wait for a lock that one of them holds. ---- */
+
+struct mail {
+    struct mail *next;
+    int stream; /* 1, 2; 3 stdout, information */
+    size_t text_b;
+    char text[];
+};
+struct mailbox {
+    struct mail *newest; /* atomic */
+    size_t text_b;       /* atomic: waiting */
+    int wake;            /* eventfd of the main thread, for everybody */
+};
+int mailbox_open(struct mailbox *box);
+void mailbox_wake(struct mailbox *box);
+void mailbox_print(struct mailbox *box, int stream, const char *text, size_t text_b);
+struct mail *mailbox_take(struct mailbox *box); /* all, oldest first, a list to be freed */
+
+/* ---- sweeper.c ---- */
+
+struct sweeper {
+    pthread_t thread;
+    pthread_mutex_t lock; /* protects the rest; leaf, shared with the main thread alone */
+    pthread_cond_t changed;
+    struct recorded *added;
+    bool quit;
+    struct ms_shm *asleep_shm; /* a memory whose bell wakes it; NULL: not in ms_drain_sleep */
+    struct mailbox *mail;
+};
+int sweeper_start(struct sweeper *sweeper, struct mailbox *mail);
+void sweeper_add(struct sweeper *sweeper, struct recorded *process); /* drain and writer are open */
+void sweeper_poke(struct sweeper *sweeper);                          /* after setting `ended`, or for haste */
+void sweeper_stop(struct sweeper *sweeper);                          /* when it has nothing any more */
+
+/* ---- exporter.c ---- */
+
+#define EXPORTERS_MAX 8
+
+struct exporter {
+    pthread_t threads[EXPORTERS_MAX];
+    unsigned thread_count;
+    struct recorded *added; /* atomic: from the main thread */
+    sem_t wake;
+    uint32_t quit;        /* atomic */
+    pthread_mutex_t lock; /* protects queue; among exporters only */
+    struct recorded *queue;
+    struct mailbox *mail;
+};
+int exporter_start(struct exporter *exporter, struct mailbox *mail);
+int exporter_add(struct exporter *exporter, struct recorded *process);   /* before the sweeper gets it; 0 or -errno */
+void exporter_poke(struct exporter *exporter, struct recorded *process); /* after setting `closed`, or for haste */
+void exporter_stop(struct exporter *exporter);                           /* when it has nothing any more */
+
+/* ---- collector.c ---- */
+
+struct pending; /* request.c: a request that waits for its condition */
+
+struct collector {
+    struct ms_session session;
+    struct ms_settings settings;
+    int output; /* O_PATH */
+    bool output_is_new;
+    int64_t offset_ns; /* file time - CLOCK_MONOTONIC, for all processes of the session */
+    char boot_id[40], host[72];
+    int listeners[MS_INBOX_LISTENERS];
+    unsigned listener_count;
+
+    struct ms_channel channel;
+    bool supervised;
+    struct ms_inbox inbox; /* open unless supervised */
+    int epoll;
+    struct mailbox mail;
+    struct sweeper sweeper;
+    struct exporter exporter;
+    struct recorded *processes;
+    uint64_t next_serial; /* of those that register with us directly */
+    struct pending *pending;
+};
+
+/* Console of whoever supervises; nothing otherwise. From the main thread. */
+void collector_print(struct collector *collector, int stream, const char *text, size_t text_b);
+
+/* ---- request.c: API calls ---- */
+void request_take(struct collector *collector, const struct ms_request *request, const char *text, int connection);
+void request_turn(struct collector *collector);                             /* answers those whose condition holds */
+void request_forget(struct collector *collector, struct recorded *process); /* it is gone */
+
+#endif

@@ -1,0 +1,64 @@
+/* Project directories and their names. */
+#include "collect/project.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECONDS_AHEAD 3600 /* how far a name may lie in the future before we give up */
+
+void ms_time_text(time_t time, char out[16])
+{
+    struct tm tm;
+    localtime_r(&time, &tm);
+    if (strftime(out, 16, "%Y%m%d%H%M%S", &tm) == 0) {
+        snprintf(out, 16, "00000000000000");
+    }
+}
+
+bool ms_project_name_ok(const char *name)
+{
+    return strncmp(name, "msmemscope_", 11) == 0 && strchr(name, '/') == NULL && strlen(name) < MS_PROJECT_NAME_B;
+}
+
+int ms_project_open(int output, const char *name, int *dirfd, int *tracefd)
+{
+    if (!ms_project_name_ok(name)) {
+        return -EINVAL;
+    }
+    int dir = openat(output, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir < 0) {
+        return -errno;
+    }
+    int trace = mkdirat(dir, MS_TRACE_DIR, 0750) == 0 || errno == EEXIST
+                    ? openat(dir, MS_TRACE_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+                    : -1;
+    if (trace < 0) {
+        int rc = -errno;
+        close(dir);
+        return rc;
+    }
+    *dirfd = dir;
+    *tracefd = trace;
+    return 0;
+}
+
+int ms_project_make(int output, uint32_t pid, char name[MS_PROJECT_NAME_B], int *dirfd, int *tracefd)
+{
+    time_t now = time(NULL);
+    for (int i = 0; i < SECONDS_AHEAD; i++) {
+        char when[16];
+        ms_time_text(now + i, when);
+        snprintf(name, MS_PROJECT_NAME_B, "msmemscope_%u_%s_ascend", pid, when);
+        if (mkdirat(output, name, 0750) == 0) {
+            return ms_project_open(output, name, dirfd, tracefd);
+        }
+        if (errno != EEXIST) {
+            return -errno;
+        }
+    }
+    return -EEXIST;
+}

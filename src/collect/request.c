@@ -1,0 +1,199 @@
+/* Requests of API calls. Those that must wait (STOP, STEP) stand in a list that is looked through every turn; while one
+ * waits and something moves, its client gets a sign of life every second, so that it can tell slow from stuck. */
+#include "collect/collector.h"
+#include "collect/options.h"
+
+#include "base/clock.h"
+#include "base/macros.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SIGN_OF_LIFE_NS 1000000000ull
+
+struct pending {
+    struct pending *next;
+    struct recorded *process;
+    int connection;
+    uint32_t kind;
+    uint64_t stamp;
+    uint64_t told_ns;
+    uint64_t told_events, told_records;
+};
+
+static bool answer(int connection, int status, const char *text)
+{
+    size_t text_b = strlen(text);
+    struct ms_reply reply = {.head = ms_message_head(MS_MESSAGE_REPLY, sizeof(reply) + text_b, 0),
+                             .status = status,
+                             .text_b = (uint32_t)text_b};
+    struct iovec parts[2] = {{&reply, sizeof(reply)}, {(void *)(uintptr_t)text, text_b}};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+    return sendmsg(connection, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static void answer_and_close(int connection, int status, const char *text)
+{
+    answer(connection, status, text);
+    close(connection);
+}
+
+/* The newest image of the asking process. */
+static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_here)
+{
+    struct recorded *found = NULL;
+    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
+        bool same = process->identity.pid == pid && (pid_here == 0 || process->pid_here == pid_here);
+        if (same && (process->phase == QUIET || process->phase == RECORDING) &&
+            (found == NULL || process->serial > found->serial)) {
+            found = process;
+        }
+    }
+    return found;
+}
+
+static int change_settings(struct recorded *process, const char *text, struct ms_why *why)
+{
+    struct ms_settings new = process->settings;
+    int rc = ms_options_apply_text(&new, text, why);
+    if (rc != 0) {
+        return rc;
+    }
+    bool moved = strcmp(new.output, process->settings.output) != 0;
+    if (process->phase != QUIET && (moved || new.format != process->settings.format)) {
+        ms_refuse(why, "output and data-format cannot be changed after something was recorded.");
+        return -EBUSY;
+    }
+    if (moved) {
+        ms_refuse(why, "the output directory belongs to the session; it is %s.", process->settings.output);
+        return -EBUSY;
+    }
+    process->settings = new;
+    return process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings);
+}
+
+static void wait_for(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
+{
+    struct pending *pending = calloc(1, sizeof(*pending));
+    if (pending == NULL) {
+        answer_and_close(connection, -ENOMEM, "");
+        return;
+    }
+    *pending = (struct pending){.next = c->pending,
+                                .process = process,
+                                .connection = connection,
+                                .kind = request->kind,
+                                .stamp = request->value,
+                                .told_ns = ms_clock_raw_ns()};
+    c->pending = pending;
+    exporter_poke(&c->exporter, process);
+    sweeper_poke(&c->sweeper);
+}
+
+void request_take(struct collector *c, const struct ms_request *request, const char *text, int connection)
+{
+    char copy[MS_REQUEST_TEXT_B + 1];
+    size_t text_b = request->text_b < sizeof(copy) ? request->text_b : sizeof(copy) - 1;
+    memcpy(copy, text, text_b);
+    copy[text_b] = '\0';
+    uint32_t uid, pid_here = 0;
+    ms_session_peer(connection, &uid, &pid_here);
+    struct recorded *process = find(c, request->pid, pid_here);
+    if (process == NULL) {
+        answer_and_close(connection, -ESRCH, "[msmemscope] Error: this process is not recorded.");
+        return;
+    }
+    struct ms_why why = {"", ""};
+    char info[sizeof(process->path) + 64];
+    switch (request->kind) {
+    case MS_REQUEST_START:
+        answer_and_close(connection,
+                         process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings), "");
+        break;
+    case MS_REQUEST_CONFIG: {
+        int rc = change_settings(process, copy, &why);
+        answer_and_close(connection, rc, rc != 0 ? why.error : why.warning);
+        break;
+    }
+    case MS_REQUEST_INFO:
+        snprintf(info, sizeof(info), "output=%s\n", process->phase == QUIET ? process->settings.output : process->path);
+        answer_and_close(connection, 0, info);
+        break;
+    case MS_REQUEST_STOP:
+    case MS_REQUEST_STEP:
+        wait_for(c, process, request, connection);
+        break;
+    default:
+        answer_and_close(connection, -EOPNOTSUPP, "[msmemscope] Error: the collector does not know this request.");
+        break;
+    }
+}
+
+/* Is everything before its stamp where it shall be? */
+static bool fulfilled(const struct pending *pending)
+{
+    struct recorded *process = pending->process;
+    if (process->phase == QUIET) {
+        return false; /* a record was written before the request: it will be found */
+    }
+    if (__atomic_load_n(&process->low_stamp, __ATOMIC_ACQUIRE) < pending->stamp) {
+        return false;
+    }
+    return pending->kind == MS_REQUEST_STEP || process->settings.export_mode != MS_EXPORT_LIVE ||
+           __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0 ||
+           __atomic_load_n(&process->exported_stamp, __ATOMIC_ACQUIRE) >= pending->stamp;
+}
+
+/* False: the client is gone. */
+static bool give_sign_of_life(struct pending *pending)
+{
+    uint64_t now_ns = ms_clock_raw_ns();
+    uint64_t events = __atomic_load_n(&pending->process->exported_events, __ATOMIC_ACQUIRE);
+    uint64_t records = __atomic_load_n(&pending->process->records, __ATOMIC_ACQUIRE);
+    bool moved = events != pending->told_events || records != pending->told_records;
+    if (!moved || now_ns - pending->told_ns < SIGN_OF_LIFE_NS) {
+        return true;
+    }
+    pending->told_ns = now_ns;
+    pending->told_events = events;
+    pending->told_records = records;
+    return answer(pending->connection, EINPROGRESS, "");
+}
+
+void request_turn(struct collector *c)
+{
+    for (struct pending **link = &c->pending; *link != NULL;) {
+        struct pending *pending = *link;
+        bool done = fulfilled(pending);
+        if (done) {
+            answer(pending->connection, 0, "");
+        } else if (pending->process->phase == RECORDING) {
+            sweeper_poke(&c->sweeper);
+        }
+        if (done || !give_sign_of_life(pending)) {
+            *link = pending->next;
+            close(pending->connection);
+            free(pending);
+        } else {
+            link = &pending->next;
+        }
+    }
+}
+
+void request_forget(struct collector *c, struct recorded *process)
+{
+    for (struct pending **link = &c->pending; *link != NULL;) {
+        struct pending *pending = *link;
+        if (pending->process == process) {
+            *link = pending->next;
+            answer_and_close(pending->connection, 0, "");
+            free(pending);
+        } else {
+            link = &pending->next;
+        }
+    }
+}

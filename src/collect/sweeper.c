@@ -1,0 +1,192 @@
+/* The drain thread. It sweeps all recorded processes, at once while there is much and at growing intervals while there
+ * is little, and closes the trace of those that have ended. It does nothing else: no model, no export, no waiting for
+ * anybody but the disk.
+ *
+ * Interval: what is in shared memory and not in the trace is lost if process and collector die at the same instant;
+ * that is PAUSE_MAX_MS at most. */
+#include "collect/collector.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAUSE_MIN_MS 1
+#define PAUSE_MAX_MS 100
+#define BUSY_RECORDS 4096 /* a sweep that brought more is followed by the next one at once ... */
+#define CALM_RECORDS 256  /* ... that brought less, after twice the time */
+
+#define MS_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MS_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+struct work {
+    struct recorded **processes;
+    struct ms_drain **drains;
+    unsigned count, capacity;
+};
+
+/* New processes; waits while there is nothing at all to do. False: quit. */
+static bool take_added(struct sweeper *sweeper, struct work *work)
+{
+    pthread_mutex_lock(&sweeper->lock);
+    while (sweeper->added == NULL && work->count == 0 && !sweeper->quit) {
+        pthread_cond_wait(&sweeper->changed, &sweeper->lock);
+    }
+    while (sweeper->added != NULL) {
+        if (work->count == work->capacity) {
+            unsigned capacity = work->capacity > 0 ? 2 * work->capacity : 16;
+            struct recorded **processes = realloc(work->processes, capacity * sizeof(*processes));
+            work->processes = processes != NULL ? processes : work->processes;
+            struct ms_drain **drains = realloc(work->drains, capacity * sizeof(*drains));
+            work->drains = drains != NULL ? drains : work->drains;
+            if (processes == NULL || drains == NULL) {
+                break; /* later */
+            }
+            work->capacity = capacity;
+        }
+        struct recorded *process = sweeper->added;
+        sweeper->added = process->next_swept;
+        work->processes[work->count] = process;
+        work->drains[work->count++] = process->drain;
+    }
+    bool go_on = work->count > 0 || !sweeper->quit;
+    pthread_mutex_unlock(&sweeper->lock);
+    return go_on;
+}
+
+/* The trace of a process that has ended is complete. */
+static void close_trace(struct recorded *process)
+{
+    ms_drain_close(process->drain);
+    ms_writer_close(process->writer, MS_ENDING_PROCESS);
+    process->drain = NULL;
+    process->writer = NULL;
+    __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
+}
+
+/* For the main thread: how far we are, and whether the trace had to end before the process. */
+static void publish(struct recorded *process, bool ended)
+{
+    struct ms_drain_stats stats;
+    ms_drain_stats(process->drain, &stats);
+    __atomic_store_n(&process->low_stamp, ended ? UINT64_MAX : stats.low_stamp, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->records, stats.records, __ATOMIC_RELEASE);
+    uint64_t covered = __atomic_load_n(&process->covered, __ATOMIC_ACQUIRE);
+    if (covered > 0) {
+        ms_writer_covered(process->writer, covered);
+    }
+    struct ms_writer_stats written;
+    ms_writer_stats(process->writer, &written);
+    if (written.ending != MS_ENDING_OPEN && process->early_end == MS_ENDING_OPEN) {
+        process->early_error = written.error;
+        __atomic_store_n(&process->early_end, written.ending, __ATOMIC_RELEASE);
+        mailbox_wake(&process->collector->mail);
+    }
+}
+
+static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
+{
+    uint64_t records = 0;
+    for (unsigned i = 0; i < work->count;) {
+        struct recorded *process = work->processes[i];
+        bool ended = __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0;
+        int64_t n = ended ? ms_drain_finish(process->drain) : ms_drain_sweep(process->drain);
+        records += n > 0 ? (uint64_t)n : 0;
+        publish(process, ended && n >= 0);
+        if (ended && n >= 0) {
+            work->processes[i] = work->processes[--work->count];
+            work->drains[i] = work->drains[work->count];
+            close_trace(process);
+            mailbox_wake(sweeper->mail);
+            continue;
+        }
+        i++;
+    }
+    return records;
+}
+
+static void pause_sweeping(struct sweeper *sweeper, struct work *work, unsigned pause_ms)
+{
+    pthread_mutex_lock(&sweeper->lock);
+    bool sleep = sweeper->added == NULL && work->count > 0;
+    for (unsigned i = 0; i < work->count; i++) {
+        sleep = sleep && __atomic_load_n(&work->processes[i]->ended, __ATOMIC_ACQUIRE) == 0;
+    }
+    sweeper->asleep_shm = sleep ? ms_drain_shm(work->drains[0]) : NULL;
+    pthread_mutex_unlock(&sweeper->lock);
+    if (!sleep) {
+        return;
+    }
+    ms_drain_sleep(work->drains, work->count, pause_ms);
+    pthread_mutex_lock(&sweeper->lock);
+    sweeper->asleep_shm = NULL;
+    pthread_mutex_unlock(&sweeper->lock);
+}
+
+static void *sweep_thread(void *argument)
+{
+    struct sweeper *sweeper = argument;
+    struct work work = {0};
+    unsigned pause_ms = PAUSE_MIN_MS;
+    while (take_added(sweeper, &work)) {
+        uint64_t records = sweep_all(sweeper, &work);
+        if (records > BUSY_RECORDS) {
+            pause_ms = PAUSE_MIN_MS;
+            continue;
+        }
+        pause_ms = records > CALM_RECORDS ? MS_MAX(pause_ms / 2, PAUSE_MIN_MS) : MS_MIN(2 * pause_ms, PAUSE_MAX_MS);
+        pause_sweeping(sweeper, &work, pause_ms);
+    }
+    free(work.processes);
+    free(work.drains);
+    return NULL;
+}
+
+int sweeper_start(struct sweeper *sweeper, struct mailbox *mail)
+{
+    memset(sweeper, 0, sizeof(*sweeper));
+    pthread_mutex_init(&sweeper->lock, NULL);
+    pthread_cond_init(&sweeper->changed, NULL);
+    sweeper->mail = mail;
+    return -pthread_create(&sweeper->thread, NULL, sweep_thread, sweeper);
+}
+
+/* With the lock held. The bell lies in the memory of a process whose drain is open as long as asleep_shm is set. A poke
+ * just before ms_drain_sleep looks at the bell comes too early: the main thread pokes again while it waits. */
+static void wake(struct sweeper *sweeper)
+{
+    pthread_cond_signal(&sweeper->changed);
+    if (sweeper->asleep_shm != NULL) {
+        __atomic_add_fetch(&sweeper->asleep_shm->bell, 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &sweeper->asleep_shm->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+void sweeper_add(struct sweeper *sweeper, struct recorded *process)
+{
+    pthread_mutex_lock(&sweeper->lock);
+    process->next_swept = sweeper->added;
+    sweeper->added = process;
+    wake(sweeper);
+    pthread_mutex_unlock(&sweeper->lock);
+}
+
+void sweeper_poke(struct sweeper *sweeper)
+{
+    pthread_mutex_lock(&sweeper->lock);
+    wake(sweeper);
+    pthread_mutex_unlock(&sweeper->lock);
+}
+
+void sweeper_stop(struct sweeper *sweeper)
+{
+    pthread_mutex_lock(&sweeper->lock);
+    sweeper->quit = true;
+    wake(sweeper);
+    pthread_mutex_unlock(&sweeper->lock);
+    pthread_join(sweeper->thread, NULL);
+}
