@@ -15,13 +15,13 @@
 struct ms_leaks;
 
 struct ms_leaks_options {
-    size_t sz;                                                /* sizeof(struct ms_leaks_options) */
-    const struct ms_model *model;                             /* whose live blocks are asked at the end */
-    struct ms_stack_source stacks;                            /* functions may be NULL */
-    bool hal;                                                 /* report HAL blocks too: collect mode immediate */
-    FILE *out;                                                /* the report; NULL: only ms_leaks_count */
-    uint32_t lines_max;                                       /* of the original's lines per device; 0: all */
-    uint32_t sites_max;                                       /* of the summary; 0: 20 */
+    size_t sz;                     /* sizeof(struct ms_leaks_options) */
+    struct ms_model *model;        /* whose live blocks are asked at the end */
+    struct ms_stack_source stacks; /* functions may be NULL */
+    bool hal;                      /* report HAL blocks too: collect mode immediate */
+    FILE *out;                     /* the report; NULL: only ms_leaks_count */
+    uint32_t hal_lines_max;        /* per device; 0: 20 (segments of pools are HAL blocks too) */
+    uint32_t sites_max;            /* of the summary; 0: 20 */
     void (*log)(void *argument, int level, const char *line); /* may be NULL */
     void *argument;
 };

@@ -13,6 +13,9 @@
  * Rows come out in order of their ids. A model may hold events back (an allocation at a live address waits up to 2 us
  * of event time for the free that the clock put behind it); ms_model_flush lets them go.
  *
+ * Steps: a device that marks none of its own follows the first one that does (marks of threads without a device count
+ * for all such devices).
+ *
  * Memory is O(live blocks + texts used as owners + threads), never O(events). One thread at a time. Functions return 0
  * or -errno; an error of a consumer is returned by the feed that met it and does not stop the model: rows go on to the
  * other consumers. */
@@ -99,13 +102,13 @@ struct ms_block {
     uint32_t step;         /* in which it was allocated; 0: before the first */
     uint32_t kernel_index; /* kernels launched before it */
     uint32_t owner;        /* ms_model_owner */
-    uint32_t op;           /* operator that was running, ms_model_owner's table; 0: none */
+    uint32_t op;           /* operator that was running in its thread, ms_model_text; 0: none */
     uint8_t space;         /* enum ms_space */
     uint8_t type;          /* enum ms_row_type: HAL, PTA ... */
     uint8_t state;         /* enum ms_block_state */
     uint8_t page_type;     /* 0 normal, 1 huge, 2 giant */
     uint8_t module_id;     /* HAL */
-    uint8_t inefficient;   /* bits of MS_INEFFICIENT_* */
+    uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
     uint8_t revived;       /* times that its free failed */
     uint8_t reserved;
     uint32_t accesses;
@@ -114,7 +117,7 @@ struct ms_block {
     uint32_t older, newer; /* of the model: list of live blocks in order of allocation */
 };
 
-enum { MS_INEFFICIENT_EARLY = 1, MS_INEFFICIENT_LATE = 2, MS_INEFFICIENT_IDLE = 4 };
+enum { MS_INEFFICIENT_EARLY = 1, MS_INEFFICIENT_LATE = 2, MS_INEFFICIENT_IDLE = 3 };
 
 enum ms_block_end {
     MS_END_FREE,     /* freed */
@@ -133,7 +136,7 @@ struct ms_pool_state {
 /* ---- consumers ---- */
 
 struct ms_step_info {
-    uint32_t device; /* MS_DEV_UNKNOWN: every device */
+    uint32_t device; /* a device that was seen; one call for each that follows the mark */
     uint32_t step;   /* 1, 2, 3 ... */
     bool begins;
     uint64_t time_ns, row; /* row: id of the next row */
@@ -184,8 +187,9 @@ struct ms_model_stats {
     uint64_t row_counts[MS_EV_COUNT];
     size_t memory_b; /* what the model holds */
     uint64_t last_ns;
+    uint32_t pid;
     bool steps_by_mstx, steps_by_api;
-    uint32_t devices; /* devices seen, bit n; bit 63.. are not shown */
+    uint64_t devices; /* NPUs seen: bit n, below 64 */
 };
 void ms_model_stats(const struct ms_model *model, struct ms_model_stats *out);
 
@@ -199,8 +203,9 @@ int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn
 const struct ms_block *ms_model_find(struct ms_model *model, enum ms_space space, uint32_t device, uint64_t addr);
 
 bool ms_model_pool(const struct ms_model *model, enum ms_space space, uint32_t device, struct ms_pool_state *out);
-uint32_t ms_model_step(const struct ms_model *model, uint32_t device); /* last one that began; 0: none yet */
-struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id);
+uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
+struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
+struct ms_text ms_model_text(const struct ms_model *model, uint32_t id);
 const char *ms_module_name(unsigned module_id); /* "RUNTIME"; "UNKNOWN" */
 
 /* Segments: ranges of addresses that the driver backs with memory, by halMemAlloc or by mapping a handle. */

@@ -42,6 +42,7 @@ struct ms_row {
     bool late; /* a MALLOC whose owner or inefficient_type may still change: allocation_id tells where to ask */
     uint64_t addr;
     uint64_t allocation_id;         /* of MALLOC, FREE and ACCESS, else 0; stands in the attributes too */
+    uint64_t range_id;              /* of Range_start and Range_end, else 0 */
     struct ms_text name;            /* empty: "N/A", except for MSTX rows */
     uint32_t c_stack, python_stack; /* ids; 0: none; python_stack may be MS_STACK_NO_GIL: "NA" */
     uint32_t attr_count;

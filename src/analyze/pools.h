@@ -1,0 +1,24 @@
+/* How reports call the pools that are analysed step by step. */
+#ifndef MS_ANALYZE_POOLS_H
+#define MS_ANALYZE_POOLS_H
+
+#include "model/model.h"
+
+/* NULL: this space is not analysed by steps (workspaces live as long as they like, HAL has its own report). */
+static inline const char *ms_step_pool_name(unsigned space)
+{
+    switch (space) {
+    case MS_SPACE_PTA:
+        return "Pytorch Caching memory pool";
+    case MS_SPACE_ATB:
+        return "ATB memory pool";
+    case MS_SPACE_MINDSPORE:
+        return "Mindspore memory pool";
+    default:
+        return NULL;
+    }
+}
+
+#define MS_MB(size_b) ((double)(size_b) / 1048576.0)
+
+#endif

@@ -1,0 +1,185 @@
+/* See buffer.h. */
+#include "base/buffer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool ms_buffer_grow(struct ms_buffer *buffer, size_t more)
+{
+    size_t room = (buffer->used + more) * 2;
+    room = room < 256 ? 256 : room;
+    char *s = buffer->failed ? NULL : realloc(buffer->s, room);
+    if (s == NULL) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->s = s;
+    buffer->room = room;
+    return true;
+}
+
+void ms_buffer_free(struct ms_buffer *buffer)
+{
+    free(buffer->s);
+    *buffer = (struct ms_buffer){0};
+}
+
+int ms_buffer_write(struct ms_buffer *buffer, int fd)
+{
+    size_t done = 0;
+    int rc = buffer->failed ? -ENOMEM : 0;
+    while (rc == 0 && done < buffer->used) {
+        ssize_t n = write(fd, buffer->s + done, buffer->used - done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            rc = n == 0 ? -EIO : -errno;
+        }
+    }
+    buffer->used = 0;
+    return rc;
+}
+
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                  "8081828384858687888990919293949596979899";
+
+void ms_buffer_u64(struct ms_buffer *buffer, uint64_t number)
+{
+    char digits[20];
+    char *at = digits + sizeof(digits);
+    while (number >= 100) {
+        at -= 2;
+        memcpy(at, &digit_pairs[number % 100 * 2], 2);
+        number /= 100;
+    }
+    if (number >= 10) {
+        at -= 2;
+        memcpy(at, &digit_pairs[number * 2], 2);
+    } else {
+        *--at = (char)('0' + number);
+    }
+    ms_buffer_add(buffer, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void ms_buffer_hex16(struct ms_buffer *buffer, uint64_t number)
+{
+    char text[18] = "0x";
+    for (unsigned i = 0; i < 16; i++) {
+        text[2 + i] = hex_digits[number >> (60 - 4 * i) & 0xf];
+    }
+    ms_buffer_add(buffer, text, sizeof(text));
+}
+
+void ms_buffer_hex(struct ms_buffer *buffer, uint64_t number)
+{
+    char text[18] = "0x";
+    unsigned length = 2;
+    for (int shift = 60; shift >= 0; shift -= 4) {
+        if (shift == 0 || length > 2 || number >> shift != 0) {
+            text[length++] = hex_digits[number >> shift & 0xf];
+        }
+    }
+    ms_buffer_add(buffer, text, length);
+}
+
+void ms_buffer_fixed(struct ms_buffer *buffer, double number, unsigned decimals)
+{
+    char text[400]; /* the largest double has 309 digits before the point */
+    int length = snprintf(text, sizeof(text), "%.*f", (int)decimals, number);
+    ms_buffer_add(buffer, text, length > 0 ? (size_t)length : 0);
+}
+
+/* ---- escaping ---- */
+
+/* Length of the UTF-8 sequence at s, 0 if there is none. */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least;
+    } forms[] = {{0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (unsigned i = 0; i < 3; i++) {
+        if ((s[0] & forms[i].mask) != forms[i].lead) {
+            continue;
+        }
+        size_t length = i + 2;
+        if (length > left) {
+            return 0;
+        }
+        uint32_t point = s[0] & (unsigned char)~forms[i].mask;
+        for (size_t j = 1; j < length; j++) {
+            if ((s[j] & 0xc0) != 0x80) {
+                return 0;
+            }
+            point = point << 6 | (s[j] & 0x3f);
+        }
+        bool surrogate = point >= 0xd800 && point <= 0xdfff;
+        return point >= forms[i].least && point <= 0x10ffff && !surrogate ? length : 0;
+    }
+    return 0;
+}
+
+void ms_buffer_json(struct ms_buffer *buffer, const char *s, size_t length_b)
+{
+    const unsigned char *at = (const unsigned char *)s, *end = at + length_b, *plain = at;
+    while (at < end) {
+        if (*at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\') {
+            at++;
+            continue;
+        }
+        size_t length = *at >= 0x80 ? utf8_length(at, (size_t)(end - at)) : 0;
+        if (length != 0) {
+            at += length;
+            continue;
+        }
+        ms_buffer_add(buffer, (const char *)plain, (size_t)(at - plain));
+        char escape[6] = {'\\', 0};
+        switch (*at) {
+        case '"':
+        case '\\':
+            escape[1] = (char)*at;
+            break;
+        case '\n':
+            escape[1] = 'n';
+            break;
+        case '\t':
+            escape[1] = 't';
+            break;
+        case '\r':
+            escape[1] = 'r';
+            break;
+        default:
+            break;
+        }
+        if (escape[1] != 0) {
+            ms_buffer_add(buffer, escape, 2);
+        } else if (*at < 0x80) {
+            memcpy(escape + 1, "u00", 3);
+            escape[4] = hex_digits[*at >> 4];
+            escape[5] = hex_digits[*at & 0xf];
+            ms_buffer_add(buffer, escape, 6);
+        } else {
+            MS_BUFFER_TEXT(buffer, "\xef\xbf\xbd");
+        }
+        plain = ++at;
+    }
+    ms_buffer_add(buffer, (const char *)plain, (size_t)(at - plain));
+}
+
+void ms_buffer_csv(struct ms_buffer *buffer, const char *s, size_t length_b)
+{
+    const char *quote;
+    while (length_b != 0 && (quote = memchr(s, '"', length_b)) != NULL) {
+        size_t upto = (size_t)(quote - s) + 1;
+        ms_buffer_add(buffer, s, upto);
+        ms_buffer_char(buffer, '"');
+        s += upto;
+        length_b -= upto;
+    }
+    ms_buffer_add(buffer, s, length_b);
+}

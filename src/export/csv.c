@@ -1,0 +1,326 @@
+/* Dumps as CSV: one row per line, except that a quoted cell may contain line ends (stacks have one per frame).
+ *
+ * The header and the order and form of attributes are those of columns.h. MSTX names, attributes and stacks are always
+ * quoted, other names only when they must be; quotes inside are doubled. Python calls go to one file per thread. */
+#include "export/dump_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_B       (64u * 1024)
+#define SLICE_BUFFER_B (16u * 1024)
+
+struct slice_file {
+    uint32_t tid;
+    char path[128];
+    struct ms_buffer buffer; /* the file is open only while this is written: there may be thousands of threads */
+};
+
+struct csv {
+    struct ms_buffer buffer;
+    struct ms_map slice_of_tid;
+    struct slice_file *slices;
+    uint32_t slice_count, slice_room;
+};
+
+/* ---- cells ---- */
+
+static void add_header(struct ms_buffer *buffer)
+{
+    static const char header[] =
+#define X(name, text, sql) "," text
+        MS_DUMP_COLUMNS(X)
+#undef X
+            "\n";
+    ms_buffer_add(buffer, header + 1, sizeof(header) - 2);
+}
+
+static void add_quoted(struct ms_buffer *buffer, const char *s, size_t length_b)
+{
+    ms_buffer_char(buffer, '"');
+    ms_buffer_csv(buffer, s, length_b);
+    ms_buffer_char(buffer, '"');
+}
+
+/* As it is, or quoted if it would end the cell. */
+static void add_cell(struct ms_buffer *buffer, const char *s, size_t length_b)
+{
+    for (size_t i = 0; i < length_b; i++) {
+        if (s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r') {
+            add_quoted(buffer, s, length_b);
+            return;
+        }
+    }
+    ms_buffer_add(buffer, s, length_b);
+}
+
+static void add_id(struct ms_buffer *buffer, uint32_t id)
+{
+    if (id == MS_ID_NONE) {
+        MS_BUFFER_TEXT(buffer, "N/A,");
+    } else {
+        ms_buffer_u64(buffer, id);
+        ms_buffer_char(buffer, ',');
+    }
+}
+
+static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
+{
+    static const struct {
+        const char *s;
+        size_t length_b;
+    } keys[] = {
+#define X(name, text) {text ":", sizeof(text)},
+        MS_ATTR_KEYS(X)
+#undef X
+    };
+    if (row->attr_count == 0) {
+        return;
+    }
+    ms_buffer_add(buffer, "\"{", 2);
+    for (uint32_t i = 0; i < row->attr_count; i++) {
+        const struct ms_attr *attr = &row->attr[i];
+        if (i != 0) {
+            ms_buffer_char(buffer, ',');
+        }
+        if (attr->key < MS_ATTR_KEY_COUNT) {
+            ms_buffer_add(buffer, keys[attr->key].s, keys[attr->key].length_b);
+        } else {
+            ms_buffer_csv(buffer, attr->other_key, attr->other_key_b);
+            ms_buffer_char(buffer, ':');
+        }
+        switch (attr->form) {
+        case MS_FORM_NUMBER:
+            ms_buffer_u64(buffer, attr->number);
+            break;
+        case MS_FORM_ADDR:
+            ms_buffer_hex16(buffer, attr->number);
+            break;
+        case MS_FORM_PTR:
+            if (attr->number != 0) {
+                ms_buffer_hex(buffer, attr->number);
+            } else {
+                MS_BUFFER_TEXT(buffer, "(nil)");
+            }
+            break;
+        case MS_FORM_RATE:
+            ms_buffer_fixed(buffer, attr->rate, 6);
+            break;
+        default:
+            ms_buffer_csv(buffer, attr->text.s, attr->text.length_b);
+            break;
+        }
+    }
+    ms_buffer_add(buffer, "}\"", 2);
+}
+
+static void add_stack(struct ms_buffer *buffer, const struct ms_dump *dump, bool python, uint32_t id)
+{
+    if (id == 0) {
+        return;
+    }
+    if (python && id == MS_STACK_NO_GIL) {
+        MS_BUFFER_TEXT(buffer, "\"NA\"");
+        return;
+    }
+    struct ms_text text = ms__dump_stack(dump, python, id);
+    if (text.length_b != 0) {
+        add_quoted(buffer, text.s, text.length_b);
+    }
+}
+
+static void add_row(struct ms_buffer *buffer, const struct ms_dump *dump, const struct ms_row *row)
+{
+    ms_buffer_reserve(buffer, 512);
+    ms_buffer_u64(buffer, row->id);
+    ms_buffer_char(buffer, ',');
+    const char *event = ms_event_name(row->event);
+    ms_buffer_add(buffer, event, strlen(event));
+    ms_buffer_char(buffer, ',');
+    const char *type = ms_type_name(row->type);
+    ms_buffer_add(buffer, type, strlen(type));
+    ms_buffer_char(buffer, ',');
+    if (row->event == MS_EV_MSTX) {
+        add_quoted(buffer, row->name.s, row->name.length_b);
+    } else if (row->name.length_b == 0) {
+        MS_BUFFER_TEXT(buffer, "N/A");
+    } else {
+        add_cell(buffer, row->name.s, row->name.length_b);
+    }
+    ms_buffer_char(buffer, ',');
+    ms_buffer_u64(buffer, row->time_ns);
+    ms_buffer_char(buffer, ',');
+    add_id(buffer, row->pid);
+    add_id(buffer, row->tid);
+    if (row->device == MS_DEV_UNKNOWN) {
+        MS_BUFFER_TEXT(buffer, "N/A,");
+    } else if (row->device == MS_DEV_CPU) {
+        MS_BUFFER_TEXT(buffer, "cpu,");
+    } else {
+        add_id(buffer, row->device);
+    }
+    if (row->has_addr) {
+        ms_buffer_hex16(buffer, row->addr);
+        ms_buffer_char(buffer, ',');
+    } else {
+        MS_BUFFER_TEXT(buffer, "N/A,");
+    }
+    add_attrs(buffer, row);
+    ms_buffer_char(buffer, ',');
+    add_stack(buffer, dump, true, row->python_stack);
+    ms_buffer_char(buffer, ',');
+    add_stack(buffer, dump, false, row->c_stack);
+    ms_buffer_char(buffer, '\n');
+}
+
+/* ---- the file ---- */
+
+static int csv_open(struct ms_dump_file *file)
+{
+    struct csv *csv = file->state;
+    if (csv == NULL) {
+        csv = file->state = calloc(1, sizeof(*csv));
+        if (csv == NULL) {
+            return -ENOMEM;
+        }
+    }
+    ms_buffer_reserve(&csv->buffer, BUFFER_B + 4096);
+    add_header(&csv->buffer);
+    return csv->buffer.failed ? -ENOMEM : ms_buffer_write(&csv->buffer, file->fd);
+}
+
+static int csv_row(struct ms_dump_file *file, const struct ms_row *row)
+{
+    struct csv *csv = file->state;
+    add_row(&csv->buffer, file->dump, row);
+    return csv->buffer.used >= BUFFER_B ? ms_buffer_write(&csv->buffer, file->fd) : 0;
+}
+
+/* ---- Python calls ---- */
+
+static int slice_write(struct ms_dump_file *file, struct slice_file *slices)
+{
+    int fd = openat(ms__dump_dirfd(file->dump), slices->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return -errno;
+    }
+    int rc = ms_buffer_write(&slices->buffer, fd);
+    close(fd);
+    return rc;
+}
+
+static struct slice_file *slice_file_of(struct ms_dump_file *file, uint32_t tid, int *rc)
+{
+    struct csv *csv = file->state;
+    uint64_t *known = ms_map_get(&csv->slice_of_tid, tid);
+    if (known != NULL) {
+        return &csv->slices[*known];
+    }
+    if (csv->slice_count == csv->slice_room) {
+        uint32_t room = csv->slice_room != 0 ? csv->slice_room * 2 : 16;
+        struct slice_file *slices = realloc(csv->slices, room * sizeof(*slices));
+        if (slices == NULL) {
+            *rc = -ENOMEM;
+            return NULL;
+        }
+        csv->slices = slices;
+        csv->slice_room = room;
+    }
+    char directory[sizeof(file->path)], stem[48];
+    memcpy(directory, file->path, sizeof(directory));
+    *strrchr(directory, '/') = 0;
+    snprintf(stem, sizeof(stem), "python_trace_%u_", tid);
+    struct slice_file *slices = &csv->slices[csv->slice_count];
+    *slices = (struct slice_file){.tid = tid};
+    int fd = ms__create_file(ms__dump_dirfd(file->dump), directory, stem, "csv", ms__dump_time(file->dump),
+                             slices->path, sizeof(slices->path));
+    if (fd < 0) {
+        *rc = fd;
+        return NULL;
+    }
+    close(fd);
+    if (ms_map_put(&csv->slice_of_tid, tid, csv->slice_count) == NULL) {
+        *rc = -ENOMEM;
+        return NULL;
+    }
+    csv->slice_count++;
+    ms__dump_created(file->dump, slices->path, NULL);
+    static const char header[] =
+#define X(name, text, sql) "," text
+        MS_SLICE_COLUMNS(X)
+#undef X
+            "\n";
+    ms_buffer_add(&slices->buffer, header + 1, sizeof(header) - 2);
+    return slices;
+}
+
+static void add_time(struct ms_buffer *buffer, uint64_t time_ns)
+{
+    if (time_ns != 0) {
+        ms_buffer_u64(buffer, time_ns);
+    } else {
+        MS_BUFFER_TEXT(buffer, "N/A");
+    }
+    ms_buffer_char(buffer, ',');
+}
+
+static int csv_slice(struct ms_dump_file *file, const struct ms_slice *slice)
+{
+    int rc = 0;
+    struct slice_file *slices = slice_file_of(file, slice->tid, &rc);
+    if (slices == NULL) {
+        return rc;
+    }
+    struct ms_buffer *buffer = &slices->buffer;
+    add_cell(buffer, slice->function.s, slice->function.length_b);
+    ms_buffer_char(buffer, ',');
+    add_time(buffer, slice->start_ns);
+    add_time(buffer, slice->end_ns);
+    ms_buffer_u64(buffer, slice->tid);
+    ms_buffer_char(buffer, ',');
+    ms_buffer_u64(buffer, slice->pid);
+    ms_buffer_char(buffer, '\n');
+    return buffer->used >= SLICE_BUFFER_B ? slice_write(file, slices) : 0;
+}
+
+static int csv_flush(struct ms_dump_file *file)
+{
+    struct csv *csv = file->state;
+    int rc = ms_buffer_write(&csv->buffer, file->fd);
+    for (uint32_t i = 0; i < csv->slice_count; i++) {
+        int one = csv->slices[i].buffer.used != 0 ? slice_write(file, &csv->slices[i]) : 0;
+        rc = rc != 0 ? rc : one;
+    }
+    return rc;
+}
+
+static int csv_close(struct ms_dump_file *file)
+{
+    struct csv *csv = file->state;
+    if (csv == NULL) {
+        return 0;
+    }
+    int rc = csv_flush(file);
+    for (uint32_t i = 0; i < csv->slice_count; i++) {
+        ms_buffer_free(&csv->slices[i].buffer);
+    }
+    free(csv->slices);
+    ms_map_free(&csv->slice_of_tid);
+    ms_buffer_free(&csv->buffer);
+    free(csv);
+    file->state = NULL;
+    return rc;
+}
+
+const struct ms_dump_ops ms__csv_ops = {
+    .suffix = "csv",
+    .open = csv_open,
+    .row = csv_row,
+    .slice = csv_slice,
+    .flush = csv_flush,
+    .close = csv_close,
+};
