@@ -12,6 +12,7 @@
 
 #include "agent/hooks.h"
 #include "agent/kernel.h"
+#include "agent/stacks.h"
 #include "trace/definitions.h"
 
 #include <errno.h>
@@ -98,6 +99,9 @@ static __attribute__((constructor)) void agent_loaded(void)
 {
     ms_agent_init();
     ms_resolve_loaded();
+    if (have_session && session.c_depth > 0) {
+        ms_stack_c_load();
+    }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
         ms_rec_state(); /* attaches: somebody wants to switch us on later */
     }

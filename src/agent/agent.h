@@ -41,7 +41,8 @@ int64_t ms_stream_id(void *stream);
 /* All the thread-local storage that we take besides the recorder's pointer. */
 struct ms_self {
     uint64_t launch_frame : 48; /* frame of the outermost launch hook that this thread is in; 0: none */
-    uint64_t suppressed : 16;   /* our own calls into the driver record nothing */
+    uint64_t suppressed : 15;   /* our own calls into the driver record nothing */
+    uint64_t walking : 1;       /* a stack is being walked */
 };
 extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -27,7 +27,8 @@
     X(ACL, "libascendcl.so", "libacl_rt.so")                                                                           \
     X(ACL_IMPL, "libascendcl_impl.so", "libacl_rt_impl.so")                                                            \
     X(RUNTIME, "libruntime.so", NULL)                                                                                  \
-    X(PROFAPI, "libprofapi.so", NULL)
+    X(PROFAPI, "libprofapi.so", NULL)                                                                                  \
+    X(LIBC, "libc.so.6", "libdl.so.2")
 
 enum ms_library {
 #define X(name, first, second) MS_LIBRARY_##name,
@@ -41,6 +42,8 @@ enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003, MS_RT_NO_ORIGINAL
 /* Not in any header that we have. */
 rtError_t rtFftsPlusTaskLaunch(void *fftsPlusTaskInfo, rtStream_t stm) MS_EXPORT;
 rtError_t rtFftsPlusTaskLaunchWithFlag(void *fftsPlusTaskInfo, rtStream_t stm, uint32_t flag) MS_EXPORT;
+/* Of dlfcn.h, made visible. */
+int dlclose(void *handle) MS_EXPORT;
 
 /* clang-format off */
 #define MS_HOOKS_MEMORY(X)                                                                                             \
@@ -152,13 +155,18 @@ rtError_t rtFftsPlusTaskLaunchWithFlag(void *fftsPlusTaskInfo, rtStream_t stm, u
     X(HAL, int, prof_channel_read, (unsigned int device_id, unsigned int channel_id, char *out_buf,                    \
       unsigned int buf_size), (device_id, channel_id, out_buf, buf_size), -1, NULL)                                    \
     X(HAL, int, prof_stop, (unsigned int device_id, unsigned int channel_id), (device_id, channel_id), -1, NULL)
+
+/* A module goes away, and with it the meaning of its addresses. */
+#define MS_HOOKS_LOADER(X)                                                                                             \
+    X(LIBC, int, dlclose, (void *handle), (handle), -1, NULL)
 /* clang-format on */
 
 #define MS_HOOKS(X)                                                                                                    \
     MS_HOOKS_MEMORY(X)                                                                                                 \
     MS_HOOKS_LIFE(X)                                                                                                   \
     MS_HOOKS_LAUNCH(X)                                                                                                 \
-    MS_HOOKS_PROF(X)
+    MS_HOOKS_PROF(X)                                                                                                   \
+    MS_HOOKS_LOADER(X)
 
 enum ms_hook_id {
 #define X(library, result, name, parameters, arguments, missing, other) MS_HOOK_##name,

@@ -1,8 +1,25 @@
-/* Call stacks of an event, as ids of definitions. A process without an unwinder has none. */
-#include "agent/agent.h"
+/* Call stacks of an event, as ids of definitions.
+ *
+ * A stack is walked in the thread that the event happens in, into memory of its recording context; a signal handler
+ * that interrupts the walk and has an event of its own goes without a stack, for unwinders do not expect to be entered
+ * twice. errno is kept. */
+#include "agent/stacks.h"
 
-const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth, uint32_t python_depth)
+#include <errno.h>
+
+__attribute__((noinline)) const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth,
+                                                                    uint32_t python_depth)
 {
+    if (ms_self.walking) {
+        return NULL;
+    }
+    int error = errno;
+    ms_self.walking = 1;
     *ids = (struct ms_stack_ids){0};
-    return NULL;
+    if (c_depth > 0) {
+        ids->c = ms_stack_c_take((uintptr_t)__builtin_return_address(0), c_depth);
+    }
+    ms_self.walking = 0;
+    errno = error;
+    return ids->c != 0 || ids->python != 0 ? ids : NULL;
 }

@@ -9,7 +9,8 @@
 enum { MEMORY = MS_WANT_ALLOC | MS_WANT_FREE };
 
 /* Both stacks, however the session is configured: this is often the last thing that a program does. */
-static void record_oom(unsigned state, enum ms_oom_function function, uint32_t device, uint64_t size, uint64_t flag)
+static inline __attribute__((always_inline)) void record_oom(unsigned state, enum ms_oom_function function,
+                                                             uint32_t device, uint64_t size, uint64_t flag)
 {
     enum { DEPTH = 50 };
     struct ms_stack_ids ids;

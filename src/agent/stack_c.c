@@ -1,0 +1,153 @@
+/* C stacks by libunwind, and the modules that their addresses belong to.
+ *
+ * libunwind is loaded with RTLD_LOCAL when the session asks for C stacks: linked, it would take the place of the
+ * unwinder that C++ exceptions of the program use. Its first walk in a thread costs half a millisecond, later ones
+ * about 10 ns per frame from its cache.
+ *
+ * An address is looked up only when its stack is seen for the first time, without lock where the C library can
+ * (_dl_find_object), else by dl_iterate_phdr. Offsets are addresses as they stand in the file of the module, so that
+ * they can be looked up there later; the build id tells whether a file is the right one. Unloading a module makes all
+ * that is remembered about addresses worthless: dlclose is hooked for that. */
+#include "agent/glibc_floor.h"
+#include "agent/stacks.h"
+
+#include "agent/hooks.h"
+#include "trace/definitions.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef int (*backtrace_fn)(void **buffer, int size);
+static backtrace_fn backtrace_of_unwinder;
+
+/* As glibc 2.35 has it, with room for what later ones may add. */
+struct found_object {
+    unsigned long long flags;
+    void *start, *end;
+    struct link_map *map;
+    unsigned long long more[16];
+};
+static int (*find_object)(void *pc, struct found_object *out);
+
+/* ---- modules ---- */
+
+static char program[4096]; /* path of the main program, whose own entry is nameless */
+
+static void read_build_id(struct ms_module_info *out, const void *notes, size_t notes_b)
+{
+    const char *at = notes, *end = at + notes_b;
+    while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        size_t name_b = MS_ROUND_UP((size_t)note->n_namesz, 4), desc_b = MS_ROUND_UP((size_t)note->n_descsz, 4);
+        const char *name = at + sizeof(*note);
+        if (name_b > (size_t)(end - name) || desc_b > (size_t)(end - name) - name_b) {
+            return;
+        }
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+            out->build_id_b = note->n_descsz < sizeof(out->build_id) ? note->n_descsz : sizeof(out->build_id);
+            memcpy(out->build_id, name + name_b, out->build_id_b);
+            return;
+        }
+        at = name + name_b + desc_b;
+    }
+}
+
+static void describe(struct ms_module_info *out, uintptr_t bias, const char *path, const ElfW(Phdr) * segments,
+                     unsigned count)
+{
+    uintptr_t end = bias;
+    *out = (struct ms_module_info){.base = bias, .path = path != NULL && path[0] != '\0' ? path : program};
+    for (unsigned i = 0; i < count; i++) {
+        if (segments[i].p_type == PT_LOAD && bias + segments[i].p_vaddr + segments[i].p_memsz > end) {
+            end = bias + segments[i].p_vaddr + segments[i].p_memsz;
+        } else if (segments[i].p_type == PT_NOTE && out->build_id_b == 0) {
+            read_build_id(out, (const void *)(bias + segments[i].p_vaddr), segments[i].p_memsz);
+        }
+    }
+    out->size_b = end - bias;
+}
+
+struct search {
+    uintptr_t pc;
+    struct ms_module_info *out;
+};
+
+static int look_at_module(struct dl_phdr_info *info, size_t info_b, void *argument)
+{
+    const struct search *search = argument;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && search->pc - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz) {
+            describe(search->out, info->dlpi_addr, info->dlpi_name, info->dlpi_phdr, info->dlpi_phnum);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static bool find_module(uintptr_t pc, struct ms_module_info *out)
+{
+    struct found_object object;
+    if (find_object != NULL && find_object((void *)pc, &object) == 0) {
+        const ElfW(Ehdr) *head = object.start;
+        if (memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_phentsize == sizeof(ElfW(Phdr))) {
+            describe(out, object.map->l_addr, object.map->l_name, (const void *)((const char *)head + head->e_phoff),
+                     head->e_phnum);
+            return true;
+        }
+    }
+    struct search search = {.pc = pc, .out = out};
+    return dl_iterate_phdr(look_at_module, &search) != 0;
+}
+
+int dlclose(void *handle)
+{
+    int result = MS_REAL(dlclose)(handle);
+    if (result == 0 && backtrace_of_unwinder != NULL) {
+        ms_def_forget_modules();
+    }
+    return result;
+}
+
+/* ---- stacks ---- */
+
+void ms_stack_c_load(void)
+{
+    if (dlopen == NULL || backtrace_of_unwinder != NULL) {
+        return;
+    }
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? length : 0] = '\0';
+    void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        return;
+    }
+    find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+    backtrace_of_unwinder = (backtrace_fn)dlsym(library, "unw_backtrace");
+}
+
+uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth)
+{
+    enum { OURS_MAX = 8 }; /* frames between the unwinder and the caller of the hook */
+    struct ms_scratch *scratch = backtrace_of_unwinder != NULL ? ms_def_scratch() : NULL;
+    if (scratch == NULL) {
+        return 0;
+    }
+    uint32_t wanted = depth + OURS_MAX < MS_FRAMES_MAX ? depth + OURS_MAX : MS_FRAMES_MAX;
+    int got = backtrace_of_unwinder((void **)scratch->pcs, (int)wanted);
+    if (got <= 0) {
+        return 0;
+    }
+    uint32_t count = (uint32_t)got, first = 0;
+    for (uint32_t i = 0; i < count && i < OURS_MAX; i++) {
+        if (scratch->pcs[i] == hook) {
+            first = i + 1;
+        }
+    }
+    count -= first;
+    return count > 0 ? ms_def_c_stack(scratch->pcs + first, count < depth ? count : depth, 0, find_module) : 0;
+}

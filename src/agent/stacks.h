@@ -1,0 +1,12 @@
+/* Call stacks, raw: addresses for C, code objects and instructions for Python. Text is made outside of this process. */
+#ifndef MS_AGENT_STACKS_H
+#define MS_AGENT_STACKS_H
+
+#include "agent/agent.h"
+
+/* Loads the unwinder; takes the loader's lock, so never from a hook. */
+void ms_stack_c_load(void);
+/* Id of the stack above the function that holds the address `hook`; 0: none. */
+uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth);
+
+#endif

@@ -1,0 +1,185 @@
+/* C stacks: the right frames in the right modules, defined once, again after a module has gone. */
+#include "agent_fixture.h"
+
+#include "acl/acl.h"
+#include "ascend_hal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#define OK(call) assert_int_equal((call), 0)
+enum { CANARY = 4711 };
+
+static struct process *self;
+static struct seen seen[10000];
+
+static int set_up(void **state)
+{
+    uint32_t devices = 0; /* a function of the libraries themselves: hooked ones alone would not link them */
+    OK(aclInit(NULL));
+    OK(aclrtGetDeviceCount(&devices));
+    OK(aclrtSetDevice(0));
+    self = own_process();
+    return 0;
+}
+
+static int start(void **state)
+{
+    self->shm->c_depth = 20;
+    skip_records(self);
+    errno = CANARY;
+    return 0;
+}
+
+static __attribute__((noinline)) void *inner(unsigned long long size)
+{
+    void *p = NULL;
+    drvError_t result = halMemAlloc(&p, size, MEM_DEV | MEM_TYPE_HBM);
+    __asm__ volatile("" ::"r"(result) : "memory");
+    return p;
+}
+
+static __attribute__((noinline)) void *outer(unsigned long long size)
+{
+    void *p = inner(size);
+    __asm__ volatile("" ::"r"(p) : "memory");
+    return p;
+}
+
+static uint32_t c_stack_of(const struct ms_record *r)
+{
+    if ((r->flags & MS_RECORD_STACKS) == 0) {
+        return 0;
+    }
+    const struct ms_stack_ids *ids = (const void *)((const uint64_t *)(const void *)r + r->words - 1);
+    return ids->c;
+}
+
+/* Definition of a kind and id, in the only stream of this test. */
+static const struct ms_record *definition(enum ms_record_kind kind, uint32_t id, unsigned *times)
+{
+    const struct ms_record *found = NULL;
+    size_t count = records_of(self, seen, 10000);
+    unsigned n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i].record->kind == kind && seen[i].record->arg == id) {
+            found = seen[i].record;
+            n++;
+        }
+    }
+    if (times != NULL) {
+        *times = n;
+    }
+    assert_non_null(found);
+    return found;
+}
+
+static uintptr_t address_of(const struct ms_frame *frame)
+{
+    if (frame->in == 0) {
+        return frame->offset;
+    }
+    const struct ms_p_module *module = (const void *)(definition(MS_R_DEF_MODULE, frame->in, NULL) + 1);
+    assert_true(frame->offset < module->size_b);
+    return module->base + frame->offset;
+}
+
+static void frames_are_right(void **state)
+{
+    const struct ms_record *r;
+    halMemFree(outer(4096));
+    assert_int_equal(errno, CANARY);
+    const struct ms_p_hal_alloc *a = next_record(self, MS_R_HAL_ALLOC, &r);
+    assert_int_equal(a->size_b, 4096);
+    uint32_t id = c_stack_of(r);
+    assert_true(id != 0);
+    const struct ms_p_stack *stack = (const void *)(definition(MS_R_DEF_STACK, id, NULL) + 1);
+    const struct ms_frame *frames = (const void *)(stack + 1);
+    assert_in_range(stack->frames, 4, 20);
+    assert_in_range(address_of(&frames[0]) - (uintptr_t)inner, 1, 200);
+    assert_in_range(address_of(&frames[1]) - (uintptr_t)outer, 1, 200);
+    assert_in_range(address_of(&frames[2]) - (uintptr_t)frames_are_right, 1, 2000);
+    const struct ms_record *module = definition(MS_R_DEF_MODULE, frames[0].in, NULL);
+    const struct ms_p_module *m = (const void *)(module + 1);
+    assert_non_null(strstr(text_of(self, module, &m->path, 0), "agent_stack_test"));
+    assert_true(m->build_id_b == 20);
+    next_record(self, MS_R_HAL_FREE, &r);
+    assert_true(c_stack_of(r) != 0 && c_stack_of(r) != id);
+}
+
+static void a_stack_is_defined_once(void **state)
+{
+    uint32_t id = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        const struct ms_record *r;
+        void *p = outer(512);
+        next_record(self, MS_R_HAL_ALLOC, &r);
+        assert_true(id == 0 || id == c_stack_of(r));
+        id = c_stack_of(r);
+        halMemFree(p);
+        next_record(self, MS_R_HAL_FREE, NULL);
+    }
+    unsigned times;
+    definition(MS_R_DEF_STACK, id, &times);
+    assert_int_equal(times, 1);
+}
+
+static void depth_and_state(void **state)
+{
+    const struct ms_record *r;
+    self->shm->c_depth = 2;
+    halMemFree(outer(512));
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    const struct ms_p_stack *stack = (const void *)(definition(MS_R_DEF_STACK, c_stack_of(r), NULL) + 1);
+    assert_int_equal(stack->frames, 2);
+    next_record(self, MS_R_HAL_FREE, NULL);
+    self->shm->state = MS_STATE_SHADOW;
+    halMemFree(outer(512));
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    assert_int_equal(c_stack_of(r), 0);
+    next_record(self, MS_R_HAL_FREE, NULL);
+    self->shm->state = MS_STATE_ON;
+    self->shm->c_depth = 0;
+    halMemFree(outer(512));
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    assert_int_equal(c_stack_of(r), 0);
+    next_record(self, MS_R_HAL_FREE, NULL);
+    assert_null(outer(1ull << 40)); /* out of memory: a stack whatever is configured */
+    next_record(self, MS_R_OOM, &r);
+    stack = (const void *)(definition(MS_R_DEF_STACK, c_stack_of(r), NULL) + 1);
+    const struct ms_frame *frames = (const void *)(stack + 1);
+    assert_in_range(address_of(&frames[0]) - (uintptr_t)inner, 1, 200);
+}
+
+static void unloading_forgets(void **state)
+{
+    const struct ms_record *r;
+    halMemFree(outer(512));
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    uint32_t before = c_stack_of(r);
+    next_record(self, MS_R_HAL_FREE, NULL);
+    void *library = dlopen("libm.so.6", RTLD_NOW);
+    assert_non_null(library);
+    OK(dlclose(library));
+    halMemFree(outer(512));
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    assert_int_not_equal(c_stack_of(r), before);
+}
+
+static void configure(struct ms_session *session)
+{
+    session->c_depth = 20;
+}
+
+int main(int argc, char **argv)
+{
+    session_begin(argv, configure);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(frames_are_right, start),
+        cmocka_unit_test_setup(a_stack_is_defined_once, start),
+        cmocka_unit_test_setup(depth_and_state, start),
+        cmocka_unit_test_setup(unloading_forgets, start),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
