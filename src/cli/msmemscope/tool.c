@@ -1,14 +1,27 @@
-/* msmemscope-collector: the collector, and the commands on recordings. Started by the launcher only, always with a clean
- * environment. */
+/* msmemscope-collector: the collector, and the commands on recordings. Started by the launcher only, always with a
+ * clean environment. */
+#include "cli/msmemscope/recordings.h"
 #include "collect/collect_main.h"
+
+#include "base/macros.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"info", cmd_info}};
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--collect") == 0) {
         return collect_main();
+    }
+    for (size_t i = 0; argc > 1 && i < MS_COUNT_OF(commands); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc, argv);
+        }
     }
     fprintf(stderr, "msmemscope-collector: started by msmemscope, not by hand.\n");
     return 2;

@@ -1,0 +1,24 @@
+/* Commands on recordings: finding the processes below a directory, and showing progress. */
+#ifndef MS_CLI_RECORDINGS_H
+#define MS_CLI_RECORDINGS_H
+
+#include "trace/reader.h"
+
+/* One recorded process. Descriptors are good during the callback. */
+struct recording {
+    const char *path; /* of its project directory */
+    int dirfd, tracefd;
+    const struct ms_process *process;
+};
+
+/* Calls fn for each process of DIR: an output directory, the directory of one process, or a trace directory. Returns
+ * how many there were, or -1 after a message; stops when fn returns nonzero. */
+int recordings_each(const char *dir, int (*fn)(void *argument, const struct recording *recording), void *argument);
+
+/* A line on a terminal, at most ten times a second, from the second second on; nothing in pipes. */
+void progress_show(const char *what, uint64_t done, uint64_t total);
+void progress_end(void);
+
+int cmd_info(int argc, char **argv);
+
+#endif
