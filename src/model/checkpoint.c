@@ -108,16 +108,18 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(next_row)                                                                                                        \
     X(last_allocation)                                                                                                 \
     X(last_ns)                                                                                                         \
-    X(stop_ns) X(oom_ns) X(kernel_index) X(pid) X(tracing) X(step_source) X(step_leader) X(step_conflict_told)         \
-        X(stats.events) X(stats.reordered) X(stats.double_mallocs) X(stats.unmatched_frees) X(stats.ghosts)            \
-            X(stats.revived) X(stats.gaps) X(stats.lost) X(stats.lost_memory) X(stats.uncertain_since_ns)
+    X(stop_ns)                                                                                                         \
+    X(oom_ns) X(kernel_index) X(pid) X(tracing) X(step_source) X(step_leader) X(step_conflict_told) X(stats.events)    \
+        X(stats.reordered) X(stats.double_mallocs) X(stats.unmatched_frees) X(stats.ghosts) X(stats.revived)           \
+            X(stats.gaps) X(stats.lost) X(stats.lost_memory) X(stats.uncertain_since_ns)
 
 #define BLOCK_NUMBERS(X)                                                                                               \
     X(addr)                                                                                                            \
     X(size_b)                                                                                                          \
     X(allocation_id)                                                                                                   \
-    X(malloc_ns) X(malloc_row) X(flag) X(device) X(tid) X(c_stack) X(python_stack) X(step) X(kernel_index)             \
-        X(page_type) X(module_id) X(inefficient) X(revived) X(accesses) X(first_access_ns) X(last_access_ns)
+    X(malloc_ns)                                                                                                       \
+    X(malloc_row) X(flag) X(device) X(tid) X(c_stack) X(python_stack) X(step) X(kernel_index) X(page_type)             \
+        X(module_id) X(inefficient) X(revived) X(accesses) X(first_access_ns) X(last_access_ns)
 
 static void put_steps(struct out *out, const struct ms_step_state *steps)
 {
@@ -231,19 +233,29 @@ static void put_segments(struct out *out, const struct ms_segments *segments)
     }
 }
 
+static void put_block(struct out *out, const struct ms_block *block)
+{
+    put(out, block->space);
+    put(out, block->type);
+    put(out, block->state);
+    put(out, block->owner);
+    put(out, block->op);
+#define X(field) put(out, block->field);
+    BLOCK_NUMBERS(X)
+#undef X
+}
+
 static void put_blocks(struct out *out, const struct ms_model *model)
 {
     put(out, model->blocks.count);
     for (uint32_t n = model->blocks.oldest; n != 0; n = ms__block(&model->blocks, n)->newer) {
-        const struct ms_block *block = ms__block(&model->blocks, n);
-        put(out, block->space);
-        put(out, block->type);
-        put(out, block->state);
-        put(out, block->owner);
-        put(out, block->op);
-#define X(field) put(out, block->field);
-        BLOCK_NUMBERS(X)
-#undef X
+        put_block(out, ms__block(&model->blocks, n));
+    }
+    /* frees whose failure may still be told */
+    uint64_t kept = model->freed_count < MS_FREED_KEPT ? model->freed_count : MS_FREED_KEPT;
+    put(out, kept);
+    for (uint64_t i = model->freed_count - kept; i < model->freed_count; i++) {
+        put_block(out, &model->freed[i % MS_FREED_KEPT]);
     }
 }
 
@@ -409,20 +421,26 @@ static int get_segments(struct in *in, struct ms_segments *segments)
     return in->failed ? -EPROTO : 0;
 }
 
+static bool get_block(struct in *in, const struct ms_model *model, struct ms_block *block)
+{
+    *block = (struct ms_block){0};
+    block->space = (uint8_t)get_below(in, MS_SPACE_COUNT);
+    block->type = (uint8_t)get_below(in, MS_TYPE_COUNT);
+    block->state = (uint8_t)get_below(in, MS_BLOCK_HIDDEN + 1);
+    block->owner = (uint32_t)get_below(in, (uint64_t)model->owner_sets.count + 1);
+    block->op = (uint32_t)get_below(in, (uint64_t)model->texts.count + 1);
+#define X(field) block->field = (__typeof__(block->field))get(in);
+    BLOCK_NUMBERS(X)
+#undef X
+    return !in->failed && block->page_type <= 2;
+}
+
 static int get_blocks(struct in *in, struct ms_model *model)
 {
+    struct ms_block block;
     uint64_t count = get(in);
     for (uint64_t i = 0; i < count && !in->failed; i++) {
-        struct ms_block block = {0};
-        block.space = (uint8_t)get_below(in, MS_SPACE_COUNT);
-        block.type = (uint8_t)get_below(in, MS_TYPE_COUNT);
-        block.state = (uint8_t)get_below(in, MS_BLOCK_HIDDEN + 1);
-        block.owner = (uint32_t)get_below(in, (uint64_t)model->owner_sets.count + 1);
-        block.op = (uint32_t)get_below(in, (uint64_t)model->texts.count + 1);
-#define X(field) block.field = (__typeof__(block.field))get(in);
-        BLOCK_NUMBERS(X)
-#undef X
-        if (in->failed || block.state == 0 || block.page_type > 2) {
+        if (!get_block(in, model, &block) || block.state == 0) {
             return -EPROTO;
         }
         uint32_t number = ms__blocks_add(&model->blocks, &block);
@@ -433,6 +451,19 @@ static int get_blocks(struct in *in, struct ms_model *model)
             ms__blocks_hide(&model->blocks, number);
         }
         model->stats.live_b += block.state != MS_BLOCK_GHOST ? block.size_b : 0;
+    }
+    count = get_below(in, MS_FREED_KEPT + 1);
+    if (count != 0) {
+        model->freed = calloc(MS_FREED_KEPT, sizeof(*model->freed));
+        if (model->freed == NULL) {
+            return -ENOMEM;
+        }
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (!get_block(in, model, &model->freed[i])) {
+            return -EPROTO;
+        }
+        model->freed_count++;
     }
     return in->failed ? -EPROTO : 0;
 }

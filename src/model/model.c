@@ -200,8 +200,8 @@ static int slice(struct ms_model *model, const struct ms_event *event)
         return 0;
     }
     struct ms_slice s = {
-        .start_ns = event->value == 1 ? 0 : event->slice_start_ns,
-        .end_ns = event->value == 2 ? 0 : event->slice_end_ns,
+        .start_ns = event->slice_start_ns,
+        .end_ns = event->slice_end_ns,
         .pid = model->pid,
         .tid = event->tid,
         .device = event->device,

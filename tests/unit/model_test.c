@@ -52,7 +52,9 @@ static void run_case(void **state)
         free(actual);
     }
     assert_true(ok);
-    for (size_t split = 1; split < c.event_count; split++) {
+    /* a dump that waits for late attributes asks the model that it was made for */
+    bool late = (c.options.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
+    for (size_t split = 1; !late && split < c.event_count; split++) {
         struct case_result result;
         assert_int_equal(case_run(&c, MS_DUMP_CSV, split, &result), 0);
         for (size_t i = 0; i < c.section_count; i++) {
