@@ -9,7 +9,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static char kernels_path[512];
 static aclrtBinHandle bin;
@@ -815,6 +817,45 @@ static void cores(void **state)
     assert_int_equal(total, 35);
 }
 
+/* ---- faults outside of kernels; those inside need a program without the test harness's handlers ---- */
+static void say_so(int signal)
+{
+    _exit(signal == SIGSEGV ? 42 : 1);
+}
+
+/* How a child ends that has run a kernel and then faults outside of one. */
+static int end_of_child(void (*handler)(int), bool sent)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        signal(SIGSEGV, handler);
+        struct work w = {.blocks = 1};
+        snpu_cores_run(count_block, &w, 1); /* the first kernel: from now on faults are looked at */
+        if (sent) {
+            raise(SIGSEGV);
+        } else {
+            int *volatile nowhere = (int *)16;
+            *nowhere = 1;
+        }
+        _exit(7);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void other_faults_are_not_ours(void **state)
+{
+    (void)state;
+    assert_int_equal(WEXITSTATUS(end_of_child(say_so, false)), 42);
+    assert_int_equal(WEXITSTATUS(end_of_child(say_so, true)), 42);
+    assert_int_equal(WTERMSIG(end_of_child(SIG_DFL, false)), SIGSEGV);
+    assert_int_equal(WTERMSIG(end_of_child(SIG_DFL, true)), SIGSEGV);
+    assert_int_equal(WTERMSIG(end_of_child(SIG_IGN, false)), SIGSEGV);
+    assert_int_equal(WEXITSTATUS(end_of_child(SIG_IGN, true)), 7);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -833,6 +874,7 @@ int main(void)
     hal_use_machine("1", "1G");
     setenv("SOFTNPU_CORES", "4", 1);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_faults_are_not_ours), /* first: no kernel has run in this process */
         cmocka_unit_test(lookup),
         cmocka_unit_test(variables),
         cmocka_unit_test(launch_and_blocks),

@@ -11,8 +11,9 @@
  * leaf. Pool threads start on first need, sleep on pool.work when idle, and never end. A thread that is running a block
  * and calls snpu_cores_run again runs that job alone: the pool never waits for itself.
  *
- * Failure: if no thread can be started the caller does all the work. */
-#include "softnpu/runtime/task.h"
+ * Failure: if no thread can be started the caller does all the work. After a fault in one block no further block is
+ * begun; the first fault is the one that is reported. */
+#include "softnpu/runtime/trap.h"
 
 #include "base/clock.h"
 #include "softnpu/hal/hal_ext.h"
@@ -29,6 +30,8 @@ struct job {
     uint32_t blocks;
     uint32_t next;    /* atomic: the block that nobody has taken yet; may run past blocks */
     uint32_t helpers; /* pool threads inside */
+    uint32_t failed;  /* atomic: somebody claimed trap */
+    struct snpu_trap trap;
     pthread_cond_t left;
     struct job *link_prev, *link_next;
 };
@@ -53,15 +56,14 @@ static bool run_block(struct job *job)
     if (block >= job->blocks) {
         return false;
     }
-    job->fn(job->args, block, job->blocks);
-    return true;
-}
-
-static void run_alone(snpu_block_fn fn, void *args, uint32_t first, uint32_t blocks)
-{
-    for (uint32_t block = first; block < blocks; block++) {
-        fn(args, block, blocks);
+    struct snpu_trap trap;
+    if (MS_UNLIKELY(!snpu__trap_run(job->fn, job->args, block, block + 1, job->blocks, &trap))) {
+        __atomic_store_n(&job->next, job->blocks, __ATOMIC_RELAXED);
+        if (__atomic_exchange_n(&job->failed, 1, __ATOMIC_RELAXED) == 0) {
+            job->trap = trap; /* seen by the caller when the last helper has left */
+        }
     }
+    return true;
 }
 
 /* The next job that has blocks left; the list is turned so that another one comes first next time. */
@@ -85,6 +87,7 @@ static struct job *pick(void)
 static void *core_main(void *unused)
 {
     inside = true;
+    snpu__trap_stack_begin();
     pthread_mutex_lock(&pool.lock);
     for (;;) {
         struct job *job = pick();
@@ -111,10 +114,10 @@ static bool start_thread(void)
     pthread_attr_t attr;
     pthread_t thread;
     sigset_t all, before;
-    sigfillset(&all);
+    snpu__mask_but_faults(&all);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for the program's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(&thread, &attr, core_main, NULL) == 0;
     if (started) {
         pthread_setname_np(thread, "softnpu-core");
@@ -168,25 +171,29 @@ static void withdraw(struct job *job)
     pthread_mutex_unlock(&pool.lock);
 }
 
-void snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks)
+bool snpu__cores_run(snpu_block_fn fn, void *args, uint32_t blocks, struct snpu_trap *trap)
 {
     if (blocks <= 1 || inside) {
-        run_alone(fn, args, 0, blocks);
-        return;
+        return snpu__trap_run(fn, args, 0, blocks, blocks, trap);
     }
     uint32_t cores = snpu_hal_cores();
     uint32_t helpers_max = cores > 1 ? cores - 1 : 0;
+    bool good;
     inside = true;
     if (helpers_max == 0) {
-        run_alone(fn, args, 0, blocks);
+        good = snpu__trap_run(fn, args, 0, blocks, blocks, trap);
         inside = false;
-        return;
+        return good;
     }
     uint64_t begin = ms_clock_raw_ns();
-    fn(args, 0, blocks);
+    good = snpu__trap_run(fn, args, 0, 1, blocks, trap);
     uint64_t block_ns = ms_clock_raw_ns() - begin;
+    if (MS_UNLIKELY(!good)) {
+        inside = false;
+        return false;
+    }
     if (block_ns < WAKE_WORTH_NS && block_ns * (blocks - 1) < WAKE_WORTH_NS) {
-        run_alone(fn, args, 1, blocks);
+        good = snpu__trap_run(fn, args, 1, blocks, blocks, trap);
     } else {
         struct job job = {.fn = fn, .args = args, .blocks = blocks, .next = 1};
         pthread_cond_init(&job.left, NULL);
@@ -195,6 +202,17 @@ void snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks)
         }
         withdraw(&job);
         pthread_cond_destroy(&job.left);
+        good = !job.failed;
+        if (!good) {
+            *trap = job.trap;
+        }
     }
     inside = false;
+    return good;
+}
+
+bool snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks)
+{
+    struct snpu_trap trap;
+    return snpu__cores_run(fn, args, blocks, &trap);
 }

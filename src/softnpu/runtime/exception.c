@@ -8,13 +8,18 @@
 
 #include "softnpu/runtime/engine.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#define NOTE_B        192
 #define CALLBACKS_MAX 32 /* slot 0 is the one of aclrtSetExceptionInfoCallback */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static snpu_exception_fn callbacks[CALLBACKS_MAX];
 static int32_t last_code[SNPU_MAX_DEVICES];
+static char last_text[SNPU_MAX_DEVICES][NOTE_B]; /* lock */
+static __thread char note[NOTE_B];               /* about the task that this thread runs */
 
 int32_t snpu_exception_set(snpu_exception_fn callback)
 {
@@ -78,6 +83,26 @@ void snpu_exception_forget(uint32_t dev)
     __atomic_store_n(&last_code[dev], 0, __ATOMIC_RELEASE);
 }
 
+void snpu_task_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note, sizeof(note), format, args);
+    va_end(args);
+}
+
+bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b)
+{
+    bool known = false;
+    if (snpu_exception_last(dev) == code) {
+        pthread_mutex_lock(&lock);
+        known = last_text[dev][0] != '\0';
+        snprintf(text, text_b, "%s", last_text[dev]);
+        pthread_mutex_unlock(&lock);
+    }
+    return known;
+}
+
 void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
 {
     const struct snpu_task *task = &rec->task;
@@ -86,7 +111,9 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
     snpu_exception_fn copy[CALLBACKS_MAX];
     pthread_mutex_lock(&lock);
     memcpy(copy, callbacks, sizeof(copy));
+    memcpy(last_text[dev], note, sizeof(note));
     pthread_mutex_unlock(&lock);
+    note[0] = '\0';
     struct rtExceptionInfo info = {
         .task_id = task->id,
         .stream_id = task->stream->id,

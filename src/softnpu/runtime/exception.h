@@ -4,6 +4,8 @@
 
 #include "base/macros.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Opaque to programs: they read it with the aclrtGet...FromExceptionInfo functions, inside the callback. */
@@ -24,5 +26,7 @@ MS_EXPORT int32_t snpu_exception_remove(snpu_exception_fn callback);
 
 /* The latest failure of a device in this process, 0 if there was none since its last reset: aclrtGetErrorVerbose. */
 MS_EXPORT int32_t snpu_exception_last(uint32_t dev);
+/* What the task noted that failed last (snpu_task_note); false if it failed with another code or noted nothing. */
+bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b);
 
 #endif

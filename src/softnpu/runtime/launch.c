@@ -6,7 +6,7 @@
  *
  * Threads and locks: launching takes no lock of ours; running happens on the stream's thread and on the cores.
  * Failure: wrong handles, sizes and offsets are refused in the call with 107000. A kernel that fails (an injected
- * fault, arguments in freed device memory, a timeout) fails its task. */
+ * fault, a fault of its own, arguments in freed device memory, a timeout) fails its task. */
 #include "softnpu/runtime/launch.h"
 
 #include "base/clock.h"
@@ -14,6 +14,7 @@
 #include "softnpu/runtime/error.h"
 #include "softnpu/runtime/memory.h"
 #include "softnpu/runtime/prof.h"
+#include "softnpu/runtime/trap.h"
 
 #include "acl/acl.h"
 #include "runtime/rt.h"
@@ -62,30 +63,39 @@ static void wait_until(struct snpu_task *task, uint64_t until_ns)
     }
 }
 
-static void run_blocks(struct snpu_task *task, const struct kernel_task *t, void *args)
+static __attribute__((cold)) int32_t faulted(const struct kernel_task *t, const struct snpu_trap *trap)
 {
+    char what[96] = "";
+    snpu__trap_describe(trap, what, sizeof(what));
+    snpu_task_note("kernel %s, block %u of %u: %s", t->name, trap->block, t->blocks, what);
+    return t->core == SNPU_CORE_AICPU ? ACL_ERROR_RT_AICPU_EXCEPTION : ACL_ERROR_RT_AICORE_EXCEPTION;
+}
+
+static int32_t run_blocks(struct snpu_task *task, const struct kernel_task *t, void *args)
+{
+    struct snpu_trap trap;
     if (t->fn == NULL) {
         wait_until(task, ms_clock_raw_ns() + NOOP_NS);
-    } else {
-        snpu_cores_run(t->fn, args, t->blocks);
+    } else if (MS_UNLIKELY(!snpu__cores_run(t->fn, args, t->blocks, &trap))) {
+        return faulted(t, &trap);
     }
+    return 0;
 }
 
 static int32_t execute(struct snpu_task *task, const struct kernel_task *t, void *args)
 {
     double slow = snpu_fault_slow_factor(snpu_stream_dev(task->stream));
     if (MS_LIKELY(slow <= 1.0 && t->timeout_us == 0)) {
-        run_blocks(task, t, args);
-        return 0;
+        return run_blocks(task, t, args);
     }
     uint64_t begin_ns = ms_clock_raw_ns();
-    run_blocks(task, t, args);
+    int32_t code = run_blocks(task, t, args);
     uint64_t took_ns = ms_clock_raw_ns() - begin_ns;
     if (slow > 1.0) {
         took_ns = (uint64_t)((double)took_ns * slow);
         wait_until(task, begin_ns + took_ns);
     }
-    return t->timeout_us != 0 && took_ns / 1000 > t->timeout_us ? ACL_ERROR_RT_AICORE_TIMEOUT : 0;
+    return code == 0 && t->timeout_us != 0 && took_ns / 1000 > t->timeout_us ? ACL_ERROR_RT_AICORE_TIMEOUT : code;
 }
 
 static void prepare(const struct kernel_task *t, char *args)
@@ -125,6 +135,7 @@ static int32_t run_kernel(struct snpu_task *task)
     case SNPU_FAULT_NONE:
         break;
     case SNPU_FAULT_KERNEL_ERROR:
+        snpu_task_note("kernel %s: injected error", t->name);
         return ACL_ERROR_RT_AICORE_EXCEPTION;
     case SNPU_FAULT_LOST_TASK:
         return snpu_task_lose(task);

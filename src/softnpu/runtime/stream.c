@@ -9,6 +9,7 @@
  *
  * Failure policy: nothing is queued unless 0 is returned. */
 #include "softnpu/runtime/engine.h"
+#include "softnpu/runtime/exception.h"
 
 #include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/futex.h"
@@ -514,7 +515,10 @@ int32_t snpu_stream_take_error(struct snpu_stream *stream)
         code = cancel; /* a stopped stream stays failed */
     }
     if (code != 0) {
-        return snpu_fail(code, "a task of stream %u on device %d failed", stream->id, stream->ctx->user_dev);
+        char why[192] = "";
+        bool known = snpu_exception_text(stream->dev, code, why, sizeof(why));
+        return snpu_fail(code, "a task of stream %u on device %d failed%s%s", stream->id, stream->ctx->user_dev,
+                         known ? ": " : "", why);
     }
     return 0;
 }

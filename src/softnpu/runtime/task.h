@@ -88,6 +88,9 @@ MS_EXPORT int snpu_task_wait(struct snpu_task *task, const uint32_t *word, uint3
 /* Wakes all sleepers on a word, in this and other processes. */
 MS_EXPORT void snpu_wake_all(const uint32_t *word);
 
+/* For run functions that fail: what went wrong, for the message of who synchronises. */
+MS_EXPORT void snpu_task_note(const char *format, ...) MS_PRINTF(1, 2);
+
 /* For injected faults. A lost task: returns only when the stream is aborted or destroyed, the device is reset or lost,
  * or the execution timeout has passed; return its result. */
 MS_EXPORT int32_t snpu_task_lose(struct snpu_task *task);
@@ -104,9 +107,9 @@ MS_EXPORT int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t ti
 MS_EXPORT int32_t snpu_capture_check_unsafe(const char *function);
 
 /* Runs fn(args, b, blocks) for b = 0 .. blocks-1 on the calling thread and idle compute threads of this process, and
- * returns when all have finished. The "AI cores". */
+ * returns when all have finished. The "AI cores". False: a block faulted, and others may not have run. */
 typedef void (*snpu_block_fn)(void *args, uint32_t block, uint32_t blocks);
-MS_EXPORT void snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks);
+MS_EXPORT bool snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks);
 
 /* Id of the task that this thread queued last: aclrtGetThreadLastTaskId, rtGetTaskIdAndStreamID. */
 MS_EXPORT void snpu_last_task(uint32_t *task_id, uint32_t *stream_id);

@@ -14,6 +14,7 @@
 
 #include "softnpu/runtime/futex.h"
 #include "softnpu/runtime/prof.h"
+#include "softnpu/runtime/trap.h"
 #include "base/clock.h"
 
 #include <signal.h>
@@ -222,6 +223,7 @@ static void *worker_main(void *arg)
     me.stream = stream;
     prctl(PR_SET_TIMERSLACK, 1000); /* dozes of 50 us shall not last 100 */
     snpu_ctx_set_current(stream->ctx);
+    void *trap_stack = snpu__trap_stack_begin();
     uint64_t seq = 0, since = ms_clock_raw_ns(), tasks = 0;
     for (;;) {
         if (__atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE) == seq) {
@@ -242,6 +244,7 @@ static void *worker_main(void *arg)
         }
         publish_done(stream, seq);
     }
+    snpu__trap_stack_end(trap_stack);
     /* The reference goes to the closer, so that the stream is free when its destruction returns; a closer who did not
      * wait leaves it here. */
     if (__atomic_exchange_n(&stream->worker_gone, WORKER_GONE, __ATOMIC_ACQ_REL) == WORKER_ABANDONED) {
@@ -258,13 +261,8 @@ int snpu_worker_start(struct snpu_stream *stream)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, WORKER_STACK_B);
-    /* Signals of the program belong to its own threads; faults of a kernel stay where they happen. */
     sigset_t all, before;
-    sigfillset(&all);
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
-    for (size_t i = 0; i < MS_COUNT_OF(own); i++) {
-        sigdelset(&all, own[i]);
-    }
+    snpu__mask_but_faults(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     __atomic_fetch_add(&stream->refs, 1, __ATOMIC_RELAXED);
     int err = pthread_create(&stream->worker, &attr, worker_main, stream);

@@ -1,0 +1,138 @@
+/* Catching faults of kernels; see trap.h.
+ *
+ * The first kernel of a process installs handlers for the four signals that faults raise. A handler jumps back into
+ * snpu__trap_run if the thread is inside a kernel and the fault is the kernel's own; everything else goes to whatever
+ * handled the signal before, so that programs, debuggers and crash reporters see what they would have seen.
+ *
+ * Threads and locks: the frame is the thread's own, in static TLS, because a handler must not allocate. A kernel that
+ * faults while it holds a lock (in malloc, say) keeps it: that is the price of running kernels in this process.
+ * Failure: a signal whose handler cannot be installed, or that a program takes over later, keeps its old meaning. */
+#include "softnpu/runtime/trap.h"
+
+#include "base/macros.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STACK_B (64u * 1024) /* for the handler alone; registers of wide vectors take up to 11 KiB of it */
+
+struct frame {
+    sigjmp_buf back;
+    int signal;
+    uintptr_t addr;
+};
+
+static __thread struct frame *frame __attribute__((tls_model("initial-exec")));
+
+static const struct {
+    int signal;
+    const char *text;
+} faults[] = {
+    {SIGSEGV, "invalid access to"},
+    {SIGBUS, "access without memory behind it, to"},
+    {SIGFPE, "arithmetic fault at"},
+    {SIGILL, "invalid instruction at"},
+};
+static struct sigaction before[MS_COUNT_OF(faults)];
+
+/* As if there had been no handler of ours. */
+static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, void *context)
+{
+    bool sent = info->si_code <= 0; /* by a process, not by an instruction */
+    if ((old->sa_flags & SA_SIGINFO) != 0) {
+        old->sa_sigaction(signal, info, context);
+    } else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
+        old->sa_handler(signal);
+    } else if (!(sent && old->sa_handler == SIG_IGN)) {
+        struct sigaction none = {.sa_handler = SIG_DFL};
+        sigaction(signal, &none, NULL);
+        if (sent) {
+            raise(signal);
+        } /* otherwise the instruction runs again, and faults for the last time */
+    }
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    struct frame *here = frame;
+    if (here != NULL && info->si_code > 0) {
+        here->signal = signal;
+        here->addr = (uintptr_t)info->si_addr;
+        siglongjmp(here->back, 1);
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(faults); i++) {
+        if (faults[i].signal == signal) {
+            pass_on(&before[i], signal, info, context);
+        }
+    }
+}
+
+static void install(void)
+{
+    /* Not blocked while it runs: it leaves by a jump that restores no mask. */
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    for (size_t i = 0; i < MS_COUNT_OF(faults); i++) {
+        sigaction(faults[i].signal, &action, &before[i]);
+    }
+}
+
+/* The jump comes back into this function: it has a frame of its own, and what it needs afterwards is in memory. */
+__attribute__((noinline)) bool snpu__trap_run(snpu_block_fn fn, void *args, uint32_t first, uint32_t end,
+                                              uint32_t blocks, struct snpu_trap *trap)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    struct frame here;
+    struct frame *volatile outer = frame;
+    volatile uint32_t block = first;
+    if (sigsetjmp(here.back, 0) == 0) {
+        frame = &here;
+        for (; block < end; block = block + 1) {
+            fn(args, block, blocks);
+        }
+        frame = outer;
+        return true;
+    }
+    frame = outer;
+    *trap = (struct snpu_trap){.signal = here.signal, .block = block, .addr = here.addr};
+    return false;
+}
+
+void snpu__trap_describe(const struct snpu_trap *trap, char *text, size_t text_b)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(faults); i++) {
+        if (faults[i].signal == trap->signal) {
+            snprintf(text, text_b, "%s %p", faults[i].text, (void *)trap->addr);
+        }
+    }
+}
+
+void *snpu__trap_stack_begin(void)
+{
+    stack_t stack = {.ss_sp = malloc(STACK_B), .ss_size = STACK_B};
+    if (stack.ss_sp != NULL && sigaltstack(&stack, NULL) != 0) {
+        free(stack.ss_sp);
+        stack.ss_sp = NULL;
+    }
+    return stack.ss_sp;
+}
+
+void snpu__trap_stack_end(void *stack)
+{
+    if (stack != NULL) {
+        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+        free(stack);
+    }
+}
+
+void snpu__mask_but_faults(sigset_t *mask)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigfillset(mask);
+    for (size_t i = 0; i < MS_COUNT_OF(own); i++) {
+        sigdelset(mask, own[i]);
+    }
+}
