@@ -184,6 +184,9 @@ int32_t snpu_event_reset(const char *function, void *handle, void *stream_handle
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
         return ret;
     }
+    if (snpu_stream_capturing(stream)) {
+        return event_submit_replay(stream, &event_replay_reset_kind, event, 0);
+    }
     struct event_task t = {.event = event_get(event)};
     ret = snpu_stream_submit(stream, &event_reset_kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {

@@ -49,9 +49,10 @@ struct event_task {
     int64_t timeout_ms;
 };
 
+/* Behaves like a semaphore: waits are for a record that may still come, a reset arms it again. */
 static inline bool event_is_sync(const struct snpu_event *event)
 {
-    return event->flavour == SNPU_EVENT_FLAGGED && (event->flags & ACL_EVENT_SYNC);
+    return event->flavour == SNPU_EVENT_FLAGGED && (event->flags & (ACL_EVENT_SYNC | ACL_EVENT_EXTERNAL));
 }
 
 static inline bool event_is_external(const struct snpu_event *event)
@@ -90,8 +91,16 @@ extern const struct snpu_task_kind event_graph_wait_kind;
 /* Tasks of models that touch real events at every replay. */
 extern const struct snpu_task_kind event_replay_record_kind;
 extern const struct snpu_task_kind event_replay_wait_kind;
+extern const struct snpu_task_kind event_replay_reset_kind;
 int32_t event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind, struct snpu_event *event,
                             uint32_t flag);
+
+/* Starting a model promises the records in it: waits that are queued from now on are for this run. NULL: the event
+ * needs no promise, or memory is short. The promise is one reference; who keeps it, or breaks it, gives it back. */
+struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event **event);
+void event_promise_break(struct event_mark *mark, int32_t code);
+/* model_run.c: the promise of the run that this thread is part of; NULL if there is none (left). */
+struct event_mark *model_promise_take(const struct snpu_event *event);
 
 /* ---- capture.c; both with no lock held ---- */
 /* False: the call has nothing to do with a capture, go on. True: done, *ret is the answer. */

@@ -150,9 +150,9 @@ static int32_t wait_word(struct snpu_task *task, const uint32_t *word, uint32_t 
     }
 }
 
-static int32_t wait_run(struct snpu_task *task)
+/* For the mark, the IPC sequence number or the semaphore, whichever the task has. */
+static int32_t wait_for(struct snpu_task *task, const struct event_task *t)
 {
-    struct event_task *t = (struct event_task *)task->payload;
     int32_t ret = 0;
     if (t->mark != NULL) {
         while (ret == 0 && __atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == MARK_PENDING) {
@@ -172,6 +172,11 @@ static int32_t wait_run(struct snpu_task *task)
         ret = wait_word(task, &t->event->signal, 0, t->timeout_ms);
     }
     return ret;
+}
+
+static int32_t wait_run(struct snpu_task *task)
+{
+    return wait_for(task, (const struct event_task *)task->payload);
 }
 
 void event_wait_release(void *payload)
@@ -240,26 +245,27 @@ const struct snpu_task_kind event_reset_kind = {
     .name = "EVENT_RESET",
     .prof_type = SNPU_TASK_EVENT_RESET,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RESET,
-    .captures = true,
     .run = reset_run,
     .release = reset_release,
-    .ri_get = reset_ri_get,
 };
 
-/* A record inside a model makes a new mark at each replay; a wait takes the one that is there then. */
+/* A record inside a model keeps the promise that was made when the run was queued, or makes a new mark; a wait takes
+ * the one that is there then. */
 static int32_t replay_record_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
-    if (t->event->slot != NULL) {
+    struct event_mark *mark = model_promise_take(t->event);
+    if (mark != NULL) {
+        mark_finish(mark, MARK_DONE, 0);
+        event_mark_put(mark);
+    } else if (t->event->slot != NULL) {
         uint32_t sequence = __atomic_add_fetch(&t->event->slot->recorded, 1, __ATOMIC_ACQ_REL);
         event_slot_finish(t->event->slot, sequence, 0);
-    } else {
-        struct event_mark *mark = event_mark_new(1);
-        if (mark == NULL) {
-            return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
-        }
+    } else if ((mark = event_mark_new(1)) != NULL) {
         mark_finish(mark, MARK_DONE, 0);
         event_latest_set(t->event, mark);
+    } else {
+        return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
     }
     signal_event(t->event);
     return 0;
@@ -271,27 +277,39 @@ static int32_t replay_wait_run(struct snpu_task *task)
     struct event_task now = {.event = t->event, .timeout_ms = t->timeout_ms};
     if (t->event->slot != NULL) {
         now.sequence = __atomic_load_n(&t->event->slot->recorded, __ATOMIC_ACQUIRE);
-    } else {
-        now.mark = event_latest_get(t->event);
+    } else if (!event_is_sync(t->event) && (now.mark = event_latest_get(t->event)) == NULL) {
+        return 0; /* never recorded */
     }
-    if (now.mark == NULL && now.sequence == 0 && !event_is_sync(t->event)) {
-        return 0;
-    }
-    int32_t ret = 0;
-    while (ret == 0 && now.mark != NULL && __atomic_load_n(&now.mark->state, __ATOMIC_ACQUIRE) == MARK_PENDING) {
-        ret = wait_word(task, &now.mark->state, MARK_PENDING, now.timeout_ms);
-    }
-    uint32_t have;
-    while (ret == 0 && t->event->slot != NULL &&
-           !event_reached(have = __atomic_load_n(&t->event->slot->word, __ATOMIC_ACQUIRE), now.sequence)) {
-        ret = wait_word(task, &t->event->slot->word, have, now.timeout_ms);
-    }
-    while (ret == 0 && now.mark == NULL && t->event->slot == NULL &&
-           __atomic_load_n(&t->event->signal, __ATOMIC_ACQUIRE) == 0) {
-        ret = wait_word(task, &t->event->signal, 0, now.timeout_ms);
-    }
+    int32_t ret = wait_for(task, &now);
     event_mark_put(now.mark);
     return ret;
+}
+
+static int32_t replay_reset_run(struct snpu_task *task)
+{
+    struct event_task *t = (struct event_task *)task->payload;
+    event_latest_set(t->event, NULL);
+    return reset_run(task);
+}
+
+struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event **event)
+{
+    const struct event_task *t = (const struct event_task *)rec->task.payload;
+    if (rec->task.kind != &event_replay_record_kind || t->event->slot != NULL) {
+        return NULL;
+    }
+    struct event_mark *mark = event_mark_new(2);
+    if (mark != NULL) {
+        event_latest_set(t->event, mark);
+        *event = t->event;
+    }
+    return mark;
+}
+
+void event_promise_break(struct event_mark *mark, int32_t code)
+{
+    mark_finish(mark, MARK_DROPPED, code);
+    event_mark_put(mark);
 }
 
 /* A place in a lane; waiting for it is done by the run, before the task starts. */
@@ -348,4 +366,14 @@ const struct snpu_task_kind event_replay_wait_kind = {
     .run = replay_wait_run,
     .release = reset_release,
     .ri_get = wait_ri_get,
+};
+
+const struct snpu_task_kind event_replay_reset_kind = {
+    .name = "EVENT_RESET",
+    .prof_type = SNPU_TASK_EVENT_RESET,
+    .ri_type = ACL_MODEL_RI_TASK_EVENT_RESET,
+    .captures = true,
+    .run = replay_reset_run,
+    .release = reset_release,
+    .ri_get = reset_ri_get,
 };

@@ -131,7 +131,7 @@ static int32_t cond_run(struct snpu_task *task)
             break;
         }
         struct snpu_model *body = t->bodies[chosen];
-        ret = body->state == MODEL_READY ? model_run(task, body) : 0; /* nothing was captured into it */
+        ret = body->state == MODEL_READY ? model_run(task, body, NULL) : 0; /* nothing was captured into it */
     } while (ret == 0 && t->type == ACL_MODEL_RI_COND_TYPE_WHILE && t->bodies[0]->state == MODEL_READY);
     return ret;
 }

@@ -72,11 +72,12 @@ struct snpu_model {
     char name[128];
 
     /* Execution. */
-    uint32_t queued;     /* runs that are queued or under way */
-    uint32_t busy;       /* a run is under way; futex word of the next one */
-    uint32_t abort;      /* ends waits of the current run */
-    uint32_t lanes_left; /* lanes on other workers that have not finished; futex word */
-    int32_t code;        /* first failure of the run */
+    uint32_t queued;      /* runs that are queued or under way */
+    uint32_t busy;        /* a run is under way; futex word of the next one */
+    uint32_t abort;       /* ends waits of the current run */
+    uint32_t lanes_left;  /* lanes on other workers that have not finished; futex word */
+    int32_t code;         /* first failure of the run */
+    struct run_task *run; /* the run under way, if the program asked for it: its promises */
 };
 
 struct task_group {
@@ -136,8 +137,8 @@ void route_clear(struct snpu_stream *stream);
 struct snpu_model *route_model(struct snpu_stream *stream, int kind, uint32_t *lane);
 
 /* ---- model_run.c ---- */
-/* Runs all of a model on the calling worker; the body of a conditional task calls it as well. */
-int32_t model_run(struct snpu_task *task, struct snpu_model *model);
+/* Runs all of a model on the calling worker; the body of a conditional task calls it as well, with no run. */
+int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run);
 /* For tasks of a running model: starts a lane that waits for it; jumps. */
 int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane);
 void model_run_jump(uint32_t index);

@@ -15,6 +15,8 @@
 #include "softnpu/runtime/futex.h"
 #include "softnpu/runtime/prof.h"
 
+#include <stdlib.h>
+
 static __thread struct {
     struct snpu_model *model;
     uint32_t jump; /* where the lane goes on, if not NO_LANE */
@@ -172,7 +174,7 @@ static int32_t take_turn(struct snpu_task *task, struct snpu_model *model)
     }
 }
 
-int32_t model_run(struct snpu_task *task, struct snpu_model *model)
+int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run)
 {
     int32_t ret = take_turn(task, model);
     if (ret != 0) {
@@ -181,6 +183,7 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model)
     pthread_mutex_lock(&model->lock);
     model_collect_garbage_locked(model);
     pthread_mutex_unlock(&model->lock);
+    model->run = run;
     __atomic_store_n(&model->code, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&model->abort, 0, __ATOMIC_SEQ_CST);
     /* Who gives up sets the parent's word first, then those of the bodies: one of the two is seen here. */
@@ -214,24 +217,80 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model)
         }
     }
     ret = __atomic_load_n(&model->code, __ATOMIC_ACQUIRE);
+    model->run = NULL;
     __atomic_store_n(&model->busy, 0, __ATOMIC_RELEASE);
     snpu_wake_all(&model->busy);
     return ret;
 }
 
+/* A run that the program asked for. Records for the outside are promised when it is queued: who waits from then on
+ * waits for this run. Bodies of conditional tasks may not run, so theirs are not. */
+struct promise {
+    struct snpu_event *event; /* kept alive by the task in the model that records it */
+    struct event_mark *mark;  /* one reference; NULL: kept */
+};
+
 struct run_task {
     struct snpu_model *model; /* one reference */
+    struct promise *promises;
+    uint32_t promise_count;
+    bool good; /* it ran to its end */
 };
+
+struct event_mark *model_promise_take(const struct snpu_event *event)
+{
+    struct run_task *run = at.model != NULL ? at.model->run : NULL;
+    for (uint32_t i = 0; run != NULL && i < run->promise_count; i++) {
+        struct event_mark *mark;
+        if (run->promises[i].event == event &&
+            (mark = __atomic_exchange_n(&run->promises[i].mark, NULL, __ATOMIC_ACQ_REL)) != NULL) {
+            return mark;
+        }
+    }
+    return NULL;
+}
+
+/* Without memory nothing is promised: waits are then for what was recorded before. */
+static void make_promises(struct run_task *run)
+{
+    struct snpu_model *model = run->model;
+    pthread_mutex_lock(&model->lock);
+    for (uint32_t lane = 0; lane < model->lane_count; lane++) {
+        for (uint32_t i = 0; i < model->lanes[lane].count; i++) {
+            struct promise promise;
+            promise.mark = event_promise(model->lanes[lane].nodes[i]->rec, &promise.event);
+            struct promise *more = NULL;
+            if (promise.mark != NULL) {
+                more = realloc(run->promises, (run->promise_count + 1) * sizeof(*more));
+            }
+            if (more != NULL) {
+                run->promises = more;
+                run->promises[run->promise_count++] = promise;
+            } else if (promise.mark != NULL) {
+                event_promise_break(promise.mark, 0);
+            }
+        }
+    }
+    pthread_mutex_unlock(&model->lock);
+}
 
 static int32_t run_task_run(struct snpu_task *task)
 {
     struct run_task *t = (struct run_task *)task->payload;
-    return model_run(task, t->model);
+    int32_t code = model_run(task, t->model, t);
+    t->good = code == 0;
+    return code;
 }
 
 static void run_task_release(void *payload)
 {
     struct run_task *t = payload;
+    for (uint32_t i = 0; i < t->promise_count; i++) {
+        if (t->promises[i].mark != NULL) { /* the run was cancelled, or a branch not taken */
+            event_promise_break(t->promises[i].mark, t->good ? 0 : snpu_worker_cancel_code());
+        }
+    }
+    free(t->promises);
     __atomic_fetch_sub(&t->model->queued, 1, __ATOMIC_ACQ_REL);
     model_put(t->model);
 }
@@ -273,8 +332,9 @@ static int32_t ready(const char *function, void *handle, struct snpu_model **mod
 
 static int32_t submit_run(struct snpu_model *model, struct snpu_stream *stream, const struct snpu_task_kind *kind)
 {
-    struct run_task t = {model_get(model)};
+    struct run_task t = {.model = model_get(model)};
     __atomic_fetch_add(&model->queued, 1, __ATOMIC_ACQ_REL);
+    make_promises(&t);
     int32_t ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {
         run_task_release(&t);
