@@ -3,8 +3,7 @@
 
 #include "softnpu/runtime/context.h"
 #include "softnpu/runtime/settings.h"
-
-#include <stdlib.h>
+#include "base/slab.h"
 
 aclError aclrtSetDeviceSatModeImpl(aclrtFloatOverflowMode mode)
 {
@@ -87,6 +86,17 @@ struct aclrtGroupInfo {
     uint32_t count;
 };
 
+static struct ms_slab group_infos = MS_SLAB_INIT(struct aclrtGroupInfo, 4096);
+
+static aclError check_group_info(const char *function, const aclrtGroupInfo *info)
+{
+    if (!ms_slab_check(&group_infos, info)) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: %p does not come from aclrtCreateGroupInfo", function,
+                         (const void *)info);
+    }
+    return ACL_SUCCESS;
+}
+
 aclError aclrtSetGroupImpl(int32_t groupId)
 {
     return snpu_fail(ACL_ERROR_RT_GROUP_NOT_CREATE, "aclrtSetGroup: there is no group %d", groupId);
@@ -105,27 +115,38 @@ aclError aclrtGetGroupCountImpl(uint32_t *count)
 
 aclrtGroupInfo *aclrtCreateGroupInfoImpl(void)
 {
-    return calloc(1, sizeof(struct aclrtGroupInfo));
+    aclrtGroupInfo *info = ms_slab_alloc(&group_infos);
+    if (info == NULL) {
+        snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtCreateGroupInfo: too many, or out of host memory");
+    }
+    return info;
 }
 
 aclError aclrtDestroyGroupInfoImpl(aclrtGroupInfo *groupInfo)
 {
-    ACL_NEED(aclrtDestroyGroupInfo, groupInfo);
-    free(groupInfo);
-    return ACL_SUCCESS;
+    aclError ret = check_group_info("aclrtDestroyGroupInfo", groupInfo);
+    if (ret == ACL_SUCCESS) {
+        ms_slab_free(&group_infos, groupInfo);
+    }
+    return ret;
 }
 
 aclError aclrtGetAllGroupInfoImpl(aclrtGroupInfo *groupInfo)
 {
-    ACL_NEED(aclrtGetAllGroupInfo, groupInfo);
-    groupInfo->count = 0;
-    return ACL_SUCCESS;
+    aclError ret = check_group_info("aclrtGetAllGroupInfo", groupInfo);
+    if (ret == ACL_SUCCESS) {
+        groupInfo->count = 0;
+    }
+    return ret;
 }
 
 aclError aclrtGetGroupInfoDetailImpl(const aclrtGroupInfo *groupInfo, int32_t groupIndex, aclrtGroupAttr attr,
                                      void *attrValue, size_t valueLen, size_t *paramRetSize)
 {
-    ACL_NEED(aclrtGetGroupInfoDetail, groupInfo);
+    aclError ret = check_group_info("aclrtGetGroupInfoDetail", groupInfo);
+    if (ret != ACL_SUCCESS) {
+        return ret;
+    }
     ACL_NEED(aclrtGetGroupInfoDetail, attrValue);
     ACL_NEED(aclrtGetGroupInfoDetail, paramRetSize);
     return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetGroupInfoDetail: there is no group with index %d", groupIndex);

@@ -1,6 +1,7 @@
 /* What a program may ask about a failed task, inside its callback. Stateless. */
 #include "softnpu/acl/impl.h"
 
+#include "softnpu/acl/check.h"
 #include "softnpu/runtime/exception.h"
 
 aclError aclrtSetExceptionInfoCallbackImpl(aclrtExceptionInfoCallback callback)
@@ -24,7 +25,7 @@ aclError aclrtExceptionInfoCallbackUnregisterImpl(aclrtExceptionInfoCallback cal
 #define NUMBER(name, member)                                                                                           \
     uint32_t name##Impl(const aclrtExceptionInfo *info)                                                                \
     {                                                                                                                  \
-        return info != NULL ? info->member : UINT32_MAX;                                                               \
+        return snpu_exception_told(info) ? info->member : UINT32_MAX;                                                  \
     }
 
 NUMBER(aclrtGetTaskIdFromExceptionInfo, task_id)
@@ -38,6 +39,8 @@ aclError aclrtGetArgsFromExceptionInfoImpl(const aclrtExceptionInfo *info, void 
     ACL_NEED(aclrtGetArgsFromExceptionInfo, info);
     ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsPtr);
     ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsLen);
+    ACL_REQUIRE(snpu_exception_told(info), "aclrtGetArgsFromExceptionInfo: %p tells of no exception",
+                (const void *)info);
     *devArgsPtr = info->args;
     *devArgsLen = info->args_b;
     return ACL_SUCCESS;
@@ -47,6 +50,8 @@ aclError aclrtGetFuncHandleFromExceptionInfoImpl(const aclrtExceptionInfo *info,
 {
     ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, info);
     ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, func);
+    ACL_REQUIRE(snpu_exception_told(info), "aclrtGetFuncHandleFromExceptionInfo: %p tells of no exception",
+                (const void *)info);
     *func = info->func;
     return ACL_SUCCESS;
 }

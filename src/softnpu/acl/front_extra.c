@@ -6,6 +6,7 @@
 #include "base/dlog_pub.h"
 #include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/error.h"
+#include "softnpu/runtime/stream_api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 /* ---- stream configurations ---- */
 aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void)
 {
-    aclrtStreamConfigHandle *handle = calloc(1, sizeof(*handle));
+    aclrtStreamConfigHandle *handle = snpu_stream_config_new();
     if (!handle) {
         snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtCreateStreamConfigHandle: out of host memory");
     }
@@ -23,10 +24,11 @@ aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void)
 
 aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle)
 {
-    if (!handle) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtDestroyStreamConfigHandle: handle is NULL");
+    if (!snpu_stream_config_free(handle)) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM,
+                         "aclrtDestroyStreamConfigHandle: %p does not come from aclrtCreateStreamConfigHandle",
+                         (void *)handle);
     }
-    free(handle);
     return ACL_SUCCESS;
 }
 

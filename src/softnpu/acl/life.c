@@ -195,8 +195,13 @@ aclError aclInitCallbackRegisterImpl(aclRegisterCallbackType type, aclInitCallba
     pthread_mutex_lock(&lock);
     const char *text = count > 0 ? config : NULL;
     pthread_mutex_unlock(&lock);
-    /* A library that comes late is told at once what it missed. */
-    return ret == ACL_SUCCESS && text != NULL ? cbFunc(text, strlen(text), userData) : ret;
+    if (ret == ACL_SUCCESS && text != NULL) { /* a library that comes late is told at once what it missed */
+        ret = cbFunc(text, strlen(text), userData);
+        if (ret != ACL_SUCCESS) {
+            snpu_fail(ret, "aclInitCallbackRegister: the callback answered %d", ret);
+        }
+    }
+    return ret;
 }
 
 aclError aclInitCallbackUnRegisterImpl(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc)

@@ -1,5 +1,6 @@
 /* Versions, attributes of the installation, options, error state. Stateless. */
 #include "softnpu/acl/impl.h"
+#include "softnpu/acl/check.h"
 
 #include "softnpu/runtime/context.h"
 #include "softnpu/runtime/exception.h"
@@ -174,12 +175,14 @@ const char *aclGetRecentErrMsgImpl(void)
 
 aclError aclrtGetLastErrorImpl(aclrtLastErrLevel level)
 {
-    return level == ACL_RT_THREAD_LEVEL ? snpu_get_last_error(1) : ACL_ERROR_INVALID_PARAM;
+    ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtGetLastError: level %d", (int)level);
+    return snpu_get_last_error(1);
 }
 
 aclError aclrtPeekAtLastErrorImpl(aclrtLastErrLevel level)
 {
-    return level == ACL_RT_THREAD_LEVEL ? snpu_get_last_error(0) : ACL_ERROR_INVALID_PARAM;
+    ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtPeekAtLastError: level %d", (int)level);
+    return snpu_get_last_error(0);
 }
 
 static aclrtErrorType error_type(int32_t code)

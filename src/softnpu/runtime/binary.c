@@ -11,6 +11,7 @@
 
 #include "base/slab.h"
 #include "softnpu/runtime/error.h"
+#include "softnpu/runtime/memory.h"
 #include "softnpu/runtime/prof.h"
 
 #include "acl/acl.h"
@@ -289,7 +290,10 @@ static int32_t load_data(const char *function, const void *data, uint64_t size_b
     }
     struct snpu_image *image = NULL;
     struct snpu_binary *binary = NULL;
-    int32_t code = snpu__image_from_data(function, data, size_b, options, &image);
+    int32_t code = snpu__mem_check(function, "binary", data, size_b, SNPU_READ);
+    if (code == 0) {
+        code = snpu__image_from_data(function, data, size_b, options, &image);
+    }
     if (code == 0) {
         code = snpu__binary_open(function, image, &binary);
         if (code != 0) {

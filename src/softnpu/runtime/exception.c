@@ -20,6 +20,7 @@ static snpu_exception_fn callbacks[CALLBACKS_MAX];
 static int32_t last_code[SNPU_MAX_DEVICES];
 static char last_text[SNPU_MAX_DEVICES][NOTE_B]; /* lock */
 static __thread char note[NOTE_B];               /* about the task that this thread runs */
+static struct rtExceptionInfo *told;             /* lock */
 
 int32_t snpu_exception_set(snpu_exception_fn callback)
 {
@@ -103,6 +104,36 @@ bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b)
     return known;
 }
 
+bool snpu_exception_told(const struct rtExceptionInfo *info)
+{
+    pthread_mutex_lock(&lock);
+    const struct rtExceptionInfo *one = told;
+    while (one != NULL && one != info) {
+        one = one->next;
+    }
+    pthread_mutex_unlock(&lock);
+    return one != NULL;
+}
+
+static void tell_begin(struct rtExceptionInfo *info)
+{
+    pthread_mutex_lock(&lock);
+    info->next = told;
+    told = info;
+    pthread_mutex_unlock(&lock);
+}
+
+static void tell_end(struct rtExceptionInfo *info)
+{
+    pthread_mutex_lock(&lock);
+    struct rtExceptionInfo **link = &told;
+    while (*link != info) {
+        link = &(*link)->next;
+    }
+    *link = info->next;
+    pthread_mutex_unlock(&lock);
+}
+
 void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
 {
     const struct snpu_task *task = &rec->task;
@@ -124,6 +155,7 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
     if (task->kind->describe != NULL) {
         task->kind->describe(task->payload, &info.args, &info.args_b, &info.func);
     }
+    tell_begin(&info);
     for (uint32_t i = 0; i < CALLBACKS_MAX; i++) {
         if (copy[i] != NULL) {
             copy[i](&info);
@@ -132,4 +164,5 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
     if (task->kind->failed != NULL) {
         task->kind->failed(task->payload, &info);
     }
+    tell_end(&info);
 }

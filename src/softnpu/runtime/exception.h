@@ -10,6 +10,7 @@
 
 /* Opaque to programs: they read it with the aclrtGet...FromExceptionInfo functions, inside the callback. */
 struct rtExceptionInfo {
+    struct rtExceptionInfo *next; /* of those that callbacks are being told of */
     uint32_t task_id, stream_id, thread_id, device_id, code;
     uint32_t args_b;
     void *args;
@@ -23,6 +24,9 @@ MS_EXPORT int32_t snpu_exception_set(snpu_exception_fn callback);
 /* Those of aclrtExceptionInfoCallbackRegister: any number, each once. */
 MS_EXPORT int32_t snpu_exception_add(snpu_exception_fn callback);
 MS_EXPORT int32_t snpu_exception_remove(snpu_exception_fn callback);
+
+/* Whether a callback is being told of this one now. Any pointer value is allowed. */
+MS_EXPORT bool snpu_exception_told(const struct rtExceptionInfo *info);
 
 /* The latest failure of a device in this process, 0 if there was none since its last reset: aclrtGetErrorVerbose. */
 MS_EXPORT int32_t snpu_exception_last(uint32_t dev);

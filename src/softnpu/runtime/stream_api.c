@@ -6,6 +6,8 @@
 #include "softnpu/runtime/prof.h"
 #include "softnpu/runtime/registry.h"
 
+#include "base/slab.h"
+
 #include <stdlib.h>
 
 #define KNOWN_FLAGS                                                                                                    \
@@ -256,4 +258,22 @@ int32_t snpu_stream_describe(const char *function, void *handle, struct snpu_str
                                          .submitted = __atomic_load_n(&stream->submitted, __ATOMIC_RELAXED)};
     }
     return ret;
+}
+
+/* ---- configurations ---- */
+
+static struct ms_slab configs = MS_SLAB_INIT(aclrtStreamConfigHandle, 65536);
+
+void *snpu_stream_config_new(void)
+{
+    return ms_slab_alloc(&configs);
+}
+
+bool snpu_stream_config_free(void *config)
+{
+    if (!ms_slab_check(&configs, config)) {
+        return false;
+    }
+    ms_slab_free(&configs, config);
+    return true;
 }

@@ -25,6 +25,10 @@ MS_EXPORT int32_t snpu_streams_available(const char *function, uint32_t *count);
 MS_EXPORT int32_t snpu_stream_set_attr(const char *function, void *handle, int attr, uint64_t value);
 MS_EXPORT int32_t snpu_stream_get_attr(const char *function, void *handle, int attr, uint64_t *value);
 
+/* An aclrtStreamConfigHandle; the fronts have no state of their own. False: it is none of ours, or freed. */
+MS_EXPORT void *snpu_stream_config_new(void);
+MS_EXPORT bool snpu_stream_config_free(void *config);
+
 struct snpu_stream_info {
     uint32_t id, priority, flags;
     uint64_t submitted;
