@@ -105,14 +105,15 @@ static void record_execution(struct ms_pending *p, uint64_t counter, bool end)
 
 void ms_device_log_parse(uint32_t device, const char *data, size_t data_b)
 {
-    size_t record_b = long_records ? sizeof(struct StarsSocLog) : sizeof(struct StarsSocLogV6);
+    bool is_long = __atomic_load_n(&long_records, __ATOMIC_RELAXED);
+    size_t record_b = is_long ? sizeof(struct StarsSocLog) : sizeof(struct StarsSocLogV6);
     for (; data_b >= record_b; data += record_b, data_b -= record_b) {
         struct ms_pending p = {.device = device};
         struct StarsSocLog log;
         struct StarsSocLogV6 log_v6;
         unsigned what;
         uint64_t counter;
-        if (long_records) {
+        if (is_long) {
             memcpy(&log, data, sizeof(log));
             what = log.funcType;
             counter = log.timestamp;
@@ -306,8 +307,9 @@ static void look_at_chip(void)
 {
     const char *(*name_of_chip)(void) = (const char *(*)(void))ms_resolve_symbol(MS_LIBRARY_ACL, "aclrtGetSocName");
     const char *name = name_of_chip != NULL ? name_of_chip() : NULL;
-    long_records = name == NULL || (strstr(name, "950") == NULL && strstr(name, "960") == NULL);
-    ms_pending_without_stream(!long_records);
+    bool is_long = name == NULL || (strstr(name, "950") == NULL && strstr(name, "960") == NULL);
+    __atomic_store_n(&long_records, is_long, __ATOMIC_RELAXED); /* the reader of another device may be at work */
+    ms_pending_without_stream(!is_long);
 }
 
 static void start(uint32_t device)
