@@ -102,6 +102,9 @@ static __attribute__((constructor)) void agent_loaded(void)
     if (have_session && session.c_depth > 0) {
         ms_stack_c_load();
     }
+    if (have_session) {
+        ms_stack_python_load(); /* for the last words of a program that runs out of memory, if for nothing else */
+    }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
         ms_rec_state(); /* attaches: somebody wants to switch us on later */
     }

@@ -19,6 +19,9 @@ __attribute__((noinline)) const struct ms_stack_ids *ms_stacks_take(struct ms_st
     if (c_depth > 0) {
         ids->c = ms_stack_c_take((uintptr_t)__builtin_return_address(0), c_depth);
     }
+    if (python_depth > 0) {
+        ids->python = ms_stack_python_take(python_depth);
+    }
     ms_self.walking = 0;
     errno = error;
     return ids->c != 0 || ids->python != 0 ? ids : NULL;

@@ -9,4 +9,9 @@ void ms_stack_c_load(void);
 /* Id of the stack above the function that holds the address `hook`; 0: none. */
 uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth);
 
+/* Looks for an interpreter; takes the loader's lock. May be repeated: it may come later. */
+void ms_stack_python_load(void);
+/* Id of the Python stack of this thread; 0: none; MS_STACK_NO_GIL: of a version that we do not know. */
+uint32_t ms_stack_python_take(uint32_t depth);
+
 #endif

@@ -2,9 +2,13 @@
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/kernel.h"
+#include "agent/stacks.h"
 
 aclError aclInit(const char *configPath)
 {
+    if (ms_rec_state() != MS_STATE_OFF) {
+        ms_stack_python_load(); /* an interpreter may have been loaded since we were */
+    }
     if (ms_kernel_wanted()) {
         ms_kernel_prepare(); /* libraries are loaded, kernels are not: now their names can be heard */
     }
