@@ -175,7 +175,7 @@ static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
         const char *s;
         size_t length_b;
     } keys[] = {
-#define X(name, text) {"\"" text "\":\"", sizeof(text) + 4},
+#define X(name, text) {"\"" text "\":\"", sizeof(text) + 3},
         MS_ATTR_KEYS(X)
 #undef X
     };

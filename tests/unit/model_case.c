@@ -180,10 +180,13 @@ static void set_field(struct ms_event *e, const char *key, char *value)
         } else if (strcmp(key, "size") == 0) {
             e->size_b = n;
         } else if (strcmp(key, "flag") == 0 || strcmp(key, "range") == 0 || strcmp(key, "offset") == 0 ||
-                   strcmp(key, "start") == 0 || strcmp(key, "process_used") == 0) {
+                   strcmp(key, "process_used") == 0) {
             e->flag = n;
-        } else if (strcmp(key, "value") == 0 || strcmp(key, "handle") == 0 || strcmp(key, "total") == 0 ||
-                   strcmp(key, "end") == 0) {
+        } else if (strcmp(key, "start") == 0) {
+            e->slice_start_ns = n;
+        } else if (strcmp(key, "end") == 0) {
+            e->slice_end_ns = n;
+        } else if (strcmp(key, "value") == 0 || strcmp(key, "handle") == 0 || strcmp(key, "total") == 0) {
             e->value = n;
         } else if (strcmp(key, "type") == 0 || strcmp(key, "side") == 0 || strcmp(key, "function") == 0 ||
                    strcmp(key, "done") == 0) {
