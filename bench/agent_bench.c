@@ -26,7 +26,7 @@
 
 /* ---- the target ---- */
 
-enum { PAIRS = 400000, WARM = 20000, THREADS_MAX = 8 };
+enum { PAIRS = 400000, WARM = 20000, THREADS_MAX = 8, FRAMES = 17 };
 
 static pthread_barrier_t barrier;
 
@@ -39,6 +39,17 @@ static void pairs(unsigned count)
     }
 }
 
+/* The same from further down, so that there is a stack to walk. */
+static __attribute__((noinline)) void pairs_from(unsigned frames, unsigned count)
+{
+    if (frames > 0) {
+        pairs_from(frames - 1, count);
+        __asm__ volatile("" ::: "memory"); /* a call, not a jump */
+        return;
+    }
+    pairs(count);
+}
+
 static double cpu_ns(void)
 {
     return (double)ms_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -46,10 +57,10 @@ static double cpu_ns(void)
 
 static void *worker(void *result)
 {
-    pairs(WARM);
+    pairs_from(FRAMES, WARM);
     pthread_barrier_wait(&barrier);
     double start = cpu_ns();
-    pairs(PAIRS);
+    pairs_from(FRAMES, PAIRS);
     *(double *)result = (cpu_ns() - start) / (2.0 * PAIRS);
     return NULL;
 }
@@ -164,7 +175,7 @@ static void read_figures(FILE *in, struct figures *out)
 }
 
 /* state below 0: without the agent. */
-static struct figures run(int state, bool with_session)
+static struct figures run(int state, bool with_session, unsigned c_depth)
 {
     struct ms_session session;
     char text[MS_SESSION_MAX_B];
@@ -172,6 +183,7 @@ static struct figures run(int state, bool with_session)
     ms_session_init(&session);
     ms_session_new_socket(&session);
     session.event_mask = MS_WANT_ALLOC | MS_WANT_FREE;
+    session.c_depth = c_depth;
     session.state = state > 0 ? (uint64_t)state : 0;
     session.clock_kind = MS_CLOCK_MONOTONIC;
 #if defined(__x86_64__)
@@ -239,8 +251,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--target") == 0) {
         return target();
     }
-    struct figures plain = run(-1, false), bare = run(0, false), off = run(MS_STATE_OFF, true);
-    struct figures shadow = run(MS_STATE_SHADOW, true), on = run(MS_STATE_ON, true);
+    struct figures plain = run(-1, false, 0), bare = run(0, false, 0), off = run(MS_STATE_OFF, true, 0);
+    struct figures shadow = run(MS_STATE_SHADOW, true, 0), on = run(MS_STATE_ON, true, 0);
+    struct figures stacks = run(MS_STATE_ON, true, 20);
     static const unsigned threads[] = {1, 2, 8};
     char name[128];
     const struct {
@@ -249,7 +262,8 @@ int main(int argc, char **argv)
     } rows[] = {{"preloaded without a session", "<= 3 ns", &bare},
                 {"recorder off", "<= 3 ns", &off},
                 {"shadow", "<= 35 ns", &shadow},
-                {"on", "<= 35 ns", &on}};
+                {"on", "<= 35 ns", &on},
+                {"on, with a C stack of 20 frames", "<= 285 ns", &stacks}};
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (unsigned k = 0; k < 3; k++) {
             double more = rows[i].figures->event[threads[k]] - plain.event[threads[k]];

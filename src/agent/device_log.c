@@ -225,6 +225,9 @@ static void read_all(uint32_t number)
          i++) { /* what came in the meantime; a device that never ends must not hold us */
         for (unsigned k = 0; k < 64 && read_log(i); k++) {
         }
+        if (is_read(i)) { /* with the first one, the rate of the counter over the whole recording */
+            sample_clock(i, ms_clock_ns(CLOCK_MONOTONIC));
+        }
     }
 }
 
