@@ -46,10 +46,12 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
                                   "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                   "8081828384858687888990919293949596979899";
 
+/* Digits are copied with a constant length, which is a few instructions instead of a call; the rest is overwritten. */
 void ms_buffer_u64(struct ms_buffer *buffer, uint64_t number)
 {
-    char digits[20];
-    char *at = digits + sizeof(digits);
+    enum { MOST = 20 };
+    char digits[2 * MOST];
+    char *at = digits + MOST;
     while (number >= 100) {
         at -= 2;
         memcpy(at, &digit_pairs[number % 100 * 2], 2);
@@ -61,18 +63,34 @@ void ms_buffer_u64(struct ms_buffer *buffer, uint64_t number)
     } else {
         *--at = (char)('0' + number);
     }
-    ms_buffer_add(buffer, at, (size_t)(digits + sizeof(digits) - at));
+    if (ms_buffer_reserve(buffer, MOST)) {
+        memcpy(buffer->s + buffer->used, at, MOST);
+        buffer->used += (size_t)(digits + MOST - at);
+    }
 }
 
 static const char hex_digits[] = "0123456789abcdef";
 
 void ms_buffer_hex16(struct ms_buffer *buffer, uint64_t number)
 {
-    char text[18] = "0x";
-    for (unsigned i = 0; i < 16; i++) {
-        text[2 + i] = hex_digits[number >> (60 - 4 * i) & 0xf];
+    if (!ms_buffer_reserve(buffer, 18)) {
+        return;
     }
-    ms_buffer_add(buffer, text, sizeof(text));
+    char *text = buffer->s + buffer->used;
+    buffer->used += 18;
+    text[0] = '0';
+    text[1] = 'x';
+    /* Each byte to two nibbles, then all of them to digits at once: 9 is '9', 10 is 'a'. */
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t x = half == 0 ? number >> 32 : number & 0xffffffffu;
+        x = (x | x << 16) & 0x0000ffff0000ffffull;
+        x = (x | x << 8) & 0x00ff00ff00ff00ffull;
+        x = (x | x << 4) & 0x0f0f0f0f0f0f0f0full;
+        uint64_t letters = (x + 0x0606060606060606ull) >> 4 & 0x0101010101010101ull;
+        x += 0x3030303030303030ull + letters * ('a' - '9' - 1);
+        x = __builtin_bswap64(x);
+        memcpy(text + 2 + 8 * half, &x, 8);
+    }
 }
 
 void ms_buffer_hex(struct ms_buffer *buffer, uint64_t number)

@@ -71,25 +71,27 @@ static void add_id(struct ms_buffer *buffer, uint32_t id)
 static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
 {
     static const struct {
-        const char *s;
+        char s[24]; /* copied as a whole, which is faster than asking for the length */
         size_t length_b;
     } keys[] = {
-#define X(name, text) {text ":", sizeof(text)},
+#define X(name, text) {"," text ":", sizeof(text) + 1},
         MS_ATTR_KEYS(X)
 #undef X
     };
     if (row->attr_count == 0) {
         return;
     }
-    ms_buffer_add(buffer, "\"{", 2);
+    ms_buffer_char(buffer, '"');
+    size_t brace = buffer->used; /* stands where the first comma comes out */
     for (uint32_t i = 0; i < row->attr_count; i++) {
         const struct ms_attr *attr = &row->attr[i];
-        if (i != 0) {
-            ms_buffer_char(buffer, ',');
-        }
         if (attr->key < MS_ATTR_KEY_COUNT) {
-            ms_buffer_add(buffer, keys[attr->key].s, keys[attr->key].length_b);
+            if (ms_buffer_reserve(buffer, sizeof(keys[0].s))) {
+                memcpy(buffer->s + buffer->used, keys[attr->key].s, sizeof(keys[0].s));
+                buffer->used += keys[attr->key].length_b;
+            }
         } else {
+            ms_buffer_char(buffer, ',');
             ms_buffer_csv(buffer, attr->other_key, attr->other_key_b);
             ms_buffer_char(buffer, ':');
         }
@@ -114,6 +116,9 @@ static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
             ms_buffer_csv(buffer, attr->text.s, attr->text.length_b);
             break;
         }
+    }
+    if (!buffer->failed) {
+        buffer->s[brace] = '{';
     }
     ms_buffer_add(buffer, "}\"", 2);
 }

@@ -104,9 +104,10 @@ static int db_open(struct ms_dump_file *file)
     }
     sqlite3_busy_timeout(db->handle, 5000);
     char pragmas[256];
-    snprintf(pragmas, sizeof(pragmas),
-             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
-             CACHE_KIB);
+    snprintf(
+        pragmas, sizeof(pragmas),
+        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
+        CACHE_KIB);
     rc = run(db, pragmas);
     static const char table[] = "CREATE TABLE IF NOT EXISTS memscope_dump (" MS_DUMP_COLUMNS(COLUMN_AND_TYPE) ")";
     static const char insert[] =
