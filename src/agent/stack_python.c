@@ -14,38 +14,40 @@
 #include "trace/definitions.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 /* ---- layouts ---- */
 
+/* Where a frame says which instruction it is at. */
+enum instruction { BYTES, UNITS, POINTER }; /* offset in bytes, in code units of two bytes; address */
+
+#define NONE 0xffffu
+
 struct layout {
     uint16_t version;
-    /* thread state -> (frame of C) -> current frame */
-    uint16_t thread_cframe, cframe_current;
-    uint16_t frame_code, frame_previous, frame_instruction;
+    uint16_t thread_frame, cframe_frame; /* from the thread's state to its frame; the second NONE: in one step */
+    uint16_t frame_code, frame_previous, frame_at, frame_owner;
+    uint16_t at; /* enum instruction */
     uint16_t code_file, code_name, code_first_line, code_line_table, code_start;
-    uint16_t bytes_length, bytes_data;
-    uint16_t text_length, text_state, text_ascii_data, text_compact_data;
+    uint16_t ascii_data, compact_data; /* characters of a str that is all ASCII, and of another one */
 };
 
+/* clang-format off */
 static const struct layout layouts[] = {
-    {.version = 0x030b,
-     .thread_cframe = 56,
-     .cframe_current = 8,
-     .frame_code = 32,
-     .frame_previous = 48,
-     .frame_instruction = 56,
-     .code_file = 112,
-     .code_name = 128,
-     .code_first_line = 72,
-     .code_line_table = 136,
-     .code_start = 184,
-     .bytes_length = 16,
-     .bytes_data = 32,
-     .text_length = 16,
-     .text_state = 32,
-     .text_ascii_data = 48,
-     .text_compact_data = 72},
+    /*        thread       frame: code, prev, at, owner         code: file, name, line, table, start   str     */
+    {0x0309, 24, NONE,     32, 24, 104, NONE, BYTES,            104, 112, 40, 120, 0,                  48, 72},
+    {0x030a, 24, NONE,     32, 24,  96, NONE, UNITS,            104, 112, 40, 120, 0,                  48, 72},
+    {0x030b, 56, 8,        32, 48,  56, 69,   POINTER,          112, 128, 72, 136, 184,                48, 72},
+    {0x030c, 56, 0,         0,  8,  56, 70,   POINTER,          112, 128, 68, 136, 192,                40, 56},
+    {0x030d, 72, NONE,      0,  8,  56, 70,   POINTER,          112, 128, 68, 136, 200,                40, 56},
 };
+/* clang-format on */
+
+/* The same in all of them. */
+enum { BYTES_LENGTH = 16, BYTES_DATA = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
+
+/* Frames that stand for C code between Python frames. */
+enum { OWNED_BY_C = 3 };
 
 static const struct layout *layout; /* of the running interpreter; NULL: unknown */
 static void *(*this_thread)(void);  /* PyGILState_GetThisThreadState; NULL: no interpreter */
@@ -73,7 +75,8 @@ void ms_stack_python_load(void)
     for (s += *s == '.'; *s >= '0' && *s <= '9'; s++) {
         minor = minor * 10 + (unsigned)(*s - '0');
     }
-    for (size_t i = 0; i < MS_COUNT_OF(layouts); i++) {
+    bool free_threaded = strstr(s, "free-threading") != NULL; /* objects have another head there */
+    for (size_t i = 0; i < MS_COUNT_OF(layouts) && !free_threaded; i++) {
         if (layouts[i].version == (major << 8 | minor)) {
             layout = &layouts[i];
         }
@@ -120,19 +123,19 @@ static char places[PLACES][PLACE_B];
 static const char *text_at(uintptr_t object, uint32_t *length_b)
 {
     enum { KIND_AT = 2, COMPACT = 1 << 5, ASCII = 1 << 6 };
-    size_t length = word_at(object, layout->text_length), used = 0;
-    uint32_t state = *(const uint32_t *)(object + layout->text_state);
+    size_t length = word_at(object, TEXT_LENGTH), used = 0;
+    uint32_t state = *(const uint32_t *)(object + TEXT_STATE);
     *length_b = 0;
     if ((state & COMPACT) == 0 || length > MS_TEXT_MAX_B) {
         return "";
     }
     if ((state & ASCII) != 0) {
         *length_b = (uint32_t)length;
-        return (const char *)(object + layout->text_ascii_data);
+        return (const char *)(object + layout->ascii_data);
     }
     static uint32_t next;
     char *place = places[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES];
-    const void *data = (const void *)(object + layout->text_compact_data);
+    const void *data = (const void *)(object + layout->compact_data);
     unsigned kind = state >> KIND_AT & 7;
     for (size_t i = 0; i < length && used + 4 <= PLACE_B; i++) {
         uint32_t c = kind == 1   ? ((const uint8_t *)data)[i]
@@ -150,8 +153,8 @@ static bool describe(uintptr_t code, struct ms_code_info *out)
     *out = (struct ms_code_info){
         .first_line = *(const uint32_t *)(object + layout->code_first_line),
         .version = layout->version,
-        .line_table = (const void *)(table + layout->bytes_data),
-        .line_table_b = (uint32_t)word_at(table, layout->bytes_length),
+        .line_table = (const void *)(table + BYTES_DATA),
+        .line_table_b = (uint32_t)word_at(table, BYTES_LENGTH),
     };
     out->file = text_at(word_at(object, layout->code_file), &out->file_b);
     out->name = text_at(word_at(object, layout->code_name), &out->name_b);
@@ -159,6 +162,18 @@ static bool describe(uintptr_t code, struct ms_code_info *out)
 }
 
 /* ---- stacks ---- */
+
+/* Bytes from the start of the code; negative: the frame has not begun, or stands for C code. */
+static int64_t instruction_of(uintptr_t frame, uintptr_t code)
+{
+    if (layout->frame_owner != NONE && *(const uint8_t *)(frame + layout->frame_owner) >= OWNED_BY_C) {
+        return -1;
+    }
+    if (layout->at == POINTER) {
+        return (int64_t)(word_at(frame, layout->frame_at) - (code + layout->code_start));
+    }
+    return (int64_t) * (const int32_t *)(frame + layout->frame_at) * (layout->at == UNITS ? 2 : 1);
+}
 
 uint32_t ms_stack_python_take(uint32_t depth)
 {
@@ -171,18 +186,17 @@ uint32_t ms_stack_python_take(uint32_t depth)
         return MS_STACK_NO_GIL;
     }
     struct ms_scratch *scratch = ms_def_scratch();
-    uintptr_t cframe = word_at(thread, layout->thread_cframe);
-    if (scratch == NULL || cframe == 0) {
-        return 0;
+    uintptr_t frame = word_at(thread, layout->thread_frame);
+    if (frame != 0 && layout->cframe_frame != NONE) {
+        frame = word_at(frame, layout->cframe_frame);
     }
     uint32_t count = 0, cut = 0;
     depth = depth < MS_FRAMES_MAX ? depth : MS_FRAMES_MAX;
-    for (uintptr_t frame = word_at(cframe, layout->cframe_current); frame != 0;
-         frame = word_at(frame, layout->frame_previous)) {
+    for (; frame != 0 && scratch != NULL; frame = word_at(frame, layout->frame_previous)) {
         uintptr_t code = word_at(frame, layout->frame_code);
-        intptr_t instruction = (intptr_t)(word_at(frame, layout->frame_instruction) - (code + layout->code_start));
-        if (code == 0 || instruction < 0) {
-            continue; /* has not begun */
+        int64_t instruction = code != 0 ? instruction_of(frame, code) : -1;
+        if (instruction < 0) {
+            continue;
         }
         if (count == depth) {
             cut = 1;
@@ -191,5 +205,5 @@ uint32_t ms_stack_python_take(uint32_t depth)
         scratch->py[count++] =
             (struct ms_py_frame){.code = with_fingerprint(code), .instruction = (uint64_t)instruction};
     }
-    return ms_def_python_stack(scratch->py, count, cut, describe);
+    return ms_def_python_stack(scratch != NULL ? scratch->py : NULL, count, cut, describe);
 }
