@@ -402,17 +402,22 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
             there->state = MS_BLOCK_LIVE; /* its FREE row is not out yet */
             there->revived++;
             pool_add(&pool->state, block.size_b);
+            MS__CALL(model, on_malloc, MS__SELF, there, &pool->state);
             return ms__blocks_show(&model->blocks, n) ? 0 : -ENOMEM;
         }
     }
     block.revived++;
+    bool active = ms__active(model, block.device);
+    if (block.state != MS_BLOCK_HIDDEN) { /* its rows, if any, are out: it begins anew */
+        block.state = active ? MS_BLOCK_LIVE : MS_BLOCK_SHADOW;
+    }
     uint32_t number = ms__blocks_add(&model->blocks, &block);
     if (number == 0) {
         return -ENOMEM;
     }
     model->stats.live_b += block.size_b;
     pool_add(&pool->state, block.size_b);
-    if (block.state == MS_BLOCK_LIVE && ms__active(model, block.device)) {
+    if (block.state == MS_BLOCK_LIVE) {
         struct ms_block *stored = ms__block(&model->blocks, number);
         MS__CALL(model, on_malloc, MS__SELF, stored, &pool->state);
         send_row(model, true, stored, event, NULL, true);
