@@ -125,7 +125,7 @@ static void each_block(struct ms_trace *t, uint64_t number, enum ms_block_kind k
         if (walk == MS_WALK_DAMAGE || head.kind != kind) {
             continue;
         }
-        uint8_t *raw = malloc(head.raw_b + 8);
+        uint8_t *raw = malloc(head.raw_b + MS_BLOCK_SLACK_B);
         if (raw != NULL && ms_blockfile_load(&file, &head, at, raw) == NULL) {
             fn(t, &head, (struct ms_bytes){.at = raw, .end = raw + head.raw_b});
         }
@@ -181,7 +181,7 @@ static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head
     }
     memcpy(&c, bytes, sizeof(c));
     const uint8_t *payload = ms_get_bytes(&content, c.payload_b);
-    void *copy = payload != NULL ? malloc(head->raw_b + 8) : NULL;
+    void *copy = payload != NULL ? malloc(head->raw_b + MS_BLOCK_SLACK_B) : NULL;
     if (copy == NULL) {
         return;
     }

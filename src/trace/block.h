@@ -12,6 +12,7 @@
 #define MS_BLOCK_VERSION 1u
 #define MS_BLOCK_RAW_B   (256u << 10) /* what a block is filled to */
 #define MS_BLOCK_MAX_B   (64u << 20)  /* raw; only checkpoints come near it */
+#define MS_BLOCK_SLACK_B 128u         /* memory for content must be so much longer: decoders look ahead */
 
 enum ms_block_kind {
     MS_BLOCK_PROCESS = 1,     /* first of each segment */
@@ -72,7 +73,8 @@ static inline uint64_t ms_block_length_b(const struct ms_block_head *head)
 struct ms_unpacker;
 struct ms_unpacker *ms_unpacker_new(void);
 void ms_unpacker_free(struct ms_unpacker *unpacker);
-/* packed (head->packed_b bytes) to raw (head->raw_b bytes). NULL, or why it cannot be. */
+/* packed (head->packed_b bytes) to raw (head->raw_b bytes and the slack, which becomes 0). NULL, or why it cannot be.
+ */
 const char *ms_block_unpack(struct ms_unpacker *unpacker, const struct ms_block_head *head, const void *packed,
                             void *raw);
 

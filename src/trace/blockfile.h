@@ -28,7 +28,7 @@ enum ms_walk { MS_WALK_BLOCK = 1, MS_WALK_NO_MORE = 0, MS_WALK_DAMAGE = -1 };
 enum ms_walk ms_blockfile_next(struct ms_blockfile *file, struct ms_block_head *head, uint64_t *at, uint64_t *cut,
                                const char **reason);
 
-/* Content of the block at `at` into raw (head->raw_b bytes). NULL, or why not. */
+/* Content of the block at `at` into raw (head->raw_b + MS_BLOCK_SLACK_B bytes). NULL, or why not. */
 const char *ms_blockfile_load(struct ms_blockfile *file, const struct ms_block_head *head, uint64_t at, void *raw);
 
 uint64_t ms_blockfile_size(const struct ms_blockfile *file);

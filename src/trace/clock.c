@@ -19,9 +19,9 @@ void ms_anchor_take(struct ms_anchor *anchor, uint32_t clock_kind)
 {
     *anchor = (struct ms_anchor){.clock_kind = clock_kind, .uncertainty = UINT32_MAX};
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        uint64_t before = ms_stamp_ordered(clock_kind);
+        uint64_t before = ms_stamp(clock_kind);
         uint64_t monotonic_ns = ms_clock_ns(CLOCK_MONOTONIC);
-        uint64_t after = ms_stamp_ordered(clock_kind);
+        uint64_t after = ms_stamp(clock_kind);
         uint64_t realtime_ns = ms_clock_ns(CLOCK_REALTIME);
         if (clock_kind == MS_CLOCK_MONOTONIC) {
             before = after = monotonic_ns; /* the same clock: no doubt about it */

@@ -1,10 +1,11 @@
-/* Encoder and decoder of runs, side by side. A record begins with a number:
+/* Encoder and decoder of runs, side by side. A record begins with a byte:
  *
- *     0                        so many (next number) sequence numbers belong to definitions
- *     1 + (form << 1)          a record of a known form
- *     1 + (form << 1 | 1)      a form, told: kind, flags, arg; then the record
+ *     0           so many (a varint follows) sequence numbers belong to definitions
+ *     1 ... 64    a record of that form
+ *     65 ... 128  the same, and the form is told: kind, flags (bytes), arg (varint)
  *
- * then the difference of the stamp, the fields of the shape, the stack ids, the bytes of inline texts. */
+ * then a group of numbers: the difference of the stamp, the fields of the shape, the stack ids; then the bytes of
+ * inline texts. */
 #include "trace/codec.h"
 
 #include <string.h>
@@ -43,10 +44,40 @@ static uint32_t find_form(struct ms_encoder *e, const struct ms_record *r, bool 
     return at;
 }
 
+/* Fields of the payload as numbers of the group; returns the length of inline texts. */
+static uint64_t payload_numbers(const struct ms_record *r, const char *shape, struct ms_form *form, uint64_t *number)
+{
+    const uint8_t *payload = (const uint8_t *)(r + 1);
+    uint64_t texts_b = 0;
+    for (uint32_t n = 0; shape[n] != 0; n++) {
+        uint64_t value;
+        if (shape[n] == 'd') {
+            uint32_t narrow;
+            memcpy(&narrow, payload, 4);
+            payload += 4;
+            value = narrow;
+        } else {
+            memcpy(&value, payload, 8);
+            payload += 8;
+        }
+        if (shape[n] == 't') {
+            uint32_t id = (uint32_t)value, length_b = (uint32_t)(value >> 32);
+            number[n] = id != 0 ? (uint64_t)id << 1 : (uint64_t)length_b << 1 | 1;
+            texts_b += id != 0 ? 0 : length_b;
+        } else if (shape[n] == 'k') {
+            number[n] = ms_fold(r->stamp - value);
+        } else {
+            number[n] = ms_fold(value - form->before[n]);
+            form->before[n] = value;
+        }
+    }
+    return texts_b;
+}
+
 void ms_encode(struct ms_encoder *e, const struct ms_record *r)
 {
-    const struct ms_record_spec *spec = ms_record_spec(r->kind);
-    const uint8_t *payload = (const uint8_t *)(r + 1);
+    const struct ms_record_spec *spec = &ms_record_specs[r->kind];
+    uint64_t number[MS_GROUP_MAX];
     uint8_t *at = e->at;
     bool told;
     uint32_t index = find_form(e, r, &told);
@@ -57,52 +88,29 @@ void ms_encode(struct ms_encoder *e, const struct ms_record *r)
         at = ms_put_varint(at, e->skipped);
         e->skipped = 0;
     }
-    at = ms_put_varint(at, 1 + (index << 1 | told));
+    *at++ = (uint8_t)(1 + index + (told ? MS_FORMS : 0));
     if (told) {
         *at++ = r->kind;
         *at++ = r->flags;
         at = ms_put_varint(at, r->arg);
     }
-    at = ms_put_varint(at, ms_fold(r->stamp - e->stamp));
+    number[0] = ms_fold(r->stamp - e->stamp);
     e->stamp = r->stamp;
-    uint64_t texts_b = 0;
-    uint32_t n = 0;
-    for (const char *field = spec->shape; *field != 0; field++, n++) {
-        uint64_t value = 0;
-        unsigned width_b = *field == 'd' ? 4 : 8;
-        if (width_b == 4) {
-            uint32_t narrow;
-            memcpy(&narrow, payload, 4);
-            value = narrow;
-        } else {
-            memcpy(&value, payload, 8);
-        }
-        payload += width_b;
-        switch (*field) {
-        case 't': {
-            uint32_t id = (uint32_t)value, length_b = (uint32_t)(value >> 32);
-            at = ms_put_varint(at, id != 0 ? (uint64_t)id << 1 : (uint64_t)length_b << 1 | 1);
-            texts_b += id != 0 ? 0 : length_b;
-            break;
-        }
-        case 'k':
-            at = ms_put_varint(at, ms_fold(r->stamp - value));
-            break;
-        default:
-            at = ms_put_varint(at, ms_fold(value - form->before[n]));
-            form->before[n] = value;
-            break;
-        }
-    }
+    uint64_t texts_b = payload_numbers(r, spec->shape, form, number + 1);
+    unsigned numbers = 1u + spec->fields;
     if (r->flags & MS_RECORD_STACKS) {
         struct ms_stack_ids ids;
         memcpy(&ids, (const uint64_t *)r + r->words - 1, sizeof(ids));
-        at = ms_put_varint(at, ms_fold((uint64_t)ids.c - form->stacks.c));
-        at = ms_put_varint(at, ms_fold((uint64_t)ids.python - form->stacks.python));
+        number[numbers++] = ms_fold((uint64_t)ids.c - form->stacks.c);
+        number[numbers++] = ms_fold((uint64_t)ids.python - form->stacks.python);
         form->stacks = ids;
     }
-    memcpy(at, payload, texts_b);
-    e->at = at + texts_b;
+    at = ms_put_group(at, number, numbers);
+    if (texts_b != 0) {
+        memcpy(at, (const uint8_t *)(r + 1) + spec->payload_b, texts_b);
+        at += texts_b;
+    }
+    e->at = at;
     e->run.records++;
     e->run.sequences++;
 }
@@ -158,28 +166,62 @@ void ms_decode_begin(struct ms_decoder *d, const struct ms_run *run, struct ms_b
     d->known = 0;
 }
 
+static uint8_t read_byte(struct ms_bytes *in)
+{
+    const uint8_t *byte = ms_get_bytes(in, 1);
+    return byte != NULL ? *byte : 0;
+}
+
 static struct ms_form *read_form(struct ms_decoder *d)
 {
-    uint64_t code = ms_get_varint(&d->in);
-    while (code == 0 && ms_bytes_ok(&d->in)) {
+    uint8_t code = read_byte(&d->in);
+    while (MS_UNLIKELY(code == 0) && ms_bytes_ok(&d->in)) {
         d->seq += ms_get_varint(&d->in);
-        code = ms_get_varint(&d->in);
+        code = read_byte(&d->in);
     }
-    uint64_t index = (code - 1) >> 1;
-    if (code == 0 || index >= MS_FORMS) {
+    if (code == 0 || code > 2 * MS_FORMS) {
         return NULL;
     }
+    unsigned index = (code - 1u) % MS_FORMS;
     struct ms_form *form = &d->form[index];
-    if ((code - 1) & 1) {
-        uint64_t kind = ms_get_varint(&d->in), flags = ms_get_varint(&d->in), arg = ms_get_varint(&d->in);
-        const struct ms_record_spec *spec = ms_record_spec((unsigned)(kind & 0xff));
-        if (kind > 0xff || spec == NULL || spec->order == MS_ORDER_DEF || flags & ~(uint64_t)MS_RECORD_FLAGS) {
+    if (MS_UNLIKELY(code > MS_FORMS)) {
+        uint8_t kind = read_byte(&d->in), flags = read_byte(&d->in);
+        uint64_t arg = ms_get_varint(&d->in);
+        const struct ms_record_spec *spec = ms_record_spec(kind);
+        if (spec == NULL || spec->order == MS_ORDER_DEF || (flags & ~MS_RECORD_FLAGS) != 0 || arg > UINT32_MAX) {
             return NULL;
         }
-        *form = (struct ms_form){.arg = (uint32_t)arg, .kind = (uint8_t)kind, .flags = (uint8_t)flags};
+        *form = (struct ms_form){.arg = (uint32_t)arg, .kind = kind, .flags = flags};
         d->known |= 1ull << index;
     }
     return d->known >> index & 1 ? form : NULL;
+}
+
+/* The fields of the shape from the numbers of the group; false: an impossible text. */
+static bool payload_fields(struct ms_decoder *d, const char *shape, struct ms_form *form, const uint64_t *number,
+                           struct ms_decoded *out)
+{
+    unsigned texts = 0;
+    for (uint32_t n = 0; shape[n] != 0; n++) {
+        if (shape[n] == 't') {
+            uint64_t of = number[n] >> 1;
+            bool in_place = number[n] & 1;
+            out->field[n] = in_place ? of << 32 : of;
+            out->text_b[texts++] = in_place ? (uint32_t)of : 0;
+            if (of > UINT32_MAX) {
+                return false;
+            }
+        } else if (shape[n] == 'k') {
+            out->field[n] = d->stamp - ms_unfold(number[n]);
+        } else {
+            form->before[n] += ms_unfold(number[n]);
+            out->field[n] = form->before[n];
+        }
+    }
+    for (unsigned i = 0; i < texts; i++) {
+        out->text[i] = (const char *)ms_get_bytes(&d->in, out->text_b[i]);
+    }
+    return true;
 }
 
 int ms_decode(struct ms_decoder *d, struct ms_decoded *out)
@@ -191,45 +233,24 @@ int ms_decode(struct ms_decoder *d, struct ms_decoded *out)
     if (form == NULL) {
         return -1;
     }
-    const struct ms_record_spec *spec = ms_record_spec(form->kind);
-    d->stamp += ms_unfold(ms_get_varint(&d->in));
+    const struct ms_record_spec *spec = &ms_record_specs[form->kind];
+    uint64_t number[MS_GROUP_MAX];
+    unsigned stacks = form->flags & MS_RECORD_STACKS ? 2 : 0;
+    ms_get_group(&d->in, number, 1u + spec->fields + stacks);
+    d->stamp += ms_unfold(number[0]);
     out->seq = d->seq++;
     out->stamp = d->stamp;
     out->arg = form->arg;
     out->kind = form->kind;
     out->flags = form->flags;
-    uint32_t n = 0, texts = 0;
-    uint64_t text_b[2] = {0};
-    for (const char *field = spec->shape; *field != 0; field++, n++) {
-        uint64_t code = ms_get_varint(&d->in);
-        switch (*field) {
-        case 't':
-            text_b[texts++] = code & 1 ? code >> 1 : 0;
-            out->field[n] = code & 1 ? code >> 1 << 32 : code >> 1;
-            if (code >> 33 != 0) {
-                return -1;
-            }
-            break;
-        case 'k':
-            out->field[n] = d->stamp - ms_unfold(code);
-            break;
-        default:
-            form->before[n] += ms_unfold(code);
-            out->field[n] = form->before[n];
-            break;
-        }
-    }
-    out->fields = (uint8_t)n;
+    out->fields = spec->fields;
     out->stacks = (struct ms_stack_ids){0};
-    if (form->flags & MS_RECORD_STACKS) {
-        form->stacks.c += (uint32_t)ms_unfold(ms_get_varint(&d->in));
-        form->stacks.python += (uint32_t)ms_unfold(ms_get_varint(&d->in));
+    if (stacks != 0) {
+        form->stacks.c += (uint32_t)ms_unfold(number[1u + spec->fields]);
+        form->stacks.python += (uint32_t)ms_unfold(number[2u + spec->fields]);
         out->stacks = form->stacks;
     }
-    for (uint32_t i = 0; i < texts; i++) {
-        out->text[i] = (const char *)ms_get_bytes(&d->in, text_b[i]);
-    }
-    if (!ms_bytes_ok(&d->in)) {
+    if (!payload_fields(d, spec->shape, form, number + 1, out) || !ms_bytes_ok(&d->in)) {
         return -1;
     }
     d->left--;

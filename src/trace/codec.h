@@ -43,7 +43,7 @@ struct ms_encoder {
     struct ms_form form[MS_FORMS];
 };
 
-/* Most bytes that one record can take, beyond its inline texts. */
+/* Most bytes that one record can take, beyond its inline texts, with what is written ahead. */
 #define MS_ENCODED_MAX_B  160u
 #define MS_RUN_HEAD_MAX_B (8 * MS_VARINT_MAX_B)
 
@@ -69,6 +69,7 @@ struct ms_decoded {
     uint8_t fields;
     uint64_t field[MS_FIELDS_MAX]; /* one per letter of the shape; a text: id, or length << 32 */
     const char *text[2];           /* bytes of inline texts, in the block */
+    uint32_t text_b[2];
     struct ms_stack_ids stacks;
 };
 

@@ -161,7 +161,7 @@ int ms_drain_record(struct ms_drain *d, enum ms_record_kind kind, uint32_t arg, 
     }
     struct ms_stream_state *s = &d->out.catalog->stream[MS_STREAM_COLLECTOR];
     uint32_t clock_kind = d->anchor.clock_kind;
-    uint64_t stamp = ms_stamp_ordered(clock_kind);
+    uint64_t stamp = ms_stamp(clock_kind);
     stamp = stamp < s->last_stamp ? s->last_stamp : stamp;
     r->head = (struct ms_record){
         .kind = (uint8_t)kind, .words = (uint16_t)((sizeof(r->head) + payload_b) / 8), .arg = arg, .stamp = stamp};
@@ -268,7 +268,7 @@ int64_t ms_drain_finish(struct ms_drain *d)
 
 uint64_t ms_drain_now(const struct ms_drain *d)
 {
-    return ms_stamp_ordered(session_clock(d));
+    return ms_stamp(session_clock(d));
 }
 
 /* ---- opening ---- */

@@ -14,6 +14,10 @@ bool ms_parts(const struct ms_record_spec *spec, unsigned flags, void *content, 
     if (content_b < need_b + stacks_b) {
         return false;
     }
+    out->stacks = stacks_b != 0 ? (struct ms_stack_ids *)(void *)(payload + content_b - stacks_b) : NULL;
+    if (spec->plain) {
+        return content_b == need_b + stacks_b;
+    }
     uint64_t texts_b = 0;
     uint32_t offset = 0;
     for (const char *field = spec->shape; *field != 0; field++) {
@@ -56,6 +60,5 @@ bool ms_parts(const struct ms_record_spec *spec, unsigned flags, void *content, 
     }
     out->frame = (struct ms_frame *)(void *)(payload + frames_at);
     out->bytes = (uint8_t *)payload + frames_at;
-    out->stacks = stacks_b != 0 ? (struct ms_stack_ids *)(void *)(payload + content_b - stacks_b) : NULL;
     return true;
 }

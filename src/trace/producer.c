@@ -300,6 +300,7 @@ uint32_t ms_producer_pid(void)
 
 int ms_producer_setup(ms_attach_fn attach)
 {
+    attach_process = attach;
     if (ms_gate != &closed_gate) {
         return 0;
     }
@@ -310,7 +311,6 @@ int ms_producer_setup(ms_attach_fn attach)
     }
     madvise(page, page_b, MADV_WIPEONFORK);
     page->pid = (uint32_t)syscall(SYS_getpid);
-    attach_process = attach;
     have_key = pthread_key_create(&thread_end, release_context) == 0;
     if (have_key && thread_end >= FIRST_KEYS) {
         pthread_key_delete(thread_end); /* setting it would allocate; vanished threads are found by their tid */
@@ -359,7 +359,7 @@ static bool write_own(struct ms_ctx *ctx, enum ms_record_kind kind, uint32_t arg
         return false;
     }
     memcpy(reserve(&slot, ctx, sizeof(struct ms_record) + payload_b), payload, payload_b);
-    ms_rec_commit(&slot, kind, 0, arg, ms_rec_stamp_ordered(&slot));
+    ms_rec_commit(&slot, kind, 0, arg, ms_rec_stamp(&slot));
     ctx->busy = 1;
     return true;
 }

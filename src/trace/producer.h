@@ -8,7 +8,7 @@
  *     struct ms_p_hal_alloc *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_ALLOC);
  *     if (p != NULL) {
  *         p->addr = ...;
- *         ms_rec_commit(&slot, MS_R_HAL_ALLOC, ms_rec_flags(state), arg, ms_rec_stamp_ordered(&slot));
+ *         ms_rec_commit(&slot, MS_R_HAL_ALLOC, ms_rec_flags(state), arg, ms_rec_stamp(&slot));
  *     }
  *
  * Between begin and commit the thread is "in flight" and must only fill the payload, which holds garbage at first
@@ -16,8 +16,8 @@
  * loss, when there is no room, when a signal handler interrupts a record of its own thread, and silently in a process
  * that does not record. Nothing here changes errno.
  *
- * Stamps: what ends a life (MS_ORDER_FREE) is stamped by ms_rec_stamp() and committed before the real call; what begins
- * one (MS_ORDER_ALLOC) after it, by ms_rec_stamp_ordered(). Everything else: ms_rec_stamp().
+ * Stamps: what ends a life (MS_ORDER_FREE) is stamped and committed before the real call, what begins one
+ * (MS_ORDER_ALLOC) after it.
  *
  * Threads: a stream belongs to one thread. Fork: the gate page is wiped in a child, whose first record goes the slow
  * way and attaches anew; a vfork child is its parent. Exit of a thread hands its stream back; records made after that
@@ -83,7 +83,8 @@ struct ms_slot {
  * record nothing. */
 typedef struct ms_shm *(*ms_attach_fn)(void);
 
-/* Before anything else, once. Until then nothing is recorded. 0 or -errno. */
+/* Before anything else; until then nothing is recorded. Again: another function, for the next time it is due. 0 or
+ * -errno. */
 int ms_producer_setup(ms_attach_fn attach);
 
 /* The process that records here; in a vfork child its parent. */
@@ -140,11 +141,7 @@ static inline uint64_t ms_rec_stamp(const struct ms_slot *slot)
 {
     return ms_stamp(slot->ctx->clock_kind);
 }
-
-static inline uint64_t ms_rec_stamp_ordered(const struct ms_slot *slot)
-{
-    return ms_stamp_ordered(slot->ctx->clock_kind);
-}
+#define ms_rec_stamp_ordered ms_rec_stamp /* all reads are ordered, see stamp.h */
 
 static inline void ms_rec_commit(const struct ms_slot *slot, enum ms_record_kind kind, uint8_t flags, uint32_t arg,
                                  uint64_t stamp)

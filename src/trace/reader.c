@@ -23,6 +23,7 @@ static struct ms_trace *new_trace(int dirfd, const char *name)
     }
     t->file.fd = t->again.fd = t->overflow_fd = -1;
     t->options.cache_b = CACHE_B;
+    t->event_b = sizeof(struct ms_event);
     t->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
     memcpy(t->info.process.name, name, strnlen(name, sizeof(t->info.process.name) - 1));
     t->timeline = ms_timeline_new();

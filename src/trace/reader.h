@@ -89,7 +89,8 @@ bool ms_trace_text(const struct ms_trace *trace, uint32_t id, struct ms_text *ou
 bool ms_trace_module(const struct ms_trace *trace, uint32_t id, struct ms_module *out);
 bool ms_trace_code(const struct ms_trace *trace, uint32_t id, struct ms_code *out);
 
-/* Text of frames that the collector has symbolised (ms_aux_symbol), good until the next one is added. False: there is none. */
+/* Text of frames that the collector has symbolised (ms_aux_symbol), good until the next one is added. False: there is
+ * none. */
 bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t offset, struct ms_text *out);
 
 /* ---- how far, and what was wrong ---- */

@@ -54,7 +54,7 @@ static const char *load_again(struct ms_trace *t, struct ms_pending_block *b)
         }
         t->again_segment = b->segment;
     }
-    b->raw = malloc(b->head.raw_b + 8);
+    b->raw = malloc(b->head.raw_b + MS_BLOCK_SLACK_B);
     if (b->raw == NULL) {
         return "no memory for the block";
     }

@@ -275,21 +275,19 @@ void ms__event_fill(struct ms_trace *t, const struct ms_cursor *c, struct ms_eve
     uint64_t time_ns = ms__file_ns(t, c->clock_kind, r->stamp);
     time_ns = time_ns > t->last_ns ? time_ns : t->last_ns + 1;
     t->last_ns = time_ns;
-    *e = (struct ms_event){
-        .index = t->next_index++,
-        .time_ns = time_ns,
-        .stamp = r->stamp,
-        .seq = r->seq,
-        .stream = c->stream,
-        .tid = c->tid,
-        .pid = t->info.process.pid,
-        .kind = r->kind,
-        .order = ms_record_spec(r->kind)->order,
-        .flags = r->flags & (MS_RECORD_SHADOW | MS_RECORD_CUT),
-        .c_stack = r->stacks.c,
-        .python_stack = r->stacks.python,
-        .text.s = "",
-        .text2.s = "",
-    };
+    memset(e, 0, t->event_b);
+    e->index = t->next_index++;
+    e->time_ns = time_ns;
+    e->stamp = r->stamp;
+    e->seq = r->seq;
+    e->stream = c->stream;
+    e->tid = c->tid;
+    e->pid = t->info.process.pid;
+    e->kind = r->kind;
+    e->order = ms_record_specs[r->kind].order;
+    e->flags = r->flags & (MS_RECORD_SHADOW | MS_RECORD_CUT);
+    e->c_stack = r->stacks.c;
+    e->python_stack = r->stacks.python;
+    e->text.s = e->text2.s = "";
     fill_fields(t, c, e);
 }

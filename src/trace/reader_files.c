@@ -335,7 +335,7 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
         break;
     }
     if (wanted(t, &head, at)) {
-        uint8_t *raw = malloc(head.raw_b + 8);
+        uint8_t *raw = malloc(head.raw_b + MS_BLOCK_SLACK_B);
         reason = raw == NULL ? "no memory for the block" : ms_blockfile_load(&t->file, &head, at, raw);
         if (reason != NULL) {
             free(raw);

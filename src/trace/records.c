@@ -1,14 +1,19 @@
-/* The table of records as data. Read only; nothing here can fail. */
+/* The table of records as data. */
 #include "trace/records.h"
 
-static const struct ms_record_spec specs[MS_R_LIMIT] = {
+/* Whether a letter that means a tail is in the shape: t, f or l. Constant for the compiler. */
+#define HAS(shape, letter) (__builtin_strchr(shape, letter) != 0)
+
+const struct ms_record_spec ms_record_specs[MS_R_LIMIT] = {
 #define X(number, kind, payload, order_, shape_)                                                                       \
-    [number] = {.name = #kind, .shape = shape_, .payload_b = sizeof(payload), .order = MS_ORDER_##order_},
+    [number] = {                                                                                                       \
+        .name = #kind,                                                                                                 \
+        .shape = shape_,                                                                                               \
+        .payload_b = sizeof(payload),                                                                                  \
+        .order = MS_ORDER_##order_,                                                                                    \
+        .fields = sizeof(shape_) - 1,                                                                                  \
+        .plain = !HAS(shape_, 't') && !HAS(shape_, 'f') && !HAS(shape_, 'l'),                                          \
+    },
     MS_RECORDS(X)
 #undef X
 };
-
-const struct ms_record_spec *ms_record_spec(unsigned kind)
-{
-    return kind < MS_R_LIMIT && specs[kind].name != 0 ? &specs[kind] : 0;
-}

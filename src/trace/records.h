@@ -293,13 +293,20 @@ _Static_assert(sizeof(struct ms_record) == 16, "record head");
 MS_RECORDS(X)
 #undef X
 
-/* Description of a kind; NULL if there is none of that number. */
 struct ms_record_spec {
-    const char *name;
+    const char *name; /* NULL: there is no kind of that number */
     const char *shape;
     uint16_t payload_b;
-    uint8_t order; /* enum ms_record_order */
+    uint8_t order;  /* enum ms_record_order */
+    uint8_t fields; /* letters of the shape */
+    uint8_t plain;  /* 1: numbers only, no tail */
 };
-const struct ms_record_spec *ms_record_spec(unsigned kind);
+extern const struct ms_record_spec ms_record_specs[MS_R_LIMIT];
+
+/* Description of a kind; NULL if there is none of that number. */
+static inline const struct ms_record_spec *ms_record_spec(unsigned kind)
+{
+    return kind < MS_R_LIMIT && ms_record_specs[kind].name != 0 ? &ms_record_specs[kind] : 0;
+}
 
 #endif

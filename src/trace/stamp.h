@@ -1,8 +1,10 @@
-/* Ticks of the session clock, read in two strengths.
+/* Ticks of the session clock.
  *
- * A FREE is stamped before the real call, a MALLOC after it. If one thread frees an address and another gets it, the
- * second stamp must not be smaller: one of the two reads must not move across the calls between them. We order the
- * read of the MALLOC side; an unordered read on both sides inverted about 1 in 5000 tight hand-overs between cores. */
+ * Stamps order the lives of an address: a free is stamped before the real call, an allocation after it. When an address
+ * goes from one thread to another, the later of the two must have the larger stamp, so the counter must not be read
+ * before whatever told the later thread that it may go on (a lock, a flag). Processors read it early if they are let:
+ * of 6 million addresses handed over through a mutex, 16 were freed before they were allocated; ordered, none. This
+ * holds for both directions, so every read is ordered. It costs 10 ns. */
 #ifndef MS_TRACE_STAMP_H
 #define MS_TRACE_STAMP_H
 
@@ -13,18 +15,13 @@
 #include <x86intrin.h>
 #endif
 
-static inline uint64_t ms_stamp_monotonic(void)
-{
-    return ms_clock_ns(CLOCK_MONOTONIC);
-}
-
 /* Not before anything earlier in program order has been done. */
-static inline uint64_t ms_stamp_ordered(uint32_t clock_kind)
+static inline uint64_t ms_stamp(uint32_t clock_kind)
 {
 #if defined(__x86_64__)
     if (clock_kind == MS_CLOCK_TSC) {
-        unsigned cpu;
-        return __rdtscp(&cpu);
+        _mm_lfence();
+        return __rdtsc();
     }
 #elif defined(__aarch64__)
     if (clock_kind == MS_CLOCK_CNTVCT) {
@@ -33,23 +30,8 @@ static inline uint64_t ms_stamp_ordered(uint32_t clock_kind)
         return t;
     }
 #endif
-    return ms_stamp_monotonic();
+    return ms_clock_ns(CLOCK_MONOTONIC);
 }
-
-static inline uint64_t ms_stamp(uint32_t clock_kind)
-{
-#if defined(__x86_64__)
-    if (clock_kind == MS_CLOCK_TSC) {
-        return __rdtsc();
-    }
-#elif defined(__aarch64__)
-    if (clock_kind == MS_CLOCK_CNTVCT) {
-        uint64_t t;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t)::"memory");
-        return t;
-    }
-#endif
-    return ms_stamp_monotonic();
-}
+#define ms_stamp_ordered ms_stamp
 
 #endif

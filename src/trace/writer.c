@@ -352,7 +352,7 @@ static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
         }
         bool needed = last ? head.kind != MS_BLOCK_SWEEP : head.kind == MS_BLOCK_DEFINITIONS;
         raw.used_b = 0;
-        uint8_t *content = needed ? ms_buffer_room(&raw, head.raw_b + 1) : NULL;
+        uint8_t *content = needed ? ms_buffer_room(&raw, head.raw_b + MS_BLOCK_SLACK_B) : NULL;
         if (needed && content == NULL) {
             rc = -ENOMEM;
         } else if (needed && ms_blockfile_load(&file, &head, at, content) != NULL) {

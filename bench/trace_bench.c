@@ -1,0 +1,331 @@
+/* The recorder alone: what an event costs the program, the drain and the reader, and how many bytes it takes.
+ *
+ * Work: allocations and frees as a caching allocator's driver sees them: sizes of a few classes, addresses in steps of
+ * 512 bytes, most blocks freed soon, some late. CPU times are of the threads themselves, so that a busy machine
+ * disturbs less. */
+#include "bench.h"
+#include "trace/definitions.h"
+#include "trace/drain.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STEPS   (1u << 16) /* of the work, done again and again */
+#define EVENTS  (1u << 21) /* per measurement, all threads together */
+#define THREADS 8
+#define REPEATS 3
+
+struct step {
+    uint64_t addr;
+    uint64_t size_b; /* 0: free */
+};
+static struct step work[STEPS];
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void make_work(void)
+{
+    static uint64_t live[STEPS];
+    uint32_t count = 0;
+    uint64_t seed = 88172645463325252u, top = 0x124080000000;
+    static uint64_t freed[STEPS];
+    uint32_t freed_count = 0;
+    for (uint32_t i = 0; i < STEPS; i++) {
+        uint64_t r = next_random(&seed);
+        bool last = STEPS - i <= count;
+        /* The order of kinds comes again and again: calls of a program are at places that a processor can learn. */
+        static const char order[] = "AAFAAAFFAFAAFFAAFAFFAAAFAFFFAFAF";
+        bool grow = count < 1000 ? i % 8 != 7 : order[i % 32] == 'A';
+        if (!last && (count == 0 || grow)) {
+            static const uint64_t sizes[] = {512, 1024, 4096, 65536, 131072, 2097152, 20971520, 3145728};
+            uint64_t size_b = sizes[(r >> 8) % 8] * (1 + (r >> 16) % 4);
+            uint64_t addr = freed_count != 0 && (r >> 20) % 4 != 0 ? freed[--freed_count] : (top += size_b);
+            live[count++] = addr;
+            work[i] = (struct step){.addr = addr, .size_b = size_b};
+        } else {
+            uint32_t k = (r >> 24) % 4 != 0 ? count - 1 - (uint32_t)((r >> 32) % (count < 8 ? count : 8))
+                                            : (uint32_t)((r >> 32) % count);
+            uint64_t addr = live[k];
+            live[k] = live[--count];
+            freed[freed_count++] = addr;
+            work[i] = (struct step){.addr = addr};
+        }
+    }
+}
+
+/* ---- what a hook does ---- */
+
+static __attribute__((noinline)) void nothing(const struct step *step)
+{
+    __asm__ volatile("" ::"r"(step->addr), "r"(step->size_b) : "memory");
+}
+
+static __attribute__((noinline)) void record(const struct step *step)
+{
+    unsigned state = ms_rec_state();
+    struct ms_slot slot;
+    if (state == MS_STATE_OFF) {
+        return;
+    }
+    if (step->size_b != 0) {
+        struct ms_p_hal_alloc *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_ALLOC);
+        if (p != NULL) {
+            *p = (struct ms_p_hal_alloc){.addr = step->addr, .size_b = step->size_b, .flag = 0x1400};
+            ms_rec_commit(&slot, MS_R_HAL_ALLOC, ms_rec_flags(state), 0, ms_rec_stamp(&slot));
+        }
+    } else {
+        struct ms_p_addr *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_FREE);
+        if (p != NULL) {
+            p->addr = step->addr;
+            ms_rec_commit(&slot, MS_R_HAL_FREE, ms_rec_flags(state), 0, ms_rec_stamp(&slot));
+        }
+    }
+}
+
+/* ---- one measurement ---- */
+
+struct session {
+    char path[48];
+    int dir, memfd;
+    struct ms_shm *shm;
+    struct ms_writer *writer;
+    struct ms_drain *drain;
+    uint32_t clock_kind;
+    uint32_t stop;
+    double drain_ns;
+};
+static struct session session;
+
+static struct ms_shm *attach(void)
+{
+    return session.shm;
+}
+
+static void begin_session(uint32_t clock_kind)
+{
+    session = (struct session){.clock_kind = clock_kind};
+    snprintf(session.path, sizeof(session.path), "/tmp/npuscope-bench-%d", (int)getpid());
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf %s && mkdir %s", session.path, session.path);
+    if (system(command) != 0) {
+        exit(1);
+    }
+    session.dir = open(session.path, O_RDONLY | O_DIRECTORY);
+    session.shm = ms_shm_create(MS_SHM_USUAL_B, (uint32_t)getpid(), clock_kind, &session.memfd);
+    struct ms_process process = {.name = "bench", .pid = (uint32_t)getpid(), .clock_kind = clock_kind};
+    if (session.dir < 0 || session.shm == NULL || ms_writer_open(session.dir, &process, NULL, &session.writer) != 0 ||
+        ms_drain_open(session.memfd, session.writer, &session.drain) != 0) {
+        perror("trace_bench");
+        exit(1);
+    }
+    session.shm->state = MS_STATE_ON;
+    ms_producer_setup(attach);
+    ms_producer_forked(); /* forget the session before */
+}
+
+static void end_session(void)
+{
+    ms_drain_close(session.drain);
+    ms_writer_close(session.writer, MS_ENDING_PROCESS);
+    ms_producer_forked();
+    munmap(session.shm, session.shm->size_b);
+    close(session.memfd);
+    close(session.dir);
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf %s", session.path);
+    if (system(command) != 0) {
+        exit(1);
+    }
+}
+
+static double thread_ns(void)
+{
+    return (double)ms_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void *drain_loop(void *argument)
+{
+    (void)argument;
+    double start = thread_ns();
+    unsigned pause_ms = 1;
+    while (__atomic_load_n(&session.stop, __ATOMIC_ACQUIRE) == 0) {
+        int64_t n = ms_drain_sweep(session.drain);
+        pause_ms = n > 4096 ? 1 : pause_ms < 16 ? pause_ms * 2 : pause_ms;
+        ms_drain_sleep(&session.drain, 1, pause_ms);
+    }
+    ms_drain_finish(session.drain);
+    session.drain_ns = thread_ns() - start;
+    return NULL;
+}
+
+struct producer {
+    pthread_t thread;
+    void (*hook)(const struct step *step);
+    uint32_t events;
+    double ns;
+};
+
+static void *produce(void *argument)
+{
+    struct producer *p = argument;
+    uint32_t warm = p->events / 8; /* attach, first chunks */
+    for (uint32_t i = 0; i < warm; i++) {
+        p->hook(&work[i % STEPS]);
+    }
+    double start = thread_ns();
+    for (uint32_t i = warm; i < p->events; i++) {
+        p->hook(&work[i % STEPS]);
+    }
+    p->ns = (thread_ns() - start) / (p->events - warm);
+    return NULL;
+}
+
+/* CPU of the producing threads per event. */
+static double run_threads(unsigned threads, uint32_t events, void (*hook)(const struct step *step))
+{
+    struct producer p[THREADS];
+    double ns = 0;
+    for (unsigned i = 0; i < threads; i++) {
+        p[i] = (struct producer){.hook = hook, .events = events / threads};
+        pthread_create(&p[i].thread, NULL, produce, &p[i]);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(p[i].thread, NULL);
+        ns += p[i].ns / threads;
+    }
+    return ns;
+}
+
+/* ---- figures ---- */
+
+struct result {
+    double producer_ns, drain_ns, reader_ns, bytes, lost, wall_ns;
+};
+
+static double read_all(uint64_t *events)
+{
+    struct ms_trace *trace;
+    struct ms_event event;
+    if (ms_trace_open(session.dir, "bench", NULL, &trace) != 0) {
+        exit(1);
+    }
+    double start = thread_ns();
+    *events = 0;
+    while (ms_trace_next(trace, &event) == MS_TRACE_EVENT) {
+        (*events)++;
+    }
+    double ns = thread_ns() - start;
+    ms_trace_close(trace);
+    return ns;
+}
+
+/* Producers and drain side by side, chunks go round: the steady state. */
+static struct result steady(uint32_t clock_kind, unsigned threads)
+{
+    struct result best = {.producer_ns = 1e9, .drain_ns = 1e9, .reader_ns = 1e9, .wall_ns = 1e9};
+    for (int i = 0; i < REPEATS; i++) {
+        pthread_t drainer;
+        begin_session(clock_kind);
+        session.shm->full_wait_ms = 1000;
+        pthread_create(&drainer, NULL, drain_loop, NULL);
+        uint64_t start = ms_clock_raw_ns();
+        double ns = run_threads(threads, EVENTS, record);
+        double wall_ns = (double)(ms_clock_raw_ns() - start);
+        __atomic_store_n(&session.stop, 1, __ATOMIC_RELEASE);
+        pthread_join(drainer, NULL);
+        struct ms_writer_stats written;
+        ms_writer_stats(session.writer, &written);
+        struct ms_drain_stats drained;
+        ms_drain_stats(session.drain, &drained);
+        uint64_t events;
+        double reader_ns = read_all(&events);
+        best.producer_ns = ns < best.producer_ns ? ns : best.producer_ns;
+        double drain_ns = session.drain_ns / (double)drained.records;
+        best.drain_ns = drain_ns < best.drain_ns ? drain_ns : best.drain_ns;
+        best.reader_ns = reader_ns / (double)events < best.reader_ns ? reader_ns / (double)events : best.reader_ns;
+        best.wall_ns = wall_ns / EVENTS < best.wall_ns ? wall_ns / EVENTS : best.wall_ns;
+        best.bytes = (double)written.bytes / (double)drained.records;
+        for (unsigned k = 0; k < MS_GAP_CAUSES; k++) {
+            best.lost += (double)drained.lost[k];
+        }
+        end_session();
+    }
+    return best;
+}
+
+/* Every chunk is taken for the first time: nobody gives any back. */
+static double first_touch(uint32_t clock_kind, unsigned threads)
+{
+    double best = 1e9;
+    for (int i = 0; i < REPEATS; i++) {
+        begin_session(clock_kind);
+        session.shm->backlog_max = MS_CHUNKS_MAX;
+        double ns = run_threads(threads, EVENTS / 2, record);
+        best = ns < best ? ns : best;
+        end_session();
+    }
+    return best;
+}
+
+static double off(void)
+{
+    begin_session(MS_CLOCK_MONOTONIC);
+    session.shm->state = MS_STATE_OFF;
+    double ns = run_threads(1, EVENTS * 4, record);
+    end_session();
+    return ns;
+}
+
+static void figure(const char *what, unsigned threads, const char *clock, double ns, double plain, const char *goal)
+{
+    char name[96];
+    snprintf(name, sizeof(name), "trace: %s, %u thread%s, %s", what, threads, threads > 1 ? "s" : "", clock);
+    bench_figure(name, ns, "ns/event", "loop without recording", ns / plain, goal);
+}
+
+int main(void)
+{
+    static const unsigned threads[] = {1, 2, 8};
+    struct {
+        uint32_t kind;
+        const char *name, *steady_goal, *touch_goal;
+    } clocks[] = {
+        {ms_clock_choose(), "counter", "35", "60"},
+        {MS_CLOCK_MONOTONIC, "clock_gettime", "55", "80"},
+    };
+    make_work();
+    double plain = run_threads(1, EVENTS, nothing);
+    bench_figure("trace: loop without recording", plain, "ns/event", NULL, 0, NULL);
+    double off_ns = off();
+    figure("state off", 1, "any clock", off_ns, plain, "3");
+    for (unsigned k = clocks[0].kind == MS_CLOCK_MONOTONIC ? 1 : 0; k < 2; k++) {
+        for (unsigned i = 0; i < 3; i++) {
+            struct result r = steady(clocks[k].kind, threads[i]);
+            figure("record, target CPU steady", threads[i], clocks[k].name, r.producer_ns, plain,
+                   clocks[k].steady_goal);
+            figure("record, target CPU first touch", threads[i], clocks[k].name,
+                   first_touch(clocks[k].kind, threads[i]), plain, clocks[k].touch_goal);
+            figure("record, wall with the drain on the same cores", threads[i], clocks[k].name, r.wall_ns, plain,
+                   "100");
+            figure("drain, collector CPU", threads[i], clocks[k].name, r.drain_ns, plain, "80");
+            figure("read, CPU", threads[i], clocks[k].name, r.reader_ns, plain, NULL);
+            char name[96];
+            snprintf(name, sizeof(name), "trace: size, %u threads, %s", threads[i], clocks[k].name);
+            bench_figure(name, r.bytes, "B/event", "record in memory (32 B)", r.bytes / 32, "10");
+            if (r.lost != 0) {
+                bench_figure("trace: LOST", r.lost, "events", NULL, 0, "0");
+            }
+        }
+    }
+    return 0;
+}

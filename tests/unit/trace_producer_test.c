@@ -1,0 +1,855 @@
+/* The producing side: threads that come and go, signals, fork, no room, definitions. What was recorded is looked at
+ * through drain and reader. */
+#include "trace_rig.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+/* ---- helpers ---- */
+
+struct tally {
+    uint64_t events, allocs, frees, steps, gaps, lost, lost_alloc, lost_free, threads;
+    uint32_t cause;
+};
+
+/* Drains everything, reads it, and adds it up; each event goes to `look` too. */
+static struct tally finish_and_read(struct rig *rig, void (*look)(struct ms_trace *t, const struct ms_event *e))
+{
+    struct tally tally = {0};
+    struct ms_event e;
+    rig_finish(rig);
+    struct ms_trace *t = rig_read(rig, NULL);
+    int rc;
+    while ((rc = ms_trace_next(t, &e)) == MS_TRACE_EVENT) {
+        tally.events++;
+        tally.allocs += e.kind == MS_R_HAL_ALLOC;
+        tally.frees += e.kind == MS_R_HAL_FREE;
+        tally.steps += e.kind == MS_R_STEP;
+        tally.threads += e.kind == MS_R_THREAD;
+        if (e.kind == MS_R_GAP) {
+            tally.gaps++;
+            tally.lost += e.gap.lost;
+            tally.lost_alloc += e.gap.lost_alloc;
+            tally.lost_free += e.gap.lost_free;
+            tally.cause = e.gap.cause;
+            assert_true(e.gap.since_ns <= e.time_ns);
+        }
+        if (look != NULL) {
+            look(t, &e);
+        }
+    }
+    assert_int_equal(rc, MS_TRACE_END);
+    struct ms_trace_stats stats;
+    ms_trace_stats(t, &stats);
+    assert_int_equal(stats.damages, 0);
+    assert_int_equal(stats.late, 0);
+    ms_trace_close(t);
+    return tally;
+}
+
+/* ---- attaching ---- */
+
+static int attach_calls;
+static bool attach_recorded;
+
+static struct ms_shm *attach_nothing(void)
+{
+    attach_calls++;
+    attach_recorded |= rig_number(1); /* as a hook that the attach function runs into */
+    attach_recorded |= ms_rec_state() != MS_STATE_OFF;
+    errno = ENOTTY;
+    return NULL;
+}
+
+/* First of all tests: the process has no recorder yet. */
+static void test_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(ms_rec_state(), MS_STATE_OFF);
+    assert_false(rig_number(1));
+    assert_int_equal(ms_def_text("x", 1), 0);
+    assert_int_equal(ms_producer_setup(attach_nothing), 0);
+    errno = 4711;
+    assert_int_equal(ms_rec_state(), MS_STATE_OFF);
+    assert_int_equal(errno, 4711);
+    for (int i = 0; i < 3; i++) {
+        assert_false(rig_number(1));
+        assert_int_equal(ms_rec_state(), MS_STATE_OFF);
+    }
+    assert_int_equal(attach_calls, 1);
+    assert_false(attach_recorded);
+}
+
+/* The attach function of this process was attach_nothing; from now on it is the rig's. */
+static void test_attach_later(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    assert_int_equal(ms_rec_state(), MS_STATE_ON);
+    assert_true(rig_number(1));
+    assert_int_equal(ms_producer_pid(), getpid());
+    assert_int_equal(finish_and_read(&rig, NULL).steps, 1);
+    rig_end(&rig);
+}
+
+static void test_errno_is_kept(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, NULL);
+    rig.shm->backlog_max = 4;
+    rig.shm->full_wait_ms = 1;
+    errno = 4711;
+    for (int i = 0; i < 5000; i++) { /* new chunks, then a wait in vain, then drops */
+        rig_alloc((uint64_t)i, 1);
+        ms_def_text("a text", 6);
+        assert_int_equal(errno, 4711);
+    }
+    assert_true(rig.shm->lost_total[MS_GAP_FULL] > 0);
+    rig_finish(&rig);
+    rig_end(&rig);
+}
+
+/* ---- threads ---- */
+
+static void *record_some(void *argument)
+{
+    uint64_t n = (uint64_t)(uintptr_t)argument;
+    for (uint64_t i = 0; i < n; i++) {
+        require(rig_number(i));
+    }
+    return NULL;
+}
+
+#define SHORT_THREADS 3000
+#define AT_ONCE       20
+
+static void test_thousands_of_threads(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    for (int i = 0; i < SHORT_THREADS / AT_ONCE; i++) {
+        pthread_t thread[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            assert_int_equal(pthread_create(&thread[k], NULL, record_some, (void *)3), 0);
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            pthread_join(thread[k], NULL);
+        }
+        if (i % 16 == 0) {
+            assert_true(ms_drain_sweep(rig.drain) >= 0);
+        }
+    }
+    assert_in_range(rig.shm->streams_used, 1, AT_ONCE + 1);
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_int_equal(tally.steps, SHORT_THREADS * 3);
+    assert_int_equal(tally.threads, SHORT_THREADS);
+    assert_int_equal(tally.gaps, 0);
+    rig_end(&rig);
+}
+
+static pthread_key_t late_key;
+static void late(void *argument)
+{
+    uintptr_t round = (uintptr_t)argument;
+    require(rig_number(round));
+    if (round < 3) {
+        pthread_setspecific(late_key, (void *)(round + 1));
+    }
+}
+
+static void *with_late_destructor(void *argument)
+{
+    (void)argument;
+    require(rig_number(0));
+    pthread_setspecific(late_key, (void *)1);
+    return NULL;
+}
+
+/* Destructors of others run after ours and record. */
+static void test_records_after_our_destructor(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    assert_int_equal(pthread_key_create(&late_key, late), 0);
+    for (int i = 0; i < 100; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, with_late_destructor, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    pthread_key_delete(late_key);
+    assert_true(rig.shm->streams_used < 10);
+    assert_int_equal(finish_and_read(&rig, NULL).steps, 400);
+    rig_end(&rig);
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they cannot bear threads that end like this */
+#define ABRUPT_THREADS
+static void *end_abruptly(void *argument)
+{
+    (void)argument;
+    require(rig_number(1));
+    struct ms_slot slot;
+    require(ms_rec_begin(&slot, 8, MS_ORDER_PLAIN) != NULL); /* and in flight */
+    syscall(SYS_exit, 0);
+    return NULL;
+}
+
+static void test_thread_without_destructors(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    for (int i = 0; i < 300; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, end_abruptly, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_true(rig.shm->streams_used < 100); /* vanished threads are looked for from 64 on */
+    assert_int_equal(finish_and_read(&rig, NULL).steps, 300);
+    rig_end(&rig);
+}
+#endif
+
+/* ---- signals ---- */
+
+static uint64_t handler_runs, handler_recorded;
+
+static void record_in_handler(int signal)
+{
+    (void)signal;
+    __atomic_fetch_add(&handler_runs, 1, __ATOMIC_RELAXED);
+    if (rig_free(1)) {
+        __atomic_fetch_add(&handler_recorded, 1, __ATOMIC_RELAXED);
+    }
+    ms_def_text("in handler", 10);
+}
+
+static void *disturb(void *argument)
+{
+    pthread_t victim = *(pthread_t *)argument;
+    for (int i = 0; i < 3000; i++) {
+        uint64_t before = __atomic_load_n(&handler_runs, __ATOMIC_RELAXED);
+        pthread_kill(victim, SIGUSR1);
+        while (__atomic_load_n(&handler_runs, __ATOMIC_RELAXED) == before) {
+            sched_yield();
+        }
+    }
+    __atomic_store_n(&handler_runs, UINT64_MAX / 2, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    struct sigaction action = {.sa_handler = record_in_handler}, before;
+    sigaction(SIGUSR1, &action, &before);
+    handler_runs = handler_recorded = 0;
+    pthread_t self = pthread_self(), thread;
+    assert_int_equal(pthread_create(&thread, NULL, disturb, &self), 0);
+    uint64_t recorded = 0, offered = 0;
+    while (__atomic_load_n(&handler_runs, __ATOMIC_ACQUIRE) < UINT64_MAX / 2) {
+        char text[24];
+        snprintf(text, sizeof(text), "text %d", (int)(offered % 7));
+        ms_def_text(text, strlen(text));
+        recorded += rig_alloc(offered, 1);
+        offered++;
+        if (offered % 512 == 0) {
+            assert_true(ms_drain_sweep(rig.drain) >= 0);
+        }
+    }
+    pthread_join(thread, NULL);
+    sigaction(SIGUSR1, &before, NULL);
+    assert_true(rig_number(1)); /* tells what is not told yet */
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_int_equal(tally.allocs, recorded);
+    assert_int_equal(recorded, offered);
+    assert_int_equal(tally.frees, handler_recorded);
+    /* Of a handler's two attempts each is recorded or counted. */
+    assert_int_equal(tally.lost_free, 3000 - handler_recorded);
+    if (tally.lost != 0) {
+        assert_int_equal(tally.cause, MS_GAP_REENTERED);
+    }
+    rig_end(&rig);
+}
+
+/* ---- no room ---- */
+
+static void test_dropping_is_counted(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    rig.shm->backlog_max = 2;
+    rig.shm->full_wait_ms = 0;
+    uint64_t recorded[2] = {0}, offered[2] = {0};
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 3000; i++) {
+            offered[i & 1]++;
+            recorded[i & 1] += i & 1 ? rig_free(i) : rig_alloc(i, 1);
+        }
+        assert_true(rig.shm->lost_total[MS_GAP_FULL] > 0);
+        assert_true(ms_drain_sweep(rig.drain) > 0);
+    }
+    assert_true(recorded[0] < offered[0]);
+    assert_true(rig_number(1)); /* the collector moved: on it goes, with a gap told first */
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_int_equal(tally.allocs, recorded[0]);
+    assert_int_equal(tally.frees, recorded[1]);
+    assert_int_equal(tally.gaps, 3);
+    assert_int_equal(tally.cause, MS_GAP_FULL);
+    assert_int_equal(tally.lost_alloc, offered[0] - recorded[0]);
+    assert_int_equal(tally.lost_free, offered[1] - recorded[1]);
+    assert_int_equal(tally.lost, tally.lost_alloc + tally.lost_free);
+    rig_end(&rig);
+}
+
+/* A loss that the thread itself never tells of stands in the trace at the end. */
+static void test_loss_at_the_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    rig.shm->backlog_max = 1;
+    rig.shm->full_wait_ms = 0;
+    uint64_t lost = 0;
+    for (uint64_t i = 0; i < 2000; i++) {
+        lost += !rig_alloc(i, 1);
+    }
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_true(lost > 0);
+    assert_int_equal(tally.gaps, 1);
+    assert_int_equal(tally.lost_alloc, lost);
+    rig_end(&rig);
+}
+
+static void *sweep_until_stopped(void *argument)
+{
+    struct rig *rig = argument;
+    while (__atomic_load_n(&rig->shm->reserved, __ATOMIC_ACQUIRE) == 0) {
+        require(ms_drain_sweep(rig->drain) >= 0);
+        ms_drain_sleep(&rig->drain, 1, 100); /* woken by the producer that waits */
+    }
+    return NULL;
+}
+
+static void test_waiting_for_room(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    rig.shm->backlog_max = 2;
+    rig.shm->full_wait_ms = 60000;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, sweep_until_stopped, &rig), 0);
+    for (uint64_t i = 0; i < 20000; i++) {
+        assert_true(rig_number(i));
+    }
+    __atomic_store_n(&rig.shm->reserved, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_int_equal(tally.steps, 20000);
+    assert_int_equal(tally.gaps, 0);
+    rig_end(&rig);
+}
+
+static void test_memory_is_used_up(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, MS_SHM_MIN_B);
+    rig_open_trace(&rig, NULL);
+    rig.shm->backlog_max = MS_CHUNKS_MAX;
+    uint64_t recorded = 0, offered = 0;
+    while (rig.shm->lost_total[MS_GAP_NO_ROOM] < 10) {
+        recorded += rig_alloc(offered++, 1);
+    }
+    struct ms_slot slot;
+    assert_true(ms_drain_sweep(rig.drain) > 0);
+    assert_null(ms_rec_begin(&slot, MS_RECORD_MAX_B, MS_ORDER_PLAIN));
+    assert_int_equal(rig.shm->lost_total[MS_GAP_TOO_LONG], 1);
+    assert_true(rig_number(1));
+    struct tally tally = finish_and_read(&rig, NULL);
+    assert_int_equal(tally.allocs, recorded);
+    assert_int_equal(tally.lost, offered - recorded + 1);
+    rig_end(&rig);
+}
+
+/* ---- fork ---- */
+
+static int raw_fork(void)
+{
+    return (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+/* In the child: a memory of its own, and everything recorded is there. Exit status 0 if so. */
+static void child_of_fork(struct rig *parent)
+{
+    struct rig rig;
+    uint64_t parent_committed = ms_shm_stream(parent->shm, 0)->committed;
+    memset(&rig, 0, sizeof(rig));
+    rig.clock_kind = MS_CLOCK_MONOTONIC;
+    rig.shm = ms_shm_create(16u << 20, (uint32_t)getpid(), MS_CLOCK_MONOTONIC, &rig.memfd);
+    if (rig.shm == NULL) {
+        _exit(2);
+    }
+    rig.shm->state = MS_STATE_ON;
+    rig_current = &rig;
+    bool ok = rig_number(1) && rig_mark("child", true) && rig_number(2);
+    ok = ok && ms_producer_pid() == (uint32_t)getpid();
+    ok = ok && ms_shm_stream(rig.shm, 0)->committed == 5; /* thread, step, text, mark, step */
+    ok = ok && ms_shm_stream(parent->shm, 0)->committed == parent_committed;
+    _exit(ok ? 0 : 1);
+}
+
+static void test_fork(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        struct rig rig;
+        rig_start(&rig, MS_CLOCK_MONOTONIC);
+        assert_true(rig_number(0));
+        assert_true(rig_mark("child", true));
+        int pid = kind == 0 ? fork() : raw_fork();
+        if (pid == 0) {
+            child_of_fork(&rig);
+        }
+        assert_true(pid > 0);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_true(rig_number(1));
+        assert_int_equal(finish_and_read(&rig, NULL).steps, 2);
+        rig_end(&rig);
+    }
+}
+
+/* A vfork child shares everything; what it records belongs to its parent. */
+static void test_vfork(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    for (int i = 0; i < 200; i++) {
+        pid_t pid = vfork();
+        if (pid == 0) {
+            rig_number(1);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        assert_true(rig_number(2));
+    }
+    assert_int_equal(finish_and_read(&rig, NULL).steps, 400);
+    rig_end(&rig);
+}
+
+static int forked_in_handler;
+static void fork_in_handler(int signal)
+{
+    (void)signal;
+    forked_in_handler = fork();
+}
+
+/* The worst moment: between begin and commit. Both processes go on from there. */
+static void test_fork_within_a_record(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    struct sigaction action = {.sa_handler = fork_in_handler}, before;
+    sigaction(SIGUSR1, &action, &before);
+    assert_true(rig_number(0));
+    struct ms_slot slot;
+    struct ms_p_number *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_PLAIN);
+    assert_non_null(p);
+    raise(SIGUSR1);
+    if (forked_in_handler == 0) {
+        struct rig mine = {.memfd = -1};
+        mine.shm = ms_shm_create(16u << 20, 1, MS_CLOCK_MONOTONIC, &mine.memfd);
+        mine.shm->state = MS_STATE_ON;
+        rig_current = &mine;
+        bool ok = rig_number(7); /* attaches while the parent's record is still open */
+        p->value = 1;
+        ms_rec_commit(&slot, MS_R_STEP, 0, 0, ms_rec_stamp(&slot));
+        ok = ok && rig_number(8) && ms_shm_stream(mine.shm, 0)->committed == 3;
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(forked_in_handler, &status, 0), forked_in_handler);
+    assert_int_equal(status, 0);
+    p->value = 1;
+    ms_rec_commit(&slot, MS_R_STEP, 0, 0, ms_rec_stamp(&slot));
+    assert_true(rig_number(2));
+    sigaction(SIGUSR1, &before, NULL);
+    assert_int_equal(finish_and_read(&rig, NULL).steps, 3);
+    rig_end(&rig);
+}
+
+/* ---- clocks ---- */
+
+static uint64_t last_time_ns, last_value;
+static void look_order(struct ms_trace *t, const struct ms_event *e)
+{
+    (void)t;
+    assert_true(e->time_ns > last_time_ns);
+    last_time_ns = e->time_ns;
+    if (e->kind == MS_R_STEP) {
+        assert_int_equal(e->value, last_value + 1);
+        last_value = e->value;
+    }
+}
+
+static void *record_one(void *argument)
+{
+    require(rig_number((uint64_t)(uintptr_t)argument));
+    return NULL;
+}
+
+/* The collector gives up the counter: streams follow at their own pace, the order stays. */
+static void test_clock_changes(void **state)
+{
+    (void)state;
+    struct rig rig;
+    uint32_t counter = ms_clock_choose();
+    rig_start(&rig, counter);
+    last_time_ns = last_value = 0;
+    uint64_t value = 1;
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 700; i++) { /* more than a chunk: the change is noticed within */
+            assert_true(rig_number(value++));
+            if (i % 100 == 0) {
+                pthread_t thread;
+                assert_int_equal(pthread_create(&thread, NULL, record_one, (void *)(uintptr_t)value++), 0);
+                pthread_join(thread, NULL);
+            }
+        }
+        assert_true(ms_drain_sweep(rig.drain) >= 0);
+        rig.shm->clock_kind = round % 2 == 0 ? (uint32_t)MS_CLOCK_MONOTONIC : counter;
+    }
+    struct tally tally = finish_and_read(&rig, look_order);
+    assert_int_equal(tally.steps, value - 1);
+    rig_end(&rig);
+}
+
+/* ---- definitions ---- */
+
+#define TEXTS 20000
+
+static uint64_t marks_seen;
+static void look_texts(struct ms_trace *t, const struct ms_event *e)
+{
+    (void)t;
+    if (e->kind == MS_R_MARK) {
+        char text[32];
+        int length = snprintf(text, sizeof(text), "text number %d", (int)((marks_seen / 2) % TEXTS));
+        assert_int_equal(e->text.length_b, length);
+        assert_memory_equal(e->text.s, text, (size_t)length);
+        marks_seen++;
+    }
+}
+
+/* Five times more texts than a stream remembers, twice in a row each, in two laps. */
+static void test_texts_beyond_the_table(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    marks_seen = 0;
+    for (int i = 0; i < 2 * TEXTS; i++) {
+        char text[32];
+        snprintf(text, sizeof(text), "text number %d", i % TEXTS);
+        uint32_t id = ms_def_text(text, strlen(text));
+        assert_in_range(id, 1, MS_DEFINITION_IDS);
+        assert_int_equal(ms_def_text(text, strlen(text)), id);
+        assert_true(rig_mark(text, true));
+        assert_true(rig_mark(text, true));
+        if (i % 1000 == 0) {
+            assert_true(ms_drain_sweep(rig.drain) >= 0);
+        }
+    }
+    finish_and_read(&rig, look_texts);
+    assert_int_equal(marks_seen, 4 * TEXTS);
+    rig_end(&rig);
+}
+
+static char long_text[20000];
+static uint64_t long_seen;
+static void look_long(struct ms_trace *t, const struct ms_event *e)
+{
+    (void)t;
+    if (e->kind == MS_R_MARK) {
+        assert_true(e->flags & MS_RECORD_CUT);
+        assert_true(e->text.length_b >= 4096 && e->text.length_b < sizeof(long_text));
+        assert_memory_equal(e->text.s, long_text, e->text.length_b);
+        long_seen++;
+    }
+}
+
+static void test_long_texts_are_cut(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    long_seen = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_true(rig_mark(long_text, false));
+    }
+    finish_and_read(&rig, look_long);
+    assert_int_equal(long_seen, 3);
+    rig_end(&rig);
+}
+
+/* A made-up address space: modules of 64 KiB at each multiple of 1 MiB up to 16 MiB; nothing elsewhere. */
+static int module_calls;
+static const char *module_suffix = "";
+static bool find_module(uintptr_t pc, struct ms_module_info *out)
+{
+    static char path[64];
+    uintptr_t base = pc & ~(uintptr_t)0xfffff;
+    module_calls++;
+    assert_false(rig_number(99)); /* a hook that the search runs into records nothing */
+    if (base == 0 || base > 16u << 20 || pc - base >= 65536) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "/lib/module%d%s.so", (int)(base >> 20), module_suffix);
+    *out = (struct ms_module_info){.base = base, .size_b = 65536, .build_id = {1, 2, 3}, .build_id_b = 3, .path = path};
+    return true;
+}
+
+static int code_calls;
+static const char *code_suffix = "";
+static bool describe_code(uintptr_t code, struct ms_code_info *out)
+{
+    static char name[64];
+    code_calls++;
+    snprintf(name, sizeof(name), "function_%d%s", (int)code, code_suffix);
+    *out = (struct ms_code_info){
+        .file = "/src/a.py",
+        .file_b = 9,
+        .name = name,
+        .name_b = (uint32_t)strlen(name),
+        .first_line = (uint32_t)code * 10,
+        .version = 0x030b,
+        .line_table = "\x01\x02\x03",
+        .line_table_b = 3,
+    };
+    return code != 13;
+}
+
+static bool record_with_stacks(uint32_t c, uint32_t python)
+{
+    struct ms_slot slot;
+    struct {
+        struct ms_p_hal_alloc alloc;
+        struct ms_stack_ids stacks;
+    } *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_ALLOC);
+    if (p == NULL) {
+        return false;
+    }
+    p->alloc = (struct ms_p_hal_alloc){.addr = 1, .size_b = 2, .flag = 3};
+    p->stacks = (struct ms_stack_ids){.c = c, .python = python};
+    ms_rec_commit(&slot, MS_R_HAL_ALLOC, MS_RECORD_STACKS, 0, ms_rec_stamp(&slot));
+    return true;
+}
+
+static int stacks_seen;
+static uint32_t first_c_stack, first_python_stack;
+static void look_stacks(struct ms_trace *t, const struct ms_event *e)
+{
+    const struct ms_frame *frames;
+    struct ms_module module;
+    struct ms_code code;
+    uint32_t cut;
+    if (e->kind != MS_R_HAL_ALLOC) {
+        return;
+    }
+    switch (stacks_seen++) {
+    case 0:
+    case 1:
+        assert_int_equal(ms_trace_c_stack(t, e->c_stack, &frames, &cut), 3);
+        assert_int_equal(cut, 2);
+        assert_int_equal(frames[0].offset, 0x1234);
+        assert_true(ms_trace_module(t, frames[0].in, &module));
+        assert_int_equal(module.base, 3u << 20);
+        assert_int_equal(module.path.length_b, strlen("/lib/module3.so"));
+        assert_memory_equal(module.path.s, "/lib/module3.so", module.path.length_b);
+        assert_int_equal(module.build_id_b, 3);
+        assert_memory_equal(module.build_id, "\1\2\3", 3);
+        assert_int_equal(frames[1].in, 0);
+        assert_int_equal(frames[1].offset, 0x7f0000001000);
+        assert_int_equal(frames[2].in, frames[0].in);
+        assert_int_equal(frames[2].offset, 0x10);
+        assert_int_equal(ms_trace_python_stack(t, e->python_stack, &frames, &cut), 2);
+        assert_int_equal(cut, 0);
+        assert_true(ms_trace_code(t, frames[0].in, &code));
+        assert_int_equal(code.name.length_b, strlen("function_5"));
+        assert_memory_equal(code.name.s, "function_5", code.name.length_b);
+        assert_memory_equal(code.file.s, "/src/a.py", 9);
+        assert_int_equal(code.first_line, 50);
+        assert_int_equal(code.version, 0x030b);
+        assert_int_equal(code.line_table_b, 3);
+        assert_memory_equal(code.line_table, "\1\2\3", 3);
+        assert_int_equal(frames[0].offset, 77);
+        assert_int_equal(frames[1].in, 0); /* could not be described: the code's address */
+        assert_int_equal(frames[1].offset, 13);
+        first_c_stack = e->c_stack;
+        first_python_stack = e->python_stack;
+        break;
+    case 2: /* module and code were replaced by others at the same addresses */
+        assert_int_not_equal(e->c_stack, first_c_stack);
+        assert_int_equal(ms_trace_c_stack(t, e->c_stack, &frames, NULL), 3);
+        assert_true(ms_trace_module(t, frames[0].in, &module));
+        assert_memory_equal(module.path.s, "/lib/module3new.so", module.path.length_b);
+        assert_int_not_equal(e->python_stack, first_python_stack);
+        assert_int_equal(ms_trace_python_stack(t, e->python_stack, &frames, NULL), 2);
+        assert_true(ms_trace_code(t, frames[0].in, &code));
+        assert_memory_equal(code.name.s, "function_5new", code.name.length_b);
+        break;
+    case 3:
+        assert_int_equal(ms_trace_c_stack(t, e->c_stack, &frames, &cut), MS_FRAMES_MAX);
+        assert_int_equal(cut, 500);
+        assert_int_equal(e->python_stack, MS_STACK_NO_GIL);
+        break;
+    case 4: /* the same stack from another stream has the same number */
+        assert_int_equal(e->c_stack, first_c_stack);
+        break;
+    default:
+        fail();
+    }
+}
+
+static const uintptr_t pcs[] = {(3u << 20) + 0x1234, 0x7f0000001000, (3u << 20) + 0x10};
+static const struct ms_py_frame py_frames[] = {{.code = 5, .instruction = 77}, {.code = 13, .instruction = 1}};
+
+static void *record_stack_elsewhere(void *argument)
+{
+    (void)argument;
+    module_suffix = "";
+    require(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module), 0));
+    return NULL;
+}
+
+static void test_stacks(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    stacks_seen = module_calls = code_calls = 0;
+    module_suffix = code_suffix = "";
+    struct ms_scratch *scratch = ms_def_scratch();
+    assert_non_null(scratch);
+    memset(scratch, 0xff, sizeof(*scratch));
+    for (int i = 0; i < 2; i++) {
+        assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module),
+                                       ms_def_python_stack(py_frames, 2, 0, describe_code)));
+    }
+    assert_int_equal(module_calls, 2); /* once per stack and module, and for the address without one */
+    assert_int_equal(code_calls, 2);
+    module_suffix = code_suffix = "new";
+    ms_def_forget_modules();
+    ms_def_forget_code(5);
+    assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module),
+                                   ms_def_python_stack(py_frames, 2, 0, describe_code)));
+    for (uintptr_t i = 0; i < MS_FRAMES_MAX; i++) {
+        scratch->pcs[i] = (1u << 20) * (1 + i % 15) + i;
+    }
+    static uintptr_t deep[MS_FRAMES_MAX + 500];
+    memcpy(deep, scratch->pcs, sizeof(scratch->pcs));
+    assert_true(record_with_stacks(ms_def_c_stack(deep, MS_COUNT_OF(deep), 0, find_module), MS_STACK_NO_GIL));
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, record_stack_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    finish_and_read(&rig, look_stacks);
+    assert_int_equal(stacks_seen, 5);
+    rig_end(&rig);
+}
+
+/* Definitions that could not be written are not remembered. */
+static uint64_t undefined_seen;
+static void look_defined(struct ms_trace *t, const struct ms_event *e)
+{
+    (void)t;
+    if (e->kind == MS_R_MARK) {
+        assert_int_equal(e->text.length_b, 4);
+        assert_memory_equal(e->text.s, "once", 4);
+        undefined_seen++;
+    }
+}
+
+static void test_lost_definitions(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    rig.shm->backlog_max = 1;
+    rig.shm->full_wait_ms = 0;
+    undefined_seen = 0;
+    while (rig_number(1)) {
+    }
+    assert_int_equal(ms_def_text("once", 4), 0);
+    assert_false(rig_mark("once", true));
+    assert_true(ms_drain_sweep(rig.drain) > 0);
+    assert_true(rig_mark("once", true));
+    assert_true(rig_mark("once", true));
+    finish_and_read(&rig, look_defined);
+    assert_int_equal(undefined_seen, 2);
+    rig_end(&rig);
+}
+
+/* ---- memory ---- */
+
+static void test_limits_of_files(void **state)
+{
+    (void)state;
+    static const rlim_t limits[] = {1 << 20, 64 << 20};
+    for (unsigned i = 0; i < MS_COUNT_OF(limits); i++) {
+        pid_t pid = fork();
+        if (pid == 0) { /* beyond the limit the kernel would kill by SIGXFSZ */
+            struct rlimit limit = {.rlim_cur = limits[i], .rlim_max = limits[i]};
+            int fd = -1;
+            setrlimit(RLIMIT_FSIZE, &limit);
+            struct ms_shm *shm = ms_shm_create(MS_SHM_USUAL_B, 1, MS_CLOCK_MONOTONIC, &fd);
+            bool ok = limits[i] < MS_SHM_MIN_B ? shm == NULL : shm != NULL && shm->size_b <= limits[i];
+            _exit(ok ? 0 : 1);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        assert_int_equal(status, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_attach_later),
+        cmocka_unit_test(test_errno_is_kept),
+        cmocka_unit_test(test_thousands_of_threads),
+        cmocka_unit_test(test_records_after_our_destructor),
+#ifdef ABRUPT_THREADS
+        cmocka_unit_test(test_thread_without_destructors),
+#endif
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_dropping_is_counted),
+        cmocka_unit_test(test_loss_at_the_end),
+        cmocka_unit_test(test_waiting_for_room),
+        cmocka_unit_test(test_memory_is_used_up),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_vfork),
+        cmocka_unit_test(test_fork_within_a_record),
+        cmocka_unit_test(test_clock_changes),
+        cmocka_unit_test(test_texts_beyond_the_table),
+        cmocka_unit_test(test_long_texts_are_cut),
+        cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_lost_definitions),
+        cmocka_unit_test(test_limits_of_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
