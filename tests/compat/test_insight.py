@@ -47,6 +47,23 @@ def test_database_says_what_csv_says(build, case, tmp_path):
             assert row[:9] + row[10:] == other[:9] + other[10:]
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_chrome_trace(build, case, tmp_path):
+    """Every member that viewers need, times in microseconds that are not negative, nothing without an end."""
+    events = json.loads((dump(build, case, "csv", tmp_path) / "trace.json").read_text())["traceEvents"]
+    assert events
+    for event in events:
+        assert event["ph"] in "MXiC" and "name" in event and event["ts"] >= 0 and "pid" in event and "tid" in event
+        assert event["ph"] != "X" or event["dur"] >= 0
+        assert event["ph"] != "C" or event["ts"] > 0 and event["args"]["used"] >= 0
+    if case.stem == "launch":
+        kernel = next(e for e in events if e.get("cat") == "kernel")
+        assert (kernel["name"], kernel["dur"], kernel["tid"]) == ("MatMulV2", 0.5, 3)
+        assert any(e.get("cat") == "op" and e["name"] == "torch._ops.aten.add.Tensor" for e in events)
+    if case.stem == "leaks":
+        assert [e["name"] for e in events if e["ph"] == "X"] == ["step start"] * 4
+
+
 def test_lint_finds_what_insight_would_not_read(build, tmp_path):
     case = next(c for c in CASES if c.stem == "pool")
     path = next(dump(build, case, "db", tmp_path).glob("device_0/dump/*.db"))

@@ -4,6 +4,7 @@
 #include "analyze/gap.h"
 #include "analyze/leaks.h"
 #include "base/parse.h"
+#include "export/chrome.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -404,6 +405,15 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     }
     struct ms_consumer consumer = ms_dump_consumer(r.dump);
     ms_model_add(r.model, &consumer);
+    char json[512];
+    snprintf(json, sizeof(json), "%s/trace.json", out->dir);
+    int json_fd = open(json, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct ms_chrome *chrome;
+    if (json_fd < 0 || ms_chrome_open(json_fd, "prog \"x\"", &chrome) != 0) {
+        return -1;
+    }
+    struct ms_consumer chrome_consumer = ms_chrome_consumer(chrome);
+    ms_model_add(r.model, &chrome_consumer);
     int rc = 0;
     for (size_t i = 0; i < c->event_count && rc == 0; i++) {
         if (i == split) {
@@ -425,6 +435,9 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     rc = rc != 0 ? rc : ms_model_end(r.model);
     ms_model_stats(r.model, &out->stats);
     int close_rc = ms_dump_close(r.dump);
+    int chrome_rc = ms_chrome_close(chrome);
+    close_rc = close_rc != 0 ? close_rc : chrome_rc;
+    close(json_fd);
     ms_leaks_free(r.leaks);
     ms_gap_free(r.gap);
     ms_model_free(r.model);
