@@ -3,6 +3,7 @@
 
 #include "acl/acl.h"
 #include "ascend_hal.h"
+#include "mstx/ms_tools_ext.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -152,6 +153,25 @@ static void depth_and_state(void **state)
     assert_in_range(address_of(&frames[0]) - (uintptr_t)inner, 1, 200);
 }
 
+static void marks_have_stacks(void **state)
+{
+    static const struct {
+        const char *text;
+        bool stack;
+    } cases[] = {{"mine", true},
+                 {"memscope-aten-b: name=add", true},
+                 {"memscope-aten-ac:ptr=1", false},
+                 {"memscope-aten-e: name=add", false}};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct ms_record *r;
+        mstxMarkA(cases[i].text, NULL);
+        const struct ms_p_mark *mark = next_record(self, MS_R_MARK, &r);
+        assert_string_equal(text_of(self, r, &mark->text, 0), cases[i].text);
+        assert_int_equal(c_stack_of(r) != 0, cases[i].stack);
+    }
+    assert_int_equal(errno, CANARY);
+}
+
 static void unloading_forgets(void **state)
 {
     const struct ms_record *r;
@@ -176,9 +196,8 @@ int main(int argc, char **argv)
 {
     session_begin(argv, configure);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(frames_are_right, start),
-        cmocka_unit_test_setup(a_stack_is_defined_once, start),
-        cmocka_unit_test_setup(depth_and_state, start),
+        cmocka_unit_test_setup(frames_are_right, start),  cmocka_unit_test_setup(a_stack_is_defined_once, start),
+        cmocka_unit_test_setup(depth_and_state, start),   cmocka_unit_test_setup(marks_have_stacks, start),
         cmocka_unit_test_setup(unloading_forgets, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -21,28 +21,43 @@ int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
 static uint64_t last_range_id;
 
-/* Room for a mark or the start of a range, with its text. */
-static void *begin_text(struct ms_slot *slot, struct ms_texts *texts, size_t payload_b, const char *message)
+/* Accesses and ends of operators come in great numbers right behind a beginning that has the same stack. */
+static bool wants_stack(const char *message)
 {
-    ms_texts_add(texts, message, message != NULL ? strnlen(message, MS_TEXT_MAX_B + 1) : 0, false);
-    return ms_rec_begin(slot, payload_b + ms_texts_tail_b(texts), MS_ORDER_PLAIN);
+    static const char prefix[] = "memscope-aten-";
+    return message == NULL || strncmp(message, prefix, sizeof(prefix) - 1) != 0 || message[sizeof(prefix) - 1] == 'b';
+}
+
+/* A record with a text behind its payload of payload_b bytes, which ends in the reference to the text. */
+static inline __attribute__((always_inline)) void record_text(enum ms_record_kind kind, const char *message,
+                                                              struct ms_text_ref *ref, const void *payload,
+                                                              size_t payload_b)
+{
+    uint32_t device = ms_device_current();
+    struct ms_stack_ids ids;
+    const struct ms_stack_ids *stacks = wants_stack(message) ? ms_stacks(MS_STATE_ON, &ids) : NULL;
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    ms_texts_add(&texts, message, message != NULL ? strnlen(message, MS_TEXT_MAX_B + 1) : 0, false);
+    size_t text_b = ms_texts_tail_b(&texts);
+    char *p = ms_rec_begin(&slot, payload_b + text_b + (stacks != NULL ? sizeof(*stacks) : 0), MS_ORDER_PLAIN);
+    if (p != NULL) {
+        *ref = texts.ref[0];
+        memcpy(p, payload, payload_b);
+        ms_texts_put(&texts, p + payload_b);
+        if (stacks != NULL) {
+            memcpy(p + payload_b + text_b, stacks, sizeof(*stacks));
+            texts.flags |= MS_RECORD_STACKS;
+        }
+        ms_rec_commit(&slot, kind, texts.flags, device, ms_rec_stamp(&slot));
+    }
 }
 
 static void mark(const char *message, aclrtStream stream)
 {
-    if (!ms_tracing()) {
-        return;
-    }
-    uint32_t device = ms_device_current();
-    int64_t stream_id = ms_stream_id(stream);
-    struct ms_texts texts = {0};
-    struct ms_slot slot;
-    struct ms_p_mark *p = begin_text(&slot, &texts, sizeof(*p), message);
-    if (p != NULL) {
-        p->stream_id = stream_id;
-        p->text = texts.ref[0];
-        ms_texts_put(&texts, p + 1);
-        ms_rec_commit(&slot, MS_R_MARK, texts.flags, device, ms_rec_stamp(&slot));
+    if (ms_tracing()) {
+        struct ms_p_mark p = {.stream_id = ms_stream_id(stream)};
+        record_text(MS_R_MARK, message, &p.text, &p, sizeof(p));
     }
 }
 
@@ -51,20 +66,10 @@ static mstxRangeId range_start(const char *message, aclrtStream stream)
     if (!ms_tracing()) {
         return MSTX_INVALID_RANGE_ID;
     }
-    uint64_t id = __atomic_add_fetch(&last_range_id, 1, __ATOMIC_RELAXED);
-    uint32_t device = ms_device_current();
-    int64_t stream_id = ms_stream_id(stream);
-    struct ms_texts texts = {0};
-    struct ms_slot slot;
-    struct ms_p_range_start *p = begin_text(&slot, &texts, sizeof(*p), message);
-    if (p != NULL) {
-        p->range_id = id;
-        p->stream_id = stream_id;
-        p->text = texts.ref[0];
-        ms_texts_put(&texts, p + 1);
-        ms_rec_commit(&slot, MS_R_RANGE_START, texts.flags, device, ms_rec_stamp(&slot));
-    }
-    return id;
+    struct ms_p_range_start p = {.range_id = __atomic_add_fetch(&last_range_id, 1, __ATOMIC_RELAXED),
+                                 .stream_id = ms_stream_id(stream)};
+    record_text(MS_R_RANGE_START, message, &p.text, &p, sizeof(p));
+    return p.range_id;
 }
 
 static void range_end(mstxRangeId id)
