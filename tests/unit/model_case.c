@@ -270,16 +270,15 @@ int case_read(const char *path, struct model_case *out)
     while (at != NULL && out->section_count < CASE_SECTIONS_MAX) {
         struct case_section *section = &out->sections[out->section_count++];
         char *line = at + 5, *end = strchr(line, '\n');
-        snprintf(section->name, sizeof(section->name), "%.*s", (int)(end - line), line);
-        section->text = end + 1;
+        snprintf(section->name, sizeof(section->name), "%.*s", (int)strcspn(line, "\n"), line);
+        if (end == NULL) {
+            fprintf(stderr, "%s: nothing below --- %s\n", path, section->name);
+            return -1;
+        }
         at = strstr(end, "\n--- ");
-        if (at != NULL) {
-            section->text = strndup(end + 1, (size_t)(at > end ? at - end : 0));
-            if (at == end) {
-                section->text[0] = 0;
-            }
-        } else {
-            section->text = strdup(end + 1);
+        section->text = at == NULL ? strdup(end + 1) : strndup(end + 1, (size_t)(at - end));
+        if (at == end) {
+            section->text[0] = 0;
         }
     }
     char *save = NULL;
