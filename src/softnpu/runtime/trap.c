@@ -15,7 +15,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #define STACK_B (64u * 1024) /* for the handler alone; registers of wide vectors take up to 11 KiB of it */
 
@@ -112,19 +112,21 @@ void snpu__trap_describe(const struct snpu_trap *trap, char *text, size_t text_b
 
 void *snpu__trap_stack_begin(void)
 {
-    stack_t stack = {.ss_sp = malloc(STACK_B), .ss_size = STACK_B};
-    if (stack.ss_sp != NULL && sigaltstack(&stack, NULL) != 0) {
-        free(stack.ss_sp);
-        stack.ss_sp = NULL;
+    void *stack = mmap(NULL, STACK_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack != MAP_FAILED && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = STACK_B}, NULL) == 0) {
+        return stack;
     }
-    return stack.ss_sp;
+    if (stack != MAP_FAILED) {
+        munmap(stack, STACK_B);
+    }
+    return NULL;
 }
 
 void snpu__trap_stack_end(void *stack)
 {
     if (stack != NULL) {
         sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-        free(stack);
+        munmap(stack, STACK_B);
     }
 }
 
