@@ -37,7 +37,7 @@ static char *read_file(const char *path)
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;
-    if (ms_parse_size(text, &value) != 0 && ms_parse_u64(text, 0, UINT64_MAX, &value) != 0) {
+    if (ms_parse_u64(text, 0, UINT64_MAX, &value) != 0 && ms_parse_size(text, &value) != 0) {
         fprintf(stderr, "not a number: %s\n", text);
         abort();
     }
