@@ -1,0 +1,270 @@
+/* Trace files: segments that stand alone, a collector that takes over, damage, checkpoints, limits. */
+#include "trace_rig.h"
+
+static uint64_t read_steps(struct rig *rig, uint64_t *gaps, uint64_t *damages)
+{
+    struct ms_trace *t;
+    struct ms_event e;
+    uint64_t steps = 0;
+    *gaps = *damages = 0;
+    if (ms_trace_open(rig->dir, "p", NULL, &t) != 0) {
+        return 0;
+    }
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        steps += e.kind == MS_R_STEP;
+        *gaps += e.kind == MS_R_GAP;
+    }
+    struct ms_trace_stats stats;
+    ms_trace_stats(t, &stats);
+    *damages = stats.damages;
+    ms_trace_close(t);
+    return steps;
+}
+
+static void record(struct rig *rig, uint64_t from, uint64_t count, bool sweep)
+{
+    for (uint64_t i = from; i < from + count; i++) {
+        assert_true(rig_number(i));
+        if (i % 50 == 0) {
+            assert_true(rig_mark("a recurring text", true));
+        }
+        if (sweep && i % 500 == 499) {
+            assert_true(ms_drain_sweep(rig->drain) >= 0);
+        }
+    }
+}
+
+static void test_segments_stand_alone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    record(&rig, 0, 20000, true);
+    struct ms_writer_stats stats;
+    ms_writer_stats(rig.writer, &stats);
+    assert_true(stats.segment > 3);
+    rig_finish(&rig);
+    for (uint64_t i = 1; i <= stats.segment / 2; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "p.%06d.seg", (int)i);
+        assert_int_equal(unlinkat(rig.dir, name, 0), 0);
+    }
+    struct ms_trace *t = rig_read(&rig, NULL);
+    struct ms_event e;
+    uint64_t last = 0, steps = 0, marks = 0;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_not_equal(e.kind, MS_R_GAP); /* what is not there any more is no loss */
+        if (e.kind == MS_R_STEP) {
+            assert_true(last == 0 || e.value == last + 1);
+            last = e.value;
+            steps++;
+        } else if (e.kind == MS_R_MARK) {
+            assert_int_equal(e.text.length_b, 16);
+            marks++;
+        }
+    }
+    assert_int_equal(last, 19999);
+    assert_true(steps > 1000 && steps < 20000 && marks > 10);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
+/* The collector dies without a word, its last block half written; the next one goes on. Nothing is lost or doubled. */
+static void test_taking_over(void **state)
+{
+    (void)state;
+    struct rig rig;
+    uint64_t gaps, damages;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    record(&rig, 0, 3000, true);
+    for (int i = 0; i < 3; i++) {
+        rig_close_trace(&rig, MS_ENDING_OPEN);
+        char name[32];
+        struct stat status;
+        snprintf(name, sizeof(name), "p.%06d.seg", i + 1);
+        assert_int_equal(fstatat(rig.dir, name, &status, 0), 0);
+        int fd = openat(rig.dir, name, O_WRONLY | O_APPEND);
+        assert_int_equal(write(fd, "MSTBrubbish", 11), 11);
+        close(fd);
+        rig_open_trace(&rig, NULL);
+        record(&rig, 3000u * (unsigned)(i + 1), 3000, i % 2 == 0);
+    }
+    rig_finish(&rig);
+    assert_int_equal(read_steps(&rig, &gaps, &damages), 12000);
+    assert_int_equal(gaps, 0);
+    assert_int_equal(damages, 0);
+    struct ms_writer *writer;
+    assert_int_equal(ms_writer_open(rig.dir, &rig.process, NULL, &writer), -EALREADY);
+    rig_end(&rig);
+}
+
+/* ---- damage ---- */
+
+static void test_mutations(void **state)
+{
+    (void)state;
+    struct rig rig;
+    uint64_t gaps, damages, seed = 42;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    record(&rig, 0, 4000, true);
+    rig_finish(&rig);
+    int fd = openat(rig.dir, "p.000001.seg", O_RDWR);
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    size_t size_b = (size_t)status.st_size;
+    uint8_t *good = malloc(size_b), *bad = malloc(size_b);
+    assert_int_equal(pread(fd, good, size_b, 0), (ssize_t)size_b);
+    for (int i = 0; i < 400; i++) {
+        memcpy(bad, good, size_b);
+        size_t length_b = i % 4 == 0 ? rig_random(&seed) % size_b : size_b;
+        for (int k = i % 4 == 0 ? 0 : 1 + i % 7; k > 0; k--) {
+            bad[rig_random(&seed) % size_b] ^= (uint8_t)(1u << rig_random(&seed) % 8);
+        }
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, bad, length_b, 0), (ssize_t)length_b);
+        uint64_t steps = read_steps(&rig, &gaps, &damages);
+        assert_true(steps <= 4000); /* what is readable, and no crash */
+        if (steps < 4000 && i % 4 != 0 && damages == 0) {
+            fail_msg("mutation %d lost %d steps and nobody says so", i, (int)(4000 - steps));
+        }
+    }
+    free(good);
+    free(bad);
+    close(fd);
+    rig_end(&rig);
+}
+
+/* ---- checkpoints ---- */
+
+static void test_checkpoint(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    record(&rig, 0, 20000, true);
+    rig_finish(&rig);
+    struct ms_trace *t = rig_read(&rig, NULL);
+    struct ms_aux *aux;
+    struct ms_event e;
+    struct ms_position position;
+    uint64_t events = 0, at = 0;
+    uint32_t text = 0;
+    assert_int_equal(ms_aux_open(t, &aux), 0);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        events++;
+        text = e.kind == MS_R_MARK ? e.text.id : text;
+        if (events > 8000 && at == 0 && ms_trace_position(t, &position)) {
+            assert_int_equal(ms_aux_checkpoint(aux, &position, "model", 5, &text, 1), 0);
+            at = events;
+        }
+    }
+    assert_int_equal(ms_aux_symbol(aux, 7, 0x123, "main (a.c:5)", 12), 0);
+    ms_aux_close(aux);
+    ms_trace_close(t);
+    assert_true(at > 8000);
+    struct ms_trace_options from = {.sz = sizeof(from), .from_latest = true};
+    struct ms_checkpoint checkpoint;
+    struct ms_text found;
+    t = rig_read(&rig, &from);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    assert_int_equal(checkpoint.payload_b, 5);
+    assert_memory_equal(checkpoint.payload, "model", 5);
+    assert_true(ms_trace_text(t, text, &found));
+    assert_int_equal(found.length_b, 16);
+    uint64_t index = at;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_equal(e.index, index++);
+    }
+    assert_int_equal(index, events);
+    assert_true(ms_trace_symbol(t, 7, 0x123, &found));
+    assert_memory_equal(found.s, "main (a.c:5)", 12);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
+/* ---- limits ---- */
+
+static void test_size_limit(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
+    struct ms_trace *t = rig_read(&rig, &live);
+    record(&rig, 0, 40000, true);
+    struct ms_writer_stats stats;
+    ms_writer_stats(rig.writer, &stats);
+    assert_int_equal(stats.ending, MS_ENDING_LIMIT);
+    assert_true(stats.bytes < 32768);
+    rig_finish(&rig);
+    uint64_t steps = 0;
+    struct ms_event e;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) { /* the files ended; the rest came through memory */
+        steps += e.kind == MS_R_STEP;
+    }
+    assert_int_equal(steps, 40000);
+    ms_trace_close(t);
+    uint64_t gaps, damages;
+    steps = read_steps(&rig, &gaps, &damages);
+    assert_true(steps > 1000 && steps < 40000 && damages == 0);
+    rig_end(&rig);
+}
+
+static void test_ring(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384, .ring = true};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    record(&rig, 0, 20000, true);
+    struct ms_writer_stats stats;
+    ms_writer_stats(rig.writer, &stats);
+    assert_int_equal(stats.first_segment, 1); /* nothing covers it yet */
+    ms_writer_covered(rig.writer, stats.segment);
+    record(&rig, 20000, 1000, true);
+    ms_writer_stats(rig.writer, &stats);
+    assert_true(stats.first_segment > 1 && stats.bytes < 32768);
+    rig_finish(&rig);
+    uint64_t gaps, damages;
+    assert_true(read_steps(&rig, &gaps, &damages) > 1000);
+    assert_int_equal(gaps + damages, 0);
+    rig_end(&rig);
+}
+
+static void test_not_a_trace(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_trace *t;
+    rig = (struct rig){.clock_kind = MS_CLOCK_MONOTONIC, .memfd = -1};
+    rig_directory(&rig);
+    assert_int_equal(ms_trace_open(rig.dir, NULL, NULL, &t), -ENOENT);
+    assert_int_equal(ms_trace_open(rig.dir, "p", NULL, &t), -ENOENT);
+    assert_int_equal(ms_trace_open(rig.dir, "../p", NULL, &t), -EINVAL);
+    int fd = openat(rig.dir, "p.000001.seg", O_CREAT | O_WRONLY, 0644);
+    assert_int_equal(write(fd, rig.path, sizeof(rig.path)), sizeof(rig.path));
+    close(fd);
+    assert_int_equal(ms_trace_open(rig.dir, "p", NULL, &t), -EPROTO);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_segments_stand_alone),
+        cmocka_unit_test(test_taking_over),
+        cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_not_a_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
