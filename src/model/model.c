@@ -312,17 +312,19 @@ int ms_model_feed(struct ms_model *model, const struct ms_event *event)
         }
     } else {
         rc = ms__hold(model, event);
-        if (rc == 0) {
-            rc = ms__release(model, event->order != MS_ORDER_DEVICE ? event->time_ns : 0, false);
+        if (rc == 0) { /* STOP completes the files, wherever it stands */
+            rc = ms__release(model, event->order != MS_ORDER_DEVICE ? event->time_ns : 0, event->kind == MS_R_STOP);
         }
     }
     return rc != 0 ? rc : model->error;
 }
 
+/* What waits for its free goes on waiting: letting it go because the reader has caught up would make live rows differ
+ * from those of a later reading. */
 int ms_model_flush(struct ms_model *model)
 {
     model->error = 0;
-    int rc = ms__release(model, 0, true);
+    int rc = ms__release(model, 0, false);
     return rc != 0 ? rc : model->error;
 }
 
@@ -331,7 +333,8 @@ int ms_model_end(struct ms_model *model)
     if (model->ended) {
         return -EINVAL;
     }
-    int rc = ms_model_flush(model);
+    model->error = 0;
+    int rc = ms__release(model, 0, true);
     MS__CALL(model, on_end, MS__SELF);
     ms__end_blocks(model);
     MS__CALL(model, on_close, MS__SELF);

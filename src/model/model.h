@@ -11,7 +11,7 @@
  *     ms_model_free(model);
  *
  * Rows come out in order of their ids. A model may hold events back (an allocation at a live address waits up to 2 us
- * of event time for the free that the clock put behind it); ms_model_flush lets them go.
+ * of event time for the free that the clock put behind it) until later events, STOP or the end let them go.
  *
  * Steps: a device that marks none of its own follows the first one that does (marks of threads without a device count
  * for all such devices).
@@ -168,7 +168,7 @@ void ms_model_free(struct ms_model *model);
 int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer); /* copied; at most 8 */
 
 int ms_model_feed(struct ms_model *model, const struct ms_event *event);
-int ms_model_flush(struct ms_model *model);
+int ms_model_flush(struct ms_model *model); /* what can be told by now; never changes what is told in the end */
 int ms_model_end(struct ms_model *model);
 
 /* ---- asking ---- */
@@ -227,7 +227,7 @@ int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, m
 
 /* ---- checkpoints: payload of the trace's CHECKPOINT block ---- */
 
-/* The whole state as bytes (*out to be freed by the caller). -EAGAIN: events are held back, feed or flush first. */
+/* The whole state as bytes (*out to be freed by the caller). -EAGAIN: events are held back, feed more first. */
 int ms_model_save(struct ms_model *model, void **out, size_t *out_b);
 /* Into a new model, before anything is fed. -EPROTO: not a checkpoint, or damaged. */
 int ms_model_restore(struct ms_model *model, const void *payload, size_t payload_b);

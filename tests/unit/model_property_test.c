@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "model/model.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,10 +148,13 @@ static void rows_are_consistent(void **state)
             struct ms_event event = random_event(&time_ns, options.deferred);
             assert_int_equal(ms_model_feed(model, &event), 0);
             if (i % 500 == 499) { /* saved and restored, nothing may change */
-                assert_int_equal(ms_model_flush(model), 0);
                 void *saved, *again;
                 size_t saved_b, again_b;
-                assert_int_equal(ms_model_save(model, &saved, &saved_b), 0);
+                int rc = ms_model_save(model, &saved, &saved_b);
+                if (rc == -EAGAIN) { /* something waits; the next time will do */
+                    continue;
+                }
+                assert_int_equal(rc, 0);
                 ms_model_free(model);
                 assert_int_equal(ms_model_new(&options, &model), 0);
                 assert_int_equal(ms_model_restore(model, saved, saved_b), 0);
@@ -190,9 +194,10 @@ static void damaged_checkpoints_do_no_harm(void **state)
         struct ms_event event = random_event(&time_ns, false);
         ms_model_feed(model, &event);
     }
-    ms_model_flush(model);
     uint8_t *saved;
     size_t saved_b;
+    struct ms_event later = {.kind = MS_R_MARK, .pid = 7, .time_ns = time_ns + 1000000, .text.s = "", .text2.s = ""};
+    ms_model_feed(model, &later); /* lets go what waits */
     assert_int_equal(ms_model_save(model, (void **)&saved, &saved_b), 0);
     ms_model_free(model);
     for (unsigned i = 0; i < 3000; i++) {
