@@ -224,7 +224,7 @@ void ms__aux_destroy(struct ms_trace *t)
     free(t->checkpoint_memory);
     if (t->symbols != NULL) {
         free(t->symbols->table);
-        ms_buffer_free(&t->symbols->texts);
+        ms__bytes_free(&t->symbols->texts);
         free(t->symbols);
     }
 }
@@ -333,7 +333,7 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
     }
     struct ms_block_head head = {.kind = MS_BLOCK_CHECKPOINT, .stream = MS_STREAM_MANY};
     rc = rc != 0 ? rc : append_block(aux, position->segment, &head, &raw);
-    ms_buffer_free(&raw);
+    ms__bytes_free(&raw);
     return rc;
 }
 
@@ -368,7 +368,7 @@ void ms_aux_close(struct ms_aux *aux)
     if (aux != NULL) {
         ms_aux_flush(aux);
         ms_packer_free(aux->packer);
-        ms_buffer_free(&aux->symbols);
+        ms__bytes_free(&aux->symbols);
         free(aux);
     }
 }

@@ -92,7 +92,7 @@ int ms_buffer_bytes(struct ms_buffer *b, const void *bytes, size_t length_b)
     return 0;
 }
 
-void ms_buffer_free(struct ms_buffer *b)
+void ms__bytes_free(struct ms_buffer *b)
 {
     free(b->data);
     *b = (struct ms_buffer){0};

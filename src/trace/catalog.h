@@ -50,7 +50,7 @@ struct ms_buffer {
 uint8_t *ms_buffer_room(struct ms_buffer *buffer, size_t length_b);
 int ms_buffer_varint(struct ms_buffer *buffer, uint64_t value);
 int ms_buffer_bytes(struct ms_buffer *buffer, const void *bytes, size_t length_b); /* length first */
-void ms_buffer_free(struct ms_buffer *buffer);
+void ms__bytes_free(struct ms_buffer *buffer);
 
 /* Content of a STREAMS block. */
 int ms_catalog_save(const struct ms_catalog *catalog, struct ms_buffer *to);

@@ -36,7 +36,7 @@ int ms__out_init(struct ms_outgoing *out, struct ms_writer *writer, uint64_t *da
 void ms__out_destroy(struct ms_outgoing *out)
 {
     free(out->block);
-    ms_buffer_free(&out->definitions);
+    ms__bytes_free(&out->definitions);
 }
 
 void ms__out_break(struct ms_outgoing *out)

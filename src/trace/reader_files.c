@@ -268,7 +268,7 @@ static const char *meet_block(struct ms_trace *t, const struct ms_block_head *he
 static bool go_on_in_memory(struct ms_trace *t)
 {
     int fd = t->overflow_fd;
-    if (fd < 0) {
+    if (fd < 0 || (t->stats.ending != MS_ENDING_DISK && t->stats.ending != MS_ENDING_LIMIT)) {
         return false;
     }
     t->overflow_fd = -1;

@@ -137,7 +137,7 @@ static int pack_buffer(struct ms_writer *w, enum ms_block_kind kind, struct ms_b
 {
     struct ms_block_head head = {.kind = (uint8_t)kind, .stream = MS_STREAM_MANY};
     rc = rc != 0 ? rc : pack(w, &head, content->data, content->used_b);
-    ms_buffer_free(content);
+    ms__bytes_free(content);
     return rc;
 }
 
@@ -169,7 +169,7 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     if (pack_end(w, ending, error) == 0) {
         append(w, w->waiting.data, w->waiting.used_b);
     }
-    ms_buffer_free(&w->waiting);
+    ms__bytes_free(&w->waiting);
     w->waiting = waiting;
     close(w->fd);
     w->fd = -1;
@@ -366,7 +366,7 @@ static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
         rc = -errno;
     }
     w->total_bytes += sound_b;
-    ms_buffer_free(&raw);
+    ms__bytes_free(&raw);
     ms_blockfile_destroy(&file);
     return rc;
 }
@@ -499,7 +499,7 @@ void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
     ms_overflow_release(w->overflow);
     ms_packer_free(w->packer);
     ms_catalog_destroy(&w->catalog);
-    ms_buffer_free(&w->waiting);
+    ms__bytes_free(&w->waiting);
     free(w);
 }
 
