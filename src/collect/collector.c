@@ -397,7 +397,8 @@ static void listen_ourselves(struct collector *c)
         return;
     }
     c->supervised = false;
-    ms_channel_close(&c->channel);
+    /* Its descriptor stays open until we end: whoever leaves may wait for that. */
+    epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->channel.fd, NULL);
     if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
         watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
     }

@@ -25,6 +25,7 @@
 
 #define READY_MS     20000
 #define RESTARTS_MAX 1
+#define GOODBYE_MS   3000
 
 enum phase { LIVING, DEAD, DONE };
 
@@ -365,5 +366,19 @@ void ms_supervisor_leave(struct ms_supervisor *sv)
 {
     ms_channel_send(&sv->channel, MS_CH_LEAVE, 0, 0, NULL, 0, NULL, 0);
     ms_channel_flush(&sv->channel);
+    /* With nobody left to record it ends at once, and cleans up: what the user finds then is final. */
+    uint64_t deadline_ns = ms_clock_raw_ns() + GOODBYE_MS * 1000000ull;
+    while (sv->count == 0 && !sv->state.lost && ms_clock_raw_ns() < deadline_ns) {
+        struct pollfd wait = {sv->channel.fd, POLLIN, 0};
+        poll(&wait, 1, 100);
+        int got = ms_channel_receive(&sv->channel, &sv->message);
+        if (got < 0) {
+            break;
+        }
+        if (got > 0) {
+            ms_channel_drop_fds(&sv->message);
+            take_message(sv, &sv->message);
+        }
+    }
     destroy(sv);
 }

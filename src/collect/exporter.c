@@ -1,0 +1,224 @@
+/* Export workers: a few threads at idle priority that take turns with the processes, a slice of events each. They tail
+ * the trace files as any reader would, may lag without limit and hold nobody up.
+ *
+ * A process is in the queue, or with one thread; its `replay` belongs to that thread. */
+#include "collect/collector.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLICE_EVENTS 20000
+#define PAUSE_MIN_MS 5
+#define PAUSE_MAX_MS 200
+
+/* ---- what a replay tells ---- */
+
+static void print_text(void *argument, int stream, bool info, const char *text, size_t text_b)
+{
+    struct recorded *process = argument;
+    mailbox_print(&process->collector->mail, info ? 3 : stream, text, text_b);
+}
+
+static void log_line(void *argument, int level, const char *line)
+{
+    struct recorded *process = argument;
+    if (ms_log_write(&process->log, (enum ms_log_level)level, "model", 0, line)) {
+        char text[sizeof(process->path) + 128];
+        int n = snprintf(text, sizeof(text), "[msmemscope] Info: logging into file %s/%s\n", process->path,
+                         process->log.name);
+        print_text(process, 1, true, text, (size_t)n);
+    }
+}
+
+static void complain(struct recorded *process, int error)
+{
+    char text[sizeof(process->path) + 256];
+    int n =
+        snprintf(text, sizeof(text),
+                 "[msmemscope] Error: results in %s are not complete: %s. The trace is there: msmemscope export %s\n",
+                 process->path, strerror(-error), process->path);
+    print_text(process, 2, false, text, (size_t)n);
+}
+
+/* ---- a turn ---- */
+
+static int open_replay(struct recorded *process)
+{
+    struct ms_replay_options options = {
+        .sz = sizeof(options),
+        .tracefd = process->tracefd,
+        .name = process->identity.name,
+        .outfd = process->dirfd,
+        .out = process->path,
+        .output = process->settings.format == MS_FORMAT_DB ? MS_REPLAY_DB : MS_REPLAY_CSV,
+        .settings = &process->settings,
+        .writer = process->writer,
+        .covered = &process->covered,
+        .replace = process->resumed,
+        .reports = true,
+        .print = print_text,
+        .log = log_line,
+        .argument = process,
+    };
+    return ms_replay_open(&options, &process->replay);
+}
+
+static void publish(struct recorded *process)
+{
+    struct ms_replay_stats stats;
+    ms_replay_stats(process->replay, &stats);
+    __atomic_store_n(&process->exported_stamp, stats.done_stamp, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->exported_events, stats.events, __ATOMIC_RELEASE);
+    uint64_t per_mille = stats.bytes_total > 0 ? stats.bytes_read * 1000 / stats.bytes_total : 0;
+    __atomic_store_n(&process->per_mille, (uint32_t)(per_mille < 1000 ? per_mille : 1000), __ATOMIC_RELEASE);
+}
+
+/* True: it comes again; false: done with it. */
+static bool take_turn(struct recorded *process)
+{
+    bool closed = __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0;
+    if (process->only_at_end && !closed) {
+        process->due_ns = UINT64_MAX;
+        return true;
+    }
+    int rc = ms_replay_run(process->replay, SLICE_EVENTS);
+    publish(process);
+    if (rc == MS_REPLAY_MORE) {
+        process->pause_ms = PAUSE_MIN_MS;
+        process->due_ns = 0;
+        return true;
+    }
+    if (rc == MS_REPLAY_AGAIN) {
+        process->pause_ms = process->pause_ms < PAUSE_MAX_MS / 2 ? 2 * process->pause_ms : PAUSE_MAX_MS;
+        process->due_ns = ms_clock_raw_ns() + (closed ? 1 : process->pause_ms) * 1000000ull;
+        return true;
+    }
+    if (rc < 0) {
+        complain(process, rc);
+    }
+    ms_replay_close(process->replay);
+    process->replay = NULL;
+    return false;
+}
+
+/* ---- threads ---- */
+
+/* The process that is due the longest; *wait_ms: else, how long until one is. */
+static struct recorded *next_process(struct exporter *exporter, unsigned *wait_ms)
+{
+    pthread_mutex_lock(&exporter->lock);
+    for (struct recorded *added = __atomic_exchange_n(&exporter->added, NULL, __ATOMIC_ACQUIRE); added != NULL;) {
+        struct recorded *process = added;
+        added = process->next_export;
+        process->next_export = exporter->queue;
+        exporter->queue = process;
+    }
+    uint64_t now_ns = ms_clock_raw_ns(), best_ns = UINT64_MAX;
+    struct recorded **best = NULL;
+    for (struct recorded **link = &exporter->queue; *link != NULL; link = &(*link)->next_export) {
+        uint64_t due_ns = __atomic_load_n(&(*link)->hurry, __ATOMIC_ACQUIRE) != 0 ? 0 : (*link)->due_ns;
+        if (best == NULL || due_ns < best_ns) {
+            best = link;
+            best_ns = due_ns;
+        }
+    }
+    struct recorded *process = best != NULL && best_ns <= now_ns ? *best : NULL;
+    if (process != NULL) {
+        *best = process->next_export;
+        __atomic_store_n(&process->hurry, 0, __ATOMIC_RELEASE);
+    }
+    uint64_t wait_ns = best_ns > now_ns ? best_ns - now_ns : 0;
+    *wait_ms = wait_ns < PAUSE_MAX_MS * 1000000ull ? (unsigned)(wait_ns / 1000000) + 1 : PAUSE_MAX_MS;
+    pthread_mutex_unlock(&exporter->lock);
+    return process;
+}
+
+static void wait_a_while(struct exporter *exporter, unsigned wait_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)wait_ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sem_timedwait(&exporter->wake, &until);
+}
+
+static void *export_thread(void *argument)
+{
+    struct exporter *exporter = argument;
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* of this thread alone; refused: normal priority */
+    while (__atomic_load_n(&exporter->quit, __ATOMIC_ACQUIRE) == 0) {
+        unsigned wait_ms;
+        struct recorded *process = next_process(exporter, &wait_ms);
+        if (process == NULL) {
+            wait_a_while(exporter, wait_ms);
+        } else if (take_turn(process)) {
+            pthread_mutex_lock(&exporter->lock);
+            process->next_export = exporter->queue;
+            exporter->queue = process;
+            pthread_mutex_unlock(&exporter->lock);
+        } else {
+            __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
+            mailbox_wake(exporter->mail);
+        }
+    }
+    return NULL;
+}
+
+int exporter_start(struct exporter *exporter, struct mailbox *mail)
+{
+    memset(exporter, 0, sizeof(*exporter));
+    pthread_mutex_init(&exporter->lock, NULL);
+    sem_init(&exporter->wake, 0, 0);
+    exporter->mail = mail;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned wanted = cores < 4 ? 1 : cores / 2 > EXPORTERS_MAX ? EXPORTERS_MAX : (unsigned)(cores / 2);
+    while (exporter->thread_count < wanted) {
+        int error = pthread_create(&exporter->threads[exporter->thread_count], NULL, export_thread, exporter);
+        if (error != 0) {
+            return exporter->thread_count > 0 ? 0 : -error;
+        }
+        exporter->thread_count++;
+    }
+    return 0;
+}
+
+int exporter_add(struct exporter *exporter, struct recorded *process)
+{
+    int rc = open_replay(process);
+    if (rc != 0) {
+        complain(process, rc);
+        return rc;
+    }
+    process->pause_ms = PAUSE_MIN_MS;
+    process->only_at_end = process->settings.export_mode == MS_EXPORT_END;
+    process->next_export = __atomic_load_n(&exporter->added, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&exporter->added, &process->next_export, process, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+    sem_post(&exporter->wake);
+    return 0;
+}
+
+void exporter_poke(struct exporter *exporter, struct recorded *process)
+{
+    __atomic_store_n(&process->hurry, 1, __ATOMIC_RELEASE);
+    sem_post(&exporter->wake);
+}
+
+void exporter_stop(struct exporter *exporter)
+{
+    __atomic_store_n(&exporter->quit, 1, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < exporter->thread_count; i++) {
+        sem_post(&exporter->wake);
+    }
+    for (unsigned i = 0; i < exporter->thread_count; i++) {
+        pthread_join(exporter->threads[i], NULL);
+    }
+}

@@ -1,0 +1,297 @@
+/* See replay.h. Errors of an output (disk full) do not stop the replay: reports are still right; the first one is told
+ * at the end. */
+#include "collect/replay.h"
+
+#include "analyze/gap.h"
+#include "analyze/leaks.h"
+#include "collect/frames.h"
+#include "collect/options.h"
+#include "export/chrome.h"
+#include "export/dump.h"
+#include "model/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ms_replay {
+    struct ms_replay_options options;
+    struct ms_settings settings; /* as the events have changed them */
+    struct ms_trace *trace;
+    struct ms_frames *frames;
+    struct ms_model *model;
+    struct ms_dump *dump;
+    struct ms_chrome *chrome;
+    int chrome_fd;
+    struct ms_leaks *leaks;
+    struct ms_gap_analysis *gap;
+    FILE *report;
+    char *report_text;
+    size_t report_b;
+    int error; /* first one of an output */
+    bool ended;
+};
+
+/* ---- settings for the others ---- */
+
+static void model_options(const struct ms_settings *s, struct ms_model_options *out)
+{
+    out->events = s->events; /* MS_EVENT_* are the bits of MS_WANT_* */
+    out->levels = ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) | ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u);
+    out->analysis = s->analysis;
+    out->events_only = s->events_only;
+    out->deferred = s->collect_mode == MS_COLLECT_DEFERRED;
+    out->cpu = s->cpu;
+    out->all_npu = s->all_npus;
+    out->npu_mask = s->npu_mask;
+    out->step_count = s->step_count;
+    memcpy(out->steps, s->steps, sizeof(out->steps));
+    out->oom_top_k = s->oom_top_k;
+}
+_Static_assert((int)MS_EVENT_ALLOC == (int)MS_WANT_ALLOC && (int)MS_EVENT_FREE == (int)MS_WANT_FREE &&
+                   (int)MS_EVENT_LAUNCH == (int)MS_WANT_LAUNCH && (int)MS_EVENT_ACCESS == (int)MS_WANT_ACCESS &&
+                   (int)MS_EVENT_TRACEBACK == (int)MS_WANT_TRACEBACK,
+               "the same bits");
+
+static bool parse_config(void *argument, const char *text, size_t length_b, struct ms_model_options *options)
+{
+    struct ms_replay *replay = argument;
+    struct ms_why why;
+    char *copy = strndup(text, length_b);
+    bool good = copy != NULL && ms_options_apply_text(&replay->settings, copy, &why) == 0;
+    if (good) {
+        model_options(&replay->settings, options);
+    }
+    free(copy);
+    return good;
+}
+
+static void log_line(void *argument, int level, const char *line)
+{
+    struct ms_replay *replay = argument;
+    replay->options.log(replay->options.argument, level, line);
+}
+
+static void file_created(void *argument, const char *path, const char *table)
+{
+    struct ms_replay *replay = argument;
+    char text[2 * MS_PATH_MAX_B];
+    int n = table != NULL ? snprintf(text, sizeof(text), "[msmemscope] Info: create dbtable %s in %s.\n", table, path)
+                          : snprintf(text, sizeof(text), "[msmemscope] Info: create %s %s.\n",
+                                     replay->options.output == MS_REPLAY_DB ? "dbfile" : "file", path);
+    replay->options.print(replay->options.argument, 1, true, text,
+                          (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* ---- opening ---- */
+
+static int add(struct ms_replay *replay, struct ms_consumer consumer)
+{
+    return ms_model_add(replay->model, &consumer);
+}
+
+static int open_dump(struct ms_replay *replay)
+{
+    const uint32_t late = MS_ANALYSE_DECOMPOSE | MS_ANALYSE_INEFFICIENT;
+    struct ms_dump_options options = {
+        .sz = sizeof(options),
+        .dirfd = replay->options.outfd,
+        .dir = replay->options.out,
+        .format = replay->options.output == MS_REPLAY_DB ? MS_DUMP_DB : MS_DUMP_CSV,
+        .late = (replay->settings.analysis & late) != 0,
+        .model = replay->model,
+        .stacks = ms_frames_source(replay->frames),
+        .replace = replay->options.replace,
+        .created = file_created,
+        .argument = replay,
+    };
+    int rc = ms_dump_open(&options, &replay->dump);
+    return rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
+}
+
+static int open_chrome(struct ms_replay *replay)
+{
+    const struct ms_process *process = ms_trace_process(replay->trace);
+    char name[128];
+    snprintf(name, sizeof(name), "memscope_trace_%u.json", process->pid);
+    replay->chrome_fd = openat(replay->options.outfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (replay->chrome_fd < 0) {
+        return -errno;
+    }
+    int rc = ms_chrome_open(replay->chrome_fd, process->exe, &replay->chrome);
+    return rc != 0 ? rc : add(replay, ms_chrome_consumer(replay->chrome));
+}
+
+static int open_reports(struct ms_replay *replay)
+{
+    const struct ms_settings *s = &replay->settings;
+    const uint32_t both = MS_EVENT_ALLOC | MS_EVENT_FREE;
+    bool wanted = (s->analysis & (MS_ANALYSE_LEAKS | MS_ANALYSE_OOM)) != 0 && s->step_count == 0 &&
+                  (ms_settings_collected(s) & both) == both;
+    if (!replay->options.reports || !wanted) {
+        return 0;
+    }
+    replay->report = open_memstream(&replay->report_text, &replay->report_b);
+    if (replay->report == NULL) {
+        return -ENOMEM;
+    }
+    struct ms_leaks_options leaks = {.sz = sizeof(leaks),
+                                     .model = replay->model,
+                                     .stacks = ms_frames_source(replay->frames),
+                                     .hal = s->collect_mode == MS_COLLECT_IMMEDIATE,
+                                     .out = replay->report,
+                                     .log = log_line,
+                                     .argument = replay};
+    struct ms_gap_options gap = {
+        .sz = sizeof(gap), .model = replay->model, .out = replay->report, .log = log_line, .argument = replay};
+    int rc = ms_leaks_new(&leaks, &replay->leaks);
+    rc = rc != 0 ? rc : add(replay, ms_leaks_consumer(replay->leaks));
+    rc = rc != 0 ? rc : ms_gap_new(&gap, &replay->gap);
+    return rc != 0 ? rc : add(replay, ms_gap_consumer(replay->gap));
+}
+
+int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out)
+{
+    struct ms_replay *replay = calloc(1, sizeof(*replay));
+    if (replay == NULL) {
+        return -ENOMEM;
+    }
+    replay->options = *options;
+    replay->settings = *options->settings;
+    replay->chrome_fd = -1;
+    struct ms_trace_options trace = {.sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer};
+    struct ms_model_options model = MS_MODEL_OPTIONS_DEFAULT;
+    model_options(&replay->settings, &model);
+    model.parse_config = parse_config;
+    model.log = log_line;
+    model.argument = replay;
+    int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
+    rc = rc != 0 ? rc : ms_frames_new(replay->trace, &replay->frames);
+    rc = rc != 0 ? rc : ms_model_new(&model, &replay->model);
+    rc = rc != 0 ? rc : options->output == MS_REPLAY_CHROME ? open_chrome(replay) : open_dump(replay);
+    rc = rc != 0 ? rc : open_reports(replay);
+    if (rc != 0) {
+        ms_replay_close(replay);
+        return rc;
+    }
+    *out = replay;
+    return 0;
+}
+
+/* ---- running ---- */
+
+static void keep_error(struct ms_replay *replay, int rc)
+{
+    replay->error = replay->error == 0 && rc < 0 ? rc : replay->error;
+}
+
+static void tell_damage(struct ms_replay *replay)
+{
+    struct ms_damage damage;
+    while (ms_trace_next_damage(replay->trace, &damage)) {
+        char line[512];
+        snprintf(line, sizeof(line), "trace damaged: %s, offset %llu: %s", damage.file,
+                 (unsigned long long)damage.offset, damage.reason);
+        replay->options.log(replay->options.argument, MS_LOG_ERROR, line);
+    }
+}
+
+static int finish(struct ms_replay *replay)
+{
+    replay->ended = true;
+    keep_error(replay, ms_model_end(replay->model));
+    if (replay->dump != NULL) {
+        keep_error(replay, ms_dump_close(replay->dump));
+        replay->dump = NULL;
+    }
+    if (replay->chrome != NULL) {
+        keep_error(replay, ms_chrome_close(replay->chrome));
+        replay->chrome = NULL;
+    }
+    if (replay->report != NULL) {
+        fclose(replay->report);
+        replay->report = NULL;
+        if (replay->report_b > 0) {
+            replay->options.print(replay->options.argument, 1, false, replay->report_text, replay->report_b);
+        }
+    }
+    return replay->error != 0 ? replay->error : MS_REPLAY_END;
+}
+
+int ms_replay_run(struct ms_replay *replay, unsigned events)
+{
+    struct ms_event event;
+    int rc = MS_TRACE_EVENT;
+    for (unsigned i = 0; i < events && rc == MS_TRACE_EVENT; i++) {
+        rc = ms_trace_next(replay->trace, &event);
+        if (rc == MS_TRACE_EVENT) {
+            keep_error(replay, ms_model_feed(replay->model, &event));
+        }
+    }
+    tell_damage(replay);
+    switch (rc) {
+    case MS_TRACE_EVENT:
+        return MS_REPLAY_MORE;
+    case MS_TRACE_AGAIN:
+        keep_error(replay, ms_model_flush(replay->model));
+        return MS_REPLAY_AGAIN;
+    case MS_TRACE_END:
+        return finish(replay);
+    default:
+        return rc;
+    }
+}
+
+void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out)
+{
+    struct ms_trace_stats trace;
+    struct ms_model_stats model;
+    ms_trace_stats(replay->trace, &trace);
+    ms_model_stats(replay->model, &model);
+    *out = (struct ms_replay_stats){
+        .events = trace.events,
+        .rows = model.rows,
+        .done_stamp = replay->ended ? UINT64_MAX : trace.released_below_stamp,
+        .bytes_read = trace.bytes_read,
+        .bytes_total = trace.bytes_total,
+        .gaps = trace.gaps,
+        .lost = trace.lost,
+        .ending = trace.ending,
+    };
+}
+
+void ms_replay_close(struct ms_replay *replay)
+{
+    if (replay->dump != NULL) {
+        ms_dump_close(replay->dump);
+    }
+    if (replay->chrome != NULL) {
+        ms_chrome_close(replay->chrome);
+    }
+    if (replay->chrome_fd >= 0) {
+        close(replay->chrome_fd);
+    }
+    if (replay->model != NULL) {
+        ms_model_free(replay->model);
+    }
+    if (replay->leaks != NULL) {
+        ms_leaks_free(replay->leaks);
+    }
+    if (replay->gap != NULL) {
+        ms_gap_free(replay->gap);
+    }
+    if (replay->report != NULL) {
+        fclose(replay->report);
+    }
+    free(replay->report_text);
+    if (replay->frames != NULL) {
+        ms_frames_free(replay->frames);
+    }
+    if (replay->trace != NULL) {
+        ms_trace_close(replay->trace);
+    }
+    free(replay);
+}
