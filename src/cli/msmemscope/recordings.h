@@ -20,5 +20,6 @@ void progress_show(const char *what, uint64_t done, uint64_t total);
 void progress_end(void);
 
 int cmd_info(int argc, char **argv);
+int cmd_export(int argc, char **argv); /* and recover */
 
 #endif

@@ -11,7 +11,7 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}};
+} commands[] = {{"info", cmd_info}, {"export", cmd_export}, {"recover", cmd_export}};
 
 int main(int argc, char **argv)
 {

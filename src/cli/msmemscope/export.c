@@ -1,0 +1,138 @@
+/* msmemscope export and recover: dump files from traces. `recover` is an export of every recording in DIR to where its
+ * files belong, in the format of its settings; what a killed collector left there is replaced when the new is complete.
+ */
+#include "cli/msmemscope/recordings.h"
+
+#include "collect/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct task {
+    const char *format, *out; /* NULL: as recorded; beside the trace */
+    bool recover;
+    int failures;
+};
+
+static void print_text(void *argument, int stream, bool info, const char *text, size_t text_b)
+{
+    progress_end();
+    fwrite(text, 1, text_b, stream == 2 ? stderr : stdout);
+}
+
+static void log_line(void *argument, int level, const char *line)
+{
+    if (level >= MS_LOG_ERROR) {
+        fprintf(stderr, "msmemscope: %s\n", line);
+    }
+}
+
+static int fail(struct task *task, const struct recording *recording, int rc)
+{
+    progress_end();
+    fprintf(stderr, "msmemscope: %s: %s\n", recording->path, strerror(-rc));
+    task->failures++;
+    return 0;
+}
+
+/* A directory per process, so that files of several do not meet. */
+static int open_out(const struct task *task, const struct recording *recording, char path[MS_PATH_MAX_B + 1])
+{
+    const char *name = strrchr(recording->path, '/');
+    if (task->out == NULL) {
+        snprintf(path, MS_PATH_MAX_B + 1, "%s", recording->path);
+        return fcntl(recording->dirfd, F_DUPFD_CLOEXEC, 0);
+    }
+    snprintf(path, MS_PATH_MAX_B + 1, "%s/%s", task->out,
+             name != NULL && name[1] != '\0' ? name + 1 : recording->process->name);
+    mkdir(task->out, 0750);
+    mkdir(path, 0750);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int export_one(void *argument, const struct recording *recording)
+{
+    struct task *task = argument;
+    static struct ms_settings settings;
+    ms_settings_init(&settings);
+    char path[MS_PATH_MAX_B + 1];
+    int out = open_out(task, recording, path);
+    if (out < 0) {
+        return fail(task, recording, -errno);
+    }
+    struct ms_replay_options options = {
+        .sz = sizeof(options),
+        .tracefd = recording->tracefd,
+        .name = recording->process->name,
+        .outfd = out,
+        .out = path,
+        .output = task->format == NULL                  ? MS_REPLAY_CSV
+                  : strcmp(task->format, "db") == 0     ? MS_REPLAY_DB
+                  : strcmp(task->format, "chrome") == 0 ? MS_REPLAY_CHROME
+                                                        : MS_REPLAY_CSV,
+        .settings = &settings,
+        .replace = task->recover,
+        .reports = task->recover,
+        .print = print_text,
+        .log = log_line,
+    };
+    struct ms_replay *replay;
+    int rc = ms_replay_open(&options, &replay);
+    if (rc == 0) {
+        while ((rc = ms_replay_run(replay, 65536)) == MS_REPLAY_MORE) {
+            struct ms_replay_stats stats;
+            ms_replay_stats(replay, &stats);
+            progress_show("exporting", stats.bytes_read, stats.bytes_total);
+        }
+        progress_end();
+        ms_replay_close(replay);
+    }
+    close(out);
+    return rc < 0 ? fail(task, recording, rc) : 0;
+}
+
+static int usage(const char *command)
+{
+    if (strcmp(command, "export") == 0) {
+        puts("usage: msmemscope export DIR [--format=csv|db|chrome] [-o OUT]\n\n"
+             "Writes dump files from the traces in DIR: into the directory of each process, or below OUT.");
+    } else {
+        puts("usage: msmemscope recover DIR [--format=csv|db]\n\n"
+             "Finishes the dump files of recordings whose collector was killed, and prints their reports.");
+    }
+    return 0;
+}
+
+int cmd_export(int argc, char **argv)
+{
+    struct task task = {.recover = strcmp(argv[1], "recover") == 0};
+    const char *dir = NULL;
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return usage(argv[1]);
+        }
+        if (strncmp(argv[i], "--format=", 9) == 0) {
+            task.format = argv[i] + 9;
+        } else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
+            task.out = argv[++i];
+        } else if (strncmp(argv[i], "--output=", 9) == 0) {
+            task.out = argv[i] + 9;
+        } else if (argv[i][0] != '-' && dir == NULL) {
+            dir = argv[i];
+        } else {
+            fprintf(stderr, "msmemscope %s: unexpected '%s'; see msmemscope %s --help\n", argv[1], argv[i], argv[1]);
+            return 2;
+        }
+    }
+    bool known = task.format == NULL || strcmp(task.format, "csv") == 0 || strcmp(task.format, "db") == 0 ||
+                 (strcmp(task.format, "chrome") == 0 && !task.recover);
+    if (!known || dir == NULL) {
+        fprintf(stderr, "msmemscope %s: %s\n", argv[1], dir == NULL ? "which directory?" : "unknown format");
+        return 2;
+    }
+    return recordings_each(dir, export_one, &task) < 0 || task.failures > 0;
+}
