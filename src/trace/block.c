@@ -48,6 +48,18 @@ size_t ms_block_bound(size_t raw_b)
     return sizeof(struct ms_block_head) + ZSTD_compressBound(raw_b) + 8;
 }
 
+/* A fuzzer would not get past checksums: its builds take any. */
+static bool agree(uint64_t found, uint64_t expected)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    (void)found;
+    (void)expected;
+    return true;
+#else
+    return found == expected;
+#endif
+}
+
 static uint32_t head_check(const struct ms_block_head *head)
 {
     const size_t from = offsetof(struct ms_block_head, version);
@@ -87,7 +99,7 @@ const char *ms_block_check_head(const struct ms_block_head *head)
     if (head->magic != MS_BLOCK_MAGIC) {
         return "no block begins here";
     }
-    if (head->head_check != head_check(head)) {
+    if (!agree(head->head_check, head_check(head))) {
         return "the head of the block is damaged";
     }
     if (head->version != MS_BLOCK_VERSION) {
@@ -122,7 +134,7 @@ const char *ms_block_unpack(struct ms_unpacker *unpacker, const struct ms_block_
                             void *raw)
 {
     memset((char *)raw + head->raw_b, 0, MS_BLOCK_SLACK_B);
-    if (XXH3_64bits(packed, head->packed_b) != head->check) {
+    if (!agree(XXH3_64bits(packed, head->packed_b), head->check)) {
         return "the content of the block is damaged";
     }
     switch (head->packing) {
