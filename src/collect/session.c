@@ -89,7 +89,7 @@ static int read_text(const char *text, size_t length, char *out, size_t out_b)
         }
         out[n++] = c;
     }
-    out[n] = '\0';
+    memset(out + n, 0, out_b - n);
     return 0;
 }
 
