@@ -16,11 +16,11 @@
 
 #include <stddef.h>
 
-#define SIZE(type, size, align) \
-    _Static_assert(sizeof(type) == (size), "size of " #type); \
+#define SIZE(type, size, align)                                                                                        \
+    _Static_assert(sizeof(type) == (size), "size of " #type);                                                          \
     _Static_assert(_Alignof(type) == (align), "alignment of " #type);
-#define AT(type, member, offset, size) \
-    _Static_assert(offsetof(type, member) == (offset), "offset of " #type "." #member); \
+#define AT(type, member, offset, size)                                                                                 \
+    _Static_assert(offsetof(type, member) == (offset), "offset of " #type "." #member);                                \
     _Static_assert(sizeof(((type *)0)->member) == (size), "size of " #type "." #member);
 /* clang-format off */
 

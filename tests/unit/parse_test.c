@@ -37,8 +37,16 @@ static void sizes_take_binary_letters(void **state)
         const char *text;
         uint64_t size_b;
     } good[] = {
-        {"0", 0}, {"512", 512}, {"1K", 1024}, {"1k", 1024}, {"64G", 64ull << 30}, {"64GiB", 64ull << 30},
-        {"64GB", 64ull << 30}, {"1.5M", 3ull << 19}, {"2T", 2ull << 40}, {"7B", 7},
+        {"0", 0},
+        {"512", 512},
+        {"1K", 1024},
+        {"1k", 1024},
+        {"64G", 64ull << 30},
+        {"64GiB", 64ull << 30},
+        {"64GB", 64ull << 30},
+        {"1.5M", 3ull << 19},
+        {"2T", 2ull << 40},
+        {"7B", 7},
     };
     for (size_t i = 0; i < MS_COUNT_OF(good); i++) {
         uint64_t b = 1;

@@ -11,9 +11,9 @@
 struct snpu_stream;
 
 struct snpu_ctx {
-    uint32_t dev;                        /* driver id: what HAL flags and profiling records carry */
-    int32_t user_dev;                    /* what the program calls it (ASCEND_RT_VISIBLE_DEVICES) */
-    struct snpu_stream *default_stream;  /* of stream NULL */
+    uint32_t dev;                       /* driver id: what HAL flags and profiling records carry */
+    int32_t user_dev;                   /* what the program calls it (ASCEND_RT_VISIBLE_DEVICES) */
+    struct snpu_stream *default_stream; /* of stream NULL */
     bool primary;
     struct snpu_ctx_private *priv;
 };
