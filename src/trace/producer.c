@@ -243,20 +243,21 @@ static struct ms_ctx *take_context(struct ms_shm *shm)
 
 /* ---- process ---- */
 
-/* What the parent of a forked child left in private memory. */
+/* What the parent of a forked child left in private memory. None of its contexts is used again: the thread that forked
+ * still points to its own, and whoever comes here first cannot know which that is. */
 static void forget_parent(void)
 {
     struct ms_ctx *mine = ms_ctx_tls;
     for (uint32_t i = 0; i < contexts_touched; i++) {
         struct ms_ctx *ctx = &contexts[i];
         if (ctx == mine && ctx->busy) {
-            ctx->abandoned = 1;
             ctx->head = &nobodys_head;
             ctx->chunk = &nobodys_chunk;
         } else if (!ctx->abandoned) {
             ms__definitions_drop(ctx);
             memset(ctx, 0, sizeof(*ctx));
         }
+        ctx->abandoned = 1;
     }
 }
 
@@ -324,6 +325,9 @@ void ms_producer_forked(void)
 {
     if (ms_gate != &closed_gate) {
         memset(ms_gate, 0, sizeof(*ms_gate));
+        if (ms_ctx_tls != NULL && !ms_ctx_tls->busy) {
+            ms_ctx_tls = NULL;
+        }
     }
 }
 
