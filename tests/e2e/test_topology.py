@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     int n = argc > 2 ? atoi(argv[2]) : 10;
     if (strcmp(what, "exit") == 0) { work(1); return n; }
-    if (strcmp(what, "signal") == 0) { work(1); raise(n); return 0; }
+    if (strcmp(what, "signal") == 0) { work(1); signal(n, SIG_DFL); raise(n); return 0; }
     if (strcmp(what, "_exit") == 0) { work(n); _exit(3); }
     if (strcmp(what, "wait") == 0) {
         int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};

@@ -4,9 +4,10 @@
  * snpu__trap_run if the thread is inside a kernel and the fault is the kernel's own; everything else goes to whatever
  * handled the signal before, so that programs, debuggers and crash reporters see what they would have seen.
  *
- * Threads and locks: the frame is the thread's own, in static TLS, because a handler must not allocate. A kernel that
- * faults while it holds a lock (in malloc, say) keeps it: that is the price of running kernels in this process.
- * Failure: a signal whose handler cannot be installed, or that a program takes over later, keeps its old meaning. */
+ * Threads and locks: the frame is the thread's own, a thread-specific value: reading one allocates nothing, as a
+ * handler needs it, and unlike static TLS it lets this library be opened late. A kernel that faults while it holds a
+ * lock (in malloc, say) keeps it: that is the price of running kernels in this process. Failure: a signal whose handler
+ * cannot be installed, or that a program takes over later, keeps its old meaning. */
 #include "softnpu/runtime/trap.h"
 
 #include "base/macros.h"
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -25,7 +27,8 @@ struct frame {
     uintptr_t addr;
 };
 
-static __thread struct frame *frame __attribute__((tls_model("initial-exec")));
+static pthread_key_t frame_key;
+static bool have_key;
 
 static const struct {
     int signal;
@@ -57,7 +60,7 @@ static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, vo
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    struct frame *here = frame;
+    struct frame *here = pthread_getspecific(frame_key); /* the handler is there only if the key is */
     if (here != NULL && info->si_code > 0) {
         here->signal = signal;
         here->addr = (uintptr_t)info->si_addr;
@@ -72,10 +75,21 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 static void install(void)
 {
+    have_key = pthread_key_create(&frame_key, NULL) == 0;
+    if (!have_key) {
+        return;
+    }
     /* Not blocked while it runs: it leaves by a jump that restores no mask. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     for (size_t i = 0; i < MS_COUNT_OF(faults); i++) {
         sigaction(faults[i].signal, &action, &before[i]);
+    }
+}
+
+static void enter(struct frame *frame)
+{
+    if (have_key) {
+        pthread_setspecific(frame_key, frame); /* without memory for it: faults keep their old meaning */
     }
 }
 
@@ -86,17 +100,17 @@ __attribute__((noinline)) bool snpu__trap_run(snpu_block_fn fn, void *args, uint
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install);
     struct frame here;
-    struct frame *volatile outer = frame;
+    struct frame *volatile outer = have_key ? pthread_getspecific(frame_key) : NULL;
     volatile uint32_t block = first;
     if (sigsetjmp(here.back, 0) == 0) {
-        frame = &here;
+        enter(&here);
         for (; block < end; block = block + 1) {
             fn(args, block, blocks);
         }
-        frame = outer;
+        enter(outer);
         return true;
     }
-    frame = outer;
+    enter(outer);
     *trap = (struct snpu_trap){.signal = here.signal, .block = block, .addr = here.addr};
     return false;
 }
