@@ -240,9 +240,14 @@ static int64_t sweep(struct ms_drain *d, bool final)
     rc = take_all(d);
     rc = rc != 0 ? rc : tell_losses(d, final);
     rc = rc != 0 ? rc : ms__out_flush(&d->out);
+    if (rc == 0 && d->other_clock != 0) { /* its stamps need anchors around them as well */
+        struct ms_sweep anchor = {.number = d->stats.sweeps};
+        ms_anchor_take(&anchor.anchor, d->other_clock);
+        rc = ms__out_sweep(&d->out, MS_BLOCK_CLOCK, &anchor);
+    }
     if (rc == 0 && (final || sweep_is_due(d, &now, d->stats.records - before))) {
         struct ms_sweep mark = {.number = d->stats.sweeps, .low = low, .anchor = now};
-        rc = ms__out_sweep(&d->out, &mark);
+        rc = ms__out_sweep(&d->out, MS_BLOCK_SWEEP, &mark);
         d->swept_ns = now.monotonic_ns;
         d->sweep_low = low;
     }

@@ -35,7 +35,8 @@ int ms__out_record(struct ms_outgoing *out, const struct ms_run *where, struct m
 void ms__out_break(struct ms_outgoing *out);
 /* Packs what there is into blocks of the writer. */
 int ms__out_flush(struct ms_outgoing *out);
-int ms__out_sweep(struct ms_outgoing *out, const struct ms_sweep *sweep);
+/* A SWEEP block, or a CLOCK block, of which the anchor alone counts. */
+int ms__out_sweep(struct ms_outgoing *out, enum ms_block_kind kind, const struct ms_sweep *sweep);
 
 /* ---- shared memory (drain_pool.c) ---- */
 
@@ -77,7 +78,8 @@ struct ms_drain {
     uint64_t swept_ns;  /* when the last SWEEP was written */
     uint64_t sweep_low; /* ... and its low */
     struct ms_anchor anchor;
-    bool opened_again; /* the trace had records when the drain was opened */
+    uint32_t other_clock; /* kind that some stream still stamps with after a change; 0: none */
+    bool opened_again;    /* the trace had records when the drain was opened */
     bool first_look_done;
 };
 

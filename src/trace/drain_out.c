@@ -81,9 +81,9 @@ int ms__out_flush(struct ms_outgoing *out)
     return rc;
 }
 
-int ms__out_sweep(struct ms_outgoing *out, const struct ms_sweep *sweep)
+int ms__out_sweep(struct ms_outgoing *out, enum ms_block_kind kind, const struct ms_sweep *sweep)
 {
-    struct ms_block_head head = {.kind = MS_BLOCK_SWEEP, .stream = MS_STREAM_MANY};
+    struct ms_block_head head = {.kind = (uint8_t)kind, .stream = MS_STREAM_MANY};
     return ms__writer_add(out->writer, &head, sweep, sizeof(*sweep));
 }
 

@@ -45,6 +45,9 @@ static uint64_t flight_bound(struct ms_drain *d, uint32_t stream, const struct m
     uint64_t reserved = __atomic_load_n(&head->reserved, __ATOMIC_ACQUIRE);
     uint64_t committed = __atomic_load_n(&head->committed, __ATOMIC_ACQUIRE);
     uint64_t stamp = __atomic_load_n(&head->last_stamp, __ATOMIC_ACQUIRE);
+    if (kind != now->clock_kind && kind != 0 && kind < MS_CLOCK_KINDS) {
+        d->other_clock = kind;
+    }
     if (reserved == committed) {
         pending->since_ns = 0;
         return UINT64_MAX;
@@ -68,6 +71,7 @@ uint64_t ms__pool_low(struct ms_drain *d, const struct ms_anchor *now)
     uint64_t low = now->ticks > margin ? now->ticks - margin : 0;
     uint32_t used = __atomic_load_n(&d->shm->streams_used, __ATOMIC_ACQUIRE);
     used = used < d->stream_max ? used : d->stream_max;
+    d->other_clock = 0;
     for (uint32_t i = 0; i < used; i++) {
         uint64_t bound = flight_bound(d, i, now);
         low = bound < low ? bound : low;

@@ -91,6 +91,7 @@ static inline void rig_begin(struct rig *rig, uint32_t clock_kind, size_t size_b
     rig_current = rig;
     assert_int_equal(ms_producer_setup(rig_attach), 0);
     ms_producer_forked();
+    ms_ctx_tls = NULL; /* a real fork would leave it, but no thread that ended would have used it since */
 }
 
 static inline void rig_start(struct rig *rig, uint32_t clock_kind)
