@@ -477,6 +477,41 @@ static void disagreement_is_reported(void **state)
     run_threads(2, disagree_on_message, NULL);
 }
 
+/* Rank 1 fails the communicator and leaves while rank 0 is on its way into a sleep, so that nothing wakes rank 0. */
+static int leaves_with_a_word(struct hccl_link *link, void *arg)
+{
+    static pid_t sleeper;
+    char path[64], line[256];
+    float data[16] = {0};
+    struct hccl_collective op = {
+        .kind = HCCL_KIND_ALL_REDUCE, .dtype = HCCL_DATA_TYPE_FP32, .count = 16, .send = data, .recv = data};
+    if (link->rank == 0) {
+        __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+        return expect_failure(link, &op, HCCL_E_PARA, "another rank ended the communicator");
+    }
+    const char *state = NULL;
+    uint64_t deadline = ms_clock_raw_ns() + 20000000000ull;
+    while (state == NULL || state[2] != 'S') {
+        pid_t tid = __atomic_load_n(&sleeper, __ATOMIC_ACQUIRE);
+        snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+        FILE *f = tid != 0 ? fopen(path, "r") : NULL;
+        state = f != NULL && fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+        if (f != NULL) {
+            fclose(f);
+        }
+        if (ms_clock_raw_ns() > deadline) {
+            return 3;
+        }
+    }
+    __atomic_store_n(&link->seg.head->error, (uint32_t)HCCL_E_PARA, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static void reason_outlives_whoever_gave_it(void **state)
+{
+    run_threads(2, leaves_with_a_word, NULL);
+}
+
 /* Rank 1 of 3 goes away; *arg says after how many collectives. */
 static int one_dies(struct hccl_link *link, void *arg)
 {
@@ -689,6 +724,7 @@ int main(void)
         cmocka_unit_test(in_place),
         cmocka_unit_test(batches),
         cmocka_unit_test(disagreement_is_reported),
+        cmocka_unit_test(reason_outlives_whoever_gave_it),
         cmocka_unit_test(dead_peer_is_noticed),
         cmocka_unit_test(absent_peer_times_out),
         cmocka_unit_test(resumed_ranks_start_over),

@@ -150,7 +150,11 @@ static HcclResult await(struct hccl_run *run, uint32_t peer, struct hccl_bell *b
             result = slept == -ETIMEDOUT ? give_up(run, peer, &p) : HCCL_SUCCESS;
         }
         if (result != HCCL_SUCCESS) {
-            return reached(bell, target) ? HCCL_SUCCESS : result;
+            if (reached(bell, target)) {
+                return HCCL_SUCCESS;
+            }
+            HcclResult told = ended(run, deaf); /* a peer that is gone may have said why after we looked */
+            return told != HCCL_SUCCESS ? told : result;
         }
     }
 }
