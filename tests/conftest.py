@@ -4,10 +4,12 @@ Tests drive the real commands and programs of a build (NPUSCOPE_BUILD, default <
 user could see: exit status, output, files, other processes' view of the devices.
 """
 
+import csv
 import json
 import os
 import pathlib
 import subprocess
+import time
 import uuid
 
 import pytest
@@ -92,3 +94,56 @@ def compile_program(target, source, *libraries, language="c", flags=()):
 @pytest.fixture(scope="session")
 def compiler():
     return compile_program
+
+
+class Recorder:
+    """msmemscope on a machine of its own, writing below one directory."""
+
+    def __init__(self, softnpu, output):
+        self.softnpu, self.output = softnpu, output
+        self.command = str(BUILD / "msmemscope" / "bin" / "msmemscope")
+
+    def argv(self, *program, options=()):
+        return [self.command, "--quiet", f"--output={self.output}", *options, "--", *map(str, program)]
+
+    def run(self, *program, options=(), timeout=120, **more):
+        return self.softnpu.run(*self.argv(*program, options=options), timeout=timeout, **more)
+
+    def start(self, *program, options=(), **more):
+        return self.softnpu.start(*self.argv(*program, options=options), **more)
+
+    def tool(self, command, *arguments, **more):
+        """info, export, recover."""
+        return self.softnpu.run(self.command, command, self.output, *arguments, **more)
+
+    def info(self):
+        found = self.tool("info", "--json")
+        return json.loads(found.stdout) if found.returncode == 0 else []
+
+    def dumps(self, suffix="csv"):
+        return sorted(self.output.glob(f"*/device_*/dump/memscope_dump_*.{suffix}"))
+
+    def rows(self, path=None):
+        """Rows of the one CSV file, as dictionaries."""
+        if path is None:
+            (path,) = self.dumps()
+        with open(path, newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def recorder(softnpu, tmp_path):
+    return Recorder(softnpu, tmp_path / "out")
+
+
+def wait_until(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def until():
+    """Waits for a condition; fails the test after some seconds."""
+    return wait_until

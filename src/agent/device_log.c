@@ -86,8 +86,12 @@ static void unpack(const struct StarsSocLog *log, uint32_t *stream, uint32_t *ta
 
 static void record_execution(struct ms_pending *p, uint64_t counter, bool end)
 {
-    if (!ms_pending_find(p, end)) {
-        return; /* a copy, an event, or launched while nobody recorded */
+    if (!ms_pending_find(p, end)) { /* a copy, an event, or launched while nobody recorded */
+        struct ms_shm *shm = ms_gate->shm;
+        if (end && shm != NULL) {
+            __atomic_fetch_add(&shm->lost_total[MS_GAP_UNMATCHED], 1, __ATOMIC_RELAXED);
+        }
+        return;
     }
     struct ms_texts name = {0};
     size_t length_b;

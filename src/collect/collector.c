@@ -144,20 +144,6 @@ static int open_directory(struct collector *c, struct recorded *process)
     return rc;
 }
 
-/* The first record: a trace tells by itself what was wanted. */
-static void record_settings(struct recorded *process)
-{
-    struct {
-        struct ms_p_text head;
-        char text[4096];
-    } record = {.head = {{0, 0}}};
-    size_t length_b = ms_options_format(&process->settings, record.text, sizeof(record.text));
-    if (length_b < sizeof(record.text)) {
-        record.head.text.length_b = (uint32_t)length_b;
-        ms_drain_record(process->drain, MS_R_CONFIG, 0, &record, sizeof(record.head) + MS_ROUND_UP(length_b, 8));
-    }
-}
-
 static int open_trace(struct recorded *process)
 {
     const struct ms_settings *s = &process->settings;
@@ -167,6 +153,11 @@ static int open_trace(struct recorded *process)
         .ring = s->ring,
         .sync_ms = s->sync ? 1000 : 0,
     };
+    /* A trace tells by itself what was wanted. */
+    size_t text_b = ms_options_format(s, process->identity.settings, sizeof(process->identity.settings));
+    if (text_b >= sizeof(process->identity.settings)) {
+        process->identity.settings[0] = '\0';
+    }
     int rc = ms_writer_open(process->tracefd, &process->identity, &options, &process->writer);
     if (rc != 0) {
         return rc;
@@ -176,9 +167,6 @@ static int open_trace(struct recorded *process)
         ms_writer_close(process->writer, MS_ENDING_OPEN);
         process->writer = NULL;
         return rc;
-    }
-    if (!process->resumed) {
-        record_settings(process);
     }
     return 0;
 }
@@ -282,8 +270,11 @@ static void add_process(struct collector *c, uint64_t serial, const char *hello_
     copy_text(who->command, sizeof(who->command), hello_bytes + sizeof(hello) + hello.exe_b, hello.command_b);
 
     bool living = ms_liveness_begin(process, hello.start_time);
-    process->next = c->processes;
-    c->processes = process;
+    struct recorded **last = &c->processes; /* in order of registration: so are the directories of one pid */
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = process;
     end_former_image(c, process);
     process->dead = !living;
     if (living && process->pidfd >= 0) {

@@ -260,7 +260,7 @@ static int append_block(struct ms_aux *aux, uint64_t segment, struct ms_block_he
     }
     size_t length_b = ms_block_pack(aux->packer, head, raw->data, raw->used_b, packed);
     int rc = ms__file_name(name, sizeof(name), aux->trace->info.process.name, segment, ".aux") ? 0 : -ENAMETOOLONG;
-    int fd = rc == 0 ? openat(aux->trace->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    int fd = rc == 0 ? openat(aux->trace->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, MS_TRACE_FILE_MODE) : -1;
     off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) & ~(off_t)7 : -1;
     if (rc == 0 && (fd < 0 || end < 0)) {
         rc = -errno;

@@ -39,7 +39,8 @@ int ms__segment_info_save(const struct ms_segment_info *info, struct ms_buffer *
 #define X(field) rc = rc != 0 ? rc : ms_buffer_bytes(to, info->field, strnlen(info->field, sizeof(info->field)));
     TEXTS(X)
 #undef X
-    return rc;
+    const struct ms_process *process = &info->process;
+    return rc != 0 ? rc : ms_buffer_bytes(to, process->settings, strnlen(process->settings, sizeof(process->settings)));
 }
 
 static void get_text(struct ms_bytes *from, char *to, size_t size_b)
@@ -63,6 +64,9 @@ bool ms__segment_info_load(struct ms_segment_info *info, struct ms_bytes from)
 #define X(field) get_text(&from, info->field, sizeof(info->field));
     TEXTS(X)
 #undef X
+    if (ms_bytes_ok(&from) && from.at != from.end) { /* not told by the first releases */
+        get_text(&from, info->process.settings, sizeof(info->process.settings));
+    }
     return ms_bytes_ok(&from);
 }
 

@@ -47,7 +47,8 @@ struct ms_process {
     char boot_id[40];
     char host[72];
     char exe[1024];
-    char command[2048]; /* arguments, separated by spaces */
+    char command[2048];  /* arguments, separated by spaces */
+    char settings[4096]; /* what was wanted when recording began: lines "option=value"; empty: not told */
 };
 
 /* Calls fn for each process, in order of name; stops when fn returns nonzero and returns that. 0, or -errno if the
@@ -112,7 +113,8 @@ struct ms_trace_stats {
     uint64_t late;             /* records that broke the watermark; 0 unless shared memory was damaged */
     uint64_t realtime_step_ns; /* largest change of realtime against file time */
     uint32_t streams, segments;
-    uint32_t ending; /* enum ms_trace_ending */
+    uint32_t ending;                 /* enum ms_trace_ending */
+    uint64_t counted[MS_GAP_CAUSES]; /* by enum ms_gap_cause, as the end block has them */
 };
 void ms_trace_stats(const struct ms_trace *trace, struct ms_trace_stats *out);
 

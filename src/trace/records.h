@@ -208,6 +208,7 @@ enum ms_gap_cause {
     MS_GAP_TOO_LONG = 4,  /* does not fit a record */
     MS_GAP_DAMAGED = 5,   /* found unreadable by the collector */
     MS_GAP_DISK = 6,      /* could not be written */
+    MS_GAP_UNMATCHED = 7, /* no gap: reports of a device about tasks whose launch was not seen; counted only */
     MS_GAP_CAUSES = 8,
 };
 struct ms_p_usage { /* by the collector; arg: device, MS_DEV_CPU: host memory */

@@ -54,7 +54,7 @@ static int open_file(const struct ms_writer *w, uint64_t segment, const char *su
     if (!ms__file_name(name, sizeof(name), w->info.process.name, segment, suffix)) {
         return -ENAMETOOLONG;
     }
-    int fd = openat(w->dir, name, flags | O_CLOEXEC, 0644);
+    int fd = openat(w->dir, name, flags | O_CLOEXEC, MS_TRACE_FILE_MODE);
     return fd < 0 ? -errno : fd;
 }
 
@@ -77,7 +77,7 @@ static int take_reserve(const struct ms_writer *w)
     if (!reserve_name(w, name, sizeof(name))) {
         return -ENAMETOOLONG;
     }
-    int fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    int fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, MS_TRACE_FILE_MODE);
     if (fd < 0) {
         return -errno;
     }

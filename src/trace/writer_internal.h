@@ -35,7 +35,9 @@ struct ms_end {
     uint64_t lost[MS_GAP_CAUSES];
 };
 
-/* ---- file names ---- */
+/* ---- files ---- */
+
+#define MS_TRACE_FILE_MODE 0600 /* as all data that is recorded */
 
 /* NAME.000001.seg, with suffix ".seg" or ".aux". False: does not fit. */
 bool ms__file_name(char *to, size_t size_b, const char *name, uint64_t segment, const char *suffix);

@@ -3,6 +3,7 @@
  */
 #include "cli/msmemscope/recordings.h"
 
+#include "collect/options.h"
 #include "collect/replay.h"
 
 #include <errno.h>
@@ -54,11 +55,27 @@ static int open_out(const struct task *task, const struct recording *recording, 
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static enum ms_replay_output output_of(const struct task *task, const struct ms_settings *settings)
+{
+    if (task->format == NULL) {
+        return settings->format == MS_FORMAT_DB ? MS_REPLAY_DB : MS_REPLAY_CSV;
+    }
+    return strcmp(task->format, "db") == 0       ? MS_REPLAY_DB
+           : strcmp(task->format, "chrome") == 0 ? MS_REPLAY_CHROME
+                                                 : MS_REPLAY_CSV;
+}
+
 static int export_one(void *argument, const struct recording *recording)
 {
     struct task *task = argument;
     static struct ms_settings settings;
+    struct ms_why why;
     ms_settings_init(&settings);
+    if (ms_options_apply_text(&settings, recording->process->settings, &why) != 0) {
+        progress_end();
+        fprintf(stderr, "msmemscope: %s: settings of the recording are not understood, defaults are used: %s\n",
+                recording->path, why.error);
+    }
     char path[MS_PATH_MAX_B + 1];
     int out = open_out(task, recording, path);
     if (out < 0) {
@@ -70,10 +87,7 @@ static int export_one(void *argument, const struct recording *recording)
         .name = recording->process->name,
         .outfd = out,
         .out = path,
-        .output = task->format == NULL                  ? MS_REPLAY_CSV
-                  : strcmp(task->format, "db") == 0     ? MS_REPLAY_DB
-                  : strcmp(task->format, "chrome") == 0 ? MS_REPLAY_CHROME
-                                                        : MS_REPLAY_CSV,
+        .output = output_of(task, &settings),
         .settings = &settings,
         .replace = task->recover,
         .reports = task->recover,

@@ -112,11 +112,12 @@ static void print_json(const struct recording *recording, const struct counts *c
     printf(", \"command\": ");
     print_string(process->command);
     printf(", \"events\": %llu, \"shadow\": %llu, \"gaps\": %llu, \"lost\": %llu, \"damages\": %llu, \"ending\": %u, "
-           "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"kinds\": {",
+           "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"kinds\": {",
            (unsigned long long)counts->stats.events, (unsigned long long)counts->shadow,
            (unsigned long long)counts->stats.gaps, (unsigned long long)counts->stats.lost,
            (unsigned long long)counts->stats.damages, counts->stats.ending,
-           (unsigned long long)counts->stats.bytes_total, counts->stats.segments, counts->stats.streams);
+           (unsigned long long)counts->stats.bytes_total, counts->stats.segments, counts->stats.streams,
+           (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED]);
     const char *comma = "";
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
         if (counts->kinds[i] != 0) {
@@ -166,6 +167,10 @@ static void print_text(const struct recording *recording, const struct counts *c
         if (counts->devices[i] != 0) {
             printf("  device %-4u %llu events\n", i, (unsigned long long)counts->devices[i]);
         }
+    }
+    if (counts->stats.counted[MS_GAP_UNMATCHED] != 0) {
+        printf("  device log  %llu tasks without a recorded launch (copies, events, or launched before recording)\n",
+               (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED]);
     }
     if (counts->stats.gaps == 0 && counts->damages == 0) {
         puts("  gaps        none");
