@@ -1,0 +1,161 @@
+/* Records and their way to the back ends that take them. Threads: the event loop's alone. Failure: a field for which
+ * there is no memory is left out and counted; the rest of the record stays good. */
+#include "monitor/metrics/record.h"
+
+#include "base/clock.h"
+#include "base/macros.h"
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ms_record_sink sink_table[4];
+static size_t sinks;
+
+static struct ms_field *add(struct ms_record *record, const char *key, enum ms_field_type type)
+{
+    size_t key_b = strlen(key) + 1;
+    if (record->count == record->room) {
+        size_t room = record->room != 0 ? record->room * 2 : 32;
+        struct ms_field *field = room <= MS_RECORD_MAX_FIELDS ? realloc(record->field, room * sizeof(*field)) : NULL;
+        if (field == NULL) {
+            record->left_out++;
+            return NULL;
+        }
+        record->field = field;
+        record->room = room;
+    }
+    if (!ms_buffer_reserve(&record->text, key_b)) {
+        record->left_out++;
+        return NULL;
+    }
+    struct ms_field *field = &record->field[record->count++];
+    *field = (struct ms_field){.type = type, .key = (uint32_t)record->text.used};
+    ms_buffer_add(&record->text, key, key_b);
+    return field;
+}
+
+void ms_record_int(struct ms_record *record, const char *key, int64_t value)
+{
+    struct ms_field *field = add(record, key, MS_FIELD_INT);
+    if (field != NULL) {
+        field->i = value;
+    }
+}
+
+void ms_record_uint(struct ms_record *record, const char *key, uint64_t value)
+{
+    struct ms_field *field = add(record, key, MS_FIELD_UINT);
+    if (field != NULL) {
+        field->u = value;
+    }
+}
+
+void ms_record_float(struct ms_record *record, const char *key, double value)
+{
+    struct ms_field *field = add(record, key, MS_FIELD_FLOAT);
+    if (field != NULL) {
+        field->f = value;
+    }
+}
+
+void ms_record_text(struct ms_record *record, const char *key, const char *value)
+{
+    size_t value_b = strlen(value) + 1;
+    if (!ms_buffer_reserve(&record->text, value_b + strlen(key) + 1)) {
+        record->left_out++;
+        return;
+    }
+    struct ms_field *field = add(record, key, MS_FIELD_TEXT);
+    if (field != NULL) {
+        field->text = (uint32_t)record->text.used;
+        ms_buffer_add(&record->text, value, value_b);
+    }
+}
+
+const char *ms_record_key(const struct ms_record *record, const struct ms_field *field)
+{
+    return record->text.s + field->key;
+}
+
+const char *ms_record_string(const struct ms_record *record, const struct ms_field *field)
+{
+    return field != NULL && field->type == MS_FIELD_TEXT ? record->text.s + field->text : "";
+}
+
+static int by_key(const void *a, const void *b, void *record)
+{
+    const struct ms_field *left = a, *right = b;
+    int order = strcmp(ms_record_key(record, left), ms_record_key(record, right));
+    return order != 0 ? order : left->key < right->key ? -1 : 1; /* the later one has the higher offset */
+}
+
+void ms_record_sort(struct ms_record *record)
+{
+    if (record->count == 0) {
+        return;
+    }
+    qsort_r(record->field, record->count, sizeof(*record->field), by_key, record);
+    size_t kept = 0;
+    for (size_t i = 1; i < record->count; i++) {
+        const char *key = ms_record_key(record, &record->field[i]);
+        if (strcmp(key, ms_record_key(record, &record->field[kept])) != 0) {
+            kept++;
+        }
+        record->field[kept] = record->field[i];
+    }
+    record->count = kept + 1;
+}
+
+const struct ms_field *ms_record_find(const struct ms_record *record, const char *key)
+{
+    for (size_t i = record->count; i-- > 0;) {
+        if (strcmp(ms_record_key(record, &record->field[i]), key) == 0) {
+            return &record->field[i];
+        }
+    }
+    return NULL;
+}
+
+void ms_record_free(struct ms_record *record)
+{
+    free(record->field);
+    ms_buffer_free(&record->text);
+    *record = (struct ms_record){.source = record->source};
+}
+
+int ms_record_add_sink(const struct ms_record_sink *sink)
+{
+    if (sinks == MS_COUNT_OF(sink_table)) {
+        return -ENOSPC;
+    }
+    sink_table[sinks++] = *sink;
+    return 0;
+}
+
+void ms_record_remove_sink(const void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sinks; i++) {
+        if (sink_table[i].context != context) {
+            sink_table[kept++] = sink_table[i];
+        }
+    }
+    sinks = kept;
+}
+
+void ms_record_emit(struct ms_record *record)
+{
+    if (sinks == 0 || record->count == 0) {
+        return;
+    }
+    ms_record_sort(record);
+    if (record->time_ns == 0) {
+        record->time_ns = ms_clock_ns(CLOCK_REALTIME);
+    }
+    for (size_t i = 0; i < sinks; i++) {
+        ms_metric_record(MS_METRIC_SINK_RECORDS, MS_LABELS(.sink = sink_table[i].name), 1);
+        sink_table[i].write(sink_table[i].context, record);
+    }
+}
