@@ -1,0 +1,160 @@
+/* Start, loop and end of the daemon.
+ *
+ * Modules start in the order of the table and stop in reverse; a module that cannot start ends the daemon with status 1
+ * after those before it were stopped. The service manager hears READY=1 when all have started, so whoever waits for the
+ * unit can use sockets and port at once. */
+#include "monitor/daemon/daemon.h"
+
+#include "base/clock.h"
+#include "monitor/daemon/ipc.h"
+#include "monitor/daemon/registry_internal.h"
+#include "monitor/daemon/service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The order of data: what receives comes after what it hands on to. */
+static const struct ms_daemon_module *const modules[] = {
+    &ms_module_service,
+    &ms_module_ipc,
+};
+
+void ms_daemon_stop(struct ms_daemon *daemon)
+{
+    event_base_loopexit(daemon->base, NULL);
+}
+
+void ms_daemon_reload(struct ms_daemon *daemon)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(modules); i++) {
+        if (modules[i]->reload != NULL) {
+            modules[i]->reload(daemon);
+        }
+    }
+    ms_log_info("reloaded");
+}
+
+static int start_modules(struct ms_daemon *daemon, size_t *started)
+{
+    for (*started = 0; *started < MS_COUNT_OF(modules); (*started)++) {
+        const struct ms_daemon_module *module = modules[*started];
+        int result = module->start(daemon);
+        if (result != 0) {
+            ms_log_error("%s could not start: %s", module->name, strerror(-result));
+            return result;
+        }
+    }
+    return 0;
+}
+
+static void stop_modules(struct ms_daemon *daemon, size_t started)
+{
+    while (started-- > 0) {
+        if (modules[started]->stop != NULL) {
+            modules[started]->stop(daemon);
+        }
+    }
+}
+
+/* Connections, and one descriptor per process whose end is watched, must not run into a limit meant for shells. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void serve(struct ms_daemon *daemon)
+{
+    size_t started;
+    if (start_modules(daemon, &started) == 0) {
+        ms_log_started();
+        ms_log_info("ready");
+        ms_service_notify("READY=1");
+        event_base_dispatch(daemon->base);
+        ms_service_notify("STOPPING=1");
+    } else {
+        daemon->exit_code = EXIT_FAILURE;
+    }
+    stop_modules(daemon, started);
+}
+
+/* Everything after the flags are known. */
+static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
+{
+    struct ms_log_options log = {
+        .file = daemon->flags.logtostderr ? "stderr" : daemon->flags.log_file,
+        .max_b = (uint64_t)daemon->flags.log_max_mb << 20,
+        .keep = (unsigned)daemon->flags.log_keep,
+        .min_level = (enum ms_log_level)daemon->flags.minloglevel,
+    };
+    int result = ms_log_open(&log);
+    if (result != 0) {
+        fprintf(stderr, "dynolog: log file '%s': %s (--log_file)\n", log.file, strerror(-result));
+        return EXIT_FAILURE;
+    }
+    ms_log_info("dynolog %s, pid %d, log %s", MS_DAEMON_VERSION, (int)getpid(), ms_log_path());
+    for (size_t i = 0; i < notes->count; i++) {
+        ms_log_warning("%s", notes->lines[i]);
+    }
+    if (getuid() == 0) {
+        ms_log_warning("running as root; a user of its own is safer (the packaged unit has one)");
+    }
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+    if (gethostname(daemon->host, sizeof(daemon->host) - 1) != 0) {
+        snprintf(daemon->host, sizeof(daemon->host), "localhost");
+    }
+    daemon->started_ns = ms_clock_ns(CLOCK_MONOTONIC);
+    daemon->base = event_base_new();
+    daemon->registry = ms_registry_new(daemon->host);
+    if (daemon->base == NULL || daemon->registry == NULL) {
+        ms_log_error("no memory for the event loop");
+        daemon->exit_code = EXIT_FAILURE;
+    } else {
+        serve(daemon);
+    }
+    ms_registry_free(daemon->registry);
+    if (daemon->base != NULL) {
+        event_base_free(daemon->base);
+    }
+    ms_log_info("ended with status %d", daemon->exit_code);
+    ms_log_close();
+    return daemon->exit_code;
+}
+
+int ms_daemon_run(int argc, char **argv)
+{
+    struct ms_daemon daemon = {.exit_code = EXIT_SUCCESS};
+    struct ms_flag_notes notes = {NULL, 0, 0};
+    char error[512];
+    int status = EXIT_FAILURE;
+    if (ms_flags_init(&daemon.flags) != 0) {
+        fputs("dynolog: no memory\n", stderr);
+        return EXIT_FAILURE;
+    }
+    if (ms_flags_parse(&daemon.flags, argc, argv, &notes, error, sizeof(error)) != 0) {
+        fprintf(stderr, "dynolog: %s\n", error);
+    } else if (daemon.flags.help) {
+        ms_flags_help(stdout, "dynolog");
+        status = EXIT_SUCCESS;
+    } else if (daemon.flags.markdown) {
+        ms_flags_markdown(stdout);
+        status = EXIT_SUCCESS;
+    } else if (daemon.flags.version) {
+        puts("dynolog version " MS_DAEMON_VERSION);
+        status = EXIT_SUCCESS;
+    } else {
+        status = run(&daemon, &notes);
+    }
+    ms_flag_notes_free(&notes);
+    ms_flags_free(&daemon.flags);
+    return status;
+}

@@ -1,0 +1,518 @@
+/* Flags: one row per flag, made from flags_table.h; everything else here walks over the rows.
+ *
+ * The rules are those of gflags, because flag files and start scripts of both families exist: `--flag=value`,
+ * `--flag value`, one dash or two, `--noflag`, `-` and `_` alike, a later value wins, `--` ends the flags, other
+ * arguments are ignored. In a flag file a line without a dash is a list of patterns: what follows is meant for programs
+ * whose name matches one of them. Beyond gflags, a switch may be followed by the word true or false.
+ * Failure policy: the first wrong flag ends the parse with a message that names it and what would be right. */
+#include "monitor/daemon/flags.h"
+
+#include "base/macros.h"
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum flag_type { FLAG_SECTION, FLAG_BOOL, FLAG_INT, FLAG_TEXT };
+
+enum {
+    NAME_MAX_B = 64,
+    FILE_DEPTH = 8, /* flag files that name flag files */
+    FILE_MAX_B = 1 << 20,
+    NOTES_MAX = 200,
+};
+
+struct flag {
+    enum flag_type type;
+    const char *name; /* of a section: its title */
+    size_t at;        /* in struct ms_flags */
+    int64_t number, min, max;
+    const char *text;
+    unsigned where;
+    const char *help;
+};
+
+#define ROW_SECTION(title) {FLAG_SECTION, title, 0, 0, 0, 0, NULL, 0, NULL},
+#define ROW_BOOL(name, value, where, help)                                                                             \
+    {FLAG_BOOL, #name, offsetof(struct ms_flags, name), value, 0, 1, NULL, where, help},
+#define ROW_INT(name, value, min, max, where, help)                                                                    \
+    {FLAG_INT, #name, offsetof(struct ms_flags, name), value, min, max, NULL, where, help},
+#define ROW_TEXT(name, value, where, help)                                                                             \
+    {FLAG_TEXT, #name, offsetof(struct ms_flags, name), 0, 0, 0, value, where, help},
+static const struct flag table[] = {MS_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
+
+struct parse {
+    struct ms_flags *flags;
+    struct ms_flag_notes *notes;
+    const char *program;
+    char *error;
+    size_t error_b;
+    int depth;
+};
+
+static int refuse(struct parse *parse, const char *format, ...) MS_PRINTF(2, 3);
+static int refuse(struct parse *parse, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(parse->error, parse->error_b, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+static void note(struct parse *parse, const char *format, ...) MS_PRINTF(2, 3);
+static void note(struct parse *parse, const char *format, ...)
+{
+    struct ms_flag_notes *notes = parse->notes;
+    if (notes == NULL || notes->count >= NOTES_MAX) {
+        return;
+    }
+    if (notes->count == notes->room) {
+        size_t room = notes->room == 0 ? 8 : notes->room * 2;
+        void *lines = realloc(notes->lines, room * sizeof(*notes->lines));
+        if (lines == NULL) {
+            return;
+        }
+        notes->lines = lines;
+        notes->room = room;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(notes->lines[notes->count++], sizeof(*notes->lines), format, args);
+    va_end(args);
+}
+
+static void *value_of(struct ms_flags *flags, const struct flag *flag)
+{
+    return (char *)flags + flag->at;
+}
+
+int ms_flags_init(struct ms_flags *flags)
+{
+    memset(flags, 0, sizeof(*flags));
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        const struct flag *flag = &table[i];
+        switch (flag->type) {
+        case FLAG_SECTION:
+            break;
+        case FLAG_BOOL:
+            *(bool *)value_of(flags, flag) = flag->number != 0;
+            break;
+        case FLAG_INT:
+            *(int32_t *)value_of(flags, flag) = (int32_t)flag->number;
+            break;
+        case FLAG_TEXT:
+            if ((*(char **)value_of(flags, flag) = strdup(flag->text)) == NULL) {
+                ms_flags_free(flags);
+                return -ENOMEM;
+            }
+            break;
+        }
+    }
+    return 0;
+}
+
+void ms_flags_free(struct ms_flags *flags)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        if (table[i].type == FLAG_TEXT) {
+            free(*(char **)value_of(flags, &table[i]));
+        }
+    }
+    memset(flags, 0, sizeof(*flags));
+}
+
+void ms_flag_notes_free(struct ms_flag_notes *notes)
+{
+    free(notes->lines);
+    memset(notes, 0, sizeof(*notes));
+}
+
+/* Dashes and underscores are the same letter in a name. */
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && (*a == *b || (*a == '-' && *b == '_') || (*a == '_' && *b == '-')); a++, b++) {
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+static const struct flag *find(const char *name)
+{
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        if (table[i].type != FLAG_SECTION && same_name(table[i].name, name)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* How many letters must change to turn one name into the other. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[NAME_MAX_B + 1];
+    size_t length = strnlen(b, NAME_MAX_B);
+    for (size_t j = 0; j <= length; j++) {
+        row[j] = (unsigned)j;
+    }
+    for (size_t i = 0; a[i] != '\0' && i < NAME_MAX_B; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 0; j < length; j++) {
+            unsigned change = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            unsigned least = row[j] < diagonal ? row[j] : diagonal;
+            row[j + 1] = least + 1 < change ? least + 1 : change;
+        }
+    }
+    return row[length];
+}
+
+static int unknown(struct parse *parse, const char *name)
+{
+    const struct flag *best = NULL;
+    unsigned least = 4;
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        if (table[i].type != FLAG_SECTION && distance(name, table[i].name) < least) {
+            best = &table[i];
+            least = distance(name, table[i].name);
+        }
+    }
+    if (best != NULL) {
+        return refuse(parse, "unknown flag '%s'; is --%s meant?", name, best->name);
+    }
+    return refuse(parse, "unknown flag '%s'; --help shows all", name);
+}
+
+static int parse_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"true", "t", "1", "yes", "y"}, *const no[] = {"false", "f", "0", "no", "n"};
+    for (size_t i = 0; i < MS_COUNT_OF(yes); i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *out = strcasecmp(text, yes[i]) == 0;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int set(struct parse *parse, const struct flag *flag, const char *text)
+{
+    if ((flag->where & MS_FLAG_IGNORED) != 0) {
+        note(parse, "--%s is accepted but has no effect here (%s)", flag->name, flag->help);
+    }
+    switch (flag->type) {
+    case FLAG_SECTION:
+        break;
+    case FLAG_BOOL:
+        if (parse_bool(text, value_of(parse->flags, flag)) != 0) {
+            return refuse(parse, "--%s=%.80s: true or false is needed", flag->name, text);
+        }
+        break;
+    case FLAG_INT: {
+        int64_t number;
+        if (ms_parse_i64(text, flag->min, flag->max, &number) != 0) {
+            return refuse(parse, "--%s=%.80s: a number from %lld to %lld is needed", flag->name, text,
+                          (long long)flag->min, (long long)flag->max);
+        }
+        *(int32_t *)value_of(parse->flags, flag) = (int32_t)number;
+        break;
+    }
+    case FLAG_TEXT: {
+        char *copy = strdup(text);
+        if (copy == NULL) {
+            return refuse(parse, "--%s: no memory", flag->name);
+        }
+        char **value = value_of(parse->flags, flag);
+        free(*value);
+        *value = copy;
+        break;
+    }
+    }
+    return 0;
+}
+
+static int parse_file(struct parse *parse, const char *path);
+
+/* Flags about flags: those that every gflags program has. 1: it was one of them. */
+static int special(struct parse *parse, const char *name, const char *value)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+    } switches[] = {
+        {"help", offsetof(struct ms_flags, help)},       {"helpfull", offsetof(struct ms_flags, help)},
+        {"helpshort", offsetof(struct ms_flags, help)},  {"h", offsetof(struct ms_flags, help)},
+        {"version", offsetof(struct ms_flags, version)}, {"help_markdown", offsetof(struct ms_flags, markdown)},
+    };
+    for (size_t i = 0; i < MS_COUNT_OF(switches); i++) {
+        if (same_name(switches[i].name, name)) {
+            *(bool *)((char *)parse->flags + switches[i].at) = true;
+            return 1;
+        }
+    }
+    if (strcmp(name, "flagfile") == 0) {
+        char *list = strdup(value != NULL ? value : "");
+        if (list == NULL) {
+            return refuse(parse, "--flagfile: no memory");
+        }
+        int result = list[0] == '\0' ? refuse(parse, "--flagfile: a file name is needed") : 1;
+        char *rest = list;
+        for (char *path; result == 1 && (path = strsep(&rest, ",")) != NULL;) {
+            int error = *path != '\0' ? parse_file(parse, path) : 0;
+            result = error != 0 ? error : 1;
+        }
+        free(list);
+        return result;
+    }
+    return 0;
+}
+
+static bool takes_value(const char *name)
+{
+    const struct flag *flag = find(name);
+    return strcmp(name, "flagfile") == 0 || (flag != NULL && flag->type != FLAG_BOOL);
+}
+
+/* One flag without its dashes. `next` is the argument after it, or NULL; *used tells whether it was the value. */
+static int parse_flag(struct parse *parse, const char *argument, const char *next, bool *used)
+{
+    char name[NAME_MAX_B];
+    const char *equals = strchr(argument, '=');
+    size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
+    *used = false;
+    if (length == 0 || length >= sizeof(name)) {
+        return refuse(parse, "'%.80s' is no flag; --help shows all", argument);
+    }
+    memcpy(name, argument, length);
+    name[length] = '\0';
+    const char *value = equals != NULL ? equals + 1 : NULL;
+    const struct flag *flag = find(name);
+
+    bool ignored;
+    if (value == NULL && next != NULL &&
+        (takes_value(name) || (flag != NULL && (strcasecmp(next, "true") == 0 || strcasecmp(next, "false") == 0) &&
+                               parse_bool(next, &ignored) == 0))) {
+        value = next;
+        *used = true;
+    }
+    int result = special(parse, name, value);
+    if (result != 0) {
+        return result > 0 ? 0 : result;
+    }
+    if (flag == NULL && value == NULL && strncmp(name, "no", 2) == 0) {
+        const struct flag *negated = find(name + 2);
+        if (negated != NULL && negated->type == FLAG_BOOL) {
+            return set(parse, negated, "false");
+        }
+    }
+    if (flag == NULL) {
+        return unknown(parse, name);
+    }
+    if (value == NULL && flag->type != FLAG_BOOL) {
+        return refuse(parse, "--%s needs a value", flag->name);
+    }
+    return set(parse, flag, value != NULL ? value : "true");
+}
+
+/* Does one of the patterns in the line match the name of the program? */
+static bool section_matches(char *line, const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *base = slash != NULL ? slash + 1 : program;
+    for (char *pattern; (pattern = strsep(&line, " \t")) != NULL;) {
+        if (*pattern != '\0' && (fnmatch(pattern, base, 0) == 0 || fnmatch(pattern, program, FNM_PATHNAME) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *trim(char *line)
+{
+    while (isspace((unsigned char)*line)) {
+        line++;
+    }
+    for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--) {
+        line[n - 1] = '\0';
+    }
+    return line;
+}
+
+/* The lines of a flag file; the text is taken apart in place. */
+static int parse_lines(struct parse *parse, char *text)
+{
+    bool ours = true, in_patterns = false;
+    for (char *rest = text, *raw; (raw = strsep(&rest, "\n")) != NULL;) {
+        char *line = trim(raw);
+        if (*line == '\0' || *line == '#') {
+            continue;
+        }
+        if (*line != '-') { /* several lines of patterns in a row are one list */
+            bool matches = section_matches(line, parse->program);
+            ours = in_patterns ? ours || matches : matches;
+            in_patterns = true;
+            continue;
+        }
+        in_patterns = false;
+        if (!ours) {
+            continue;
+        }
+        line += line[1] == '-' ? 2 : 1;
+        char *value = NULL;
+        char *blank = line + strcspn(line, "= \t");
+        if (isspace((unsigned char)*blank)) { /* "--flag value" */
+            *blank = '\0';
+            value = trim(blank + 1);
+        }
+        bool used;
+        int result = parse_flag(parse, line, value, &used);
+        if (result == 0 && value != NULL && !used) {
+            result = refuse(parse, "--%s takes no value '%.80s' after a blank", line, value);
+        }
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+static int parse_file(struct parse *parse, const char *path)
+{
+    if (parse->depth >= FILE_DEPTH) {
+        return refuse(parse, "flag file '%.200s': more than %d files inside one another", path, FILE_DEPTH);
+    }
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return refuse(parse, "flag file '%.200s': %s", path, strerror(errno));
+    }
+    char *text = malloc(FILE_MAX_B + 1);
+    size_t used = text != NULL ? fread(text, 1, FILE_MAX_B + 1, file) : 0;
+    bool failed = text == NULL || ferror(file) != 0;
+    fclose(file);
+    int result;
+    if (failed) {
+        result = refuse(parse, "flag file '%.200s' cannot be read", path);
+    } else if (used > FILE_MAX_B || memchr(text, '\0', used) != NULL) {
+        result = refuse(parse, "'%.200s' is no flag file: a text of at most 1 MiB is needed", path);
+    } else {
+        text[used] = '\0';
+        parse->depth++;
+        result = parse_lines(parse, text);
+        parse->depth--;
+        if (result != 0) {
+            char inner[256];
+            snprintf(inner, sizeof(inner), "%s", parse->error);
+            refuse(parse, "flag file '%.200s': %s", path, inner);
+        }
+    }
+    free(text);
+    return result;
+}
+
+int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct ms_flag_notes *notes, char *error,
+                   size_t error_b)
+{
+    struct parse parse = {flags, notes, argc > 0 ? argv[0] : "dynolog", error, error_b, 0};
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        if (strcmp(argument, "--") == 0) {
+            break;
+        }
+        if (argument[0] != '-' || argument[1] == '\0') {
+            note(&parse, "argument '%.80s' is ignored: flags begin with --", argument);
+            continue;
+        }
+        bool used;
+        int result =
+            parse_flag(&parse, argument + (argument[1] == '-' ? 2 : 1), i + 1 < argc ? argv[i + 1] : NULL, &used);
+        if (result != 0) {
+            return result;
+        }
+        i += used;
+    }
+    return 0;
+}
+
+int ms_flags_parse_text(struct ms_flags *flags, const char *program, const char *text, size_t text_b,
+                        struct ms_flag_notes *notes, char *error, size_t error_b)
+{
+    struct parse parse = {flags, notes, program, error, error_b, 0};
+    char *copy = strndup(text, text_b);
+    if (copy == NULL) {
+        return refuse(&parse, "no memory");
+    }
+    int result = parse_lines(&parse, copy);
+    free(copy);
+    return result;
+}
+
+static void default_text(const struct flag *flag, char *out, size_t out_b)
+{
+    switch (flag->type) {
+    case FLAG_BOOL:
+        snprintf(out, out_b, "%s", flag->number != 0 ? "true" : "false");
+        break;
+    case FLAG_INT:
+        snprintf(out, out_b, "%lld", (long long)flag->number);
+        break;
+    default:
+        snprintf(out, out_b, "\"%s\"", flag->text != NULL ? flag->text : "");
+        break;
+    }
+}
+
+void ms_flags_help(FILE *out, const char *program)
+{
+    static const char *const types[] = {"", "bool", "int", "text"};
+    fprintf(out,
+            "usage: %s [--flag=value | --flag value | --switch | --noswitch]...\n\n"
+            "The monitoring daemon of a node: serves dyno (RPC), talks to training processes (IPC), collects metrics.\n"
+            "Usual start:  %s --enable_ipc_monitor\n"
+            "              %s --flagfile=/etc/dynolog.gflags\n\n"
+            "  --flagfile=FILE  read flags from a file, one per line, # begins a comment\n"
+            "  --help, --version\n",
+            program, program, program);
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        const struct flag *flag = &table[i];
+        if (flag->type == FLAG_SECTION) {
+            fprintf(out, "\n%s\n", flag->name);
+            continue;
+        }
+        char value[160];
+        default_text(flag, value, sizeof(value));
+        fprintf(out, "  --%s (%s, default %s)\n        %s\n", flag->name, types[flag->type], value, flag->help);
+    }
+}
+
+void ms_flags_markdown(FILE *out)
+{
+    static const char *const types[] = {"", "bool", "int", "text"};
+    fputs(
+        "# Flags of dynolog\n\n"
+        "Written by `dynolog --help_markdown`; do not edit.\n\n"
+        "One or two dashes, `--flag=value` or `--flag value`, `--switch` and `--noswitch`; dashes and underscores in\n"
+        "names are the same. `--flagfile=FILE` reads flags from a file, one per line, `#` begins a comment. The last\n"
+        "value of a flag counts. An unknown flag ends the daemon with status 1.\n\n"
+        "`known to`: which daemons have the flag, so that flag files can be shared: the NPU fork (fork), dynolog\n"
+        "(upstream), or only this one (own).\n",
+        out);
+    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
+        const struct flag *flag = &table[i];
+        if (flag->type == FLAG_SECTION) {
+            fprintf(out, "\n## %s\n\n| flag | type | default | known to | meaning |\n|---|---|---|---|---|\n",
+                    flag->name);
+            continue;
+        }
+        char value[160];
+        default_text(flag, value, sizeof(value));
+        fprintf(out, "| `--%s` | %s | `%s` |%s%s%s | %s |\n", flag->name, types[flag->type], value,
+                (flag->where & MS_FLAG_FORK) != 0 ? " fork" : "",
+                (flag->where & MS_FLAG_UPSTREAM) != 0 ? " upstream" : "",
+                (flag->where & MS_FLAG_OWN) != 0 ? " own" : "", flag->help);
+    }
+}

@@ -1,0 +1,55 @@
+/* The log of the daemon: lines as glog writes them, to a file that rotates or to stderr.
+ *
+ *     I20260304 09:15:07.250183 20417 ipc.c:37] text
+ *
+ * Control characters in a text are shown as '?', so that nobody outside can forge lines. Warnings about what arrives
+ * from outside go through ms_log_limited: a flood costs a few lines per place and period, with the number left out. */
+#ifndef MS_MONITOR_DAEMON_LOGGER_H
+#define MS_MONITOR_DAEMON_LOGGER_H
+
+#include "base/macros.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ms_log_level { MS_LOG_INFO, MS_LOG_WARNING, MS_LOG_ERROR, MS_LOG_FATAL };
+
+struct ms_log_options {
+    const char *file; /* NULL or "": choose (see ms_log_open); "stderr" or "-": stderr */
+    uint64_t max_b;   /* rotate when larger; 0: never */
+    unsigned keep;    /* rotated files that stay: file.1 is the newest */
+    enum ms_log_level min_level;
+};
+
+/* Opens the log. Without a file: stderr on a terminal, else /var/log/dynolog.log where it can be written, else stderr.
+ * 0 or -errno (the named file cannot be written). Until ms_log_started errors and warnings go to stderr as well. */
+int ms_log_open(const struct ms_log_options *options);
+void ms_log_started(void);
+int ms_log_reopen(void); /* after logrotate moved the file */
+void ms_log_close(void);
+const char *ms_log_path(void); /* "stderr" or the file */
+
+void ms_log_write(enum ms_log_level level, const char *file, int line, const char *format, ...) MS_PRINTF(4, 5);
+
+#define ms_log_info(...)    ms_log_write(MS_LOG_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define ms_log_warning(...) ms_log_write(MS_LOG_WARNING, __FILE__, __LINE__, __VA_ARGS__)
+#define ms_log_error(...)   ms_log_write(MS_LOG_ERROR, __FILE__, __LINE__, __VA_ARGS__)
+
+/* One per place; all zeros at first. */
+struct ms_log_limit {
+    uint64_t period_start_ns;
+    unsigned said;
+    uint64_t hidden;
+};
+bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line);
+
+/* At most five lines in ten seconds from this place. */
+#define ms_log_limited(level, ...)                                                                                     \
+    do {                                                                                                               \
+        static struct ms_log_limit limit_;                                                                             \
+        if (ms_log_allowed(&limit_, __FILE__, __LINE__)) {                                                             \
+            ms_log_write(level, __FILE__, __LINE__, __VA_ARGS__);                                                      \
+        }                                                                                                              \
+    } while (0)
+
+#endif

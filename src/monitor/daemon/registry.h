@@ -1,0 +1,123 @@
+/* Who has registered with the daemon: processes by job, what is known about each, and what waits for it.
+ *
+ * A process is known by its job, by the pid it calls itself and by the pid the kernel vouches for (0 when the sender is
+ * outside our pid namespace). It enters with its first message, and leaves when the kernel says that it has ended or
+ * when it has been silent for MS_REGISTRY_SILENT_S. Times are CLOCK_MONOTONIC; a clock that jumps changes nothing.
+ * Threads: the loop only. Memory: at most MS_REGISTRY_MAX processes, one pending configuration each. */
+#ifndef MS_MONITOR_DAEMON_REGISTRY_H
+#define MS_MONITOR_DAEMON_REGISTRY_H
+
+#include "monitor/wire/fabric.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    MS_REGISTRY_MAX = 16384,
+    MS_REGISTRY_SILENT_S = 60,
+    MS_REGISTRY_CONFIG_B = 65536, /* longest configuration text */
+    MS_INDEX_UNKNOWN = INT32_MIN,
+};
+
+/* How a client speaks; what can be acknowledged depends on it. */
+enum ms_client {
+    MS_CLIENT_UNKNOWN,   /* has polled, nothing that tells */
+    MS_CLIENT_KINETO,    /* mask 0 while busy: start and end of a trace are visible in its polls */
+    MS_CLIENT_NPU,       /* polls on the file socket, no status so far (generation 8.1, or right after start) */
+    MS_CLIENT_NPU_SHORT, /* statuses of 16 bytes: 8.2, 8.3 */
+    MS_CLIENT_NPU_STEPS, /* statuses of 32 bytes, with steps: 26.0 and later */
+};
+const char *ms_client_name(enum ms_client client);
+
+/* Where the last command of a process stands. */
+enum ms_command_stage {
+    MS_COMMAND_NONE,
+    MS_COMMAND_PENDING,      /* waits for the next poll */
+    MS_COMMAND_DELIVERED,    /* was sent to the process */
+    MS_COMMAND_ACKNOWLEDGED, /* the process said Ready or Running, or busy, after that */
+    MS_COMMAND_COMPLETED,    /* ... and Idle again after that */
+    MS_COMMAND_CANCELLED,
+};
+const char *ms_command_stage_name(enum ms_command_stage stage);
+
+enum ms_request_kind { MS_REQUEST_KINETO, MS_REQUEST_NPU_TRACE, MS_REQUEST_NPU_MONITOR };
+
+/* What a process said last about tracing or monitoring. */
+struct ms_report {
+    int32_t status; /* numbers of the wire; MS_STATE_UNINITIALIZED before the first */
+    int32_t current_step, start_step, stop_step;
+    uint64_t at_ns;      /* 0: never reported */
+    uint64_t expires_ns; /* the monitor ends by itself then (DURATION of the configuration); 0: does not */
+};
+
+struct ms_process {
+    int64_t job;
+    int32_t pid;      /* as the process calls itself */
+    int32_t host_pid; /* as we see it; 0: not in our pid namespace */
+    uid_t uid;
+    uint64_t start_ticks; /* of host_pid, field 22 of /proc/PID/stat; tells a reused pid; 0: unknown */
+    unsigned pid_count;
+    int32_t pids[MS_FABRIC_PIDS_MAX]; /* own first, then ancestors */
+    int32_t index;     /* of its context message: rank of NPU clients, device of others; MS_INDEX_UNKNOWN */
+    int32_t rank;      /* RANK of its environment where we may read it, else index of NPU clients; or unknown */
+    int64_t slurm_job; /* SLURM_JOB_ID of its environment where we may read it; 0: none */
+    enum ms_client client;
+    bool polls;   /* has sent a request: can be given a command */
+    int32_t mask; /* of its last request */
+    uint64_t registered_ns, polled_ns, heard_ns;
+    struct ms_report trace, monitor;
+
+    enum ms_command_stage stage;
+    enum ms_request_kind command; /* of the stage */
+    uint64_t trace_id, commanded_ns, stage_ns;
+    char *pending; /* text for the next poll, or NULL */
+    size_t pending_b;
+    double duration_s; /* of the monitor configuration delivered last; 0: endless */
+
+    struct ms_process_internal *internal;
+};
+
+struct ms_registry;
+
+/* Iteration in the order of jobs and registration; the registry must not change meanwhile. */
+struct ms_process *ms_registry_first(const struct ms_registry *registry);
+struct ms_process *ms_registry_next(const struct ms_registry *registry, const struct ms_process *process);
+size_t ms_registry_count(const struct ms_registry *registry);
+
+/* A command for processes: of one job, all of them (pid_count 0, or the single pid 0) or those that are, or descend
+ * from, one of the pids. At most `limit` get it. Also matches processes whose SLURM_JOB_ID is the job. */
+struct ms_request {
+    int64_t job;
+    const int32_t *pids;
+    size_t pid_count;
+    uint32_t limit;
+    const char *config;
+    size_t config_b;
+};
+
+enum ms_decision { MS_EFFECTIVE, MS_INEFFECTIVE, MS_UNKNOWN };
+const char *ms_decision_name(enum ms_decision decision); /* as commandStatus */
+
+struct ms_request_result {
+    enum ms_request_kind kind;
+    enum ms_decision decision;
+    char reason[256];             /* why not, or what to know about a command that is effective; never empty */
+    int32_t *matched, *triggered; /* pids as the processes call themselves */
+    size_t matched_count, triggered_count;
+    unsigned busy;    /* matched, but an earlier command still waits */
+    unsigned refused; /* matched, but its state does not allow the command */
+};
+
+/* Decides and, if effective, leaves the configuration with each triggered process. 0, or -EMSGSIZE (configuration too
+ * long), -ENOMEM. Free the result after 0. */
+int ms_registry_request(struct ms_registry *registry, const struct ms_request *request,
+                        struct ms_request_result *result);
+void ms_request_result_free(struct ms_request_result *result);
+
+/* Takes back commands that no process has fetched yet; the pids that lost one are result->triggered. */
+int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request,
+                       struct ms_request_result *result);
+
+#endif
