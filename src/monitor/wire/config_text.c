@@ -1,0 +1,394 @@
+/* The tables of config_text.h, and texts written from and recognised by them. Constant data and pure functions. */
+#include "monitor/wire/config_text.h"
+#include "base/macros.h"
+
+#include <string.h>
+
+#define NUMBER(lowest) .check = ms_option_i64, .min = (lowest), .max = INT64_MAX
+#define COUNT          .check = ms_option_u64, .min = 0, .max = INT64_MAX
+#define COUNT32        .check = ms_option_u64, .min = 0, .max = UINT32_MAX
+#define WORD(...)      .check = ms_option_word, .choices = __VA_ARGS__
+#define WORDS(...)     .check = ms_option_words, .choices = __VA_ARGS__
+#define TEXT           .check = ms_option_text
+#define PATH           .check = ms_option_path
+
+/* Which processes of a node get a command; the same for every command that carries a configuration. */
+#define TARGETS(limit)                                                                                                 \
+    {.name = "job-id",                                                                                                 \
+     .argument = "ID",                                                                                                 \
+     .fallback = "0",                                                                                                  \
+     COUNT,                                                                                                            \
+     .help = "job whose processes are meant; 0: those that registered without one"},                                   \
+        {.name = "pids",                                                                                               \
+         .argument = "LIST",                                                                                           \
+         .fallback = "0",                                                                                              \
+         .check = ms_option_numbers,                                                                                   \
+         .min = 0,                                                                                                     \
+         .max = INT32_MAX,                                                                                             \
+         .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},                         \
+    {                                                                                                                  \
+        .name = "process-limit", .argument = "N", .fallback = limit, COUNT32,                                          \
+        .help = "most processes of a node that get the command"                                                        \
+    }
+
+static const struct ms_option nputrace_options[] = {
+    TARGETS("3"),
+    {.name = "duration-ms",
+     .argument = "MS",
+     .fallback = "500",
+     COUNT,
+     .help = "accepted for old scripts; NPU traces are counted in steps"},
+    {.name = "profile-start-time",
+     .argument = "MS",
+     .fallback = "0",
+     COUNT,
+     .help = "accepted for old scripts; NPU traces start at a step"},
+    {.name = "iterations", .argument = "N", .required = true, NUMBER(1), .help = "steps to collect"},
+    {.name = "start-step",
+     .argument = "STEP",
+     .required = true,
+     NUMBER(-1),
+     .help = "step at which collecting starts; -1: the next one"},
+    {.name = "log-file",
+     .argument = "DIR",
+     .required = true,
+     PATH,
+     .help = "directory for the results, on the nodes; %h in it becomes the host's name"},
+    {.name = "record-shapes", .help = "record the shapes of operators' inputs"},
+    {.name = "profile-memory", .help = "record the memory that operators use"},
+    {.name = "with-stack", .help = "record call stacks"},
+    {.name = "with-flops", .help = "record floating point operations"},
+    {.name = "with-modules", .help = "record the modules that call operators"},
+    {.name = "activities",
+     .argument = "LIST",
+     .fallback = "CPU,NPU",
+     WORD("CPU,NPU|NPU,CPU|CPU|NPU"),
+     .help = "sides to collect"},
+    {.name = "analyse", .help = "analyse the data after collecting"},
+    {.name = "async-mode", .help = "analyse in a process of its own (with --analyse)"},
+    {.name = "profiler-level",
+     .argument = "LEVEL",
+     .fallback = "Level0",
+     WORD("Level0|Level1|Level2|Level_none"),
+     .help = "how much to collect"},
+    {.name = "aic-metrics",
+     .argument = "NAME",
+     .fallback = "AiCoreNone",
+     WORD("AiCoreNone|PipeUtilization|ArithmeticUtilization|Memory|MemoryL0|ResourceConflictRatio|MemoryUB|L2Cache|"
+          "MemoryAccess"),
+     .help = "AI core metrics (need Level1 or Level2)"},
+    {.name = "l2-cache", .help = "record the L2 cache"},
+    {.name = "op-attr", .help = "record attributes of operators (needs --export-type Db)"},
+    {.name = "msprof-tx", .help = "record user markers"},
+    {.name = "gc-detect-threshold",
+     .argument = "MS",
+     .check = ms_option_float,
+     .help = "report garbage collections that take longer"},
+    {.name = "data-simplification",
+     .argument = "BOOL",
+     .fallback = "true",
+     WORD("true|false"),
+     .help = "delete raw data after the analysis"},
+    {.name = "export-type", .argument = "TYPE", .fallback = "Text", WORD("Text|Db"), .help = "form of the results"},
+    {.name = "host-sys",
+     .argument = "LIST",
+     .fallback = "None",
+     WORDS("cpu|mem|disk|network|osrt"),
+     .help = "host system data to collect"},
+    {.name = "sys-io", .help = "record network and RoCE traffic"},
+    {.name = "sys-interconnection", .help = "record HCCS, PCIe and link traffic"},
+    {.name = "mstx-domain-include", .argument = "LIST", TEXT, .help = "marker domains to record (with --msprof-tx)"},
+    {.name = "mstx-domain-exclude", .argument = "LIST", TEXT, .help = "marker domains to leave out (with --msprof-tx)"},
+    {.name = "rank-list",
+     .argument = "LIST",
+     .check = ms_option_numbers,
+     .min = 0,
+     .max = INT32_MAX,
+     .help = "ranks that collect; without it all do"},
+};
+
+static const struct ms_config_line nputrace_lines[] = {
+    {"ACTIVITIES_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_START_ITERATION", NULL, MS_LINE_FIXED, MS_WHEN_ALWAYS, "0"},
+    {"PROFILE_START_STEP", "start-step", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"ACTIVITIES_ITERATIONS", "iterations", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_RECORD_SHAPES", "record-shapes", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILE_MEMORY", "profile-memory", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_STACK", "with-stack", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_FLOPS", "with-flops", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_MODULES", "with-modules", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_ACTIVITIES", "activities", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_ANALYSE", "analyse", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_ASYNC_MODE", "async-mode", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILER_LEVEL", "profiler-level", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_AIC_METRICS", "aic-metrics", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_L2_CACHE", "l2-cache", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_OP_ATTR", "op-attr", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSPROF_TX", "msprof-tx", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_GC_DETECT_THRESHOLD", "gc-detect-threshold", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_DATA_SIMPLIFICATION", "data-simplification", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_EXPORT_TYPE", "export-type", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_HOST_SYS", "host-sys", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_SYS_IO", "sys-io", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_SYS_INTERCONNECTION", "sys-interconnection", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSTX_DOMAIN_INCLUDE", "mstx-domain-include", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSTX_DOMAIN_EXCLUDE", "mstx-domain-exclude", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_IS_RANK", "rank-list", MS_LINE_GIVEN, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_RANK_LIST", "rank-list", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
+};
+
+/* An empty value is one of the accepted ones of the two rotation options. */
+static int empty_or(ms_option_check *check, const struct ms_option *option, const char *text, struct ms_buffer *out,
+                    char *why)
+{
+    return text[0] == '\0' ? 0 : check(option, text, out, why);
+}
+
+static int rotate_lines(const struct ms_option *option, const char *text, struct ms_buffer *out, char *why)
+{
+    return empty_or(ms_option_i64, option, text, out, why);
+}
+
+static int rotate_files(const struct ms_option *option, const char *text, struct ms_buffer *out, char *why)
+{
+    if (strcmp(text, "-1") == 0) {
+        MS_BUFFER_TEXT(out, "-1");
+        return 0;
+    }
+    return empty_or(ms_option_i64, option, text, out, why);
+}
+
+static const struct ms_option npu_monitor_options[] = {
+    {.name = "npu-monitor-start", .help = "start monitoring"},
+    {.name = "npu-monitor-stop", .help = "stop monitoring"},
+    {.name = "report-interval-s", .argument = "S", .fallback = "60", COUNT32, .help = "seconds between two reports"},
+    {.name = "duration",
+     .argument = "S",
+     .fallback = "0",
+     .check = ms_option_float,
+     .min = 0,
+     .help = "stop by itself after so many seconds; 0: never"},
+    {.name = "mspti-activity-kind",
+     .argument = "LIST",
+     .fallback = "Marker",
+     WORDS("Marker|Kernel|API|Hccl|Memory|MemSet|MemCpy|Communication|AclAPI|NodeAPI|RuntimeAPI"),
+     .help = "kinds of activity to report"},
+    {.name = "log-file",
+     .argument = "DIR",
+     .fallback = "",
+     PATH,
+     .help = "directory for results; empty: reports go to the daemon as metrics"},
+    {.name = "export-type", .argument = "TYPE", .fallback = "DB", WORD("DB|Jsonl"), .help = "form of the results"},
+    {.name = "json-rotate-log-lines",
+     .argument = "N",
+     .fallback = "",
+     .check = rotate_lines,
+     .min = 100,
+     .max = 500000,
+     .help = "lines of a Jsonl file, 100 to 500000"},
+    {.name = "json-rotate-log-files",
+     .argument = "N",
+     .fallback = "",
+     .check = rotate_files,
+     .min = 2,
+     .max = INT32_MAX,
+     .help = "Jsonl files that are kept, at least 2; -1: all"},
+    {.name = "filter", .argument = "TEXT", .fallback = "", TEXT, .help = "names to report, such as Kernel:MatMul"},
+    TARGETS("3"),
+};
+
+static const struct ms_config_line npu_monitor_lines[] = {
+    {"NPU_MONITOR_START", "npu-monitor-start", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_STOP", "npu-monitor-stop", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"REPORT_INTERVAL_S", "report-interval-s", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"DURATION", "duration", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"MSPTI_ACTIVITY_KIND", "mspti-activity-kind", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_EXPORT_TYPE", "export-type", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"JSONL_ROTATE_LOG_LINES", "json-rotate-log-lines", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"JSONL_ROTATE_LOG_FILES", "json-rotate-log-files", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_FILTER", "filter", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+};
+
+static const struct ms_option gputrace_options[] = {
+    TARGETS("3"),
+    {.name = "duration-ms", .argument = "MS", .fallback = "500", COUNT, .help = "length of the trace"},
+    {.name = "iterations",
+     .argument = "N",
+     .fallback = "-1",
+     .check = ms_option_i64,
+     .min = INT64_MIN,
+     .max = INT64_MAX,
+     .help = "steps to trace, in place of --duration-ms, if positive"},
+    {.name = "log-file",
+     .argument = "FILE",
+     .required = true,
+     PATH,
+     .help = "file for the trace, on the nodes; each process puts its pid before .json, %h becomes the host's name"},
+    {.name = "profile-start-time",
+     .argument = "MS",
+     .fallback = "0",
+     COUNT,
+     .help = "when the trace starts, in ms since the epoch; 0: as soon as possible, with several hosts a common time"},
+    {.name = "profile-start-iteration-roundup",
+     .argument = "N",
+     .fallback = "1",
+     COUNT,
+     .help = "start at a step that is a multiple of this"},
+    {.name = "record-shapes", .help = "record the shapes of operators' inputs"},
+    {.name = "profile-memory", .help = "record memory; in duration mode a memory snapshot as well"},
+    {.name = "with-stacks", .help = "record call stacks"},
+    {.name = "with-flops", .help = "record floating point operations"},
+    {.name = "with-modules", .help = "record the modules that call operators"},
+    {.name = "fail-on-no-process", .help = "exit with status 1 if no process matches"},
+};
+
+static const struct ms_config_line gputrace_lines[] = {
+    {"ACTIVITIES_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_START_TIME", "profile-start-time", MS_LINE_VALUE, MS_WHEN_DURATION, NULL},
+    {"ACTIVITIES_DURATION_MSECS", "duration-ms", MS_LINE_VALUE, MS_WHEN_DURATION, NULL},
+    {"PROFILE_START_ITERATION", NULL, MS_LINE_FIXED, MS_WHEN_ITERATIONS, "0"},
+    {"PROFILE_START_ITERATION_ROUNDUP", "profile-start-iteration-roundup", MS_LINE_VALUE, MS_WHEN_ITERATIONS, NULL},
+    {"ACTIVITIES_ITERATIONS", "iterations", MS_LINE_VALUE, MS_WHEN_ITERATIONS, NULL},
+    {"PROFILE_REPORT_INPUT_SHAPES", "record-shapes", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILE_MEMORY", "profile-memory", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_MEMORY", NULL, MS_LINE_FIXED, MS_WHEN_MEMORY, "true"},
+    {"PROFILE_MEMORY_DURATION_MSECS", "duration-ms", MS_LINE_VALUE, MS_WHEN_MEMORY, NULL},
+    {"PROFILE_WITH_STACK", "with-stacks", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_FLOPS", "with-flops", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_MODULES", "with-modules", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+};
+
+#define COMMAND(command_name, command_title, prefix)                                                                   \
+    {                                                                                                                  \
+        .name = command_name, .title = command_title, .options = prefix##_options,                                     \
+        .option_count = MS_COUNT_OF(prefix##_options), .lines = prefix##_lines,                                        \
+        .line_count = MS_COUNT_OF(prefix##_lines)                                                                      \
+    }
+
+const struct ms_config_command ms_config_nputrace = COMMAND("nputrace", "NpuTrace", nputrace);
+const struct ms_config_command ms_config_npu_monitor = COMMAND("npu-monitor", "Npu monitor", npu_monitor);
+const struct ms_config_command ms_config_gputrace = COMMAND("gputrace", "Kineto", gputrace);
+
+_Static_assert(MS_COUNT_OF(nputrace_options) <= MS_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
+
+static bool applies(const struct ms_config_command *command, const struct ms_option_values *values,
+                    enum ms_config_when when)
+{
+    const char *iterations = ms_option_value(command->options, command->option_count, values, "iterations");
+    bool by_steps = iterations != NULL && iterations[0] != '-' && strcmp(iterations, "0") != 0;
+    switch (when) {
+    case MS_WHEN_DURATION:
+        return !by_steps;
+    case MS_WHEN_ITERATIONS:
+        return by_steps;
+    case MS_WHEN_MEMORY:
+        return !by_steps && ms_option_value(command->options, command->option_count, values, "profile-memory") != NULL;
+    case MS_WHEN_ALWAYS:
+        break;
+    }
+    return true;
+}
+
+void ms_config_write(const struct ms_config_command *command, const struct ms_option_values *values,
+                     struct ms_buffer *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < command->line_count; i++) {
+        const struct ms_config_line *line = &command->lines[i];
+        if (!applies(command, values, line->when)) {
+            continue;
+        }
+        const char *value = line->fixed;
+        if (line->option != NULL) {
+            value = ms_option_value(command->options, command->option_count, values, line->option);
+        }
+        switch (line->style) {
+        case MS_LINE_GIVEN:
+            value = value != NULL ? "true" : "false";
+            break;
+        case MS_LINE_SWITCH:
+            value = value != NULL ? value : "false";
+            break;
+        case MS_LINE_NONE:
+            value = value != NULL ? value : "None";
+            break;
+        case MS_LINE_FIXED:
+        case MS_LINE_VALUE:
+            value = value != NULL ? value : "";
+            break;
+        }
+        if (!first) {
+            ms_buffer_char(out, '\n');
+        }
+        first = false;
+        ms_buffer_add(out, line->key, strlen(line->key));
+        ms_buffer_char(out, '=');
+        ms_buffer_add(out, value, strlen(value));
+    }
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+const char *ms_config_find(const char *text, size_t text_b, const char *key, size_t *value_b)
+{
+    size_t key_b = strlen(key);
+    const char *end = text + text_b;
+    for (const char *line = text; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop != NULL ? stop : end;
+        const char *from = line;
+        while (from < stop && blank(*from)) {
+            from++;
+        }
+        if ((size_t)(stop - from) > key_b && memcmp(from, key, key_b) == 0) {
+            const char *value = from + key_b;
+            while (value < stop && blank(*value)) {
+                value++;
+            }
+            if (value < stop && *value == '=') {
+                const char *last = stop;
+                do {
+                    value++;
+                } while (value < stop && blank(*value));
+                while (last > value && blank(last[-1])) {
+                    last--;
+                }
+                *value_b = (size_t)(last - value);
+                return value;
+            }
+        }
+        line = stop + 1;
+    }
+    return NULL;
+}
+
+const struct ms_config_command *ms_config_recognise(const char *text, size_t text_b)
+{
+    static const char monitor[] = "NPU_MONITOR_START";
+    static const char *const trace[] = {"PROFILE_RECORD_SHAPES", "PROFILE_ACTIVITIES"};
+    size_t ignored;
+    if (text_b >= sizeof(monitor) - 1 && memcmp(text, monitor, sizeof(monitor) - 1) == 0) {
+        return &ms_config_npu_monitor;
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(trace); i++) {
+        if (ms_config_find(text, text_b, trace[i], &ignored) != NULL) {
+            return &ms_config_nputrace;
+        }
+    }
+    return &ms_config_gputrace;
+}
+
+const char *ms_config_unsafe(const char *text, size_t text_b)
+{
+    for (size_t i = 0; i < text_b; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) {
+            return "the configuration has control characters";
+        }
+    }
+    return NULL;
+}
