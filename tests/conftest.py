@@ -4,17 +4,21 @@ Tests drive the real commands and programs of a build (NPUSCOPE_BUILD, default <
 user could see: exit status, output, files, other processes' view of the devices.
 """
 
-import csv
 import json
 import os
 import pathlib
 import subprocess
-import time
+import sys
 import uuid
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "compat")]
+
+from insight_lint import lint  # noqa: E402
+from recorder import Recorder, Recording, wait_until  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("NPUSCOPE_BUILD", ROOT / "build")).resolve()
 HOME = BUILD / "home"
 
@@ -79,6 +83,27 @@ def home():
     return HOME
 
 
+@pytest.fixture
+def recording(softnpu, tmp_path):
+    """A command line of msmemscope and what it has recorded, below a directory that only this test uses."""
+    return Recording(softnpu, BUILD / "msmemscope", tmp_path / "out", "--analysis=none")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "foreign_databases: leaves databases behind that are not meant to be good")
+
+
+@pytest.fixture(autouse=True)
+def databases_open_in_insight(request):
+    """MindStudio Insight must be able to open every database that any test has made."""
+    yield
+    folder = request.node.funcargs.get("tmp_path")
+    if folder is None or request.node.get_closest_marker("foreign_databases"):
+        return
+    findings = {str(path): found for path in sorted(folder.rglob("*.db")) if (found := lint(path))}
+    assert not findings, json.dumps(findings, indent=2)
+
+
 def compile_program(target, source, *libraries, language="c", flags=()):
     """Compiles a program as a user would: against the installed headers, linked with the vendor's names."""
     compiler = {"c": "cc", "c++": "c++"}[language]
@@ -96,51 +121,9 @@ def compiler():
     return compile_program
 
 
-class Recorder:
-    """msmemscope on a machine of its own, writing below one directory."""
-
-    def __init__(self, softnpu, output):
-        self.softnpu, self.output = softnpu, output
-        self.command = str(BUILD / "msmemscope" / "bin" / "msmemscope")
-
-    def argv(self, *program, options=()):
-        return [self.command, "--quiet", f"--output={self.output}", *options, "--", *map(str, program)]
-
-    def run(self, *program, options=(), timeout=120, **more):
-        return self.softnpu.run(*self.argv(*program, options=options), timeout=timeout, **more)
-
-    def start(self, *program, options=(), **more):
-        return self.softnpu.start(*self.argv(*program, options=options), **more)
-
-    def tool(self, command, *arguments, **more):
-        """info, export, recover."""
-        return self.softnpu.run(self.command, command, self.output, *arguments, **more)
-
-    def info(self):
-        found = self.tool("info", "--json")
-        return json.loads(found.stdout) if found.returncode == 0 else []
-
-    def dumps(self, suffix="csv"):
-        return sorted(self.output.glob(f"*/device_*/dump/memscope_dump_*.{suffix}"))
-
-    def rows(self, path=None):
-        """Rows of the one CSV file, as dictionaries."""
-        if path is None:
-            (path,) = self.dumps()
-        with open(path, newline="") as file:
-            return list(csv.DictReader(file))
-
-
 @pytest.fixture
 def recorder(softnpu, tmp_path):
-    return Recorder(softnpu, tmp_path / "out")
-
-
-def wait_until(condition, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    return Recorder(softnpu, BUILD / "msmemscope", tmp_path / "out")
 
 
 @pytest.fixture(scope="session")

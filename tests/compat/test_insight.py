@@ -64,6 +64,7 @@ def test_chrome_trace(build, case, tmp_path):
         assert [e["name"] for e in events if e["ph"] == "X"] == ["step start"] * 4
 
 
+@pytest.mark.foreign_databases
 def test_lint_finds_what_insight_would_not_read(build, tmp_path):
     case = next(c for c in CASES if c.stem == "pool")
     path = next(dump(build, case, "db", tmp_path).glob("device_0/dump/*.db"))

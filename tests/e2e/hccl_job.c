@@ -70,6 +70,7 @@ int main(void)
     HcclComm comm;
     aclrtStream stream;
     float *host, *device;
+    alarm(100); /* a rank that waits for ever is a failure of this rank */
     ACL(aclInit(NULL));
     ACL(aclrtSetDevice((int)rank));
     ACL(aclrtCreateStream(&stream));

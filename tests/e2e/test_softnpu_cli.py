@@ -4,16 +4,10 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
-
-def wait_until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "condition was not met in time"
-        time.sleep(0.02)
+from recorder import wait_until
 
 
 HOLDER = r"""

@@ -1,6 +1,5 @@
 """msmemscope around a program: exit status, signals, terminals, pipes, processes that come, go and stay."""
 
-import json
 import os
 import pty
 import select
@@ -9,6 +8,8 @@ import subprocess
 import time
 
 import pytest
+
+from recorder import children_of, wait_until
 
 # Allocates and frees N times through the driver, after doing what its first argument says.
 PROGRAM = r"""
@@ -51,12 +52,19 @@ int main(int argc, char **argv)
         printf("got %d\n", (int)got);
         return 5;
     }
-    if (strcmp(what, "daemon") == 0) {
-        if (fork() != 0) { usleep(300000); return 0; }
+    if (strcmp(what, "daemon") == 0) { /* works, tells its parent, works again when somebody writes to the pipe argv[3] */
+        int told[2];
+        char byte;
+        if (pipe(told) != 0) return 8;
+        if (fork() != 0) { close(told[1]); return read(told[0], &byte, 1) == 1 ? 0 : 7; }
         setsid();
-        syscall(SYS_close_range, 0u, ~0u, 0u);
+        dup2(told[1], 0);
+        syscall(SYS_close_range, 1u, ~0u, 0u);
         work(n);
-        usleep(600000);
+        if (write(0, "x", 1) != 1) _exit(6);
+        close(0);
+        alarm(60);
+        if (open(argv[3], O_RDONLY) != 0 || read(0, &byte, 1) != 1) _exit(5);
         work(n);
         _exit(0);
     }
@@ -68,15 +76,20 @@ int main(int argc, char **argv)
         return write(fd, "x", 1) == 1 ? 0 : 9;
     }
     if (strcmp(what, "stay") == 0) { /* a child that outlives us and holds no file */
+        int told[2];
+        char byte;
+        if (pipe(told) != 0) return 8;
         if (fork() == 0) {
+            alarm(60);
             work(n);
             close(0); close(1); close(2);
-            sleep(30);
+            if (write(told[1], "x", 1) != 1) _exit(6);
+            close(told[1]);
+            pause();
             _exit(0);
         }
         work(n);
-        usleep(200000);
-        return 0;
+        return read(told[0], &byte, 1) == 1 ? 0 : 7;
     }
     if (strcmp(what, "exec") == 0) { /* becomes another image of itself */
         work(n);
@@ -102,39 +115,9 @@ def program(tmp_path_factory, compiler):
     return compiler(folder / "worker", source, "ascendcl")
 
 
-class Tool:
-    def __init__(self, softnpu, build, output):
-        self.softnpu, self.output = softnpu, output
-        self.command = [str(build / "msmemscope" / "bin" / "msmemscope"), f"--output={output}", "--analysis=none"]
-
-    def argv(self, *arguments):
-        split = arguments.index("--") if "--" in arguments else 0
-        return [*self.command, *map(str, arguments[:split]), "--", *map(str, arguments[split + ("--" in arguments):])]
-
-    def run(self, *arguments, **more):
-        return self.softnpu.run(*self.argv(*arguments), **more)
-
-    def start(self, *arguments, **more):
-        return subprocess.Popen(self.argv(*arguments), env=self.softnpu.env(), **more)
-
-    def info(self):
-        found = self.softnpu.run(self.command[0], "info", self.output, "--json")
-        return json.loads(found.stdout) if found.returncode == 0 else []
-
-    def allocations(self):
-        return sorted(p["kinds"].get("HAL_ALLOC", 0) for p in self.info())
-
-
 @pytest.fixture
-def tool(softnpu, build, tmp_path):
-    return Tool(softnpu, build, tmp_path / "out")
-
-
-def wait_until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def tool(recording):
+    return recording
 
 
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
@@ -153,7 +136,7 @@ def test_ends_by_the_same_signal(tool, program, number):
 
 def test_nothing_is_lost_by_exit_without_destructors(tool, program):
     assert tool.run(program, "_exit", 5000).returncode == 3
-    assert tool.allocations() == [5000]
+    assert tool.count("HAL_ALLOC") == [5000]
 
 
 def test_not_found_and_not_executable(tool, tmp_path):
@@ -179,10 +162,7 @@ def test_captured_output_does_not_hang(tool, program):
                           env=tool.softnpu.env(), capture_output=True, text=True, timeout=20)
     assert line.stdout == "[hello]\n"
     # A child that stays, and holds nothing: the pipe ends with the command.
-    begin = time.monotonic()
-    done = tool.run("--linger=0", "--", program, "stay", 5, timeout=20)
-    assert done.returncode == 0
-    assert time.monotonic() - begin < 15
+    assert tool.run("--linger=0", "--", program, "stay", 5, timeout=30).returncode == 0
     for process in tool.info():
         if process["ending"] == 0:
             os.kill(process["pid"], signal.SIGKILL)
@@ -195,22 +175,34 @@ def test_lives_on_in_a_pipe(tool, program):
     assert line.stdout == "a\n"
 
 
-def test_late_children_are_recorded_after_the_command_has_returned(tool, program):
-    assert tool.run("--linger=0", "--", program, "daemon", 50).returncode == 0
+@pytest.fixture
+def pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def test_late_children_are_recorded_after_the_command_has_returned(tool, program, pipe):
+    assert tool.run("--linger=0", "--", program, "daemon", 50, pipe).returncode == 0
+    pipe.write_text("go")
     wait_until(lambda: [p["ending"] for p in tool.info()] == [1])
-    assert tool.allocations() == [100]
+    assert tool.count("HAL_ALLOC") == [100]
     wait_until(lambda: not list(tool.output.glob(".msmemscope-*")))
 
 
-def test_waits_for_children_that_outlive_the_program(tool, program):
-    assert tool.run("--linger=20", "--", program, "daemon", 50).returncode == 0
-    assert tool.allocations() == [100]
+def test_waits_for_children_that_outlive_the_program(tool, program, pipe):
+    process = tool.start("--linger=60", "--", program, "daemon", 50, pipe)
+    wait_until(lambda: tool.count("HAL_ALLOC") == [50])
+    wait_until(lambda: not children_of(process.pid))
+    pipe.write_text("go")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert tool.count("HAL_ALLOC") == [100]
     assert not list(tool.output.glob(".msmemscope-*"))
 
 
 def test_targets_that_close_all_files(tool, program):
     assert tool.run(program, "closefrom", 20).returncode == 0
-    assert tool.allocations() == [40]
+    assert tool.count("HAL_ALLOC") == [40]
 
 
 def test_exec_ends_the_former_image(tool, program):
@@ -221,34 +213,34 @@ def test_exec_ends_the_former_image(tool, program):
 
 def test_forked_children_are_processes_of_their_own(tool, program):
     assert tool.run(program, "fork", 20).returncode == 0
-    assert tool.allocations() == [20, 20, 20, 40]
+    assert tool.count("HAL_ALLOC") == [20, 20, 20, 40]
 
 
 def test_only_the_program_itself(tool, program):
     assert tool.run("--no-children", "--", program, "fork", 20).returncode == 0
-    assert tool.allocations() == [40]
+    assert tool.count("HAL_ALLOC") == [40]
 
 
 def test_a_hundred_short_processes(tool, program):
     done = tool.run("sh", "-c", f'for i in $(seq 100); do {program} "" 3 & [ $((i % 10)) != 0 ] || wait; done; wait')
     assert done.returncode == 0
-    assert tool.allocations() == [3] * 100
+    assert tool.count("HAL_ALLOC") == [3] * 100
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT])
 def test_signals_are_passed_on(tool, program, number):
-    process = tool.start("--quiet", "--", program, "wait", 7, stdout=subprocess.PIPE, text=True)
+    process = tool.start("--quiet", "--", program, "wait", 7)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
     assert process.stdout.read() == f"got {int(number)}\n"
     assert process.wait(20) == 5
-    assert tool.allocations() == [7]
+    assert tool.count("HAL_ALLOC") == [7]
 
 
 def test_interrupt_of_a_terminal_reaches_the_program_once(tool, program):
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(tool.command[0], tool.argv("--quiet", "--", program, "wait", 7), tool.softnpu.env())
+        os.execve(tool.command, tool.argv("--quiet", "--", program, "wait", 7), tool.softnpu.env())
     text = b""
     deadline = time.monotonic() + 20
     sent = False
@@ -265,7 +257,7 @@ def test_interrupt_of_a_terminal_reaches_the_program_once(tool, program):
             sent = True
     assert b"got 2" in text
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
-    assert tool.allocations() == [7]
+    assert tool.count("HAL_ALLOC") == [7]
 
 
 def test_ignored_signals_stay_ignored(tool):
@@ -281,17 +273,17 @@ def test_as_process_1(tool, program):
         assert subprocess.run([*inside, "true"], capture_output=True).returncode == 0, "namespaces are needed"
     done = subprocess.run([*inside, *tool.argv(program, "exit", "42")], env=tool.softnpu.env(), timeout=30)
     assert done.returncode == 42
-    assert tool.allocations() == [1]
+    assert tool.count("HAL_ALLOC") == [1]
     done = subprocess.run([*inside, *tool.argv("--linger=1", "--", program, "stay", "6")], env=tool.softnpu.env(), timeout=60)
     assert done.returncode == 0
-    assert tool.allocations() == [1, 6, 6]
+    assert tool.count("HAL_ALLOC") == [1, 6, 6]
 
 
 def test_nested(tool, program):
     inner = tool.output.parent / "inner"
-    done = tool.run("--", tool.command[0], f"--output={inner}", "--", program, "exit", 3)
+    done = tool.run("--", tool.command, f"--output={inner}", "--", program, "exit", 3)
     assert done.returncode == 3
     assert not tool.output.exists()
     assert len(list(inner.glob("msmemscope_*"))) == 1
-    preload = tool.run("--", tool.command[0], f"--output={inner}", "--", "sh", "-c", "echo $LD_PRELOAD")
+    preload = tool.run("--", tool.command, f"--output={inner}", "--", "sh", "-c", "echo $LD_PRELOAD")
     assert preload.stdout.count("libascend_kernel_hook.so") == 1

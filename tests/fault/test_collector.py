@@ -1,12 +1,11 @@
 """What a recording survives: the collector's death, the death of everybody."""
 
-import json
 import os
 import signal
-import subprocess
-import time
 
 import pytest
+
+from recorder import collector_of, wait_until
 
 PROGRAM = r"""
 #include <acl/acl.h>
@@ -45,37 +44,10 @@ def program(tmp_path_factory, compiler):
     return compiler(folder / "steps", folder / "steps.c", "ascendcl")
 
 
-def collector_of(output):
-    """Pid of the process that holds the output directory open."""
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                if not open(f"/proc/{entry}/cmdline").read().endswith("msmemscope-collector\0--collect\0"):
-                    continue
-                for fd in os.listdir(f"/proc/{entry}/fd"):
-                    if os.readlink(f"/proc/{entry}/fd/{fd}") == str(output):
-                        return int(entry)
-            except OSError:
-                continue
-    return None
-
-
-def wait_until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.fixture
-def job(softnpu, build, tmp_path, program):
-    output = tmp_path / "out"
-    command = str(build / "msmemscope" / "bin" / "msmemscope")
-    process = subprocess.Popen([command, "--quiet", f"--output={output}", "--analysis=none", "--", str(program)],
-                               env=softnpu.env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.output = output
-    process.info = lambda: json.loads(softnpu.run(command, "info", output, "--json").stdout or "[]")
-    process.command, process.softnpu = command, softnpu
+def job(recording, program):
+    process = recording.start("--quiet", "--", program)
+    process.recording, process.output, process.info = recording, recording.output, recording.info
     yield process
     process.kill()
     process.communicate()
@@ -87,9 +59,8 @@ def step(job):
 
 
 def rows(job):
-    (dump,) = job.output.glob("*/device_0/dump/memscope_dump_*.csv")
-    lines = dump.read_text().splitlines()
-    return sum(",MALLOC,HAL," in line for line in lines), sum(",FREE,HAL," in line for line in lines)
+    found = [row.event for row in job.recording.rows() if row.type == "HAL"]
+    return found.count("MALLOC"), found.count("FREE")
 
 
 def test_killed_collector_is_started_again_and_nothing_is_lost(job):
@@ -147,5 +118,5 @@ def test_everybody_killed_at_once(job):
     job.wait(20)
     (process,) = job.info()
     assert process["kinds"]["HAL_ALLOC"] == process["kinds"]["HAL_FREE"] == 1000
-    assert job.softnpu.run(job.command, "recover", job.output).returncode == 0
+    assert job.recording.tool("recover").returncode == 0
     assert rows(job) == (1000, 1000)
