@@ -48,7 +48,7 @@ class Row:
 
     def __init__(self, cells):
         self.id, self.event, self.type, self.name = int(cells[0]), cells[1], cells[2], cells[3].strip('"')
-        self.time, self.pid, self.tid = int(cells[4]), cells[5], cells[6]
+        self.time, self.pid, self.tid = int(cells[4]), str(cells[5]), str(cells[6])
         self.device, self.ptr, self.python_stack, self.c_stack = str(cells[7]), cells[8], cells[10], cells[11]
         text = cells[9] or "{}"
         if text.startswith('{"') or text == "{}":
