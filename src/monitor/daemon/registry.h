@@ -44,15 +44,17 @@ const char *ms_command_stage_name(enum ms_command_stage stage);
 
 enum ms_request_kind { MS_REQUEST_KINETO, MS_REQUEST_NPU_TRACE, MS_REQUEST_NPU_MONITOR };
 
-/* What a process said last about tracing or monitoring. */
+/* What a process said last about tracing or monitoring. Times: 0 is never. */
 struct ms_report {
     int32_t status; /* numbers of the wire; MS_STATE_UNINITIALIZED before the first */
     int32_t current_step, start_step, stop_step;
-    uint64_t at_ns;      /* 0: never reported */
-    uint64_t expires_ns; /* the monitor ends by itself then (DURATION of the configuration); 0: does not */
+    uint64_t at_ns;     /* of the last report */
+    uint64_t since_ns;  /* of the first report of this status in a row */
+    uint64_t active_ns; /* of the last report that said Ready or Running */
 };
 
 struct ms_process {
+    const struct ms_registry *registry;
     int64_t job;
     int32_t pid;      /* as the process calls itself */
     int32_t host_pid; /* as we see it; 0: not in our pid namespace */
@@ -64,22 +66,30 @@ struct ms_process {
     int32_t rank;      /* RANK of its environment where we may read it, else index of NPU clients; or unknown */
     int64_t slurm_job; /* SLURM_JOB_ID of its environment where we may read it; 0: none */
     enum ms_client client;
-    bool polls;   /* has sent a request: can be given a command */
-    int32_t mask; /* of its last request */
-    uint64_t registered_ns, polled_ns, heard_ns;
-    struct ms_report trace, monitor;
+    bool polls; /* has sent a request: can be given a command */
+    uint64_t registered_ns, heard_ns;
+    uint64_t polled_ns, poll_gap_ns; /* last request, and how long after the one before */
+    uint64_t busy_ns, free_ns;       /* last request with mask 0, and with another mask */
+    struct ms_report trace, monitor; /* of this process itself; see ms_registry_reporter */
 
-    enum ms_command_stage stage;
+    enum ms_command_stage stage;  /* none, pending, delivered or cancelled; ms_state_stage knows more */
     enum ms_request_kind command; /* of the stage */
-    uint64_t trace_id, commanded_ns, stage_ns;
+    uint64_t trace_id, commanded_ns, delivered_ns;
     char *pending; /* text for the next poll, or NULL */
     size_t pending_b;
-    double duration_s; /* of the monitor configuration delivered last; 0: endless */
-
-    struct ms_process_internal *internal;
+    uint64_t duration_ns; /* after which the monitor that was started last ends by itself; 0: does not */
 };
 
 struct ms_registry;
+
+/* The process whose reports hold for this one: itself, or its nearest ancestor that reports (NPU frameworks poll from a
+ * child of the process that reports), or itself if nobody does. */
+const struct ms_process *ms_registry_reporter(const struct ms_process *process);
+/* Polls have stopped coming: a command would not be fetched. */
+bool ms_registry_silent(const struct ms_process *process, uint64_t now_ns);
+uint64_t ms_registry_now_ns(const struct ms_registry *registry);
+/* The registered process with this pid, or its nearest registered relative as its /proc entry tells; NULL: none. */
+struct ms_process *ms_registry_find(const struct ms_registry *registry, int32_t host_pid);
 
 /* Iteration in the order of jobs and registration; the registry must not change meanwhile. */
 struct ms_process *ms_registry_first(const struct ms_registry *registry);

@@ -15,7 +15,14 @@ const char *ms_state_name(int32_t state); /* "Idle" ...; other numbers: "unknown
 int32_t ms_state_trace(const struct ms_process *process, uint64_t now_ns);
 int32_t ms_state_monitor(const struct ms_process *process, uint64_t now_ns);
 
+/* Where the last command stands, as far as the client generation lets us know: polls of libkineto tell busy and free,
+ * statuses of NPU clients tell Ready, Running, Idle. */
+enum ms_command_stage ms_state_stage(const struct ms_process *process);
+
 enum ms_request_kind ms_state_kind(const char *config, size_t config_b);
+
+/* DURATION of a monitor configuration; 0: endless, or not said. */
+uint64_t ms_state_duration_ns(const char *config, size_t config_b);
 
 /* The decision table, for one process. Writes why into reason (256 bytes) unless it is plainly effective. */
 enum ms_decision ms_state_decide(enum ms_request_kind kind, const struct ms_process *process, uint64_t now_ns,

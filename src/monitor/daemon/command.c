@@ -1,0 +1,246 @@
+/* Commands from outside for registered processes: which ones are meant, whether it makes sense, what comes of it.
+ *
+ * A configuration waits with each process until its next poll. Of several processes, those without registered
+ * descendants come first: a limit of three must not be used up by the launcher and its shells. */
+#include "monitor/daemon/registry_internal.h"
+
+#include "base/map.h"
+#include "base/macros.h"
+#include "monitor/daemon/logger.h"
+#include "monitor/daemon/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REASON_B = sizeof(((struct ms_request_result *)NULL)->reason) };
+
+static bool any_pid(const struct ms_request *request)
+{
+    return request->pid_count == 0 || (request->pid_count == 1 && request->pids[0] == 0);
+}
+
+static bool of_job(const struct ms_request *request, const struct ms_process *process)
+{
+    return process->job == request->job || (request->job != 0 && process->slurm_job == request->job);
+}
+
+static bool of_pids(const struct ms_request *request, const struct ms_process *process)
+{
+    if (any_pid(request)) {
+        return true;
+    }
+    for (size_t i = 0; i < request->pid_count; i++) {
+        if (request->pids[i] == process->host_pid && process->host_pid != 0) {
+            return true;
+        }
+        for (unsigned k = 0; k < process->pid_count; k++) {
+            if (process->pids[k] == request->pids[i]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The processes meant, leaves first. NULL with *count 0 is nobody; -ENOMEM. */
+static int match(const struct ms_registry *registry, const struct ms_request *request, struct ms_process ***out,
+                 size_t *count)
+{
+    uint64_t now = ms_registry_now_ns(registry);
+    struct ms_process **found = calloc(ms_registry_count(registry) + 1, sizeof(struct ms_process *));
+    struct ms_process **sorted = calloc(ms_registry_count(registry) + 1, sizeof(struct ms_process *));
+    struct ms_map ancestors = {NULL, NULL, 0, 0};
+    size_t n = 0, used = 0;
+    bool failed = found == NULL || sorted == NULL;
+    for (struct ms_process *p = ms_registry_first(registry); !failed && p != NULL; p = ms_registry_next(registry, p)) {
+        if (p->polls && of_job(request, p) && of_pids(request, p) && !ms_registry_silent(p, now)) {
+            found[n++] = p;
+            for (unsigned i = 1; i < p->pid_count; i++) {
+                failed = failed || ms_map_put(&ancestors, (uint32_t)p->pids[i], 1) == NULL;
+            }
+        }
+    }
+    for (int leaves = 1; !failed && leaves >= 0; leaves--) {
+        for (size_t i = 0; i < n; i++) {
+            if ((ms_map_get(&ancestors, (uint32_t)found[i]->pid) == NULL) == (leaves == 1)) {
+                sorted[used++] = found[i];
+            }
+        }
+    }
+    ms_map_free(&ancestors);
+    free(found);
+    if (failed) {
+        free(sorted);
+        return -ENOMEM;
+    }
+    *out = sorted;
+    *count = n;
+    return 0;
+}
+
+/* Nobody was meant: say what there is instead. */
+static void explain_nobody(const struct ms_registry *registry, const struct ms_request *request, char *reason)
+{
+    uint64_t now = ms_registry_now_ns(registry);
+    size_t polling = 0, of_this_job = 0, silent = 0;
+    char jobs[128] = "";
+    size_t used = 0;
+    for (const struct ms_job *job = ms_registry_jobs(registry); job != NULL; job = job->next) {
+        if (used < sizeof(jobs) - 24) {
+            used +=
+                (size_t)snprintf(jobs + used, sizeof(jobs) - used, "%s%lld", used == 0 ? "" : ", ", (long long)job->id);
+        }
+    }
+    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+        bool ours = p->polls && of_job(request, p);
+        polling += p->polls;
+        of_this_job += ours;
+        silent += ours && ms_registry_silent(p, now);
+    }
+    if (polling == 0) {
+        snprintf(reason, REASON_B,
+                 "no process has registered; jobs need MSMONITOR_USE_DAEMON=1 (NPU) or KINETO_USE_DAEMON=1, and the "
+                 "daemon --enable_ipc_monitor");
+    } else if (of_this_job == 0) {
+        snprintf(reason, REASON_B, "no process has registered for job %lld; there are processes of job %s (--job-id)",
+                 (long long)request->job, jobs);
+    } else if (silent == of_this_job) {
+        snprintf(reason, REASON_B, "all %zu processes of job %lld have stopped polling", silent,
+                 (long long)request->job);
+    } else {
+        snprintf(reason, REASON_B, "none of the %zu processes of job %lld is, or descends from, a pid that was given",
+                 of_this_job, (long long)request->job);
+    }
+}
+
+static int result_init(struct ms_request_result *result, size_t count)
+{
+    result->matched = calloc(count + 1, sizeof(*result->matched));
+    result->triggered = calloc(count + 1, sizeof(*result->triggered));
+    if (result->matched == NULL || result->triggered == NULL) {
+        ms_request_result_free(result);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void ms_request_result_free(struct ms_request_result *result)
+{
+    free(result->matched);
+    free(result->triggered);
+    result->matched = result->triggered = NULL;
+    result->matched_count = result->triggered_count = 0;
+}
+
+/* Leaves the command with those that may have it; returns the decision if nobody may. */
+static enum ms_decision trigger(const struct ms_request *request, struct ms_process **meant, size_t count, uint64_t now,
+                                struct ms_request_result *result)
+{
+    enum ms_decision refusal = MS_UNKNOWN;
+    unsigned failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ms_process *process = meant[i];
+        result->matched[result->matched_count++] = process->pid;
+        char reason[REASON_B] = "";
+        enum ms_decision decision = ms_state_decide(result->kind, process, now, reason);
+        if (decision != MS_EFFECTIVE) {
+            result->refused++;
+            refusal = decision == MS_INEFFECTIVE ? MS_INEFFECTIVE : refusal;
+        } else if (process->pending != NULL) {
+            result->busy++;
+        } else if (result->triggered_count < request->limit) {
+            if (ms_registry_leave(process, result->kind, request->config, request->config_b) == 0) {
+                result->triggered[result->triggered_count++] = process->pid;
+            } else {
+                failed++;
+            }
+        }
+        if (reason[0] != '\0' && result->reason[0] == '\0') {
+            memcpy(result->reason, reason, sizeof(reason));
+        }
+    }
+    if (failed != 0) {
+        snprintf(result->reason, REASON_B, "no memory to keep the command for %u processes", failed);
+    }
+    return result->triggered_count > 0 ? MS_EFFECTIVE : result->refused == count ? refusal : MS_INEFFECTIVE;
+}
+
+static void explain(const struct ms_request *request, struct ms_request_result *result)
+{
+    size_t triggered = result->triggered_count, matched = result->matched_count;
+    size_t left_out = matched - triggered - result->busy - result->refused;
+    if (triggered == 0 && result->busy > 0) {
+        snprintf(result->reason, REASON_B, "%u of %zu processes have not fetched their last command yet", result->busy,
+                 matched);
+    } else if (triggered == 0 && left_out > 0 && result->reason[0] == '\0') {
+        snprintf(result->reason, REASON_B, "the limit of %u processes leaves all %zu out (--process-limit)",
+                 request->limit, left_out);
+    } else if (triggered > 0 && left_out > 0) {
+        snprintf(result->reason, REASON_B, "the limit of %u processes leaves %zu of %zu out (--process-limit)",
+                 request->limit, left_out, matched);
+    } else if (triggered > 0 && triggered < matched) {
+        snprintf(result->reason, REASON_B, "%zu of %zu processes will fetch it; %u busy, %u not in a state for it",
+                 triggered, matched, result->busy, result->refused);
+    } else if (result->reason[0] == '\0') {
+        snprintf(result->reason, REASON_B, "%zu process%s will fetch it with the next poll", triggered,
+                 triggered == 1 ? "" : "es");
+    }
+}
+
+int ms_registry_request(struct ms_registry *registry, const struct ms_request *request,
+                        struct ms_request_result *result)
+{
+    struct ms_process **meant;
+    size_t count;
+    memset(result, 0, sizeof(*result));
+    result->kind = ms_state_kind(request->config, request->config_b);
+    if (request->config_b > MS_REGISTRY_CONFIG_B || memchr(request->config, '\0', request->config_b) != NULL) {
+        return -EMSGSIZE;
+    }
+    if (match(registry, request, &meant, &count) != 0) {
+        return -ENOMEM;
+    }
+    int error = result_init(result, count);
+    if (error == 0 && count == 0) {
+        result->decision = MS_INEFFECTIVE;
+        explain_nobody(registry, request, result->reason);
+    } else if (error == 0) {
+        result->decision = trigger(request, meant, count, ms_registry_now_ns(registry), result);
+        explain(request, result);
+        ms_registry_commanded(registry);
+    }
+    free(meant);
+    return error;
+}
+
+int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request, struct ms_request_result *result)
+{
+    struct ms_process **meant;
+    size_t count;
+    memset(result, 0, sizeof(*result));
+    if (match(registry, request, &meant, &count) != 0) {
+        return -ENOMEM;
+    }
+    int error = result_init(result, count);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        result->matched[result->matched_count++] = meant[i]->pid;
+        if (meant[i]->pending != NULL) {
+            ms_registry_take_back(meant[i]);
+            result->triggered[result->triggered_count++] = meant[i]->pid;
+        }
+    }
+    if (error == 0 && count == 0) {
+        explain_nobody(registry, request, result->reason);
+    } else if (error == 0) {
+        snprintf(result->reason, REASON_B, "%zu of %zu processes had a command waiting, which was taken back",
+                 result->triggered_count, count);
+    }
+    result->decision = result->triggered_count > 0 ? MS_EFFECTIVE : MS_INEFFECTIVE;
+    if (result->triggered_count > 0) {
+        ms_registry_commanded(registry);
+    }
+    free(meant);
+    return error;
+}

@@ -1,0 +1,364 @@
+/* States, decisions and the status object. Everything is worked out when somebody asks, from what was said and when:
+ * so nothing can be left behind by a process that ended, a duration that elapsed or a clock that jumped.
+ * Threads: no state of its own. */
+#include "monitor/daemon/state.h"
+
+#include "base/map.h"
+#include "monitor/daemon/registry_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ull
+
+enum {
+    REASON_B = 256,
+    EXPIRY_SLACK_S = 2,  /* the monitor closes its files after its duration */
+    STALE_TRACE_S = 600, /* a trace reports with every step; after this silence its Running is only a memory */
+};
+
+const char *ms_state_name(int32_t state)
+{
+    static const char *const names[] = {"Uninitialized", "Idle", "Running", "Ready"};
+    return state >= -1 && state <= 2 ? names[state + 1] : "unknown";
+}
+
+const char *ms_client_name(enum ms_client client)
+{
+    static const char *const names[] = {"unknown", "kineto", "npu", "npu-8.2", "npu-26.0"};
+    return names[client];
+}
+
+const char *ms_command_stage_name(enum ms_command_stage stage)
+{
+    static const char *const names[] = {"none", "pending", "delivered", "acknowledged", "completed", "cancelled"};
+    return names[stage];
+}
+
+const char *ms_decision_name(enum ms_decision decision)
+{
+    static const char *const names[] = {"effective", "ineffective", "unknown"};
+    return names[decision];
+}
+
+static const char *kind_name(enum ms_request_kind kind)
+{
+    static const char *const names[] = {"gputrace", "nputrace", "npu-monitor"};
+    return names[kind];
+}
+
+/* ---- configurations ---- */
+
+static bool begins(const char *config, size_t config_b, const char *key)
+{
+    size_t length = strlen(key);
+    return config_b >= length && memcmp(config, key, length) == 0;
+}
+
+/* The value of a line KEY=value, or NULL. */
+static const char *value_of(const char *config, size_t config_b, const char *key, size_t *value_b)
+{
+    const char *end = config + config_b;
+    for (const char *line = config; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop != NULL ? stop : end;
+        while (line < stop && (*line == ' ' || *line == '\t')) {
+            line++;
+        }
+        size_t length = strlen(key);
+        if (begins(line, (size_t)(stop - line), key) && line + length < stop && line[length] == '=') {
+            *value_b = (size_t)(stop - line) - length - 1;
+            return line + length + 1;
+        }
+        line = stop + 1;
+    }
+    return NULL;
+}
+
+enum ms_request_kind ms_state_kind(const char *config, size_t config_b)
+{
+    size_t ignored;
+    if (begins(config, config_b, "NPU_MONITOR_START")) {
+        return MS_REQUEST_NPU_MONITOR;
+    }
+    return value_of(config, config_b, "PROFILE_RECORD_SHAPES", &ignored) != NULL ||
+                   value_of(config, config_b, "PROFILE_ACTIVITIES", &ignored) != NULL
+               ? MS_REQUEST_NPU_TRACE
+               : MS_REQUEST_KINETO;
+}
+
+uint64_t ms_state_duration_ns(const char *config, size_t config_b)
+{
+    size_t value_b = 0;
+    char text[32];
+    const char *value = value_of(config, config_b, "DURATION", &value_b);
+    if (value == NULL || value_b >= sizeof(text)) {
+        return 0;
+    }
+    memcpy(text, value, value_b);
+    text[value_b] = '\0';
+    double seconds = strtod(text, NULL);
+    return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+/* ---- states ---- */
+
+int32_t ms_state_trace(const struct ms_process *process, uint64_t now_ns)
+{
+    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    if (report->at_ns == 0) { /* libkineto says nothing, and others say nothing again to a daemon that was restarted */
+        return process->polls ? MS_STATE_IDLE : MS_STATE_UNINITIALIZED;
+    }
+    return report->status;
+}
+
+int32_t ms_state_monitor(const struct ms_process *process, uint64_t now_ns)
+{
+    const struct ms_report *report = &ms_registry_reporter(process)->monitor;
+    if (report->at_ns == 0) {
+        return process->polls ? MS_STATE_IDLE : MS_STATE_UNINITIALIZED;
+    }
+    if (report->status == MS_STATE_RUNNING && process->duration_ns != 0 &&
+        now_ns > report->since_ns + process->duration_ns + EXPIRY_SLACK_S * SECOND_NS) {
+        return MS_STATE_IDLE; /* clients do not report that the duration has elapsed */
+    }
+    return report->status;
+}
+
+enum ms_command_stage ms_state_stage(const struct ms_process *process)
+{
+    if (process->stage != MS_COMMAND_DELIVERED) {
+        return process->stage;
+    }
+    uint64_t active, idle, delivered = process->delivered_ns;
+    const struct ms_process *reporter = ms_registry_reporter(process);
+    const struct ms_report *report = process->command == MS_REQUEST_NPU_MONITOR ? &reporter->monitor : &reporter->trace;
+    if (process->command == MS_REQUEST_KINETO) {
+        active = process->busy_ns;
+        idle = process->free_ns;
+    } else {
+        active = report->active_ns;
+        idle = report->status == MS_STATE_IDLE ? report->at_ns : 0;
+    }
+    if (process->command == MS_REQUEST_NPU_MONITOR && idle > delivered) {
+        return MS_COMMAND_COMPLETED; /* sent only in answer to a command: a stop, or a start that ended */
+    }
+    if (active <= delivered) {
+        return MS_COMMAND_DELIVERED;
+    }
+    return idle > active ? MS_COMMAND_COMPLETED : MS_COMMAND_ACKNOWLEDGED;
+}
+
+/* ---- decisions ---- */
+
+static enum ms_decision decide_monitor(const struct ms_process *process, uint64_t now_ns, char *reason)
+{
+    int32_t trace = ms_state_trace(process, now_ns), monitor = ms_state_monitor(process, now_ns);
+    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    unsigned long long silent_s = (now_ns - report->at_ns) / SECOND_NS;
+    if (trace == MS_STATE_RUNNING && silent_s > STALE_TRACE_S) {
+        snprintf(reason, REASON_B, "pid %d said %llu s ago that nputrace is running, and nothing since", process->pid,
+                 silent_s);
+        return MS_UNKNOWN;
+    }
+    if (trace == MS_STATE_RUNNING) {
+        snprintf(reason, REASON_B,
+                 "nputrace is running in pid %d (step %d of %d to %d); npu-monitor has to wait until it is Idle",
+                 process->pid, report->current_step, report->start_step, report->stop_step);
+        return MS_INEFFECTIVE;
+    }
+    if (monitor == MS_STATE_UNINITIALIZED) {
+        snprintf(reason, REASON_B, "npu-monitor is not initialised in pid %d, or its program is ending", process->pid);
+        return MS_INEFFECTIVE;
+    }
+    if (trace == MS_STATE_IDLE || trace == MS_STATE_READY) {
+        return MS_EFFECTIVE;
+    }
+    snprintf(reason, REASON_B, "pid %d reports a state of nputrace that means nothing here (%d)", process->pid, trace);
+    return MS_UNKNOWN;
+}
+
+static enum ms_decision decide_trace(const struct ms_process *process, uint64_t now_ns, char *reason)
+{
+    int32_t trace = ms_state_trace(process, now_ns), monitor = ms_state_monitor(process, now_ns);
+    if (monitor == MS_STATE_RUNNING) {
+        snprintf(reason, REASON_B, "npu-monitor is running in pid %d; stop it first (npu-monitor --npu-monitor-stop)",
+                 process->pid);
+        return MS_INEFFECTIVE;
+    }
+    if (trace == MS_STATE_UNINITIALIZED) {
+        snprintf(reason, REASON_B, "nputrace is not initialised in pid %d, or its program is ending", process->pid);
+        return MS_INEFFECTIVE;
+    }
+    if (monitor == MS_STATE_IDLE) {
+        if (trace == MS_STATE_RUNNING) {
+            snprintf(reason, REASON_B, "nputrace is running already; pid %d takes the new request when it is done",
+                     process->pid);
+        }
+        return MS_EFFECTIVE;
+    }
+    snprintf(reason, REASON_B, "pid %d reports a state of npu-monitor that means nothing here (%d)", process->pid,
+             monitor);
+    return MS_UNKNOWN;
+}
+
+enum ms_decision ms_state_decide(enum ms_request_kind kind, const struct ms_process *process, uint64_t now_ns,
+                                 char *reason)
+{
+    switch (kind) {
+    case MS_REQUEST_NPU_MONITOR:
+        return decide_monitor(process, now_ns, reason);
+    case MS_REQUEST_NPU_TRACE:
+        return decide_trace(process, now_ns, reason);
+    default: /* libkineto never reports; its polls say when it is free */
+        return MS_EFFECTIVE;
+    }
+}
+
+/* ---- the status object ---- */
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value); /* without memory a key is missing */
+}
+
+static void set_steps(json_t *object, int32_t trace, const struct ms_report *report)
+{
+    set(object, "current_step", json_integer(report != NULL && report->at_ns != 0 ? report->current_step : -1));
+    if (report != NULL && (trace == MS_STATE_RUNNING || trace == MS_STATE_READY)) {
+        set(object, "start_step", json_integer(report->start_step));
+        set(object, "stop_step", json_integer(report->stop_step));
+    }
+}
+
+static double seconds_ago(uint64_t now_ns, uint64_t then_ns)
+{
+    return (double)((now_ns - then_ns) / 1000000) / 1000;
+}
+
+static json_t *command_json(const struct ms_process *process, uint64_t now)
+{
+    json_t *command = json_object();
+    char id[24];
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)process->trace_id);
+    set(command, "kind", json_string(kind_name(process->command)));
+    set(command, "stage", json_string(ms_command_stage_name(ms_state_stage(process))));
+    set(command, "trace_id", json_string(id)); /* a text: readers that use doubles would round it */
+    set(command, "age_s", json_real(seconds_ago(now, process->commanded_ns)));
+    return command;
+}
+
+static json_t *process_json(const struct ms_process *process, uint64_t now)
+{
+    json_t *object = json_object();
+    const struct ms_process *reporter = ms_registry_reporter(process);
+    int32_t trace = ms_state_trace(process, now);
+    set(object, "pid", json_integer(process->pid));
+    if (process->host_pid != process->pid && process->host_pid != 0) {
+        set(object, "host_pid", json_integer(process->host_pid));
+    }
+    if (process->rank != MS_INDEX_UNKNOWN) {
+        set(object, "rank", json_integer(process->rank));
+    } else if (process->index != MS_INDEX_UNKNOWN) {
+        set(object, "index", json_integer(process->index));
+    }
+    if (process->slurm_job != 0 && process->slurm_job != process->job) {
+        set(object, "slurm_job_id", json_integer(process->slurm_job));
+    }
+    set(object, "uid", json_integer(process->uid));
+    set(object, "client",
+        json_string(ms_client_name(reporter->client > process->client ? reporter->client : process->client)));
+    set(object, "nputrace", json_string(ms_state_name(trace)));
+    set(object, "npumonitor", json_string(ms_state_name(ms_state_monitor(process, now))));
+    set_steps(object, trace, &reporter->trace);
+    if (process->polls) {
+        set(object, "polled_s_ago", json_real(seconds_ago(now, process->polled_ns)));
+        set(object, "silent", json_boolean(ms_registry_silent(process, now)));
+    }
+    if (reporter->trace.at_ns != 0) {
+        set(object, "reported_s_ago", json_real(seconds_ago(now, reporter->trace.at_ns)));
+    }
+    if (process->stage != MS_COMMAND_NONE) {
+        set(object, "command", command_json(process, now));
+    }
+    return object;
+}
+
+/* Of several ranks the one that does most speaks for the job; Uninitialized least. */
+static int weight(int32_t state)
+{
+    static const int weights[] = {0, 2, 4, 3}; /* Uninitialized, Idle, Running, Ready */
+    return state >= -1 && state <= 2 ? weights[state + 1] : 1;
+}
+
+struct summary {
+    int32_t trace, monitor;
+    const struct ms_report *report; /* of the process that speaks for the trace */
+};
+
+/* Processes that only report, for a child that polls: they are shown through that child. */
+static void find_speakers(const struct ms_registry *registry, struct ms_map *out)
+{
+    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+        const struct ms_process *reporter = ms_registry_reporter(p);
+        if (p->polls && reporter != p && !reporter->polls) {
+            ms_map_put(out, (uintptr_t)reporter, 1);
+        }
+    }
+}
+
+static void summarize(struct summary *sum, const struct ms_process *process, uint64_t now)
+{
+    int32_t trace = ms_state_trace(process, now), monitor = ms_state_monitor(process, now);
+    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    if (sum->report == NULL || weight(trace) > weight(sum->trace) ||
+        (weight(trace) == weight(sum->trace) && report->at_ns > sum->report->at_ns)) {
+        sum->trace = trace;
+        sum->report = report;
+    }
+    if (weight(monitor) > weight(sum->monitor)) {
+        sum->monitor = monitor;
+    }
+}
+
+static void set_summary(json_t *object, const struct summary *sum)
+{
+    set(object, "nputrace", json_string(ms_state_name(sum->trace)));
+    set(object, "npumonitor", json_string(ms_state_name(sum->monitor)));
+    set_steps(object, sum->trace, sum->report);
+}
+
+json_t *ms_state_json(const struct ms_registry *registry)
+{
+    uint64_t now = ms_registry_now_ns(registry);
+    const struct ms_job *recent = NULL;
+    struct summary shown = {MS_STATE_UNINITIALIZED, MS_STATE_UNINITIALIZED, NULL};
+    struct ms_map speakers = {NULL, NULL, 0, 0};
+    json_t *status = json_object(), *jobs = json_array();
+    find_speakers(registry, &speakers);
+    for (const struct ms_job *job = ms_registry_jobs(registry); job != NULL; job = job->next) {
+        struct summary sum = {MS_STATE_UNINITIALIZED, MS_STATE_UNINITIALIZED, NULL};
+        json_t *object = json_object(), *processes = json_array();
+        for (const struct ms_process *p = job->first; p != NULL && p->job == job->id;
+             p = ms_registry_next(registry, p)) {
+            if (ms_map_get(&speakers, (uintptr_t)p) == NULL) {
+                summarize(&sum, p, now);
+                json_array_append_new(processes, process_json(p, now));
+            }
+        }
+        set(object, "job_id", json_integer(job->id));
+        set_summary(object, &sum);
+        set(object, "processes", processes);
+        json_array_append_new(jobs, object);
+        if (recent == NULL || job->active_ns > recent->active_ns) {
+            recent = job;
+            shown = sum;
+        }
+    }
+    ms_map_free(&speakers);
+    set(status, "status", json_integer(1));
+    set_summary(status, &shown);
+    set(status, "jobs", jobs);
+    return status;
+}
