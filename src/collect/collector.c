@@ -70,6 +70,7 @@ static void free_process(struct recorded *process)
         }
     }
     ms_log_close(&process->log);
+    ms_view_free(process->view);
     free(process);
 }
 
@@ -168,6 +169,10 @@ static int open_trace(struct recorded *process)
         process->writer = NULL;
         return rc;
     }
+    if (process->view != NULL) {
+        struct ms_drain_watch watch = ms_view_watch(process->view);
+        ms_drain_watch(process->drain, &watch);
+    }
     return 0;
 }
 
@@ -193,7 +198,8 @@ static void begin_recording(struct collector *c, struct recorded *process)
     if (process->pidfd >= 0 || process->pid_here != 0) {
         close_fd(&process->connection);
     }
-    bool export = process->settings.export_mode != MS_EXPORT_NONE && exporter_add(&c->exporter, process) == 0;
+    bool wanted = process->settings.export_mode != MS_EXPORT_NONE || process->settings.c_stack;
+    bool export = wanted && exporter_add(&c->exporter, process) == 0;
     if (!export) {
         __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
     }
@@ -270,6 +276,7 @@ static void add_process(struct collector *c, uint64_t serial, const char *hello_
     copy_text(who->command, sizeof(who->command), hello_bytes + sizeof(hello) + hello.exe_b, hello.command_b);
 
     bool living = ms_liveness_begin(process, hello.start_time);
+    process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
     struct recorded **last = &c->processes; /* in order of registration: so are the directories of one pid */
     while (*last != NULL) {
         last = &(*last)->next;
@@ -529,6 +536,9 @@ int collect_main(void)
         gethostname(c.host, sizeof(c.host) - 1);
         rc = mailbox_open(&c.mail);
     }
+    if (rc == 0 && (c.modules = ms_modules_new()) == NULL) {
+        rc = -ENOMEM;
+    }
     rc = rc == 0 ? sweeper_start(&c.sweeper, &c.mail) : rc;
     rc = rc == 0 ? exporter_start(&c.exporter, &c.mail) : rc;
     if (rc != 0) {
@@ -549,6 +559,7 @@ int collect_main(void)
     }
     sweeper_stop(&c.sweeper);
     exporter_stop(&c.exporter);
+    ms_modules_free(c.modules);
     clean_up(&c);
     return 0;
 }

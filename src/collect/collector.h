@@ -90,6 +90,7 @@ struct collector {
     struct mailbox mail;
     struct sweeper sweeper;
     struct exporter exporter;
+    struct ms_modules *modules;
     struct recorded *processes;
     uint64_t next_serial; /* of those that register with us directly */
     struct pending *pending;

@@ -56,9 +56,12 @@ static int open_replay(struct recorded *process)
         .name = process->identity.name,
         .outfd = process->dirfd,
         .out = process->path,
-        .output = process->settings.format == MS_FORMAT_DB ? MS_REPLAY_DB : MS_REPLAY_CSV,
+        .output = process->settings.export_mode == MS_EXPORT_NONE ? MS_REPLAY_SYMBOLS
+                  : process->settings.format == MS_FORMAT_DB      ? MS_REPLAY_DB
+                                                                  : MS_REPLAY_CSV,
         .settings = &process->settings,
         .writer = process->writer,
+        .view = process->view,
         .covered = &process->covered,
         .replace = process->resumed,
         .reports = true,

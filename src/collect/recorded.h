@@ -12,6 +12,7 @@
 #define MS_COLLECT_RECORDED_H
 
 #include "collect/message.h"
+#include "collect/modules.h"
 #include "collect/project.h"
 #include "collect/replay.h"
 #include "trace/drain.h"
@@ -36,6 +37,7 @@ struct recorded {
     unsigned quiet_turns;
     uint64_t eof_ns, eof_progress;
 
+    struct ms_view *view;         /* its files, for the text of its stacks; NULL: none */
     char name[MS_PROJECT_NAME_B]; /* of the directory; empty: none yet */
     bool resumed;                 /* a collector before us had it */
     int dirfd, tracefd;

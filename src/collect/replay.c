@@ -21,8 +21,11 @@ struct ms_replay {
     struct ms_replay_options options;
     struct ms_settings settings; /* as the events have changed them */
     struct ms_trace *trace;
+    struct ms_modules *modules; /* of a trace of the past; NULL: the recording's own */
+    struct ms_view *view;
+    struct ms_aux *aux; /* NULL: nothing is added to the trace */
     struct ms_frames *frames;
-    struct ms_model *model;
+    struct ms_model *model; /* NULL: of no use */
     struct ms_dump *dump;
     struct ms_chrome *chrome;
     int chrome_fd;
@@ -153,6 +156,38 @@ static int open_reports(struct ms_replay *replay)
     return rc != 0 ? rc : add(replay, ms_gap_consumer(replay->gap));
 }
 
+/* Where the text of stacks comes from. A trace of the past is only read; files of its program may still be here. */
+static int open_frames(struct ms_replay *replay)
+{
+    const struct ms_replay_options *options = &replay->options;
+    replay->view = options->view;
+    if (options->view != NULL) {
+        int rc = ms_aux_open(replay->trace, &replay->aux);
+        if (rc != 0) {
+            return rc;
+        }
+    } else if ((replay->modules = ms_modules_new()) != NULL &&
+               (replay->view = ms_view_new(replay->modules, 0, 0)) != NULL) {
+        ms_view_use_perf_map(replay->view, options->tracefd, ms_trace_process(replay->trace)->name);
+    }
+    return ms_frames_new(replay->trace, replay->view, replay->aux, &replay->frames);
+}
+
+static int open_model(struct ms_replay *replay)
+{
+    if (replay->options.output == MS_REPLAY_SYMBOLS) {
+        return 0;
+    }
+    struct ms_model_options model = MS_MODEL_OPTIONS_DEFAULT;
+    model_options(&replay->settings, &model);
+    model.parse_config = parse_config;
+    model.log = log_line;
+    model.argument = replay;
+    int rc = ms_model_new(&model, &replay->model);
+    rc = rc != 0 ? rc : replay->options.output == MS_REPLAY_CHROME ? open_chrome(replay) : open_dump(replay);
+    return rc != 0 ? rc : open_reports(replay);
+}
+
 int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out)
 {
     struct ms_replay *replay = calloc(1, sizeof(*replay));
@@ -163,16 +198,9 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
     replay->settings = *options->settings;
     replay->chrome_fd = -1;
     struct ms_trace_options trace = {.sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer};
-    struct ms_model_options model = MS_MODEL_OPTIONS_DEFAULT;
-    model_options(&replay->settings, &model);
-    model.parse_config = parse_config;
-    model.log = log_line;
-    model.argument = replay;
     int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
-    rc = rc != 0 ? rc : ms_frames_new(replay->trace, &replay->frames);
-    rc = rc != 0 ? rc : ms_model_new(&model, &replay->model);
-    rc = rc != 0 ? rc : options->output == MS_REPLAY_CHROME ? open_chrome(replay) : open_dump(replay);
-    rc = rc != 0 ? rc : open_reports(replay);
+    rc = rc != 0 ? rc : open_frames(replay);
+    rc = rc != 0 ? rc : open_model(replay);
     if (rc != 0) {
         ms_replay_close(replay);
         return rc;
@@ -202,7 +230,9 @@ static void tell_damage(struct ms_replay *replay)
 static int finish(struct ms_replay *replay)
 {
     replay->ended = true;
-    keep_error(replay, ms_model_end(replay->model));
+    if (replay->model != NULL) {
+        keep_error(replay, ms_model_end(replay->model));
+    }
     if (replay->dump != NULL) {
         keep_error(replay, ms_dump_close(replay->dump));
         replay->dump = NULL;
@@ -218,6 +248,11 @@ static int finish(struct ms_replay *replay)
             replay->options.print(replay->options.argument, 1, false, replay->report_text, replay->report_b);
         }
     }
+    if (replay->aux != NULL) {
+        ms_frames_complete(replay->frames);
+        ms_view_keep_perf_map(replay->view, replay->options.tracefd, ms_trace_process(replay->trace)->name);
+        ms_aux_flush(replay->aux); /* a full disk costs the texts alone */
+    }
     return replay->error != 0 ? replay->error : MS_REPLAY_END;
 }
 
@@ -227,7 +262,7 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
     int rc = MS_TRACE_EVENT;
     for (unsigned i = 0; i < events && rc == MS_TRACE_EVENT; i++) {
         rc = ms_trace_next(replay->trace, &event);
-        if (rc == MS_TRACE_EVENT) {
+        if (rc == MS_TRACE_EVENT && replay->model != NULL) {
             keep_error(replay, ms_model_feed(replay->model, &event));
         }
     }
@@ -236,7 +271,12 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
     case MS_TRACE_EVENT:
         return MS_REPLAY_MORE;
     case MS_TRACE_AGAIN:
-        keep_error(replay, ms_model_flush(replay->model));
+        if (replay->model != NULL) {
+            keep_error(replay, ms_model_flush(replay->model));
+        }
+        if (replay->aux != NULL) {
+            ms_aux_flush(replay->aux);
+        }
         return MS_REPLAY_AGAIN;
     case MS_TRACE_END:
         return finish(replay);
@@ -248,9 +288,11 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out)
 {
     struct ms_trace_stats trace;
-    struct ms_model_stats model;
+    struct ms_model_stats model = {0};
     ms_trace_stats(replay->trace, &trace);
-    ms_model_stats(replay->model, &model);
+    if (replay->model != NULL) {
+        ms_model_stats(replay->model, &model);
+    }
     *out = (struct ms_replay_stats){
         .events = trace.events,
         .rows = model.rows,
@@ -289,6 +331,11 @@ void ms_replay_close(struct ms_replay *replay)
     free(replay->report_text);
     if (replay->frames != NULL) {
         ms_frames_free(replay->frames);
+    }
+    ms_aux_close(replay->aux);
+    if (replay->modules != NULL) {
+        ms_view_free(replay->view);
+        ms_modules_free(replay->modules);
     }
     if (replay->trace != NULL) {
         ms_trace_close(replay->trace);

@@ -9,7 +9,8 @@
 
 struct ms_replay;
 
-enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_CHROME };
+/* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere. */
+enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_CHROME, MS_REPLAY_SYMBOLS };
 
 struct ms_replay_options {
     size_t sz;        /* sizeof(struct ms_replay_options) */
@@ -20,6 +21,7 @@ struct ms_replay_options {
     enum ms_replay_output output;
     const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
     struct ms_writer *writer;           /* being recorded: needed during ms_replay_open only; NULL: offline */
+    struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
     uint64_t *covered;                  /* atomic: segments below are covered by checkpoints; NULL: make none */
     bool replace;                       /* results of a run that was cut off are there: write them anew */
     bool reports;                       /* leaks and fluctuation, as texts to print */

@@ -1,8 +1,8 @@
 /* Aux files: checkpoints and symbols, written beside the segments by the export worker, read when a trace is opened.
  *
  * A checkpoint stands in the aux file of the segment where its position begins, so that deleting a segment deletes what
- * only that segment needs. Contents: docs/format/trace.md. Symbols of a trace are loaded at the first question for one.
- */
+ * only that segment needs. Symbols are good for all segments: they stand in the aux file of segment 0, which there is
+ * not. Contents: docs/format/trace.md. Symbols of a trace are loaded at the first question for one. */
 #include "trace/reader_internal.h"
 
 #include "trace/parts.h"
@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define SYMBOLS_SEGMENT 0
 
 /* ---- symbols ---- */
 
@@ -148,12 +150,7 @@ bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t off
         return false;
     }
     if (!s->loaded) {
-        uint64_t *numbers = NULL;
-        int64_t count = ms__files_list(t, ".aux", &numbers);
-        for (int64_t i = 0; i < count; i++) {
-            each_block(t, numbers[i], MS_BLOCK_SYMBOLS, meet_symbols);
-        }
-        free(numbers);
+        each_block(t, SYMBOLS_SEGMENT, MS_BLOCK_SYMBOLS, meet_symbols);
         s->loaded = true;
     }
     const struct symbol *symbol = find_symbol(s, module, offset);
@@ -162,6 +159,12 @@ bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t off
     }
     *out = (struct ms_text){.s = (const char *)s->texts.data + symbol->text_at, .length_b = symbol->length_b};
     return true;
+}
+
+int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset, const char *text, size_t length_b)
+{
+    struct ms_symbols *s = symbols_of(trace);
+    return s == NULL ? -ENOMEM : add_symbol(s, module, offset, text, length_b);
 }
 
 /* ---- checkpoints ---- */
@@ -339,8 +342,7 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
 
 int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b)
 {
-    struct ms_symbols *s = symbols_of(aux->trace);
-    int rc = s == NULL ? -ENOMEM : add_symbol(s, module, offset, text, length_b);
+    int rc = ms_trace_add_symbol(aux->trace, module, offset, text, length_b);
     rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, module);
     rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, offset);
     rc = rc != 0 ? rc : ms_buffer_bytes(&aux->symbols, text, length_b);
@@ -353,9 +355,8 @@ int ms_aux_flush(struct ms_aux *aux)
     if (aux->symbols.used_b == 0) {
         return 0;
     }
-    uint64_t segment = aux->trace->segment != 0 ? aux->trace->segment : 1;
     struct ms_block_head head = {.kind = MS_BLOCK_SYMBOLS, .stream = MS_STREAM_MANY, .items = aux->symbol_count};
-    int rc = append_block(aux, segment, &head, &aux->symbols);
+    int rc = append_block(aux, SYMBOLS_SEGMENT, &head, &aux->symbols);
     if (rc == 0) {
         aux->symbols.used_b = 0;
         aux->symbol_count = 0;

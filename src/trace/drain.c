@@ -395,6 +395,11 @@ void ms_drain_close(struct ms_drain *d)
     free(d);
 }
 
+void ms_drain_watch(struct ms_drain *d, const struct ms_drain_watch *watch)
+{
+    d->out.watch = *watch;
+}
+
 struct ms_shm *ms_drain_shm(struct ms_drain *d)
 {
     return d->shm;

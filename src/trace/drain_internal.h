@@ -24,6 +24,7 @@ struct ms_outgoing {
     struct ms_buffer definitions; /* of the next DEFINITIONS block */
     uint32_t definition_items;
     uint64_t max_stamp; /* of all blocks */
+    struct ms_drain_watch watch;
 };
 
 int ms__out_init(struct ms_outgoing *out, struct ms_writer *writer, uint64_t *damage);

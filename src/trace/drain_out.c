@@ -124,6 +124,21 @@ static uint32_t resolve(struct ms_outgoing *out, uint32_t stream, uint32_t id, u
     return meaning;
 }
 
+static void tell_watch(const struct ms_outgoing *out, const struct ms_record *r, const struct ms_parts *parts)
+{
+    const struct ms_drain_watch *watch = &out->watch;
+    if (r->kind == MS_R_DEF_MODULE && watch->module != NULL) {
+        struct ms_module module;
+        ms__module_of((const void *)(r + 1), parts, &module);
+        watch->module(watch->argument, &module);
+    }
+    for (uint32_t i = 0; r->kind == MS_R_DEF_STACK && watch->generated != NULL && i < parts->frames; i++) {
+        if (parts->frame[i].in == 0) {
+            watch->generated(watch->argument, parts->frame[i].offset);
+        }
+    }
+}
+
 static int define(struct ms_outgoing *out, uint32_t stream, struct ms_record *r, struct ms_parts *parts,
                   size_t content_b)
 {
@@ -144,10 +159,14 @@ static int define(struct ms_outgoing *out, uint32_t stream, struct ms_record *r,
             out->damage[MS_DAMAGE_REFERENCE]++;
         }
     }
+    uint32_t known = ms_deftable_count(out->catalog->definitions);
     uint32_t meaning =
         ms_deftable_intern(out->catalog->definitions, r->kind, r->flags & MS_RECORD_CUT, r + 1, content_b);
     if (meaning == 0) {
         return -ENOMEM;
+    }
+    if (ms_deftable_count(out->catalog->definitions) != known) {
+        tell_watch(out, r, parts);
     }
     if (ms_catalog_bind(out->catalog, stream, r->arg, meaning) != 0) {
         out->damage[MS_DAMAGE_REFERENCE]++;

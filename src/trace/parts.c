@@ -2,6 +2,7 @@
 #include "trace/parts.h"
 
 #include "base/macros.h"
+#include "trace/reader.h"
 
 #include <string.h>
 
@@ -61,4 +62,16 @@ bool ms_parts(const struct ms_record_spec *spec, unsigned flags, void *content, 
     out->frame = (struct ms_frame *)(void *)(payload + frames_at);
     out->bytes = (uint8_t *)payload + frames_at;
     return true;
+}
+
+void ms__module_of(const void *content, const struct ms_parts *parts, struct ms_module *out)
+{
+    const struct ms_p_module *p = content;
+    *out = (struct ms_module){
+        .base = p->base,
+        .size_b = p->size_b,
+        .build_id = p->build_id,
+        .build_id_b = p->build_id_b <= sizeof(p->build_id) ? p->build_id_b : sizeof(p->build_id),
+        .path = {.s = parts->text[0], .length_b = parts->ref[0]->id == 0 ? parts->ref[0]->length_b : 0},
+    };
 }

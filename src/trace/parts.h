@@ -25,4 +25,8 @@ struct ms_parts {
 /* content: what stands behind the head. False: the lengths inside do not add up to content_b exactly. */
 bool ms_parts(const struct ms_record_spec *spec, unsigned flags, void *content, size_t content_b, struct ms_parts *out);
 
+/* A module as it stands in a definition; good as long as that. */
+struct ms_module;
+void ms__module_of(const void *content, const struct ms_parts *parts, struct ms_module *out);
+
 #endif

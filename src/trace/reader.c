@@ -238,6 +238,17 @@ uint32_t ms_trace_python_stack(const struct ms_trace *t, uint32_t id, const stru
     return stack(t, id, MS_R_DEF_PYSTACK, frames, cut);
 }
 
+void ms_trace_each_c_stack(const struct ms_trace *t, void (*fn)(void *argument, uint32_t id), void *argument)
+{
+    uint32_t count = ms_deftable_count(t->definitions);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ms_def *def = ms_deftable_at(t->definitions, i);
+        if (def->kind == MS_R_DEF_STACK) {
+            fn(argument, def->id);
+        }
+    }
+}
+
 bool ms_trace_module(const struct ms_trace *t, uint32_t id, struct ms_module *out)
 {
     struct ms_parts parts;
@@ -245,14 +256,7 @@ bool ms_trace_module(const struct ms_trace *t, uint32_t id, struct ms_module *ou
     if (def == NULL) {
         return false;
     }
-    const struct ms_p_module *p = (const void *)def->content;
-    *out = (struct ms_module){
-        .base = p->base,
-        .size_b = p->size_b,
-        .build_id = p->build_id,
-        .build_id_b = p->build_id_b <= sizeof(p->build_id) ? p->build_id_b : sizeof(p->build_id),
-        .path = inline_text(&parts, 0),
-    };
+    ms__module_of(def->content, &parts, out);
     return true;
 }
 

@@ -93,6 +93,13 @@ bool ms_trace_code(const struct ms_trace *trace, uint32_t id, struct ms_code *ou
 /* Text of frames that the collector has symbolised (ms_aux_symbol), good until the next one is added. False: there is
  * none. */
 bool ms_trace_symbol(const struct ms_trace *trace, uint32_t module, uint64_t offset, struct ms_text *out);
+/* Adds one for the rest of this reader's life, without writing it. MS_MODULE_NONE stands for "no module", with the
+ * address as its offset. 0 or -errno. */
+#define MS_MODULE_NONE UINT32_MAX
+int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset, const char *text, size_t length_b);
+
+/* Calls fn with the id of each C stack that was defined so far. */
+void ms_trace_each_c_stack(const struct ms_trace *trace, void (*fn)(void *argument, uint32_t id), void *argument);
 
 /* ---- how far, and what was wrong ---- */
 

@@ -4,6 +4,7 @@
 #include "collect/collect_main.h"
 
 #include "base/macros.h"
+#include "symbols/symbolizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,9 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--collect") == 0) {
         return collect_main();
+    }
+    if (argc == 2 && strcmp(argv[1], MS_SYMBOLS_ARGUMENT) == 0) {
+        return ms_symbols_main();
     }
     for (size_t i = 0; argc > 1 && i < MS_COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

@@ -1,0 +1,277 @@
+"""Call stacks as people read them: functions, files and lines, also of programs that are gone."""
+
+import os
+import re
+import subprocess
+import textwrap
+
+import pytest
+
+PROGRAM = """\
+#include "ascend_hal.h"
+#include <stdio.h>
+
+static inline __attribute__((always_inline)) void *allocate(unsigned long long size)
+{
+    void *p = NULL;
+    halMemAlloc(&p, size, MEM_DEV | MEM_TYPE_HBM); /* line 7 */
+    return p;
+}
+
+__attribute__((noinline)) void *load_weights(void)
+{
+    void *volatile p = allocate(4096); /* line 13 */
+    return p;
+}
+
+int main(void)
+{
+    halMemFree(load_weights()); /* line 19 */
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(compiler, tmp_path):
+    source = tmp_path / "weights.c"
+    source.write_text(PROGRAM)
+    return compiler(tmp_path / "weights", source, "ascend_hal", flags=("-g", "-O2"))
+
+
+def frames(row, column="Call Stack(C)"):
+    return row[column].splitlines()
+
+
+def of_malloc(recorder):
+    (row,) = [r for r in recorder.rows() if r["Event"] == "MALLOC"]
+    return row
+
+
+def frame_pattern(path, name, at=""):
+    where = f" at {re.escape(at)}" if at else ""
+    return re.compile(rf"{re.escape(str(path))}\({name}\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]{where}$")
+
+
+def check_frames(found, program, source):
+    expected = [("allocate", 7), ("load_weights", 13), ("main", 19)]
+    for frame, (name, line) in zip(found, expected):
+        assert frame_pattern(program, name, f"{source}:{line}").match(frame), frame
+    assert len(found) > 3
+
+
+def test_functions_files_and_lines(recorder, program, tmp_path):
+    result = recorder.run(program, options=["--call-stack=c"])
+    assert result.returncode == 0, result.stderr
+    check_frames(frames(of_malloc(recorder)), program, tmp_path / "weights.c")
+
+
+def test_text_outlives_the_program(recorder, program, tmp_path):
+    """What was written while recording is written again when program, sources and everything are gone."""
+    recorder.run(program, options=["--call-stack=c"])
+    before = of_malloc(recorder)
+    program.unlink()
+    (tmp_path / "weights.c").unlink()
+    exported = tmp_path / "again"
+    assert recorder.tool("export", "-o", exported).returncode == 0
+    (path,) = exported.glob("*/device_*/dump/memscope_dump_*.csv")
+    (after,) = [r for r in recorder.rows(path) if r["Event"] == "MALLOC"]
+    assert after["Call Stack(C)"] == before["Call Stack(C)"]
+    assert "load_weights" in after["Call Stack(C)"]
+
+
+@pytest.mark.parametrize("mode", ["none", "end"])
+def test_text_without_files_at_once(recorder, program, tmp_path, mode):
+    """The trace has its texts also if nothing was exported while the program lived."""
+    recorder.run(program, options=["--call-stack=c", f"--export={mode}"])
+    program.unlink()
+    exported = tmp_path / "again"
+    assert recorder.tool("export", "-o", exported).returncode == 0
+    (path,) = exported.glob("*/device_*/dump/memscope_dump_*.csv")
+    (row,) = [r for r in recorder.rows(path) if r["Event"] == "MALLOC"]
+    check_frames(frames(row), program, tmp_path / "weights.c")
+
+
+def test_program_that_removes_itself(recorder, compiler, tmp_path):
+    source = tmp_path / "vanish.c"
+    source.write_text("#include <unistd.h>\n" + PROGRAM.replace("int main(void)\n{", "int main(int n, char **v)\n{ unlink(v[0]);"))
+    program = compiler(tmp_path / "vanish", source, "ascend_hal", flags=("-g", "-O2"))
+    recorder.run(program, options=["--call-stack=c"])
+    assert not program.exists()
+    assert "(load_weights+0x" in of_malloc(recorder)["Call Stack(C)"]
+
+
+def test_stripped(recorder, program):
+    subprocess.run(["strip", "-g", program], check=True)
+    recorder.run(program, options=["--call-stack=c"])
+    found = frames(of_malloc(recorder))
+    assert frame_pattern(program, "load_weights").match(found[0]), found
+    assert frame_pattern(program, "main").match(found[1]), found
+
+
+def test_stripped_of_everything(recorder, program):
+    subprocess.run(["strip", "-s", program], check=True)
+    recorder.run(program, options=["--call-stack=c"])
+    found = frames(of_malloc(recorder))
+    for frame in found[:2]:  # as the original writes what has no name
+        assert re.match(rf"{re.escape(str(program))}\(\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]$", frame), frame
+
+
+def test_depth(recorder, program):
+    recorder.run(program, options=["--call-stack=c:1"])
+    found = frames(of_malloc(recorder))
+    assert len(found) == 2 and "allocate" in found[0] and "load_weights" in found[1]  # one frame, two functions
+
+
+def test_library_that_is_gone(recorder, compiler, tmp_path):
+    """A library that was unloaded and deleted, and another one that took its place in memory."""
+    for name in ("first", "second"):
+        source = tmp_path / f"{name}.c"
+        source.write_text(f'#include "ascend_hal.h"\nvoid {name}_call(void)\n{{\n    void *volatile p = 0;\n'
+                          f'    halMemAlloc((void **)&p, 4096, MEM_DEV | MEM_TYPE_HBM);\n    halMemFree(p);\n}}\n')
+        compiler(tmp_path / f"lib{name}.so", source, "ascend_hal", flags=("-g", "-shared", "-fPIC"))
+    source = tmp_path / "loads.c"
+    source.write_text(textwrap.dedent("""\
+        #include <dlfcn.h>
+        #include <unistd.h>
+        #include "ascend_hal.h"
+        static int use(const char *path, const char *name)
+        {
+            void *library = dlopen(path, RTLD_NOW);
+            void (*call)(void) = library ? (void (*)(void))dlsym(library, name) : 0;
+            if (!call)
+                return 1;
+            call();
+            return dlclose(library) | unlink(path);
+        }
+        int main(int n, char **v)
+        {
+            unsigned int devices;
+            drvGetDevNum(&devices);
+            return use(v[1], "first_call") | use(v[2], "second_call");
+        }
+        """))
+    program = compiler(tmp_path / "loads", source, "ascend_hal", "dl", flags=("-g", "-rdynamic"))
+    first, second = tmp_path / "libfirst.so", tmp_path / "libsecond.so"
+    result = recorder.run(program, first, second, options=["--call-stack=c"])
+    assert result.returncode == 0, result.stderr
+    assert not first.exists() and not second.exists()
+    texts = [r["Call Stack(C)"] for r in recorder.rows() if r["Event"] == "MALLOC"]
+    assert str(first) in texts[0] and str(second) in texts[1]
+
+
+SCRIPT = '''\
+import ctypes
+
+driver = ctypes.CDLL("libascend_hal.so")
+hooked = ctypes.CDLL(None)
+
+
+class Model:
+    def load(self, size):
+        p = ctypes.c_void_p()
+        hooked.halMemAlloc(
+            ctypes.byref(p), ctypes.c_ulonglong(size),
+            ctypes.c_ulonglong(0x4400))
+        return p
+
+
+def build():
+    model = Model()
+
+    first = [model.load(size)
+             for size in (512,)]
+    second = model.load(1024)
+    return first, second
+
+
+build()
+'''
+
+
+def pythons():
+    found = {}
+    for path in ["/usr/bin/python3", *os.environ.get("NPUSCOPE_PYTHONS", "").split()]:
+        if os.path.exists(path):
+            version = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                                     capture_output=True, text=True).stdout.strip()
+            found.setdefault(version, path)
+    return found
+
+
+@pytest.mark.parametrize("version,python", pythons().items())
+def test_python_lines(recorder, tmp_path, version, python):
+    script = tmp_path / "model.py"
+    script.write_text(SCRIPT)
+    result = recorder.run(python, script, options=["--call-stack=python,c"])
+    assert result.returncode == 0, result.stderr
+    rows = [r for r in recorder.rows() if r["Event"] == "MALLOC"]
+    minor = tuple(map(int, version.split(".")))
+    qualified = "Model.load" if minor >= (3, 11) else "load"
+    inner = "build.<locals>.<listcomp>" if minor >= (3, 11) else "<listcomp>"
+    comprehension = [f"{script}(19): {inner}"] if minor < (3, 12) else []
+    assert frames(rows[0], "Call Stack(Python)") == [
+        f"{script}(10): {qualified}", *comprehension, f"{script}(19): build", f"{script}(25): <module>"]
+    assert frames(rows[1], "Call Stack(Python)") == [
+        f"{script}(10): {qualified}", f"{script}(21): build", f"{script}(25): <module>"]
+    assert "ffi" in rows[0]["Call Stack(C)"]
+
+
+def test_leak_report_names_the_place(recorder, compiler, tmp_path):
+    source = tmp_path / "leaky.c"
+    source.write_text(PROGRAM.replace("halMemFree(load_weights());", "load_weights();          "))
+    program = compiler(tmp_path / "leaky", source, "ascend_hal", flags=("-g", "-O2"))
+    result = recorder.run(program, options=["--call-stack=c"])
+    assert re.search(rf"{re.escape(str(program))}\(load_weights\+0x[0-9a-f]+\) \[0x[0-9a-f]+\] at {re.escape(str(source))}:13",
+                     result.stdout), result.stdout
+
+
+# Machine code of x86-64: the test of generated code exists there alone.
+JIT = """\
+#include "ascend_hal.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void *p;
+static void allocate(void)
+{
+    halMemAlloc(&p, 4096, MEM_DEV | MEM_TYPE_HBM);
+}
+
+int main(void)
+{
+    /* push rbp; mov rbp, rsp; call rdi; pop rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+    unsigned char *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char path[64];
+    memcpy(page, code, sizeof(code));
+    snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+    FILE *map = fopen(path, "w");
+    fprintf(map, "%lx %zx generated_step\\n", (unsigned long)page, sizeof(code));
+    fclose(map);
+    ((void (*)(void (*)(void)))page)(allocate);
+    halMemFree(p);
+    puts(path);
+    return 0;
+}
+"""
+
+
+def check_generated_code(recorder, compiler, tmp_path):
+    source = tmp_path / "jit.c"
+    source.write_text(JIT)
+    program = compiler(tmp_path / "jit", source, "ascend_hal", flags=("-g",))
+    result = recorder.run(program, options=["--call-stack=c"])
+    map_file = result.stdout.split()[0]
+    os.unlink(map_file)
+    found = frames(of_malloc(recorder))
+    assert "(allocate+0x" in found[0]
+    assert re.match(r"//anon\(generated_step\+0x6\) \[0x[0-9a-f]+\]$", found[1]), found
+    (copy,) = recorder.output.glob("*/trace/*.perf.map")
+    assert "generated_step" in copy.read_text()
+
+
+if os.uname().machine == "x86_64":
+    test_generated_code = check_generated_code
