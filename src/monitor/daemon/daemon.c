@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "monitor/daemon/ipc.h"
 #include "monitor/daemon/registry_internal.h"
+#include "monitor/daemon/rpc.h"
 #include "monitor/daemon/service.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 static const struct ms_daemon_module *const modules[] = {
     &ms_module_service,
     &ms_module_ipc,
+    &ms_module_rpc,
 };
 
 void ms_daemon_stop(struct ms_daemon *daemon)

@@ -18,9 +18,11 @@
     SECTION("Control: RPC and TLS")                                                                                    \
     INT(port, 1778, 0, 65535, MS_FLAG_BOTH, "TCP port of the RPC server; 0 lets the kernel choose and logs it")        \
     TEXT(bind_address, "", MS_FLAG_OWN,                                                                                \
-         "address that the RPC server listens on; empty: all addresses with certificates, loopback without")           \
+         "addresses that the RPC server listens on, comma list; empty: all with certificates, loopback without")       \
     TEXT(certs_dir, "NO_CERTS", MS_FLAG_FORK,                                                                          \
          "directory with server.crt, server.key, ca.crt and optionally ca.crl, or NO_CERTS for plain text")            \
+    TEXT(certs_passphrase_file, "", MS_FLAG_OWN,                                                                       \
+         "file with the passphrase of server.key; else DYNOLOG_CERTS_PASSPHRASE, else the terminal is asked")          \
     SECTION("Training processes: IPC fabric")                                                                          \
     BOOL(enable_ipc_monitor, false, MS_FLAG_BOTH, "open the IPC endpoints that training processes talk to")            \
     TEXT(ipc_name, "dynolog", MS_FLAG_OWN,                                                                             \

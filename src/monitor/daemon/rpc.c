@@ -1,0 +1,301 @@
+/* The sockets of the RPC server: where it listens, with which certificates, and how many connections it holds.
+ *
+ * Without certificates anybody who reaches the port can make the jobs of this node write files, so the port is on the
+ * loopback addresses then, unless --bind_address says otherwise. With certificates it is on all addresses, IPv4 and
+ * IPv6. A port that cannot be had ends the daemon; a loopback address that the machine lacks does not. */
+#include "monitor/daemon/rpc_internal.h"
+
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <event2/listener.h>
+
+#define BACKLOG              4096
+#define CONNECTIONS_MAX      16384
+#define CONNECTIONS_MAX_TLS  4096 /* a handshake takes some 50 KiB */
+#define DESCRIPTORS_RESERVED 1024 /* for everything else that the daemon opens */
+#define SWEEP_MS             250
+#define RETRY_MS             100 /* after accept found no descriptor free */
+
+static struct ms_rpc *server;
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int length,
+                      void *context)
+{
+    struct ms_rpc *rpc = context;
+    (void)listener;
+    (void)length;
+    if (rpc->connections >= rpc->connections_max && !ms__rpc_make_room(rpc)) {
+        close(fd);
+        return;
+    }
+    ms__rpc_accept(rpc, fd, address);
+}
+
+/* Out of descriptors: one connection gives way, and the listeners rest so that the loop does not spin. */
+static void on_accept_error(struct evconnlistener *listener, void *context)
+{
+    struct ms_rpc *rpc = context;
+    (void)listener;
+    ms_log_limited(MS_LOG_ERROR, "RPC cannot accept: %s", strerror(errno));
+    ms__rpc_make_room(rpc);
+    for (size_t i = 0; i < rpc->listener_count; i++) {
+        evconnlistener_disable(rpc->listeners[i]);
+    }
+    event_add(rpc->resume, &(struct timeval){0, RETRY_MS * 1000});
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *context)
+{
+    struct ms_rpc *rpc = context;
+    (void)fd;
+    (void)what;
+    for (size_t i = 0; i < rpc->listener_count; i++) {
+        evconnlistener_enable(rpc->listeners[i]);
+    }
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *context)
+{
+    (void)fd;
+    (void)what;
+    ms__rpc_sweep(context);
+}
+
+/* ---- listening ---- */
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET6) {
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+    }
+    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static void set_port(struct sockaddr *address, uint16_t port)
+{
+    if (address->sa_family == AF_INET6) {
+        ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+    } else {
+        ((struct sockaddr_in *)address)->sin_port = htons(port);
+    }
+}
+
+static uint16_t bound_port(int fd)
+{
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof(bound);
+    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
+        return 0;
+    }
+    return ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                             : ((struct sockaddr_in *)&bound)->sin_port);
+}
+
+static int listening_socket(const struct sockaddr *address, socklen_t length)
+{
+    int yes = 1, no = 0;
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (address->sa_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)); /* IPv4 arrives there as well */
+    }
+    if (bind(fd, address, length) != 0 || listen(fd, BACKLOG) != 0) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* Listens on one address; *port 0 becomes the one that the kernel chose. */
+static int listen_on(struct ms_rpc *rpc, struct sockaddr *address, socklen_t length, uint16_t *port)
+{
+    char name[NI_MAXHOST] = "?";
+    if (rpc->listener_count == MS_COUNT_OF(rpc->listeners)) {
+        return -ENOSPC;
+    }
+    set_port(address, *port);
+    getnameinfo(address, length, name, sizeof(name), NULL, 0, NI_NUMERICHOST);
+    int fd = listening_socket(address, length);
+    if (fd < 0) {
+        return fd;
+    }
+    struct evconnlistener *listener =
+        evconnlistener_new(rpc->daemon->base, on_accept, rpc, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, fd);
+    if (listener == NULL) {
+        close(fd);
+        return -ENOMEM;
+    }
+    evconnlistener_set_error_cb(listener, on_accept_error);
+    rpc->listeners[rpc->listener_count++] = listener;
+    *port = bound_port(fd);
+    ms_log_info("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
+    if (rpc->tls == NULL && !is_loopback(address)) {
+        ms_log_warning("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
+                       "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
+                       name, *port);
+    }
+    return 0;
+}
+
+static int listen_by_name(struct ms_rpc *rpc, const char *name, uint16_t *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    int rc = getaddrinfo(name, NULL, &hints, &found);
+    if (rc != 0) {
+        ms_log_error("--bind_address '%s': %s", name, gai_strerror(rc));
+        return -EADDRNOTAVAIL;
+    }
+    rc = listen_on(rpc, found->ai_addr, found->ai_addrlen, port);
+    freeaddrinfo(found);
+    return rc;
+}
+
+/* Addresses of --bind_address, or the default. The first must work; of defaults the second may be missing. */
+static int listen_all(struct ms_rpc *rpc)
+{
+    const struct ms_flags *flags = &rpc->daemon->flags;
+    uint16_t port = (uint16_t)flags->port;
+    bool chosen = flags->bind_address[0] != '\0';
+    const char *names = chosen ? flags->bind_address : rpc->tls != NULL ? "::,0.0.0.0" : "127.0.0.1,::1";
+    char *list = strdup(names), *rest = list;
+    int rc = list == NULL ? -ENOMEM : 0;
+    for (char *name; rc == 0 && (name = strsep(&rest, ",")) != NULL;) {
+        rc = listen_by_name(rpc, name, &port);
+        if (rc == -EADDRINUSE && rpc->listener_count == 1 && strcmp(names, "::,0.0.0.0") == 0) {
+            rc = 0; /* the first took IPv4 as well */
+        }
+        if (!chosen && (rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT)) {
+            rc = 0; /* a machine without one of the two protocols */
+        }
+        if (rc != 0) {
+            ms_log_error("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
+        }
+    }
+    free(list);
+    if (rc == 0 && rpc->listener_count == 0) {
+        ms_log_error("RPC found no address to listen on (--bind_address)");
+        rc = -EADDRNOTAVAIL;
+    }
+    if (rc == 0 && !chosen && rpc->tls == NULL) {
+        ms_log_warning("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
+                       "safe, --bind_address=ADDRESS makes it reachable only");
+    }
+    return rc;
+}
+
+/* ---- the module ---- */
+
+static void say_to_log(void *context, enum ms_say_level level, const char *text)
+{
+    static const enum ms_log_level levels[] = {
+        [MS_SAY_NOTE] = MS_LOG_INFO, [MS_SAY_WARNING] = MS_LOG_WARNING, [MS_SAY_ERROR] = MS_LOG_ERROR};
+    (void)context;
+    ms_log_write(levels[level], __FILE__, __LINE__, "%s", text);
+}
+
+static int open_tls(struct ms_rpc *rpc)
+{
+    const struct ms_flags *flags = &rpc->daemon->flags;
+    struct ms_tls_options options = {
+        .side = MS_TLS_SERVER,
+        .dir = flags->certs_dir,
+        .passphrase_file = flags->certs_passphrase_file,
+        .passphrase_env = "DYNOLOG_CERTS_PASSPHRASE",
+        .prompt = true,
+        .say = {say_to_log, NULL},
+    };
+    char why[MS_TLS_WHY_B];
+    if (strcmp(flags->certs_dir, MS_TLS_NO_CERTS) == 0) {
+        return 0;
+    }
+    int rc = ms_tls_open(&options, &rpc->tls, why);
+    if (rc != 0) {
+        ms_log_error("certificates: %s", why);
+    }
+    return rc;
+}
+
+static size_t most_connections(const struct ms_rpc *rpc)
+{
+    struct rlimit limit;
+    size_t most = rpc->tls != NULL ? CONNECTIONS_MAX_TLS : CONNECTIONS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most + DESCRIPTORS_RESERVED) {
+        most = limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED : limit.rlim_cur / 2;
+    }
+    return most;
+}
+
+static void stop(struct ms_daemon *daemon)
+{
+    struct ms_rpc *rpc = server;
+    (void)daemon;
+    for (size_t i = 0; i < rpc->listener_count; i++) {
+        evconnlistener_free(rpc->listeners[i]);
+    }
+    ms__rpc_close_all(rpc);
+    if (rpc->sweep != NULL) {
+        event_free(rpc->sweep);
+    }
+    if (rpc->resume != NULL) {
+        event_free(rpc->resume);
+    }
+    ms_tls_close(rpc->tls);
+    free(rpc);
+    server = NULL;
+}
+
+static int start(struct ms_daemon *daemon)
+{
+    struct ms_rpc *rpc = calloc(1, sizeof(*rpc));
+    if (rpc == NULL) {
+        return -ENOMEM;
+    }
+    server = rpc;
+    rpc->daemon = daemon;
+    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+        TAILQ_INIT(&rpc->queues[i]);
+    }
+    rpc->sweep = event_new(daemon->base, -1, EV_PERSIST, on_sweep, rpc);
+    rpc->resume = event_new(daemon->base, -1, 0, on_resume, rpc);
+    int rc = rpc->sweep == NULL || rpc->resume == NULL ? -ENOMEM : open_tls(rpc);
+    if (rc == 0) {
+        rpc->connections_max = most_connections(rpc);
+        rc = listen_all(rpc);
+    }
+    if (rc != 0) {
+        stop(daemon);
+        return rc;
+    }
+    event_add(rpc->sweep, &(struct timeval){0, SWEEP_MS * 1000});
+    return 0;
+}
+
+/* New connections use the new certificates; what cannot be used leaves the old ones in place. */
+static void reload(struct ms_daemon *daemon)
+{
+    char why[MS_TLS_WHY_B];
+    (void)daemon;
+    if (server->tls == NULL) {
+        return;
+    }
+    if (ms_tls_reload(server->tls, why) == 0) {
+        ms_log_info("certificates reloaded");
+    } else {
+        ms_log_error("certificates not reloaded, the old ones stay in use: %s", why);
+    }
+}
+
+const struct ms_daemon_module ms_module_rpc = {.name = "rpc", .start = start, .stop = stop, .reload = reload};

@@ -1,0 +1,436 @@
+/* One connection of the RPC server: bytes in, whole requests to the functions, answers out.
+ *
+ * Nothing blocks and nothing grows without bound: a request has at most MS_FRAME_REQUEST_MAX_B, halves of requests over
+ * all connections at most BUFFERED_MAX_B, answers that a peer does not take stop the reading of its requests, and every
+ * phase of a connection has its time. A connection gets TURN requests, then the others get theirs. A request that
+ * arrives whole is answered from the scratch buffer: an idle connection has no buffers.
+ *
+ * Answers to what cannot be a request are sent before the close, and the close waits until the peer has had the chance
+ * to read them: closing with unread bytes would reset the connection and take the answer with it. */
+#include "monitor/daemon/rpc_internal.h"
+
+#include "base/clock.h"
+#include "monitor/daemon/functions.h"
+#include "monitor/metrics/series.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
+#define TURN           16u          /* requests, or reads, in a row */
+#define READ_B         16384u       /* taken at once while a request is incomplete */
+#define BUFFERED_MAX_B (32u << 20)  /* halves of messages over all connections */
+#define OUT_MAX_B      (256u << 10) /* answers that wait for one peer before we stop reading from it */
+
+static const struct {
+    unsigned limit_ms;
+    const char *late; /* reason for the metric when time is up; NULL: that is normal */
+} phases[MS_RPC_PHASES] = {
+    [MS_RPC_LINGERING] = {1000, NULL},
+    [MS_RPC_IDLE] = {3000, NULL},
+    [MS_RPC_OPENING] = {30000, "slow handshake"},
+    [MS_RPC_RECEIVING] = {3000, "slow request"},
+    [MS_RPC_KEPT] = {60000, NULL},
+    [MS_RPC_SENDING] = {10000, "answers not taken"},
+};
+
+static void enter(struct ms_rpc_connection *c, enum ms_rpc_phase phase)
+{
+    TAILQ_REMOVE(&c->rpc->queues[c->phase], c, link);
+    TAILQ_INSERT_TAIL(&c->rpc->queues[phase], c, link);
+    c->phase = phase;
+    c->since_ns = ms_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void count_buffered(struct ms_rpc_connection *c)
+{
+    c->rpc->buffered_b += c->in.room - c->counted_b;
+    c->counted_b = c->in.room;
+}
+
+static void free_buffer(struct ms_buffer *buffer)
+{
+    ms_buffer_free(buffer);
+    memset(buffer, 0, sizeof(*buffer));
+}
+
+static void close_connection(struct ms_rpc_connection *c)
+{
+    struct ms_rpc *rpc = c->rpc;
+    event_del(&c->readable);
+    event_del(&c->writable);
+    free_buffer(&c->in);
+    count_buffered(c);
+    ms_buffer_free(&c->out);
+    SSL_free(c->ssl);
+    close(c->fd);
+    TAILQ_REMOVE(&rpc->queues[c->phase], c, link);
+    rpc->connections--;
+    ms_metric_record(MS_METRIC_RPC_CONNECTIONS, MS_NO_LABELS, (double)rpc->connections);
+    free(c);
+}
+
+static void refused(const struct ms_rpc_connection *c, const char *word, const char *why)
+{
+    ms_metric_record(MS_METRIC_RPC_REFUSED, MS_LABELS(.reason = word), 1);
+    ms_log_limited(MS_LOG_WARNING, "RPC from %s refused: %s", c->peer, why);
+}
+
+/* ---- bytes ---- */
+
+enum { IO_AGAIN = -1, IO_END = 0, IO_BROKEN = -2 };
+
+/* A failed TLS operation: again later, a proper end, or a reason for the log. */
+static ssize_t tls_result(struct ms_rpc_connection *c, int n)
+{
+    char why[MS_TLS_WHY_B];
+    switch (SSL_get_error(c->ssl, n)) {
+    case SSL_ERROR_WANT_WRITE:
+        event_add(&c->writable, NULL);
+        return IO_AGAIN;
+    case SSL_ERROR_WANT_READ:
+        return IO_AGAIN;
+    case SSL_ERROR_ZERO_RETURN:
+        return IO_END;
+    default:
+        break;
+    }
+    if (!SSL_is_init_finished(c->ssl)) {
+        ms_tls_failure(c->ssl, ERR_peek_error(), why);
+        refused(c, "tls", why);
+    }
+    ERR_clear_error();
+    return IO_BROKEN;
+}
+
+static ssize_t receive(struct ms_rpc_connection *c, void *data, size_t room_b)
+{
+    if (c->ssl != NULL) {
+        ERR_clear_error();
+        int n = SSL_read(c->ssl, data, (int)room_b);
+        return n > 0 ? n : tls_result(c, n);
+    }
+    ssize_t n = recv(c->fd, data, room_b, 0);
+    return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? IO_AGAIN : IO_BROKEN;
+}
+
+static ssize_t transmit(struct ms_rpc_connection *c, const void *data, size_t length_b)
+{
+    if (c->ssl != NULL) {
+        ERR_clear_error();
+        int n = SSL_write(c->ssl, data, (int)length_b);
+        return n > 0 ? n : tls_result(c, n);
+    }
+    ssize_t n = send(c->fd, data, length_b, MSG_NOSIGNAL);
+    return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? IO_AGAIN : IO_BROKEN;
+}
+
+/* Sends what waits. False: the connection is to be closed. */
+static bool flush(struct ms_rpc_connection *c)
+{
+    while (c->sent_b < c->out.used) {
+        ssize_t n = transmit(c, c->out.s + c->sent_b, c->out.used - c->sent_b);
+        if (n == IO_AGAIN) {
+            event_add(&c->writable, NULL);
+            return true;
+        }
+        if (n <= 0) {
+            return false;
+        }
+        c->sent_b += (size_t)n;
+    }
+    free_buffer(&c->out);
+    c->sent_b = 0;
+    if (c->phase == MS_RPC_LINGERING && !c->ends) {
+        shutdown(c->fd, SHUT_WR);
+    }
+    return !c->ends;
+}
+
+/* ---- requests ---- */
+
+static void put_answer(struct ms_rpc_connection *c, const struct ms_buffer *answer)
+{
+    unsigned char header[MS_FRAME_HEADER_B];
+    ms_frame_header(answer->used, header);
+    ms_buffer_add(&c->out, (const char *)header, sizeof(header));
+    ms_buffer_add(&c->out, answer->s, answer->used);
+    c->ends |= answer->failed || c->out.failed; /* half an answer would be worse than none */
+}
+
+static void answer(struct ms_rpc_connection *c, const char *body, size_t body_b)
+{
+    struct ms_rpc_call call = {.registry = c->rpc->daemon->registry, .peer = c->peer};
+    struct ms_buffer text = {0};
+    ms_rpc_answer(&call, body, body_b, &text);
+    put_answer(c, &text);
+    ms_buffer_free(&text);
+    if (call.refused != NULL) {
+        refused(c, call.refused, call.refused);
+    } else {
+        ms_metric_record(MS_METRIC_RPC_REQUESTS, MS_LABELS(.function = call.function), 1);
+    }
+    enter(c, call.keep ? MS_RPC_KEPT : MS_RPC_IDLE);
+}
+
+/* What follows a wrong length means nothing: answer why, then read and forget until the peer closes. */
+static void refuse_frame(struct ms_rpc_connection *c, enum ms_frame_verdict verdict)
+{
+    static const char *const words[] = {[MS_FRAME_EMPTY] = "empty",
+                                        [MS_FRAME_TOO_LONG] = "too long",
+                                        [MS_FRAME_TLS] = "tls on a plain port",
+                                        [MS_FRAME_HTTP] = "http"};
+    struct ms_buffer text = {0};
+    char why[256];
+    snprintf(why, sizeof(why), "%s (1 to %u bytes)", ms_frame_reason(verdict), MS_FRAME_REQUEST_MAX_B);
+    refused(c, words[verdict], why);
+    ms_rpc_error(why, &text);
+    put_answer(c, &text);
+    ms_buffer_free(&text);
+    enter(c, MS_RPC_LINGERING);
+}
+
+/* Answers at most *turns requests at the start of data and returns how many bytes they had. */
+static size_t take_requests(struct ms_rpc_connection *c, const char *data, size_t have_b, unsigned *turns)
+{
+    size_t used = 0;
+    while (*turns > 0 && c->out.used - c->sent_b < OUT_MAX_B) {
+        size_t body_b;
+        enum ms_frame_verdict verdict = ms_frame_look(data + used, have_b - used, MS_FRAME_REQUEST_MAX_B, &body_b);
+        if (verdict == MS_FRAME_MORE) {
+            break;
+        }
+        if (verdict != MS_FRAME_READY) {
+            refuse_frame(c, verdict);
+            return have_b;
+        }
+        answer(c, data + used + MS_FRAME_HEADER_B, body_b);
+        used += MS_FRAME_HEADER_B + body_b;
+        (*turns)--;
+    }
+    return used;
+}
+
+/* Keeps what is not answered yet; rest may lie in c->in itself. */
+static void keep_rest(struct ms_rpc_connection *c, const char *rest, size_t rest_b)
+{
+    if (rest_b == 0) {
+        free_buffer(&c->in);
+    } else if (c->in.used > 0) {
+        memmove(c->in.s, rest, rest_b);
+        c->in.used = rest_b;
+    } else {
+        ms_buffer_add(&c->in, rest, rest_b);
+    }
+    if (rest_b > 0 && (c->phase == MS_RPC_IDLE || c->phase == MS_RPC_KEPT)) {
+        enter(c, MS_RPC_RECEIVING);
+    }
+    count_buffered(c);
+}
+
+/* Requests that arrived with earlier ones and waited for their turn. */
+static void take_waiting(struct ms_rpc_connection *c, unsigned *turns)
+{
+    if (c->in.used > 0) {
+        size_t used = take_requests(c, c->in.s, c->in.used, turns);
+        if (used > 0) {
+            keep_rest(c, c->in.s + used, c->in.used - used);
+        }
+    }
+}
+
+/* Reads once and answers what that completes. What receive() says, or 1 for more at once. */
+static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
+{
+    bool partial = c->in.used > 0;
+    char *data = c->rpc->scratch;
+    size_t room = sizeof(c->rpc->scratch);
+    if (partial) {
+        if (!ms_buffer_reserve(&c->in, READ_B)) {
+            return IO_BROKEN;
+        }
+        data = c->in.s + c->in.used;
+        room = READ_B;
+        count_buffered(c);
+    }
+    ssize_t n = receive(c, data, room);
+    if (c->phase == MS_RPC_OPENING && SSL_is_init_finished(c->ssl)) {
+        enter(c, MS_RPC_RECEIVING);
+    }
+    if (n <= 0) {
+        return n;
+    }
+    if (c->phase != MS_RPC_LINGERING) {
+        const char *start = partial ? c->in.s : data;
+        size_t have = partial ? c->in.used + (size_t)n : (size_t)n;
+        c->in.used = partial ? have : 0;
+        size_t used = take_requests(c, start, have, turns);
+        keep_rest(c, start + used, have - used);
+        if (c->in.failed) {
+            return IO_BROKEN;
+        }
+    }
+    /* A plain socket that gave less than we asked for is empty, and the loop will tell when it is not. */
+    return c->ssl == NULL && (size_t)n < room ? IO_AGAIN : 1;
+}
+
+/* A turn of a connection. False: close it. */
+static bool serve(struct ms_rpc_connection *c)
+{
+    unsigned turns = TURN;
+    ssize_t got = 1;
+    take_waiting(c, &turns);
+    for (unsigned reads = 0; got > 0 && turns > 0 && reads < TURN && c->out.used - c->sent_b < OUT_MAX_B; reads++) {
+        got = take_more(c, &turns);
+    }
+    if (got == IO_BROKEN) {
+        return false;
+    }
+    if (got == IO_END) {
+        if (c->in.used > 0) {
+            refused(c, "half a message", ms_frame_reason(MS_FRAME_MORE));
+        }
+        c->ends = true;
+        event_del(&c->readable);
+    }
+    if (!flush(c)) {
+        return false;
+    }
+    if (c->out.used - c->sent_b >= OUT_MAX_B) {
+        event_del(&c->readable); /* until the peer has read */
+        enter(c, MS_RPC_SENDING);
+    } else if (got > 0 || (turns == 0 && c->in.used > 0)) {
+        event_active(&c->readable, EV_READ, 0); /* there is more, after the others' turn */
+    }
+    return true;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *context)
+{
+    struct ms_rpc_connection *c = context;
+    struct ms_rpc *rpc = c->rpc;
+    (void)fd;
+    (void)what;
+    if (!serve(c)) {
+        close_connection(c);
+    }
+    while (rpc->buffered_b > BUFFERED_MAX_B && !TAILQ_EMPTY(&rpc->queues[MS_RPC_RECEIVING])) {
+        struct ms_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[MS_RPC_RECEIVING]);
+        refused(oldest, "no room for halves of messages", "too many incomplete requests wait; the oldest gives way");
+        close_connection(oldest);
+    }
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *context)
+{
+    struct ms_rpc_connection *c = context;
+    (void)fd;
+    (void)what;
+    if (!flush(c)) {
+        close_connection(c);
+        return;
+    }
+    if (c->phase == MS_RPC_SENDING && c->out.used == 0) {
+        enter(c, MS_RPC_IDLE);
+        event_add(&c->readable, NULL);
+    }
+    if (c->phase != MS_RPC_SENDING && !c->ends) {
+        event_active(&c->readable, EV_READ, 0); /* what waited here, or a handshake that had to write first */
+    }
+}
+
+/* ---- life ---- */
+
+static void name_peer(const struct sockaddr *address, char out[64])
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    unsigned port = 0;
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+        inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof(text));
+        port = ntohs(six->sin6_port);
+    } else if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+        inet_ntop(AF_INET, &four->sin_addr, text, sizeof(text));
+        port = ntohs(four->sin_port);
+    }
+    snprintf(out, 64, address->sa_family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
+{
+    struct ms_rpc_connection *c = calloc(1, sizeof(*c));
+    int yes = 1;
+    if (c == NULL) {
+        close(fd);
+        return;
+    }
+    c->rpc = rpc;
+    c->fd = fd;
+    name_peer(address, c->peer);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    c->phase = MS_RPC_RECEIVING;
+    if (rpc->tls != NULL) {
+        c->phase = MS_RPC_OPENING;
+        c->ssl = ms_tls_connection(rpc->tls, NULL);
+        if (c->ssl == NULL || SSL_set_fd(c->ssl, fd) != 1) {
+            SSL_free(c->ssl);
+            close(fd);
+            free(c);
+            return;
+        }
+        SSL_set_mode(c->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+        SSL_set_accept_state(c->ssl);
+    }
+    c->since_ns = ms_clock_ns(CLOCK_MONOTONIC);
+    TAILQ_INSERT_TAIL(&rpc->queues[c->phase], c, link);
+    event_assign(&c->readable, rpc->daemon->base, fd, EV_READ | EV_PERSIST, on_readable, c);
+    event_assign(&c->writable, rpc->daemon->base, fd, EV_WRITE, on_writable, c);
+    event_add(&c->readable, NULL);
+    rpc->connections++;
+    ms_metric_record(MS_METRIC_RPC_ACCEPTED, MS_NO_LABELS, 1);
+    ms_metric_record(MS_METRIC_RPC_CONNECTIONS, MS_NO_LABELS, (double)rpc->connections);
+}
+
+bool ms__rpc_make_room(struct ms_rpc *rpc)
+{
+    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+        struct ms_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[i]);
+        if (oldest != NULL) {
+            refused(oldest, "too many connections", "too many connections are open; the oldest idle one gives way");
+            close_connection(oldest);
+            return true;
+        }
+    }
+    return false;
+}
+
+void ms__rpc_sweep(struct ms_rpc *rpc)
+{
+    uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+        struct ms_rpc_connection *oldest;
+        while ((oldest = TAILQ_FIRST(&rpc->queues[i])) != NULL &&
+               now - oldest->since_ns > (uint64_t)phases[i].limit_ms * 1000000u) {
+            if (phases[i].late != NULL) {
+                refused(oldest, phases[i].late, phases[i].late);
+            }
+            close_connection(oldest);
+        }
+    }
+}
+
+void ms__rpc_close_all(struct ms_rpc *rpc)
+{
+    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+        while (!TAILQ_EMPTY(&rpc->queues[i])) {
+            close_connection(TAILQ_FIRST(&rpc->queues[i]));
+        }
+    }
+}
