@@ -1,16 +1,518 @@
+/* Messages of the fabric: each datagram is read with the sender's credentials, checked, and handled at once; the reply,
+ * if there is one, goes out of the socket that the datagram came in by, because clients look at its address (libkineto
+ * ends the training process when it does not like it).
+ *
+ * Nobody can make others wait: reading is in batches with a budget, sending never blocks, a sender who is faster than
+ * anybody needs to be is not answered, and what is wrong costs a counter and at most a few lines of log. A command is
+ * given up by the registry only after its reply was accepted by the kernel. Threads: the loop only. */
 #include "monitor/daemon/ipc.h"
 
-static ms_ipc_data_fn *takers[MS_FABRIC_TYPE_COUNT];
+#include "base/clock.h"
+#include "base/map.h"
+#include "monitor/daemon/endpoints.h"
+#include "monitor/daemon/persist.h"
+#include "monitor/daemon/registry_internal.h"
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ull
+
+enum {
+    BATCH = 16,         /* datagrams per system call */
+    BUDGET = 256,       /* per turn of the loop and endpoint; then others have their turn */
+    SENDERS = 1024,     /* slots of the table of senders; a power of two */
+    CONTROL_RATE = 500, /* messages per second of one sender: MindSpore polls up to 100 times */
+    DATA_RATE = 5000,   /* reports of many kinds and devices come at once */
+    BURST_S = 2,        /* how much of the rate may come in a row */
+    COLLECT_S = 10,     /* period of looking for silent processes */
+    SAVE_DELAY_MS = 50,
+    ALLOWED_MAX = 256,
+};
+
+/* Refusals that are found here: X(id, text). */
+#define IPC_FAULTS(X)                                                                                                  \
+    X(CREDENTIALS, "no credentials")                                                                                   \
+    X(USER, "user is not served")                                                                                      \
+    X(FAST, "sender is too fast")                                                                                      \
+    X(NAMELESS, "sender has no address to answer to")                                                                  \
+    X(ENDPOINT, "not for a data endpoint")                                                                             \
+    X(NOBODY, "nobody takes this type")                                                                                \
+    X(CONTENT, "content is malformed")
+
+#define X(id, text) static const char FAULT_##id[] = text;
+IPC_FAULTS(X)
+#undef X
+
+/* How much a sender has sent lately, and which process it was found to be. Collisions only forget. */
+struct sender_slot {
+    int32_t pid;
+    uint64_t paid_ns[2]; /* control, data */
+    uint64_t generation; /* of the registry when process was looked up */
+    struct ms_process *process;
+};
+
+static struct {
+    struct ms_daemon *daemon;
+    struct ms_endpoint *endpoints;
+    struct event *ended, *collect, *save;
+    ms_ipc_data_fn *takers[MS_FABRIC_TYPE_COUNT];
+    struct sender_slot senders[SENDERS];
+    bool serve_all;
+    uid_t allowed[ALLOWED_MAX];
+    size_t allowed_count;
+    char state_file[PATH_MAX];
+    uint64_t saved_generation;
+    bool save_waits;
+} ipc;
 
 void ms_ipc_take(enum ms_fabric_type type, ms_ipc_data_fn *taker)
 {
-    takers[type] = taker;
+    ipc.takers[type] = taker;
+}
+
+/* One received datagram. */
+struct arrival {
+    struct ms_endpoint *endpoint;
+    struct ms_peer peer;
+    const struct sockaddr_un *from;
+    socklen_t from_b;
+};
+
+static void refuse(const struct arrival *arrival, const char *reason)
+{
+    char from[120];
+    ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = reason), 1);
+    ms_fabric_address_text(arrival->from, arrival->from_b, from, sizeof(from));
+    ms_log_limited(MS_LOG_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
+                   arrival->peer.pid, (int)arrival->peer.uid, from, reason,
+                   reason == FAULT_USER ? " (--ipc_allow_users)" : "");
+}
+
+/* ---- replies ---- */
+
+static int reply(const struct arrival *arrival, enum ms_fabric_type type, const char *label, const void *payload,
+                 size_t payload_b)
+{
+    static char datagram[MS_FABRIC_HEAD_B + MS_REGISTRY_CONFIG_B + 128];
+    ms_fabric_head(datagram, type, payload_b);
+    if (payload_b > 0) {
+        memcpy(datagram + MS_FABRIC_HEAD_B, payload, payload_b);
+    }
+    int result =
+        ms_endpoint_send(arrival->endpoint, arrival->from, arrival->from_b, datagram, MS_FABRIC_HEAD_B + payload_b);
+    if (result == 0) {
+        ms_metric_record(MS_METRIC_IPC_REPLIES, MS_LABELS(.kind = label), 1);
+        return 0;
+    }
+    const char *reason = result == -EAGAIN                              ? "queue is full"
+                         : result == -ECONNREFUSED || result == -ENOENT ? "has ended"
+                                                                        : "other";
+    ms_metric_record(MS_METRIC_IPC_REPLY_FAILURES, MS_LABELS(.reason = reason), 1);
+    ms_log_limited(MS_LOG_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
+                   strerror(-result));
+    return result;
+}
+
+/* ---- control messages ---- */
+
+static struct ms_process *enter(const struct arrival *arrival, int64_t job, int32_t pid)
+{
+    enum ms_registry_fault fault;
+    struct ms_process *process = ms_registry_enter(ipc.daemon->registry, job, pid, &arrival->peer, &fault);
+    if (process == NULL) {
+        refuse(arrival, ms_registry_fault_text(fault));
+    }
+    return process;
+}
+
+static bool can_answer(const struct arrival *arrival)
+{
+    if (arrival->endpoint->data) {
+        refuse(arrival, FAULT_ENDPOINT);
+        return false;
+    }
+    if (arrival->from_b <= offsetof(struct sockaddr_un, sun_path)) {
+        refuse(arrival, FAULT_NAMELESS);
+        return false;
+    }
+    return true;
+}
+
+static void on_context(const struct arrival *arrival, const struct ms_fabric_message *message)
+{
+    const struct ms_fabric_context *context = &message->context;
+    bool npu = arrival->endpoint->form == MS_ENDPOINT_HOME;
+    struct ms_process *process = can_answer(arrival) ? enter(arrival, context->job, context->pid) : NULL;
+    if (process == NULL) {
+        return;
+    }
+    int32_t instances = (int32_t)ms_registry_context(process, context->index, npu);
+    /* NPU clients do not read this reply: it would be taken for the answer to their first poll, and every answer from
+     * then on for that of the poll after it. */
+    if (!npu) {
+        reply(arrival, MS_FABRIC_CONTEXT, "ctxt", &instances, sizeof(instances));
+    }
+}
+
+static void on_request(const struct arrival *arrival, const struct ms_fabric_message *message)
+{
+    const struct ms_fabric_request *request = &message->request;
+    struct ms_process *process = can_answer(arrival) ? enter(arrival, request->job, request->pids[0]) : NULL;
+    if (process == NULL) {
+        return;
+    }
+    ms_registry_poll(process, request, arrival->endpoint->form == MS_ENDPOINT_HOME);
+    if (!ms_registry_deliverable(process, request->mask)) {
+        if (ms_registry_pace(process)) {
+            reply(arrival, MS_FABRIC_REQUEST, "empty", NULL, 0);
+        } else {
+            ms_metric_record(MS_METRIC_IPC_REPLY_FAILURES, MS_LABELS(.reason = "paced"), 1);
+        }
+        return;
+    }
+    if (reply(arrival, MS_FABRIC_REQUEST, "command", process->pending, process->pending_b) == 0) {
+        ms_registry_delivered(process);
+        ms_log_info("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
+                    process->pid, (long long)process->job);
+    }
+}
+
+static void on_status(const struct arrival *arrival, const struct ms_fabric_message *message)
+{
+    struct ms_process *process = enter(arrival, message->status.job, message->status.pid);
+    if (process != NULL) {
+        ms_registry_report(process, message->type, &message->status);
+    }
+}
+
+/* ---- data messages ---- */
+
+static struct sender_slot *sender_slot(int32_t pid)
+{
+    struct sender_slot *slot = &ipc.senders[ms_hash_u64((uint32_t)pid) & (SENDERS - 1)];
+    if (slot->pid != pid) {
+        *slot = (struct sender_slot){.pid = pid, .generation = UINT64_MAX};
+    }
+    return slot;
+}
+
+static void on_data(const struct arrival *arrival, const struct ms_fabric_message *message)
+{
+    const struct ms_registry *registry = ipc.daemon->registry;
+    ms_ipc_data_fn *taker = ipc.takers[message->type];
+    if (taker == NULL) {
+        refuse(arrival, FAULT_NOBODY);
+        return;
+    }
+    struct sender_slot *slot = sender_slot(arrival->peer.pid);
+    if (slot->generation != ms_registry_generation(registry)) {
+        slot->process = arrival->peer.pid > 0 ? ms_registry_find(registry, arrival->peer.pid) : NULL;
+        slot->generation = ms_registry_generation(registry);
+    }
+    struct ms_ipc_sender sender = {arrival->peer.pid, arrival->peer.uid, slot->process};
+    if (taker(ipc.daemon, &sender, message->payload, message->payload_b) != 0) {
+        refuse(arrival, FAULT_CONTENT);
+    }
+}
+
+/* One row per type: who handles it. */
+static void (*const handlers[MS_FABRIC_TYPE_COUNT])(const struct arrival *, const struct ms_fabric_message *) = {
+    [MS_FABRIC_CONTEXT] = on_context,       [MS_FABRIC_REQUEST] = on_request, [MS_FABRIC_TRACE_STATUS] = on_status,
+    [MS_FABRIC_MONITOR_STATUS] = on_status, [MS_FABRIC_DATA] = on_data,       [MS_FABRIC_OPSTATS] = on_data,
+};
+
+/* ---- arrival ---- */
+
+static bool allowed(uid_t uid)
+{
+    if (ipc.serve_all || uid == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < ipc.allowed_count; i++) {
+        if (ipc.allowed[i] == uid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each message costs 1 / rate seconds; BURST_S of them may be on credit. */
+static bool too_fast(const struct arrival *arrival)
+{
+    bool data = arrival->endpoint->data;
+    uint64_t cost = SECOND_NS / (data ? DATA_RATE : CONTROL_RATE), now = ms_clock_ns(CLOCK_MONOTONIC);
+    uint64_t *paid = &sender_slot(arrival->peer.pid)->paid_ns[data];
+    if (*paid < now) {
+        *paid = now;
+    }
+    if (arrival->peer.pid != 0 && *paid - now > BURST_S * SECOND_NS) {
+        return true;
+    }
+    *paid += cost;
+    return false;
+}
+
+static void handle(const struct arrival *arrival, const char *datagram, size_t length_b, bool cut)
+{
+    struct ms_fabric_message message;
+    if (too_fast(arrival)) {
+        refuse(arrival, FAULT_FAST);
+        return;
+    }
+    if (!allowed(arrival->peer.uid)) {
+        refuse(arrival, FAULT_USER);
+        return;
+    }
+    enum ms_fabric_fault fault = cut ? MS_FABRIC_FAULT_OVERSIZED : ms_fabric_parse(datagram, length_b, &message);
+    if (fault != MS_FABRIC_FAULT_NONE) {
+        refuse(arrival, ms_fabric_fault_text(fault));
+        return;
+    }
+    ms_metric_record(MS_METRIC_IPC_MESSAGES, MS_LABELS(.kind = ms_fabric_type_name(message.type)), 1);
+    handlers[message.type](arrival, &message);
+}
+
+static bool credentials(struct msghdr *header, struct ms_peer *peer)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
+            c->cmsg_len >= CMSG_LEN(sizeof(struct ucred))) {
+            struct ucred ucred;
+            memcpy(&ucred, CMSG_DATA(c), sizeof(ucred));
+            peer->pid = ucred.pid;
+            peer->uid = ucred.uid;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t address_hash(const struct sockaddr_un *address, socklen_t length_b)
+{
+    uint64_t hash = length_b;
+    for (size_t i = 0; i + offsetof(struct sockaddr_un, sun_path) < length_b && i < sizeof(address->sun_path); i++) {
+        hash = (hash ^ (unsigned char)address->sun_path[i]) * 0x100000001b3ull;
+    }
+    return ms_hash_u64(hash);
+}
+
+static void save(void *unused)
+{
+    ipc.saved_generation = ms_registry_generation(ipc.daemon->registry);
+    if (ipc.state_file[0] != '\0') {
+        int result = ms_persist_save(ipc.daemon->registry, ipc.state_file);
+        if (result != 0) {
+            ms_log_limited(MS_LOG_WARNING, "state file %s: %s; commands that wait would not survive a restart",
+                           ipc.state_file, strerror(-result));
+        }
+    }
+}
+
+static void count_processes(void)
+{
+    uint64_t mark = ms_metrics_mark();
+    for (const struct ms_job *job = ms_registry_jobs(ipc.daemon->registry); job != NULL; job = job->next) {
+        char id[24];
+        snprintf(id, sizeof(id), "%lld", (long long)job->id);
+        ms_metric_record(MS_METRIC_PROCESSES, MS_LABELS(.job = id), (double)job->count);
+    }
+    ms_metrics_sweep(MS_METRIC_PROCESSES, mark);
+}
+
+/* After anything that may have changed the registry: one save for all changes of the next moments. */
+static void changed(void)
+{
+    if (!ipc.save_waits && ms_registry_generation(ipc.daemon->registry) != ipc.saved_generation) {
+        const struct timeval delay = {0, SAVE_DELAY_MS * 1000};
+        ipc.save_waits = event_add(ipc.save, &delay) == 0;
+    }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *argument)
+{
+    static char datagrams[BATCH][MS_FABRIC_DATAGRAM_B];
+    static struct sockaddr_un from[BATCH];
+    static union {
+        char space[CMSG_SPACE(sizeof(struct ucred))]; /* nothing else fits: descriptors that come along are closed */
+        struct cmsghdr align;
+    } control[BATCH];
+    struct ms_endpoint *endpoint = argument;
+    int n = BATCH;
+    for (unsigned done = 0; n == BATCH && done < BUDGET; done += (unsigned)n) {
+        struct mmsghdr headers[BATCH];
+        struct iovec vectors[BATCH];
+        for (int i = 0; i < BATCH; i++) {
+            vectors[i] = (struct iovec){datagrams[i], sizeof(datagrams[i])};
+            headers[i].msg_hdr = (struct msghdr){.msg_name = &from[i],
+                                                 .msg_namelen = sizeof(from[i]),
+                                                 .msg_iov = &vectors[i],
+                                                 .msg_iovlen = 1,
+                                                 .msg_control = control[i].space,
+                                                 .msg_controllen = sizeof(control[i].space)};
+        }
+        n = recvmmsg(endpoint->fd, headers, BATCH, MSG_DONTWAIT, NULL);
+        for (int i = 0; i < n; i++) {
+            struct msghdr *header = &headers[i].msg_hdr;
+            struct arrival arrival = {
+                endpoint, {0, 0, address_hash(&from[i], header->msg_namelen)}, &from[i], header->msg_namelen};
+            if (!credentials(header, &arrival.peer)) {
+                refuse(&arrival, FAULT_CREDENTIALS);
+            } else {
+                handle(&arrival, datagrams[i], headers[i].msg_len, (header->msg_flags & MSG_TRUNC) != 0);
+            }
+        }
+    }
+    if (!endpoint->data && ms_endpoint_clogged(endpoint) && ms_endpoint_renew(ipc.daemon, endpoint) != 0) {
+        ipc.daemon->exit_code = EXIT_FAILURE; /* a daemon that cannot be reached should be started anew */
+        ms_daemon_stop(ipc.daemon);
+    }
+    changed();
+}
+
+/* ---- timers ---- */
+
+static void on_ended(evutil_socket_t fd, short what, void *unused)
+{
+    ms_registry_reap(ipc.daemon->registry);
+    changed();
+}
+
+static void on_collect(evutil_socket_t fd, short what, void *unused)
+{
+    ms_registry_collect(ipc.daemon->registry);
+    changed();
+}
+
+static void on_save(evutil_socket_t fd, short what, void *unused)
+{
+    ipc.save_waits = false;
+    count_processes();
+    save(NULL);
+}
+
+/* ---- start and stop ---- */
+
+static int add_allowed(const char *name)
+{
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+    const struct passwd *user = getpwnam(name);
+    if (user == NULL && (*end != '\0' || end == name)) {
+        ms_log_error("user '%s' is not known (--ipc_allow_users)", name);
+        return -EINVAL;
+    }
+    if (ipc.allowed_count == ALLOWED_MAX) {
+        ms_log_error("more than %d users (--ipc_allow_users)", ALLOWED_MAX);
+        return -EINVAL;
+    }
+    ipc.allowed[ipc.allowed_count++] = user != NULL ? user->pw_uid : (uid_t)number;
+    return 0;
+}
+
+static int read_allowed(const char *flag)
+{
+    ipc.allowed_count = 0;
+    ipc.serve_all = strcmp(flag, "any") == 0 || (strcmp(flag, "auto") == 0 && geteuid() == 0);
+    if (ipc.serve_all) {
+        return 0;
+    }
+    ipc.allowed[ipc.allowed_count++] = geteuid();
+    if (strcmp(flag, "auto") == 0 || strcmp(flag, "own") == 0) {
+        return 0;
+    }
+    char *list = strdup(flag), *rest = list;
+    int result = list == NULL ? -ENOMEM : 0;
+    for (char *name; result == 0 && (name = strsep(&rest, ",")) != NULL;) {
+        result = *name != '\0' ? add_allowed(name) : 0;
+    }
+    free(list);
+    return result;
+}
+
+/* Where the state goes: where a service manager says, else a directory that a restart of the machine empties. */
+static void choose_state_file(const struct ms_flags *flags, char *out, size_t out_b)
+{
+    if (strcmp(flags->state_file, "auto") != 0) {
+        snprintf(out, out_b, "%s", flags->state_file);
+        return;
+    }
+    const char *directory = getenv("RUNTIME_DIRECTORY");
+    directory = directory != NULL ? directory : getenv("STATE_DIRECTORY");
+    directory = directory != NULL ? directory : geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
+    if (directory == NULL) {
+        const struct passwd *user = getpwuid(geteuid());
+        directory = user != NULL ? user->pw_dir : "/";
+    }
+    const char *name = flags->ipc_name[0] != '\0' ? flags->ipc_name : "dynolog";
+    snprintf(out, out_b, "%s/%s%s.state", directory, strncmp(directory, "/run", 4) == 0 ? "" : ".", name);
+}
+
+static void restore(void)
+{
+    choose_state_file(&ipc.daemon->flags, ipc.state_file, sizeof(ipc.state_file));
+    if (ipc.state_file[0] == '\0') {
+        return;
+    }
+    int restored = ms_persist_load(ipc.daemon->registry, ipc.state_file);
+    if (restored > 0) {
+        ms_log_info("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
+    } else if (restored < 0 && restored != -ENOENT) {
+        ms_log_warning("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
+    }
+}
+
+static void ipc_stop(struct ms_daemon *daemon)
+{
+    if (ipc.save != NULL && ipc.saved_generation != ms_registry_generation(daemon->registry)) {
+        save(NULL);
+    }
+    ms_registry_on_command(daemon->registry, NULL, NULL);
+    ms_endpoints_close(ipc.endpoints);
+    ipc.endpoints = NULL;
+    struct event **const events[] = {&ipc.ended, &ipc.collect, &ipc.save};
+    for (size_t i = 0; i < MS_COUNT_OF(events); i++) {
+        if (*events[i] != NULL) {
+            event_free(*events[i]);
+            *events[i] = NULL;
+        }
+    }
+    ipc.save_waits = false;
 }
 
 static int ipc_start(struct ms_daemon *daemon)
 {
-    (void)takers;
+    const struct timeval period = {COLLECT_S, 0};
+    if (!daemon->flags.enable_ipc_monitor) {
+        return 0;
+    }
+    ipc.daemon = daemon;
+    int result = read_allowed(daemon->flags.ipc_allow_users);
+    if (result == 0) {
+        result = ms_endpoints_open(daemon, on_readable, &ipc.endpoints);
+    }
+    if (result != 0) {
+        return result;
+    }
+    restore();
+    ipc.saved_generation = ms_registry_generation(daemon->registry);
+    ipc.ended = event_new(daemon->base, ms_registry_watch_fd(daemon->registry), EV_READ | EV_PERSIST, on_ended, NULL);
+    ipc.collect = event_new(daemon->base, -1, EV_PERSIST, on_collect, NULL);
+    ipc.save = event_new(daemon->base, -1, 0, on_save, NULL);
+    if (ipc.ended == NULL || ipc.collect == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
+        event_add(ipc.collect, &period) != 0) {
+        ms_log_error("no memory for timers");
+        ipc_stop(daemon);
+        return -ENOMEM;
+    }
+    ms_registry_on_command(daemon->registry, save, NULL);
     return 0;
 }
 
-const struct ms_daemon_module ms_module_ipc = {"ipc", ipc_start, NULL, NULL};
+const struct ms_daemon_module ms_module_ipc = {"ipc", ipc_start, ipc_stop, NULL};

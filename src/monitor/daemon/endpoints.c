@@ -1,0 +1,336 @@
+/* Opening, renewing and closing of the fabric's sockets.
+ *
+ * Files: a socket file of a daemon that was killed is removed if it belongs to its owner and nobody answers there; any
+ * other file in the way is left alone. Files are created with their final mode (umask) and, in the home of another
+ * user, with that user's identity, so that there is no moment in which somebody else could use or exchange them.
+ * Threads: the loop only (umask and effective user change for the length of one bind). */
+#include "monitor/daemon/endpoints.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/sockios.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SEND_BUFFER_B = 4 << 20 };
+
+static int open_socket(void)
+{
+    const int on = 1, size = SEND_BUFFER_B;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) != 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* as much as the system allows */
+    }
+    return fd;
+}
+
+/* Is somebody listening at this address? */
+static bool answers(const struct ms_endpoint *endpoint)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool alive = fd >= 0 && connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_b) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return alive;
+}
+
+/* Makes way for a socket file; 0 or -errno. */
+static int remove_stale(const struct ms_endpoint *endpoint)
+{
+    const char *path = endpoint->address.sun_path;
+    struct stat st;
+    if (lstat(path, &st) != 0) {
+        return errno == ENOENT ? 0 : -errno;
+    }
+    if (!S_ISSOCK(st.st_mode) || st.st_uid != endpoint->owner) {
+        ms_log_error("%s is in the way: %s; remove it by hand", path,
+                     S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
+        return -EEXIST;
+    }
+    if (answers(endpoint)) {
+        return -EADDRINUSE;
+    }
+    return unlink(path) != 0 ? -errno : 0;
+}
+
+/* Binds the descriptor; for files this includes making way, mode, owner and group. */
+static int bind_socket(struct ms_endpoint *endpoint, int fd)
+{
+    const struct sockaddr *address = (const struct sockaddr *)&endpoint->address;
+    if (endpoint->form == MS_ENDPOINT_ABSTRACT) {
+        return bind(fd, address, endpoint->address_b) != 0 ? -errno : 0;
+    }
+    bool other = endpoint->owner != geteuid();
+    if (other && seteuid(endpoint->owner) != 0) {
+        return -errno;
+    }
+    mode_t before = umask(0777 & ~endpoint->mode);
+    int result = remove_stale(endpoint);
+    if (result == 0 && bind(fd, address, endpoint->address_b) != 0) {
+        result = -errno;
+    }
+    umask(before);
+    struct stat st;
+    endpoint->inode = result == 0 && lstat(endpoint->address.sun_path, &st) == 0 ? st.st_ino : 0;
+    if (result == 0 && endpoint->group != (gid_t)-1 &&
+        lchown(endpoint->address.sun_path, (uid_t)-1, endpoint->group) != 0) {
+        result = -errno;
+    }
+    if (other && seteuid(getuid()) != 0) {
+        ms_log_error("cannot become user %d again: %s", (int)getuid(), strerror(errno));
+        abort(); /* going on as somebody else is the one thing that must not happen */
+    }
+    return result;
+}
+
+static int listen_on(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
+{
+    int fd = open_socket();
+    if (fd < 0) {
+        return fd;
+    }
+    int result = bind_socket(endpoint, fd);
+    struct event *event = NULL;
+    if (result == 0) {
+        event = event_new(daemon->base, fd, EV_READ | EV_PERSIST, endpoint->callback, endpoint);
+        result = event == NULL || event_add(event, NULL) != 0 ? -ENOMEM : 0;
+    }
+    if (result != 0) {
+        if (event != NULL) {
+            event_free(event);
+        }
+        close(fd);
+        return result;
+    }
+    endpoint->fd = fd;
+    endpoint->event = event;
+    return 0;
+}
+
+static void stop_listening(struct ms_endpoint *endpoint)
+{
+    if (endpoint->event != NULL) {
+        event_free(endpoint->event);
+        endpoint->event = NULL;
+    }
+    if (endpoint->fd >= 0) {
+        close(endpoint->fd);
+        endpoint->fd = -1;
+    }
+}
+
+bool ms_endpoint_clogged(const struct ms_endpoint *endpoint)
+{
+    int queued = 0, room = 0;
+    socklen_t length = sizeof(room);
+    return endpoint->fd >= 0 && ioctl(endpoint->fd, SIOCOUTQ, &queued) == 0 &&
+           getsockopt(endpoint->fd, SOL_SOCKET, SO_SNDBUF, &room, &length) == 0 && queued > room / 4 * 3;
+}
+
+int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
+{
+    stop_listening(endpoint); /* an abstract name is free only after this */
+    int result = listen_on(daemon, endpoint);
+    if (result == 0) {
+        ms_log_limited(MS_LOG_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
+                       endpoint->text);
+    } else {
+        ms_log_error("%s cannot be opened again: %s", endpoint->text, strerror(-result));
+    }
+    return result;
+}
+
+int ms_endpoint_send(const struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b,
+                     const void *datagram, size_t datagram_b)
+{
+    ssize_t sent =
+        sendto(endpoint->fd, datagram, datagram_b, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_b);
+    return sent < 0 ? -errno : 0;
+}
+
+/* ---- what the flags ask for ---- */
+
+struct opening {
+    struct ms_daemon *daemon;
+    event_callback_fn callback;
+    struct ms_endpoint *first;
+};
+
+/* 0, or -errno; a failure that only concerns this form is -ENOENT or -EACCES. */
+static int add(struct opening *opening, const struct ms_endpoint *wanted)
+{
+    struct ms_endpoint *endpoint = malloc(sizeof(*endpoint));
+    if (endpoint == NULL) {
+        return -ENOMEM;
+    }
+    *endpoint = *wanted;
+    endpoint->callback = opening->callback;
+    endpoint->fd = -1;
+    ms_fabric_address_text(&endpoint->address, endpoint->address_b, endpoint->text, sizeof(endpoint->text));
+    int result = listen_on(opening->daemon, endpoint);
+    if (result != 0) {
+        free(endpoint);
+        return result;
+    }
+    endpoint->next = opening->first;
+    opening->first = endpoint;
+    ms_log_info("listening on %s for %s", endpoint->text, endpoint->data ? "data" : "requests");
+    return 0;
+}
+
+static int open_abstract(struct opening *opening, const char *name)
+{
+    int result = 0;
+    for (int data = 0; data <= 1 && result == 0; data++) {
+        char full[128];
+        snprintf(full, sizeof(full), "%s%s", name, data != 0 ? "_data" : "");
+        struct ms_endpoint wanted = {.form = MS_ENDPOINT_ABSTRACT, .data = data != 0};
+        wanted.address_b = ms_fabric_abstract(&wanted.address, full);
+        result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
+        if (result == -EADDRINUSE) {
+            ms_log_error("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
+        } else if (result != 0) {
+            ms_log_error("@%s@: %s (--ipc_name)", full, strerror(-result));
+        }
+    }
+    return result;
+}
+
+static int open_files(struct opening *opening, const char *directory, const struct ms_endpoint *like,
+                      const char *suffix, const char *flag)
+{
+    int result = 0;
+    for (int data = 0; data <= 1 && result == 0; data++) {
+        char name[32];
+        struct ms_endpoint wanted = *like;
+        snprintf(name, sizeof(name), "dynolog%s%s", data != 0 ? "_data" : "", suffix);
+        wanted.data = data != 0;
+        wanted.address_b = ms_fabric_path(&wanted.address, directory, name);
+        result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
+        if (result == -EADDRINUSE) {
+            ms_log_error("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
+        } else if (result != 0) {
+            ms_log_warning("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
+        }
+    }
+    return result;
+}
+
+static int open_home(struct opening *opening, const char *directory, uid_t owner, const char *flag)
+{
+    struct ms_endpoint like = {.form = MS_ENDPOINT_HOME, .owner = owner, .mode = 0600, .group = (gid_t)-1};
+    int result = open_files(opening, directory, &like, ".sock", flag);
+    /* Only a daemon that is there already is a reason to give up. */
+    return result == -EADDRINUSE ? result : 0;
+}
+
+static int open_own_home(struct opening *opening, const struct ms_flags *flags)
+{
+    const char *directory = flags->ipc_home_dir;
+    if (directory[0] == '\0') {
+        const struct passwd *user = getpwuid(getuid());
+        if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
+            ms_log_warning("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
+                           (int)getuid());
+            return 0;
+        }
+        directory = user->pw_dir;
+    }
+    return open_home(opening, directory, geteuid(), "ipc_home");
+}
+
+static int open_users(struct opening *opening, const char *users)
+{
+    char *list = strdup(users), *rest = list;
+    int result = list == NULL ? -ENOMEM : 0;
+    for (char *name; result == 0 && (name = strsep(&rest, ",")) != NULL;) {
+        const struct passwd *user = *name != '\0' ? getpwnam(name) : NULL;
+        if (*name == '\0') {
+            continue;
+        }
+        if (user == NULL) {
+            ms_log_error("user '%s' is not known (--ipc_users)", name);
+            result = -EINVAL;
+        } else if (geteuid() != 0 && user->pw_uid != geteuid()) {
+            ms_log_error("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
+            result = -EPERM;
+        } else {
+            result = open_home(opening, user->pw_dir, user->pw_uid, "ipc_users");
+        }
+    }
+    free(list);
+    return result;
+}
+
+static int open_directory(struct opening *opening, const struct ms_flags *flags, const char *directory)
+{
+    struct ms_endpoint like = {.form = MS_ENDPOINT_DIRECTORY, .owner = geteuid(), .mode = 0666, .group = (gid_t)-1};
+    if (flags->ipc_socket_group[0] != '\0') {
+        const struct group *group = getgrnam(flags->ipc_socket_group);
+        if (group == NULL) {
+            ms_log_error("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
+            return -EINVAL;
+        }
+        like.group = group->gr_gid;
+        like.mode = 0660;
+    }
+    return open_files(opening, directory, &like, "", "ipc_socket_dir");
+}
+
+int ms_endpoints_open(struct ms_daemon *daemon, event_callback_fn callback, struct ms_endpoint **out)
+{
+    const struct ms_flags *flags = &daemon->flags;
+    struct opening opening = {daemon, callback, NULL};
+    const char *directory = flags->ipc_socket_dir[0] != '\0' ? flags->ipc_socket_dir : getenv("KINETO_IPC_SOCKET_DIR");
+    int result = 0;
+    if (flags->ipc_name[0] != '\0') {
+        result = open_abstract(&opening, flags->ipc_name);
+    }
+    if (result == 0 && flags->ipc_home) {
+        result = open_own_home(&opening, flags);
+    }
+    if (result == 0 && flags->ipc_users[0] != '\0') {
+        result = open_users(&opening, flags->ipc_users);
+    }
+    if (result == 0 && directory != NULL && directory[0] != '\0') {
+        result = open_directory(&opening, flags, directory);
+    }
+    if (result == 0 && opening.first == NULL) {
+        ms_log_error("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
+        result = -EADDRNOTAVAIL;
+    }
+    if (result != 0) {
+        ms_endpoints_close(opening.first);
+        return result;
+    }
+    *out = opening.first;
+    return 0;
+}
+
+void ms_endpoints_close(struct ms_endpoint *first)
+{
+    for (struct ms_endpoint *next; first != NULL; first = next) {
+        struct stat st;
+        next = first->next;
+        stop_listening(first);
+        if (first->form != MS_ENDPOINT_ABSTRACT && lstat(first->address.sun_path, &st) == 0 &&
+            st.st_ino == first->inode) {
+            unlink(first->address.sun_path);
+        }
+        free(first);
+    }
+}
