@@ -10,6 +10,7 @@
 #include "monitor/daemon/registry_internal.h"
 #include "monitor/daemon/rpc.h"
 #include "monitor/daemon/service.h"
+#include "monitor/metrics/series.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -117,13 +118,14 @@ static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
     daemon->started_ns = ms_clock_ns(CLOCK_MONOTONIC);
     daemon->base = event_base_new();
     daemon->registry = ms_registry_new(daemon->host);
-    if (daemon->base == NULL || daemon->registry == NULL) {
+    if (daemon->base == NULL || daemon->registry == NULL || ms_metrics_open(daemon->host, 0) != 0) {
         ms_log_error("no memory for the event loop");
         daemon->exit_code = EXIT_FAILURE;
     } else {
         serve(daemon);
     }
     ms_registry_free(daemon->registry);
+    ms_metrics_close();
     if (daemon->base != NULL) {
         event_base_free(daemon->base);
     }
