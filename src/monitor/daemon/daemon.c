@@ -10,7 +10,7 @@
 #include "monitor/daemon/registry_internal.h"
 #include "monitor/daemon/rpc.h"
 #include "monitor/daemon/service.h"
-#include "monitor/metrics/series.h"
+#include "monitor/metrics/modules.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +23,18 @@
 /* The order of data: what receives comes after what it hands on to. */
 static const struct ms_daemon_module *const modules[] = {
     &ms_module_service,
+    /* metrics: the store, back ends, collectors */
+    &ms_module_metrics,
+    &ms_module_json,
+    &ms_module_tensorboard,
+    &ms_module_prometheus,
+    &ms_module_otlp,
+    &ms_module_kernel,
+    &ms_module_process,
+    &ms_module_pmu,
+    &ms_module_dcmi,
+    &ms_module_npu,
+    /* what arrives */
     &ms_module_ipc,
     &ms_module_rpc,
 };
@@ -118,14 +130,13 @@ static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
     daemon->started_ns = ms_clock_ns(CLOCK_MONOTONIC);
     daemon->base = event_base_new();
     daemon->registry = ms_registry_new(daemon->host);
-    if (daemon->base == NULL || daemon->registry == NULL || ms_metrics_open(daemon->host, 0) != 0) {
+    if (daemon->base == NULL || daemon->registry == NULL) {
         ms_log_error("no memory for the event loop");
         daemon->exit_code = EXIT_FAILURE;
     } else {
         serve(daemon);
     }
     ms_registry_free(daemon->registry);
-    ms_metrics_close();
     if (daemon->base != NULL) {
         event_base_free(daemon->base);
     }

@@ -55,14 +55,26 @@
     INT(perf_monitor_reporting_interval_s, 60, 1, 86400, MS_FLAG_BOTH, "period of the CPU performance counters")       \
     BOOL(filter_nic_interfaces, false, MS_FLAG_BOTH, "restrict network metrics to the prefixes below")                 \
     TEXT(allow_interface_prefixes, "eno,ens,enp,enx,eth", MS_FLAG_BOTH, "comma list of interface name prefixes")       \
+    BOOL(enable_npu_metrics, true, MS_FLAG_OWN,                                                                        \
+         "ask the driver's library for health and memory of devices, where it is installed")                           \
+    TEXT(dcmi_lib_path, "libdcmi.so", MS_FLAG_OWN, "that library: a name for the loader, or a path")                   \
+    INT(npu_reporting_interval_s, 10, 1, 86400, MS_FLAG_OWN, "period of these")                                        \
+    INT(process_reporting_interval_s, 10, 1, 86400, MS_FLAG_OWN,                                                       \
+        "period of processor time and memory of registered processes")                                                 \
+    INT(metric_max_series, 20000, 100, 10000000, MS_FLAG_OWN,                                                          \
+        "series that are kept at most; what is beyond is counted")                                                     \
+    INT(metric_expire_s, 900, 1, 31536000, MS_FLAG_OWN, "time after which the series of a silent job go away")         \
     SECTION("Metrics: where they go")                                                                                  \
     BOOL(use_JSON, false, MS_FLAG_BOTH, "write records as JSON into the log")                                          \
     TEXT(metric_log_dir, "", MS_FLAG_FORK, "directory for TensorBoard event files; empty: none")                       \
+    INT(tensorboard_max_mb, 64, 0, 1 << 20, MS_FLAG_OWN, "size in MiB at which the next event file begins; 0: never")  \
+    INT(tensorboard_keep, 4, 1, 1000000, MS_FLAG_OWN, "event files per device that are kept")                          \
     BOOL(use_prometheus, false, MS_FLAG_BOTH, "serve metrics to Prometheus over HTTP")                                 \
     INT(prometheus_port, 8080, 0, 65535, MS_FLAG_BOTH, "port of the Prometheus exporter")                              \
     TEXT(prometheus_address, "127.0.0.1", MS_FLAG_UPSTREAM, "address of the Prometheus exporter")                      \
     BOOL(use_otlp, false, MS_FLAG_UPSTREAM, "send metrics by OTLP over HTTP")                                          \
     TEXT(otlp_endpoint, "", MS_FLAG_UPSTREAM, "OTLP receiver; /v1/metrics is appended if missing")                     \
+    INT(otlp_interval_s, 10, 1, 86400, MS_FLAG_OWN, "period of what is sent by OTLP")                                  \
     TEXT(otlp_service_name, "dynolog", MS_FLAG_UPSTREAM, "service.name of what is sent")                               \
     TEXT(otlp_headers, "", MS_FLAG_UPSTREAM, "additional HTTP headers, name=value, separated by commas")               \
     INT(otlp_timeout_ms, 30000, 1, 3600000, MS_FLAG_UPSTREAM, "time for one request")                                  \

@@ -275,7 +275,8 @@ int ms_metrics_open(const char *host, size_t max_series)
     copy_value(store.host, host);
     store.start_ns = ms_clock_ns(CLOCK_REALTIME);
     for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-        if (ms_metric_info[i].type == MS_COUNTER && ms_metric_info[i].labels == 0) {
+        const struct ms_metric_info *info = &ms_metric_info[i];
+        if (info->type == MS_COUNTER && info->labels == 0 && info->group == MS_GROUP_DAEMON) {
             series_for((enum ms_metric)i, NULL);
         }
     }

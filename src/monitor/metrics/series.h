@@ -3,7 +3,7 @@
  *     ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = "short"), 1);
  *
  * A counter grows by the value, a gauge becomes it, a histogram counts it (all histograms are times in seconds).
- * A series exists from its first value on; counters without labels exist from the start, as 0.
+ * A series exists from its first value on; the daemon's own counters without labels exist from the start, as 0.
  *
  * Bounds: each metric has a limit of series, the store has one over all. A value for a new series beyond its metric's
  * limit goes to the series whose merging labels say "other" (a quarter of the limit is kept for those), so totals stay

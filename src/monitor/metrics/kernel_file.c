@@ -1,0 +1,64 @@
+/* See kernel_file.h. Kernel files answer from memory: reading them does not wait for a disk. */
+#include "monitor/metrics/kernel_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int ms_kernel_file(const char *root, const char *path, struct ms_buffer *out)
+{
+    char full[PATH_MAX];
+    out->used = 0;
+    if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full)) {
+        return -ENAMETOOLONG;
+    }
+    /* Not blocking, in case something else than the kernel's file lies there. */
+    int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return -errno;
+    }
+    int rc = 0;
+    while (out->used < MS_KERNEL_FILE_MAX_B) {
+        if (!ms_buffer_reserve(out, 4096)) {
+            rc = -ENOMEM;
+            break;
+        }
+        ssize_t n = read(fd, out->s + out->used, out->room - out->used - 1);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            rc = n < 0 ? -errno : 0;
+            break;
+        }
+        out->used += (size_t)n;
+    }
+    close(fd);
+    if (rc == 0) {
+        out->s[out->used] = '\0';
+    }
+    return rc;
+}
+
+bool ms_kernel_number(const char **at, uint64_t *out)
+{
+    const char *s = *at;
+    uint64_t number = 0;
+    while (*s == ' ' || *s == '\t') {
+        s++;
+    }
+    if (*s < '0' || *s > '9') {
+        return false;
+    }
+    for (; *s >= '0' && *s <= '9'; s++) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*s - '0'), &number)) {
+            return false;
+        }
+    }
+    *at = s;
+    *out = number;
+    return true;
+}

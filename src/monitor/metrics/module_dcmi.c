@@ -1,0 +1,164 @@
+/* The sampler of devices: a thread that asks the driver's library, and the loop that takes what it found.
+ *
+ * The thread owns the library from loading to unloading, and touches nothing else but the queue and its wake-up
+ * descriptors; all states of a call that hangs are therefore its own. The loop learns of a sample by an eventfd.
+ * Stopping waits a moment for the thread; if it hangs in the driver it is left behind with everything it uses, and ends
+ * with the process. */
+#include "base/macros.h"
+#include "monitor/metrics/dcmi.h"
+#include "monitor/metrics/modules.h"
+#include "monitor/metrics/queue.h"
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_WAIT_S   1
+#define SAMPLES_AHEAD 2
+
+/* Shared by loop and thread; the last to leave frees it. */
+struct sampler {
+    pthread_t thread;
+    struct ms_queue *queue; /* of struct ms_dcmi_sample; a message of another size is the text of a failed start */
+    int sampled, stop;      /* eventfd: thread to loop, loop to thread */
+    int interval_ms;
+    char library[512];
+};
+
+static struct sampler *sampler;
+static struct event *sampled_event;
+
+static void tell(int fd)
+{
+    uint64_t one = 1;
+    if (write(fd, &one, sizeof(one)) < 0) {
+        /* Full: the other side has been told already. */
+    }
+}
+
+static void *sample_loop(void *argument)
+{
+    struct sampler *s = argument;
+    struct ms_dcmi *dcmi = NULL;
+    struct ms_dcmi_sample *sample = malloc(sizeof(*sample));
+    char error[256] = "no memory";
+    if (sample == NULL || ms_dcmi_open(s->library, &dcmi, error, sizeof(error)) != 0) {
+        ms_queue_put(s->queue, error, strlen(error) + 1);
+        tell(s->sampled);
+        free(sample);
+        return NULL;
+    }
+    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
+    do {
+        ms_dcmi_sample(dcmi, sample);
+        ms_queue_put(s->queue, sample, sizeof(*sample));
+        tell(s->sampled);
+    } while (poll(&stop, 1, s->interval_ms) <= 0);
+    ms_dcmi_close(dcmi);
+    free(sample);
+    return NULL;
+}
+
+static int find_owner(void *context, int32_t pid, struct ms_dcmi_owner *out)
+{
+    const struct ms_daemon *daemon = context;
+    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL;
+         p = ms_registry_next(daemon->registry, p)) {
+        if (p->host_pid == pid) {
+            *out = (struct ms_dcmi_owner){.job = p->job, .rank = p->rank};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void take_samples(evutil_socket_t fd, short what, void *context)
+{
+    uint64_t told;
+    size_t size_b;
+    void *message;
+    if (read(fd, &told, sizeof(told)) < 0) {
+        return;
+    }
+    while ((message = ms_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
+        if (size_b == sizeof(struct ms_dcmi_sample)) {
+            ms_dcmi_report(message, find_owner, context);
+        } else {
+            ms_log_info("NPU metrics are off: %s", (const char *)message);
+        }
+        free(message);
+    }
+}
+
+static void free_sampler(struct sampler *s)
+{
+    ms_queue_free(s->queue);
+    close(s->sampled);
+    close(s->stop);
+    free(s);
+}
+
+static int start(struct ms_daemon *daemon)
+{
+    if (!daemon->flags.enable_npu_metrics) {
+        return 0;
+    }
+    struct sampler *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return -ENOMEM;
+    }
+    s->sampled = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->queue = ms_queue_new(SAMPLES_AHEAD, SAMPLES_AHEAD * sizeof(struct ms_dcmi_sample));
+    s->interval_ms = daemon->flags.npu_reporting_interval_s * 1000;
+    snprintf(s->library, sizeof(s->library), "%s", daemon->flags.dcmi_lib_path);
+    sampled_event =
+        s->sampled >= 0 ? event_new(daemon->base, s->sampled, EV_READ | EV_PERSIST, take_samples, daemon) : NULL;
+    int rc =
+        s->queue == NULL || s->stop < 0 || sampled_event == NULL || event_add(sampled_event, NULL) != 0 ? -ENOMEM : 0;
+    /* Signals are the loop's. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = rc != 0 ? rc : -pthread_create(&s->thread, NULL, sample_loop, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0) {
+        if (sampled_event != NULL) {
+            event_free(sampled_event);
+            sampled_event = NULL;
+        }
+        free_sampler(s);
+        return rc;
+    }
+    sampler = s;
+    return 0;
+}
+
+static void stop(struct ms_daemon *daemon)
+{
+    if (sampler == NULL) {
+        return;
+    }
+    struct timespec until;
+    tell(sampler->stop);
+    event_free(sampled_event);
+    sampled_event = NULL;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STOP_WAIT_S;
+    if (pthread_timedjoin_np(sampler->thread, NULL, &until) == 0) {
+        free_sampler(sampler);
+    } else {
+        ms_log_warning("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
+    }
+    sampler = NULL;
+}
+
+const struct ms_daemon_module ms_module_dcmi = {.name = "NPU metrics", .start = start, .stop = stop};

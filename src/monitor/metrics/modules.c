@@ -1,0 +1,172 @@
+/* The store and the collectors as modules of the daemon: timers that call them. */
+#include "monitor/metrics/modules.h"
+
+#include "monitor/metrics/kernel.h"
+#include "monitor/metrics/pmu.h"
+#include "monitor/metrics/process.h"
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AGE_CHECK_S 10
+
+struct event *ms_every(struct ms_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context)
+{
+    struct event *timer = event_new(daemon->base, -1, EV_PERSIST, fn, context);
+    struct timeval interval = {.tv_sec = interval_s};
+    if (timer != NULL && event_add(timer, &interval) != 0) {
+        event_free(timer);
+        return NULL;
+    }
+    if (timer != NULL) {
+        event_active(timer, EV_READ, 0); /* not EV_TIMEOUT: that would skip the first one */
+    }
+    return timer;
+}
+
+static void end_timer(struct event **timer)
+{
+    if (*timer != NULL) {
+        event_free(*timer);
+        *timer = NULL;
+    }
+}
+
+/* ---- the store ---- */
+
+static struct event *age_timer;
+
+static void age(evutil_socket_t fd, short what, void *context)
+{
+    const struct ms_daemon *daemon = context;
+    ms_metrics_age((uint64_t)daemon->flags.metric_expire_s * 1000000000u);
+    ms_metric_record(MS_METRIC_SERIES, MS_NO_LABELS, (double)ms_metrics_series());
+}
+
+static int start_metrics(struct ms_daemon *daemon)
+{
+    int rc = ms_metrics_open(daemon->host, (size_t)daemon->flags.metric_max_series);
+    if (rc != 0) {
+        return rc;
+    }
+    ms_metric_record(MS_METRIC_BUILD_INFO, MS_LABELS(.version = MS_DAEMON_VERSION), 1);
+    age_timer = ms_every(daemon, AGE_CHECK_S, age, daemon);
+    return age_timer != NULL ? 0 : -ENOMEM;
+}
+
+static void stop_metrics(struct ms_daemon *daemon)
+{
+    end_timer(&age_timer);
+    ms_metrics_close();
+}
+
+const struct ms_daemon_module ms_module_metrics = {.name = "metrics", .start = start_metrics, .stop = stop_metrics};
+
+/* ---- kernel ---- */
+
+static struct ms_kernel *kernel;
+static struct event *kernel_timer;
+
+static void sample_kernel(evutil_socket_t fd, short what, void *context)
+{
+    int rc = ms_kernel_sample(kernel);
+    if (rc != 0) {
+        ms_log_limited(MS_LOG_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
+    }
+}
+
+static int start_kernel(struct ms_daemon *daemon)
+{
+    kernel = ms_kernel_new(&(struct ms_kernel_options){.filter = daemon->flags.filter_nic_interfaces,
+                                                       .prefixes = daemon->flags.allow_interface_prefixes});
+    kernel_timer = kernel != NULL
+                       ? ms_every(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
+                       : NULL;
+    if (kernel_timer == NULL) {
+        ms_kernel_free(kernel);
+        kernel = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static void stop_kernel(struct ms_daemon *daemon)
+{
+    end_timer(&kernel_timer);
+    ms_kernel_free(kernel);
+    kernel = NULL;
+}
+
+const struct ms_daemon_module ms_module_kernel = {.name = "kernel monitor", .start = start_kernel, .stop = stop_kernel};
+
+/* ---- processes ---- */
+
+static struct event *process_timer;
+
+static void sample_processes(evutil_socket_t fd, short what, void *context)
+{
+    const struct ms_daemon *daemon = context;
+    size_t count = 0, room = ms_registry_count(daemon->registry);
+    struct ms_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
+    if (targets == NULL) {
+        return;
+    }
+    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && count < room;
+         p = ms_registry_next(daemon->registry, p)) {
+        targets[count++] = (struct ms_process_target){
+            .pid = p->host_pid, .start_ticks = p->start_ticks, .job = p->job, .rank = p->rank};
+    }
+    ms_process_sample("", targets, count);
+    free(targets);
+}
+
+static int start_processes(struct ms_daemon *daemon)
+{
+    process_timer = ms_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon);
+    return process_timer != NULL ? 0 : -ENOMEM;
+}
+
+static void stop_processes(struct ms_daemon *daemon)
+{
+    end_timer(&process_timer);
+}
+
+const struct ms_daemon_module ms_module_process = {
+    .name = "process monitor", .start = start_processes, .stop = stop_processes};
+
+/* ---- performance counters ---- */
+
+static struct ms_pmu *pmu;
+static struct event *pmu_timer;
+
+static void sample_pmu(evutil_socket_t fd, short what, void *context)
+{
+    ms_pmu_sample(pmu);
+}
+
+static int start_pmu(struct ms_daemon *daemon)
+{
+    if (!daemon->flags.enable_perf_monitor) {
+        return 0;
+    }
+    int rc = ms_pmu_open(NULL, &pmu);
+    if (rc != 0) { /* a node without counters is no reason not to run */
+        ms_log_warning(
+            "perf monitor: no counters: %s%s", strerror(-rc),
+            rc == -EACCES || rc == -EPERM ? "; it needs CAP_PERFMON or kernel.perf_event_paranoid of 0 or less" : "");
+        return 0;
+    }
+    pmu_timer = ms_every(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);
+    return pmu_timer != NULL ? 0 : -ENOMEM;
+}
+
+static void stop_pmu(struct ms_daemon *daemon)
+{
+    end_timer(&pmu_timer);
+    ms_pmu_close(pmu);
+    pmu = NULL;
+}
+
+const struct ms_daemon_module ms_module_pmu = {.name = "perf monitor", .start = start_pmu, .stop = stop_pmu};

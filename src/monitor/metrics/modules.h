@@ -1,0 +1,23 @@
+/* Parts of the metrics that the daemon starts, in this order; see the table in daemon.c. */
+#ifndef MS_METRICS_MODULES_H
+#define MS_METRICS_MODULES_H
+
+#include "monitor/daemon/daemon.h"
+
+extern const struct ms_daemon_module ms_module_metrics; /* the store: before everything that counts */
+/* Back ends. */
+extern const struct ms_daemon_module ms_module_json;
+extern const struct ms_daemon_module ms_module_tensorboard;
+extern const struct ms_daemon_module ms_module_prometheus;
+extern const struct ms_daemon_module ms_module_otlp;
+/* Collectors. */
+extern const struct ms_daemon_module ms_module_kernel;
+extern const struct ms_daemon_module ms_module_process;
+extern const struct ms_daemon_module ms_module_pmu;
+extern const struct ms_daemon_module ms_module_dcmi;
+extern const struct ms_daemon_module ms_module_npu;
+
+/* For the modules: a timer that calls fn now and then every interval_s; NULL: no memory. Free with event_free. */
+struct event *ms_every(struct ms_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);
+
+#endif

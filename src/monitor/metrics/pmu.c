@@ -1,0 +1,127 @@
+/* Instructions and cycles of all processors.
+ *
+ * One descriptor per event and online processor, counting everything that runs there. mips and mega_cycles_per_second
+ * are averages per processor over the period: events of all processors divided by the time that their counters ran, in
+ * units of 10^6 per second. (The original divides totals since the start and so shows an average of the whole past.)
+ *
+ * Threads: the event loop's. A processor that goes away fails its reads and drops out; one that comes is not seen until
+ * the daemon restarts. */
+#include "monitor/metrics/pmu.h"
+
+#include "base/macros.h"
+#include "monitor/metrics/record.h"
+#include "monitor/metrics/series.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_CPUS 4096
+
+static const struct {
+    struct ms_pmu_event event;
+    const char *key;
+    enum ms_metric total, legacy;
+} events_table[MS_PMU_EVENTS] = {
+    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "mips", MS_METRIC_HOST_INSTRUCTIONS, MS_METRIC_L_MIPS},
+    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES}, "mega_cycles_per_second", MS_METRIC_HOST_CYCLES, MS_METRIC_L_MCPS},
+};
+
+struct counter {
+    int fd; /* -1: none */
+    uint64_t value, running_ns;
+};
+
+struct ms_pmu {
+    bool looked;
+    size_t cpus;
+    struct counter counter[][MS_PMU_EVENTS];
+};
+
+static int open_event(const struct ms_pmu_event *event, int cpu)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = event->type,
+        .config = event->config,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd >= 0 ? fd : -errno;
+}
+
+int ms_pmu_open(const struct ms_pmu_event events[MS_PMU_EVENTS], struct ms_pmu **out)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : cpus;
+    struct ms_pmu *pmu = calloc(1, sizeof(*pmu) + (size_t)cpus * sizeof(pmu->counter[0]));
+    if (pmu == NULL) {
+        return -ENOMEM;
+    }
+    int rc = 0;
+    size_t opened = 0;
+    pmu->cpus = (size_t)cpus;
+    for (size_t cpu = 0; cpu < pmu->cpus; cpu++) {
+        for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+            int fd = open_event(events != NULL ? &events[i] : &events_table[i].event, (int)cpu);
+            pmu->counter[cpu][i].fd = fd >= 0 ? fd : -1;
+            opened += fd >= 0;
+            if (fd < 0 && fd != -ENODEV) { /* ENODEV: the processor is offline */
+                rc = fd;
+            }
+        }
+    }
+    if (opened == 0) {
+        ms_pmu_close(pmu);
+        return rc != 0 ? rc : -ENODEV;
+    }
+    *out = pmu;
+    return 0;
+}
+
+void ms_pmu_close(struct ms_pmu *pmu)
+{
+    for (size_t cpu = 0; pmu != NULL && cpu < pmu->cpus; cpu++) {
+        for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+            if (pmu->counter[cpu][i].fd >= 0) {
+                close(pmu->counter[cpu][i].fd);
+            }
+        }
+    }
+    free(pmu);
+}
+
+void ms_pmu_sample(struct ms_pmu *pmu)
+{
+    struct ms_record record = {.source = MS_RECORD_PMU};
+    for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+        double more = 0, running_ns = 0;
+        for (size_t cpu = 0; cpu < pmu->cpus; cpu++) {
+            struct counter *c = &pmu->counter[cpu][i];
+            struct {
+                uint64_t value, enabled_ns, running_ns;
+            } now;
+            if (c->fd < 0 || read(c->fd, &now, sizeof(now)) != sizeof(now)) {
+                continue;
+            }
+            if (now.value >= c->value && now.running_ns >= c->running_ns) {
+                more += (double)(now.value - c->value);
+                running_ns += (double)(now.running_ns - c->running_ns);
+            }
+            c->value = now.value;
+            c->running_ns = now.running_ns;
+        }
+        ms_metric_record(events_table[i].total, MS_NO_LABELS, more);
+        if (pmu->looked && running_ns > 0) {
+            double rate = more * 1000 / running_ns;
+            ms_record_float(&record, events_table[i].key, rate);
+            ms_metric_record(events_table[i].legacy, MS_NO_LABELS, rate);
+        }
+    }
+    pmu->looked = true;
+    ms_record_emit(&record);
+    ms_record_free(&record);
+}

@@ -1,0 +1,22 @@
+/* Processor time and memory of registered processes, from /proc. */
+#ifndef MS_METRICS_PROCESS_H
+#define MS_METRICS_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ms_process_target {
+    int32_t pid;          /* as we see it */
+    uint64_t start_ticks; /* of the process that registered; 0: unknown. Another one under its pid is left out. */
+    int64_t job;
+    int32_t rank; /* INT32_MIN: unknown */
+};
+
+/* Looks at all of them once; series of processes that are not among them, or that have ended, go away. Returns how many
+ * were there. root as in kernel_file.h. */
+size_t ms_process_sample(const char *root, const struct ms_process_target *targets, size_t count);
+
+/* "" for an unknown rank, else its number: the label. */
+void ms_rank_text(int32_t rank, char out[16]);
+
+#endif

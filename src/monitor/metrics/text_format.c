@@ -1,0 +1,113 @@
+/* See text_format.h. Families in the order of the table, series in the order of their creation; a family without series
+ * is left out. Upstream's names carry upstream's label for the host. */
+#include "monitor/metrics/text_format.h"
+
+#include "base/macros.h"
+#include "monitor/metrics/series.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const type_names[] = {[MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
+
+static void put(struct ms_buffer *out, const char *s)
+{
+    ms_buffer_add(out, s, strlen(s));
+}
+
+/* Within quotes if it is a label; a newline and a backslash always need an escape. */
+static void put_escaped(struct ms_buffer *out, const char *s, bool label)
+{
+    for (;;) {
+        size_t plain = strcspn(s, label ? "\\\n\"" : "\\\n");
+        ms_buffer_add(out, s, plain);
+        s += plain;
+        if (*s == '\0') {
+            return;
+        }
+        ms_buffer_char(out, '\\');
+        ms_buffer_char(out, *s == '\n' ? 'n' : *s);
+        s++;
+    }
+}
+
+static void put_number(struct ms_buffer *out, double value)
+{
+    char text[32];
+    if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value) {
+        ms_buffer_u64(out, (uint64_t)value);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.15g", value);
+    if (strtod(text, NULL) != value) {
+        snprintf(text, sizeof(text), "%.17g", value);
+    }
+    put(out, text);
+}
+
+static void put_line(struct ms_buffer *out, const struct ms_series *series, const char *suffix, const char *le,
+                     double value)
+{
+    const struct ms_metric_info *info = &ms_metric_info[series->metric];
+    const char *label = series->key;
+    put(out, info->name);
+    put(out, suffix);
+    put(out, info->group == MS_GROUP_LEGACY ? "{host_name=\"" : "{host=\"");
+    put_escaped(out, ms_metrics_host(), true);
+    for (uint32_t mask = info->labels; mask != 0; mask &= mask - 1) {
+        MS_BUFFER_TEXT(out, "\",");
+        put(out, ms_label_info[__builtin_ctz(mask)].name);
+        MS_BUFFER_TEXT(out, "=\"");
+        put_escaped(out, label, true);
+        label += strlen(label) + 1;
+    }
+    if (le != NULL) {
+        MS_BUFFER_TEXT(out, "\",le=\"");
+        put(out, le);
+    }
+    MS_BUFFER_TEXT(out, "\"} ");
+    put_number(out, value);
+    ms_buffer_char(out, '\n');
+}
+
+static void put_histogram(struct ms_buffer *out, const struct ms_series *series)
+{
+    uint64_t below = 0;
+    for (size_t i = 0; i <= MS_HISTOGRAM_BOUNDS; i++) {
+        char le[32] = "+Inf";
+        if (i < MS_HISTOGRAM_BOUNDS) {
+            snprintf(le, sizeof(le), "%.12g", ms_histogram_bound(i));
+        }
+        below += series->histogram->bucket[i];
+        put_line(out, series, "_bucket", le, (double)below);
+    }
+    put_line(out, series, "_sum", NULL, series->histogram->sum);
+    put_line(out, series, "_count", NULL, (double)below);
+}
+
+void ms_text_format(uint32_t groups, struct ms_buffer *out)
+{
+    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
+        const struct ms_metric_info *info = &ms_metric_info[i];
+        const struct ms_series *series = ms_metrics_first((enum ms_metric)i);
+        if ((groups & 1u << info->group) == 0 || series == NULL) {
+            continue;
+        }
+        MS_BUFFER_TEXT(out, "# HELP ");
+        put(out, info->name);
+        ms_buffer_char(out, ' ');
+        put_escaped(out, info->help, false);
+        MS_BUFFER_TEXT(out, "\n# TYPE ");
+        put(out, info->name);
+        ms_buffer_char(out, ' ');
+        put(out, type_names[info->type]);
+        ms_buffer_char(out, '\n');
+        for (; series != NULL; series = series->next) {
+            if (series->histogram != NULL) {
+                put_histogram(out, series);
+            } else {
+                put_line(out, series, "", NULL, series->value);
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/* The store as Prometheus reads it: text format 0.0.4. */
+#ifndef MS_METRICS_TEXT_FORMAT_H
+#define MS_METRICS_TEXT_FORMAT_H
+
+#include "base/buffer.h"
+
+#include <stdint.h>
+
+#define MS_ALL_GROUPS UINT32_MAX
+
+/* Appends all series of the groups (bit per enum ms_metric_group). out->failed tells of missing memory. */
+void ms_text_format(uint32_t groups, struct ms_buffer *out);
+
+#endif
