@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 #define PRINT_MAX_B 16384
+#define RING_PARTS  8
+#define SEGMENT_B   (64ull << 20)
+#define PIECE_B     (8ull << 20)
 #define QUIET_TURNS 100 /* so often we look soon whether a new process has published something */
 
 /* ---- telling ---- */
@@ -145,15 +148,27 @@ static int open_directory(struct collector *c, struct recorded *process)
     return rc;
 }
 
+/* Sizes of the files: a ring forgets whole segments; so does a process that is not traced yet, or in some steps only.
+ */
+static void set_sizes(const struct ms_settings *s, struct ms_writer_options *options)
+{
+    const char *small = getenv("MSMEMSCOPE_TEST_SEGMENT_B"); /* tests have no time for large ones */
+    uint64_t segment_b = s->collect_mode == MS_COLLECT_DEFERRED || s->step_count > 0 ? PIECE_B : SEGMENT_B;
+    options->max_b = ms_settings_trace_limit(s);
+    options->ring = s->ring;
+    options->segment_b = s->ring && options->max_b / RING_PARTS < segment_b ? options->max_b / RING_PARTS : segment_b;
+    if (small != NULL) {
+        options->segment_b = strtoull(small, NULL, 10);
+        options->max_b = options->max_b > 0 ? RING_PARTS * options->segment_b : 0;
+    }
+}
+
 static int open_trace(struct recorded *process)
 {
     const struct ms_settings *s = &process->settings;
-    struct ms_writer_options options = {
-        .sz = sizeof(options),
-        .max_b = s->max_trace_b == 0 && s->ring ? 1ull << 30 : s->max_trace_b,
-        .ring = s->ring,
-        .sync_ms = s->sync ? 1000 : 0,
-    };
+    struct ms_writer_options options = {.sz = sizeof(options), .sync_ms = s->sync ? 1000 : 0};
+    set_sizes(s, &options);
+    process->trace_max_b = options.max_b;
     /* A trace tells by itself what was wanted. */
     size_t text_b = ms_options_format(s, process->identity.settings, sizeof(process->identity.settings));
     if (text_b >= sizeof(process->identity.settings)) {
@@ -198,9 +213,9 @@ static void begin_recording(struct collector *c, struct recorded *process)
     if (process->pidfd >= 0 || process->pid_here != 0) {
         close_fd(&process->connection);
     }
-    bool wanted = process->settings.export_mode != MS_EXPORT_NONE || process->settings.c_stack;
-    bool export = wanted && exporter_add(&c->exporter, process) == 0;
-    if (!export) {
+    const struct ms_settings *s = &process->settings;
+    bool wanted = s->export_mode != MS_EXPORT_NONE || s->ring || s->c_stack;
+    if (!wanted || exporter_add(&c->exporter, process) != 0) {
         __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
     }
     process->phase = RECORDING;

@@ -48,23 +48,27 @@ static void complain(struct recorded *process, int error)
 
 /* ---- a turn ---- */
 
-static int open_replay(struct recorded *process)
+/* Files while it runs, or checkpoints only; then, if need be, files. writer: NULL if the trace is complete; the
+ * sweeper's otherwise, who must not have begun. */
+static int open_replay(struct recorded *process, struct ms_writer *writer)
 {
+    const struct ms_settings *s = &process->settings;
+    process->tracking = writer != NULL && s->export_mode != MS_EXPORT_LIVE && s->ring;
     struct ms_replay_options options = {
         .sz = sizeof(options),
         .tracefd = process->tracefd,
         .name = process->identity.name,
         .outfd = process->dirfd,
         .out = process->path,
-        .output = process->settings.export_mode == MS_EXPORT_NONE ? MS_REPLAY_SYMBOLS
-                  : process->settings.format == MS_FORMAT_DB      ? MS_REPLAY_DB
-                                                                  : MS_REPLAY_CSV,
+        .output = process->tracking || s->export_mode == MS_EXPORT_NONE ? MS_REPLAY_SYMBOLS
+                  : s->format == MS_FORMAT_DB                           ? MS_REPLAY_DB
+                                                                        : MS_REPLAY_CSV,
         .settings = &process->settings,
-        .writer = process->writer,
+        .writer = writer,
         .view = process->view,
-        .covered = &process->covered,
+        .marks = writer != NULL ? &process->marks : NULL,
         .replace = process->resumed,
-        .reports = true,
+        .reports = !process->tracking,
         .print = print_text,
         .log = log_line,
         .argument = process,
@@ -107,7 +111,19 @@ static bool take_turn(struct recorded *process)
     }
     ms_replay_close(process->replay);
     process->replay = NULL;
-    return false;
+    if (process->settings.ring) { /* the trace may have grown faster than we could follow */
+        ms_trace_trim(process->tracefd, process->identity.name, process->trace_max_b,
+                      __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE));
+    }
+    if (!process->tracking || process->settings.export_mode == MS_EXPORT_NONE) {
+        return false;
+    }
+    rc = open_replay(process, NULL);
+    if (rc != 0) {
+        complain(process, rc);
+    }
+    process->due_ns = 0;
+    return rc == 0;
 }
 
 /* ---- threads ---- */
@@ -194,13 +210,13 @@ int exporter_start(struct exporter *exporter, struct mailbox *mail)
 
 int exporter_add(struct exporter *exporter, struct recorded *process)
 {
-    int rc = open_replay(process);
+    int rc = open_replay(process, process->writer);
     if (rc != 0) {
         complain(process, rc);
         return rc;
     }
     process->pause_ms = PAUSE_MIN_MS;
-    process->only_at_end = process->settings.export_mode == MS_EXPORT_END;
+    process->only_at_end = process->settings.export_mode == MS_EXPORT_END && !process->tracking;
     process->next_export = __atomic_load_n(&exporter->added, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&exporter->added, &process->next_export, process, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

@@ -53,12 +53,15 @@ struct recorded {
     uint64_t records;   /* atomic: taken so far */
     uint32_t early_end; /* atomic: enum ms_trace_ending if the trace had to end before the process */
     int early_error;
-    bool complained;  /* the main thread has said so */
-    uint64_t covered; /* atomic: segments below may be deleted, a checkpoint covers them */
+    bool complained;      /* the main thread has said so */
+    uint64_t freed_b;     /* of the marks, as the writer knows */
+    uint64_t trace_max_b; /* 0: no limit */
     struct recorded *next_swept;
 
     /* exporter.c */
     struct ms_replay *replay;
+    struct ms_marks marks;    /* atomic, for the sweeper */
+    bool tracking;            /* the replay makes checkpoints only; files come later, or never */
     uint32_t exported;        /* atomic: the files are complete (or given up), replay is gone */
     uint64_t exported_stamp;  /* atomic: everything below is in the files */
     uint64_t exported_events; /* atomic: moves while there is progress */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct ms_replay {
     struct ms_aux *aux; /* NULL: nothing is added to the trace */
     struct ms_frames *frames;
     struct ms_model *model; /* NULL: of no use */
+    struct ms_checkpoints checkpoints;
     struct ms_dump *dump;
     struct ms_chrome *chrome;
     int chrome_fd;
@@ -72,6 +74,17 @@ static bool parse_config(void *argument, const char *text, size_t length_b, stru
     return good;
 }
 
+static void log_line(void *argument, int level, const char *line);
+
+static void full_model_options(struct ms_replay *replay, struct ms_model_options *out)
+{
+    *out = (struct ms_model_options)MS_MODEL_OPTIONS_DEFAULT;
+    model_options(&replay->settings, out);
+    out->parse_config = parse_config;
+    out->log = log_line;
+    out->argument = replay;
+}
+
 static void log_line(void *argument, int level, const char *line)
 {
     struct ms_replay *replay = argument;
@@ -87,6 +100,46 @@ static void file_created(void *argument, const char *path, const char *table)
                                      replay->options.output == MS_REPLAY_DB ? "dbfile" : "file", path);
     replay->options.print(replay->options.argument, 1, true, text,
                           (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* ---- going on in the middle ---- */
+
+static void MS_PRINTF(2, 3) warn(struct ms_replay *replay, const char *format, ...)
+{
+    char text[2 * MS_PATH_MAX_B];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    replay->options.print(replay->options.argument, 2, false, text,
+                          (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static uint64_t rows_so_far(const struct ms_replay *replay)
+{
+    struct ms_model_stats stats;
+    ms_model_stats(replay->model, &stats);
+    return stats.rows;
+}
+
+/* Earlier segments were deleted: from here on with the state that was saved. */
+static int go_on_from_checkpoint(struct ms_replay *replay)
+{
+    struct ms_model_options options;
+    uint64_t before = rows_so_far(replay);
+    full_model_options(replay, &options);
+    if (ms_checkpoints_settings(replay->trace, &replay->settings)) {
+        model_options(&replay->settings, &options);
+    }
+    int rc = ms_checkpoints_restore(replay->trace, replay->model, &options);
+    uint64_t after = rows_so_far(replay);
+    if (rc == 0 && after > before && replay->options.output != MS_REPLAY_SYMBOLS) {
+        warn(replay,
+             "[msmemscope] Warn: %s: the oldest part of the trace was deleted (--ring); rows %llu to %llu are not in "
+             "it.\n",
+             replay->options.out, (unsigned long long)before, (unsigned long long)after - 1);
+    }
+    return rc;
 }
 
 /* ---- opening ---- */
@@ -128,6 +181,18 @@ static int open_chrome(struct ms_replay *replay)
     return rc != 0 ? rc : add(replay, ms_chrome_consumer(replay->chrome));
 }
 
+static int open_output(struct ms_replay *replay)
+{
+    switch (replay->options.output) {
+    case MS_REPLAY_SYMBOLS:
+        return 0;
+    case MS_REPLAY_CHROME:
+        return open_chrome(replay);
+    default:
+        return open_dump(replay);
+    }
+}
+
 static int open_reports(struct ms_replay *replay)
 {
     const struct ms_settings *s = &replay->settings;
@@ -161,13 +226,12 @@ static int open_frames(struct ms_replay *replay)
 {
     const struct ms_replay_options *options = &replay->options;
     replay->view = options->view;
-    if (options->view != NULL) {
-        int rc = ms_aux_open(replay->trace, &replay->aux);
-        if (rc != 0) {
-            return rc;
-        }
-    } else if ((replay->modules = ms_modules_new()) != NULL &&
-               (replay->view = ms_view_new(replay->modules, 0, 0)) != NULL) {
+    int rc = options->view != NULL || options->marks != NULL ? ms_aux_open(replay->trace, &replay->aux) : 0;
+    if (rc != 0) {
+        return rc;
+    }
+    if (options->view == NULL && (replay->modules = ms_modules_new()) != NULL &&
+        (replay->view = ms_view_new(replay->modules, 0, 0)) != NULL) {
         ms_view_use_perf_map(replay->view, options->tracefd, ms_trace_process(replay->trace)->name);
     }
     return ms_frames_new(replay->trace, replay->view, replay->aux, &replay->frames);
@@ -175,16 +239,22 @@ static int open_frames(struct ms_replay *replay)
 
 static int open_model(struct ms_replay *replay)
 {
-    if (replay->options.output == MS_REPLAY_SYMBOLS) {
+    struct ms_model_options model;
+    struct ms_checkpoint checkpoint;
+    if (replay->options.output == MS_REPLAY_SYMBOLS && replay->options.marks == NULL) {
         return 0;
     }
-    struct ms_model_options model = MS_MODEL_OPTIONS_DEFAULT;
-    model_options(&replay->settings, &model);
-    model.parse_config = parse_config;
-    model.log = log_line;
-    model.argument = replay;
+    full_model_options(replay, &model);
     int rc = ms_model_new(&model, &replay->model);
-    rc = rc != 0 ? rc : replay->options.output == MS_REPLAY_CHROME ? open_chrome(replay) : open_dump(replay);
+    if (rc == 0 && ms_trace_checkpoint(replay->trace, &checkpoint)) {
+        rc = go_on_from_checkpoint(replay);
+        /* Rows that are not in the trace any more may be in the files that are there. */
+        replay->options.replace = replay->options.replace && rc == 0 && rows_so_far(replay) == 0;
+    }
+    if (replay->options.marks != NULL) {
+        ms_checkpoints_init(&replay->checkpoints, replay->trace, replay->model, replay->aux, replay->options.marks);
+    }
+    rc = rc != 0 ? rc : open_output(replay);
     return rc != 0 ? rc : open_reports(replay);
 }
 
@@ -256,6 +326,16 @@ static int finish(struct ms_replay *replay)
     return replay->error != 0 ? replay->error : MS_REPLAY_END;
 }
 
+static void make_checkpoint(struct ms_replay *replay, int rc)
+{
+    if (rc != 0) {
+        char line[256];
+        snprintf(line, sizeof(line), "a checkpoint cannot be written, so old segments of the trace stay: %s",
+                 strerror(-rc));
+        replay->options.log(replay->options.argument, MS_LOG_WARN, line);
+    }
+}
+
 int ms_replay_run(struct ms_replay *replay, unsigned events)
 {
     struct ms_event event;
@@ -264,6 +344,10 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
         rc = ms_trace_next(replay->trace, &event);
         if (rc == MS_TRACE_EVENT && replay->model != NULL) {
             keep_error(replay, ms_model_feed(replay->model, &event));
+            make_checkpoint(replay, ms_checkpoints_after(&replay->checkpoints, &event, &replay->settings));
+        } else if (rc == MS_TRACE_JUMP) {
+            int restored = replay->model != NULL ? go_on_from_checkpoint(replay) : 0;
+            rc = restored != 0 ? restored : MS_TRACE_EVENT;
         }
     }
     tell_damage(replay);

@@ -3,13 +3,14 @@
 #ifndef MS_COLLECT_REPLAY_H
 #define MS_COLLECT_REPLAY_H
 
-#include "collect/settings.h"
+#include "collect/checkpoints.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
 struct ms_replay;
 
-/* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere. */
+/* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere (and
+ * checkpoints, if there are marks). */
 enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_CHROME, MS_REPLAY_SYMBOLS };
 
 struct ms_replay_options {
@@ -22,7 +23,7 @@ struct ms_replay_options {
     const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
     struct ms_writer *writer;           /* being recorded: needed during ms_replay_open only; NULL: offline */
     struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
-    uint64_t *covered;                  /* atomic: segments below are covered by checkpoints; NULL: make none */
+    struct ms_marks *marks;             /* makes checkpoints, and tells so here; NULL: makes none */
     bool replace;                       /* results of a run that was cut off are there: write them anew */
     bool reports;                       /* leaks and fluctuation, as texts to print */
     /* For the console: stream 1 or 2; info: may be left out. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG_B (64u << 20)
+#define RING_B    (1ull << 30)
 
 void ms_settings_init(struct ms_settings *s)
 {
@@ -58,6 +59,11 @@ uint32_t ms_settings_collected(const struct ms_settings *s)
 uint32_t ms_settings_written(const struct ms_settings *s)
 {
     return s->events_only ? s->events : ms_settings_collected(s);
+}
+
+uint64_t ms_settings_trace_limit(const struct ms_settings *s)
+{
+    return s->max_trace_b == 0 && s->ring ? RING_B : s->max_trace_b;
 }
 
 enum ms_log_level ms_settings_log_level(const struct ms_settings *s)

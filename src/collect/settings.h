@@ -74,6 +74,9 @@ uint32_t ms_settings_collected(const struct ms_settings *settings);
 /* Events of which rows are written: all that are collected, or with events_only the named ones. */
 uint32_t ms_settings_written(const struct ms_settings *settings);
 
+/* Bytes of a trace beyond which it ends, or forgets its oldest part; 0: no limit. */
+uint64_t ms_settings_trace_limit(const struct ms_settings *settings);
+
 enum ms_log_level ms_settings_log_level(const struct ms_settings *settings);
 
 /* What the target has to know of it; socket, clock, uid and namespace stay as they are. */

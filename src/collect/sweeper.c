@@ -68,6 +68,20 @@ static void close_trace(struct recorded *process)
     __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
 }
 
+/* What the exporter has no use for any more. */
+static void heed_marks(struct recorded *process)
+{
+    uint64_t covered = __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE);
+    uint64_t freed_b = __atomic_load_n(&process->marks.freed_b, __ATOMIC_ACQUIRE);
+    if (covered > 0) {
+        ms_writer_covered(process->writer, covered);
+    }
+    if (freed_b != process->freed_b) {
+        ms_writer_freed(process->writer, freed_b - process->freed_b);
+        process->freed_b = freed_b;
+    }
+}
+
 /* For the main thread: how far we are, and whether the trace had to end before the process. */
 static void publish(struct recorded *process, bool ended)
 {
@@ -75,10 +89,7 @@ static void publish(struct recorded *process, bool ended)
     ms_drain_stats(process->drain, &stats);
     __atomic_store_n(&process->low_stamp, ended ? UINT64_MAX : stats.low_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->records, stats.records, __ATOMIC_RELEASE);
-    uint64_t covered = __atomic_load_n(&process->covered, __ATOMIC_ACQUIRE);
-    if (covered > 0) {
-        ms_writer_covered(process->writer, covered);
-    }
+    heed_marks(process);
     struct ms_writer_stats written;
     ms_writer_stats(process->writer, &written);
     if (written.ending != MS_ENDING_OPEN && process->early_end == MS_ENDING_OPEN) {

@@ -110,9 +110,10 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(last_ns)                                                                                                         \
     X(stop_ns)                                                                                                         \
     X(oom_ns)                                                                                                          \
-    X(kernel_index) X(pid) X(tracing) X(step_source) X(step_leader) X(step_conflict_told) X(stats.events)              \
-        X(stats.reordered) X(stats.double_mallocs) X(stats.unmatched_frees) X(stats.ghosts) X(stats.revived)           \
-            X(stats.gaps) X(stats.lost) X(stats.lost_memory) X(stats.uncertain_since_ns)
+    X(kernel_index)                                                                                                    \
+    X(pid) X(tracing) X(step_source) X(step_leader) X(step_conflict_told) X(stats.events) X(stats.reordered)           \
+        X(stats.double_mallocs) X(stats.unmatched_frees) X(stats.ghosts) X(stats.revived) X(stats.gaps) X(stats.lost)  \
+            X(stats.lost_memory) X(stats.uncertain_since_ns)
 
 #define BLOCK_NUMBERS(X)                                                                                               \
     X(addr)                                                                                                            \
@@ -120,8 +121,9 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(allocation_id)                                                                                                   \
     X(malloc_ns)                                                                                                       \
     X(malloc_row)                                                                                                      \
-    X(flag) X(device) X(tid) X(c_stack) X(python_stack) X(step) X(kernel_index) X(page_type) X(module_id)              \
-        X(inefficient) X(revived) X(accesses) X(first_access_ns) X(last_access_ns)
+    X(flag)                                                                                                            \
+    X(device) X(tid) X(c_stack) X(python_stack) X(step) X(kernel_index) X(page_type) X(module_id) X(inefficient)       \
+        X(revived) X(accesses) X(first_access_ns) X(last_access_ns)
 
 static void put_steps(struct out *out, const struct ms_step_state *steps)
 {
@@ -287,6 +289,39 @@ int ms_model_save(struct ms_model *model, void **out_bytes, size_t *out_b)
     }
     *out_bytes = out.bytes;
     *out_b = out.used;
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int ms_model_definitions(const struct ms_model *model, uint32_t **out, size_t *count)
+{
+    uint64_t kept = model->freed_count < MS_FREED_KEPT ? model->freed_count : MS_FREED_KEPT;
+    uint32_t *ids = malloc((2 * ((size_t)model->blocks.count + kept) + 1) * sizeof(*ids));
+    size_t n = 0, unique = 0;
+    if (ids == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = model->blocks.oldest; i != 0; i = ms__block(&model->blocks, i)->newer) {
+        ids[n++] = ms__block(&model->blocks, i)->c_stack;
+        ids[n++] = ms__block(&model->blocks, i)->python_stack;
+    }
+    for (uint64_t i = 0; i < kept; i++) {
+        ids[n++] = model->freed[i].c_stack;
+        ids[n++] = model->freed[i].python_stack;
+    }
+    qsort(ids, n, sizeof(*ids), ascending);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] != 0 && ids[i] != MS_STACK_NO_GIL && (unique == 0 || ids[unique - 1] != ids[i])) {
+            ids[unique++] = ids[i];
+        }
+    }
+    *out = ids;
+    *count = unique;
     return 0;
 }
 
@@ -470,11 +505,10 @@ static int get_blocks(struct in *in, struct ms_model *model)
     return in->failed ? -EPROTO : 0;
 }
 
-int ms_model_restore(struct ms_model *model, const void *payload, size_t payload_b)
+int ms_model_restore(struct ms_model *model, const struct ms_model_options *options, const void *payload,
+                     size_t payload_b)
 {
-    if (model->stats.events != 0 || model->blocks.count != 0) {
-        return -EINVAL;
-    }
+    ms__clear(model, options);
     struct in in = {.at = payload, .end = (const uint8_t *)payload + payload_b};
     if (get(&in) != MAGIC || get(&in) != VERSION) {
         return -EPROTO;

@@ -344,29 +344,8 @@ int ms_model_end(struct ms_model *model)
 
 /* ---- life ---- */
 
-int ms_model_new(const struct ms_model_options *options, struct ms_model **out)
+static void free_state(struct ms_model *model)
 {
-    if (options != NULL && options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
-    static const struct ms_model_options initial = MS_MODEL_OPTIONS_DEFAULT;
-    struct ms_model *model = calloc(1, sizeof(*model));
-    if (model == NULL) {
-        return -ENOMEM;
-    }
-    model->options = options != NULL ? *options : initial;
-    model->tracing = !model->options.deferred;
-    model->step_leader = MS_DEV_UNKNOWN;
-    use_options(model);
-    *out = model;
-    return 0;
-}
-
-void ms_model_free(struct ms_model *model)
-{
-    if (model == NULL) {
-        return;
-    }
     ms__held_free(model);
     ms__blocks_free(&model->blocks);
     ms__segments_free(&model->segments);
@@ -383,7 +362,45 @@ void ms_model_free(struct ms_model *model)
     ms_map_free(&model->heap_of_addr);
     free(model->heaps);
     free(model->freed);
-    free(model);
+}
+
+void ms__clear(struct ms_model *model, const struct ms_model_options *options)
+{
+    struct ms_consumer consumers[MS_CONSUMERS_MAX];
+    unsigned count = model->consumer_count;
+    struct ms_model_options kept = options != NULL ? *options : model->options;
+    memcpy(consumers, model->consumers, sizeof(consumers));
+    free_state(model);
+    memset(model, 0, sizeof(*model));
+    memcpy(model->consumers, consumers, sizeof(consumers));
+    model->consumer_count = count;
+    model->options = kept;
+    model->tracing = !kept.deferred;
+    model->step_leader = MS_DEV_UNKNOWN;
+    use_options(model);
+}
+
+int ms_model_new(const struct ms_model_options *options, struct ms_model **out)
+{
+    if (options != NULL && options->sz != sizeof(*options)) {
+        return -EINVAL;
+    }
+    static const struct ms_model_options initial = MS_MODEL_OPTIONS_DEFAULT;
+    struct ms_model *model = calloc(1, sizeof(*model));
+    if (model == NULL) {
+        return -ENOMEM;
+    }
+    ms__clear(model, options != NULL ? options : &initial);
+    *out = model;
+    return 0;
+}
+
+void ms_model_free(struct ms_model *model)
+{
+    if (model != NULL) {
+        free_state(model);
+        free(model);
+    }
 }
 
 int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer)
@@ -416,6 +433,15 @@ void ms__note(struct ms_model *model, int level, const char *format, ...)
 }
 
 /* ---- asking ---- */
+
+bool ms_model_active(struct ms_model *model)
+{
+    bool active = model->tracing && ms__step_wanted(model, MS_DEV_UNKNOWN);
+    for (uint32_t i = 0; i < model->device_count; i++) {
+        active = active || model->devices[i]->active;
+    }
+    return active;
+}
 
 void ms_model_stats(const struct ms_model *model, struct ms_model_stats *out)
 {

@@ -173,6 +173,9 @@ int ms_model_end(struct ms_model *model);
 
 /* ---- asking ---- */
 
+/* Do events become rows now: tracing, and within a wanted step of some device? */
+bool ms_model_active(struct ms_model *model);
+
 struct ms_model_stats {
     uint64_t events, rows; /* rows: ids given */
     uint64_t blocks;       /* allocation ids given */
@@ -229,7 +232,11 @@ int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, m
 
 /* The whole state as bytes (*out to be freed by the caller). -EAGAIN: events are held back, feed more first. */
 int ms_model_save(struct ms_model *model, void **out, size_t *out_b);
-/* Into a new model, before anything is fed. -EPROTO: not a checkpoint, or damaged. */
-int ms_model_restore(struct ms_model *model, const void *payload, size_t payload_b);
+/* The state becomes that of the checkpoint, whatever was fed before; options (NULL: as they are) must be those of that
+ * time, consumers stay. -EPROTO: not a checkpoint, or damaged; the model is of no use then. */
+int ms_model_restore(struct ms_model *model, const struct ms_model_options *options, const void *payload,
+                     size_t payload_b);
+/* Definitions of the trace that the state refers to, each once (*out to be freed by the caller). */
+int ms_model_definitions(const struct ms_model *model, uint32_t **out, size_t *count);
 
 #endif

@@ -187,6 +187,7 @@ enum ms_step_source { MS_STEPS_NONE, MS_STEPS_MSTX, MS_STEPS_API };
 /* model.c */
 struct ms_device *ms__device(struct ms_model *model, uint32_t device); /* NULL: no memory */
 void ms__note(struct ms_model *model, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void ms__clear(struct ms_model *model, const struct ms_model_options *options); /* as new; consumers stay */
 void ms__keep_error(struct ms_model *model, int rc);
 bool ms__is_wanted(struct ms_model *model, uint32_t device); /* traced now, on a wanted device and in a wanted step */
 bool ms__active(struct ms_model *model, uint32_t device);    /* the same as of the last update */

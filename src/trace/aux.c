@@ -169,17 +169,17 @@ int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset
 
 /* ---- checkpoints ---- */
 
-/* A CHECKPOINT block: position, length of the payload, payload, then definitions as in a DEFINITIONS block. */
+/* A CHECKPOINT block: head, payload, clocks, then definitions as in a DEFINITIONS block. */
 struct checkpoint_head {
     struct ms_position position;
-    uint64_t payload_b;
+    uint64_t payload_b, clocks_b;
 };
 
 static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
 {
     struct checkpoint_head c;
     const uint8_t *bytes = ms_get_bytes(&content, sizeof(c));
-    if (bytes == NULL) {
+    if (bytes == NULL || (t->have_checkpoint && t->first_counts)) {
         return;
     }
     memcpy(&c, bytes, sizeof(c));
@@ -195,31 +195,61 @@ static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head
         .position = c.position, .payload = (char *)copy + sizeof(c), .payload_b = (size_t)c.payload_b};
     t->have_checkpoint = true;
     t->checkpoint_b = head->raw_b;
+    t->checkpoint_clocks_b = (size_t)c.clocks_b;
 }
 
-int ms__aux_find_checkpoint(struct ms_trace *t)
+/* The checkpoint that a file holds is good if its segment is there. */
+static bool take_checkpoint(struct ms_trace *t, uint64_t number)
 {
-    uint64_t *numbers = NULL;
-    int64_t count = ms__files_list(t, ".aux", &numbers);
     t->have_checkpoint = false;
-    for (int64_t i = count - 1; i >= 0 && !t->have_checkpoint; i--) {
-        each_block(t, numbers[i], MS_BLOCK_CHECKPOINT, meet_checkpoint);
-        int fd = t->have_checkpoint ? ms__files_open(t, t->checkpoint.position.segment, ".seg") : -ENOENT;
-        t->have_checkpoint = fd >= 0; /* without its segment it is worthless */
-        if (fd >= 0) {
-            close(fd);
-        }
+    each_block(t, number, MS_BLOCK_CHECKPOINT, meet_checkpoint);
+    int fd = t->have_checkpoint ? ms__files_open(t, t->checkpoint.position.segment, ".seg") : -ENOENT;
+    t->have_checkpoint = fd >= 0;
+    if (fd >= 0) {
+        close(fd);
     }
-    free(numbers);
+    return t->have_checkpoint;
+}
+
+static int use_checkpoint(struct ms_trace *t)
+{
     if (!t->have_checkpoint) {
         return -ENOENT;
     }
-    size_t definitions_at = MS_ROUND_UP(sizeof(struct checkpoint_head) + t->checkpoint.payload_b, 8);
-    const uint8_t *raw = t->checkpoint_memory;
-    if (definitions_at > t->checkpoint_b) {
-        return 0;
+    const uint8_t *raw = t->checkpoint_memory, *end = raw + t->checkpoint_b;
+    const uint8_t *clocks = raw + MS_ROUND_UP(sizeof(struct checkpoint_head) + t->checkpoint.payload_b, 8);
+    if (clocks > end || t->checkpoint_clocks_b > (size_t)(end - clocks) || t->checkpoint_clocks_b % 8 != 0) {
+        return 0; /* cut short: without them */
     }
-    return ms__load_definitions(t, (struct ms_bytes){.at = raw + definitions_at, .end = raw + t->checkpoint_b});
+    const uint8_t *definitions = clocks + t->checkpoint_clocks_b;
+    ms__clocks_load(t, (struct ms_bytes){.at = clocks, .end = definitions});
+    return ms__load_definitions(t, (struct ms_bytes){.at = definitions, .end = end});
+}
+
+int ms__aux_latest_checkpoint(struct ms_trace *t)
+{
+    uint64_t *numbers = NULL;
+    int64_t i = ms__files_list(t, ".aux", &numbers);
+    t->first_counts = false;
+    while (--i >= 0 && !take_checkpoint(t, numbers[i])) {
+    }
+    free(numbers);
+    return use_checkpoint(t);
+}
+
+int ms__aux_checkpoint_from(struct ms_trace *t, uint64_t segment)
+{
+    uint64_t *numbers = NULL;
+    int64_t count = ms__files_list(t, ".aux", &numbers);
+    t->first_counts = true;
+    t->have_checkpoint = false;
+    for (int64_t i = 0; i < count && !t->have_checkpoint; i++) {
+        if (numbers[i] >= segment) {
+            take_checkpoint(t, numbers[i]);
+        }
+    }
+    free(numbers);
+    return use_checkpoint(t);
 }
 
 void ms__aux_destroy(struct ms_trace *t)
@@ -311,23 +341,25 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
                       const uint32_t *ids, size_t count)
 {
     struct ms_trace *t = aux->trace;
+    const size_t head_room_b = 1u << 20;
     struct checkpoint_head c = {.position = *position, .payload_b = payload_b};
     struct ms_buffer raw = {0};
     size_t head_b = MS_ROUND_UP(sizeof(c) + payload_b, 8);
-    if (payload_b > MS_BLOCK_MAX_B / 2) {
+    if (payload_b > MS_BLOCK_MAX_B - head_room_b) {
         return -E2BIG;
     }
     if (ms_buffer_room(&raw, head_b) == NULL) {
         return -ENOMEM;
     }
     memset(raw.data, 0, head_b);
-    memcpy(raw.data, &c, sizeof(c));
     if (payload_b != 0) {
         memcpy(raw.data + sizeof(c), payload, payload_b);
     }
     raw.used_b = head_b;
     uint64_t mark = ++t->definition_mark;
-    int rc = 0;
+    int rc = ms__clocks_save(t, position, &raw);
+    c.clocks_b = raw.used_b - head_b;
+    memcpy(raw.data, &c, sizeof(c));
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = put_definition(t, &raw, ids[i], mark);
     }

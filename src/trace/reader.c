@@ -88,9 +88,9 @@ int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *op
         }
     }
     if (t->options.from_latest) {
-        t->have_checkpoint = ms__aux_find_checkpoint(t) == 0;
+        ms__aux_latest_checkpoint(t);
     }
-    int rc = ms__files_begin(t, t->have_checkpoint ? &t->checkpoint.position : NULL);
+    int rc = ms__files_begin(t);
     rc = rc != 0 ? rc : meet_first_blocks(t);
     if (rc != 0) {
         ms_trace_close(t);
@@ -151,6 +151,10 @@ int ms_trace_next(struct ms_trace *t, struct ms_event *event)
         if (ms__files_advance(t) == MS_ADVANCE_WAIT) {
             return MS_TRACE_AGAIN;
         }
+        if (t->jumped) {
+            t->jumped = false;
+            return MS_TRACE_JUMP;
+        }
     }
 }
 
@@ -175,6 +179,11 @@ bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out)
         .last_ns = t->last_ns,
     };
     return true;
+}
+
+uint64_t ms_trace_segment(const struct ms_trace *t)
+{
+    return t->segment;
 }
 
 bool ms_trace_checkpoint(const struct ms_trace *t, struct ms_checkpoint *out)

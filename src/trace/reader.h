@@ -22,7 +22,9 @@
 
 struct ms_trace;
 
-enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2 }; /* or -errno */
+/* Or -errno. JUMP: the segments that would come next were deleted; ms_trace_checkpoint has the state at which the next
+ * event goes on. */
+enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2, MS_TRACE_JUMP = 3 };
 
 struct ms_trace_options {
     size_t sz;                /* sizeof(struct ms_trace_options) */
@@ -153,13 +155,19 @@ struct ms_position {
  * can be made. ms_trace_next returns AGAIN or the next event afterwards. */
 bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out);
 
+/* Number of the segment that is being read; 0: the writer's memory. */
+uint64_t ms_trace_segment(const struct ms_trace *trace);
+
+/* Deletes segments [from, below) that lie behind the reader, and before a checkpoint. Returns their bytes. */
+uint64_t ms_trace_forget(struct ms_trace *trace, uint64_t from, uint64_t below);
+
 struct ms_checkpoint {
     struct ms_position position;
     const void *payload; /* of the model; good until the trace is closed */
     size_t payload_b;
 };
-/* The checkpoint that reading began with (from_latest); false: reading began at the beginning of a segment without one.
- */
+/* The checkpoint that reading began with (from_latest, or because the first segments were deleted) or that the last
+ * jump led to; false: reading began at the beginning of a segment without one. */
 bool ms_trace_checkpoint(const struct ms_trace *trace, struct ms_checkpoint *out);
 
 /* ---- what the export worker adds to a trace: checkpoints and symbols, in files of their own beside the segments ----

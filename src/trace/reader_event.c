@@ -25,7 +25,7 @@ static struct ms_device_clock *device_clock(const struct ms_trace *t, uint32_t d
     return NULL;
 }
 
-static void learn_device_clock(struct ms_trace *t, uint32_t device, uint64_t counter, uint64_t khz, uint64_t time_ns)
+void ms__learn_device_clock(struct ms_trace *t, uint32_t device, uint64_t counter, uint64_t khz, uint64_t time_ns)
 {
     struct ms_device_clock *clock = device_clock(t, device);
     if (clock == NULL) {
@@ -199,7 +199,7 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
     case MS_R_DEVICE_CLOCK:
         e->device = r->arg;
         e->counter = f[0], e->value = f[1];
-        learn_device_clock(t, r->arg, f[0], f[1], ms__file_ns(t, c->clock_kind, r->stamp));
+        ms__learn_device_clock(t, r->arg, f[0], f[1], ms__file_ns(t, c->clock_kind, r->stamp));
         break;
     case MS_R_OP_START:
     case MS_R_OP_END:

@@ -291,6 +291,35 @@ static bool more_has_come(struct ms_trace *t)
     return walk != MS_WALK_NO_MORE;
 }
 
+static int go_to_checkpoint(struct ms_trace *t)
+{
+    const struct ms_position *from = &t->checkpoint.position;
+    int rc = open_segment(t, from->segment);
+    if (rc == 0) {
+        t->first_record_at = from->offset;
+        t->skip_below = from->low_stamp;
+        t->skip_kind = from->clock_kind;
+        t->low = from->low_stamp;
+        t->low_kind = from->clock_kind;
+        t->released_low = from->low_stamp;
+        t->next_index = from->index;
+        t->last_ns = from->last_ns;
+    }
+    return rc;
+}
+
+/* Segments before this one are gone: where does a state stand with which the rest makes sense? Records that still wait
+ * belong to what is gone; the state has them. */
+static bool jump(struct ms_trace *t, uint64_t segment)
+{
+    if (ms__aux_checkpoint_from(t, segment) != 0 || t->checkpoint.position.index < t->next_index) {
+        return false;
+    }
+    ms__merge_forget(t);
+    t->jumped = go_to_checkpoint(t) == 0;
+    return t->jumped;
+}
+
 /* No block is left in the current file, which ends with so many bytes of an incomplete one. */
 static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cut)
 {
@@ -309,6 +338,9 @@ static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cu
     if (next == 0) {
         t->ended = true;
         return MS_ADVANCE_END;
+    }
+    if (next != t->segment + 1 && jump(t, next)) {
+        return MS_ADVANCE_BLOCK;
     }
     if (open_segment(t, next) != 0) {
         ms_blockfile_destroy(&t->file);
@@ -359,28 +391,17 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
 
 /* ---- beginning ---- */
 
-int ms__files_begin(struct ms_trace *t, const struct ms_position *from)
+int ms__files_begin(struct ms_trace *t)
 {
     uint64_t *numbers = NULL;
     int64_t count = ms__files_list(t, ".seg", &numbers);
     if (count <= 0) {
         return count < 0 ? (int)count : -ENOENT;
     }
-    uint64_t first = from != NULL ? from->segment : numbers[0];
+    uint64_t first = numbers[0];
     free(numbers);
-    int rc = open_segment(t, first);
-    if (rc != 0) {
-        return rc;
+    if (t->have_checkpoint || (first > 1 && ms__aux_checkpoint_from(t, first) == 0)) {
+        return go_to_checkpoint(t);
     }
-    if (from != NULL) {
-        t->first_record_at = from->offset;
-        t->skip_below = from->low_stamp;
-        t->skip_kind = from->clock_kind;
-        t->low = from->low_stamp;
-        t->low_kind = from->clock_kind;
-        t->released_low = from->low_stamp;
-        t->next_index = from->index;
-        t->last_ns = from->last_ns;
-    }
-    return 0;
+    return open_segment(t, first);
 }

@@ -70,6 +70,8 @@ void ms__merge_next(struct ms_trace *trace, struct ms_cursor *cursor);
 bool ms__merge_final(struct ms_trace *trace, const struct ms_cursor *cursor);
 /* Order must be found anew: the map between clocks has changed. */
 void ms__merge_reorder(struct ms_trace *trace);
+/* Forgets all records that wait, and what the next ones should be. */
+void ms__merge_forget(struct ms_trace *trace);
 void ms__merge_destroy(struct ms_trace *trace);
 
 /* ---- files (reader_files.c) ---- */
@@ -78,8 +80,8 @@ enum ms_advance { MS_ADVANCE_BLOCK, MS_ADVANCE_WAIT, MS_ADVANCE_END };
 
 /* Reads one more block and does what it says. */
 enum ms_advance ms__files_advance(struct ms_trace *trace);
-/* Opens the first segment that is there, or reads up to a position. 0 or -errno. */
-int ms__files_begin(struct ms_trace *trace, const struct ms_position *from);
+/* Begins at the checkpoint that is loaded, or where the files allow it. 0 or -errno. */
+int ms__files_begin(struct ms_trace *trace);
 int ms__files_open(struct ms_trace *trace, uint64_t segment, const char *suffix);
 /* Numbers of files with that suffix, ascending; the caller frees. -errno on failure. */
 int64_t ms__files_list(const struct ms_trace *trace, const char *suffix, uint64_t **numbers);
@@ -91,6 +93,13 @@ int ms__load_definitions(struct ms_trace *trace, struct ms_bytes content);
 
 uint64_t ms__file_ns(const struct ms_trace *trace, uint32_t clock_kind, uint64_t stamp);
 void ms__event_fill(struct ms_trace *trace, const struct ms_cursor *cursor, struct ms_event *event);
+
+void ms__learn_device_clock(struct ms_trace *trace, uint32_t device, uint64_t counter, uint64_t khz, uint64_t time_ns);
+
+/* ---- clocks in checkpoints (reader_clocks.c) ---- */
+
+int ms__clocks_save(const struct ms_trace *trace, const struct ms_position *position, struct ms_buffer *to);
+void ms__clocks_load(struct ms_trace *trace, struct ms_bytes from);
 
 /* Device counters against file time, in the order in which they were learnt. */
 #define MS_DEVICE_ANCHORS 16
@@ -104,7 +113,9 @@ struct ms_device_clock {
 
 /* ---- aux (aux.c) ---- */
 
-int ms__aux_find_checkpoint(struct ms_trace *trace);
+/* Loads the latest checkpoint whose segment is there, or the first one at or behind a segment. 0 or -errno. */
+int ms__aux_latest_checkpoint(struct ms_trace *trace);
+int ms__aux_checkpoint_from(struct ms_trace *trace, uint64_t segment);
 void ms__aux_destroy(struct ms_trace *trace);
 
 #define MS_DAMAGES_KEPT 64
@@ -141,6 +152,7 @@ struct ms_trace {
     uint32_t skip_kind;
     uint64_t released_low; /* everything below has been released; what still comes from there is late */
     bool ended;            /* no more blocks will come */
+    bool jumped;           /* to a checkpoint; not told yet */
 
     uint64_t next_index, last_ns;
     size_t event_b; /* of struct ms_event; as a variable, so that libc clears it: compilers put in "rep stos", 8 ns
@@ -154,9 +166,11 @@ struct ms_trace {
 
     struct ms_checkpoint checkpoint;
     void *checkpoint_memory;
-    size_t checkpoint_b;      /* of that memory */
+    size_t checkpoint_b; /* of that memory */
+    size_t checkpoint_clocks_b;
     uint64_t definition_mark; /* counts checkpoints, to tell what one of them has put already */
     bool have_checkpoint;
+    bool first_counts; /* of the checkpoints in a file, else the last */
     struct ms_symbols *symbols;
 };
 

@@ -311,21 +311,40 @@ bool ms__merge_final(struct ms_trace *t, const struct ms_cursor *c)
                               ms_timeline_at(t->timeline, t->low_kind, t->low);
 }
 
+static void forget(struct ms_trace *t, struct ms_cursor *c)
+{
+    end_run(t, c);
+    while (c->first != NULL) {
+        struct ms_pending_run *p = c->first;
+        c->first = p->next;
+        ms__block_run_done(t, p->block);
+        free(p);
+    }
+    c->heap_at = 0;
+    c->gap = c->expect = false;
+    c->missing = 0;
+}
+
+void ms__merge_forget(struct ms_trace *t)
+{
+    for (uint32_t i = 0; i < MS_CATALOG_STREAMS; i++) {
+        if (t->cursor[i] != NULL) {
+            forget(t, t->cursor[i]);
+        }
+    }
+    t->heap_count = 0;
+    t->current = NULL;
+    free(t->stream_start);
+    t->stream_start = NULL;
+}
+
 void ms__merge_destroy(struct ms_trace *t)
 {
     for (uint32_t i = 0; t->cursor != NULL && i < MS_CATALOG_STREAMS; i++) {
-        struct ms_cursor *c = t->cursor[i];
-        if (c == NULL) {
-            continue;
+        if (t->cursor[i] != NULL) {
+            forget(t, t->cursor[i]);
+            free(t->cursor[i]);
         }
-        end_run(t, c);
-        while (c->first != NULL) {
-            struct ms_pending_run *p = c->first;
-            c->first = p->next;
-            ms__block_run_done(t, p->block);
-            free(p);
-        }
-        free(c);
     }
     free(t->cursor);
     free(t->heap);

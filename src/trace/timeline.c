@@ -61,15 +61,35 @@ static void thin(struct series *s)
 
 void ms_timeline_add(struct ms_timeline *timeline, const struct ms_anchor *anchor)
 {
-    if (anchor->clock_kind == 0 || anchor->clock_kind >= MS_CLOCK_KINDS) {
+    ms_timeline_add_point(timeline, anchor->clock_kind,
+                          &(struct ms_timeline_point){anchor->ticks, anchor->monotonic_ns * MS_TIME_UNITS});
+}
+
+uint32_t ms_timeline_from(const struct ms_timeline *timeline, uint32_t clock_kind, uint64_t time,
+                          struct ms_timeline_point *out, uint32_t max)
+{
+    const struct series *s = clock_kind < MS_CLOCK_KINDS ? timeline->series[clock_kind] : NULL;
+    uint32_t first = s != NULL ? s->count : 0;
+    while (first > 0 && s->count - first < max && (first == s->count || s->point[first].time > time)) {
+        first--;
+    }
+    for (uint32_t i = first; s != NULL && i < s->count; i++) {
+        out[i - first] = (struct ms_timeline_point){s->point[i].ticks, s->point[i].time};
+    }
+    return s != NULL ? s->count - first : 0;
+}
+
+void ms_timeline_add_point(struct ms_timeline *timeline, uint32_t clock_kind, const struct ms_timeline_point *point)
+{
+    if (clock_kind == 0 || clock_kind >= MS_CLOCK_KINDS) {
         return;
     }
-    struct series **slot = &timeline->series[anchor->clock_kind];
+    struct series **slot = &timeline->series[clock_kind];
     struct series *s = *slot;
     if (s == NULL && (s = *slot = calloc(1, sizeof(*s))) == NULL) {
         return;
     }
-    struct point p = {.ticks = anchor->ticks, .time = anchor->monotonic_ns * MS_TIME_UNITS};
+    struct point p = {.ticks = point->ticks, .time = point->time};
     if (s->count > 0) {
         struct point *before = &s->point[s->count - 1];
         if (p.ticks <= before->ticks || p.time <= before->time) {

@@ -21,4 +21,13 @@ void ms_timeline_add(struct ms_timeline *timeline, const struct ms_anchor *ancho
 /* 0 if there is no anchor of that clock. */
 uint64_t ms_timeline_at(struct ms_timeline *timeline, uint32_t clock_kind, uint64_t ticks);
 
+/* A point of the map as it is kept: ticks, time in units. */
+struct ms_timeline_point {
+    uint64_t ticks, time;
+};
+/* Points of a clock from the last one at or before a time on; at most max, the latest ones. Returns how many. */
+uint32_t ms_timeline_from(const struct ms_timeline *timeline, uint32_t clock_kind, uint64_t time,
+                          struct ms_timeline_point *out, uint32_t max);
+void ms_timeline_add_point(struct ms_timeline *timeline, uint32_t clock_kind, const struct ms_timeline_point *point);
+
 #endif

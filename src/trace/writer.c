@@ -12,12 +12,10 @@
 #include "trace/codec.h"
 #include "trace/overflow.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SEGMENT_B    ((uint64_t)64 << 20)
@@ -56,14 +54,6 @@ static int open_file(const struct ms_writer *w, uint64_t segment, const char *su
     }
     int fd = openat(w->dir, name, flags | O_CLOEXEC, MS_TRACE_FILE_MODE);
     return fd < 0 ? -errno : fd;
-}
-
-static void remove_file(const struct ms_writer *w, uint64_t segment, const char *suffix)
-{
-    char name[FILE_B];
-    if (ms__file_name(name, sizeof(name), w->info.process.name, segment, suffix)) {
-        unlinkat(w->dir, name, 0);
-    }
 }
 
 static bool reserve_name(const struct ms_writer *w, char *name, size_t size_b)
@@ -246,17 +236,9 @@ static int begin_segment(struct ms_writer *w)
     return rc != 0 ? rc : ms__writer_flush(w);
 }
 
-static void delete_oldest(struct ms_writer *w)
+static void delete_segment(struct ms_writer *w, uint64_t segment)
 {
-    struct stat status;
-    char name[FILE_B];
-    if (ms__file_name(name, sizeof(name), w->info.process.name, w->first_segment, ".seg") &&
-        fstatat(w->dir, name, &status, 0) == 0 && unlinkat(w->dir, name, 0) == 0) {
-        uint64_t size_b = (uint64_t)status.st_size;
-        w->total_bytes -= size_b < w->total_bytes ? size_b : w->total_bytes;
-    }
-    remove_file(w, w->first_segment, ".aux");
-    w->first_segment++;
+    ms_writer_freed(w, ms__segment_delete(w->dir, w->info.process.name, segment));
 }
 
 static void keep_limit(struct ms_writer *w)
@@ -264,7 +246,7 @@ static void keep_limit(struct ms_writer *w)
     uint64_t covered = __atomic_load_n(&w->covered, __ATOMIC_ACQUIRE);
     while (w->options.ring && w->total_bytes > w->options.max_b && w->first_segment < covered &&
            w->first_segment < w->info.segment) {
-        delete_oldest(w);
+        delete_segment(w, w->first_segment++);
     }
     if (!w->options.ring && w->total_bytes > w->options.max_b) {
         end_files(w, MS_ENDING_LIMIT, 0);
@@ -371,32 +353,6 @@ static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
     return rc;
 }
 
-/* Numbers of the first and last segment that is there; 0: none. */
-static int find_segments(const struct ms_writer *w, uint64_t *first, uint64_t *last)
-{
-    *first = *last = 0;
-    int fd = openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        int rc = -errno;
-        if (fd >= 0) {
-            close(fd);
-        }
-        return rc;
-    }
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        size_t length;
-        uint64_t segment = ms__file_parse(entry->d_name, ".seg", &length);
-        if (segment != 0 && length == strlen(w->info.process.name) &&
-            strncmp(entry->d_name, w->info.process.name, length) == 0) {
-            *first = *first == 0 || segment < *first ? segment : *first;
-            *last = segment > *last ? segment : *last;
-        }
-    }
-    closedir(dir);
-    return 0;
-}
-
 /* Whether the segment has its first two blocks; a collector may have died while it began it. */
 static bool begun(struct ms_writer *w, uint64_t segment)
 {
@@ -419,8 +375,8 @@ static bool begun(struct ms_writer *w, uint64_t segment)
 
 static int resume(struct ms_writer *w)
 {
-    uint64_t first, last;
-    int rc = find_segments(w, &first, &last);
+    uint64_t first, last, total_b;
+    int rc = ms__segments_find(w->dir, w->info.process.name, &first, &last, &total_b);
     w->first_segment = first != 0 ? first : 1;
     w->info.segment = last;
     if (last - first > SEGMENTS_MAX) {
@@ -525,6 +481,11 @@ void ms_writer_limit(struct ms_writer *w, uint64_t max_b, bool ring)
 void ms_writer_covered(struct ms_writer *w, uint64_t segment)
 {
     __atomic_store_n(&w->covered, segment, __ATOMIC_RELEASE);
+}
+
+void ms_writer_freed(struct ms_writer *w, uint64_t bytes)
+{
+    w->total_bytes -= bytes < w->total_bytes ? bytes : w->total_bytes;
 }
 
 struct ms_catalog *ms__writer_catalog(struct ms_writer *w)

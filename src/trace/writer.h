@@ -53,4 +53,10 @@ void ms_writer_limit(struct ms_writer *writer, uint64_t max_b, bool ring);
 /* A checkpoint covers everything before this segment: a ring may delete it. From any thread. */
 void ms_writer_covered(struct ms_writer *writer, uint64_t segment);
 
+/* So many bytes of segments were deleted by others (ms_trace_forget). */
+void ms_writer_freed(struct ms_writer *writer, uint64_t bytes);
+
+/* For a trace that nobody writes any more: deletes the oldest segments below `covered` until max_b is kept. */
+int ms_trace_trim(int dirfd, const char *name, uint64_t max_b, uint64_t covered);
+
 #endif

@@ -45,6 +45,11 @@ bool ms__file_name(char *to, size_t size_b, const char *name, uint64_t segment, 
 uint64_t ms__file_parse(const char *file, const char *suffix, size_t *name_length);
 bool ms__name_valid(const char *name);
 
+/* Deletes a segment and its aux file, unless that has symbols; bytes of the segment. */
+uint64_t ms__segment_delete(int dir, const char *name, uint64_t segment);
+/* Numbers of the first and last segment that is there (0: none) and bytes of all. 0 or -errno. */
+int ms__segments_find(int dir, const char *name, uint64_t *first, uint64_t *last, uint64_t *total_b);
+
 /* ---- what the drain does with a writer ---- */
 
 struct ms_catalog *ms__writer_catalog(struct ms_writer *writer);

@@ -5,9 +5,10 @@ import stat
 import pytest
 
 # Does what its arguments say, one after the other: N allocations and frees at once, "keepN" blocks that stay, "exec" to begin
-# anew with the rest, "step" a mark of a step, "line" wait for a line of input.
+# anew with the rest, "step" and "end" of a step, "line" wait for a line of input.
 PROGRAM = r"""
 #include <acl/acl.h>
+#include <mstx/ms_tools_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,14 @@ static void work(long n, int keep)
 {
     for (long i = 0; i < n; i++) {
         void *p = NULL;
-        aclrtMalloc(&p, 4096, ACL_MEM_MALLOC_NORMAL_ONLY);
+        aclrtMalloc(&p, 4096 + (size_t)rand() % 65536, ACL_MEM_MALLOC_NORMAL_ONLY); /* not to be compressed to nothing */
         if (!keep) aclrtFree(p);
+        if (i % 500 == 499) usleep(1000); /* many sweeps, many segments */
     }
 }
 int main(int argc, char **argv)
 {
+    mstxRangeId step = 0;
     aclInit(NULL);
     aclrtSetDevice(0);
     for (int i = 1; i < argc; i++) {
@@ -32,6 +35,10 @@ int main(int argc, char **argv)
             puts("waiting");
             fflush(stdout);
             for (int c = 0; c != EOF && c != 10; c = getchar()) { }
+        } else if (strcmp(argv[i], "step") == 0) {
+            step = mstxRangeStartA("step start", NULL);
+        } else if (strcmp(argv[i], "end") == 0) {
+            mstxRangeEnd(step);
         } else if (strncmp(argv[i], "keep", 4) == 0) {
             work(atol(argv[i] + 4), 1);
         } else {
@@ -47,7 +54,7 @@ int main(int argc, char **argv)
 def program(tmp_path_factory, compiler):
     folder = tmp_path_factory.mktemp("recording")
     (folder / "worker.c").write_text(PROGRAM)
-    return compiler(folder / "worker", folder / "worker.c", "ascendcl")
+    return compiler(folder / "worker", folder / "worker.c", "ascendcl", "ms_tools_ext")
 
 
 def test_images_of_one_process_are_numbered_in_their_order(recorder, program):
@@ -72,3 +79,74 @@ def test_recover_writes_the_format_of_the_recording(recorder, program):
     database.unlink()
     assert recorder.tool("recover").returncode == 0
     assert len(recorder.dumps("db")) == 1 and not recorder.dumps("csv")
+
+
+SMALL = {"MSMEMSCOPE_TEST_SEGMENT_B": "8192"}
+
+
+def segments(recorder):
+    return sorted(int(path.name.split(".")[1]) for path in recorder.output.glob("*/trace/*.seg"))
+
+
+def exported(recorder, tmp_path, *arguments):
+    """Lines of a second export, and what it said."""
+    done = recorder.tool("export", "-o", tmp_path / "again", *arguments)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "again").glob("*/device_0/dump/memscope_dump_*.csv")
+    return path.read_text().splitlines(), done.stderr
+
+
+def test_a_ring_keeps_the_latest_part_and_its_numbers(recorder, program, tmp_path):
+    assert recorder.run(program, "keep100", 100000, options=["--ring"], env=SMALL).returncode == 0
+    assert sum(path.stat().st_size for path in recorder.output.glob("*/trace/*.seg")) < 200000
+    assert segments(recorder)[0] > 1
+    (info,) = recorder.info()
+    assert info["begins_at"] > 0 and info["events"] + info["begins_at"] > 200000 and info["lost"] == info["gaps"] == 0
+    again, said = exported(recorder, tmp_path)
+    first = int(again[1].split(",")[0])
+    assert f"rows 0 to {first - 1} are not in it" in said
+    (dump,) = recorder.dumps()
+    assert again[1:] == dump.read_text().splitlines()[first + 1:]  # written while it was recorded
+
+
+def test_a_ring_that_is_exported_in_the_end(recorder, program):
+    """Disk use is bounded, and the state at the beginning of the window is right."""
+    assert recorder.run(program, "keep100", 100000, options=["--ring", "--export=end"], env=SMALL).returncode == 0
+    rows = recorder.rows()
+    assert 1000 < len(rows) < 150000
+    assert int(rows[0]["ID"]) > 50000
+    mallocs = {row["Attr"].split(",")[0] for row in rows if row["Event"] == "MALLOC"}
+    unknown = [row for row in rows if row["Event"] == "FREE" and row["Attr"].split(",")[0] not in mallocs]
+    assert len(unknown) in (100, 101)  # blocks from before the window: those that stayed, and the one at its edge
+    used = [int(row["Attr"].split("used:")[1].split("}")[0].split(",")[0]) for row in rows if "used:" in row["Attr"]]
+    assert min(used) >= 100 * 4096
+
+
+def test_a_ring_without_export(recorder, program):
+    assert recorder.run(program, 100000, options=["--ring", "--export=none"], env=SMALL).returncode == 0
+    assert segments(recorder)[0] > 1
+    assert not recorder.dumps()
+
+
+def test_a_size_limit_ends_the_recording_not_the_results(recorder, program):
+    done = recorder.run(program, "keep3", 50000, options=["--max-trace-size=16M"], env=SMALL)
+    assert done.returncode == 0
+    assert "has reached its size limit" in done.stderr
+    (info,) = recorder.info()
+    assert info["ending"] == 4
+    assert len([row for row in recorder.rows() if row["Event"] == "MALLOC"]) == 50003
+
+
+def test_what_lies_outside_of_the_steps_takes_no_space(recorder, program, tmp_path):
+    script = [30000, "keep5", "step", 10, "end", 60000, "step", 20, "end", 60000, "step", 30, "end", 60000]
+    assert recorder.run(program, *script, options=["--steps=1,3"], env=SMALL).returncode == 0
+    kept = segments(recorder)
+    assert len(kept) < 8 and kept[-1] > 2 * len(kept)  # most are gone
+    (info,) = recorder.info()
+    assert info["jumps"] >= 1 and info["lost"] == info["damages"] == 0
+    (dump,) = recorder.dumps()
+    lines = dump.read_text().splitlines()
+    assert sum(",MALLOC,HAL," in line and "shadow" not in line for line in lines) == 40
+    again, said = exported(recorder, tmp_path)
+    assert again == lines
+    assert said == ""

@@ -423,7 +423,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
                 rc = 0;
             } else if (rc == 0) {
                 struct ms_model *before = r.model;
-                rc = start(&r, c, false) != 0 ? -1 : ms_model_restore(r.model, saved, saved_b);
+                rc = start(&r, c, false) != 0 ? -1 : ms_model_restore(r.model, NULL, saved, saved_b);
                 ms_model_add(r.model, &consumer);
                 ms_model_free(before);
                 free(saved);

@@ -157,7 +157,7 @@ static void rows_are_consistent(void **state)
                 assert_int_equal(rc, 0);
                 ms_model_free(model);
                 assert_int_equal(ms_model_new(&options, &model), 0);
-                assert_int_equal(ms_model_restore(model, saved, saved_b), 0);
+                assert_int_equal(ms_model_restore(model, NULL, saved, saved_b), 0);
                 assert_int_equal(ms_model_save(model, &again, &again_b), 0);
                 assert_int_equal(again_b, saved_b);
                 assert_memory_equal(again, saved, saved_b);
@@ -208,7 +208,7 @@ static void damaged_checkpoints_do_no_harm(void **state)
             copy[next_random() % length] = (uint8_t)next_random();
         }
         assert_int_equal(ms_model_new(NULL, &model), 0);
-        int rc = ms_model_restore(model, copy, length);
+        int rc = ms_model_restore(model, NULL, copy, length);
         assert_true(length == saved_b || rc != 0);
         if (rc == 0) {
             struct ms_event event = random_event(&time_ns, false);

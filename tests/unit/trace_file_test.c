@@ -1,6 +1,8 @@
 /* Trace files: segments that stand alone, a collector that takes over, damage, checkpoints, limits. */
 #include "trace_rig.h"
 
+#include "trace/writer_internal.h"
+
 static uint64_t read_steps(struct rig *rig, uint64_t *gaps, uint64_t *damages)
 {
     struct ms_trace *t;
@@ -186,6 +188,110 @@ static void test_checkpoint(void **state)
     rig_end(&rig);
 }
 
+struct told {
+    uint64_t index, time_ns, value;
+};
+
+/* Everything from some event on; the events of a reading without holes are in `all`. */
+static void compare_rest(struct ms_trace *t, const struct told *all, uint64_t index, uint64_t count)
+{
+    struct ms_event e;
+    int rc;
+    while ((rc = ms_trace_next(t, &e)) == MS_TRACE_EVENT) {
+        assert_true(index < count);
+        assert_int_equal(e.index, all[index].index);
+        assert_int_equal(e.time_ns, all[index].time_ns);
+        assert_int_equal(e.value, all[index].value);
+        index++;
+    }
+    assert_int_equal(rc, MS_TRACE_END);
+    assert_int_equal(index, count);
+}
+
+/* Sweeps until everything that was recorded is final. */
+static void settle(struct rig *rig)
+{
+    struct ms_drain_stats stats;
+    uint64_t now = ms_drain_now(rig->drain);
+    do {
+        assert_true(ms_drain_sweep(rig->drain) >= 0);
+        ms_drain_stats(rig->drain, &stats);
+    } while (stats.low_stamp <= now);
+}
+
+/* Segments in the middle, then also those at the beginning, are deleted: reading goes on with a checkpoint, and what
+ * comes out is the same, times included. */
+static void test_jump(void **state)
+{
+    (void)state;
+    static struct told all[30000];
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 2048};
+    rig_begin(&rig, ms_clock_choose(), 16u << 20);
+    rig_open_trace(&rig, &options);
+    for (uint64_t i = 0; i < 25; i++) {
+        record(&rig, i * 1000, 1000, true);
+        settle(&rig);
+    }
+    struct ms_writer_stats stats;
+    ms_writer_stats(rig.writer, &stats);
+    assert_true(stats.segment >= 8);
+    rig_finish(&rig);
+    struct ms_trace *t = rig_read(&rig, NULL);
+    struct ms_aux *aux;
+    struct ms_event e;
+    struct ms_position position;
+    struct ms_checkpoint checkpoint;
+    uint64_t count = 0, made[64], checkpoints = 0;
+    assert_int_equal(ms_aux_open(t, &aux), 0);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        all[count++] = (struct told){e.index, e.time_ns, e.value};
+        if (checkpoints < 64 && ms_trace_position(t, &position) &&
+            (checkpoints == 0 || position.segment > made[checkpoints - 1])) {
+            assert_int_equal(ms_aux_checkpoint(aux, &position, &count, sizeof(count), NULL, 0), 0);
+            made[checkpoints++] = position.segment;
+        }
+    }
+    ms_aux_close(aux);
+    ms_trace_close(t);
+    assert_true(checkpoints >= 6);
+    uint64_t middle = made[checkpoints / 2], later = made[checkpoints / 2 + 1];
+    for (uint64_t i = made[2]; i < middle; i++) {
+        assert_true(ms__segment_delete(rig.dir, "p", i) > 0);
+    }
+    t = rig_read(&rig, NULL);
+    uint64_t before = 0, payload;
+    int rc;
+    while ((rc = ms_trace_next(t, &e)) == MS_TRACE_EVENT) {
+        assert_int_equal(e.time_ns, all[before].time_ns);
+        before++;
+    }
+    assert_int_equal(rc, MS_TRACE_JUMP);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    assert_int_equal(checkpoint.position.segment, middle);
+    memcpy(&payload, checkpoint.payload, sizeof(payload));
+    assert_int_equal(payload, checkpoint.position.index);
+    assert_true(before > 0 && before < payload);
+    compare_rest(t, all, payload, count);
+    ms_trace_close(t);
+
+    for (uint64_t i = 1; i < made[2]; i++) {
+        assert_true(ms__segment_delete(rig.dir, "p", i) > 0);
+    }
+    t = rig_read(&rig, NULL);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    compare_rest(t, all, payload, count);
+    ms_trace_close(t);
+
+    assert_int_equal(ms_trace_trim(rig.dir, "p", 1, later), 0);
+    t = rig_read(&rig, NULL);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    assert_int_equal(checkpoint.position.segment, later);
+    compare_rest(t, all, checkpoint.position.index, count);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
 /* ---- limits ---- */
 
 static void test_size_limit(void **state)
@@ -262,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_taking_over),
         cmocka_unit_test(test_mutations),
         cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),

@@ -21,6 +21,7 @@ struct counts {
     uint64_t lost_memory;
     struct ms_trace_stats stats;
     uint64_t damages;
+    uint64_t begins_at, jumps; /* parts that were deleted: before this event; in the middle */
 };
 
 static const char *const endings[] = {[MS_ENDING_OPEN] = "open: the recorder is at work or was killed",
@@ -60,7 +61,15 @@ static int read_trace(const struct recording *recording, struct counts *counts)
         return rc;
     }
     struct ms_event event;
-    for (uint64_t n = 0; (rc = ms_trace_next(trace, &event)) == MS_TRACE_EVENT; n++) {
+    struct ms_checkpoint checkpoint;
+    if (ms_trace_checkpoint(trace, &checkpoint)) {
+        counts->begins_at = checkpoint.position.index;
+    }
+    for (uint64_t n = 0; (rc = ms_trace_next(trace, &event)) == MS_TRACE_EVENT || rc == MS_TRACE_JUMP; n++) {
+        if (rc == MS_TRACE_JUMP) {
+            counts->jumps++;
+            continue;
+        }
         count_event(counts, &event);
         if (n % 65536 == 0) {
             ms_trace_stats(trace, &counts->stats);
@@ -112,12 +121,14 @@ static void print_json(const struct recording *recording, const struct counts *c
     printf(", \"command\": ");
     print_string(process->command);
     printf(", \"events\": %llu, \"shadow\": %llu, \"gaps\": %llu, \"lost\": %llu, \"damages\": %llu, \"ending\": %u, "
-           "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"kinds\": {",
+           "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"begins_at\": %llu, "
+           "\"jumps\": %llu, \"kinds\": {",
            (unsigned long long)counts->stats.events, (unsigned long long)counts->shadow,
            (unsigned long long)counts->stats.gaps, (unsigned long long)counts->stats.lost,
            (unsigned long long)counts->stats.damages, counts->stats.ending,
            (unsigned long long)counts->stats.bytes_total, counts->stats.segments, counts->stats.streams,
-           (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED]);
+           (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED], (unsigned long long)counts->begins_at,
+           (unsigned long long)counts->jumps);
     const char *comma = "";
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
         if (counts->kinds[i] != 0) {
@@ -156,6 +167,13 @@ static void print_text(const struct recording *recording, const struct counts *c
     printf("  events      %llu", (unsigned long long)counts->stats.events);
     if (counts->shadow > 0) {
         printf(" (%llu while not tracing)", (unsigned long long)counts->shadow);
+    }
+    if (counts->begins_at > 0) {
+        printf(", from number %llu on: the oldest part was deleted", (unsigned long long)counts->begins_at);
+    }
+    if (counts->jumps > 0) {
+        printf(", without %llu part%s in which nothing was traced", (unsigned long long)counts->jumps,
+               counts->jumps == 1 ? "" : "s");
     }
     putchar('\n');
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
