@@ -2,7 +2,7 @@
  *
  * The header and the order and form of attributes are those of columns.h. MSTX names, attributes and stacks are always
  * quoted, other names only when they must be; quotes inside are doubled. Python calls go to one file per thread. */
-#include "export/dump_internal.h"
+#include "export/cells.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,128 +58,35 @@ static void add_cell(struct ms_buffer *buffer, const char *s, size_t length_b)
     ms_buffer_add(buffer, s, length_b);
 }
 
-static void add_id(struct ms_buffer *buffer, uint32_t id)
-{
-    if (id == MS_ID_NONE) {
-        MS_BUFFER_TEXT(buffer, "N/A,");
-    } else {
-        ms_buffer_u64(buffer, id);
-        ms_buffer_char(buffer, ',');
-    }
-}
-
-static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
-{
-    static const struct {
-        char s[24]; /* copied as a whole, which is faster than asking for the length */
-        size_t length_b;
-    } keys[] = {
-#define X(name, text) {"," text ":", sizeof(text) + 1},
-        MS_ATTR_KEYS(X)
+static const struct ms_cell_style style = {
+    .plain = add_cell,
+    .quoted = add_quoted,
+    .inside = ms_buffer_csv,
+#define X(name, text) [MS_ATTR_##name] = MS_CELL_WORD("," text ":"),
+    .key = {MS_ATTR_KEYS(X)},
 #undef X
-    };
-    if (row->attr_count == 0) {
-        return;
-    }
-    ms_buffer_char(buffer, '"');
-    size_t brace = buffer->used; /* stands where the first comma comes out */
-    for (uint32_t i = 0; i < row->attr_count; i++) {
-        const struct ms_attr *attr = &row->attr[i];
-        if (attr->key < MS_ATTR_KEY_COUNT) {
-            if (ms_buffer_reserve(buffer, sizeof(keys[0].s))) {
-                memcpy(buffer->s + buffer->used, keys[attr->key].s, sizeof(keys[0].s));
-                buffer->used += keys[attr->key].length_b;
-            }
-        } else {
-            ms_buffer_char(buffer, ',');
-            ms_buffer_csv(buffer, attr->other_key, attr->other_key_b);
-            ms_buffer_char(buffer, ':');
-        }
-        switch (attr->form) {
-        case MS_FORM_NUMBER:
-            ms_buffer_u64(buffer, attr->number);
-            break;
-        case MS_FORM_ADDR:
-            ms_buffer_hex16(buffer, attr->number);
-            break;
-        case MS_FORM_PTR:
-            if (attr->number != 0) {
-                ms_buffer_hex(buffer, attr->number);
-            } else {
-                MS_BUFFER_TEXT(buffer, "(nil)");
-            }
-            break;
-        case MS_FORM_RATE:
-            ms_buffer_fixed(buffer, attr->rate, 6);
-            break;
-        default:
-            ms_buffer_csv(buffer, attr->text.s, attr->text.length_b);
-            break;
-        }
-    }
-    if (!buffer->failed) {
-        buffer->s[brace] = '{';
-    }
-    ms_buffer_add(buffer, "}\"", 2);
-}
-
-static void add_stack(struct ms_buffer *buffer, const struct ms_dump *dump, bool python, uint32_t id)
-{
-    if (id == 0) {
-        return;
-    }
-    if (python && id == MS_STACK_NO_GIL) {
-        MS_BUFFER_TEXT(buffer, "\"NA\"");
-        return;
-    }
-    struct ms_text text = ms__dump_stack(dump, python, id);
-    if (text.length_b != 0) {
-        add_quoted(buffer, text.s, text.length_b);
-    }
-}
+    .other_begin = MS_CELL_WORD(","),
+    .other_end = MS_CELL_WORD(":"),
+    .attrs_begin = MS_CELL_WORD("\""),
+    .attrs_end = MS_CELL_WORD("}\""),
+};
 
 static void add_row(struct ms_buffer *buffer, const struct ms_dump *dump, const struct ms_row *row)
 {
+    uint64_t number;
     ms_buffer_reserve(buffer, 512);
-    ms_buffer_u64(buffer, row->id);
+#define X(name, text, sql)                                                                                             \
+    if (ms__cell_number(row, MS_COL_##name, &number)) {                                                                \
+        ms_buffer_u64(buffer, number);                                                                                 \
+    } else {                                                                                                           \
+        ms__cell_text(buffer, dump, row, MS_COL_##name, &style);                                                       \
+    }                                                                                                                  \
     ms_buffer_char(buffer, ',');
-    const char *event = ms_event_name(row->event);
-    ms_buffer_add(buffer, event, strlen(event));
-    ms_buffer_char(buffer, ',');
-    const char *type = ms_type_name(row->type);
-    ms_buffer_add(buffer, type, strlen(type));
-    ms_buffer_char(buffer, ',');
-    if (row->event == MS_EV_MSTX) {
-        add_quoted(buffer, row->name.s, row->name.length_b);
-    } else if (row->name.length_b == 0) {
-        MS_BUFFER_TEXT(buffer, "N/A");
-    } else {
-        add_cell(buffer, row->name.s, row->name.length_b);
+    MS_DUMP_COLUMNS(X)
+#undef X
+    if (!buffer->failed) {
+        buffer->s[buffer->used - 1] = '\n';
     }
-    ms_buffer_char(buffer, ',');
-    ms_buffer_u64(buffer, row->time_ns);
-    ms_buffer_char(buffer, ',');
-    add_id(buffer, row->pid);
-    add_id(buffer, row->tid);
-    if (row->device == MS_DEV_UNKNOWN) {
-        MS_BUFFER_TEXT(buffer, "N/A,");
-    } else if (row->device == MS_DEV_CPU) {
-        MS_BUFFER_TEXT(buffer, "cpu,");
-    } else {
-        add_id(buffer, row->device);
-    }
-    if (row->has_addr) {
-        ms_buffer_hex16(buffer, row->addr);
-        ms_buffer_char(buffer, ',');
-    } else {
-        MS_BUFFER_TEXT(buffer, "N/A,");
-    }
-    add_attrs(buffer, row);
-    ms_buffer_char(buffer, ',');
-    add_stack(buffer, dump, true, row->python_stack);
-    ms_buffer_char(buffer, ',');
-    add_stack(buffer, dump, false, row->c_stack);
-    ms_buffer_char(buffer, '\n');
 }
 
 /* ---- the file ---- */
@@ -263,16 +170,6 @@ static struct slice_file *slice_file_of(struct ms_dump_file *file, uint32_t tid,
     return slices;
 }
 
-static void add_time(struct ms_buffer *buffer, uint64_t time_ns)
-{
-    if (time_ns != 0) {
-        ms_buffer_u64(buffer, time_ns);
-    } else {
-        MS_BUFFER_TEXT(buffer, "N/A");
-    }
-    ms_buffer_char(buffer, ',');
-}
-
 static int csv_slice(struct ms_dump_file *file, const struct ms_slice *slice)
 {
     int rc = 0;
@@ -283,8 +180,10 @@ static int csv_slice(struct ms_dump_file *file, const struct ms_slice *slice)
     struct ms_buffer *buffer = &slices->buffer;
     add_cell(buffer, slice->function.s, slice->function.length_b);
     ms_buffer_char(buffer, ',');
-    add_time(buffer, slice->start_ns);
-    add_time(buffer, slice->end_ns);
+    ms__cell_time(buffer, slice->start_ns);
+    ms_buffer_char(buffer, ',');
+    ms__cell_time(buffer, slice->end_ns);
+    ms_buffer_char(buffer, ',');
     ms_buffer_u64(buffer, slice->tid);
     ms_buffer_char(buffer, ',');
     ms_buffer_u64(buffer, slice->pid);

@@ -2,14 +2,15 @@
  *
  * The row of event ID n has rowid n + 1. Attributes are one compact JSON object with string values. The database can be
  * made again from the trace at any time, so it is written without journal and without waiting for the disk, in large
- * transactions; between them (after ms_dump_flush) other programs can read it. It ends as one file.
+ * transactions; between them (after ms_dump_flush) other programs can read it. It ends as one file. Times have an
+ * index, kept as the rows come: they come in its order. No other column has one (docs/design/09-database.md).
  *
  * python_trace_<pid> is made with the first call whose times are both known: Insight refuses a file with such a table
  * and no such row. Calls without a start or an end wait for that. */
-#include "export/dump_internal.h"
+#include "export/cells.h"
+#include "export/sqlite_rows.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@ struct db {
     sqlite3_stmt *insert, *insert_slice, *update;
     bool in_batch;
     uint32_t batch_rows;
-    uint32_t slice_pid; /* whose table there is; 0: none */
-    struct ms_buffer attr, ptr, name, stacks[2], held_slices;
+    uint32_t slice_pid;  /* whose table there is; 0: none */
+    struct ms_rows rows; /* not handed over yet */
+    struct ms_buffer attr, times[2], held_slices;
 };
 
 /* ---- errors ---- */
@@ -70,8 +72,9 @@ static int begin_batch(struct db *db)
     if (db->in_batch) {
         return 0;
     }
-    db->in_batch = true;
-    return run(db, "BEGIN IMMEDIATE");
+    int rc = run(db, "BEGIN IMMEDIATE");
+    db->in_batch = rc == 0;
+    return rc;
 }
 
 static int end_batch(struct db *db)
@@ -87,6 +90,22 @@ static int end_batch(struct db *db)
 #define COLUMN_AND_TYPE(name, text, sql) ", \"" text "\" " sql
 #define COLUMN(name, text, sql)          ", \"" text "\""
 #define PARAMETER(name, text, sql)       ", ?"
+
+static int make_table(struct db *db)
+{
+    static const char table[] = "CREATE TABLE IF NOT EXISTS memscope_dump (" MS_DUMP_COLUMNS(COLUMN_AND_TYPE) ")";
+    static const char insert[] =
+        "INSERT INTO memscope_dump (rowid" MS_DUMP_COLUMNS(COLUMN) ") SELECT rowid, * FROM " MS_ROWS_TABLE;
+    char create[sizeof(table)];
+    memcpy(create, table, sizeof(table));
+    *strchr(create, ',') = ' '; /* the list begins with one comma too many */
+    int rc = run(db, create);
+    rc = rc != 0
+             ? rc
+             : run(db, "CREATE INDEX IF NOT EXISTS idx_memscope_dump_timestamp ON memscope_dump (\"Timestamp(ns)\")");
+    rc = rc != 0 ? rc : error_of(db, ms__rows_register(&db->rows, db->handle));
+    return rc != 0 ? rc : prepare(db, insert, &db->insert);
+}
 
 static int db_open(struct ms_dump_file *file)
 {
@@ -109,53 +128,11 @@ static int db_open(struct ms_dump_file *file)
         "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
         CACHE_KIB);
     rc = run(db, pragmas);
-    static const char table[] = "CREATE TABLE IF NOT EXISTS memscope_dump (" MS_DUMP_COLUMNS(COLUMN_AND_TYPE) ")";
-    static const char insert[] =
-        "INSERT INTO memscope_dump (rowid" MS_DUMP_COLUMNS(COLUMN) ") VALUES (?" MS_DUMP_COLUMNS(PARAMETER) ")";
-    char create[sizeof(table)];
-    memcpy(create, table, sizeof(table));
-    char *comma = strstr(create, "(,"); /* the list begins with one comma too many */
-    memmove(comma + 1, comma + 3, strlen(comma + 3) + 1);
-    rc = rc != 0 ? rc : run(db, create);
-    rc = rc != 0 ? rc : prepare(db, insert, &db->insert);
+    rc = rc != 0 ? rc : make_table(db);
     if (rc == 0) {
         ms__dump_created(file->dump, file->final_path[0] != 0 ? file->final_path : file->path, "memscope_dump");
     }
     return rc;
-}
-
-static int db_flush(struct ms_dump_file *file)
-{
-    return end_batch(file->state);
-}
-
-static int db_close(struct ms_dump_file *file)
-{
-    struct db *db = file->state;
-    if (db == NULL) {
-        return 0;
-    }
-    int rc = end_batch(db);
-    static const char indexes[] =
-        "CREATE INDEX IF NOT EXISTS idx_memscope_dump_timestamp ON memscope_dump (\"Timestamp(ns)\");"
-        "CREATE INDEX IF NOT EXISTS idx_memscope_dump_event ON memscope_dump (\"Event\");"
-        "CREATE INDEX IF NOT EXISTS idx_memscope_dump_device ON memscope_dump (\"Device Id\")";
-    if (rc == 0 && db->insert != NULL && !file->failed) {
-        rc = run(db, indexes);
-    }
-    sqlite3_finalize(db->insert);
-    sqlite3_finalize(db->insert_slice);
-    sqlite3_finalize(db->update);
-    int close_rc = error_of(db, sqlite3_close(db->handle));
-    ms_buffer_free(&db->attr);
-    ms_buffer_free(&db->ptr);
-    ms_buffer_free(&db->name);
-    ms_buffer_free(&db->stacks[0]);
-    ms_buffer_free(&db->stacks[1]);
-    ms_buffer_free(&db->held_slices);
-    free(db);
-    file->state = NULL;
-    return rc != 0 ? rc : close_rc;
 }
 
 /* ---- rows ---- */
@@ -165,167 +142,93 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *s, size_t len
     sqlite3_bind_text(statement, at, s, (int)length_b, SQLITE_STATIC);
 }
 
-static void bind_literal(sqlite3_stmt *statement, int at, const char *s)
+static void add_text(struct ms_buffer *buffer, const char *s, size_t length_b)
 {
-    bind_text(statement, at, s, strlen(s));
+    ms_buffer_add(buffer, s, length_b);
 }
 
-static void add_attrs(struct ms_buffer *buffer, const struct ms_row *row)
+static void add_quoted(struct ms_buffer *buffer, const char *s, size_t length_b)
 {
-    static const struct {
-        const char *s;
-        size_t length_b;
-    } keys[] = {
-#define X(name, text) {"\"" text "\":\"", sizeof(text) + 3},
-        MS_ATTR_KEYS(X)
+    ms_buffer_char(buffer, '"');
+    ms_buffer_add(buffer, s, length_b);
+    ms_buffer_char(buffer, '"');
+}
+
+static const struct ms_cell_style style = {
+    .plain = add_text,
+    .quoted = add_quoted,
+    .inside = ms_buffer_json,
+#define X(name, text) [MS_ATTR_##name] = MS_CELL_WORD(",\"" text "\":\""),
+    .key = {MS_ATTR_KEYS(X)},
 #undef X
-    };
-    buffer->used = 0;
-    ms_buffer_char(buffer, '{');
-    for (uint32_t i = 0; i < row->attr_count; i++) {
-        const struct ms_attr *attr = &row->attr[i];
-        if (i != 0) {
-            ms_buffer_char(buffer, ',');
-        }
-        if (attr->key < MS_ATTR_KEY_COUNT) {
-            ms_buffer_add(buffer, keys[attr->key].s, keys[attr->key].length_b);
-        } else {
-            ms_buffer_char(buffer, '"');
-            ms_buffer_json(buffer, attr->other_key, attr->other_key_b);
-            MS_BUFFER_TEXT(buffer, "\":\"");
-        }
-        switch (attr->form) {
-        case MS_FORM_NUMBER:
-            ms_buffer_u64(buffer, attr->number);
-            break;
-        case MS_FORM_ADDR:
-            ms_buffer_hex16(buffer, attr->number);
-            break;
-        case MS_FORM_PTR:
-            if (attr->number != 0) {
-                ms_buffer_hex(buffer, attr->number);
-            } else {
-                MS_BUFFER_TEXT(buffer, "(nil)");
-            }
-            break;
-        case MS_FORM_RATE:
-            ms_buffer_fixed(buffer, attr->rate, 6);
-            break;
-        default:
-            ms_buffer_json(buffer, attr->text.s, attr->text.length_b);
-            break;
-        }
-        ms_buffer_char(buffer, '"');
+    .other_begin = MS_CELL_WORD(",\""),
+    .other_end = MS_CELL_WORD("\":\""),
+    .value_end = MS_CELL_WORD("\""),
+    .attrs_end = MS_CELL_WORD("}"),
+    .no_attrs = MS_CELL_WORD("{}"),
+};
+
+/* Hands over what has been gathered. */
+static int write_rows(struct db *db)
+{
+    struct ms_rows *rows = &db->rows;
+    if (rows->count == 0) {
+        return 0;
     }
-    ms_buffer_char(buffer, '}');
+    int rc = begin_batch(db);
+    if (rc == 0) {
+        rc = error_of(db, sqlite3_step(db->insert));
+        sqlite3_reset(db->insert);
+    }
+    db->batch_rows += rows->count;
+    rows->count = 0;
+    rows->texts.used = 0;
+    return rc == 0 && db->batch_rows >= BATCH_ROWS ? end_batch(db) : rc;
 }
 
-static void bind_id(sqlite3_stmt *statement, int at, uint32_t id)
+MS_CELL_INLINE void put_cell(struct ms_rows *rows, const struct ms_dump *dump, const struct ms_row *row,
+                             enum ms_dump_column column)
 {
-    if (id == MS_ID_NONE) {
-        bind_literal(statement, at, "N/A");
-    } else {
-        sqlite3_bind_int64(statement, at, id);
-    }
-}
-
-static void bind_device(sqlite3_stmt *statement, int at, uint32_t device, char text[16])
-{
-    if (device == MS_DEV_UNKNOWN) {
-        bind_literal(statement, at, "N/A");
-    } else if (device == MS_DEV_CPU) {
-        bind_literal(statement, at, "cpu");
-    } else if (device < 10) {
-        text[0] = (char)('0' + device);
-        bind_text(statement, at, text, 1);
-    } else {
-        bind_text(statement, at, text, (size_t)snprintf(text, 16, "%u", device));
-    }
-}
-
-/* Stacks have the quotes here that they have in CSV files: the original writes them so, and readers take them off. */
-static void bind_stack(sqlite3_stmt *statement, int at, const struct ms_dump *dump, bool python, uint32_t id,
-                       struct ms_buffer *buffer)
-{
-    if (id == 0) {
-        bind_literal(statement, at, "");
+    struct ms_rows_cell *cell = &rows->cells[rows->count][column];
+    uint64_t number;
+    if (ms__cell_number(row, column, &number)) {
+        *cell = (struct ms_rows_cell){.number = (int64_t)number};
         return;
     }
-    struct ms_text text = {.s = "NA", .length_b = 2};
-    if (!python || id != MS_STACK_NO_GIL) {
-        text = ms__dump_stack(dump, python, id);
-    }
-    buffer->used = 0;
-    if (text.length_b != 0) {
-        ms_buffer_char(buffer, '"');
-        ms_buffer_add(buffer, text.s, text.length_b);
-        ms_buffer_char(buffer, '"');
-    }
-    bind_text(statement, at, buffer->used != 0 ? buffer->s : "", buffer->used);
+    size_t begin = rows->texts.used;
+    ms__cell_text(&rows->texts, dump, row, column, &style);
+    *cell = (struct ms_rows_cell){
+        .is_text = true, .number = (int64_t)begin, .length_b = (uint32_t)(rows->texts.used - begin)};
 }
 
 static int db_row(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct db *db = file->state;
-    int rc = begin_batch(db);
-    if (rc != 0) {
-        return rc;
-    }
-    enum { ROWID = 1, FIRST = 2 };
-    sqlite3_stmt *s = db->insert;
-    char device[16];
-    sqlite3_bind_int64(s, ROWID, (int64_t)row->id + 1);
-    sqlite3_bind_int64(s, FIRST + MS_COL_ID, (int64_t)row->id);
-    bind_literal(s, FIRST + MS_COL_EVENT, ms_event_name(row->event));
-    bind_literal(s, FIRST + MS_COL_TYPE, ms_type_name(row->type));
-    if (row->event == MS_EV_MSTX) { /* keeps its quotes */
-        db->name.used = 0;
-        ms_buffer_char(&db->name, '"');
-        ms_buffer_add(&db->name, row->name.s, row->name.length_b);
-        ms_buffer_char(&db->name, '"');
-        bind_text(s, FIRST + MS_COL_NAME, db->name.s, db->name.used);
-    } else if (row->name.length_b == 0) {
-        bind_literal(s, FIRST + MS_COL_NAME, "N/A");
-    } else {
-        bind_text(s, FIRST + MS_COL_NAME, row->name.s, row->name.length_b);
-    }
-    sqlite3_bind_int64(s, FIRST + MS_COL_TIME, (int64_t)row->time_ns);
-    bind_id(s, FIRST + MS_COL_PID, row->pid);
-    bind_id(s, FIRST + MS_COL_TID, row->tid);
-    bind_device(s, FIRST + MS_COL_DEVICE, row->device, device);
-    if (row->has_addr) {
-        db->ptr.used = 0;
-        ms_buffer_hex16(&db->ptr, row->addr);
-        bind_text(s, FIRST + MS_COL_PTR, db->ptr.s, db->ptr.used);
-    } else {
-        bind_literal(s, FIRST + MS_COL_PTR, "N/A");
-    }
-    add_attrs(&db->attr, row);
-    bind_text(s, FIRST + MS_COL_ATTR, db->attr.s, db->attr.used);
-    bind_stack(s, FIRST + MS_COL_PYTHON_STACK, file->dump, true, row->python_stack, &db->stacks[0]);
-    bind_stack(s, FIRST + MS_COL_C_STACK, file->dump, false, row->c_stack, &db->stacks[1]);
-    if (db->attr.failed || db->ptr.failed || db->name.failed || db->stacks[0].failed || db->stacks[1].failed) {
+    struct ms_rows *rows = &db->rows;
+    rows->rowid[rows->count] = (int64_t)row->id + 1;
+#define X(name, text, sql) put_cell(rows, file->dump, row, MS_COL_##name);
+    MS_DUMP_COLUMNS(X)
+#undef X
+    if (rows->texts.failed) {
         return -ENOMEM;
     }
-    rc = error_of(db, sqlite3_step(s));
-    sqlite3_reset(s);
-    if (rc == 0 && ++db->batch_rows >= BATCH_ROWS) {
-        rc = end_batch(db);
-    }
-    return rc;
+    rows->count++;
+    return ms__rows_full(rows) ? write_rows(db) : 0;
 }
 
 static int db_patch(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct db *db = file->state;
-    int rc = begin_batch(db);
+    int rc = write_rows(db); /* it may be one of these */
+    rc = rc != 0 ? rc : begin_batch(db);
     if (rc == 0 && db->update == NULL) {
         rc = prepare(db, "UPDATE memscope_dump SET \"Attr\" = ? WHERE rowid = ?", &db->update);
     }
     if (rc != 0) {
         return rc;
     }
-    add_attrs(&db->attr, row);
+    db->attr.used = 0;
+    ms__cell_attrs(&db->attr, row, &style);
     if (db->attr.failed) {
         return -ENOMEM;
     }
@@ -338,24 +241,24 @@ static int db_patch(struct ms_dump_file *file, const struct ms_row *row)
 
 /* ---- Python calls ---- */
 
-static void bind_time(sqlite3_stmt *statement, int at, uint64_t time_ns, char text[24])
+static void bind_time(sqlite3_stmt *statement, int at, uint64_t time_ns, struct ms_buffer *buffer)
 {
-    if (time_ns == 0) {
-        bind_literal(statement, at, "N/A");
-    } else {
-        bind_text(statement, at, text, (size_t)snprintf(text, 24, "%llu", (unsigned long long)time_ns));
-    }
+    buffer->used = 0;
+    ms__cell_time(buffer, time_ns);
+    bind_text(statement, at, buffer->s, buffer->used);
 }
 
 static int insert_slice(struct db *db, const struct ms_slice *slice)
 {
-    char start[24], end[24];
     sqlite3_stmt *s = db->insert_slice;
     bind_text(s, 1, slice->function.s, slice->function.length_b);
-    bind_time(s, 2, slice->start_ns, start);
-    bind_time(s, 3, slice->end_ns, end);
+    bind_time(s, 2, slice->start_ns, &db->times[0]);
+    bind_time(s, 3, slice->end_ns, &db->times[1]);
     sqlite3_bind_int64(s, 4, slice->tid);
     sqlite3_bind_int64(s, 5, slice->pid);
+    if (db->times[0].failed || db->times[1].failed) {
+        return -ENOMEM;
+    }
     int rc = error_of(db, sqlite3_step(s));
     sqlite3_reset(s);
     return rc;
@@ -405,6 +308,37 @@ static int db_slice(struct ms_dump_file *file, const struct ms_slice *slice)
         rc = make_slice_table(file, slice->pid);
     }
     return rc != 0 ? rc : insert_slice(db, slice);
+}
+
+/* ---- ends ---- */
+
+static int db_flush(struct ms_dump_file *file)
+{
+    struct db *db = file->state;
+    int rc = write_rows(db);
+    int end_rc = end_batch(db);
+    return rc != 0 ? rc : end_rc;
+}
+
+static int db_close(struct ms_dump_file *file)
+{
+    struct db *db = file->state;
+    if (db == NULL) {
+        return 0;
+    }
+    int rc = file->failed ? end_batch(db) : db_flush(file);
+    sqlite3_finalize(db->insert);
+    sqlite3_finalize(db->insert_slice);
+    sqlite3_finalize(db->update);
+    int close_rc = error_of(db, sqlite3_close(db->handle));
+    ms_buffer_free(&db->rows.texts);
+    ms_buffer_free(&db->attr);
+    ms_buffer_free(&db->times[0]);
+    ms_buffer_free(&db->times[1]);
+    ms_buffer_free(&db->held_slices);
+    free(db);
+    file->state = NULL;
+    return rc != 0 ? rc : close_rc;
 }
 
 const struct ms_dump_ops ms__sqlite_ops = {

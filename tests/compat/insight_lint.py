@@ -186,6 +186,12 @@ class Lint:
                            "('MALLOC', 'FREE') AND \"Device Id\" NOT IN ('N/A', '', 'host')").fetchall()
         db.execute('SELECT "Device Id", MIN("Timestamp(ns)"), MAX("Timestamp(ns)") FROM memscope_dump WHERE "Device Id" '
                    "NOT IN ('N/A', 'host') GROUP BY \"Device Id\"").fetchall()
+        page = ('SELECT COUNT(*) OVER (), * FROM memscope_dump WHERE "Device Id" = \'0\' AND "Timestamp(ns)" '
+                'BETWEEN 1 AND 2 ORDER BY "Name" LIMIT 10')
+        if not any("idx_memscope_dump_timestamp" in step[3] for step in db.execute("EXPLAIN QUERY PLAN " + page)):
+            self.say("a page of a short range would read every row")
+        if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            self.say("SQLite finds the file damaged")
         for device, _ in pairs:
             db.execute('SELECT COUNT(*) OVER (), *, "Timestamp(ns)" - ? FROM memscope_dump WHERE "Device Id" = ? '
                        'AND "Name" LIKE ? ORDER BY "ID" LIMIT 10 OFFSET 0', (low, device, "%a%")).fetchall()
