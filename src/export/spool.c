@@ -1,44 +1,18 @@
-/* Rows that wait for what is not known yet (late attributes, files of devices that have not appeared): the row's
- * numbers, then its attributes, then the bytes of its texts, one after the other. Only this process reads them. */
+/* Rows that wait for what is not known yet (late attributes, files of devices that have not appeared). */
 #include "export/dump_internal.h"
+
+#include "model/row_bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BUFFER_B (256u * 1024)
 
-/* What a row is without its attributes. */
-#define HEAD_B offsetof(struct ms_row, attr)
-
-static void add_text(struct ms_buffer *buffer, struct ms_text text)
-{
-    ms_buffer_add(buffer, text.s, text.length_b);
-}
-
 int ms__spool_add(struct ms_spool *spool, int dirfd, const struct ms_row *row)
 {
     struct ms_buffer *buffer = &spool->buffer;
-    size_t attrs_b = row->attr_count * sizeof(row->attr[0]);
-    size_t texts_b = row->name.length_b;
-    for (uint32_t i = 0; i < row->attr_count; i++) {
-        texts_b += row->attr[i].form == MS_FORM_TEXT ? row->attr[i].text.length_b : 0;
-        texts_b += row->attr[i].key == MS_ATTR_OTHER ? row->attr[i].other_key_b : 0;
-    }
-    uint32_t length_b = (uint32_t)(sizeof(length_b) + HEAD_B + attrs_b + texts_b);
-    ms_buffer_add(buffer, (const char *)&length_b, sizeof(length_b));
-    ms_buffer_add(buffer, (const char *)row, HEAD_B);
-    ms_buffer_add(buffer, (const char *)row->attr, attrs_b);
-    add_text(buffer, row->name);
-    for (uint32_t i = 0; i < row->attr_count; i++) {
-        if (row->attr[i].form == MS_FORM_TEXT) {
-            add_text(buffer, row->attr[i].text);
-        }
-        if (row->attr[i].key == MS_ATTR_OTHER) {
-            ms_buffer_add(buffer, row->attr[i].other_key, row->attr[i].other_key_b);
-        }
-    }
+    ms_row_pack(buffer, row);
     spool->rows++;
     if (buffer->used < BUFFER_B) {
         return buffer->failed ? -ENOMEM : 0;
@@ -53,36 +27,13 @@ int ms__spool_add(struct ms_spool *spool, int dirfd, const struct ms_row *row)
     return ms_buffer_write(buffer, spool->fd);
 }
 
-static const char *take_text(struct ms_text *text, const char *at)
-{
-    text->s = at;
-    return at + text->length_b;
-}
-
 static int each_in(const char *bytes, size_t bytes_b, ms_spool_fn fn, void *argument, size_t *used)
 {
+    size_t length_b;
     *used = 0;
-    while (bytes_b - *used >= sizeof(uint32_t)) {
-        uint32_t length_b;
-        memcpy(&length_b, bytes + *used, sizeof(length_b));
-        if (length_b > bytes_b - *used) {
-            break;
-        }
+    while ((length_b = ms_row_packed_b(bytes + *used, bytes_b - *used)) != 0) {
         struct ms_row row;
-        const char *at = bytes + *used + sizeof(length_b);
-        memcpy(&row, at, HEAD_B);
-        at += HEAD_B;
-        memcpy(row.attr, at, row.attr_count * sizeof(row.attr[0]));
-        at = take_text(&row.name, at + row.attr_count * sizeof(row.attr[0]));
-        for (uint32_t i = 0; i < row.attr_count; i++) {
-            if (row.attr[i].form == MS_FORM_TEXT) {
-                at = take_text(&row.attr[i].text, at);
-            }
-            if (row.attr[i].key == MS_ATTR_OTHER) {
-                row.attr[i].other_key = at;
-                at += row.attr[i].other_key_b;
-            }
-        }
+        ms_row_unpack(bytes + *used, &row);
         int rc = fn(argument, &row);
         if (rc != 0) {
             return rc;

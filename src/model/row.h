@@ -14,7 +14,7 @@ enum ms_attr_form {
 };
 
 struct ms_attr {
-    uint8_t key;  /* enum ms_attr_key; MS_ATTR_OTHER: see other_key */
+    uint8_t key;  /* enum ms_attr_key; MS_ATTR_OTHER: see other_key, which counts for nothing else */
     uint8_t form; /* enum ms_attr_form */
     uint32_t other_key_b;
     const char *other_key;
