@@ -312,7 +312,7 @@ static int begins(struct ms_model *model, enum ms_space space, const struct ms_e
             block.op = thread->ops[(thread->op_depth < MS_OP_DEPTH ? thread->op_depth : MS_OP_DEPTH) - 1];
         }
     }
-    block.owner = ms__owner_at_malloc(model, &block);
+    block.owner = event->text.length_b == 0 ? ms__owner_at_malloc(model, &block) : ms__owner_given(model, event->text);
     uint32_t number = ms__blocks_add(&model->blocks, &block);
     if (number == 0) {
         return -ENOMEM;

@@ -249,6 +249,7 @@ void ms__step_api(struct ms_model *model, const struct ms_event *event);
 /* owners.c */
 struct ms_thread_state *ms__thread(struct ms_model *model, uint32_t tid, bool make);
 uint32_t ms__owner_at_malloc(struct ms_model *model, const struct ms_block *block);
+uint32_t ms__owner_given(struct ms_model *model, struct ms_text text);
 int ms__label_event(struct ms_model *model, const struct ms_event *event);
 void ms__owner_set(struct ms_model *model, struct ms_block *block, unsigned level, uint32_t label);
 void ms__owner_accessed(struct ms_model *model, struct ms_block *block);

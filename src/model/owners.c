@@ -231,6 +231,50 @@ uint32_t ms__owner_at_malloc(struct ms_model *model, const struct ms_block *bloc
     return intern_set(model, &set);
 }
 
+static bool is_word(const char *s, size_t length_b, const char *word)
+{
+    return strlen(word) == length_b && memcmp(s, word, length_b) == 0;
+}
+
+/* The labels of an owner's text, as any generation of dumps writes it: PTA@model@weight@x, PTA@ops@aten@x, but also
+ * PTA@fsdp2@weight@ops@x. Which of the remaining words are component, process or the user's it does not tell; their
+ * order is kept, so the text comes out the same. */
+uint32_t ms__owner_given(struct ms_model *model, struct ms_text text)
+{
+    static const char *const details[] = {"weight", "gradient", "optimizer_state", "activation"};
+    static const uint8_t rest[] = {COMPONENT, PROCESS, 5, 6, 7};
+    struct label_set set = {{0}};
+    const char *at = text.s, *end = text.s + text.length_b;
+    bool cann = text.length_b > 5 && memcmp(text.s, "CANN@", 5) == 0; /* its module belongs to it */
+    unsigned used = 0;
+    bool model_word = false;
+    for (bool first = true; at < end; first = false) {
+        const char *from = first && cann ? at + 5 : at;
+        const char *next = memchr(from, '@', (size_t)(end - from));
+        const char *word_end = next != NULL ? next : end;
+        size_t length_b = (size_t)(word_end - at);
+        bool detail = model_word;
+        for (unsigned i = 0; i < sizeof(details) / sizeof(details[0]); i++) {
+            detail = detail || is_word(at, length_b, details[i]);
+        }
+        uint32_t word = ms_intern(&model->texts, at, length_b);
+        if (first) {
+            set.slots[SOURCE] = word;
+        } else if (!model_word && is_word(at, length_b, "model")) {
+            model_word = true;
+        } else if (detail && set.slots[DETAIL] == 0) {
+            set.slots[DETAIL] = word;
+            model_word = false;
+        } else if (is_word(at, length_b, "ops")) {
+            set.slots[OPS] = word;
+        } else if (used < sizeof(rest) && !(is_word(at, length_b, "aten") && set.slots[OPS] != 0)) {
+            set.slots[rest[used++]] = word;
+        }
+        at = next != NULL ? next + 1 : end;
+    }
+    return set.slots[SOURCE] != 0 ? intern_set(model, &set) : 0;
+}
+
 /* ---- changes after the MALLOC ---- */
 
 static void change(struct ms_model *model, struct ms_block *block, const struct label_set *set)

@@ -31,6 +31,8 @@
  *   GAP gap                              USAGE size_b(device used) process_used_b total_b (device MS_DEV_CPU: host
  * memory)
  *
+ * An allocation that comes from a dump has its owner as text.
+ *
  * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK may
  * be made by the collector or by the reader itself; its stream is then where the loss was. */
 #ifndef MS_TRACE_EVENT_H
