@@ -42,7 +42,7 @@ struct ms_replay {
 
 /* ---- settings for the others ---- */
 
-static void model_options(const struct ms_settings *s, struct ms_model_options *out)
+void ms_replay_model_options(const struct ms_settings *s, struct ms_model_options *out)
 {
     out->events = s->events; /* MS_EVENT_* are the bits of MS_WANT_* */
     out->levels = ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) | ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u);
@@ -68,7 +68,7 @@ static bool parse_config(void *argument, const char *text, size_t length_b, stru
     char *copy = strndup(text, length_b);
     bool good = copy != NULL && ms_options_apply_text(&replay->settings, copy, &why) == 0;
     if (good) {
-        model_options(&replay->settings, options);
+        ms_replay_model_options(&replay->settings, options);
     }
     free(copy);
     return good;
@@ -79,7 +79,7 @@ static void log_line(void *argument, int level, const char *line);
 static void full_model_options(struct ms_replay *replay, struct ms_model_options *out)
 {
     *out = (struct ms_model_options)MS_MODEL_OPTIONS_DEFAULT;
-    model_options(&replay->settings, out);
+    ms_replay_model_options(&replay->settings, out);
     out->parse_config = parse_config;
     out->log = log_line;
     out->argument = replay;
@@ -129,7 +129,7 @@ static int go_on_from_checkpoint(struct ms_replay *replay)
     uint64_t before = rows_so_far(replay);
     full_model_options(replay, &options);
     if (ms_checkpoints_settings(replay->trace, &replay->settings)) {
-        model_options(&replay->settings, &options);
+        ms_replay_model_options(&replay->settings, &options);
     }
     int rc = ms_checkpoints_restore(replay->trace, replay->model, &options);
     uint64_t after = rows_so_far(replay);

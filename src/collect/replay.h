@@ -32,6 +32,9 @@ struct ms_replay_options {
     void *argument;
 };
 
+/* What the settings mean for the model; parse_config and log stay as they are. */
+void ms_replay_model_options(const struct ms_settings *settings, struct ms_model_options *out);
+
 int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out);
 
 enum ms_replay_result { MS_REPLAY_MORE = 1, MS_REPLAY_AGAIN = 0, MS_REPLAY_END = 2 }; /* or -errno: it cannot go on */

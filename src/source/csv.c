@@ -1,0 +1,317 @@
+/* See csv.h. The buffer slides over the file: what belongs to the record that is being read moves to its front, and it
+ * grows only for a record that does not fit. A cell is a range of that buffer, except those with doubled quotes, which
+ * are copied. */
+#include "source/csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_B (256u * 1024)
+#define LARGE_B  (1u << 20) /* a record of this size is more likely one with a stray quote */
+
+enum { MORE = -1, BROKEN = -2, UNENDED = -3 };
+
+struct raw_cell {
+    const char *begin, *end; /* with quotes */
+    bool quoted, doubled;
+};
+
+struct record {
+    struct raw_cell cells[MS_CSV_CELLS_MAX];
+    const char *after;
+    uint64_t lines;
+    bool line_end; /* it was ended, not cut */
+};
+
+/* ---- bytes ---- */
+
+int ms_csv_open(struct ms_csv *csv, int fd)
+{
+    *csv = (struct ms_csv){.fd = fd, .room = BUFFER_B, .next_line = 1};
+    csv->bytes = malloc(csv->room);
+    if (csv->bytes == NULL) {
+        close(fd);
+        csv->fd = -1;
+        return -ENOMEM;
+    }
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return 0;
+}
+
+void ms_csv_close(struct ms_csv *csv)
+{
+    if (csv->fd >= 0) {
+        close(csv->fd);
+    }
+    free(csv->bytes);
+    ms_buffer_free(&csv->scratch);
+    *csv = (struct ms_csv){.fd = -1};
+}
+
+int ms_csv_rewind(struct ms_csv *csv)
+{
+    if (lseek(csv->fd, 0, SEEK_SET) < 0) {
+        return -errno;
+    }
+    csv->at = csv->end = 0;
+    csv->offset = 0;
+    csv->eof = false;
+    csv->next_line = 1;
+    return 0;
+}
+
+/* More bytes behind those that are there. False: the record is too long, or no memory. */
+static bool refill(struct ms_csv *csv)
+{
+    memmove(csv->bytes, csv->bytes + csv->at, csv->end - csv->at);
+    csv->offset += csv->at;
+    csv->end -= csv->at;
+    csv->at = 0;
+    if (csv->end == csv->room) {
+        char *grown = csv->room < MS_CSV_RECORD_MAX_B ? realloc(csv->bytes, csv->room * 2) : NULL;
+        if (grown == NULL) {
+            return false;
+        }
+        csv->bytes = grown;
+        csv->room *= 2;
+    }
+    ssize_t n;
+    do {
+        n = read(csv->fd, csv->bytes + csv->end, csv->room - csv->end);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        csv->error = -errno;
+    }
+    csv->eof = n <= 0;
+    csv->end += n > 0 ? (size_t)n : 0;
+    return true;
+}
+
+/* ---- records ---- */
+
+/* Is this the edge of a cell? MORE: the byte that decides is not there yet. */
+static int is_edge(const char *s, const char *end, bool eof)
+{
+    if (s == end) {
+        return eof ? 1 : MORE;
+    }
+    if (*s == '\r') {
+        return s + 1 < end ? s[1] == '\n' : eof ? 1 : MORE;
+    }
+    return *s == ',' || *s == '\n';
+}
+
+/* The quote that ends the cell, of which begin is the first one. NULL: *why. */
+static const char *closing_quote(const char *begin, const char *end, bool eof, bool loose, bool *doubled, int *why)
+{
+    for (const char *quote = begin + 1; quote < end; quote++) {
+        quote = memchr(quote, '"', (size_t)(end - quote));
+        if (quote == NULL) {
+            break;
+        }
+        int edge = is_edge(quote + 1, end, eof);
+        if (edge == 1) {
+            return quote;
+        }
+        if (edge == MORE) {
+            break;
+        }
+        if (!loose && quote[1] == '"') {
+            *doubled = true;
+            quote++;
+        } else if (!loose) {
+            *why = BROKEN;
+            return NULL;
+        }
+    }
+    *why = eof ? UNENDED : MORE;
+    return NULL;
+}
+
+static uint64_t count_lines(const char *s, const char *end)
+{
+    uint64_t lines = 0;
+    while (s < end && (s = memchr(s, '\n', (size_t)(end - s))) != NULL) {
+        lines++;
+        s++;
+    }
+    return lines;
+}
+
+/* The record at s: number of its cells, or MORE, BROKEN, UNENDED. */
+static int split(const char *s, const char *end, bool eof, bool loose, struct record *record)
+{
+    unsigned count = 0;
+    record->lines = 1;
+    for (;;) {
+        if (count == MS_CSV_CELLS_MAX) {
+            return BROKEN;
+        }
+        struct raw_cell *cell = &record->cells[count++];
+        *cell = (struct raw_cell){.begin = s};
+        if (s < end && *s == '"') {
+            int why = 0;
+            const char *quote = closing_quote(s, end, eof, loose, &cell->doubled, &why);
+            if (quote == NULL) {
+                return why;
+            }
+            cell->quoted = true;
+            record->lines += count_lines(s, quote);
+            s = quote + 1;
+            cell->end = s;
+            if (s < end && *s == '\r') {
+                s++;
+            }
+        } else {
+            while (s < end && *s != ',' && *s != '\n') {
+                s++;
+            }
+            bool cr = s > cell->begin && s[-1] == '\r' && (s == end || *s == '\n');
+            cell->end = cr ? s - 1 : s;
+        }
+        if (s == end) {
+            if (!eof) {
+                return MORE;
+            }
+            record->after = s;
+            record->line_end = false;
+            return (int)count;
+        }
+        if (*s++ == '\n') {
+            record->after = s;
+            record->line_end = true;
+            return (int)count;
+        }
+    }
+}
+
+static void undouble(struct ms_buffer *scratch, struct ms_text *cell)
+{
+    size_t from = scratch->used;
+    for (uint32_t i = 0; i < cell->length_b; i++) {
+        i += cell->s[i] == '"' && i + 1 < cell->length_b && cell->s[i + 1] == '"';
+        scratch->s[scratch->used++] = cell->s[i];
+    }
+    *cell = (struct ms_text){.s = scratch->s + from, .length_b = (uint32_t)(scratch->used - from)};
+}
+
+/* Cells for the caller; surplus ones are text of cell `wide`. */
+static void give(struct ms_csv *csv, const struct record *record, unsigned count, unsigned columns, unsigned wide)
+{
+    unsigned surplus = columns != 0 && count > columns ? count - columns : 0;
+    csv->scratch.used = 0;
+    if (!ms_buffer_reserve(&csv->scratch, (size_t)(record->after - record->cells[0].begin))) {
+        csv->error = -ENOMEM;
+        return;
+    }
+    csv->count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct raw_cell cell = record->cells[i];
+        if (surplus != 0 && i == wide) {
+            i += surplus;
+            cell.end = record->cells[i].end;
+            cell.quoted = cell.begin[0] == '"' && cell.end[-1] == '"' && cell.end - cell.begin >= 2;
+            cell.doubled = false;
+        }
+        struct ms_text *out = &csv->cells[csv->count++];
+        out->s = cell.begin + cell.quoted;
+        out->length_b = (uint32_t)(cell.end - cell.begin - 2 * cell.quoted);
+        out->id = 0;
+        if (cell.doubled) {
+            undouble(&csv->scratch, out);
+        }
+    }
+}
+
+static bool fits(int count, unsigned columns, unsigned wide, bool loose)
+{
+    return count > 0 &&
+           (columns == 0 || (unsigned)count == columns || (loose && (unsigned)count > columns && wide < columns));
+}
+
+static bool at_empty_line(const struct ms_csv *csv)
+{
+    const char *s = csv->bytes + csv->at;
+    return *s == '\n' || (*s == '\r' && csv->at + 1 < csv->end && s[1] == '\n');
+}
+
+static void pass_mark(struct ms_csv *csv)
+{
+    if (csv->offset == 0 && csv->at == 0 && csv->end >= 3 && memcmp(csv->bytes, "\xef\xbb\xbf", 3) == 0) {
+        csv->at = 3;
+    }
+}
+
+int ms_csv_next(struct ms_csv *csv, unsigned columns, unsigned wide)
+{
+    struct record record;
+    for (;;) {
+        pass_mark(csv);
+        while (csv->at < csv->end && at_empty_line(csv)) {
+            csv->at += csv->bytes[csv->at] == '\r' ? 2 : 1;
+            csv->next_line++;
+        }
+        if (csv->error != 0) {
+            return csv->error;
+        }
+        if (csv->at == csv->end && csv->eof) {
+            return MS_CSV_END;
+        }
+        const char *begin = csv->bytes + csv->at, *end = csv->bytes + csv->end;
+        csv->line = csv->next_line;
+        csv->record_offset = csv->offset + csv->at;
+        int count = csv->at < csv->end ? split(begin, end, csv->eof, false, &record) : MORE;
+        bool loose = false;
+        if (!fits(count, columns, wide, false) && (count != MORE || (size_t)(end - begin) >= LARGE_B)) {
+            loose = true;
+            int loose_count = split(begin, end, csv->eof, true, &record);
+            count = count == MORE && !fits(loose_count, columns, wide, true) ? MORE : loose_count;
+        }
+        if (count == MORE) {
+            if (!refill(csv)) {
+                return MS_CSV_LONG;
+            }
+            continue;
+        }
+        if (!fits(count, columns, wide, loose)) {
+            bool cut = count == UNENDED || (count > 0 && !record.line_end);
+            return cut ? MS_CSV_CUT : MS_CSV_UNEVEN;
+        }
+        give(csv, &record, (unsigned)count, columns, wide);
+        if (csv->error != 0) {
+            return csv->error;
+        }
+        csv->at = (size_t)(record.after - csv->bytes);
+        csv->next_line += record.lines;
+        csv->loose = loose;
+        return MS_CSV_RECORD;
+    }
+}
+
+static bool at_digit(struct ms_csv *csv)
+{
+    while (csv->at == csv->end && !csv->eof && refill(csv)) {
+    }
+    return csv->at == csv->end || (csv->bytes[csv->at] >= '0' && csv->bytes[csv->at] <= '9');
+}
+
+void ms_csv_skip(struct ms_csv *csv, bool digits)
+{
+    do {
+        for (;;) {
+            char *line_end = memchr(csv->bytes + csv->at, '\n', csv->end - csv->at);
+            if (line_end != NULL) {
+                csv->at = (size_t)(line_end - csv->bytes) + 1;
+                csv->next_line++;
+                break;
+            }
+            csv->at = csv->end;
+            if (csv->eof || !refill(csv)) {
+                return;
+            }
+        }
+    } while (digits && !at_digit(csv));
+}
