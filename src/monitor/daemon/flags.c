@@ -404,7 +404,7 @@ static int parse_file(struct parse *parse, const char *path)
         parse->depth++;
         result = parse_lines(parse, text);
         parse->depth--;
-        if (result != 0) {
+        if (result != 0 && strncmp(parse->error, "flag file", 9) != 0) { /* the innermost file names itself */
             char inner[256];
             snprintf(inner, sizeof(inner), "%s", parse->error);
             refuse(parse, "flag file '%.200s': %s", path, inner);

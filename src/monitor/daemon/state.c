@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "monitor/daemon/registry_internal.h"
+#include "monitor/wire/config_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,49 +51,19 @@ static const char *kind_name(enum ms_request_kind kind)
 
 /* ---- configurations ---- */
 
-static bool begins(const char *config, size_t config_b, const char *key)
-{
-    size_t length = strlen(key);
-    return config_b >= length && memcmp(config, key, length) == 0;
-}
-
-/* The value of a line KEY=value, or NULL. */
-static const char *value_of(const char *config, size_t config_b, const char *key, size_t *value_b)
-{
-    const char *end = config + config_b;
-    for (const char *line = config; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop != NULL ? stop : end;
-        while (line < stop && (*line == ' ' || *line == '\t')) {
-            line++;
-        }
-        size_t length = strlen(key);
-        if (begins(line, (size_t)(stop - line), key) && line + length < stop && line[length] == '=') {
-            *value_b = (size_t)(stop - line) - length - 1;
-            return line + length + 1;
-        }
-        line = stop + 1;
-    }
-    return NULL;
-}
-
 enum ms_request_kind ms_state_kind(const char *config, size_t config_b)
 {
-    size_t ignored;
-    if (begins(config, config_b, "NPU_MONITOR_START")) {
-        return MS_REQUEST_NPU_MONITOR;
-    }
-    return value_of(config, config_b, "PROFILE_RECORD_SHAPES", &ignored) != NULL ||
-                   value_of(config, config_b, "PROFILE_ACTIVITIES", &ignored) != NULL
-               ? MS_REQUEST_NPU_TRACE
-               : MS_REQUEST_KINETO;
+    const struct ms_config_command *command = ms_config_recognise(config, config_b);
+    return command == &ms_config_npu_monitor ? MS_REQUEST_NPU_MONITOR
+           : command == &ms_config_nputrace  ? MS_REQUEST_NPU_TRACE
+                                             : MS_REQUEST_KINETO;
 }
 
 uint64_t ms_state_duration_ns(const char *config, size_t config_b)
 {
     size_t value_b = 0;
     char text[32];
-    const char *value = value_of(config, config_b, "DURATION", &value_b);
+    const char *value = ms_config_find(config, config_b, "DURATION", &value_b);
     if (value == NULL || value_b >= sizeof(text)) {
         return 0;
     }

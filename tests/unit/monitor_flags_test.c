@@ -1,0 +1,200 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "monitor/daemon/flags.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fixture {
+    struct ms_flags flags;
+    struct ms_flag_notes notes;
+    char error[512];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    *state = f;
+    return ms_flags_init(&f->flags);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    ms_flags_free(&f->flags);
+    ms_flag_notes_free(&f->notes);
+    free(f);
+    return 0;
+}
+
+/* Arguments after the program's name, ended by NULL. */
+static int parse(struct fixture *f, ...)
+{
+    char *argv[32] = {(char *)"/usr/bin/dynolog"};
+    int argc = 1;
+    va_list args;
+    va_start(args, f);
+    for (char *a; (a = va_arg(args, char *)) != NULL;) {
+        argv[argc++] = a;
+    }
+    va_end(args);
+    return ms_flags_parse(&f->flags, argc, argv, &f->notes, f->error, sizeof(f->error));
+}
+
+static void defaults_are_the_documented_ones(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(f->flags.port, 1778);
+    assert_string_equal(f->flags.certs_dir, "NO_CERTS");
+    assert_false(f->flags.enable_ipc_monitor);
+    assert_int_equal(f->flags.kernel_monitor_reporting_interval_s, 60);
+    assert_int_equal(f->flags.dcgm_reporting_interval_s, 10);
+    assert_true(f->flags.enable_env_var_attribution);
+    assert_string_equal(f->flags.allow_interface_prefixes, "eno,ens,enp,enx,eth");
+    assert_string_equal(f->flags.prometheus_address, "127.0.0.1");
+}
+
+static void every_spelling_of_a_flag_works(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, "--enable-ipc-monitor", "--certs-dir", "/c", "--metric_log_dir=/m", "-port", "17", NULL),
+                     0);
+    assert_true(f->flags.enable_ipc_monitor);
+    assert_string_equal(f->flags.certs_dir, "/c");
+    assert_string_equal(f->flags.metric_log_dir, "/m");
+    assert_int_equal(f->flags.port, 17);
+    assert_int_equal(parse(f, "--noenable_ipc_monitor", "--port=18", "--port=19", NULL), 0);
+    assert_false(f->flags.enable_ipc_monitor);
+    assert_int_equal(f->flags.port, 19);
+    assert_int_equal(parse(f, "--enable_ipc_monitor=TRUE", "--noenable-env-var-attribution", NULL), 0);
+    assert_true(f->flags.enable_ipc_monitor);
+    assert_false(f->flags.enable_env_var_attribution);
+    assert_int_equal(parse(f, "--enable_ipc_monitor", "false", "--use_JSON", "true", NULL), 0);
+    assert_false(f->flags.enable_ipc_monitor);
+    assert_true(f->flags.use_JSON);
+    assert_int_equal(parse(f, "--log_file=", "--", "--nonsense", NULL), 0);
+    assert_string_equal(f->flags.log_file, "");
+}
+
+static void dead_flags_load_with_a_note(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, "--use_ODS", "--fbrelay_port=1", "--dcgm_lib_path", "/x", "--port=1", NULL), 0);
+    assert_int_equal(f->notes.count, 3);
+    assert_non_null(strstr(f->notes.lines[0], "--use_ODS"));
+    assert_int_equal(parse(f, "start", NULL), 0);
+    assert_non_null(strstr(f->notes.lines[3], "'start' is ignored"));
+}
+
+static void mistakes_are_named(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *argument, *message;
+    } cases[] = {
+        {"--prot=1", "is --port meant?"},
+        {"--something_else", "unknown flag 'something_else'"},
+        {"--port=x", "a number from 0 to 65535"},
+        {"--port=65536", "a number from 0 to 65535"},
+        {"--port=", "a number from 0 to 65535"},
+        {"--port", "needs a value"},
+        {"--enable_ipc_monitor=maybe", "true or false"},
+        {"--noport", "unknown flag"},
+        {"--=1", "is no flag"},
+        {"--flagfile", "a file name is needed"},
+        {"--flagfile=/does/not/exist", "No such file"},
+    };
+    for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
+        assert_int_equal(parse(f, cases[i].argument, NULL), -EINVAL);
+        assert_non_null(strstr(f->error, cases[i].message));
+    }
+    char long_name[300] = "--";
+    memset(long_name + 2, 'a', 200);
+    assert_int_equal(parse(f, long_name, NULL), -EINVAL);
+}
+
+static void help_and_version_are_noticed(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, "--help", "-version", NULL), 0);
+    assert_true(f->flags.help && f->flags.version);
+}
+
+static int text(struct fixture *f, const char *lines)
+{
+    return ms_flags_parse_text(&f->flags, "/usr/bin/dynolog", lines, strlen(lines), &f->notes, f->error,
+                               sizeof(f->error));
+}
+
+static void flag_files_are_read(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(text(f, "# comment\n\n  --port=5  \n--enable-ipc-monitor\n--certs_dir /a b\r\n-use_JSON=true"), 0);
+    assert_int_equal(f->flags.port, 5);
+    assert_true(f->flags.enable_ipc_monitor);
+    assert_string_equal(f->flags.certs_dir, "/a b");
+    assert_true(f->flags.use_JSON);
+    /* Parts for other programs. */
+    assert_int_equal(text(f, "other*\n--port=6\n--nonsense\ndyno\nd?nolog\n--prometheus_port=7\n"), 0);
+    assert_int_equal(f->flags.port, 5);
+    assert_int_equal(f->flags.prometheus_port, 7);
+    assert_int_equal(text(f, "--enable_ipc_monitor perhaps\n"), -EINVAL);
+}
+
+static void flag_files_inside_one_another_end(void **state)
+{
+    struct fixture *f = *state;
+    char path[] = "/tmp/flags_test_XXXXXX", flag[64];
+    int fd = mkstemp(path);
+    snprintf(flag, sizeof(flag), "--flagfile=%s", path);
+    dprintf(fd, "--port=3\n%s\n", flag);
+    close(fd);
+    assert_int_equal(parse(f, flag, NULL), -EINVAL);
+    assert_non_null(strstr(f->error, "inside one another"));
+    assert_int_equal(f->flags.port, 3);
+    unlink(path);
+}
+
+static void help_shows_every_flag(void **state)
+{
+    char *help = NULL, *page = NULL;
+    size_t help_b, page_b;
+    FILE *out = open_memstream(&help, &help_b);
+    ms_flags_help(out, "dynolog");
+    fclose(out);
+    out = open_memstream(&page, &page_b);
+    ms_flags_markdown(out);
+    fclose(out);
+#define NONE(title)
+#define BOOL(name, value, where, text_)                                                                                \
+    assert_non_null(strstr(help, "--" #name)), assert_non_null(strstr(page, "--" #name));
+#define INT(name, value, min, max, where, text_) BOOL(name, value, where, text_)
+    MS_FLAG_TABLE(NONE, BOOL, INT, BOOL)
+#undef NONE
+#undef BOOL
+#undef INT
+    free(help);
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(defaults_are_the_documented_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_spelling_of_a_flag_works, setup, teardown),
+        cmocka_unit_test_setup_teardown(dead_flags_load_with_a_note, setup, teardown),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(help_and_version_are_noticed, setup, teardown),
+        cmocka_unit_test_setup_teardown(flag_files_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(flag_files_inside_one_another_end, setup, teardown),
+        cmocka_unit_test(help_shows_every_flag),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

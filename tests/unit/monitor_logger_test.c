@@ -1,0 +1,177 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "monitor/daemon/logger.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/logger_test_XXXXXX", path[64];
+
+static char *content(const char *file)
+{
+    static char text[1 << 20];
+    FILE *in = fopen(file, "r");
+    size_t n = in != NULL ? fread(text, 1, sizeof(text) - 1, in) : 0;
+    if (in != NULL) {
+        fclose(in);
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static int setup(void **state)
+{
+    strcpy(directory + strlen(directory) - 6, "XXXXXX");
+    snprintf(path, sizeof(path), "%s/log", mkdtemp(directory));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    ms_log_close();
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
+    return system(command);
+}
+
+static void lines_look_like_glogs(void **state)
+{
+    regex_t line;
+    struct stat st;
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
+    ms_log_started();
+    ms_log_info("text %d", 5);
+    assert_int_equal(
+        regcomp(&line,
+                "^I[0-9]{8} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} [0-9]+ monitor_logger_test\\.c:[0-9]+\\] "
+                "text 5\n$",
+                REG_EXTENDED | REG_NOSUB),
+        0);
+    assert_int_equal(regexec(&line, content(path), 0, NULL, 0), 0);
+    regfree(&line);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 027, 0);
+    assert_string_equal(ms_log_path(), path);
+}
+
+static void nobody_forges_a_line(void **state)
+{
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
+    ms_log_started();
+    ms_log_info("%s", "a\nE20260101 forged\r\x1b[2J");
+    char *text = content(path);
+    assert_non_null(strstr(text, "a?E20260101 forged??[2J\n"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+static void a_line_too_long_is_cut(void **state)
+{
+    static char huge[100000];
+    memset(huge, 'h', sizeof(huge) - 1);
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
+    ms_log_started();
+    ms_log_info("%s", huge);
+    ms_log_info("after");
+    char *text = content(path);
+    assert_true(strlen(text) < 20000);
+    assert_non_null(strstr(text, "after\n"));
+}
+
+static void levels_below_the_least_are_left_out(void **state)
+{
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path, .min_level = MS_LOG_WARNING}), 0);
+    ms_log_started();
+    ms_log_info("no");
+    ms_log_warning("yes");
+    assert_null(strstr(content(path), "no"));
+    assert_non_null(strstr(content(path), "yes"));
+}
+
+static void files_rotate_and_old_ones_go(void **state)
+{
+    char name[80];
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path, .max_b = 2000, .keep = 2}), 0);
+    ms_log_started();
+    for (int i = 0; i < 200; i++) {
+        ms_log_info("line %d of many, with some text to fill the file up", i);
+    }
+    struct stat st;
+    for (int i = 0; i <= 2; i++) {
+        snprintf(name, sizeof(name), i == 0 ? "%s" : "%s.%d", path, i);
+        assert_int_equal(stat(name, &st), 0);
+        assert_true(st.st_size > 0 && st.st_size <= 2000);
+    }
+    snprintf(name, sizeof(name), "%s.3", path);
+    assert_int_equal(stat(name, &st), -1);
+    assert_non_null(strstr(content(path), "line 199 "));
+    /* Nothing is lost at the seam. */
+    snprintf(name, sizeof(name), "%s.1", path);
+    char *old = strdup(content(name));
+    char *last = strrchr(old, ']') + 7, *first = strstr(content(path), "line ") + 5;
+    assert_int_equal(atoi(last) + 1, atoi(first));
+    free(old);
+}
+
+static void logrotate_may_move_the_file(void **state)
+{
+    char moved[80];
+    snprintf(moved, sizeof(moved), "%s.moved", path);
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
+    ms_log_started();
+    ms_log_info("before");
+    assert_int_equal(rename(path, moved), 0);
+    ms_log_info("between");
+    assert_int_equal(ms_log_reopen(), 0);
+    ms_log_info("after");
+    assert_non_null(strstr(content(moved), "between"));
+    assert_null(strstr(content(moved), "after"));
+    assert_non_null(strstr(content(path), "after"));
+}
+
+static void a_file_that_cannot_be_opened_is_an_error(void **state)
+{
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = "/does/not/exist/log"}), -ENOENT);
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = directory}), -EISDIR);
+}
+
+static void a_flood_costs_five_lines(void **state)
+{
+    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
+    ms_log_started();
+    for (int i = 0; i < 10000; i++) {
+        ms_log_limited(MS_LOG_WARNING, "flood %d", i);
+    }
+    int lines = 0;
+    for (char *at = content(path); (at = strchr(at, '\n')) != NULL; at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 5);
+    /* The next period begins with what was left out. */
+    struct ms_log_limit limit = {.period_start_ns = 1, .said = 5, .hidden = 17};
+    assert_true(ms_log_allowed(&limit, __FILE__, __LINE__));
+    assert_non_null(strstr(content(path), "17 more lines"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines_look_like_glogs, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_forges_a_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_too_long_is_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(levels_below_the_least_are_left_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_rotate_and_old_ones_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(logrotate_may_move_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_flood_costs_five_lines, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

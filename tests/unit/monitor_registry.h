@@ -1,0 +1,72 @@
+/* A registry on a clock that tests turn, with processes that need not exist (they are outside our pid namespace, so
+ * nobody can check them). */
+#ifndef NPUSCOPE_TESTS_MONITOR_REGISTRY_H
+#define NPUSCOPE_TESTS_MONITOR_REGISTRY_H
+
+#include "monitor/daemon/logger.h"
+#include "monitor/daemon/registry_internal.h"
+#include "monitor/daemon/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ull
+
+static uint64_t test_now_ns;
+
+static inline uint64_t test_clock(void)
+{
+    return test_now_ns;
+}
+
+static int registry_setup(void **state)
+{
+    test_now_ns = 1000 * SECOND_NS;
+    ms_log_open(&(struct ms_log_options){.file = "/dev/null"});
+    ms_log_started();
+    struct ms_registry *registry = ms_registry_new("node");
+    ms_registry_set_clock(registry, test_clock);
+    *state = registry;
+    return 0;
+}
+
+static int registry_teardown(void **state)
+{
+    ms_registry_free(*state);
+    ms_log_close();
+    return 0;
+}
+
+/* Registers a process that polls: pid, then its ancestors, ended by 0. */
+static inline struct ms_process *poll_as(struct ms_registry *registry, int64_t job, int32_t mask, bool npu, ...)
+    __attribute__((unused));
+static inline struct ms_process *poll_as(struct ms_registry *registry, int64_t job, int32_t mask, bool npu, ...)
+{
+    struct ms_fabric_request request = {.mask = mask, .job = job};
+    va_list pids;
+    va_start(pids, npu);
+    for (int32_t pid; (pid = va_arg(pids, int32_t)) != 0;) {
+        request.pids[request.count++] = pid;
+    }
+    va_end(pids);
+    struct ms_peer peer = {0, 1000, (uint64_t)(uint32_t)request.pids[0]};
+    enum ms_registry_fault fault;
+    struct ms_process *process = ms_registry_enter(registry, job, request.pids[0], &peer, &fault);
+    assert_non_null(process);
+    ms_registry_poll(process, &request, npu);
+    return process;
+}
+
+static inline struct ms_process *report_as(struct ms_registry *registry, int32_t pid, enum ms_fabric_type type,
+                                           int32_t status)
+{
+    struct ms_fabric_status report = {status, 4, 5, 10, pid, 0, true};
+    struct ms_peer peer = {0, 1000, (uint64_t)(uint32_t)pid};
+    enum ms_registry_fault fault;
+    struct ms_process *process = ms_registry_enter(registry, 0, pid, &peer, &fault);
+    assert_non_null(process);
+    ms_registry_report(process, type, &report);
+    return process;
+}
+
+#endif
