@@ -85,12 +85,13 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped. */
+/* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped; what cannot be
+ * read that way is worth a closer look. */
 static bool has_published(const struct recorded *process)
 {
     uint32_t streams = 0;
-    return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) ==
-               (ssize_t)sizeof(streams) &&
+    return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) !=
+               (ssize_t)sizeof(streams) ||
            streams != 0;
 }
 
@@ -258,8 +259,13 @@ static void add_process(struct collector *c, uint64_t serial, const char *hello_
     memcpy(&hello, hello_bytes, sizeof(hello));
     struct recorded *process = calloc(1, sizeof(*process));
     if (process == NULL) {
+        tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", hello.pid, strerror(ENOMEM));
         close(memfd);
         close(connection);
+        if (c->supervised) {
+            ms_channel_send(&c->channel, MS_CH_DEAD, serial, 0, NULL, 0, NULL, 0);
+            ms_channel_send(&c->channel, MS_CH_DONE, serial, 0, NULL, 0, NULL, 0);
+        }
         return;
     }
     process->collector = c;
@@ -470,6 +476,11 @@ static void take_channel(struct collector *c)
             listen_ourselves(c); /* whoever supervised us is dead; the recording goes on */
         }
     }
+}
+
+/* Before every sleep: what could not be sent at once is sent when there is room. */
+static void flush_channel(struct collector *c)
+{
     if (c->supervised) {
         bool waiting = ms_channel_flush(&c->channel) > 0;
         struct epoll_event event = {.events = EPOLLIN | (waiting ? (uint32_t)EPOLLOUT : 0u), .data.ptr = &c->channel};
@@ -558,7 +569,9 @@ int collect_main(void)
     rc = rc == 0 ? exporter_start(&c.exporter, &c.mail) : rc;
     if (rc != 0) {
         char text[2 * MS_WHY_B];
-        int n = snprintf(text, sizeof(text), "[msmemscope] Error: %s", why[0] != '\0' ? why : strerror(-rc));
+        int n = why[0] != '\0' ? snprintf(text, sizeof(text), "[msmemscope] Error: %s", why)
+                               : snprintf(text, sizeof(text),
+                                          "[msmemscope] Error: the collector cannot be started: %s.", strerror(-rc));
         ms_channel_send(&c.channel, MS_CH_FAILED, 0, 0, text, (size_t)n, NULL, 0);
         return 1;
     }
@@ -567,6 +580,7 @@ int collect_main(void)
 
     while (c.supervised || c.processes != NULL) {
         struct epoll_event events[64];
+        flush_channel(&c);
         epoll_wait(c.epoll, events, MS_COUNT_OF(events), patience_ms(&c));
         take_channel(&c);
         take_letters(&c);

@@ -46,6 +46,21 @@ static void complain(struct recorded *process, int error)
     print_text(process, 2, false, text, (size_t)n);
 }
 
+/* What we have just written cannot be read back: rare, and never to be passed over. */
+static void complain_damage(struct recorded *process)
+{
+    struct ms_replay_stats stats;
+    ms_replay_stats(process->replay, &stats);
+    if (stats.damages > 0) {
+        char text[2 * sizeof(process->path) + 256];
+        int n = snprintf(text, sizeof(text),
+                         "[msmemscope] Error: results in %s are not complete: %llu places of the trace cannot be read, "
+                         "see 'msmemscope info %s'.\n",
+                         process->path, (unsigned long long)stats.damages, process->path);
+        print_text(process, 2, false, text, (size_t)n);
+    }
+}
+
 /* ---- a turn ---- */
 
 /* Files while it runs, or checkpoints only; then, if need be, files. writer: NULL if the trace is complete; the
@@ -94,6 +109,9 @@ static bool take_turn(struct recorded *process)
         process->due_ns = UINT64_MAX;
         return true;
     }
+    if (closed) {
+        ms_replay_trace_closed(process->replay);
+    }
     int rc = ms_replay_run(process->replay, SLICE_EVENTS);
     publish(process);
     if (rc == MS_REPLAY_MORE) {
@@ -108,6 +126,8 @@ static bool take_turn(struct recorded *process)
     }
     if (rc < 0) {
         complain(process, rc);
+    } else {
+        complain_damage(process);
     }
     ms_replay_close(process->replay);
     process->replay = NULL;

@@ -336,6 +336,11 @@ static void make_checkpoint(struct ms_replay *replay, int rc)
     }
 }
 
+void ms_replay_trace_closed(struct ms_replay *replay)
+{
+    ms_trace_writer_closed(replay->trace);
+}
+
 int ms_replay_run(struct ms_replay *replay, unsigned events)
 {
     struct ms_event event;
@@ -385,6 +390,7 @@ void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out
         .bytes_total = trace.bytes_total,
         .gaps = trace.gaps,
         .lost = trace.lost,
+        .damages = trace.damages,
         .ending = trace.ending,
     };
 }

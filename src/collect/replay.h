@@ -40,13 +40,15 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
 enum ms_replay_result { MS_REPLAY_MORE = 1, MS_REPLAY_AGAIN = 0, MS_REPLAY_END = 2 }; /* or -errno: it cannot go on */
 
 /* Takes up to so many events. END: the files are complete. */
+/* The trace will not grow any more, whether its end was written or not. */
+void ms_replay_trace_closed(struct ms_replay *replay);
 int ms_replay_run(struct ms_replay *replay, unsigned events);
 
 struct ms_replay_stats {
     uint64_t events, rows;
     uint64_t done_stamp; /* everything below is in the files, or on its way with the next flush */
     uint64_t bytes_read, bytes_total;
-    uint64_t gaps, lost;
+    uint64_t gaps, lost, damages;
     uint32_t ending; /* enum ms_trace_ending */
 };
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out);

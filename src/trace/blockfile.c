@@ -31,15 +31,17 @@ uint64_t ms_blockfile_size(const struct ms_blockfile *file)
     return fstat(file->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-static size_t read_at(int fd, void *to, size_t length_b, uint64_t offset)
+static size_t read_at(struct ms_blockfile *file, void *to, size_t length_b, uint64_t offset)
 {
     size_t got = 0;
+    file->error = 0;
     while (got < length_b) {
-        ssize_t n = pread(fd, (char *)to + got, length_b - got, (off_t)(offset + got));
+        ssize_t n = pread(file->fd, (char *)to + got, length_b - got, (off_t)(offset + got));
         if (n < 0 && errno == EINTR) {
             continue;
         }
         if (n <= 0) {
+            file->error = n < 0 ? errno : 0;
             break;
         }
         got += (size_t)n;
@@ -52,7 +54,7 @@ static const uint8_t *peek(struct ms_blockfile *file, uint64_t offset, size_t le
 {
     if (offset < file->window_at || offset + length_b > file->window_at + file->window_b) {
         file->window_at = offset;
-        file->window_b = read_at(file->fd, file->window, sizeof(file->window), offset);
+        file->window_b = read_at(file, file->window, sizeof(file->window), offset);
     }
     size_t there_b = file->window_b - (size_t)(offset - file->window_at);
     *got_b = there_b < length_b ? there_b : length_b;
@@ -122,8 +124,8 @@ const char *ms_blockfile_load(struct ms_blockfile *file, const struct ms_block_h
         file->packed = grown;
         file->packed_room_b = head->packed_b;
     }
-    if (read_at(file->fd, file->packed, head->packed_b, at + sizeof(*head)) != head->packed_b) {
-        return "the file ends within a block";
+    if (read_at(file, file->packed, head->packed_b, at + sizeof(*head)) != head->packed_b) {
+        return file->error != 0 ? "the file cannot be read" : "the file ends within a block";
     }
     return ms_block_unpack(file->unpacker, head, file->packed, raw);
 }

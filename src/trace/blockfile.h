@@ -14,6 +14,7 @@ struct ms_blockfile {
     uint8_t window[4096]; /* bytes of the file from window_at */
     uint64_t window_at;
     size_t window_b;
+    int error; /* of the last read; 0: none */
 };
 
 /* fd is the structure's from now on. 0 or -errno. */

@@ -122,6 +122,11 @@ void ms_trace_close(struct ms_trace *t)
     free(t);
 }
 
+void ms_trace_writer_closed(struct ms_trace *t)
+{
+    t->options.live = false;
+}
+
 const struct ms_process *ms_trace_process(const struct ms_trace *t)
 {
     return &t->info.process;

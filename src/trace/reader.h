@@ -65,6 +65,10 @@ int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *op
 int ms_trace_next(struct ms_trace *trace, struct ms_event *event);
 void ms_trace_close(struct ms_trace *trace);
 
+/* Live: the writer is closed, nothing will be added; what is there without an end block is all that could be written.
+ */
+void ms_trace_writer_closed(struct ms_trace *trace);
+
 const struct ms_process *ms_trace_process(const struct ms_trace *trace);
 
 /* ---- definitions; pointers are good until the trace is closed, unless said otherwise ---- */

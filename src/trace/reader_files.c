@@ -265,11 +265,14 @@ static const char *meet_block(struct ms_trace *t, const struct ms_block_head *he
     return wrong;
 }
 
-/* The files have ended for want of room; their writer, if it is ours, goes on in memory. */
+/* The files have ended for want of room; their writer, if it is ours, goes on in memory. It says so in an END block,
+ * or, if not even that could be written, by leaving. */
 static bool go_on_in_memory(struct ms_trace *t)
 {
     int fd = t->overflow_fd;
-    if (fd < 0 || (t->stats.ending != MS_ENDING_DISK && t->stats.ending != MS_ENDING_LIMIT)) {
+    bool said = t->stats.ending == MS_ENDING_DISK || t->stats.ending == MS_ENDING_LIMIT;
+    bool left = t->stats.ending == MS_ENDING_OPEN && !t->options.live;
+    if (fd < 0 || (!said && !left)) {
         return false;
     }
     t->overflow_fd = -1;
@@ -332,8 +335,13 @@ static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cu
             return MS_ADVANCE_BLOCK;
         }
     }
-    if (cut != 0) {
+    if (t->file.fd >= 0 && t->file.error != 0) {
+        ms__damage(t, t->segment, at, "the file cannot be read");
+    } else if (cut != 0) {
         ms__damage(t, t->segment, at, "the file ends within a block");
+    }
+    if (next == 0 && go_on_in_memory(t)) {
+        return MS_ADVANCE_BLOCK;
     }
     if (next == 0) {
         t->ended = true;
