@@ -100,7 +100,10 @@ def databases_open_in_insight(request):
     folder = request.node.funcargs.get("tmp_path")
     if folder is None or request.node.get_closest_marker("foreign_databases"):
         return
-    findings = {str(path): found for path in sorted(folder.rglob("*.db")) if (found := lint(path))}
+    # A process that never touched a device leaves its few events in device_cpu, where Insight has nothing to show.
+    nothing = {"device_cpu": ("no event has a device", "all events have the same time")}
+    findings = {str(path): found for path in sorted(folder.rglob("*.db"))
+                if (found := lint(path, nothing.get(path.parent.parent.name, ())))}
     assert not findings, json.dumps(findings, indent=2)
 
 
