@@ -3,98 +3,46 @@
  * A hook must not take the GIL (another thread may hold it and want the allocator's lock that we are under) and must
  * not call Python. It need not: the chain of a thread cannot change while that thread is in our C code, so (code
  * object, instruction) pairs can be read raw. A code object is described when its stack is seen for the first time,
- * while a frame keeps it alive: file, qualified name, first line, line table. Its address may be used again by another
- * code object later, so the upper 16 bits of what we call "code" are a fingerprint of its contents.
+ * while a frame keeps it alive: file, qualified name, first line, line table. Its address may mean another code object
+ * later: the interpreter tells us (python_setup.c); until it does, and for those that it does not tell about, the upper
+ * 16 bits of what we call "code" are a fingerprint of the contents.
  *
- * Layouts are those of one minor version each, checked against the interpreter's headers; other versions get "no stack
- * to be had" instead of a guess. */
+ * An interpreter whose layout we do not know is asked by its own functions, which need the GIL: this thread has it, or
+ * there is no stack. Frames then carry lines instead of instructions (version 0). */
 #include "agent/glibc_floor.h"
 #include "agent/stacks.h"
 
-#include "trace/definitions.h"
-
-#include <dlfcn.h>
-#include <string.h>
-
-/* ---- layouts ---- */
-
-/* Where a frame says which instruction it is at. */
-enum instruction { BYTES, UNITS, POINTER }; /* offset in bytes, in code units of two bytes; address */
-
-#define NONE 0xffffu
-
-struct layout {
-    uint16_t version;
-    uint16_t thread_frame, cframe_frame; /* from the thread's state to its frame; the second NONE: in one step */
-    uint16_t frame_code, frame_previous, frame_at, frame_owner;
-    uint16_t at; /* enum instruction */
-    uint16_t code_file, code_name, code_first_line, code_line_table, code_start;
-    uint16_t ascii_data, compact_data; /* characters of a str that is all ASCII, and of another one */
-};
-
-/* clang-format off */
-static const struct layout layouts[] = {
-    /*        thread       frame: code, prev, at, owner         code: file, name, line, table, start   str     */
-    {0x0309, 24, NONE,     32, 24, 104, NONE, BYTES,            104, 112, 40, 120, 0,                  48, 72},
-    {0x030a, 24, NONE,     32, 24,  96, NONE, UNITS,            104, 112, 40, 120, 0,                  48, 72},
-    {0x030b, 56, 8,        32, 48,  56, 69,   POINTER,          112, 128, 72, 136, 184,                48, 72},
-    {0x030c, 56, 0,         0,  8,  56, 70,   POINTER,          112, 128, 68, 136, 192,                40, 56},
-    {0x030d, 72, NONE,      0,  8,  56, 70,   POINTER,          112, 128, 68, 136, 200,                40, 56},
-};
-/* clang-format on */
-
-/* The same in all of them. */
-enum { BYTES_LENGTH = 16, BYTES_DATA = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
-
-/* Frames that stand for C code between Python frames. */
-enum { OWNED_BY_C = 3 };
-
-static const struct layout *layout; /* of the running interpreter; NULL: unknown */
-static void *(*this_thread)(void);  /* PyGILState_GetThisThreadState; NULL: no interpreter */
-
-static uintptr_t word_at(uintptr_t object, size_t off)
-{
-    return *(const uintptr_t *)(object + off);
-}
+#include "agent/python.h"
 
 void ms_stack_python_load(void)
 {
-    if (dlsym == NULL || this_thread != NULL) {
-        return;
-    }
-    const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    void *(*state)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    if (version == NULL || state == NULL) {
-        return;
-    }
-    unsigned major = 0, minor = 0; /* "3.11.7 (main, ..." */
-    const char *s = version();
-    for (; *s >= '0' && *s <= '9'; s++) {
-        major = major * 10 + (unsigned)(*s - '0');
-    }
-    for (s += *s == '.'; *s >= '0' && *s <= '9'; s++) {
-        minor = minor * 10 + (unsigned)(*s - '0');
-    }
-    bool free_threaded = strstr(s, "free-threading") != NULL; /* objects have another head there */
-    for (size_t i = 0; i < MS_COUNT_OF(layouts) && !free_threaded; i++) {
-        if (layouts[i].version == (major << 8 | minor)) {
-            layout = &layouts[i];
-        }
-    }
-    __atomic_store_n(&this_thread, state, __ATOMIC_RELEASE);
+    ms_python_find();
 }
 
 /* ---- code objects ---- */
 
-#define ADDRESS(code) ((code) & ((1ull << 48) - 1))
+/* The same in all versions. */
+enum { BYTES_LENGTH = 16, BYTES_DATA = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
 
-static uintptr_t with_fingerprint(uintptr_t code)
+/* Length and last characters of a str: names of files differ there. (In front of its characters stands its head.) */
+static uint64_t tail_of(uintptr_t text)
 {
-    uint64_t mixed = word_at(code, layout->code_file) * 0x9e3779b97f4a7c15ull;
-    mixed = (mixed ^ word_at(code, layout->code_name)) * 0x9e3779b97f4a7c15ull;
-    mixed = (mixed ^ word_at(code, layout->code_line_table)) * 0x9e3779b97f4a7c15ull;
-    mixed = (mixed ^ *(const uint32_t *)(code + layout->code_first_line)) * 0x9e3779b97f4a7c15ull;
-    return ADDRESS(code) | (mixed >> 48) << 48;
+    size_t length = ms_python_word(text, TEXT_LENGTH);
+    uint64_t tail;
+    memcpy(&tail, (const void *)(text + ms_python.layout.ascii_data + length - sizeof(tail)), sizeof(tail));
+    return tail + length;
+}
+
+static uintptr_t with_fingerprint(const struct ms_python_layout *layout, uintptr_t code)
+{
+    const uint64_t factor = 0x9e3779b97f4a7c15ull;
+    uintptr_t table = ms_python_word(code, layout->code_line_table);
+    uintptr_t file = ms_python_word(code, layout->code_file);
+    uint64_t mixed = (file ^ tail_of(file)) * factor;
+    mixed = (mixed ^ ms_python_word(code, layout->code_name)) * factor;
+    mixed = (mixed ^ table ^ *(const uint32_t *)(code + layout->code_first_line)) * factor;
+    mixed = (mixed ^ ms_python_word(table, BYTES_LENGTH) ^ *(const uint32_t *)(table + BYTES_DATA)) * factor;
+    return MS_PYTHON_ADDRESS(code) | (mixed >> 48) << 48;
 }
 
 /* A character as UTF-8; bytes written. */
@@ -120,10 +68,10 @@ static size_t put_utf8(char *out, uint32_t c)
 static char places[PLACES][PLACE_B];
 
 /* Text of a str object: as it is if it is ASCII, else converted. */
-static const char *text_at(uintptr_t object, uint32_t *length_b)
+static const char *text_at(const struct ms_python_layout *layout, uintptr_t object, uint32_t *length_b)
 {
     enum { KIND_AT = 2, COMPACT = 1 << 5, ASCII = 1 << 6 };
-    size_t length = word_at(object, TEXT_LENGTH), used = 0;
+    size_t length = ms_python_word(object, TEXT_LENGTH), used = 0;
     uint32_t state = *(const uint32_t *)(object + TEXT_STATE);
     *length_b = 0;
     if ((state & COMPACT) == 0 || length > MS_TEXT_MAX_B) {
@@ -147,63 +95,143 @@ static const char *text_at(uintptr_t object, uint32_t *length_b)
     return place;
 }
 
-static bool describe(uintptr_t code, struct ms_code_info *out)
+bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out)
 {
-    uintptr_t object = ADDRESS(code), table = word_at(object, layout->code_line_table);
+    const struct ms_python_layout *layout = &ms_python.layout;
+    uintptr_t object = MS_PYTHON_ADDRESS(code), table = ms_python_word(object, layout->code_line_table);
     *out = (struct ms_code_info){
         .first_line = *(const uint32_t *)(object + layout->code_first_line),
         .version = layout->version,
         .line_table = (const void *)(table + BYTES_DATA),
-        .line_table_b = (uint32_t)word_at(table, BYTES_LENGTH),
+        .line_table_b = (uint32_t)ms_python_word(table, BYTES_LENGTH),
     };
-    out->file = text_at(word_at(object, layout->code_file), &out->file_b);
-    out->name = text_at(word_at(object, layout->code_name), &out->name_b);
+    out->file = text_at(layout, ms_python_word(object, layout->code_file), &out->file_b);
+    out->name = text_at(layout, ms_python_word(object, layout->code_name), &out->name_b);
     return true;
 }
 
-/* ---- stacks ---- */
-
-/* Bytes from the start of the code; negative: the frame has not begun, or stands for C code. */
-static int64_t instruction_of(uintptr_t frame, uintptr_t code)
+static bool describe(uintptr_t code, struct ms_code_info *out)
 {
-    if (layout->frame_owner != NONE && *(const uint8_t *)(frame + layout->frame_owner) >= OWNED_BY_C) {
-        return -1;
-    }
-    if (layout->at == POINTER) {
-        return (int64_t)(word_at(frame, layout->frame_at) - (code + layout->code_start));
-    }
-    return (int64_t) * (const int32_t *)(frame + layout->frame_at) * (layout->at == UNITS ? 2 : 1);
+    ms_python_follow(MS_PYTHON_ADDRESS(code));
+    return ms_python_raw_describe(code, out);
 }
 
-uint32_t ms_stack_python_take(uint32_t depth)
+/* ---- raw ---- */
+
+/* Frames that stand for C code between Python frames. */
+enum { OWNED_BY_C = 3 };
+
+/* Bytes from the start of the code; negative: the frame has not begun, or stands for C code. */
+static inline int64_t instruction_of(const struct ms_python_layout *layout, uintptr_t frame, uintptr_t code)
 {
-    void *(*state_of)(void) = __atomic_load_n(&this_thread, __ATOMIC_ACQUIRE);
-    uintptr_t thread = state_of != NULL ? (uintptr_t)state_of() : 0;
-    if (thread == 0) {
-        return 0; /* no interpreter, or a thread that is none of its own */
+    if (layout->at == MS_PYTHON_POINTER) {
+        return *(const uint8_t *)(frame + layout->frame_owner) >= OWNED_BY_C
+                   ? -1
+                   : (int64_t)(ms_python_word(frame, layout->frame_at) - (code + layout->code_start));
     }
-    if (layout == NULL) {
-        return MS_STACK_NO_GIL;
+    return (int64_t) * (const int32_t *)(frame + layout->frame_at) * (layout->at == MS_PYTHON_UNITS ? 2 : 1);
+}
+
+uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut)
+{
+    const struct ms_python_layout layout = ms_python.layout;
+    const uintptr_t tags = 3; /* 3.14 marks references in their low bits */
+    bool tells = __atomic_load_n(&ms_python.tells, __ATOMIC_RELAXED) != 0;
+    uintptr_t frame = ms_python_word(thread, layout.thread_frame);
+    if (frame != 0 && layout.cframe_frame != MS_PYTHON_NONE) {
+        frame = ms_python_word(frame, layout.cframe_frame);
     }
-    struct ms_scratch *scratch = ms_def_scratch();
-    uintptr_t frame = word_at(thread, layout->thread_frame);
-    if (frame != 0 && layout->cframe_frame != NONE) {
-        frame = word_at(frame, layout->cframe_frame);
-    }
-    uint32_t count = 0, cut = 0;
-    depth = depth < MS_FRAMES_MAX ? depth : MS_FRAMES_MAX;
-    for (; frame != 0 && scratch != NULL; frame = word_at(frame, layout->frame_previous)) {
-        uintptr_t code = word_at(frame, layout->frame_code);
-        int64_t instruction = code != 0 ? instruction_of(frame, code) : -1;
+    uint32_t count = 0;
+    *cut = 0;
+    for (; frame != 0; frame = ms_python_word(frame, layout.frame_previous)) {
+        uintptr_t code = ms_python_word(frame, layout.frame_code) & ~tags;
+        int64_t instruction = code != 0 ? instruction_of(&layout, frame, code) : -1;
         if (instruction < 0) {
             continue;
         }
         if (count == depth) {
-            cut = 1;
+            *cut = 1;
             break;
         }
-        scratch->py[count++] =
-            (struct ms_py_frame){.code = with_fingerprint(code), .instruction = (uint64_t)instruction};
+        out[count].code = tells ? code : with_fingerprint(&layout, code);
+        out[count++].instruction = (uint64_t)instruction;
     }
-    return ms_def_python_stack(scratch != NULL ? scratch->py : NULL, count, cut, describe);
+    return count;
+}
+
+/* ---- by the interpreter's functions ---- */
+
+/* A str attribute of a code object, which keeps it; "" if it is none. */
+static const char *attribute(void *code, const char *name, uint32_t *length_b)
+{
+    void *object = ms_python.PyObject_GetAttrString(code, name);
+    ssize_t its_b = 0;
+    const char *text = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &its_b) : NULL;
+    if (object != NULL) {
+        ms_python.Py_DecRef(object);
+    }
+    *length_b = text != NULL ? (uint32_t)its_b : 0;
+    return text != NULL ? text : "";
+}
+
+static bool describe_by_functions(uintptr_t code, struct ms_code_info *out)
+{
+    *out = (struct ms_code_info){.version = 0};
+    out->file = attribute((void *)code, "co_filename", &out->file_b);
+    out->name = attribute((void *)code, "co_qualname", &out->name_b);
+    if (out->name_b == 0) {
+        out->name = attribute((void *)code, "co_name", &out->name_b);
+    }
+    ms_python_follow(code);
+    return true;
+}
+
+static uint32_t take_by_functions(uintptr_t thread, struct ms_scratch *scratch, uint32_t depth)
+{
+    if (!ms_python_holds_gil(thread)) {
+        return MS_STACK_NO_GIL;
+    }
+    void *type, *value, *traceback;
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    uint32_t count = 0;
+    void *frame = ms_python.PyThreadState_GetFrame((void *)thread);
+    while (frame != NULL && count < depth) {
+        void *code = ms_python.PyFrame_GetCode(frame);
+        int line = ms_python.PyFrame_GetLineNumber(frame);
+        scratch->py[count++] =
+            (struct ms_py_frame){.code = (uintptr_t)code, .instruction = line > 0 ? (uint64_t)line : 0};
+        ms_python.Py_DecRef(code); /* its frame has it */
+        void *back = ms_python.PyFrame_GetBack(frame);
+        ms_python.Py_DecRef(frame);
+        frame = back;
+    }
+    uint32_t id = ms_def_python_stack(scratch->py, count, frame != NULL, describe_by_functions);
+    if (frame != NULL) {
+        ms_python.Py_DecRef(frame);
+    }
+    ms_python.PyErr_Restore(type, value, traceback);
+    return id;
+}
+
+uint32_t ms_stack_python_take(uint32_t depth)
+{
+    uint32_t mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
+    uintptr_t thread = mode != MS_PYTHON_OFF ? (uintptr_t)ms_python.PyGILState_GetThisThreadState() : 0;
+    if (thread == 0) {
+        return MS_STACK_NO_GIL; /* no interpreter, or a thread that is none of its own */
+    }
+    struct ms_scratch *scratch = ms_def_scratch();
+    if (scratch == NULL) {
+        return 0;
+    }
+    if (MS_UNLIKELY(__atomic_load_n(&ms_python.begun, __ATOMIC_RELAXED) == 0)) {
+        ms_python_begin(thread);
+        mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
+    }
+    depth = depth < MS_FRAMES_MAX ? depth : MS_FRAMES_MAX;
+    if (mode != MS_PYTHON_RAW) {
+        return mode == MS_PYTHON_API ? take_by_functions(thread, scratch, depth) : MS_STACK_NO_GIL;
+    }
+    uint32_t cut, count = ms_python_raw_frames(thread, scratch->py, depth, &cut);
+    return ms_def_python_stack(scratch->py, count, cut, describe);
 }

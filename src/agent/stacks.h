@@ -11,7 +11,7 @@ uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth);
 
 /* Looks for an interpreter; takes the loader's lock. May be repeated: it may come later. */
 void ms_stack_python_load(void);
-/* Id of the Python stack of this thread; 0: none; MS_STACK_NO_GIL: of a version that we do not know. */
+/* Id of the Python stack of this thread; 0: none; MS_STACK_NO_GIL: cannot be had. */
 uint32_t ms_stack_python_take(uint32_t depth);
 
 #endif

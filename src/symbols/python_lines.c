@@ -112,6 +112,9 @@ static int64_t line_of_311(struct reader r, int64_t line, uint64_t instruction)
 uint32_t ms_python_line(uint32_t version, const uint8_t *table, size_t table_b, uint32_t first_line,
                         uint64_t instruction)
 {
+    if (version == 0) {
+        return instruction > 0 && instruction <= INT32_MAX ? (uint32_t)instruction : first_line;
+    }
     struct reader r = {table, table + table_b};
     int64_t line = version >= 0x030b   ? line_of_311(r, first_line, instruction)
                    : version == 0x030a ? line_of_310(r, first_line, instruction)

@@ -416,14 +416,16 @@ void ms_def_forget_modules(void)
 
 /* ---- Python stacks ---- */
 
+/* By address: the upper 16 bits of a code may be something of the caller's. */
 static uint32_t *code_salt(uintptr_t code)
 {
-    return &code_salts[(code * 0x9e3779b97f4a7c15u >> 40) % CODE_SALTS];
+    return &code_salts[(code << 16) * 0x9e3779b97f4a7c15u >> 52];
 }
+_Static_assert(CODE_SALTS == 1 << (64 - 52), "as many as the hash has values");
 
 static uint64_t code_identity(uintptr_t code)
 {
-    return code ^ (uint64_t)__atomic_load_n(code_salt(code), __ATOMIC_RELAXED) << 48;
+    return code + __atomic_load_n(code_salt(code), __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15u;
 }
 
 static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn describe)

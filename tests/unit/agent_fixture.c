@@ -282,6 +282,8 @@ int run_program(const char *preload, const char *session, char **argv, char *out
         with("LD_LIBRARY_PATH", library_path != NULL ? library_path : getenv("LD_LIBRARY_PATH")),
         with("ASCEND_HOME_PATH", getenv("ASCEND_HOME_PATH")), with("ASCEND_OPP_PATH", getenv("ASCEND_OPP_PATH")),
         with("SOFTNPU_MACHINE", getenv("SOFTNPU_MACHINE")),
+        with("MSMEMSCOPE_TEST_PYTHON",
+             getenv("MSMEMSCOPE_TEST_PYTHON") != NULL ? getenv("MSMEMSCOPE_TEST_PYTHON") : ""),
         /* what is preloaded comes before the sanitizer's library, which minds */
         with("ASAN_OPTIONS", "verify_asan_link_order=0"), session != NULL ? with(MS_SESSION_ENV, session) : NULL, NULL};
     int pipe_fd[2];

@@ -1,0 +1,116 @@
+/* The Python interpreter of this process: how its objects lie in memory, and the functions of it that we may call.
+ *
+ *   RAW    frames are read from memory: needs no GIL, calls nothing
+ *   API    the layout is not known, or not what we thought: the interpreter's functions, if this thread has the GIL
+ *   OFF    the interpreter is going, or too old
+ *
+ * A layout is believed in three steps: the version says which; at the first stack the objects it leads to must be of
+ * the types they should be (read in a way that a wrong address does not matter); and as soon as the main thread runs
+ * Python code again, its stack read raw must be the one that the interpreter's functions show. */
+#ifndef MS_AGENT_PYTHON_H
+#define MS_AGENT_PYTHON_H
+
+#include "agent/agent.h"
+#include "trace/definitions.h"
+
+#include <sys/types.h>
+
+enum ms_python_mode { MS_PYTHON_OFF, MS_PYTHON_RAW, MS_PYTHON_API };
+
+/* Where a frame says which instruction it is at. */
+enum ms_python_at {
+    MS_PYTHON_BYTES,
+    MS_PYTHON_UNITS,
+    MS_PYTHON_POINTER
+}; /* offset in bytes, in units of two; address */
+
+#define MS_PYTHON_NONE 0xffffu
+
+/* Offsets in bytes. */
+struct ms_python_layout {
+    uint16_t version;                    /* 0x030b */
+    uint16_t thread_frame, cframe_frame; /* from the thread's state to its frame; the second NONE: in one step */
+    uint16_t frame_code, frame_previous, frame_at, frame_owner;
+    uint16_t at; /* enum ms_python_at */
+    uint16_t code_file, code_name, code_first_line, code_line_table, code_start;
+    uint16_t ascii_data, compact_data; /* characters of a str that is all ASCII, and of another one */
+};
+
+struct ms_python_method {
+    const char *name;
+    void *(*call)(void *self, void *arguments);
+    int flags;
+    const char *doc;
+};
+
+/* Functions that every version we support has; then those that some have. */
+#define MS_PYTHON_FUNCTIONS(X)                                                                                         \
+    X(void *, PyGILState_GetThisThreadState, (void))                                                                   \
+    X(const char *, Py_GetVersion, (void))                                                                             \
+    X(void *, PyThreadState_GetFrame, (void *thread))                                                                  \
+    X(void *, PyFrame_GetBack, (void *frame))                                                                          \
+    X(void *, PyFrame_GetCode, (void *frame))                                                                          \
+    X(int, PyFrame_GetLineNumber, (void *frame))                                                                       \
+    X(int, PyCode_Addr2Line, (void *code, int instruction))                                                            \
+    X(void *, PyObject_GetAttrString, (void *object, const char *name))                                                \
+    X(const char *, PyUnicode_AsUTF8AndSize, (void *text, ssize_t *length_b))                                          \
+    X(int, PyBytes_AsStringAndSize, (void *bytes, char **data, ssize_t *length_b))                                     \
+    X(void, Py_IncRef, (void *object))                                                                                 \
+    X(void, Py_DecRef, (void *object))                                                                                 \
+    X(void, PyErr_Fetch, (void **type, void **value, void **traceback))                                                \
+    X(void, PyErr_Restore, (void *type, void *value, void *traceback))                                                 \
+    X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                                   \
+    X(void *, PyImport_ImportModule, (const char *name))                                                               \
+    X(void *, PyObject_CallMethod, (void *object, const char *name, const char *format, ...))                          \
+    X(void *, PyCFunction_NewEx, (struct ms_python_method * method, void *self, void *module))
+#define MS_PYTHON_SOME_FUNCTIONS(X)                                                                                    \
+    X(void *, PyThreadState_GetUnchecked, (void)) /* 3.13 ... */                                                       \
+    X(void *, _PyThreadState_UncheckedGet, (void))                                                                     \
+    X(int, PyCode_AddWatcher, (int (*watcher)(int event, void *code))) /* 3.12 ... */                                  \
+    X(ssize_t, _PyEval_RequestCodeExtraIndex, (void (*free)(void *)))  /* ... 3.11 */                                  \
+    X(int, _PyCode_GetExtra, (void *code, ssize_t index, void **extra))                                                \
+    X(int, _PyCode_SetExtra, (void *code, ssize_t index, void *extra))                                                 \
+    X(void *, PyInterpreterState_Get, (void))                                                                          \
+    X(void *, PyInterpreterState_ThreadHead, (void *interpreter))                                                      \
+    X(void *, PyThreadState_Next, (void *thread))
+
+struct ms_python {
+    uint32_t mode;  /* atomic: enum ms_python_mode */
+    uint32_t begun; /* atomic: the first stack was asked for */
+    uint32_t tells; /* atomic: the interpreter tells the end of each code object */
+    ssize_t extra;  /* index of ours in code objects; negative: none */
+    struct ms_python_layout layout;
+    bool layout_known;
+    uintptr_t code_type, text_type, bytes_type;
+    void *none;
+#define X(result, name, parameters) result(*name) parameters;
+    MS_PYTHON_FUNCTIONS(X)
+    MS_PYTHON_SOME_FUNCTIONS(X)
+#undef X
+};
+extern struct ms_python ms_python __attribute__((visibility("hidden")));
+
+/* python_find.c: the interpreter, if there is one that can be used, and its layout. */
+void ms_python_find(void);
+
+/* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */
+void ms_python_begin(uintptr_t thread);
+/* This thread, whose state this is, holds the GIL. */
+bool ms_python_holds_gil(uintptr_t thread);
+/* Has us told when this code object, that a frame of this thread holds, ends: now if the thread has the GIL, else soon.
+ */
+void ms_python_follow(uintptr_t code);
+
+/* stack_python.c */
+uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut);
+bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);
+
+/* A frame without its fingerprint. */
+#define MS_PYTHON_ADDRESS(code) ((code) & ((1ull << 48) - 1))
+
+static inline uintptr_t ms_python_word(uintptr_t object, size_t off)
+{
+    return *(const uintptr_t *)(object + off);
+}
+
+#endif

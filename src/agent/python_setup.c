@@ -1,0 +1,286 @@
+/* What is done once with an interpreter: is its layout what we think; who tells us that a code object ends, so that its
+ * address may mean another one; and the switch-off before it frees the states of its threads.
+ *
+ * The first stack is asked for in a hook, where Python must not be called, unless this thread has the GIL and nothing
+ * else works. So the rest is left to a pending call: the main thread makes it, with the GIL, when it runs Python code
+ * again. What was recorded until then rests on the check of types.
+ *
+ * Failure policy: what cannot be proven is not used; nobody is told but the log. */
+#include "agent/glibc_floor.h"
+#include "agent/python.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define CHECKED_FRAMES 64u
+
+/* ---- check of types ---- */
+
+/* Reads our own memory as if it were another process's: a wrong address is an error, not a signal. */
+static bool peek(uintptr_t address, void *out, size_t out_b)
+{
+    struct iovec to = {out, out_b}, from = {(void *)address, out_b};
+    int error = errno;
+    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1ul, &from, 1ul, 0ul);
+    errno = error;
+    return n == (long)out_b;
+}
+
+static bool peek_word(uintptr_t object, size_t off, uintptr_t *out)
+{
+    return peek(object + off, out, sizeof(*out));
+}
+
+static bool is_of(uintptr_t object, uintptr_t type)
+{
+    enum { TYPE = 8 };
+    uintptr_t its;
+    return peek_word(object, TYPE, &its) && its == type;
+}
+
+static bool code_is_sound(uintptr_t code)
+{
+    const struct ms_python_layout *l = &ms_python.layout;
+    uintptr_t file, name, table;
+    return is_of(code, ms_python.code_type) && peek_word(code, l->code_file, &file) &&
+           is_of(file, ms_python.text_type) && peek_word(code, l->code_name, &name) &&
+           is_of(name, ms_python.text_type) && peek_word(code, l->code_line_table, &table) &&
+           is_of(table, ms_python.bytes_type);
+}
+
+/* Whether the chain of frames leads from code object to code object, to its end. */
+static bool chain_is_sound(uintptr_t thread)
+{
+    enum { OWNED_BY_C = 3 };
+    const struct ms_python_layout *l = &ms_python.layout;
+    uintptr_t frame, code, probe;
+    if (!peek_word((uintptr_t)&probe, 0, &code)) {
+        return true; /* not allowed to ask: there is the version */
+    }
+    if (!peek_word(thread, l->thread_frame, &frame) ||
+        (frame != 0 && l->cframe_frame != MS_PYTHON_NONE && !peek_word(frame, l->cframe_frame, &frame))) {
+        return false;
+    }
+    for (unsigned i = 0; frame != 0 && i < CHECKED_FRAMES; i++) {
+        uint8_t owner = 0;
+        if (!peek_word(frame, l->frame_code, &code) ||
+            (l->frame_owner != MS_PYTHON_NONE && !peek(frame + l->frame_owner, &owner, sizeof(owner))) ||
+            (owner < OWNED_BY_C && !code_is_sound(code & ~(uintptr_t)3)) ||
+            !peek_word(frame, l->frame_previous, &frame)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- comparison with what the interpreter says ---- */
+
+/* An attribute that is a str, as the interpreter converts it. */
+static bool same_text(void *code, const char *attribute, const char *text, uint32_t text_b)
+{
+    void *object = ms_python.PyObject_GetAttrString(code, attribute);
+    ssize_t its_b = -1;
+    const char *its = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &its_b) : NULL;
+    bool same = its != NULL && its_b == (ssize_t)text_b && memcmp(its, text, text_b) == 0;
+    if (object != NULL) {
+        ms_python.Py_DecRef(object);
+    }
+    return same;
+}
+
+static bool same_bytes(void *code, const char *attribute, const void *bytes, uint32_t bytes_b)
+{
+    void *object = ms_python.PyObject_GetAttrString(code, attribute);
+    char *its = NULL;
+    ssize_t its_b = -1;
+    bool same = object != NULL && ms_python.PyBytes_AsStringAndSize(object, &its, &its_b) == 0 &&
+                its_b == (ssize_t)bytes_b && memcmp(its, bytes, bytes_b) == 0;
+    if (object != NULL) {
+        ms_python.Py_DecRef(object);
+    }
+    return same;
+}
+
+static bool same_code(void *code, const struct ms_py_frame *frame, int line)
+{
+    enum { QUALIFIED = 0x030b, LINE_TABLE = 0x030a };
+    unsigned version = ms_python.layout.version;
+    struct ms_code_info info;
+    return MS_PYTHON_ADDRESS(frame->code) == (uintptr_t)code && ms_python_raw_describe(frame->code, &info) &&
+           same_text(code, "co_filename", info.file, info.file_b) &&
+           same_text(code, version >= QUALIFIED ? "co_qualname" : "co_name", info.name, info.name_b) &&
+           same_bytes(code, version >= LINE_TABLE ? "co_linetable" : "co_lnotab", info.line_table, info.line_table_b) &&
+           ms_python.PyCode_Addr2Line(code, (int)frame->instruction) == line;
+}
+
+/* The stack of this thread, which has the GIL, raw and by the interpreter's functions. */
+static bool walks_agree(uintptr_t thread)
+{
+    static struct ms_py_frame raw[CHECKED_FRAMES]; /* one thread at a time: the GIL */
+    uint32_t cut, count = ms_python_raw_frames(thread, raw, CHECKED_FRAMES, &cut), i = 0;
+    void *frame = ms_python.PyThreadState_GetFrame((void *)thread);
+    bool agree = true;
+    while (frame != NULL && agree && i < CHECKED_FRAMES) {
+        void *code = ms_python.PyFrame_GetCode(frame);
+        agree = i < count && same_code(code, &raw[i], ms_python.PyFrame_GetLineNumber(frame));
+        ms_python.Py_DecRef(code);
+        void *back = ms_python.PyFrame_GetBack(frame);
+        ms_python.Py_DecRef(frame);
+        frame = back;
+        i++;
+    }
+    if (frame != NULL) {
+        ms_python.Py_DecRef(frame);
+    }
+    return agree && i == count;
+}
+
+/* ---- ends of code objects ---- */
+
+static int on_code(int event, void *code)
+{
+    enum { DESTROYED = 1 };
+    if (event == DESTROYED) {
+        ms_def_forget_code((uintptr_t)code);
+    }
+    return 0;
+}
+
+static void on_code_freed(void *code)
+{
+    ms_def_forget_code((uintptr_t)code);
+}
+
+static void watch_codes(void)
+{
+    if (ms_python.PyCode_AddWatcher != NULL) {
+        if (ms_python.PyCode_AddWatcher(on_code) >= 0) {
+            __atomic_store_n(&ms_python.tells, 1, __ATOMIC_RELEASE);
+        }
+    } else if (ms_python._PyEval_RequestCodeExtraIndex != NULL && ms_python._PyCode_SetExtra != NULL &&
+               ms_python._PyCode_GetExtra != NULL && ms_python.PyInterpreterState_ThreadHead != NULL) {
+        ms_python.extra = ms_python._PyEval_RequestCodeExtraIndex(on_code_freed);
+    }
+}
+
+/* With the GIL held. What is set already stays: setting it again would tell us of an end. */
+static void follow(void *code)
+{
+    void *ours = NULL;
+    if (ms_python.extra >= 0 && ms_python._PyCode_GetExtra(code, ms_python.extra, &ours) == 0 && ours == NULL) {
+        ms_python._PyCode_SetExtra(code, ms_python.extra, code);
+    }
+}
+
+/* All code objects that are running at this moment. */
+static void follow_running(void)
+{
+    void *thread =
+        ms_python.extra >= 0 ? ms_python.PyInterpreterState_ThreadHead(ms_python.PyInterpreterState_Get()) : NULL;
+    for (; thread != NULL; thread = ms_python.PyThreadState_Next(thread)) {
+        void *frame = ms_python.PyThreadState_GetFrame(thread);
+        while (frame != NULL) {
+            void *code = ms_python.PyFrame_GetCode(frame);
+            follow(code);
+            ms_python.Py_DecRef(code);
+            void *back = ms_python.PyFrame_GetBack(frame);
+            ms_python.Py_DecRef(frame);
+            frame = back;
+        }
+    }
+}
+
+static uint32_t asked; /* atomic: a call of follow_soon is on its way */
+
+static int follow_soon(void *argument)
+{
+    (void)argument;
+    void *type, *value, *traceback;
+    __atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    follow_running();
+    ms_python.PyErr_Restore(type, value, traceback);
+    return 0;
+}
+
+void ms_python_follow(uintptr_t code)
+{
+    if (ms_python.extra < 0) {
+        return;
+    }
+    if (ms_python_holds_gil((uintptr_t)ms_python.PyGILState_GetThisThreadState())) {
+        follow((void *)code);
+    } else if (__atomic_exchange_n(&asked, 1, __ATOMIC_ACQ_REL) == 0 &&
+               ms_python.Py_AddPendingCall(follow_soon, NULL) != 0) {
+        __atomic_store_n(&asked, 0, __ATOMIC_RELEASE); /* too many calls wait: with the next code object */
+    }
+}
+
+/* ---- the end of the interpreter ---- */
+
+static void *switch_off(void *self, void *arguments)
+{
+    (void)self, (void)arguments;
+    __atomic_store_n(&ms_python.mode, MS_PYTHON_OFF, __ATOMIC_RELEASE);
+    ms_python.Py_IncRef(ms_python.none);
+    return ms_python.none;
+}
+
+static void register_exit(void)
+{
+    enum { NO_ARGUMENTS = 4 };
+    static struct ms_python_method method = {"msmemscope_exit", switch_off, NO_ARGUMENTS, NULL};
+    void *module = ms_python.PyImport_ImportModule("atexit");
+    void *function = module != NULL ? ms_python.PyCFunction_NewEx(&method, NULL, NULL) : NULL;
+    void *result = function != NULL ? ms_python.PyObject_CallMethod(module, "register", "O", function) : NULL;
+    void *left[] = {module, function, result};
+    for (size_t i = 0; i < MS_COUNT_OF(left); i++) {
+        if (left[i] != NULL) {
+            ms_python.Py_DecRef(left[i]);
+        }
+    }
+}
+
+/* ---- once ---- */
+
+bool ms_python_holds_gil(uintptr_t thread)
+{
+    void *(*current)(void) = ms_python.PyThreadState_GetUnchecked != NULL ? ms_python.PyThreadState_GetUnchecked
+                                                                          : ms_python._PyThreadState_UncheckedGet;
+    return current != NULL && (uintptr_t)current() == thread;
+}
+
+/* With the GIL, in the main thread, between two instructions. */
+static int set_up(void *argument)
+{
+    (void)argument;
+    void *type, *value, *traceback;
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    uintptr_t thread = (uintptr_t)ms_python.PyGILState_GetThisThreadState();
+    uint32_t mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
+    if (mode == MS_PYTHON_RAW && thread != 0 && !walks_agree(thread)) {
+        __atomic_store_n(&ms_python.mode, MS_PYTHON_API, __ATOMIC_RELEASE);
+        ms_agent_log("Python stacks: this build of the interpreter is not laid out as its version says; only threads "
+                     "that hold the GIL have stacks");
+    }
+    if (mode != MS_PYTHON_OFF) {
+        watch_codes();
+        follow_running();
+        register_exit();
+    }
+    ms_python.PyErr_Restore(type, value, traceback); /* and with it goes whatever error we have made */
+    return 0;
+}
+
+void ms_python_begin(uintptr_t thread)
+{
+    if (__atomic_exchange_n(&ms_python.begun, 1, __ATOMIC_ACQ_REL) != 0) {
+        return;
+    }
+    if (ms_python.mode == MS_PYTHON_RAW && !chain_is_sound(thread)) {
+        __atomic_store_n(&ms_python.mode, MS_PYTHON_API, __ATOMIC_RELEASE);
+    }
+    ms_python.Py_AddPendingCall(set_up, NULL);
+}
