@@ -72,6 +72,7 @@ static void free_process(struct recorded *process)
             close(fds[i]);
         }
     }
+    ms_usage_forget(process->usage);
     ms_log_close(&process->log);
     ms_view_free(process->view);
     free(process);
@@ -221,6 +222,7 @@ static void begin_recording(struct collector *c, struct recorded *process)
     }
     process->phase = RECORDING;
     if (process->drain != NULL) {
+        process->usage = ms_usage_watch(process->pid_here);
         sweeper_add(&c->sweeper, process);
     }
 }

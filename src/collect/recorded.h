@@ -15,7 +15,7 @@
 #include "collect/modules.h"
 #include "collect/project.h"
 #include "collect/replay.h"
-#include "trace/drain.h"
+#include "collect/usage.h"
 
 enum recorded_phase { QUIET, RECORDING, ENDED, CLOSED, DONE };
 
@@ -57,6 +57,8 @@ struct recorded {
     uint64_t freed_b;     /* of the marks, as the writer knows */
     uint64_t trace_max_b; /* 0: no limit */
     struct recorded *next_swept;
+
+    struct ms_usage_watch *usage; /* NULL: none */
 
     /* exporter.c */
     struct ms_replay *replay;

@@ -105,6 +105,7 @@ static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
     for (unsigned i = 0; i < work->count;) {
         struct recorded *process = work->processes[i];
         bool ended = __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0;
+        ms_usage_record(process->usage, process->drain);
         int64_t n = ended ? ms_drain_finish(process->drain) : ms_drain_sweep(process->drain);
         records += n > 0 ? (uint64_t)n : 0;
         publish(process, ended && n >= 0);

@@ -150,3 +150,75 @@ def test_what_lies_outside_of_the_steps_takes_no_space(recorder, program, tmp_pa
     again, said = exported(recorder, tmp_path)
     assert again == lines
     assert said == ""
+
+
+HOLDER = r"""
+#include <acl/acl.h>
+#include <stdio.h>
+int main(void)
+{
+    aclInit(NULL);
+    aclrtSetDevice(1);
+    for (int i = 0; i < 3; i++) {
+        void *p = NULL;
+        aclrtMalloc(&p, 8 << 20, ACL_MEM_MALLOC_HUGE_ONLY);
+        aclrtMallocHost(&p, 4096);
+        puts("more");
+        fflush(stdout);
+        getchar();
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def holder(tmp_path_factory, compiler):
+    folder = tmp_path_factory.mktemp("holder")
+    (folder / "holder.c").write_text(HOLDER)
+    return compiler(folder / "holder", folder / "holder.c", "ascendcl")
+
+
+def hold(recorder, holder, until, samples, **more):
+    """Lets the holder allocate again when the recording knows what it has so far."""
+    process = recorder.start(holder, options=["--device=npu,cpu", "--analysis=none"], **more)
+    for i in range(3):
+        assert process.stdout.readline() == "more\n"
+        if samples:
+            # SET_DEVICE, then one sample for each change
+            until(lambda: [p["devices"].get("1", 0) > i + 1 for p in recorder.info()] == [True])
+        process.stdin.write("\n")
+        process.stdin.flush()
+    process.communicate(timeout=30)
+    return process.returncode
+
+
+def attributes(recorder, device, event="MALLOC"):
+    (path,) = recorder.output.glob(f"*/device_{device}/dump/memscope_dump_*.csv")
+    return [dict(pair.split(":", 1) for pair in row["Attr"].strip("{}").split(","))
+            for row in recorder.rows(path) if row["Event"] == event]
+
+
+def test_memory_of_devices_and_host_stands_in_the_rows(recorder, holder, until):
+    assert hold(recorder, holder, until, samples=True, SOFTNPU_DEVICES=2) == 0
+    first, second, third = attributes(recorder, 1)
+    assert "device_used" not in first  # asked for after the first event
+    assert int(second["device_used"]) >= int(second["process_used"]) >= 8 << 20
+    assert int(third["process_used"]) >= 16 << 20
+    pinned = attributes(recorder, "cpu")[-1]
+    assert pinned["pinned"] == "true" and int(pinned["used"]) == 3 * 4096
+    assert int(pinned["process_used"]) > 1 << 20
+
+
+def test_without_the_management_library_its_values_are_left_out(recorder, holder, until, tmp_path):
+    assert hold(recorder, holder, until, samples=False, ASCEND_HOME_PATH=tmp_path, SOFTNPU_DEVICES=2) == 0
+    assert all("device_used" not in found and "used" in found for found in attributes(recorder, 1))
+
+
+def test_a_management_library_that_hangs_holds_nothing_up(recorder, holder, until, tmp_path, compiler):
+    source = tmp_path / "dcmi.c"
+    source.write_text("#include <unistd.h>\nint dcmi_init(void) { for (;;) pause(); }\nint dcmi_get_device_hbm_info(void) { return 0; }\n")
+    (tmp_path / "lib64").mkdir()
+    compiler(tmp_path / "lib64" / "libdcmi.so", source, flags=["-shared", "-fPIC"])
+    assert hold(recorder, holder, until, samples=False, ASCEND_HOME_PATH=tmp_path, SOFTNPU_DEVICES=2) == 0
+    assert len(attributes(recorder, 1)) == 3
