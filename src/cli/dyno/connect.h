@@ -1,0 +1,25 @@
+/* Calls to one daemon: connect (plain or TLS), send a request, read the answer, all before a deadline. */
+#ifndef DYNO_CONNECT_H
+#define DYNO_CONNECT_H
+
+#include "base/buffer.h"
+#include "monitor/wire/tls.h"
+
+#include <stdint.h>
+
+#define DYNO_CONNECT_WHY_B 768
+
+struct dyno_connection;
+
+/* Tries every address of the host. tls NULL: plain text. 0, or -errno and why. */
+int dyno_connect(const char *host, uint16_t port, struct ms_tls *tls, unsigned timeout_ms, struct dyno_connection **out,
+                 char why[DYNO_CONNECT_WHY_B]);
+
+/* Appends the answer's text. 0, or -errno and why; after a failure the connection is of no more use. -ECONNREFUSED: the
+ * daemon did not accept our certificate, which TLS 1.3 tells only now. */
+int dyno_call(struct dyno_connection *connection, const char *request, size_t request_b, unsigned timeout_ms,
+              struct ms_buffer *answer, char why[DYNO_CONNECT_WHY_B]);
+
+void dyno_disconnect(struct dyno_connection *connection);
+
+#endif

@@ -1,0 +1,36 @@
+/* Lists of hosts: names, ranges in brackets, files. */
+#ifndef DYNO_HOSTS_H
+#define DYNO_HOSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DYNO_HOSTS_MAX  65536
+#define DYNO_HOST_MAX_B 256
+#define DYNO_WHY_B      512
+
+struct dyno_host {
+    char *name;
+    uint16_t port; /* 0: as --port says */
+};
+
+struct dyno_hosts {
+    struct dyno_host *list;
+    size_t count, room;
+};
+
+/* Appends what a pattern stands for: "a,b", "n[01-64]", "r[1-2]n[01-03,07]-ib", each with ":port" if wanted, IPv6
+ * addresses as they are or, with a port, in brackets. 0, or -EINVAL, -E2BIG, -ENOMEM and why. */
+int dyno_hosts_expand(struct dyno_hosts *hosts, const char *pattern, char why[DYNO_WHY_B]);
+
+/* One pattern per line; '#' starts a comment; what follows the first blank (slots=4) is ignored. "-": standard input.
+ */
+int dyno_hosts_file(struct dyno_hosts *hosts, const char *path, char why[DYNO_WHY_B]);
+
+/* The nodes of a Slurm job, asked of squeue. */
+int dyno_hosts_slurm(struct dyno_hosts *hosts, const char *job, char why[DYNO_WHY_B]);
+
+void dyno_hosts_unique(struct dyno_hosts *hosts); /* drops repetitions, keeps the order */
+void dyno_hosts_free(struct dyno_hosts *hosts);
+
+#endif

@@ -1,0 +1,49 @@
+/* dyno nputrace: detailed traces of some steps of NPU jobs. */
+#include "cli/dyno/cli.h"
+
+#include <string.h>
+
+static enum dyno_exit check(struct dyno_run *run)
+{
+    if (run->cluster && run->hosts.count > 1 && strcmp(dyno_value(run, "start-step"), "-1") == 0) {
+        fputs("WARNING: --start-step -1 starts each node at a step of its own; name a step that is still to come, so "
+              "that all nodes trace the same\n",
+              stderr);
+    }
+    return dyno_check_log_dir(run);
+}
+
+static void report(const struct dyno_run *run, const json_t *answer)
+{
+    dyno_report_matches(run, answer, false);
+}
+
+/* Clients before 8.2 report nothing: what they were given is all that is known. */
+static bool done(const struct dyno_run *run, const json_t *process, const char *stage)
+{
+    const char *client = json_string_value(json_object_get(process, "client"));
+    (void)run;
+    return strcmp(stage, "completed") == 0 || strcmp(stage, "cancelled") == 0 ||
+           (client != NULL && strcmp(client, "npu") == 0 && strcmp(stage, "delivered") == 0);
+}
+
+static const struct dyno_column columns[] = {
+    {"STATUS", "commandStatus"}, {"MATCHED", "processesMatched"}, {"TRIGGERED", "activityProfilersTriggered"}};
+
+const struct dyno_command dyno_nputrace = {
+    .name = "nputrace",
+    .summary = "collect a detailed trace of some steps of NPU jobs",
+    .details = "The training processes collect --iterations steps from --start-step on and write their results below\n"
+               "--log-file. npu-monitor has to be stopped first: both use the same part of the device.",
+    .example = "dyno nputrace --start-step 10 --iterations 2 --activities CPU,NPU --analyse \\\n"
+               "    --data-simplification false --log-file /tmp/profile_data",
+    .config = &ms_config_nputrace,
+    .columns = columns,
+    .column_count = MS_COUNT_OF(columns),
+    .check = check,
+    .request = dyno_on_demand_request,
+    .judge = dyno_on_demand_judge,
+    .report = report,
+    .done = done,
+    .state_key = "nputrace",
+};
