@@ -24,6 +24,7 @@ static const struct option_spec specs[] = {
     {"vocab", OPTION_INT, AT(vocab), 2, 1000000, "N", 0, "different tokens (64)"},
     {"lr", OPTION_NUMBER, AT(lr), 0, 0, "RATE", 0, "learning rate (0.003)"},
     {"seed", OPTION_INT, AT(seed), 0, INT64_MAX, "N", 0, "of weights and data (1)"},
+    {"loaders", OPTION_INT, AT(loaders), 0, 256, "N", 0, "threads that make samples on the device meanwhile (0)"},
     {"kernels", OPTION_TEXT, AT(kernels), 0, 0, "PATH", 0, "operator binary (the installed one)"},
     {"json", OPTION_FLAG, AT(json), 0, 0, NULL, 0, "one JSON object per line"},
     {"announce", OPTION_FLAG, AT(announce), 0, 0, NULL, 0, "mark operators and tensor accesses even without a tool"},
@@ -234,7 +235,9 @@ static int run(const struct train_options *options)
         status = check_gradients(&trainer, batch.ids, batch.targets);
         drop_batch(&trainer, &batch);
     } else {
+        loaders_open(&trainer);
         train(&trainer, &batch);
+        loaders_close(&trainer);
     }
     defects_close(&trainer);
     free(batch.tokens);

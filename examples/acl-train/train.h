@@ -7,7 +7,7 @@
 #include "hccl/hccl.h"
 
 struct train_options {
-    int64_t steps, devices, layers, hidden, heads, seq, batch, vocab, seed;
+    int64_t steps, devices, layers, hidden, heads, seq, batch, vocab, seed, loaders;
     double lr;
     const char *kernels;
     bool json, announce, check;
@@ -31,6 +31,7 @@ struct trainer {
     aclrtStream comm_stream;
     struct layer_state *states; /* activations between the forward and the backward pass, one per layer */
     struct defects *defects;
+    struct loaders *loaders;
 };
 
 /* ---- ranks.c: one process per device. Returns the exit status. */
@@ -61,6 +62,10 @@ struct text {
 void text_open(struct text *text, uint64_t seed, uint64_t stream, int64_t vocab);
 /* count tokens and, for each, the token after it. */
 void text_read(struct text *text, int64_t count, int32_t *tokens, int32_t *next);
+
+/* ---- loaders.c: threads that use the device beside the training */
+void loaders_open(struct trainer *trainer);
+void loaders_close(struct trainer *trainer);
 
 /* ---- check.c: are the gradients those of the loss? Returns the exit status. */
 int check_gradients(struct trainer *trainer, const struct tensor *ids, const struct tensor *targets);
