@@ -217,10 +217,16 @@ int ms_npu_opstats(const struct ms_npu_source *source, const void *payload, size
 
 /* ---- as a module: the messages arrive through the IPC fabric ---- */
 
+/* Only NPU clients send these messages, and the index of their context is the rank. */
 static struct ms_npu_source source_of(const struct ms_ipc_sender *sender)
 {
-    return (struct ms_npu_source){.job = sender->process != NULL ? sender->process->job : 0,
-                                  .rank = sender->process != NULL ? sender->process->rank : INT32_MIN};
+    const struct ms_process *p = sender->process;
+    struct ms_npu_source source = {.rank = INT32_MIN};
+    if (p != NULL) {
+        source.job = p->job;
+        source.rank = p->rank != MS_INDEX_UNKNOWN ? p->rank : p->index;
+    }
+    return source;
 }
 
 static int take_data(struct ms_daemon *daemon, const struct ms_ipc_sender *sender, const void *payload,
