@@ -2,6 +2,7 @@
 #include "agent/agent_v1.h"
 
 #include "agent/agent.h"
+#include "agent/control.h"
 #include "trace/definitions.h"
 
 static uint32_t wants(void)
@@ -54,4 +55,9 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .device = ms_device_current,
     .operation = operation,
     .access = access_to,
+    .start = ms_control_start,
+    .stop = ms_control_stop,
+    .step = ms_control_step,
+    .config = ms_control_config,
+    .output = ms_control_output,
 };

@@ -31,6 +31,13 @@ struct ms_agent_v1 {
     /* pool: enum ms_pool; type: enum ms_access. */
     void (*access)(unsigned pool, uint32_t device, uint64_t addr, uint64_t size_b, unsigned type,
                    struct ms_agent_text name, struct ms_agent_text attributes);
+
+    /* What the API's functions come down to, see agent/control.h. They wait. */
+    int (*start)(char *why, size_t why_b);
+    int (*stop)(char *why, size_t why_b);
+    int (*step)(char *why, size_t why_b);
+    int (*config)(const char *lines, char *why, size_t why_b);
+    int (*output)(char *path, size_t path_b);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

@@ -88,7 +88,7 @@ static void close_fd(int *fd)
 
 /* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped; what cannot be
  * read that way is worth a closer look. */
-static bool has_published(const struct recorded *process)
+bool collector_has_published(const struct recorded *process)
 {
     uint32_t streams = 0;
     return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) !=
@@ -194,7 +194,7 @@ static int open_trace(struct recorded *process)
 }
 
 /* QUIET -> RECORDING */
-static void begin_recording(struct collector *c, struct recorded *process)
+int collector_begin(struct collector *c, struct recorded *process)
 {
     int rc = open_directory(c, process);
     if (rc == 0) {
@@ -209,7 +209,7 @@ static void begin_recording(struct collector *c, struct recorded *process)
              rc == -EPERM || rc == -EPROTO ? "its shared memory is not what it should be" : strerror(-rc));
         tell_phase(c, process, MS_CH_DEAD);
         set_done(c, process);
-        return;
+        return rc;
     }
     close_fd(&process->memfd); /* mapped; and the connection has told what it can, unless it is all we have */
     if (process->pidfd >= 0 || process->pid_here != 0) {
@@ -225,6 +225,7 @@ static void begin_recording(struct collector *c, struct recorded *process)
         process->usage = ms_usage_watch(process->pid_here);
         sweeper_add(&c->sweeper, process);
     }
+    return 0;
 }
 
 /* The same process, registered before: it has become another program since. Registrations come in order. */
@@ -337,8 +338,8 @@ static void advance(struct collector *c, struct recorded *process)
     if (process->phase == QUIET) {
         process->quiet_turns++;
         /* In this order: whoever published did so before it died. */
-        if (has_published(process)) {
-            begin_recording(c, process);
+        if (collector_has_published(process)) {
+            collector_begin(c, process);
         } else if (process->dead) {
             tell_phase(c, process, MS_CH_DEAD);
             set_done(c, process);

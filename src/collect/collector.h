@@ -99,6 +99,10 @@ struct collector {
 /* Console of whoever supervises; nothing otherwise. From the main thread. */
 void collector_print(struct collector *collector, int stream, const char *text, size_t text_b);
 
+bool collector_has_published(const struct recorded *process);
+/* Begins to record a process that is QUIET. 0 or -errno: it will not be recorded. */
+int collector_begin(struct collector *collector, struct recorded *process);
+
 /* ---- request.c: API calls ---- */
 void request_take(struct collector *collector, const struct ms_request *request, const char *text, int connection);
 void request_turn(struct collector *collector);                             /* answers those whose condition holds */

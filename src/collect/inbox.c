@@ -92,13 +92,13 @@ static void forget_waiting(struct ms_inbox *inbox, unsigned i, bool drop)
         close(inbox->waiting[i].fd);
         inbox->refused++;
     }
-    inbox->waiting[i] = inbox->waiting[--inbox->waiting_count];
+    memmove(&inbox->waiting[i], &inbox->waiting[i + 1], (--inbox->waiting_count - i) * sizeof(inbox->waiting[0]));
 }
 
 static void keep_waiting(struct ms_inbox *inbox, int fd, uint64_t now_ns)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    if (inbox->waiting_count == MS_INBOX_WAITING || epoll_ctl(inbox->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (epoll_ctl(inbox->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
         close(fd);
         inbox->refused++;
         return;
@@ -121,41 +121,43 @@ static bool drop_next(struct ms_inbox *inbox, int listener)
     return fd >= 0;
 }
 
+static void accept_all(struct ms_inbox *inbox, int listener, uint64_t now_ns)
+{
+    while (inbox->waiting_count < MS_INBOX_WAITING) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            keep_waiting(inbox, fd, now_ns);
+        } else if (errno != EINTR && errno != ECONNABORTED &&
+                   !((errno == EMFILE || errno == ENFILE) && drop_next(inbox, listener))) {
+            break;
+        }
+    }
+}
+
+/* Whoever says nothing gives way when there is no room for others. */
+static bool too_many(const struct ms_inbox *inbox, unsigned i)
+{
+    return i == 0 && inbox->waiting_count == MS_INBOX_WAITING;
+}
+
+/* Connections are looked at in the order in which they came, after all have been accepted: what somebody sent before he
+ * connected again is received first. */
 int ms_inbox_receive(struct ms_inbox *inbox, struct ms_letter *out)
 {
     uint64_t now_ns = ms_clock_raw_ns();
     for (unsigned i = 0; i < inbox->listener_count; i++) {
-        for (;;) {
-            int fd = accept4(inbox->listeners[i], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-            if (fd < 0) {
-                bool again = errno == EINTR || errno == ECONNABORTED ||
-                             ((errno == EMFILE || errno == ENFILE) && drop_next(inbox, inbox->listeners[i]));
-                if (again) {
-                    continue;
-                }
-                break;
-            }
-            int rc = read_letter(fd, out);
-            if (rc > 0) {
-                return 1;
-            }
-            if (rc < 0) {
-                close(fd);
-                inbox->refused++;
-            } else {
-                keep_waiting(inbox, fd, now_ns);
-            }
-        }
+        accept_all(inbox, inbox->listeners[i], now_ns);
     }
-    for (unsigned i = inbox->waiting_count; i-- > 0;) {
+    for (unsigned i = 0; i < inbox->waiting_count;) {
         int rc = read_letter(inbox->waiting[i].fd, out);
-        if (rc != 0) {
-            forget_waiting(inbox, i, rc < 0);
-            if (rc > 0) {
-                return 1;
-            }
-        } else if (now_ns - inbox->waiting[i].since_ns > SILENCE_NS) {
-            forget_waiting(inbox, i, true);
+        bool silent = rc == 0 && (now_ns - inbox->waiting[i].since_ns > SILENCE_NS || too_many(inbox, i));
+        if (rc == 0 && !silent) {
+            i++;
+            continue;
+        }
+        forget_waiting(inbox, i, rc <= 0);
+        if (rc > 0) {
+            return 1;
         }
     }
     return 0;

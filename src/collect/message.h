@@ -41,12 +41,13 @@ struct ms_hello {
     uint16_t exe_b, command_b; /* texts that follow: path of the program, arguments separated by 0 bytes */
 };
 
-/* What an API call asks of the collector. The agent has switched its state word and written its own START, STOP, STEP
- * or CONFIG record before it asks; `value` is that record's stamp. */
+/* What an API call asks of the collector. START and CONFIG are asked before the agent acts and records them, STOP and
+ * STEP afterwards; their `value` is one more than the stamp of the record. */
 enum ms_request_kind {
-    MS_REQUEST_START = 1,  /* write config.json, begin an interval */
+    MS_REQUEST_START = 1,  /* make the directory, write config.json */
     MS_REQUEST_STOP = 2,   /* answered when everything before the stamp is in the output files */
-    MS_REQUEST_CONFIG = 3, /* text: lines `option=value`, names of the command line; refused as a whole or taken */
+    MS_REQUEST_CONFIG = 3, /* text: lines `option=value`, names of the command line; refused as a whole or taken.
+                              Reply: the new session string, a line end, a warning or nothing */
     MS_REQUEST_STEP = 4,   /* answered when everything before the stamp is in the trace */
     MS_REQUEST_INFO = 5,   /* text of the reply: lines `key=value`: output=DIR of this process, ... */
     MS_REQUEST_KINDS = 6,

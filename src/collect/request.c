@@ -76,6 +76,40 @@ static int change_settings(struct recorded *process, const char *text, struct ms
     return process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings);
 }
 
+static void start(struct collector *c, struct recorded *process, int connection)
+{
+    int rc = 0;
+    if (process->phase == QUIET) {
+        rc = collector_begin(c, process);
+    } else {
+        rc = ms_config_json_write(process->dirfd, &process->settings);
+    }
+    char text[sizeof(process->path) + 256] = "";
+    if (rc != 0) {
+        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.", process->settings.output,
+                 strerror(-rc));
+    }
+    answer_and_close(connection, rc, text);
+}
+
+static void configure(struct collector *c, struct recorded *process, const char *lines, int connection)
+{
+    struct ms_why why = {"", ""};
+    char text[MS_REQUEST_TEXT_B];
+    /* What was published before was recorded under the settings before. */
+    int rc = process->phase == QUIET && collector_has_published(process) ? collector_begin(c, process) : 0;
+    rc = rc != 0 ? rc : change_settings(process, lines, &why);
+    if (rc != 0) {
+        answer_and_close(connection, rc, why.error);
+        return;
+    }
+    struct ms_session session = c->session;
+    ms_settings_to_session(&process->settings, &session);
+    size_t length_b = ms_session_format(&session, text, sizeof(text));
+    snprintf(text + length_b, length_b < sizeof(text) ? sizeof(text) - length_b : 0, "\n%s", why.warning);
+    answer_and_close(connection, length_b < sizeof(text) ? 0 : -E2BIG, length_b < sizeof(text) ? text : "");
+}
+
 static void wait_for(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
 {
     struct pending *pending = calloc(1, sizeof(*pending));
@@ -107,18 +141,14 @@ void request_take(struct collector *c, const struct ms_request *request, const c
         answer_and_close(connection, -ESRCH, "[msmemscope] Error: this process is not recorded.");
         return;
     }
-    struct ms_why why = {"", ""};
     char info[sizeof(process->path) + 64];
     switch (request->kind) {
     case MS_REQUEST_START:
-        answer_and_close(connection,
-                         process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings), "");
+        start(c, process, connection);
         break;
-    case MS_REQUEST_CONFIG: {
-        int rc = change_settings(process, copy, &why);
-        answer_and_close(connection, rc, rc != 0 ? why.error : why.warning);
+    case MS_REQUEST_CONFIG:
+        configure(c, process, copy, connection);
         break;
-    }
     case MS_REQUEST_INFO:
         snprintf(info, sizeof(info), "output=%s\n", process->phase == QUIET ? process->settings.output : process->path);
         answer_and_close(connection, 0, info);

@@ -296,6 +296,20 @@ struct ms_consumer ms_dump_consumer(struct ms_dump *dump)
 
 /* ---- finishing ---- */
 
+/* The file takes the place of the one it replaces. */
+static int take_name(struct ms_dump *dump, struct ms_dump_file *file)
+{
+    if (file->final_path[0] == 0) {
+        return 0;
+    }
+    if (renameat(dump->dirfd, file->path, dump->dirfd, file->final_path) != 0) {
+        return -errno;
+    }
+    memcpy(file->path, file->final_path, sizeof(file->path));
+    file->final_path[0] = 0;
+    return 0;
+}
+
 int ms_dump_flush(struct ms_dump *dump)
 {
     int rc = 0;
@@ -305,6 +319,7 @@ int ms_dump_flush(struct ms_dump *dump)
     for (uint32_t i = 0; i < dump->file_count; i++) {
         struct ms_dump_file *file = dump->files[i];
         int one = file->failed ? 0 : fail(dump, file, dump->ops->flush(file));
+        one = one != 0 || file->failed ? one : fail(dump, file, take_name(dump, file));
         rc = rc != 0 ? rc : one;
     }
     return rc;
@@ -387,9 +402,10 @@ int ms_dump_close(struct ms_dump *dump)
             fail(dump, file, dump->ops->close(file));
             close(file->fd);
         }
-        if (open && file->final_path[0] != 0) {
-            if (file->failed || renameat(dump->dirfd, file->path, dump->dirfd, file->final_path) != 0) {
-                fail(dump, file, -errno);
+        if (open && file->final_path[0] != 0) { /* failed, or written anew */
+            int rc = file->failed ? -EIO : take_name(dump, file);
+            if (rc != 0) {
+                fail(dump, file, rc);
                 unlinkat(dump->dirfd, file->path, 0);
             }
         }

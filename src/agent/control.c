@@ -1,0 +1,213 @@
+/* See control.h.
+ *
+ * An event belongs to an interval by its stamp. start: the collector gets ready, the state word is switched, then START
+ * is stamped, so that everything from START on was recorded in full. stop: the state word, then STOP; the collector is
+ * asked for everything below that stamp, threads that stand between stamp and publication included.
+ *
+ * Threads: calls are taken one at a time. Words in shared memory are written by us on the collector's behalf, after it
+ * has agreed. */
+#include "agent/control.h"
+
+#include "agent/agent.h"
+#include "agent/stacks.h"
+#include "trace/definitions.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define ATTEMPTS 3 /* a collector that dies is started again; who asked it then asks again */
+
+static uint32_t busy; /* a call is under way */
+static uint64_t steps;
+
+static bool enter(void)
+{
+    return __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+static int leave(int rc)
+{
+    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    return rc;
+}
+
+static int say(char *why, size_t why_b, int rc, const char *text)
+{
+    if (why_b > 0) {
+        snprintf(why, why_b, "%s", text);
+    }
+    return rc;
+}
+
+/* The memory that this process records into; NULL: none. */
+static struct ms_shm *memory(void)
+{
+    ms_agent_init();
+    ms_rec_state();
+    struct ms_shm *shm = ms_gate->shm;
+    return shm != NULL && shm->magic == MS_SHM_MAGIC ? shm : NULL;
+}
+
+static int ask(enum ms_request_kind kind, uint64_t value, const char *text, char *answer, size_t answer_b)
+{
+    int rc = -EPIPE;
+    for (int i = 0; i < ATTEMPTS && (rc == -EPIPE || rc == -ECONNREFUSED); i++) {
+        rc = ms_session_request(ms_agent_session(), kind, value, text, answer, answer_b);
+    }
+    return rc;
+}
+
+/* A record of control; its stamp, 0 if it could not be written. */
+static uint64_t record(enum ms_record_kind kind, const void *payload, size_t payload_b)
+{
+    struct ms_slot slot;
+    void *p = ms_rec_begin(&slot, payload_b, MS_ORDER_PLAIN);
+    if (p == NULL) {
+        return 0;
+    }
+    if (payload_b > 0) {
+        memcpy(p, payload, payload_b);
+    }
+    uint64_t stamp = ms_rec_stamp(&slot);
+    stamp = stamp < slot.ctx->last_stamp ? slot.ctx->last_stamp : stamp;
+    ms_rec_commit(&slot, kind, 0, 0, stamp);
+    return stamp;
+}
+
+static void set_state(struct ms_shm *shm, enum ms_trace_state state)
+{
+    __atomic_store_n(&shm->state, (uint32_t)state, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&shm->config_version, 1, __ATOMIC_RELEASE);
+}
+
+static int not_recorded(char *why, size_t why_b)
+{
+    return say(why, why_b, -ENOTCONN, "[msmemscope] Error: nobody records this process.");
+}
+
+static int no_room(char *why, size_t why_b)
+{
+    return say(why, why_b, -ENOBUFS, "[msmemscope] Error: there is no room to record the call.");
+}
+
+/* ---- calls ---- */
+
+static int start(char *why, size_t why_b)
+{
+    struct ms_shm *shm = memory();
+    if (shm == NULL) {
+        return not_recorded(why, why_b);
+    }
+    int rc = ask(MS_REQUEST_START, 0, NULL, why, why_b);
+    if (rc != 0) {
+        return rc;
+    }
+    set_state(shm, MS_STATE_ON);
+    return record(MS_R_START, NULL, 0) != 0 ? 0 : no_room(why, why_b);
+}
+
+static int stop(char *why, size_t why_b)
+{
+    struct ms_shm *shm = memory();
+    if (shm == NULL) {
+        return not_recorded(why, why_b);
+    }
+    uint32_t wanted = __atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED);
+    set_state(shm, (wanted & (MS_WANT_ALLOC | MS_WANT_FREE)) != 0 ? MS_STATE_SHADOW : MS_STATE_OFF);
+    uint64_t stamp = record(MS_R_STOP, NULL, 0);
+    return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
+}
+
+/* What of a new session string concerns us. */
+static void use(struct ms_shm *shm, const char *text)
+{
+    struct ms_session session;
+    if (ms_session_parse(text, &session) != 0) {
+        return;
+    }
+    if (session.c_depth > 0) {
+        ms_stack_c_load();
+    }
+    if (session.python_depth > 0) {
+        ms_stack_python_load();
+    }
+    __atomic_store_n(&shm->event_mask, (uint32_t)session.event_mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&shm->c_depth, (uint32_t)session.c_depth, __ATOMIC_RELAXED);
+    __atomic_store_n(&shm->python_depth, (uint32_t)session.python_depth, __ATOMIC_RELAXED);
+    __atomic_store_n(&shm->full_wait_ms, (uint32_t)session.full_wait_ms, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shm->config_version, 1, __ATOMIC_RELEASE);
+}
+
+static int config(const char *lines, char *why, size_t why_b)
+{
+    static struct {
+        struct ms_p_text head;
+        char text[MS_REQUEST_TEXT_B];
+    } change; /* one call at a time */
+    char answer[MS_REQUEST_TEXT_B + 1] = "";
+    struct ms_shm *shm = memory();
+    size_t length_b = strlen(lines);
+    if (shm == NULL) {
+        return not_recorded(why, why_b);
+    }
+    if (length_b > sizeof(change.text)) {
+        return say(why, why_b, -E2BIG, "[msmemscope] Error: the configuration is too long.");
+    }
+    int rc = ask(MS_REQUEST_CONFIG, 0, lines, answer, sizeof(answer));
+    char *warning = strchr(answer, '\n');
+    if (rc != 0 || warning == NULL) {
+        return say(why, why_b, rc, answer);
+    }
+    *warning++ = '\0';
+    use(shm, answer);
+    memset(&change, 0, sizeof(change));
+    change.head.text.length_b = (uint32_t)length_b;
+    memcpy(change.text, lines, length_b);
+    bool written = record(MS_R_CONFIG, &change, sizeof(change.head) + MS_ROUND_UP(length_b, 8)) != 0;
+    return written ? say(why, why_b, 0, warning) : no_room(why, why_b);
+}
+
+static int busy_now(char *why, size_t why_b)
+{
+    return say(why, why_b, -EBUSY, "[msmemscope] Error: another thread is starting, stopping or configuring.");
+}
+
+int ms_control_start(char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    return enter() ? leave(start(why, why_b)) : busy_now(why, why_b);
+}
+
+int ms_control_stop(char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    return enter() ? leave(stop(why, why_b)) : busy_now(why, why_b);
+}
+
+int ms_control_config(const char *lines, char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    return enter() ? leave(config(lines, why, why_b)) : busy_now(why, why_b);
+}
+
+int ms_control_step(char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    if (memory() == NULL) {
+        return not_recorded(why, why_b);
+    }
+    struct ms_p_number step = {__atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)};
+    return record(MS_R_STEP, &step, sizeof(step)) != 0 ? 0 : no_room(why, why_b);
+}
+
+int ms_control_output(char *path, size_t path_b)
+{
+    char answer[MS_REQUEST_TEXT_B + 1] = "";
+    if (memory() == NULL) {
+        return -ENOTCONN;
+    }
+    int rc = ask(MS_REQUEST_INFO, 0, NULL, answer, sizeof(answer));
+    char *value = strncmp(answer, "output=", 7) == 0 ? answer + 7 : answer;
+    value[strcspn(value, "\n")] = '\0';
+    return say(path, path_b, rc, value);
+}
