@@ -13,11 +13,26 @@ _msmemscope_front() { # list, new first entry
 }
 if [ -n "${ZSH_EVAL_CONTEXT-}" ]; then
     eval '_msmemscope_home=${(%):-%x}'
-else
-    _msmemscope_home=${BASH_SOURCE-$0}
+elif [ -n "${BASH_SOURCE-}" ]; then
+    _msmemscope_home=$BASH_SOURCE
+else # a shell that does not tell where this file is, but has it open
+    _msmemscope_home=
+    for _msmemscope_rest in /proc/"$$"/fd/*; do
+        _msmemscope_rest=$(readlink "$_msmemscope_rest" 2>/dev/null)
+        case $_msmemscope_rest in
+        */set_env.sh) _msmemscope_home=$_msmemscope_rest ;;
+        esac
+    done
 fi
 _msmemscope_home=$(cd "$(dirname -- "$_msmemscope_home")" && pwd)
-export PYTHONPATH="$(_msmemscope_front "${PYTHONPATH-}" "$_msmemscope_home/python")"
-export PATH="$(_msmemscope_front "$PATH" "$_msmemscope_home/bin")"
-unset -f _msmemscope_front
-unset _msmemscope_home _msmemscope_rest _msmemscope_kept
+if [ -e "$_msmemscope_home/bin/msmemscope" ]; then
+    export PYTHONPATH="$(_msmemscope_front "${PYTHONPATH-}" "$_msmemscope_home/python")"
+    export PATH="$(_msmemscope_front "$PATH" "$_msmemscope_home/bin")"
+    unset _msmemscope_home _msmemscope_rest _msmemscope_kept
+    unset -f _msmemscope_front
+else
+    echo "[msmemscope] ERROR: set_env.sh does not know where it is; source it with its full path, from bash or zsh." >&2
+    unset _msmemscope_home _msmemscope_rest _msmemscope_kept
+    unset -f _msmemscope_front
+    false
+fi
