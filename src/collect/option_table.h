@@ -19,6 +19,7 @@ struct ms_option {
     size_t flag;          /* of FLAG: offset of the bool that becomes true */
     const char *initial;  /* default, as text; NULL: nothing to say */
     const char *help;     /* lines */
+    bool later;           /* not of the original: never in the way of an abbreviation of one that is */
 };
 
 #define MS_OPTIONS 27

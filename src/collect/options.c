@@ -18,35 +18,72 @@ static int apply(const struct ms_option *spec, struct ms_settings *settings, con
     return spec->rule(settings, value, why);
 }
 
-enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_settings *settings, int *program,
-                                        struct ms_why *why, void (*say)(const char *line))
-{
-    /* Value of a long option: index of its spec + 256, out of the way of letters. */
-    struct option longs[2 * MS_OPTIONS + 1];
+/* getopt's tables: value of a long option is the index of its spec + 256, out of the way of letters. */
+struct tables {
+    struct option all[2 * MS_OPTIONS + 1], original[2 * MS_OPTIONS + 1];
     char letters[4 * MS_OPTIONS + 1];
-    size_t n = 0, l = 0;
+};
+
+static void fill_tables(struct tables *tables)
+{
+    size_t n = 0, first = 0, l = 0;
     for (size_t i = 0; i < MS_OPTIONS; i++) {
-        int argument = ms_options[i].argument == NULL     ? no_argument
-                       : ms_options[i].argument[0] == '[' ? optional_argument
-                                                          : required_argument;
-        longs[n++] = (struct option){ms_options[i].name, argument, NULL, (int)i + 256};
-        if (ms_options[i].alias != NULL) {
-            longs[n++] = (struct option){ms_options[i].alias, argument, NULL, (int)i + 256};
+        const struct ms_option *spec = &ms_options[i];
+        int argument = spec->argument == NULL     ? no_argument
+                       : spec->argument[0] == '[' ? optional_argument
+                                                  : required_argument;
+        const char *const names[] = {spec->name, spec->alias};
+        for (size_t k = 0; k < MS_COUNT_OF(names) && names[k] != NULL; k++) {
+            tables->all[n++] = (struct option){names[k], argument, NULL, (int)i + 256};
+            if (!spec->later) {
+                tables->original[first++] = tables->all[n - 1];
+            }
         }
-        for (const char *letter = ms_options[i].letters; *letter != '\0'; letter++) {
-            letters[l++] = *letter;
+        for (const char *letter = spec->letters; *letter != '\0'; letter++) {
+            tables->letters[l++] = *letter;
             if (argument == required_argument) {
-                letters[l++] = ':';
+                tables->letters[l++] = ':';
             }
         }
     }
-    longs[n] = (struct option){NULL, 0, NULL, 0};
-    letters[l] = '\0';
+    tables->all[n] = tables->original[first] = (struct option){NULL, 0, NULL, 0};
+    tables->letters[l] = '\0';
+}
 
+/* Scripts abbreviate the original's options; ours must not make that ambiguous. So an abbreviation that fits any of the
+ * original's is read as if there were no others. */
+static const struct option *table_for(const struct tables *tables, char **argv)
+{
+    char **next = &argv[optind > 0 ? optind : 1];
+    while (*next != NULL && (*next)[0] != '-') {
+        next++; /* getopt passes over what is no option */
+    }
+    if (*next == NULL || strncmp(*next, "--", 2) != 0) {
+        return tables->all;
+    }
+    const char *name = *next + 2;
+    size_t length = strcspn(name, "=");
+    const struct option *found = tables->all;
+    for (const struct option *o = tables->all; o->name != NULL; o++) {
+        if (strncmp(o->name, name, length) == 0 && o->name[length] == '\0') {
+            return tables->all;
+        }
+    }
+    for (const struct option *o = tables->original; o->name != NULL; o++) {
+        found = strncmp(o->name, name, length) == 0 ? tables->original : found;
+    }
+    return found;
+}
+
+enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_settings *settings, int *program,
+                                        struct ms_why *why, void (*say)(const char *line))
+{
+    struct tables tables;
+    fill_tables(&tables);
     why->error[0] = '\0';
     optind = 0; /* from the beginning, also the second time */
     int c;
-    while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, tables.letters, table_for(&tables, argv), NULL)) != -1) {
         const struct ms_option *spec = NULL;
         for (size_t i = 0; i < MS_OPTIONS; i++) {
             if (c == (int)i + 256 || (c < 256 && c != '?' && strchr(ms_options[i].letters, c) != NULL)) {

@@ -144,6 +144,16 @@ static void names_and_order(void **state)
     assert_int_equal(MS_OPTIONS_VERSION, parse("-V"));
     assert_int_equal(MS_OPTIONS_VERSION, parse("--vers"));
 
+    /* Abbreviations that were clear before there were options of ours. */
+    assert_int_equal(MS_OPTIONS_RUN, parse("--event=access --s=3 --e launch prog --sync --ri"));
+    assert_int_equal(MS_EVENT_LAUNCH, s.events);
+    assert_int_equal(3, s.steps[0]);
+    assert_true(s.sync && s.ring && !s.events_only);
+    assert_int_equal(MS_OPTIONS_RUN, parse("x --events-o --export=none"));
+    assert_true(s.events_only);
+    assert_int_equal(MS_EXPORT_NONE, s.export_mode);
+    assert_int_equal(MS_OPTIONS_WRONG, parse("--l=op prog")); /* level and log-level, then as now */
+
     static const struct {
         const char *text;
         enum ms_log_level level;

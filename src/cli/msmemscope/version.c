@@ -1,5 +1,6 @@
 /* Version and banner, in the original's words. */
 #include "cli/msmemscope/cli.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,5 +29,5 @@ void version_print(void)
 {
     banner_print();
     puts("msmemscope (MindStudio MemScope) \xe2\x80\x94 Ascend NPU memory debugging and profiling tool.\n\n"
-         "msmemscope version " NPUSCOPE_VERSION);
+         "msmemscope version " NPUSCOPE_VERSION "-" NPUSCOPE_COMMIT);
 }
