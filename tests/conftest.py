@@ -133,3 +133,19 @@ def recorder(softnpu, tmp_path):
 def until():
     """Waits for a condition; fails the test after some seconds."""
     return wait_until
+
+
+@pytest.fixture
+def dynolog(tmp_path):
+    """Starts monitoring daemons, each with its own port, sockets and log; they must end well."""
+    from monitor import Daemon
+
+    daemons = []
+
+    def start(*flags, wait=True, **options):
+        daemons.append(Daemon(tmp_path / f"daemon{len(daemons)}", *flags, **options))
+        return daemons[-1].ready() if wait else daemons[-1]
+
+    yield start
+    statuses = [daemon.stop() for daemon in daemons]
+    assert all(status in (0, 1) for status in statuses), statuses
