@@ -7,6 +7,7 @@
 #include "monitor/daemon/logger.h"
 
 #include "base/clock.h"
+#include "monitor/metrics/series.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,6 +202,7 @@ bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line)
     }
     if (limit->said >= LINES_PER_PERIOD) {
         limit->hidden++;
+        ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
         return false;
     }
     limit->said++;

@@ -1,0 +1,55 @@
+/* Prints docs/metrics.md from the table of metrics. */
+#include "base/macros.h"
+#include "monitor/metrics/series.h"
+
+#include <stdio.h>
+
+static const char *const types[] = {[MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
+
+static void print_labels(uint32_t labels)
+{
+    for (unsigned i = 0, n = 0; i < MS_LABEL_COUNT; i++) {
+        if ((labels & 1u << i) != 0) {
+            printf("%s`%s`", n++ > 0 ? " " : "", ms_label_info[i].name);
+        }
+    }
+}
+
+int main(void)
+{
+    puts(
+        "# Metrics of dynolog\n\n"
+        "Made from the table in `src/monitor/metrics/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
+        "Get them from Prometheus (`--use_prometheus`, `GET /metrics`) or by OTLP (`--use_otlp`); `docs/cluster.md` says\n"
+        "how many series a cluster has. Every series carries `host`. A scrape chooses groups by\n"
+        "`/metrics?collect[]=npu&collect[]=host`.\n\n"
+        "A metric holds at most `limit` series. A value for one more goes to the series whose labels marked (m) below\n"
+        "say `other`, so totals stay right; `dynolog_series_merged_total` counts such values, and\n"
+        "`dynolog_series_refused_total` those for which there was no room at all. Series of a job go away after\n"
+        "`--metric_expire_s` without a value.\n");
+    puts("## Labels\n\n| label | meaning |\n|---|---|\n| `host` | name of the node |");
+    for (unsigned i = 0; i < MS_LABEL_COUNT; i++) {
+        printf("| `%s`%s | %s |\n", ms_label_info[i].name, ms_label_info[i].merges ? " (m)" : "",
+               ms_label_info[i].help);
+    }
+    for (unsigned group = 0; group < MS_METRIC_GROUPS; group++) {
+        printf("\n## Group `%s`: %s\n\n| name | type | unit | labels | limit | meaning |\n|---|---|---|---|---|---|\n",
+               ms_group_info[group].name, ms_group_info[group].help);
+        for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
+            const struct ms_metric_info *info = &ms_metric_info[i];
+            if (info->group == group) {
+                printf("| `%s` | %s | %s | ", info->name, types[info->type], info->unit);
+                print_labels(info->labels);
+                printf(" | %u | %s |\n", (unsigned)info->limit, info->help);
+            }
+        }
+    }
+    printf("\n## Histograms\n\nUpper ends of the buckets in seconds:");
+    for (size_t i = 0; i < MS_HISTOGRAM_BOUNDS; i++) {
+        printf(" %.9g", ms_histogram_bound(i));
+    }
+    puts(
+        ", +Inf. They are powers of two nanoseconds, so that the finer\nbuckets of `npuOpStats` messages (docs/format/opstats.md) fall into them "
+        "without guessing.");
+    return 0;
+}
