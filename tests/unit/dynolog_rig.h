@@ -180,7 +180,9 @@ static inline size_t make_request(void *out, int32_t mask, int64_t job, int32_t 
     return ms_fabric_write_request(out, &request);
 }
 
-/* One poll: the payload, terminated. NULL: no answer within the time. */
+static const char NO_ANSWER[] = "(no answer)";
+
+/* One poll: the payload, terminated, or NO_ANSWER within the time. */
 static inline const char *client_poll(const struct rig *rig, int fd, enum door door, int32_t mask, int64_t job,
                                       int32_t pid, int ms)
 {
@@ -189,7 +191,7 @@ static inline const char *client_poll(const struct rig *rig, int fd, enum door d
     client_send(rig, fd, door, datagram, make_request(datagram, mask, job, pid, (int32_t)getppid()));
     ssize_t n = client_receive(rig, fd, door, reply, sizeof(reply) - 1, ms);
     if (n < 0) {
-        return NULL;
+        return NO_ANSWER;
     }
     uint64_t size;
     memcpy(&size, reply, sizeof(size));

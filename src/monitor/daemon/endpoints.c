@@ -116,6 +116,9 @@ static int listen_on(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
         close(fd);
         return result;
     }
+    socklen_t length = sizeof(endpoint->room_b);
+    getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &endpoint->room_b, &length);
+    endpoint->sent = 0;
     endpoint->fd = fd;
     endpoint->event = event;
     return 0;
@@ -133,12 +136,15 @@ static void stop_listening(struct ms_endpoint *endpoint)
     }
 }
 
-bool ms_endpoint_clogged(const struct ms_endpoint *endpoint)
+bool ms_endpoint_clogged(struct ms_endpoint *endpoint)
 {
-    int queued = 0, room = 0;
-    socklen_t length = sizeof(room);
-    return endpoint->fd >= 0 && ioctl(endpoint->fd, SIOCOUTQ, &queued) == 0 &&
-           getsockopt(endpoint->fd, SOL_SOCKET, SO_SNDBUF, &room, &length) == 0 && queued > room / 4 * 3;
+    int queued = 0;
+    /* A small datagram is charged with less than a KiB: until then it is not worth asking. */
+    if (endpoint->sent < endpoint->room_b / 4 / 1024) {
+        return false;
+    }
+    endpoint->sent = 0;
+    return endpoint->fd >= 0 && ioctl(endpoint->fd, SIOCOUTQ, &queued) == 0 && queued > endpoint->room_b / 2;
 }
 
 int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
@@ -154,12 +160,15 @@ int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
     return result;
 }
 
-int ms_endpoint_send(const struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b,
-                     const void *datagram, size_t datagram_b)
+int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
+                     size_t datagram_b)
 {
     ssize_t sent =
         sendto(endpoint->fd, datagram, datagram_b, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_b);
-    return sent < 0 ? -errno : 0;
+    int result = sent < 0 ? -errno : 0;
+    /* A send that failed may have failed for want of room: look at once. */
+    endpoint->sent += 1 + (int)(datagram_b / 1024) + (result == -EAGAIN ? endpoint->room_b / 1024 : 0);
+    return result;
 }
 
 /* ---- what the flags ask for ---- */

@@ -25,6 +25,8 @@ struct ms_endpoint {
     ino_t inode; /* of the file that we made: another one is not ours to remove */
     struct event *event;
     event_callback_fn callback;
+    int room_b;     /* of the send buffer */
+    int sent;       /* KiB at most, since the buffer was looked at last */
     char text[120]; /* for the log */
 };
 
@@ -34,12 +36,12 @@ int ms_endpoints_open(struct ms_daemon *daemon, event_callback_fn callback, stru
 void ms_endpoints_close(struct ms_endpoint *first);
 
 /* Sends from this endpoint without waiting: 0 or -errno. */
-int ms_endpoint_send(const struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b,
-                     const void *datagram, size_t datagram_b);
+int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
+                     size_t datagram_b);
 
 /* What receivers have not read yet is charged to the sender: a socket that answered clients that do not read cannot
  * answer anybody after a while. Then its address goes to a fresh socket. Call when the queue has been read empty. */
-bool ms_endpoint_clogged(const struct ms_endpoint *endpoint);
+bool ms_endpoint_clogged(struct ms_endpoint *endpoint);
 int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint);
 
 #endif

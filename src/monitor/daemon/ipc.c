@@ -25,8 +25,9 @@
 #define SECOND_NS 1000000000ull
 
 enum {
-    BATCH = 16,         /* datagrams per system call */
-    BUDGET = 256,       /* per turn of the loop and endpoint; then others have their turn */
+    BATCH = 16,   /* datagrams per system call */
+    BUDGET = 256, /* per turn of the loop and endpoint; then others have their turn */
+    RENEW_BUDGET = 4096,
     SENDERS = 1024,     /* slots of the table of senders; a power of two */
     CONTROL_RATE = 500, /* messages per second of one sender: MindSpore polls up to 100 times */
     DATA_RATE = 5000,   /* reports of many kinds and devices come at once */
@@ -335,7 +336,8 @@ static void changed(void)
     }
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *argument)
+/* Reads and handles up to a batch; how many there were, or -1. */
+static int read_batch(struct ms_endpoint *endpoint)
 {
     static char datagrams[BATCH][MS_FABRIC_DATAGRAM_B];
     static struct sockaddr_un from[BATCH];
@@ -343,35 +345,51 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
         char space[CMSG_SPACE(sizeof(struct ucred))]; /* nothing else fits: descriptors that come along are closed */
         struct cmsghdr align;
     } control[BATCH];
-    struct ms_endpoint *endpoint = argument;
-    int n = BATCH;
-    for (unsigned done = 0; n == BATCH && done < BUDGET; done += (unsigned)n) {
-        struct mmsghdr headers[BATCH];
-        struct iovec vectors[BATCH];
-        for (int i = 0; i < BATCH; i++) {
-            vectors[i] = (struct iovec){datagrams[i], sizeof(datagrams[i])};
-            headers[i].msg_hdr = (struct msghdr){.msg_name = &from[i],
-                                                 .msg_namelen = sizeof(from[i]),
-                                                 .msg_iov = &vectors[i],
-                                                 .msg_iovlen = 1,
-                                                 .msg_control = control[i].space,
-                                                 .msg_controllen = sizeof(control[i].space)};
-        }
-        n = recvmmsg(endpoint->fd, headers, BATCH, MSG_DONTWAIT, NULL);
-        for (int i = 0; i < n; i++) {
-            struct msghdr *header = &headers[i].msg_hdr;
-            struct arrival arrival = {
-                endpoint, {0, 0, address_hash(&from[i], header->msg_namelen)}, &from[i], header->msg_namelen};
-            if (!credentials(header, &arrival.peer)) {
-                refuse(&arrival, FAULT_CREDENTIALS);
-            } else {
-                handle(&arrival, datagrams[i], headers[i].msg_len, (header->msg_flags & MSG_TRUNC) != 0);
-            }
+    struct mmsghdr headers[BATCH];
+    struct iovec vectors[BATCH];
+    for (int i = 0; i < BATCH; i++) {
+        vectors[i] = (struct iovec){datagrams[i], sizeof(datagrams[i])};
+        headers[i].msg_hdr = (struct msghdr){.msg_name = &from[i],
+                                             .msg_namelen = sizeof(from[i]),
+                                             .msg_iov = &vectors[i],
+                                             .msg_iovlen = 1,
+                                             .msg_control = control[i].space,
+                                             .msg_controllen = sizeof(control[i].space)};
+    }
+    int n = recvmmsg(endpoint->fd, headers, BATCH, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++) {
+        struct msghdr *header = &headers[i].msg_hdr;
+        struct arrival arrival = {
+            endpoint, {0, 0, address_hash(&from[i], header->msg_namelen)}, &from[i], header->msg_namelen};
+        if (!credentials(header, &arrival.peer)) {
+            refuse(&arrival, FAULT_CREDENTIALS);
+        } else {
+            handle(&arrival, datagrams[i], headers[i].msg_len, (header->msg_flags & MSG_TRUNC) != 0);
         }
     }
-    if (!endpoint->data && ms_endpoint_clogged(endpoint) && ms_endpoint_renew(ipc.daemon, endpoint) != 0) {
+    return n;
+}
+
+/* What waits in a socket is lost with it: read it empty, then be quick. */
+static void renew(struct ms_endpoint *endpoint)
+{
+    for (unsigned done = 0; done < RENEW_BUDGET && read_batch(endpoint) > 0; done += BATCH) {
+    }
+    if (ms_endpoint_renew(ipc.daemon, endpoint) != 0) {
         ipc.daemon->exit_code = EXIT_FAILURE; /* a daemon that cannot be reached should be started anew */
         ms_daemon_stop(ipc.daemon);
+    }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *argument)
+{
+    struct ms_endpoint *endpoint = argument;
+    int n = BATCH;
+    for (unsigned done = 0; n == BATCH && done < BUDGET; done += BATCH) {
+        n = read_batch(endpoint);
+    }
+    if (ms_endpoint_clogged(endpoint)) {
+        renew(endpoint);
     }
     changed();
 }

@@ -1,0 +1,25 @@
+/* Flag files: any text gives values inside their ranges, or a message. */
+#include "monitor/daemon/flags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ms_flags flags;
+    struct ms_flag_notes notes = {NULL, 0, 0};
+    char error[256] = "";
+    /* Other files are not this program's business. */
+    if (memmem(data, size, "flagfile", 8) != NULL || ms_flags_init(&flags) != 0) {
+        return 0;
+    }
+    int result =
+        ms_flags_parse_text(&flags, "/usr/bin/dynolog", (const char *)data, size, &notes, error, sizeof(error));
+    if ((result != 0) != (error[0] != '\0') || flags.port < 0 || flags.port > 65535 || flags.certs_dir == NULL) {
+        abort();
+    }
+    ms_flags_free(&flags);
+    ms_flag_notes_free(&notes);
+    return 0;
+}
