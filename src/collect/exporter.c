@@ -38,11 +38,12 @@ static void log_line(void *argument, int level, const char *line)
 
 static void complain(struct recorded *process, int error)
 {
-    char text[sizeof(process->path) + 256];
-    int n =
-        snprintf(text, sizeof(text),
-                 "[msmemscope] Error: results in %s are not complete: %s. The trace is there: msmemscope export %s\n",
-                 process->path, strerror(-error), process->path);
+    char text[2 * sizeof(process->path) + 256];
+    bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
+    int n = snprintf(text, sizeof(text), "[msmemscope] Error: results in %s are not complete: %s. %s%s\n",
+                     process->path, strerror(-error),
+                     cut ? "Neither is the trace; reports on the console are." : "The trace is: msmemscope export ",
+                     cut ? "" : process->path);
     print_text(process, 2, false, text, (size_t)n);
 }
 

@@ -4,6 +4,7 @@
 
 #include "analyze/gap.h"
 #include "analyze/leaks.h"
+#include "base/clock.h"
 #include "collect/frames.h"
 #include "collect/options.h"
 #include "export/chrome.h"
@@ -17,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SHOW_EVERY_NS 1000000000ull
 
 struct ms_replay {
     struct ms_replay_options options;
@@ -38,6 +41,7 @@ struct ms_replay {
     size_t report_b;
     int error; /* first one of an output */
     bool ended;
+    uint64_t shown_ns; /* when files were last brought up to date */
 };
 
 /* ---- settings for the others ---- */
@@ -341,6 +345,17 @@ void ms_replay_trace_closed(struct ms_replay *replay)
     ms_trace_writer_closed(replay->trace);
 }
 
+/* Caught up: whoever looks at the files sees what has happened. Rows whose attributes come late stay back. */
+static void show_rows(struct ms_replay *replay)
+{
+    uint64_t now_ns = ms_clock_raw_ns();
+    bool late = (replay->settings.analysis & (MS_ANALYSE_DECOMPOSE | MS_ANALYSE_INEFFICIENT)) != 0;
+    if (replay->dump != NULL && !late && now_ns - replay->shown_ns > SHOW_EVERY_NS) {
+        replay->shown_ns = now_ns;
+        keep_error(replay, ms_dump_flush(replay->dump));
+    }
+}
+
 int ms_replay_run(struct ms_replay *replay, unsigned events)
 {
     struct ms_event event;
@@ -363,6 +378,7 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
         if (replay->model != NULL) {
             keep_error(replay, ms_model_flush(replay->model));
         }
+        show_rows(replay);
         if (replay->aux != NULL) {
             ms_aux_flush(replay->aux);
         }

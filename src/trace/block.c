@@ -19,7 +19,7 @@ struct ms_unpacker {
 
 #define LEVEL       1
 #define MATCH_B     7 /* differences repeat rarely: looking for shorter ones costs 10 ns per record and saves 0.4 bytes */
-#define TOO_SMALL_B 64 /* not worth the compressor's own head */
+#define TOO_SMALL_B 96 /* not worth the compressor's own head; an END block, which is rewritten in place, stays so */
 
 struct ms_packer *ms_packer_new(void)
 {

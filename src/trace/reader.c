@@ -302,6 +302,7 @@ void ms_trace_stats(const struct ms_trace *t, struct ms_trace_stats *out)
     out->released_below_stamp = t->low;
     out->released_below_ns = t->low == UINT64_MAX ? UINT64_MAX : t->low != 0 ? ms__file_ns(t, t->low_kind, t->low) : 0;
     out->bytes_read += t->file.fd >= 0 ? t->file.offset : 0;
+    out->end_ns = t->end_stamp != 0 ? ms__file_ns(t, t->low_kind, t->end_stamp) : 0;
     out->bytes_total = 0;
     uint64_t *numbers = NULL;
     int64_t count = ms__files_list(t, ".seg", &numbers);

@@ -127,6 +127,7 @@ struct ms_trace_stats {
     uint64_t realtime_step_ns; /* largest change of realtime against file time */
     uint32_t streams, segments;
     uint32_t ending;                 /* enum ms_trace_ending */
+    uint64_t end_ns;                 /* of the end block: since when nothing is there */
     uint64_t counted[MS_GAP_CAUSES]; /* by enum ms_gap_cause, as the end block has them */
 };
 void ms_trace_stats(const struct ms_trace *trace, struct ms_trace_stats *out);

@@ -257,6 +257,7 @@ static const char *meet_block(struct ms_trace *t, const struct ms_block_head *he
         memcpy(&end, raw, sizeof(end));
         t->stats.ending = end.ending;
         memcpy(t->stats.counted, end.lost, sizeof(t->stats.counted));
+        t->end_stamp = end.stamp;
         break;
     default:
         break;

@@ -161,6 +161,7 @@ struct ms_trace {
     uint32_t devices;
 
     struct ms_trace_stats stats;
+    uint64_t end_stamp;
     struct ms_damage damage[MS_DAMAGES_KEPT];
     uint32_t damage_first, damage_count;
 

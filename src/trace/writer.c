@@ -38,9 +38,12 @@ struct ms_writer {
     uint64_t covered; /* atomic */
     uint64_t epoch;
     uint64_t synced_ns;
-    uint64_t last_stamp;
+    uint64_t last_stamp, written_stamp;
     uint64_t lost[MS_GAP_CAUSES];
     struct ms_overflow *overflow; /* where blocks go once the files have ended */
+    uint64_t end_at;              /* offset of the END block of files that ended before the process */
+    uint64_t end_stamp;           /* since when nothing is in them */
+    uint64_t left_out;            /* records that came after that */
     struct ms_writer_stats stats;
 };
 
@@ -142,8 +145,9 @@ static int pack_segment_start(struct ms_writer *w)
 
 static int pack_end(struct ms_writer *w, enum ms_trace_ending ending, int error)
 {
-    struct ms_end end = {.ending = ending, .error = -error, .stamp = w->last_stamp};
+    struct ms_end end = {.ending = ending, .error = -error, .stamp = w->left_out != 0 ? w->end_stamp : w->last_stamp};
     memcpy(end.lost, w->lost, sizeof(end.lost));
+    end.lost[MS_GAP_DISK] += w->left_out;
     struct ms_block_head head = {.kind = MS_BLOCK_END, .stream = MS_STREAM_MANY};
     return pack(w, &head, &end, sizeof(end));
 }
@@ -156,6 +160,8 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     w->stats.ending = ending;
     w->stats.error = error;
     give_reserve(w);
+    w->end_at = w->segment_bytes;
+    w->end_stamp = w->written_stamp;
     if (pack_end(w, ending, error) == 0) {
         append(w, w->waiting.data, w->waiting.used_b);
     }
@@ -165,8 +171,24 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     w->fd = -1;
 }
 
+/* Only now it is known how much is not in the files. The block is as long as before: it needs no room. */
+static void complete_end(struct ms_writer *w)
+{
+    int fd = open_file(w, w->info.segment, ".seg", O_WRONLY);
+    w->waiting.used_b = 0;
+    if (fd >= 0 && pack_end(w, (enum ms_trace_ending)w->stats.ending, w->stats.error) == 0) {
+        ssize_t n = pwrite(fd, w->waiting.data, w->waiting.used_b, (off_t)w->end_at);
+        (void)n; /* what stands there says nearly the same */
+    }
+    w->waiting.used_b = 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static void flush_to_memory(struct ms_writer *w)
 {
+    w->left_out += w->waiting_records;
     if (w->waiting.used_b != 0 && !ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b)) {
         w->stats.lost_disk += w->waiting_records;
         w->epoch++; /* definitions may be among what is lost */
@@ -179,6 +201,8 @@ int ms__writer_flush(struct ms_writer *w)
         int rc = append(w, w->waiting.data, w->waiting.used_b);
         if (rc != 0) {
             end_files(w, MS_ENDING_DISK, rc);
+        } else {
+            w->written_stamp = w->last_stamp;
         }
     }
     if (w->fd < 0) {
@@ -446,6 +470,7 @@ void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
         }
         give_reserve(w);
     } else if (w->stats.ending != 0 && ending != MS_ENDING_OPEN) {
+        complete_end(w);
         pack_end(w, ending, 0);
         ms__writer_flush(w);
     }

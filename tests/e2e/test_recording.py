@@ -1,11 +1,17 @@
 """What a recording leaves behind, and what its options change."""
 
+import os
+import pathlib
+import signal
 import stat
+import time
 
 import pytest
+from recorder import collector_of
 
 # Does what its arguments say, one after the other: N allocations and frees at once, "keepN" blocks that stay, "exec" to begin
-# anew with the rest, "step" and "end" of a step, "line" wait for a line of input.
+# anew with the rest, "step" and "end" of a step, "line" wait for a line of input,
+# "fast" no pauses from now on.
 PROGRAM = r"""
 #include <acl/acl.h>
 #include <mstx/ms_tools_ext.h>
@@ -13,13 +19,14 @@ PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+static int fast;
 static void work(long n, int keep)
 {
     for (long i = 0; i < n; i++) {
         void *p = NULL;
         aclrtMalloc(&p, 4096 + (size_t)rand() % 65536, ACL_MEM_MALLOC_NORMAL_ONLY); /* not to be compressed to nothing */
         if (!keep) aclrtFree(p);
-        if (i % 500 == 499) usleep(1000); /* many sweeps, many segments */
+        if (i % 500 == 499 && !fast) usleep(1000); /* many sweeps, many segments */
     }
 }
 int main(int argc, char **argv)
@@ -31,6 +38,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "exec") == 0) {
             argv[i] = argv[0];
             execv("/proc/self/exe", argv + i);
+        } else if (strcmp(argv[i], "fast") == 0) {
+            fast = 1;
         } else if (strcmp(argv[i], "line") == 0) {
             puts("waiting");
             fflush(stdout);
@@ -222,3 +231,58 @@ def test_a_management_library_that_hangs_holds_nothing_up(recorder, holder, unti
     compiler(tmp_path / "lib64" / "libdcmi.so", source, flags=["-shared", "-fPIC"])
     assert hold(recorder, holder, until, samples=False, ASCEND_HOME_PATH=tmp_path, SOFTNPU_DEVICES=2) == 0
     assert len(attributes(recorder, 1)) == 3
+
+
+def stopped_collector(recorder, program, options, until, pairs):
+    """Runs a program whose collector stands still while it works; its result, what it said, what was recorded."""
+    process = recorder.start(program, 1, "line", "fast", pairs, "line", options=options)
+    assert process.stdout.readline() == "waiting\n"
+    collector = until(lambda: collector_of(recorder.output))
+    until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()] == [1])
+    os.kill(collector, signal.SIGSTOP)
+    try:
+        process.stdin.write("\n")
+        process.stdin.flush()
+        begin = time.monotonic()
+        assert process.stdout.readline() == "waiting\n"  # not held up
+        took = time.monotonic() - begin
+    finally:
+        os.kill(collector, signal.SIGCONT)
+    out, errors = process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    (info,) = recorder.info()
+    return took, out + errors, info
+
+
+@pytest.mark.parametrize("policy", ["drop", "wait", "wait:100"])
+def test_a_collector_that_stands_still_costs_events_not_time(recorder, program, until, policy):
+    pairs = 1300000
+    export = "end" if policy == "wait" else "none"
+    took, said, info = stopped_collector(recorder, program, [f"--on-full={policy}", f"--export={export}"], until, pairs)
+    assert info["lost"] > 0 and info["gaps"] >= 1
+    assert info["kinds"]["HAL_ALLOC"] + info["kinds"]["HAL_FREE"] + info["lost"] == 2 * pairs + 2
+    assert "recorder too slow" in recorder.tool("info").stdout
+    assert took < 60  # one wait per event would be 80,000 s
+    assert export == "none" or "uncertain" in said.lower()
+
+
+def test_nothing_is_lost_within_the_buffers(recorder, program, until):
+    _, said, info = stopped_collector(recorder, program, ["--on-full=drop", "--export=none"], until, 100000)
+    assert info["lost"] == 0 and info["kinds"]["HAL_FREE"] == 100001
+
+
+@pytest.mark.parametrize("mode", ["live", "end", "none"])
+def test_when_files_are_written(recorder, program, until, mode):
+    process = recorder.start(program, 500, "line", 500, options=[f"--export={mode}", "--analysis=none"])
+    assert process.stdout.readline() == "waiting\n"
+    until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()] == [500])
+    if mode == "live":
+        until(lambda: recorder.dumps() and len(recorder.rows()) >= 1000)
+    else:
+        assert not recorder.dumps()
+    process.communicate("\n", timeout=30)
+    rows = [row for row in recorder.rows() if row["Event"] == "FREE"] if mode != "none" else []
+    assert len(rows) == (0 if mode == "none" else 1000)
+    if mode == "none":
+        assert recorder.tool("export").returncode == 0
+        assert len([row for row in recorder.rows() if row["Event"] == "FREE"]) == 1000

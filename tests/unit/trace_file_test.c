@@ -322,6 +322,32 @@ static void test_size_limit(void **state)
     rig_end(&rig);
 }
 
+static unsigned syncs;
+int fdatasync(int fd) /* instead of the C library's */
+{
+    syncs += fd >= 0;
+    return 0;
+}
+
+static void test_sync(void **state)
+{
+    (void)state;
+    struct rig rig;
+    for (int sync_ms = 0; sync_ms <= 1; sync_ms++) {
+        struct ms_writer_options options = {.sz = sizeof(options), .sync_ms = sync_ms};
+        rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+        rig_open_trace(&rig, &options);
+        syncs = 0;
+        for (uint64_t i = 0; i < 3; i++) {
+            record(&rig, i * 1000, 1000, true);
+            settle(&rig); /* a millisecond passes */
+        }
+        assert_true(sync_ms == 0 ? syncs == 0 : syncs >= 3);
+        rig_finish(&rig);
+        rig_end(&rig);
+    }
+}
+
 static void test_ring(void **state)
 {
     (void)state;
@@ -370,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),
     };

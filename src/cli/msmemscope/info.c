@@ -120,15 +120,16 @@ static void print_json(const struct recording *recording, const struct counts *c
     print_string(process->exe);
     printf(", \"command\": ");
     print_string(process->command);
-    printf(", \"events\": %llu, \"shadow\": %llu, \"gaps\": %llu, \"lost\": %llu, \"damages\": %llu, \"ending\": %u, "
-           "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"begins_at\": %llu, "
-           "\"jumps\": %llu, \"kinds\": {",
-           (unsigned long long)counts->stats.events, (unsigned long long)counts->shadow,
-           (unsigned long long)counts->stats.gaps, (unsigned long long)counts->stats.lost,
-           (unsigned long long)counts->stats.damages, counts->stats.ending,
-           (unsigned long long)counts->stats.bytes_total, counts->stats.segments, counts->stats.streams,
-           (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED], (unsigned long long)counts->begins_at,
-           (unsigned long long)counts->jumps);
+    printf(
+        ", \"events\": %llu, \"shadow\": %llu, \"gaps\": %llu, \"lost\": %llu, \"damages\": %llu, \"ending\": %u, "
+        "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"left_out\": %llu, \"begins_at\": %llu, "
+        "\"jumps\": %llu, \"kinds\": {",
+        (unsigned long long)counts->stats.events, (unsigned long long)counts->shadow,
+        (unsigned long long)counts->stats.gaps, (unsigned long long)counts->stats.lost,
+        (unsigned long long)counts->stats.damages, counts->stats.ending, (unsigned long long)counts->stats.bytes_total,
+        counts->stats.segments, counts->stats.streams, (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED],
+        (unsigned long long)counts->stats.counted[MS_GAP_DISK], (unsigned long long)counts->begins_at,
+        (unsigned long long)counts->jumps);
     const char *comma = "";
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
         if (counts->kinds[i] != 0) {
@@ -145,6 +146,22 @@ static void print_json(const struct recording *recording, const struct counts *c
         }
     }
     printf("}}");
+}
+
+/* A trace that had to end before its process. */
+static void print_cut(const struct counts *counts)
+{
+    if (counts->stats.ending != MS_ENDING_DISK && counts->stats.ending != MS_ENDING_LIMIT) {
+        return;
+    }
+    char when[32] = "";
+    struct tm tm;
+    time_t second = (time_t)(counts->stats.end_ns / 1000000000);
+    localtime_r(&second, &tm);
+    strftime(when, sizeof(when), "%H:%M:%S", &tm);
+    printf("  cut         %llu events since %s.%06llu are not in the trace\n",
+           (unsigned long long)counts->stats.counted[MS_GAP_DISK], when,
+           (unsigned long long)(counts->stats.end_ns / 1000 % 1000000));
 }
 
 static void print_text(const struct recording *recording, const struct counts *counts)
@@ -190,6 +207,7 @@ static void print_text(const struct recording *recording, const struct counts *c
         printf("  device log  %llu tasks without a recorded launch (copies, events, or launched before recording)\n",
                (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED]);
     }
+    print_cut(counts);
     if (counts->stats.gaps == 0 && counts->damages == 0) {
         puts("  gaps        none");
         return;
