@@ -223,6 +223,12 @@ static int select_after(struct db_rows *r, int64_t rowid)
     return sqlite3_bind_int64(r->statement, 1, rowid);
 }
 
+/* Rowids increase, except in pages that are not what they were: reading would begin anew there, again and again. */
+static bool goes_on(const struct db_rows *r)
+{
+    return sqlite3_column_int64(r->statement, 0) > r->rowid;
+}
+
 /* Something is damaged behind the last row: goes to the next one that can be read. False: there is none. */
 static bool pass_damage(struct db_rows *r, int code)
 {
@@ -238,7 +244,7 @@ static bool pass_damage(struct db_rows *r, int code)
             return false;
         }
         int found = sqlite3_step(r->statement);
-        if (found == SQLITE_ROW) {
+        if (found == SQLITE_ROW && goes_on(r)) {
             return true;
         }
         if (found == SQLITE_DONE) {
@@ -256,6 +262,9 @@ static int step(struct db_rows *r)
         return SQLITE_DONE;
     }
     int code = sqlite3_step(r->statement);
+    if (code == SQLITE_ROW && !goes_on(r)) {
+        code = SQLITE_CORRUPT;
+    }
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
         code = pass_damage(r, code) ? SQLITE_ROW : SQLITE_DONE;
     }

@@ -26,7 +26,6 @@ struct open_range {
 struct process {
     uint32_t pid;
     struct ms_model *model;
-    uint64_t index;
     uint64_t range_ordinal, range_offset; /* of the ids, once known */
     bool range_offset_known;
     struct open_range ranges[OPEN_RANGES_MAX];
@@ -86,7 +85,6 @@ static struct process *process_of(struct ms_events *events, uint32_t pid)
 
 static int feed(struct process *process, struct ms_event *event)
 {
-    event->index = process->index++;
     event->order = ms_record_specs[event->kind].order;
     event->stamp = event->time_ns;
     event->pid = process->pid;
@@ -132,6 +130,7 @@ static struct ms_event event_of(const struct ms_row *row, enum ms_record_kind ki
 {
     return (struct ms_event){
         .kind = (uint8_t)kind,
+        .index = row->id,
         .time_ns = row->time_ns,
         .tid = row->tid,
         .stream = row->tid,
@@ -569,6 +568,7 @@ struct ms_events *ms__events_new(const struct ms_model_options *options, const s
     struct ms_events *events = calloc(1, sizeof(*events));
     if (events != NULL) {
         events->options = *options;
+        events->options.event_ids = true;
         events->listener = *listener;
     }
     return events;

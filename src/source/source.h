@@ -85,7 +85,8 @@ struct ms_source_listener {
 };
 
 /* Everything that was recorded goes through the model (with the options given; those of the recording do not count,
- * except that what was recorded before a deferred start stays in the shadow). */
+ * except that what was recorded before a deferred start stays in the shadow). Rows keep the ids that they have in a
+ * dump. */
 int ms_source_feed(struct ms_source *source, size_t at, const struct ms_model_options *options,
                    const struct ms_source_listener *listener);
 
