@@ -38,16 +38,23 @@ const struct ms_option ms_options[] = {
     {"watch", NULL, "", "OPS", ANALYSIS, SET, ms_set_watch, NO_FLAG, "off",
      .help = "[START[:OUT],]END[,full-content]: dump the outputs of operator START around\n"
              "every operator until END, to find who overwrites them"},
-    {"compare", NULL, "", NULL, ANALYSIS, FLAG_OF(compare), .help = "compare two dumps, see --input"},
+    {"compare", NULL, "", NULL, ANALYSIS, FLAG_OF(compare),
+     .help = "compare two recordings, see --input; with --steps=N one step of both,\n"
+             "with --steps=N,M step N of the first and step M of the second"},
     {"compare-legacy", NULL, "", NULL, ANALYSIS, FLAG_OF(compare_legacy),
      .help = "compute the differences as the first releases did", .later = true},
+    {"fail-above", NULL, "", "SIZE", ANALYSIS, SET, ms_set_fail_above, NO_FLAG, NULL,
+     .help = "with --compare: exit status 1 if the peak, or what is left at the end,\n"
+             "is larger by more than SIZE (such as 64M) in the second one",
+     .later = true},
 
     {"output", "output-path", "o", "DIR", FILES, SET, ms_set_output, NO_FLAG, "./" MS_OUTPUT_DEFAULT,
      .help = "where the files go"},
     {"data-format", "format", "", "FORMAT", FILES, SET, ms_set_format, NO_FLAG, "csv",
      .help = "csv, or db for MindStudio Insight"},
     {"input", "input-path", "i", "A,B", FILES, SET, ms_set_input, NO_FLAG, NULL,
-     .help = "the two dump files, or directories with them, to compare"},
+     .help = "what to compare: dump files (csv, db) or directories with recordings;\n"
+             "one only with --steps=N,M"},
     {"strict-paths", NULL, "", NULL, FILES, FLAG_OF(strict_paths),
      .help = "refuse links, foreign owners and directories that others may write to", .later = true},
 

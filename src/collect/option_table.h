@@ -22,7 +22,7 @@ struct ms_option {
     bool later;           /* not of the original: never in the way of an abbreviation of one that is */
 };
 
-#define MS_OPTIONS 27
+#define MS_OPTIONS 28
 extern const struct ms_option ms_options[MS_OPTIONS];
 
 static inline bool *ms_option_flag(const struct ms_option *option, struct ms_settings *settings)

@@ -109,7 +109,8 @@ enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_setting
         }
     }
     *program = optind;
-    if (settings->compare ? settings->input_count != 2 : settings->input_count != 0) {
+    bool one_will_do = settings->step_count == 2 && settings->input_count == 1;
+    if (settings->compare ? settings->input_count != 2 && !one_will_do : settings->input_count != 0) {
         snprintf(why->error, sizeof(why->error), "Please use compare command with correct input paths!");
         return MS_OPTIONS_WRONG;
     }

@@ -12,7 +12,6 @@
 
 #define COMPONENT_MAX_B 255
 #define DEPTH_MAX       32
-#define INPUT_MAX_B     (8ull << 30)
 
 bool ms_path_absolute(const char *path, char out[MS_PATH_MAX_B + 1])
 {
@@ -112,13 +111,20 @@ int ms_set_output(struct ms_settings *s, const char *value, struct ms_why *why)
     return 0;
 }
 
-static bool input_ok(const char *path)
+/* Why it cannot be read; NULL: it can. */
+static const char *input_fault(const char *path)
 {
     struct stat st;
     char absolute[MS_PATH_MAX_B + 1];
-    return ms_path_absolute(path, absolute) && ms_path_shape_ok(absolute) && lstat(path, &st) == 0 &&
-           (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && (uint64_t)st.st_size <= INPUT_MAX_B)) &&
-           access(path, R_OK) == 0;
+    if (!ms_path_absolute(path, absolute) || !ms_path_shape_ok(absolute)) {
+        return "the path is too long or too deep";
+    }
+    if (lstat(path, &st) != 0 || access(path, R_OK) != 0) {
+        return strerror(errno);
+    }
+    return S_ISLNK(st.st_mode)                            ? "soft link is not allowed"
+           : !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) ? "neither a file nor a directory"
+                                                          : NULL;
 }
 
 int ms_set_input(struct ms_settings *s, const char *value, struct ms_why *why)
@@ -136,8 +142,9 @@ int ms_set_input(struct ms_settings *s, const char *value, struct ms_why *why)
         }
         memcpy(inputs[count], item, length_b);
         inputs[count][length_b] = '\0';
-        if (!input_ok(inputs[count++])) {
-            return ms_refuse(why, "invalid paths input.");
+        const char *fault = input_fault(inputs[count++]);
+        if (fault != NULL) {
+            return ms_refuse(why, "invalid paths input. %.300s: %s.", inputs[count - 1], fault);
         }
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -472,6 +472,17 @@ int ms_set_max_trace_size(struct ms_settings *s, const char *value, struct ms_wh
     return 0;
 }
 
+int ms_set_fail_above(struct ms_settings *s, const char *value, struct ms_why *why)
+{
+    uint64_t size_b;
+    if (ms_parse_size(value, &size_b) != 0) {
+        return ms_refuse(why, "invalid --fail-above '%.100s': a size is needed, such as 64M.", value);
+    }
+    s->fail_above = true;
+    s->fail_above_b = size_b;
+    return 0;
+}
+
 int ms_set_on_full(struct ms_settings *s, const char *value, struct ms_why *why)
 {
     uint64_t wait_ms = 20;

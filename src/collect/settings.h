@@ -48,7 +48,8 @@ struct ms_settings {
         char start[MS_WATCH_NAME_B], end[MS_WATCH_NAME_B];
     } watch;
     enum ms_format format;
-    bool compare, compare_legacy;
+    bool compare, compare_legacy, fail_above;
+    uint64_t fail_above_b;
     char inputs[2][MS_PATH_MAX_B + 1];
     uint32_t input_count;
 
@@ -107,6 +108,7 @@ int ms_set_format(struct ms_settings *settings, const char *value, struct ms_why
 int ms_set_log_level(struct ms_settings *settings, const char *value, struct ms_why *why);
 int ms_set_output(struct ms_settings *settings, const char *value, struct ms_why *why); /* paths.c */
 int ms_set_input(struct ms_settings *settings, const char *value, struct ms_why *why);  /* paths.c */
+int ms_set_fail_above(struct ms_settings *settings, const char *value, struct ms_why *why);
 int ms_set_max_trace_size(struct ms_settings *settings, const char *value, struct ms_why *why);
 int ms_set_on_full(struct ms_settings *settings, const char *value, struct ms_why *why);
 int ms_set_export(struct ms_settings *settings, const char *value, struct ms_why *why);

@@ -62,5 +62,6 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
 /* Is this a subcommand (info, recover, export in front of a directory)? */
 bool command_is(int argc, char **argv);
 int command_run(const struct home *home, int argc, char **argv);
+int command_compare(const struct home *home, int argc, char **argv);
 
 #endif

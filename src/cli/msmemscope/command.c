@@ -52,13 +52,23 @@ static void clean_environment(void)
 
 int command_run(const struct home *home, int argc, char **argv)
 {
-    char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+    (void)argc;
+    clean_environment();
+    execv(home->collector, argv);
+    cli_error("cannot run %s: %s.", home->collector, strerror(errno));
+    return EXIT_TOOL;
+}
+
+/* --compare is an option for users, a command for the collector's program. */
+int command_compare(const struct home *home, int argc, char **argv)
+{
+    static char name[] = "compare";
+    char **arguments = calloc((size_t)argc + 2, sizeof(*arguments));
     if (arguments == NULL) {
         return EXIT_TOOL;
     }
-    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
-    clean_environment();
-    execv(home->collector, arguments);
-    cli_error("cannot run %s: %s.", home->collector, strerror(errno));
-    return EXIT_TOOL;
+    arguments[0] = argv[0];
+    arguments[1] = name;
+    memcpy(arguments + 2, argv + 1, (size_t)(argc - 1) * sizeof(*argv));
+    return command_run(home, argc + 1, arguments);
 }

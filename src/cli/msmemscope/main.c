@@ -78,17 +78,16 @@ int main(int argc, char **argv)
     case MS_OPTIONS_RUN:
         break;
     }
-    if (settings.compare) {
-        cli_error("this version cannot compare dumps.");
-        return EXIT_USAGE;
-    }
-    if (program == argc) {
+    if (program == argc && !settings.compare) {
         ms_refuse(&why, "no program to run.");
         return wrong(&why);
     }
     if (!found) {
         cli_error("msmemscope-collector is missing; the installation is not complete.");
         return EXIT_TOOL;
+    }
+    if (settings.compare) {
+        return command_compare(&home, argc, argv);
     }
     return launch(&home, &settings, argv + program);
 }

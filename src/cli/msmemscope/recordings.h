@@ -21,5 +21,6 @@ void progress_end(void);
 
 int cmd_info(int argc, char **argv);
 int cmd_export(int argc, char **argv); /* and recover */
+int cmd_compare(int argc, char **argv);
 
 #endif
