@@ -95,8 +95,9 @@ void ms_agent_init(void)
     errno = error;
 }
 
-static __attribute__((constructor)) void agent_loaded(void)
+static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
 {
+    ms_session_own_arguments(argc, argv);
     ms_agent_init();
     ms_resolve_loaded();
     if (have_session && session.c_depth > 0) {

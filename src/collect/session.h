@@ -39,7 +39,8 @@
     X('n', npu_mask, 0xffffffff, 0xffffffff, "devices that are wanted; a filter of the model, not of hooks")           \
     X('o', only_pid, 0xffffffff, 0, "0, or the one process that records (others are OFF)")                             \
     X('u', uid, 0xffffffff, 0, "of the collector")                                                                     \
-    X('N', pid_namespace, 0xffffffffffffffff, 0, "inode of the collector's pid namespace")
+    X('N', pid_namespace, 0xffffffffffffffff, 0, "inode of the collector's pid namespace")                             \
+    X('l', listener, 0xffffffff, 0, "pid of whoever listens, as seen there")
 
 enum {
     MS_SESSION_FRAME_POINTERS = 1, /* walk C stacks by frame pointers */
@@ -74,6 +75,10 @@ size_t ms_session_format(const struct ms_session *session, char *out, size_t out
 /* A connection to the collector, or -errno (-EPERM: the listener is neither root nor we). Never waits longer than
  * 50 ms. */
 int ms_session_connect(const struct ms_session *session);
+
+/* The arguments of this process, as a constructor gets them before anybody has changed them. Without them, or if they do
+ * not stand side by side as the kernel puts them, registration reads them from /proc. */
+void ms_session_own_arguments(int argc, char **argv);
 
 /* Tells the collector about this process and hands it the memfd, which stays open. Not to be called by two threads at
  * once. 0 or -errno: then nobody will read the memory, until it is tried again. */

@@ -148,6 +148,37 @@ static size_t read_file(const char *path, char *out, size_t out_b)
     return n > 0 ? (size_t)n : 0;
 }
 
+/* Where the kernel put the arguments; the memory is there as long as the process. */
+static struct {
+    const char *begin;
+    size_t length_b;
+} arguments;
+
+void ms_session_own_arguments(int argc, char **argv)
+{
+    const char *next = (const char *)(argv + argc); /* strings stand above the array, one after the other */
+    for (int i = 0; i < argc; i++) {
+        if (argv[i] == NULL || (i == 0 ? argv[i] < next : argv[i] != next)) {
+            return;
+        }
+        next = argv[i] + strlen(argv[i]) + 1;
+    }
+    if (argc > 0) {
+        arguments.begin = argv[0];
+        arguments.length_b = (size_t)(next - argv[0]);
+    }
+}
+
+static size_t own_arguments(char *out, size_t out_b)
+{
+    if (arguments.begin == NULL) {
+        return read_file("/proc/self/cmdline", out, out_b);
+    }
+    size_t length_b = arguments.length_b < out_b ? arguments.length_b : out_b;
+    memcpy(out, arguments.begin, length_b);
+    return length_b;
+}
+
 /* "pid:[4026531836]" */
 uint64_t ms_session_own_pid_namespace(void)
 {
@@ -158,6 +189,18 @@ uint64_t ms_session_own_pid_namespace(void)
         inode = inode * 10 + (uint64_t)(link[i] - '0');
     }
     return inode;
+}
+
+/* Asking /proc takes longer than connecting. Whoever sees the listener under the number by which it knows itself is in
+ * the same namespace: in one below it would be invisible. */
+static uint64_t pid_namespace_by_peer(const struct ms_session *session, int fd)
+{
+    uint32_t uid, pid = 0;
+    if (session->pid_namespace != 0 && session->listener != 0 && ms_session_peer(fd, &uid, &pid) == 0 &&
+        pid == session->listener) {
+        return session->pid_namespace;
+    }
+    return ms_session_own_pid_namespace();
 }
 
 /* Field 22 of /proc/self/stat; the command in field 2 may hold anything, hence the search from its last parenthesis. */
@@ -229,8 +272,8 @@ int ms_session_register(const struct ms_session *session, int memfd, size_t shm_
     char *text = message.bytes + sizeof(*hello);
     long exe_b = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, MS_EXE_MAX_B);
     exe_b = exe_b < 0 ? 0 : exe_b;
-    size_t command_b = read_file("/proc/self/cmdline", text + exe_b, MS_COMMAND_MAX_B);
-    uint64_t pid_namespace = ms_session_own_pid_namespace();
+    size_t command_b = own_arguments(text + exe_b, MS_COMMAND_MAX_B);
+    uint64_t pid_namespace = pid_namespace_by_peer(session, fd);
     bool keep = must_keep_socket(session, pid_namespace, fd);
     size_t length_b = sizeof(*hello) + (size_t)exe_b + command_b;
     *hello = (struct ms_hello){

@@ -46,7 +46,7 @@ static uint32_t pop_freed(struct ms_shm *shm)
     }
 }
 
-static uint32_t take_fresh(struct ms_shm *shm)
+static uint32_t take_fresh(struct ms_shm *shm, bool whole)
 {
     uint32_t index = __atomic_load_n(&shm->fresh, __ATOMIC_RELAXED);
     do {
@@ -55,7 +55,9 @@ static uint32_t take_fresh(struct ms_shm *shm)
         }
     } while (!__atomic_compare_exchange_n(&shm->fresh, &index, index + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     /* One fault instead of four; where the kernel does not know the request the pages come one by one. */
-    madvise(ms_shm_chunk(shm, index), MS_CHUNK_B, MADV_POPULATE_WRITE);
+    if (whole) {
+        madvise(ms_shm_chunk(shm, index), MS_CHUNK_B, MADV_POPULATE_WRITE);
+    }
     return index + 1;
 }
 
@@ -132,7 +134,7 @@ bool ms__chunk_take(struct ms_ctx *ctx, uint32_t *cause)
     }
     uint32_t index = pop_freed(shm);
     if (index == 0) {
-        index = take_fresh(shm);
+        index = take_fresh(shm, ctx->seq != 0); /* most threads never need more than a page of their first chunk */
     }
     if (index == 0) {
         *cause = MS_GAP_NO_ROOM;

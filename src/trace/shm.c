@@ -20,7 +20,7 @@
 size_t ms_shm_format(void *memory, size_t size_b, uint32_t pid, uint32_t clock_kind)
 {
     struct ms_shm *shm = memory;
-    uint64_t streams_off = MS_ROUND_UP(sizeof(struct ms_shm), 4096);
+    uint64_t streams_off = MS_ROUND_UP(sizeof(struct ms_shm), 128); /* the first heads share the first page */
     uint64_t table_off = streams_off + MS_STREAMS_MAX * sizeof(struct ms_stream_head);
     uint64_t chunks_off = MS_ROUND_UP(table_off + MS_CHUNKS_MAX * sizeof(struct ms_chunk_entry), 65536);
     if (size_b < chunks_off + MS_CHUNK_B) {

@@ -175,9 +175,15 @@ static void check_registration(const struct ms_session *s, int listener)
     assert_int_not_equal(0, got.hello.pid_namespace);
     char exe[1024] = "", copy[16] = "";
     assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
-    assert_int_equal(strlen(exe), got.hello.exe_b);
+    size_t exe_b = strlen(exe);
+    assert_int_equal(exe_b, got.hello.exe_b);
     assert_memory_equal(exe, got.bytes + sizeof(got.hello), got.hello.exe_b);
-    assert_true(got.hello.command_b > 0);
+    char command[4096];
+    int cmdline = open("/proc/self/cmdline", O_RDONLY);
+    ssize_t command_b = read(cmdline, command, sizeof(command));
+    close(cmdline);
+    assert_int_equal(command_b, got.hello.command_b);
+    assert_memory_equal(command, got.bytes + sizeof(got.hello) + exe_b, command_b);
     assert_int_equal(6, pread(fd, copy, sizeof(copy), 0));
     assert_string_equal("shared", copy);
     uint32_t uid, pid;
@@ -211,7 +217,42 @@ static void registration(void **state)
     assert_true(listener >= 0);
     s.pid_namespace = ms_session_own_pid_namespace();
     check_registration(&s, listener);
+    s.listener = (uint64_t)getpid();
+    check_registration(&s, listener);
+    s.listener++; /* we see another number than the listener knows: the namespace is looked up */
+    s.pid_namespace++;
+    int memfd = memfd_create("test", MFD_CLOEXEC), fd, connection;
+    assert_int_equal(0, ms_session_register(&s, memfd, 4096, 2));
+    close(memfd);
+    union {
+        struct ms_hello hello;
+        char bytes[MS_MESSAGE_MAX_B];
+    } got;
+    assert_true(receive(listener, &got, sizeof(got), &fd, &connection) > 0);
+    assert_int_equal(ms_session_own_pid_namespace(), got.hello.pid_namespace);
+    close(fd);
+    close(connection);
     close(listener);
+}
+
+/* Arguments as a constructor sees them; those that were moved are not believed. */
+static char **own_argv;
+static int own_argc;
+static __attribute__((constructor)) void keep_arguments(int argc, char **argv)
+{
+    own_argc = argc;
+    own_argv = argv;
+}
+
+static void arguments(void **state)
+{
+    char *moved[] = {own_argv[0], "elsewhere", NULL}, *below[] = {own_argv[0], NULL};
+    ms_session_own_arguments(2, moved);
+    registration(state);
+    ms_session_own_arguments(0, below);
+    registration(state);
+    ms_session_own_arguments(own_argc, own_argv);
+    registration(state);
 }
 
 static void registration_by_file(void **state)
@@ -293,7 +334,7 @@ int main(void)
         cmocka_unit_test(text_round_trip), cmocka_unit_test(defaults_and_unknown_keys),
         cmocka_unit_test(wrong_texts),     cmocka_unit_test(messages),
         cmocka_unit_test(registration),    cmocka_unit_test(registration_by_file),
-        cmocka_unit_test(requests),
+        cmocka_unit_test(requests),        cmocka_unit_test(arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     options.listener_count = (unsigned)count;
     session->uid = geteuid();
     session->pid_namespace = ms_session_own_pid_namespace();
+    session->listener = (uint64_t)getpid();
     ms_settings_to_session(settings, session);
     if (preload_set(home, &program) != 0) {
         unlink(session->fallback);
