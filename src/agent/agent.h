@@ -65,10 +65,13 @@ static inline bool ms_tracing(void)
     return ms_rec_state() == MS_STATE_ON && ms_self.suppressed == 0;
 }
 
-/* Stacks of the caller as the session asks for them: ids in *ids, or NULL for none. */
-const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth, uint32_t python_depth);
+/* Stacks of the caller as the session asks for them: ids in *ids, or NULL for none. caller: where the hook was called
+ * from, which helps to recognise a stack. */
+const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth, uint32_t python_depth,
+                                          void *caller);
 
-static inline const struct ms_stack_ids *ms_stacks(unsigned state, struct ms_stack_ids *ids)
+static inline __attribute__((always_inline)) const struct ms_stack_ids *ms_stacks(unsigned state,
+                                                                                  struct ms_stack_ids *ids)
 {
     const struct ms_shm *shm = ms_rec_session();
     uint32_t c_depth = __atomic_load_n(&shm->c_depth, __ATOMIC_RELAXED);
@@ -76,7 +79,7 @@ static inline const struct ms_stack_ids *ms_stacks(unsigned state, struct ms_sta
     if (MS_LIKELY((c_depth | python_depth) == 0) || state != MS_STATE_ON) {
         return NULL;
     }
-    return ms_stacks_take(ids, c_depth, python_depth);
+    return ms_stacks_take(ids, c_depth, python_depth, __builtin_return_address(0));
 }
 
 /* Order and payload of each kind, from the table of records. */

@@ -12,6 +12,7 @@
 #include "agent/stacks.h"
 
 #include "agent/hooks.h"
+#include "agent/stack_memo.h"
 #include "trace/definitions.h"
 
 #include <dlfcn.h>
@@ -23,6 +24,7 @@
 
 typedef int (*backtrace_fn)(void **buffer, int size);
 static backtrace_fn backtrace_of_unwinder;
+static struct ms_memo_unwinder slow_unwinder;
 
 /* As glibc 2.35 has it, with room for what later ones may add. */
 struct found_object {
@@ -127,16 +129,26 @@ void ms_stack_c_load(void)
         return;
     }
     find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+#if defined(__x86_64__)
+    slow_unwinder = (struct ms_memo_unwinder){
+        .get_context = (int (*)(void *))dlsym(library, "_Ux86_64_getcontext"),
+        .init = (int (*)(void *, void *))dlsym(library, "_ULx86_64_init_local"),
+        .get_register = (int (*)(void *, int, uintptr_t *))dlsym(library, "_ULx86_64_get_reg"),
+        .get_place = (int (*)(void *, int, void *))dlsym(library, "_ULx86_64_get_save_loc"),
+    };
+    if (slow_unwinder.get_context != NULL && slow_unwinder.init != NULL && slow_unwinder.get_register != NULL &&
+        slow_unwinder.get_place != NULL) {
+        slow_unwinder.step = (int (*)(void *))dlsym(library, "_ULx86_64_step"); /* NULL: no slow walks */
+    }
+#endif
     backtrace_of_unwinder = (backtrace_fn)dlsym(library, "unw_backtrace");
 }
 
-uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth)
+/* Walks, defines, and remembers what comes again. Not inlined: the caller's frame is where remembered stacks begin. */
+static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, uintptr_t begin, uintptr_t hook,
+                                               uintptr_t caller, uint32_t depth)
 {
     enum { OURS_MAX = 8 }; /* frames between the unwinder and the caller of the hook */
-    struct ms_scratch *scratch = backtrace_of_unwinder != NULL ? ms_def_scratch() : NULL;
-    if (scratch == NULL) {
-        return 0;
-    }
     uint32_t wanted = depth + OURS_MAX < MS_FRAMES_MAX ? depth + OURS_MAX : MS_FRAMES_MAX;
     int got = backtrace_of_unwinder((void **)scratch->pcs, (int)wanted);
     if (got <= 0) {
@@ -148,6 +160,37 @@ uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth)
             first = i + 1;
         }
     }
-    count -= first;
-    return count > 0 ? ms_def_c_stack(scratch->pcs + first, count < depth ? count : depth, 0, find_module) : 0;
+    count = count - first < depth ? count - first : depth;
+    if (count == 0) {
+        return 0;
+    }
+    struct ms_def_key key;
+    bool again;
+    uint32_t id = ms_def_c_stack(scratch->pcs + first, count, 0, find_module, &key, &again);
+    if (again && first > 1) { /* the frame before the hook's is the one that the remembered stack begins with */
+        ms_memo_enter((void *)scratch->more, &slow_unwinder, begin, caller, depth, scratch->pcs + first - 2, count + 2,
+                      &key);
+    }
+    return id;
+}
+
+__attribute__((noinline)) uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth)
+{
+    struct ms_scratch *scratch = backtrace_of_unwinder != NULL ? ms_def_scratch() : NULL;
+    if (scratch == NULL) {
+        return 0;
+    }
+    uintptr_t begin = (uintptr_t)__builtin_dwarf_cfa(), rbp = 0;
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rbp, %0" : "=r"(rbp));
+#endif
+    struct ms_memo *memo = (void *)scratch->more;
+    uint32_t epoch = ms_def_modules_epoch();
+    if (MS_UNLIKELY(memo->epoch != epoch)) {
+        memset(memo->names, 0, sizeof(memo->names));
+        memo->epoch = epoch;
+    }
+    const struct ms_def_key *key = ms_memo_find(memo, begin, caller, depth, rbp);
+    uint32_t id = key != NULL ? ms_def_known(key) : 0;
+    return MS_LIKELY(id != 0) ? id : walk(scratch, begin, hook, caller, depth);
 }

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 __attribute__((noinline)) const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth,
-                                                                    uint32_t python_depth)
+                                                                    uint32_t python_depth, void *caller)
 {
     if (ms_self.walking) {
         return NULL;
@@ -17,7 +17,7 @@ __attribute__((noinline)) const struct ms_stack_ids *ms_stacks_take(struct ms_st
     ms_self.walking = 1;
     *ids = (struct ms_stack_ids){0};
     if (c_depth > 0) {
-        ids->c = ms_stack_c_take((uintptr_t)__builtin_return_address(0), c_depth);
+        ids->c = ms_stack_c_take((uintptr_t)__builtin_return_address(0), (uintptr_t)caller, c_depth);
     }
     if (python_depth > 0) {
         ids->python = ms_stack_python_take(python_depth);

@@ -6,8 +6,8 @@
 
 /* Loads the unwinder; takes the loader's lock, so never from a hook. */
 void ms_stack_c_load(void);
-/* Id of the stack above the function that holds the address `hook`; 0: none. */
-uint32_t ms_stack_c_take(uintptr_t hook, uint32_t depth);
+/* Id of the stack above the function that holds the address `hook`; 0: none. caller: any pc of it. */
+uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth);
 
 /* Looks for an interpreter; takes the loader's lock. May be repeated: it may come later. */
 void ms_stack_python_load(void);

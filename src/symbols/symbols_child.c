@@ -100,7 +100,11 @@ int ms_symbols_main(void)
 {
     struct rlimit memory = {MEMORY_MAX_B, MEMORY_MAX_B}, core = {0, 0}, files;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which map terabytes for themselves */
     setrlimit(RLIMIT_AS, &memory);
+#else
+    (void)memory;
+#endif
     setrlimit(RLIMIT_CORE, &core);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;

@@ -45,18 +45,14 @@ static uint32_t code_salts[CODE_SALTS];
 
 /* ---- hashing ---- */
 
-struct key {
-    uint64_t hash, check;
-};
-
-static inline void key_add(struct key *key, uint64_t word)
+static inline void key_add(struct ms_def_key *key, uint64_t word)
 {
     __uint128_t product = (__uint128_t)(key->hash ^ word ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     key->hash = (uint64_t)product ^ (uint64_t)(product >> 64);
     key->check = (key->check << 27 | key->check >> 37) ^ word * 0xa0761d6478bd642fu;
 }
 
-static void key_add_bytes(struct key *key, const void *bytes, size_t length_b)
+static void key_add_bytes(struct ms_def_key *key, const void *bytes, size_t length_b)
 {
     const char *p = bytes;
     size_t left_b = length_b;
@@ -70,7 +66,7 @@ static void key_add_bytes(struct key *key, const void *bytes, size_t length_b)
     key_add(key, rest ^ (uint64_t)length_b << 56);
 }
 
-static struct key key_end(struct key key)
+static struct ms_def_key key_end(struct ms_def_key key)
 {
     key_add(&key, 0);
     key.hash |= key.hash == 0;
@@ -80,7 +76,7 @@ static struct key key_end(struct key key)
 
 /* ---- table ---- */
 
-static uint32_t find(struct ms_definitions *d, const struct key *key)
+static uint32_t find(struct ms_definitions *d, const struct ms_def_key *key)
 {
     struct entry *set = d->table[key->hash % SETS];
     for (unsigned way = 0; way < 2; way++) {
@@ -107,7 +103,7 @@ static void return_id(struct ms_definitions *d, uint32_t id)
     d->free_ids[(d->free_head + d->free_count++) % MS_DEFINITION_IDS] = (uint16_t)(id - 1);
 }
 
-static void store(struct entry *entry, const struct key *key, uint32_t id)
+static void store(struct entry *entry, const struct ms_def_key *key, uint32_t id)
 {
     entry->hash = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -117,14 +113,14 @@ static void store(struct entry *entry, const struct key *key, uint32_t id)
     entry->hash = key->hash;
 }
 
-static void remember(struct ms_definitions *d, const struct key *key, uint32_t id)
+static void remember(struct ms_definitions *d, const struct ms_def_key *key, uint32_t id)
 {
     struct entry *set = d->table[key->hash % SETS];
     if (set[1].hash != 0) {
         return_id(d, set[1].id);
     }
     if (set[0].hash != 0) {
-        struct key older = {.hash = set[0].hash, .check = set[0].check};
+        struct ms_def_key older = {.hash = set[0].hash, .check = set[0].check};
         store(&set[1], &older, set[0].id);
     }
     store(&set[0], key, id);
@@ -175,12 +171,12 @@ static void guard(struct ms_ctx *ctx, bool on)
 struct definition {
     struct ms_slot slot;
     struct ms_ctx *ctx;
-    const struct key *key;
+    const struct ms_def_key *key;
     uint32_t id;
 };
 
 /* The payload to fill, or NULL: cannot be defined now. */
-static void *define_begin(struct definition *def, struct ms_ctx *ctx, const struct key *key, size_t payload_b)
+static void *define_begin(struct definition *def, struct ms_ctx *ctx, const struct ms_def_key *key, size_t payload_b)
 {
     guard(ctx, true);
     uint32_t id = take_id(ctx->definitions);
@@ -217,14 +213,15 @@ static char *put_padded(char *to, const void *bytes, size_t length_b)
 
 /* ---- texts ---- */
 
-static struct key text_key(const char *text, size_t length_b)
+static struct ms_def_key text_key(const char *text, size_t length_b)
 {
-    struct key key = {.hash = MS_R_DEF_TEXT};
+    struct ms_def_key key = {.hash = MS_R_DEF_TEXT};
     key_add_bytes(&key, text, length_b);
     return key_end(key);
 }
 
-static uint32_t define_text(struct ms_ctx *ctx, const struct key *key, const char *text, size_t length_b, uint8_t flags)
+static uint32_t define_text(struct ms_ctx *ctx, const struct ms_def_key *key, const char *text, size_t length_b,
+                            uint8_t flags)
 {
     struct definition def;
     struct ms_p_text *p = define_begin(&def, ctx, key, sizeof(*p) + MS_ROUND_UP(length_b, 8));
@@ -244,13 +241,13 @@ uint32_t ms_def_text(const char *text, size_t length_b)
     }
     uint8_t flags = length_b > MS_TEXT_MAX_B ? MS_RECORD_CUT : 0;
     length_b = flags ? MS_TEXT_MAX_B : length_b;
-    struct key key = text_key(text, length_b);
+    struct ms_def_key key = text_key(text, length_b);
     uint32_t id = find(ctx->definitions, &key);
     return id != 0 ? id : define_text(ctx, &key, text, length_b, flags);
 }
 
 /* Whether the text was among the last ones that were not defined; it is from now on. */
-static bool seen(struct ms_definitions *d, const struct key *key)
+static bool seen(struct ms_definitions *d, const struct ms_def_key *key)
 {
     uint32_t *last = &d->seen[(key->hash >> 16) % SEEN];
     bool yes = *last == (uint32_t)key->check;
@@ -275,7 +272,7 @@ void ms_texts_add(struct ms_texts *texts, const char *text, size_t length_b, boo
     if (ctx == NULL || definitions(ctx) == NULL) {
         return;
     }
-    struct key key = text_key(text, length_b);
+    struct ms_def_key key = text_key(text, length_b);
     uint32_t id = find(ctx->definitions, &key);
     if (id == 0 && (recurring || seen(ctx->definitions, &key))) {
         id = define_text(ctx, &key, text, length_b, texts->flags);
@@ -306,8 +303,8 @@ void ms_texts_put(const struct ms_texts *texts, void *tail)
 
 /* ---- stacks of either kind ---- */
 
-static uint32_t define_stack(struct ms_ctx *ctx, const struct key *key, enum ms_record_kind kind, uint32_t frames,
-                             uint32_t cut)
+static uint32_t define_stack(struct ms_ctx *ctx, const struct ms_def_key *key, enum ms_record_kind kind,
+                             uint32_t frames, uint32_t cut)
 {
     struct definition def;
     struct ms_p_stack *p = define_begin(&def, ctx, key, sizeof(*p) + frames * sizeof(struct ms_frame));
@@ -324,7 +321,7 @@ static uint32_t define_stack(struct ms_ctx *ctx, const struct key *key, enum ms_
 
 static uint32_t define_module(struct ms_ctx *ctx, const struct ms_module_info *info)
 {
-    struct key key = {.hash = MS_R_DEF_MODULE};
+    struct ms_def_key key = {.hash = MS_R_DEF_MODULE};
     key_add(&key, info->base);
     key_add(&key, __atomic_load_n(&module_salt, __ATOMIC_RELAXED));
     key = key_end(key);
@@ -382,7 +379,40 @@ static struct ms_frame c_frame(struct ms_ctx *ctx, struct stack_modules *modules
     return (struct ms_frame){.in = id, .offset = pc - info.base};
 }
 
-uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find_module)
+/* Four at a time: a multiplication waits for the one before. */
+static struct ms_def_key c_stack_key(const uintptr_t *pcs, uint32_t frames, uint32_t cut)
+{
+    struct ms_def_key lane[4];
+    uint64_t salt = __atomic_load_n(&module_salt, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < 4; i++) {
+        lane[i] = (struct ms_def_key){.hash = MS_R_DEF_STACK + i, .check = (uint64_t)cut << 32 | salt};
+    }
+    uint32_t i = 0;
+    for (; i + 4 <= frames; i += 4) {
+        key_add(&lane[0], pcs[i]);
+        key_add(&lane[1], pcs[i + 1]);
+        key_add(&lane[2], pcs[i + 2]);
+        key_add(&lane[3], pcs[i + 3]);
+    }
+    for (; i < frames; i++) {
+        key_add(&lane[i % 4], pcs[i]);
+    }
+    for (i = 1; i < 4; i++) {
+        key_add(&lane[0], lane[i].hash);
+        key_add(&lane[0], lane[i].check);
+    }
+    key_add(&lane[0], (uint64_t)cut << 32 | salt);
+    return key_end(lane[0]);
+}
+
+uint32_t ms_def_known(const struct ms_def_key *key)
+{
+    const struct ms_ctx *ctx = ms_ctx_tls;
+    return ctx != NULL && ctx->definitions != NULL ? find(ctx->definitions, key) : 0;
+}
+
+uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find_module,
+                        struct ms_def_key *key_out, bool *again)
 {
     struct ms_ctx *ctx = ms__ctx();
     if (frames == 0 || ctx == NULL || definitions(ctx) == NULL) {
@@ -392,13 +422,14 @@ uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_
         cut += frames - MS_FRAMES_MAX;
         frames = MS_FRAMES_MAX;
     }
-    struct key key = {.hash = MS_R_DEF_STACK};
-    key_add(&key, (uint64_t)cut << 32 | __atomic_load_n(&module_salt, __ATOMIC_RELAXED));
-    for (uint32_t i = 0; i < frames; i++) {
-        key_add(&key, pcs[i]);
-    }
-    key = key_end(key);
+    struct ms_def_key key = c_stack_key(pcs, frames, cut);
     uint32_t id = find(ctx->definitions, &key);
+    if (key_out != NULL) {
+        *key_out = key;
+    }
+    if (again != NULL) {
+        *again = id != 0;
+    }
     if (MS_LIKELY(id != 0)) {
         return id;
     }
@@ -412,6 +443,11 @@ uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_
 void ms_def_forget_modules(void)
 {
     __atomic_fetch_add(&module_salt, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t ms_def_modules_epoch(void)
+{
+    return __atomic_load_n(&module_salt, __ATOMIC_RELAXED);
 }
 
 /* ---- Python stacks ---- */
@@ -430,7 +466,7 @@ static uint64_t code_identity(uintptr_t code)
 
 static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn describe)
 {
-    struct key key = {.hash = MS_R_DEF_CODE};
+    struct ms_def_key key = {.hash = MS_R_DEF_CODE};
     key_add(&key, code_identity(code));
     key = key_end(key);
     uint32_t id = find(ctx->definitions, &key);
@@ -482,7 +518,7 @@ uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, u
         cut += count - MS_FRAMES_MAX;
         count = MS_FRAMES_MAX;
     }
-    struct key key = {.hash = MS_R_DEF_PYSTACK};
+    struct ms_def_key key = {.hash = MS_R_DEF_PYSTACK};
     key_add(&key, cut);
     for (uint32_t i = 0; i < count; i++) {
         key_add(&key, code_identity(frames[i].code));

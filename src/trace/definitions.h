@@ -59,12 +59,24 @@ struct ms_module_info {
 /* Finds the module that holds pc; false: none (generated code), the frame keeps the address itself. */
 typedef bool (*ms_module_fn)(uintptr_t pc, struct ms_module_info *out);
 
+/* What a stack is remembered by; good until a module is unloaded. */
+struct ms_def_key {
+    uint64_t hash, check;
+};
+
 /* Id of a stack of return addresses, innermost first; find is called for each frame of a stack that was not seen
- * before. cut: how many frames there were beyond. */
-uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find);
+ * before. cut: how many frames there were beyond. *key (may be NULL): for ms_def_known. *again (may be NULL): it was
+ * seen before. */
+uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find, struct ms_def_key *key,
+                        bool *again);
+
+/* Id of a stack that was defined before, by its key alone; 0: it is not remembered any more. */
+uint32_t ms_def_known(const struct ms_def_key *key);
 
 /* A module was unloaded: what is remembered about addresses is worthless. From any thread. */
 void ms_def_forget_modules(void);
+/* How often that has happened. */
+uint32_t ms_def_modules_epoch(void);
 
 /* ---- Python stacks ---- */
 
@@ -91,9 +103,11 @@ void ms_def_forget_code(uintptr_t code);
 /* ---- scratch memory of the calling thread, for walking a stack (not on the caller's stack, which may be small) ----
  */
 
+#define MS_SCRATCH_MORE_B (400u << 10)
 struct ms_scratch {
     uintptr_t pcs[MS_FRAMES_MAX];
     struct ms_py_frame py[MS_FRAMES_MAX];
+    uint64_t more[MS_SCRATCH_MORE_B / 8]; /* zero at first; pages that are not used cost nothing */
 };
 /* NULL if the thread does not record. The same memory at each call; ms_def_* leave it alone. */
 struct ms_scratch *ms_def_scratch(void);

@@ -3,17 +3,19 @@
 
 #include "acl/acl.h"
 #include "ascend_hal.h"
+#include "base/macros.h"
 #include "mstx/ms_tools_ext.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <string.h>
 
 #define OK(call) assert_int_equal((call), 0)
 enum { CANARY = 4711 };
 
 static struct process *self;
-static struct seen seen[10000];
+static struct seen seen[40000];
 
 static int set_up(void **state)
 {
@@ -61,7 +63,7 @@ static uint32_t c_stack_of(const struct ms_record *r)
 static const struct ms_record *definition(enum ms_record_kind kind, uint32_t id, unsigned *times)
 {
     const struct ms_record *found = NULL;
-    size_t count = records_of(self, seen, 10000);
+    size_t count = records_of(self, seen, MS_COUNT_OF(seen));
     unsigned n = 0;
     for (size_t i = 0; i < count; i++) {
         if (seen[i].record->kind == kind && seen[i].record->arg == id) {
@@ -187,6 +189,123 @@ static void unloading_forgets(void **state)
     assert_int_not_equal(c_stack_of(r), before);
 }
 
+/* ---- stacks that are recognised are the stacks that are there ---- */
+
+/* Frames of all kinds: of fixed size, with a frame pointer, of a size that differs from call to call. */
+static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth);
+
+static void *there[64]; /* the same stack, by the C library */
+static int there_count;
+
+static __attribute__((noinline)) void bottom(void)
+{
+    void *p = NULL;
+    there_count = backtrace(there, 64);
+    halMemAlloc(&p, 512, MEM_DEV | MEM_TYPE_HBM);
+    halMemFree(p);
+}
+
+static __attribute__((noinline)) void plain(uint64_t plan, unsigned depth)
+{
+    volatile char room[40];
+    room[0] = (char)plan;
+    if ((plan & 8) != 0) {
+        descend(plan >> 4, depth);
+    } else {
+        descend(plan >> 4, depth); /* another return address ... */
+        __asm__ volatile("nop");   /* ... also for the compiler */
+    }
+    __asm__ volatile("" ::"r"(room[0]));
+}
+
+static __attribute__((noinline)) void flexible(uint64_t plan, unsigned depth)
+{
+    volatile char *room = __builtin_alloca(((plan & 12) << 6) + 64);
+    room[0] = (char)plan;
+    descend(plan >> 4, depth);
+    room[1] = 0;
+}
+
+static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void framed(uint64_t plan, unsigned depth)
+{
+    descend(plan >> 4, depth);
+    __asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth)
+{
+    static void (*const ways[])(uint64_t, unsigned) = {plain, flexible, framed, flexible};
+    if (depth == 0) {
+        bottom();
+    } else {
+        ways[plan & 3](plan, depth - 1);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+/* Two stacks that begin at the same place and end at the same place; the second one has room, never written to, where
+ * the first one had its return addresses, which still stand there. Only the frame pointer tells. */
+static void stale_return_addresses(void **state)
+{
+    static const uint64_t first = 0x10d, second = 0xd81;
+    self->shm->c_depth = 30;
+    uint32_t ids[8];
+    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) { /* nothing else between: it would clean up behind them */
+        uint64_t plan = i % 4 < 3 ? first : second;
+        __asm__ volatile("" : "+r"(plan)); /* one call for both */
+        descend(plan, 3);
+    }
+    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) {
+        const struct ms_record *r;
+        next_record(self, MS_R_HAL_ALLOC, &r);
+        ids[i] = c_stack_of(r);
+        next_record(self, MS_R_HAL_FREE, NULL);
+    }
+    assert_int_equal(ids[0], ids[2]);
+    assert_int_not_equal(ids[2], ids[3]);
+    assert_int_equal(ids[3], ids[7]);
+}
+
+static void recognised_stacks(void **state)
+{
+    enum { ROUNDS = 3000, PLANS = 24, DEPTH = 5 };
+    uint64_t plans[PLANS];
+    uint32_t random = 17;
+    self->shm->c_depth = 30;
+    for (unsigned i = 0; i < PLANS; i++) {
+        random = random * 1664525 + 1013904223;
+        plans[i] = random >> 8;
+    }
+    static uint32_t checked[1 << 14];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        random = random * 1664525 + 1013904223;
+        /* Most come again and again, some are new: there are more of them than can be remembered. */
+        uint64_t plan = (random >> 20) % 4 != 0 ? plans[(random >> 10) % PLANS] : random >> 8;
+        descend(plan, DEPTH);
+        const struct ms_record *r;
+        next_record(self, MS_R_HAL_ALLOC, &r);
+        uint32_t id = c_stack_of(r);
+        next_record(self, MS_R_HAL_FREE, NULL);
+        assert_true(id != 0 && id < MS_COUNT_OF(checked));
+        uint32_t print = 1; /* frames of an id never change: look at its definition when its stack is another one */
+        for (int i = 1; i < there_count; i++) {
+            print = print * 31 + (uint32_t)(uintptr_t)there[i];
+        }
+        if (checked[id] == print) {
+            continue;
+        }
+        assert_int_equal(checked[id], 0); /* an id for two stacks */
+        checked[id] = print;
+        const struct ms_p_stack *stack = (const void *)(definition(MS_R_DEF_STACK, id, NULL) + 1);
+        const struct ms_frame *frames = (const void *)(stack + 1);
+        int more = there_count - (int)stack->frames; /* a sanitizer's own backtrace() is one */
+        assert_in_range(more, 0, 1);
+        for (uint32_t i = 1; i < stack->frames; i++) {
+            assert_int_equal(address_of(&frames[i]), (uintptr_t)there[(int)i + more]);
+        }
+    }
+}
+
 static void configure(struct ms_session *session)
 {
     session->c_depth = 20;
@@ -198,7 +317,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(frames_are_right, start),  cmocka_unit_test_setup(a_stack_is_defined_once, start),
         cmocka_unit_test_setup(depth_and_state, start),   cmocka_unit_test_setup(marks_have_stacks, start),
-        cmocka_unit_test_setup(unloading_forgets, start),
+        cmocka_unit_test_setup(unloading_forgets, start), cmocka_unit_test_setup(stale_return_addresses, start),
+        cmocka_unit_test_setup(recognised_stacks, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -732,7 +732,7 @@ static void *record_stack_elsewhere(void *argument)
 {
     (void)argument;
     module_suffix = "";
-    require(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module), 0));
+    require(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL), 0));
     return NULL;
 }
 
@@ -747,7 +747,7 @@ static void test_stacks(void **state)
     assert_non_null(scratch);
     memset(scratch, 0xff, sizeof(*scratch));
     for (int i = 0; i < 2; i++) {
-        assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module),
+        assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL),
                                        ms_def_python_stack(py_frames, 2, 0, describe_code)));
     }
     assert_int_equal(module_calls, 2); /* once per stack and module, and for the address without one */
@@ -755,14 +755,14 @@ static void test_stacks(void **state)
     module_suffix = code_suffix = "new";
     ms_def_forget_modules();
     ms_def_forget_code(5);
-    assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module),
+    assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL),
                                    ms_def_python_stack(py_frames, 2, 0, describe_code)));
     for (uintptr_t i = 0; i < MS_FRAMES_MAX; i++) {
         scratch->pcs[i] = (1u << 20) * (1 + i % 15) + i;
     }
     static uintptr_t deep[MS_FRAMES_MAX + 500];
     memcpy(deep, scratch->pcs, sizeof(scratch->pcs));
-    assert_true(record_with_stacks(ms_def_c_stack(deep, MS_COUNT_OF(deep), 0, find_module), MS_STACK_NO_GIL));
+    assert_true(record_with_stacks(ms_def_c_stack(deep, MS_COUNT_OF(deep), 0, find_module, NULL, NULL), MS_STACK_NO_GIL));
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, record_stack_elsewhere, NULL), 0);
     pthread_join(thread, NULL);

@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) void record_oom(unsigned state, enu
 {
     enum { DEPTH = 50 };
     struct ms_stack_ids ids;
-    MS_RECORD(OOM, state, device, ms_stacks_take(&ids, DEPTH, DEPTH), .size_b = size, .flag = flag,
+    MS_RECORD(OOM, state, device, ms_stacks_take(&ids, DEPTH, DEPTH, NULL), .size_b = size, .flag = flag,
               .function = function);
 }
 
