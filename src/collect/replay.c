@@ -407,6 +407,7 @@ void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out
         .gaps = trace.gaps,
         .lost = trace.lost,
         .damages = trace.damages,
+        .cuts = trace.cuts,
         .ending = trace.ending,
     };
 }

@@ -48,7 +48,7 @@ struct ms_replay_stats {
     uint64_t events, rows;
     uint64_t done_stamp; /* everything below is in the files, or on its way with the next flush */
     uint64_t bytes_read, bytes_total;
-    uint64_t gaps, lost, damages;
+    uint64_t gaps, lost, damages, cuts;
     uint32_t ending; /* enum ms_trace_ending */
 };
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out);

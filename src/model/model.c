@@ -185,7 +185,8 @@ static int gap(struct ms_model *model, const struct ms_event *event)
 {
     model->stats.gaps++;
     model->stats.lost += event->gap.lost;
-    model->stats.lost_memory += event->gap.lost_alloc + event->gap.lost_free;
+    uint64_t lost_memory = event->gap.lost_alloc + event->gap.lost_free; /* each at most, where nobody knows */
+    model->stats.lost_memory += lost_memory < event->gap.lost ? lost_memory : event->gap.lost;
     bool memory = event->gap.lost_alloc != 0 || event->gap.lost_free != 0 || event->gap.lost == 0;
     if (memory && model->stats.uncertain_since_ns == 0) {
         model->stats.uncertain_since_ns = event->gap.since_ns;

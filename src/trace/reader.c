@@ -351,7 +351,8 @@ static bool read_process(int dirfd, struct ms_process *process)
     return known;
 }
 
-int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *process), void *argument)
+/* The names of all traces, in order; the caller frees *out. */
+static int list_names(int dirfd, struct ms_process **out, size_t *out_count)
 {
     struct ms_process *list = NULL;
     size_t count = 0;
@@ -387,10 +388,74 @@ int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *
     if (count != 0) {
         qsort(list, count, sizeof(*list), by_name);
     }
+    *out = list;
+    *out_count = count;
+    return rc;
+}
+
+int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *process), void *argument)
+{
+    struct ms_process *list = NULL;
+    size_t count = 0;
+    int rc = list_names(dirfd, &list, &count);
     for (size_t i = 0; i < count && rc == 0; i++) {
         if (read_process(dirfd, &list[i])) {
             rc = fn(argument, &list[i]);
         }
+    }
+    free(list);
+    return rc;
+}
+
+/* What is wrong with the beginning of a file. */
+static void examine(struct ms_trace *t, uint64_t segment, struct ms_damage *damage)
+{
+    struct ms_blockfile file;
+    struct ms_block_head head;
+    uint64_t cut;
+    int fd = ms__files_open(t, segment, ".seg");
+    if (fd < 0 || ms_blockfile_init(&file, fd) != 0) {
+        damage->reason = fd == -EPROTO ? "not a regular file" : "the file cannot be opened";
+        return;
+    }
+    uint8_t *raw = NULL;
+    switch (ms_blockfile_next(&file, &head, &damage->offset, &cut, &damage->reason)) {
+    case MS_WALK_NO_MORE:
+        damage->reason = file.error != 0                 ? "the file cannot be read"
+                         : ms_blockfile_size(&file) == 0 ? "the file is empty"
+                                                         : "the file ends within its first block";
+        break;
+    case MS_WALK_DAMAGE:
+        break;
+    case MS_WALK_BLOCK:
+        raw = malloc(head.raw_b + MS_BLOCK_SLACK_B);
+        damage->reason = raw == NULL ? "no memory for the block" : ms_blockfile_load(&file, &head, damage->offset, raw);
+        damage->reason = damage->reason != NULL ? damage->reason : "the file does not tell whose trace it is";
+        free(raw);
+        break;
+    }
+    ms_blockfile_destroy(&file);
+}
+
+int ms_trace_list_unreadable(int dirfd, int (*fn)(void *argument, const struct ms_damage *damage), void *argument)
+{
+    struct ms_process *list = NULL;
+    size_t count = 0;
+    int rc = list_names(dirfd, &list, &count);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        uint64_t *numbers = NULL;
+        struct ms_trace *t = read_process(dirfd, &list[i]) ? NULL : new_trace(dirfd, list[i].name);
+        if (t == NULL) {
+            continue;
+        }
+        if (ms__files_list(t, ".seg", &numbers) > 0) {
+            struct ms_damage damage = {.offset = 0};
+            ms__file_name(damage.file, sizeof(damage.file), list[i].name, numbers[0], ".seg");
+            examine(t, numbers[0], &damage);
+            rc = fn(argument, &damage);
+        }
+        free(numbers);
+        ms_trace_close(t);
     }
     free(list);
     return rc;

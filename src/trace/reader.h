@@ -57,6 +57,14 @@ struct ms_process {
  * directory cannot be read. Processes whose files are unreadable are passed over. */
 int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *process), void *argument);
 
+struct ms_damage {
+    char file[96];
+    uint64_t offset;
+    const char *reason;
+};
+/* The same for those that are passed over: their first file, and what is wrong with it. */
+int ms_trace_list_unreadable(int dirfd, int (*fn)(void *argument, const struct ms_damage *damage), void *argument);
+
 /* ---- events ---- */
 
 /* name: from ms_trace_list; NULL: the first one. options may be NULL. 0 or -errno (-ENOENT: no such trace; -EPROTO: not
@@ -123,6 +131,7 @@ struct ms_trace_stats {
     uint64_t released_below_ns;    /* the same as file time */
     uint64_t bytes_read, bytes_total;
     uint64_t damages;
+    uint64_t cuts;             /* of them: ends of files within a block, as a killed writer leaves them */
     uint64_t late;             /* records that broke the watermark; 0 unless shared memory was damaged */
     uint64_t realtime_step_ns; /* largest change of realtime against file time */
     uint32_t streams, segments;
@@ -132,11 +141,6 @@ struct ms_trace_stats {
 };
 void ms_trace_stats(const struct ms_trace *trace, struct ms_trace_stats *out);
 
-struct ms_damage {
-    char file[96];
-    uint64_t offset;
-    const char *reason;
-};
 /* Oldest damage not reported yet; false: none. */
 bool ms_trace_next_damage(struct ms_trace *trace, struct ms_damage *out);
 

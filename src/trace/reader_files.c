@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void ms__damage(struct ms_trace *t, uint64_t segment, uint64_t offset, const char *reason)
@@ -35,7 +36,12 @@ int ms__files_open(struct ms_trace *t, uint64_t segment, const char *suffix)
     if (!ms__file_name(name, sizeof(name), t->info.process.name, segment, suffix)) {
         return -ENAMETOOLONG;
     }
-    int fd = openat(t->dir, name, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int fd = openat(t->dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+        close(fd);
+        return -EPROTO;
+    }
     return fd < 0 ? -errno : fd;
 }
 
@@ -339,6 +345,7 @@ static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cu
     if (t->file.fd >= 0 && t->file.error != 0) {
         ms__damage(t, t->segment, at, "the file cannot be read");
     } else if (cut != 0) {
+        t->stats.cuts++;
         ms__damage(t, t->segment, at, "the file ends within a block");
     }
     if (next == 0 && go_on_in_memory(t)) {

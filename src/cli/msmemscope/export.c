@@ -27,8 +27,10 @@ static void print_text(void *argument, int stream, bool info, const char *text, 
 
 static void log_line(void *argument, int level, const char *line)
 {
+    const struct recording *recording = argument;
     if (level >= MS_LOG_ERROR) {
-        fprintf(stderr, "msmemscope: %s\n", line);
+        progress_end();
+        fprintf(stderr, "msmemscope: %s: %s\n", recording->path, line);
     }
 }
 
@@ -65,6 +67,22 @@ static enum ms_replay_output output_of(const struct task *task, const struct ms_
                                                  : MS_REPLAY_CSV;
 }
 
+/* Can all of it be read? What a trace with damage gives is less than what may be there already. */
+static bool is_sound(const struct recording *recording)
+{
+    struct ms_trace *trace;
+    struct ms_event event;
+    struct ms_trace_stats stats;
+    if (ms_trace_open(recording->tracefd, recording->process->name, NULL, &trace) != 0) {
+        return false;
+    }
+    while (ms_trace_next(trace, &event) == MS_TRACE_EVENT) {
+    }
+    ms_trace_stats(trace, &stats);
+    ms_trace_close(trace);
+    return stats.damages == stats.cuts;
+}
+
 static int export_one(void *argument, const struct recording *recording)
 {
     struct task *task = argument;
@@ -89,10 +107,11 @@ static int export_one(void *argument, const struct recording *recording)
         .out = path,
         .output = output_of(task, &settings),
         .settings = &settings,
-        .replace = task->recover,
+        .replace = task->recover && is_sound(recording),
         .reports = task->recover,
         .print = print_text,
         .log = log_line,
+        .argument = (void *)(uintptr_t)recording,
     };
     struct ms_replay *replay;
     int rc = ms_replay_open(&options, &replay);
@@ -103,6 +122,9 @@ static int export_one(void *argument, const struct recording *recording)
             progress_show("exporting", stats.bytes_read, stats.bytes_total);
         }
         progress_end();
+        struct ms_replay_stats stats;
+        ms_replay_stats(replay, &stats);
+        task->failures += stats.damages > stats.cuts; /* told; what could be read is written */
         ms_replay_close(replay);
     }
     close(out);

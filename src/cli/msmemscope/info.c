@@ -49,7 +49,8 @@ static void count_event(struct counts *counts, const struct ms_event *event)
     counts->last_ns = event->time_ns > counts->last_ns ? event->time_ns : counts->last_ns;
     if (event->kind == MS_R_GAP) {
         counts->lost_by_cause[event->gap.cause < MS_GAP_CAUSES ? event->gap.cause : 0] += event->gap.lost;
-        counts->lost_memory += event->gap.lost_alloc + event->gap.lost_free;
+        uint64_t memory = event->gap.lost_alloc + event->gap.lost_free;
+        counts->lost_memory += memory < event->gap.lost ? memory : event->gap.lost;
     }
 }
 
@@ -239,6 +240,7 @@ static int show_one(void *argument, const struct recording *recording)
         show->failures++;
         return 0;
     }
+    show->failures += counts.stats.damages > counts.stats.cuts;
     fputs(show->json ? (show->count > 0 ? ",\n " : "[") : (show->count > 0 ? "\n" : ""), stdout);
     show->count++;
     (show->json ? print_json : print_text)(recording, &counts);
@@ -264,11 +266,13 @@ int cmd_info(int argc, char **argv)
             return 2;
         }
     }
-    if (dir == NULL || recordings_each(dir, show_one, &show) < 0) {
-        return dir == NULL ? 2 : 1;
+    if (dir == NULL) {
+        fputs("msmemscope info: which directory?\n", stderr);
+        return 2;
     }
+    bool all = recordings_each(dir, show_one, &show) >= 0;
     if (show.json) {
         fputs(show.count > 0 ? "]\n" : "[]\n", stdout);
     }
-    return show.failures > 0;
+    return !all || show.failures > 0;
 }

@@ -17,7 +17,8 @@ struct search {
     void *argument;
     const char *path;
     int dirfd, tracefd;
-    int count, stopped;
+    bool own_trace; /* the files are in a directory "trace" */
+    int count, unreadable, stopped;
 };
 
 static int found(void *argument, const struct ms_process *process)
@@ -29,6 +30,15 @@ static int found(void *argument, const struct ms_process *process)
     return search->stopped;
 }
 
+static int complain(void *argument, const struct ms_damage *damage)
+{
+    struct search *search = argument;
+    fprintf(stderr, "msmemscope: %s%s/%s: offset %llu: %s\n", search->path, search->own_trace ? "/" MS_TRACE_DIR : "",
+            damage->file, (unsigned long long)damage->offset, damage->reason);
+    search->unreadable++;
+    return 0;
+}
+
 /* A project directory, or one that holds trace files itself. */
 static void look_into(struct search *search, const char *path, int dirfd)
 {
@@ -38,7 +48,9 @@ static void look_into(struct search *search, const char *path, int dirfd)
     int fd = search->tracefd >= 0 ? search->tracefd : dirfd;
     int own = search->tracefd;
     search->tracefd = fd;
+    search->own_trace = own >= 0;
     ms_trace_list(fd, found, search);
+    ms_trace_list_unreadable(fd, complain, search);
     if (own >= 0) {
         close(own);
     }
@@ -87,11 +99,10 @@ int recordings_each(const char *dir, int (*fn)(void *argument, const struct reco
     } else {
         close(fd);
     }
-    if (search.count == 0) {
+    if (search.count == 0 && search.unreadable == 0) {
         fprintf(stderr, "msmemscope: %s: no recording there\n", dir);
-        return -1;
     }
-    return search.count;
+    return search.count == 0 || search.unreadable > 0 ? -1 : search.count;
 }
 
 static bool shown;

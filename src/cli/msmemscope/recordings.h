@@ -11,8 +11,9 @@ struct recording {
     const struct ms_process *process;
 };
 
-/* Calls fn for each process of DIR: an output directory, the directory of one process, or a trace directory. Returns
- * how many there were, or -1 after a message; stops when fn returns nonzero. */
+/* Calls fn for each process of DIR: an output directory, the directory of one process, or a trace directory. Files
+ * that nobody can read are named on stderr, with the reason. Returns how many processes there were, or -1 if there was
+ * none, or one that cannot be read; stops when fn returns nonzero. */
 int recordings_each(const char *dir, int (*fn)(void *argument, const struct recording *recording), void *argument);
 
 /* A line on a terminal, at most ten times a second, from the second second on; nothing in pipes. */
