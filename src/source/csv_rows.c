@@ -202,7 +202,7 @@ static void csv_close(struct ms_rows *rows)
 static const struct ms_rows_ops dump_ops = {.next = next_row, .rest_in_order = rest_in_order, .close = csv_close};
 static const struct ms_rows_ops slice_ops = {.next_slice = next_slice, .close = csv_close};
 
-int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, struct ms_rows **out)
+int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -215,7 +215,8 @@ int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *fil
         close(fd);
         return -ENOMEM;
     }
-    r->rows = (struct ms_rows){.ops = file->slices ? &slice_ops : &dump_ops, .source = source, .file = file};
+    r->rows =
+        (struct ms_rows){.ops = file->slices ? &slice_ops : &dump_ops, .source = source, .file = file, .quiet = quiet};
     int rc = ms_csv_open(&r->csv, fd);
     rc = rc != 0 ? rc : read_header(r);
     if (rc != 0) {

@@ -403,13 +403,13 @@ static void db_close(struct ms_rows *rows)
 static const struct ms_rows_ops ops = {
     .next = next_row, .next_slice = next_slice, .rest_in_order = rest_in_order, .close = db_close};
 
-int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, struct ms_rows **out)
+int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
 {
     struct db_rows *r = calloc(1, sizeof(*r));
     if (r == NULL) {
         return -ENOMEM;
     }
-    r->rows = (struct ms_rows){.ops = &ops, .source = source, .file = file};
+    r->rows = (struct ms_rows){.ops = &ops, .source = source, .file = file, .quiet = quiet};
     r->rowid = INT64_MIN;
     int rc = open_file(r);
     if (rc == 0 && !find_table(r)) {

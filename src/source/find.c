@@ -150,7 +150,7 @@ static uint32_t pid_of(const char *path, bool db)
     struct ms_source_file file = {.path = (char *)(uintptr_t)path, .db = db};
     struct ms_rows *rows;
     uint32_t pid = 0;
-    if (ms__rows_open(&quiet, &file, &rows) == 0) {
+    if (ms__rows_open(&quiet, &file, true, &rows) == 0) {
         struct ms_row row;
         while (pid == 0 && rows->ops->next(rows, &row) > 0) {
             pid = row.pid != MS_ID_NONE ? row.pid : 0;

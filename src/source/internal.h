@@ -120,10 +120,12 @@ static inline uint64_t ms__key_of(const struct ms_row *row, enum ms_source_order
     return order == MS_ORDER_TIME ? row->time_ns : row->id;
 }
 
-int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file,
+int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
                       struct ms_rows **out); /* csv_rows.c */
-int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, struct ms_rows **out); /* db_rows.c */
-int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, struct ms_rows **out);
+int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
+                     struct ms_rows **out); /* db_rows.c */
+/* quiet: the file was opened before, and what is wrong with it told. */
+int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out);
 
 /* ---- sort.c: one file in order ---- */
 

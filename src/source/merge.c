@@ -50,7 +50,7 @@ static int open_file(struct merge *merge, const struct ms_source_file *file)
 {
     struct ms_rows *rows;
     if (!file->slices) {
-        int rc = ms__rows_open(merge->source, file, &rows);
+        int rc = ms__rows_open(merge->source, file, false, &rows);
         if (rc != 0) {
             return rc == -ENOMEM ? rc : 0;
         }
@@ -65,7 +65,7 @@ static int open_file(struct merge *merge, const struct ms_source_file *file)
             return rc;
         }
     }
-    int rc = ms__rows_open(merge->source, file, &rows);
+    int rc = ms__rows_open(merge->source, file, !file->slices, &rows);
     if (rc != 0) {
         return rc == -ENOMEM ? rc : 0;
     }

@@ -118,9 +118,9 @@ struct ms_stack_source ms_source_stacks(struct ms_source *source)
 
 /* ---- reading ---- */
 
-int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, struct ms_rows **out)
+int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
 {
-    return file->db ? ms__db_rows_open(source, file, out) : ms__csv_rows_open(source, file, out);
+    return file->db ? ms__db_rows_open(source, file, quiet, out) : ms__csv_rows_open(source, file, quiet, out);
 }
 
 int ms_source_rows(struct ms_source *source, size_t at, enum ms_source_order order, const struct ms_consumer *consumer)

@@ -37,9 +37,12 @@ void input_close(struct ms_source *source, const char *path)
     ms_source_stats(source, &stats);
     progress_end();
     if (stats.partial) {
-        fprintf(stderr,
-                "[msmemscope] Warn: %s could not be read completely (%llu rows left out); the result is partial.\n",
-                path, (unsigned long long)stats.bad_rows);
+        char left_out[48] = "";
+        if (stats.bad_rows != 0) {
+            snprintf(left_out, sizeof(left_out), " (%llu rows left out)", (unsigned long long)stats.bad_rows);
+        }
+        fprintf(stderr, "[msmemscope] Warn: %s could not be read completely%s; the result is partial.\n", path,
+                left_out);
     }
     if (stats.unknown_rows != 0) {
         fprintf(stderr, "[msmemscope] Warn: %s has %llu rows of kinds that this version does not know.\n", path,
