@@ -1,5 +1,6 @@
 /* Subcommands. They must not take names away from programs: a word is a command only as the first argument, and only in
- * front of an existing directory, or of --help. The work is done by the collector's program, in a clean environment. */
+ * front of an existing directory or dump file, or of --help. The work is done by the collector's program, in a clean
+ * environment. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -15,6 +16,12 @@ extern char **environ;
 
 static const char *const words[] = {"info", "recover", "export"};
 
+static bool is_dump(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0);
+}
+
 bool command_is(int argc, char **argv)
 {
     bool known = false;
@@ -27,7 +34,7 @@ bool command_is(int argc, char **argv)
             return true;
         }
         if (argv[i][0] != '-') {
-            return stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
+            return stat(argv[i], &st) == 0 && (S_ISDIR(st.st_mode) || is_dump(argv[i]));
         }
     }
     return false;

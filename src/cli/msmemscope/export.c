@@ -1,6 +1,9 @@
-/* msmemscope export and recover: dump files from traces. `recover` is an export of every recording in DIR to where its
- * files belong, in the format of its settings; what a killed collector left there is replaced when the new is complete.
+/* msmemscope export and recover: files from traces, and export from dumps as well. `recover` is an export of every
+ * recording in DIR to where its files belong, in the format of its settings; what a killed collector left there is
+ * replaced when the new is complete.
  */
+#include "cli/msmemscope/export_dumps.h"
+#include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
 
 #include "collect/options.h"
@@ -131,14 +134,93 @@ static int export_one(void *argument, const struct recording *recording)
     return rc < 0 ? fail(task, recording, rc) : 0;
 }
 
+/* ---- dumps ---- */
+
+/* The directory of the recording that a dump belongs to, or that it stands in. */
+static void home_of_dump(const char *path, char out[MS_PATH_MAX_B + 1])
+{
+    struct stat st;
+    snprintf(out, MS_PATH_MAX_B + 1, "%s", path);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        return;
+    }
+    char *slash = strrchr(out, '/');
+    snprintf(slash != NULL ? slash : out, 2, "%s", slash != NULL ? "" : ".");
+    char *dump = strrchr(out, '/');
+    if (dump != NULL && strcmp(dump, "/dump") == 0) { /* .../device_0/dump */
+        *dump = '\0';
+        char *device = strrchr(out, '/');
+        const char *name = device != NULL ? device + 1 : out;
+        if (strncmp(name, "device_", 7) == 0) {
+            snprintf(device != NULL ? device : out, 2, "%s", device != NULL ? "" : ".");
+        } else {
+            *dump = '/';
+        }
+    }
+}
+
+static int export_dump(struct task *task, struct ms_source *source, size_t at)
+{
+    static const char *const kinds[] = {[MS_SOURCE_TRACE] = "", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
+    const struct ms_source_process *process = ms_source_process(source, at);
+    const char *name = task->format != NULL ? task->format : process->kind == MS_SOURCE_CSV ? "db" : "csv";
+    char path[MS_PATH_MAX_B + 1];
+    home_of_dump(process->path, path);
+    if (task->out == NULL && strcmp(name, kinds[process->kind]) == 0) {
+        fprintf(stderr, "msmemscope: %s is %s already; with -o DIR it is written anew there\n", process->path, name);
+        return 1;
+    }
+    if (task->out != NULL) {
+        mkdir(task->out, 0750);
+        snprintf(path, sizeof(path), "%s/%s", task->out, process->name);
+        char *dot = strrchr(path, '.');
+        if (dot != NULL && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0)) {
+            *dot = '\0';
+        }
+    }
+    int rc = export_process(source, at, ms_exporter_find(name), path);
+    progress_end();
+    if (rc != 0 && rc != -ENODATA && rc != -EPROTO) {
+        fprintf(stderr, "msmemscope: %s: %s\n", path, strerror(-rc));
+    }
+    return rc != 0;
+}
+
+/* Everything below the path: traces by their replay, dumps by their rows. */
+static int export_all(struct task *task, const char *path)
+{
+    struct ms_source *source;
+    int rc = input_open(path, false, &source);
+    if (rc != 0) {
+        return 1;
+    }
+    const char *last = "";
+    for (size_t i = 0; i < ms_source_count(source); i++) {
+        const struct ms_source_process *process = ms_source_process(source, i);
+        if (process->kind != MS_SOURCE_TRACE) {
+            task->failures += export_dump(task, source, i);
+        } else if (strcmp(process->path, last) != 0) { /* a directory may hold several */
+            task->failures += recordings_each(process->path, export_one, task) < 0;
+            last = process->path;
+        }
+    }
+    input_close(source, path);
+    return task->failures > 0;
+}
+
 static int usage(const char *command)
 {
-    if (strcmp(command, "export") == 0) {
-        puts("usage: msmemscope export DIR [--format=csv|db|chrome] [-o OUT]\n\n"
-             "Writes dump files from the traces in DIR: into the directory of each process, or below OUT.");
-    } else {
+    if (strcmp(command, "recover") == 0) {
         puts("usage: msmemscope recover DIR [--format=csv|db]\n\n"
              "Finishes the dump files of recordings whose collector was killed, and prints their reports.");
+        return 0;
+    }
+    puts("usage: msmemscope export DIR|FILE [--format=FORMAT] [-o OUT]\n\n"
+         "Writes other files from the recordings in DIR, or from dumps (.csv, .db; ours or msMemScope's), into the\n"
+         "directory of each process, or below OUT.\n\n"
+         "Formats:");
+    for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
+        printf("  %-8s %s\n", format->name, format->help);
     }
     return 0;
 }
@@ -153,6 +235,8 @@ int cmd_export(int argc, char **argv)
         }
         if (strncmp(argv[i], "--format=", 9) == 0) {
             task.format = argv[i] + 9;
+        } else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc) {
+            task.format = argv[++i];
         } else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
             task.out = argv[++i];
         } else if (strncmp(argv[i], "--output=", 9) == 0) {
@@ -164,11 +248,14 @@ int cmd_export(int argc, char **argv)
             return 2;
         }
     }
-    bool known = task.format == NULL || strcmp(task.format, "csv") == 0 || strcmp(task.format, "db") == 0 ||
-                 (strcmp(task.format, "chrome") == 0 && !task.recover);
-    if (!known || dir == NULL) {
-        fprintf(stderr, "msmemscope %s: %s\n", argv[1], dir == NULL ? "which directory?" : "unknown format");
+    const struct ms_exporter *format = task.format != NULL ? ms_exporter_find(task.format) : NULL;
+    if ((task.format != NULL && (format == NULL || (task.recover && !format->rows))) || dir == NULL) {
+        fprintf(stderr, "msmemscope %s: %s; see msmemscope %s --help\n", argv[1],
+                dir == NULL ? "which directory?" : "unknown format", argv[1]);
         return 2;
     }
-    return recordings_each(dir, export_one, &task) < 0 || task.failures > 0;
+    if (task.recover) {
+        return recordings_each(dir, export_one, &task) < 0 || task.failures > 0;
+    }
+    return export_all(&task, dir);
 }

@@ -1,0 +1,153 @@
+/* msmemscope export, of dumps: every process is written anew in another format. A dump may hold rows of several
+ * processes; the first one's files go to the directory itself, those of another to process_<pid> in it. */
+#include "cli/msmemscope/export_dumps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output { /* of one process */
+    uint32_t pid;
+    int dirfd;
+    void *self;
+    struct ms_consumer consumer;
+    uint64_t last_id;
+    bool any;
+};
+
+struct exporting {
+    struct ms_source *source;
+    const struct ms_exporter *format;
+    const char *dir, *name;
+    struct output *outputs;
+    size_t count, last;
+    uint64_t doubled; /* rows with an id that was there before */
+    int error;
+};
+
+static void file_created(void *argument, const char *path, const char *table)
+{
+    (void)argument;
+    if (table == NULL) {
+        printf("[msmemscope] Info: create file %s.\n", path);
+    }
+}
+
+static struct output *add_output(struct exporting *e, uint32_t pid, const struct ms_model *model)
+{
+    struct output *outputs = realloc(e->outputs, (e->count + 1) * sizeof(*outputs));
+    if (outputs == NULL) {
+        e->error = -ENOMEM;
+        return NULL;
+    }
+    e->outputs = outputs;
+    char dir[4096 + 32];
+    snprintf(dir, sizeof(dir), "%s", e->dir);
+    if (e->count != 0) {
+        snprintf(dir, sizeof(dir), "%s/process_%u", e->dir, pid);
+    }
+    mkdir(dir, 0750);
+    struct output *output = &outputs[e->count];
+    *output = (struct output){.pid = pid, .dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct ms_export_target target = {.dirfd = output->dirfd,
+                                      .dir = dir,
+                                      .pid = pid != MS_ID_NONE ? pid : 0,
+                                      .process = e->name,
+                                      .stacks = ms_source_stacks(e->source),
+                                      .model = model,
+                                      .created = file_created};
+    int rc = output->dirfd >= 0 ? e->format->open(&target, &output->self, &output->consumer) : -errno;
+    if (rc != 0) {
+        if (output->dirfd >= 0) {
+            close(output->dirfd);
+        }
+        e->error = rc;
+        return NULL;
+    }
+    e->last = e->count++;
+    return &outputs[e->last];
+}
+
+static struct output *output_of(struct exporting *e, uint32_t pid)
+{
+    if (e->count != 0 && (e->outputs[e->last].pid == pid || pid == MS_ID_NONE)) {
+        return &e->outputs[e->last];
+    }
+    for (size_t i = 0; i < e->count; i++) {
+        if (e->outputs[i].pid == pid) {
+            e->last = i;
+            return &e->outputs[i];
+        }
+    }
+    return add_output(e, pid, NULL);
+}
+
+static int on_row(void *self, const struct ms_row *row)
+{
+    struct exporting *e = self;
+    struct output *output = output_of(e, row->pid);
+    if (output == NULL) {
+        return e->error;
+    }
+    if (output->any && row->id == output->last_id) {
+        e->doubled++;
+        return 0;
+    }
+    output->any = true;
+    output->last_id = row->id;
+    return output->consumer.on_row(output->consumer.self, row);
+}
+
+static int on_slice(void *self, const struct ms_slice *slice)
+{
+    struct exporting *e = self;
+    struct output *output = output_of(e, slice->pid);
+    return output == NULL                      ? e->error
+           : output->consumer.on_slice == NULL ? 0
+                                               : output->consumer.on_slice(output->consumer.self, slice);
+}
+
+static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
+{
+    struct exporting *e = argument;
+    struct output *output = add_output(e, pid, model);
+    return output != NULL ? ms_model_add(model, &output->consumer) : e->error;
+}
+
+int export_process(struct ms_source *source, size_t at, const struct ms_exporter *format, const char *dir)
+{
+    const struct ms_source_process *process = ms_source_process(source, at);
+    struct exporting e = {.source = source, .format = format, .dir = dir, .name = process->name};
+    int rc;
+    if (format->rows) {
+        struct ms_consumer consumer = {.self = &e, .on_row = on_row, .on_slice = on_slice};
+        rc = ms_source_rows(source, at, MS_ORDER_ID, &consumer);
+    } else {
+        struct ms_source_listener listener = {.argument = &e, .begin = begin_model};
+        struct ms_model_options options = MS_MODEL_OPTIONS_DEFAULT;
+        options.events |= MS_WANT_ACCESS | MS_WANT_TRACEBACK;
+        options.levels |= MS_WANT_KERNEL;
+        options.analysis |= MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_OOM;
+        options.cpu = true;
+        rc = ms_source_feed(source, at, &options, &listener);
+    }
+    for (size_t i = 0; i < e.count; i++) {
+        int close_rc = format->close(e.outputs[i].self);
+        close(e.outputs[i].dirfd);
+        rc = rc != 0 ? rc : close_rc;
+    }
+    if (e.doubled != 0) {
+        fprintf(stderr, "[msmemscope] Warn: %s: %llu rows have the ID of another one and were left out.\n",
+                process->path, (unsigned long long)e.doubled);
+    }
+    if (rc == 0 && e.count == 0) {
+        fprintf(stderr, "msmemscope: %s: there are no rows in it\n", process->path);
+        rc = -ENODATA;
+    }
+    free(e.outputs);
+    return rc;
+}
