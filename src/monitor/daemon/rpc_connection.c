@@ -280,6 +280,15 @@ static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
     return c->ssl == NULL && (size_t)n < room ? IO_AGAIN : 1;
 }
 
+/* The alert that says why is on its way; what the peer still sends must not reset the connection before it is read. */
+static void refuse_handshake(struct ms_rpc_connection *c)
+{
+    SSL_free(c->ssl);
+    c->ssl = NULL;
+    shutdown(c->fd, SHUT_WR);
+    enter(c, MS_RPC_LINGERING);
+}
+
 /* A turn of a connection. False: close it. */
 static bool serve(struct ms_rpc_connection *c)
 {
@@ -288,6 +297,10 @@ static bool serve(struct ms_rpc_connection *c)
     take_waiting(c, &turns);
     for (unsigned reads = 0; got > 0 && turns > 0 && reads < TURN && c->out.used - c->sent_b < OUT_MAX_B; reads++) {
         got = take_more(c, &turns);
+    }
+    if (got == IO_BROKEN && c->ssl != NULL && !SSL_is_init_finished(c->ssl)) {
+        refuse_handshake(c);
+        return true;
     }
     if (got == IO_BROKEN) {
         return false;

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,51 @@ static STACK_OF(X509) *
     return all;
 }
 
+/* A connection remembers why it refused its peer: OpenSSL forgets the certificate when the handshake fails. */
+static int refusal_index;
+static pthread_once_t refusal_once = PTHREAD_ONCE_INIT;
+
+static void free_refusal(void *parent, void *text, CRYPTO_EX_DATA *data, int index, long argl, void *argp)
+{
+    free(text);
+}
+
+static void make_refusal_index(void)
+{
+    refusal_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_refusal);
+}
+
+static void remember_refusal(X509_STORE_CTX *store, const char *reason)
+{
+    SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    X509 *cert = X509_STORE_CTX_get_current_cert(store);
+    char subject[200] = "?", *text = malloc(MS_TLS_WHY_B);
+    if (ssl == NULL || text == NULL || SSL_get_ex_data(ssl, refusal_index) != NULL) {
+        free(text);
+        return;
+    }
+    if (cert != NULL) {
+        X509_NAME_oneline(X509_get_subject_name(cert), subject, sizeof(subject));
+    }
+    ms__tls_why(text, "the certificate %s is refused: %s", subject, reason);
+    SSL_set_ex_data(ssl, refusal_index, text);
+}
+
 /* The peer must pass our rules too, beyond what OpenSSL's verification asks. */
 static int verify_peer(int ok, X509_STORE_CTX *store)
 {
     char why[MS_TLS_WHY_B];
-    if (ok == 1 && X509_STORE_CTX_get_error_depth(store) == 0 &&
+    if (ok != 1) {
+        remember_refusal(store, X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+        return 0;
+    }
+    if (X509_STORE_CTX_get_error_depth(store) == 0 &&
         ms__cert_refused(X509_STORE_CTX_get_current_cert(store), MS_CERT_PEER, why) != NULL) {
+        remember_refusal(store, why);
         X509_STORE_CTX_set_error(store, X509_V_ERR_EE_KEY_TOO_SMALL);
         return 0;
     }
-    return ok;
+    return 1;
 }
 
 static int use_authorities(struct ms_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * *out, char *why)
@@ -284,6 +320,7 @@ int ms_tls_open(const struct ms_tls_options *options, struct ms_tls **out, char 
         ms__tls_why(why, "no memory");
         return -ENOMEM;
     }
+    pthread_once(&refusal_once, make_refusal_index);
     tls->options = *options;
     tls->options.dir = copy(options->dir);
     tls->options.passphrase_file = copy(options->passphrase_file);
@@ -375,15 +412,9 @@ static const struct {
 
 void ms_tls_failure(const SSL *ssl, unsigned long code, char why[MS_TLS_WHY_B])
 {
-    long verified = ssl != NULL ? SSL_get_verify_result(ssl) : X509_V_OK;
-    if (verified != X509_V_OK) {
-        char subject[200] = "unknown";
-        X509 *peer = ssl != NULL ? SSL_get0_peer_certificate(ssl) : NULL;
-        if (peer != NULL) {
-            X509_NAME_oneline(X509_get_subject_name(peer), subject, sizeof(subject));
-        }
-        ms__tls_why(why, "the certificate of the peer%s%s is refused: %s", peer != NULL ? " " : "",
-                    peer != NULL ? subject : "", X509_verify_cert_error_string(verified));
+    const char *refusal = ssl != NULL ? SSL_get_ex_data(ssl, refusal_index) : NULL;
+    if (refusal != NULL) {
+        ms__tls_why(why, "%s", refusal);
         return;
     }
     if (ERR_GET_LIB(code) == ERR_LIB_SSL) {
