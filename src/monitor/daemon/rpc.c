@@ -132,8 +132,9 @@ static int listen_on(struct ms_rpc *rpc, struct sockaddr *address, socklen_t len
     if (fd < 0) {
         return fd;
     }
+    /* Backlog 0: it listens already; any other number would be told to the kernel anew. */
     struct evconnlistener *listener =
-        evconnlistener_new(rpc->daemon->base, on_accept, rpc, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, fd);
+        evconnlistener_new(rpc->daemon->base, on_accept, rpc, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (listener == NULL) {
         close(fd);
         return -ENOMEM;
