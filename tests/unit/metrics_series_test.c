@@ -134,6 +134,21 @@ static void limits_merge_then_refuse(void **state)
     assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "Kernel", .name = "op0")) == 2);
 }
 
+static void limits_can_be_changed(void **state)
+{
+    ms_metrics_set_limit(MS_METRIC_OPERATOR, 0); /* nothing has a series of its own */
+    for (int i = 0; i < 10; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "op%d", i);
+        ms_metric_record(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "Kernel", .name = name), 1e-3);
+    }
+    assert_int_equal(count_of(MS_METRIC_OPERATOR), 1);
+    assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "other", .name = "other")) == 10);
+    assert_int_equal(ms_metrics_open("n", 0), 0); /* a new store has the table's limits */
+    ms_metric_record(MS_METRIC_OPERATOR, MS_LABELS(.name = "op"), 1e-3);
+    assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.name = "op")) == 1);
+}
+
 static void the_store_has_a_limit(void **state)
 {
     assert_int_equal(ms_metrics_open("node1", 100), 0);
@@ -252,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kinds_of_values, open_store, close_store),
         cmocka_unit_test_setup_teardown(histograms_fold, open_store, close_store),
         cmocka_unit_test_setup_teardown(limits_merge_then_refuse, open_store, close_store),
+        cmocka_unit_test_setup_teardown(limits_can_be_changed, open_store, close_store),
         cmocka_unit_test_setup_teardown(the_store_has_a_limit, open_store, close_store),
         cmocka_unit_test_setup_teardown(sweeping_and_ageing, open_store, close_store),
         cmocka_unit_test_setup_teardown(hostile_label_values, open_store, close_store),

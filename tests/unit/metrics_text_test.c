@@ -102,6 +102,47 @@ static void prometheus_text(void **state)
     free(text);
 }
 
+static void numbers(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {1, "1"},
+        {-1, "-1"},
+        {0.1, "0.1"},
+        {-12.5, "-12.5"},
+        {69.46, "69.46"},
+        {1e15, "1000000000000000"},
+        {1e16, "1e+16"},
+        {1e-9, "0.000000001"},
+        {1e-10, "1e-10"},
+        {0.005, "0.005"},
+        {1735689600.25, "1735689600.25"},
+        {1.024e-06, "0.000001024"},
+        {4.294967296, "4.294967296"},
+        {1.0 / 3, "0.33333333333333331"},
+    };
+    struct ms_buffer out = {0};
+    for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
+        out.used = 0;
+        ms_text_number(&out, cases[i].value);
+        ms_buffer_char(&out, '\0');
+        assert_string_equal(out.s, cases[i].text);
+    }
+    unsigned seed = 1;
+    for (int i = 0; i < 200000; i++) { /* whatever the number, the text is that number */
+        double value = ldexp((double)rand_r(&seed) + 1, rand_r(&seed) % 200 - 120);
+        value = i % 3 == 0 ? floor(value * 1000) / 1000 : i % 3 == 1 ? -value : value;
+        out.used = 0;
+        ms_text_number(&out, value);
+        ms_buffer_char(&out, '\0');
+        assert_true(strtod(out.s, NULL) == value);
+    }
+    ms_buffer_free(&out);
+}
+
 static void prometheus_histogram(void **state)
 {
     struct ms_histogram h = {.count = 6, .sum = 4.25, .bucket = {1, 0, 2, [MS_HISTOGRAM_BOUNDS] = 3}};
@@ -207,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(json_lines, begin, end),
         cmocka_unit_test_setup_teardown(prometheus_text, begin, end),
+        cmocka_unit_test_setup_teardown(numbers, begin, end),
         cmocka_unit_test_setup_teardown(prometheus_histogram, begin, end),
         cmocka_unit_test_setup_teardown(otlp_requests, begin, end),
         cmocka_unit_test_setup_teardown(checksums, begin, end),

@@ -63,6 +63,8 @@
         "period of processor time and memory of registered processes")                                                 \
     INT(metric_max_series, 20000, 100, 10000000, MS_FLAG_OWN,                                                          \
         "series that are kept at most; what is beyond is counted")                                                     \
+    INT(metric_operators, 512, 0, 1000000, MS_FLAG_OWN,                                                                \
+        "operators, over all ranks and devices, that have series of their own; the rest is counted as other")          \
     INT(metric_expire_s, 900, 1, 31536000, MS_FLAG_OWN, "time after which the series of a silent job go away")         \
     SECTION("Metrics: where they go")                                                                                  \
     BOOL(use_JSON, false, MS_FLAG_BOTH, "write records as JSON into the log")                                          \

@@ -51,6 +51,11 @@ static int start_metrics(struct ms_daemon *daemon)
     if (rc != 0) {
         return rc;
     }
+    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
+        if (ms_metric_info[i].group == MS_GROUP_OPERATOR) {
+            ms_metrics_set_limit((enum ms_metric)i, (uint32_t)daemon->flags.metric_operators);
+        }
+    }
     ms_metric_record(MS_METRIC_BUILD_INFO, MS_LABELS(.version = MS_DAEMON_VERSION), 1);
     age_timer = ms_every(daemon, AGE_CHECK_S, age, daemon);
     return age_timer != NULL ? 0 : -ENOMEM;

@@ -3,9 +3,9 @@
 #include "monitor/metrics/otlp_json.h"
 
 #include "monitor/metrics/series.h"
+#include "monitor/metrics/text_format.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define CUMULATIVE "\"aggregationTemporality\":2"
 
@@ -19,12 +19,6 @@ static void put_text(struct ms_buffer *out, const char *s)
     ms_buffer_char(out, '"');
     ms_buffer_json(out, s, strlen(s));
     ms_buffer_char(out, '"');
-}
-
-static void put_double(struct ms_buffer *out, double value)
-{
-    char text[32];
-    ms_buffer_add(out, text, (size_t)snprintf(text, sizeof(text), "%.17g", value));
 }
 
 static void put_u64(struct ms_buffer *out, uint64_t value)
@@ -66,14 +60,14 @@ static void put_point(struct ms_buffer *out, const struct ms_series *series, uin
     }
     if (series->histogram == NULL) {
         MS_BUFFER_TEXT(out, ",\"asDouble\":");
-        put_double(out, series->value);
+        ms_text_number(out, series->value);
         ms_buffer_char(out, '}');
         return;
     }
     MS_BUFFER_TEXT(out, ",\"count\":");
     put_u64(out, series->histogram->count);
     MS_BUFFER_TEXT(out, ",\"sum\":");
-    put_double(out, series->histogram->sum);
+    ms_text_number(out, series->histogram->sum);
     MS_BUFFER_TEXT(out, ",\"bucketCounts\":[");
     for (size_t i = 0; i <= MS_HISTOGRAM_BOUNDS; i++) {
         put(out, i > 0 ? "," : "");
@@ -82,7 +76,7 @@ static void put_point(struct ms_buffer *out, const struct ms_series *series, uin
     MS_BUFFER_TEXT(out, "],\"explicitBounds\":[");
     for (size_t i = 0; i < MS_HISTOGRAM_BOUNDS; i++) {
         put(out, i > 0 ? "," : "");
-        put_double(out, ms_histogram_bound(i));
+        ms_text_number(out, ms_histogram_bound(i));
     }
     MS_BUFFER_TEXT(out, "]}");
 }

@@ -38,7 +38,7 @@ static struct {
     char host[MS_LABEL_MAX_B];
     struct {
         struct ms_series *first, *last;
-        size_t count;
+        size_t count, limit;
     } list[MS_METRIC_COUNT];
 } store;
 
@@ -229,14 +229,14 @@ static struct ms_series *series_for(enum ms_metric metric, const union ms_labels
     size_t key_b = make_key(metric, labels, false, key);
     uint32_t hash = hash_key(metric, key, key_b);
     struct ms_series *s = find(metric, hash, key, key_b);
-    if (s == NULL && store.list[metric].count < info->limit) {
+    if (s == NULL && store.list[metric].count < store.list[metric].limit) {
         s = create(metric, hash, key, key_b);
     }
     if (s == NULL) {
         key_b = make_key(metric, labels, true, key);
         hash = hash_key(metric, key, key_b);
         s = find(metric, hash, key, key_b);
-        if (s == NULL && store.list[metric].count <= info->limit + info->limit / 4) {
+        if (s == NULL && store.list[metric].count <= store.list[metric].limit + store.list[metric].limit / 4) {
             s = create(metric, hash, key, key_b);
         }
         /* The counters of these events have a limit above the number of metrics, so this ends. */
@@ -276,6 +276,7 @@ int ms_metrics_open(const char *host, size_t max_series)
     store.start_ns = ms_clock_ns(CLOCK_REALTIME);
     for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
         const struct ms_metric_info *info = &ms_metric_info[i];
+        store.list[i].limit = info->limit;
         if (info->type == MS_COUNTER && info->labels == 0 && info->group == MS_GROUP_DAEMON) {
             series_for((enum ms_metric)i, NULL);
         }
@@ -293,6 +294,11 @@ void ms_metrics_close(void)
     }
     free(store.chain);
     memset(&store, 0, sizeof(store));
+}
+
+void ms_metrics_set_limit(enum ms_metric metric, uint32_t limit)
+{
+    store.list[metric].limit = limit;
 }
 
 const char *ms_metrics_host(void)

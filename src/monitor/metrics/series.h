@@ -99,6 +99,8 @@ const char *ms_series_label(const struct ms_series *series, enum ms_label label)
  * nothing. host: for the label of that name, NULL for the node's own name. max_series 0: the default. 0 or -ENOMEM. */
 int ms_metrics_open(const char *host, size_t max_series);
 void ms_metrics_close(void);
+/* Another limit than the table's, until the store is closed. What exists stays. */
+void ms_metrics_set_limit(enum ms_metric metric, uint32_t limit);
 const char *ms_metrics_host(void);
 uint64_t ms_metrics_start_ns(void); /* since the epoch: where cumulative values begin */
 

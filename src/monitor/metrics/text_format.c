@@ -31,12 +31,30 @@ static void put_escaped(struct ms_buffer *out, const char *s, bool label)
     }
 }
 
-static void put_number(struct ms_buffer *out, double value)
+void ms_text_number(struct ms_buffer *out, double value)
 {
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
     char text[32];
-    if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value) {
-        ms_buffer_u64(out, (uint64_t)value);
-        return;
+    double size = value < 0 ? -value : value;
+    /* Most values have few digits: whole numbers, ticks, nanoseconds. Dividing two numbers that are exact gives the
+     * double nearest to the decimal fraction, so if that is the value, the fraction is its text. */
+    for (unsigned digits = 0; digits < MS_COUNT_OF(powers) && size * powers[digits] < 9e15; digits++) {
+        uint64_t scaled = (uint64_t)(size * powers[digits] + 0.5);
+        if ((double)scaled / powers[digits] == size) {
+            if (value < 0) {
+                ms_buffer_char(out, '-');
+            }
+            ms_buffer_u64(out, scaled / (uint64_t)powers[digits]);
+            if (digits > 0) {
+                unsigned fraction = (unsigned)(scaled % (uint64_t)powers[digits]);
+                text[0] = '.';
+                for (unsigned i = digits; i > 0; i--, fraction /= 10) {
+                    text[i] = (char)('0' + fraction % 10);
+                }
+                ms_buffer_add(out, text, digits + 1);
+            }
+            return;
+        }
     }
     snprintf(text, sizeof(text), "%.15g", value);
     if (strtod(text, NULL) != value) {
@@ -66,20 +84,20 @@ static void put_line(struct ms_buffer *out, const struct ms_series *series, cons
         put(out, le);
     }
     MS_BUFFER_TEXT(out, "\"} ");
-    put_number(out, value);
+    ms_text_number(out, value);
     ms_buffer_char(out, '\n');
 }
 
 static void put_histogram(struct ms_buffer *out, const struct ms_series *series)
 {
+    static char le[MS_HISTOGRAM_BOUNDS + 1][24];
     uint64_t below = 0;
     for (size_t i = 0; i <= MS_HISTOGRAM_BOUNDS; i++) {
-        char le[32] = "+Inf";
-        if (i < MS_HISTOGRAM_BOUNDS) {
-            snprintf(le, sizeof(le), "%.12g", ms_histogram_bound(i));
+        if (le[i][0] == '\0') {
+            snprintf(le[i], sizeof(le[i]), i < MS_HISTOGRAM_BOUNDS ? "%.12g" : "+Inf", ms_histogram_bound(i));
         }
         below += series->histogram->bucket[i];
-        put_line(out, series, "_bucket", le, (double)below);
+        put_line(out, series, "_bucket", le[i], (double)below);
     }
     put_line(out, series, "_sum", NULL, series->histogram->sum);
     put_line(out, series, "_count", NULL, (double)below);

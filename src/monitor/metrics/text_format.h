@@ -11,4 +11,7 @@
 /* Appends all series of the groups (bit per enum ms_metric_group). out->failed tells of missing memory. */
 void ms_text_format(uint32_t groups, struct ms_buffer *out);
 
+/* The shortest text that reads back as the same number; never more than 17 digits. */
+void ms_text_number(struct ms_buffer *out, double value);
+
 #endif
