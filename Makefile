@@ -34,7 +34,7 @@ bench:
 	@scripts/bench $(BUILD)
 
 soak:
-	@scripts/bootstrap build test fuzz
+	@scripts/bootstrap build test fuzz soak
 	@scripts/soak $(BUILD)
 
 lint:
