@@ -101,7 +101,7 @@ static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
     ms_agent_init();
     ms_resolve_loaded();
     if (have_session && session.c_depth > 0) {
-        ms_stack_c_load();
+        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
     }
     if (have_session) {
         ms_stack_python_load(); /* for the last words of a program that runs out of memory, if for nothing else */

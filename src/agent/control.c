@@ -126,7 +126,7 @@ static void use(struct ms_shm *shm, const char *text)
         return;
     }
     if (session.c_depth > 0) {
-        ms_stack_c_load();
+        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
     }
     if (session.python_depth > 0) {
         ms_stack_python_load();

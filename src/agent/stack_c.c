@@ -12,6 +12,7 @@
 #include "agent/stacks.h"
 
 #include "agent/hooks.h"
+#include "agent/stack_fp.h"
 #include "agent/stack_memo.h"
 #include "trace/definitions.h"
 
@@ -117,8 +118,23 @@ int dlclose(void *handle)
 
 /* ---- stacks ---- */
 
-void ms_stack_c_load(void)
+/* Of a thread, in its scratch memory. */
+struct walks {
+    struct ms_memo memo;
+    struct ms_fp_range range;
+};
+_Static_assert(sizeof(struct walks) <= MS_SCRATCH_MORE_B, "it lies in the scratch memory of a thread");
+
+enum { OURS_MAX = 8 }; /* frames between the unwinder and the caller of the hook */
+
+static uint32_t by_pointers;      /* atomic: frame pointers are to be used, and have not been refuted */
+static uint32_t pointers_checked; /* atomic: different stacks compared so far */
+
+void ms_stack_c_load(bool frame_pointers)
 {
+    if (__atomic_load_n(&pointers_checked, __ATOMIC_RELAXED) == 0 || !frame_pointers) {
+        __atomic_store_n(&by_pointers, frame_pointers, __ATOMIC_RELAXED);
+    }
     if (dlopen == NULL || backtrace_of_unwinder != NULL) {
         return;
     }
@@ -144,23 +160,29 @@ void ms_stack_c_load(void)
     backtrace_of_unwinder = (backtrace_fn)dlsym(library, "unw_backtrace");
 }
 
+/* Index of the first frame that is not ours; 0: the hook is not among them. */
+static uint32_t after_hook(const uintptr_t *pcs, uint32_t count, uintptr_t hook)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < count && i < OURS_MAX; i++) {
+        first = pcs[i] == hook ? i + 1 : first;
+    }
+    return first;
+}
+
+static uint32_t with_ours(uint32_t depth)
+{
+    return depth + OURS_MAX < MS_FRAMES_MAX ? depth + OURS_MAX : MS_FRAMES_MAX;
+}
+
 /* Walks, defines, and remembers what comes again. Not inlined: the caller's frame is where remembered stacks begin. */
 static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, uintptr_t begin, uintptr_t hook,
                                                uintptr_t caller, uint32_t depth)
 {
-    enum { OURS_MAX = 8 }; /* frames between the unwinder and the caller of the hook */
-    uint32_t wanted = depth + OURS_MAX < MS_FRAMES_MAX ? depth + OURS_MAX : MS_FRAMES_MAX;
-    int got = backtrace_of_unwinder((void **)scratch->pcs, (int)wanted);
-    if (got <= 0) {
-        return 0;
-    }
-    uint32_t count = (uint32_t)got, first = 0;
-    for (uint32_t i = 0; i < count && i < OURS_MAX; i++) {
-        if (scratch->pcs[i] == hook) {
-            first = i + 1;
-        }
-    }
-    count = count - first < depth ? count - first : depth;
+    int got = backtrace_of_unwinder((void **)scratch->pcs, (int)with_ours(depth));
+    uint32_t first = got > 0 ? after_hook(scratch->pcs, (uint32_t)got, hook) : 0;
+    uint32_t count = got > 0 ? (uint32_t)got - first : 0;
+    count = count < depth ? count : depth;
     if (count == 0) {
         return 0;
     }
@@ -168,11 +190,53 @@ static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, uintp
     bool again;
     uint32_t id = ms_def_c_stack(scratch->pcs + first, count, 0, find_module, &key, &again);
     if (again && first > 1) { /* the frame before the hook's is the one that the remembered stack begins with */
-        ms_memo_enter((void *)scratch->more, &slow_unwinder, begin, caller, depth, scratch->pcs + first - 2, count + 2,
-                      &key);
+        struct walks *walks = (void *)scratch->more;
+        ms_memo_enter(&walks->memo, &slow_unwinder, begin, caller, depth, scratch->pcs + first - 2, count + 2, &key);
     }
     return id;
 }
+
+/* ---- by frame pointers ---- */
+
+/* A stack that is new: is it what the tables say? */
+static __attribute__((noinline)) bool is_true(struct ms_scratch *scratch, uint32_t first, uint32_t count,
+                                              uint32_t depth, uintptr_t hook)
+{
+    enum { CHECKED = 100 };
+    if (__atomic_load_n(&pointers_checked, __ATOMIC_RELAXED) >= CHECKED) {
+        return true;
+    }
+    __atomic_fetch_add(&pointers_checked, 1, __ATOMIC_RELAXED);
+    uintptr_t *tables = (uintptr_t *)(void *)scratch->py;
+    int got = backtrace_of_unwinder((void **)tables, (int)with_ours(depth));
+    uint32_t table_first = got > 0 ? after_hook(tables, (uint32_t)got, hook) : 0;
+    uint32_t table_count = got > 0 ? (uint32_t)got - table_first : 0;
+    table_count = table_count < depth ? table_count : depth;
+    return table_first > 0 &&
+           ms_fp_agrees(scratch->pcs + first, count, tables + table_first, table_count, table_count < depth);
+}
+
+/* 0: not this way. */
+static uint32_t take_by_pointers(struct ms_scratch *scratch, uintptr_t frame, uintptr_t hook, uint32_t depth)
+{
+    struct walks *walks = (void *)scratch->more;
+    uint32_t got = ms_fp_walk(&walks->range, frame, scratch->pcs, with_ours(depth));
+    uint32_t first = after_hook(scratch->pcs, got, hook);
+    uint32_t count = got - first < depth ? got - first : depth;
+    bool again = false;
+    uint32_t id =
+        first > 0 && count > 0 ? ms_def_c_stack(scratch->pcs + first, count, 0, find_module, NULL, &again) : 0;
+    if (MS_LIKELY(again) || (id != 0 && is_true(scratch, first, count, depth, hook))) {
+        return id;
+    }
+    if (__atomic_exchange_n(&by_pointers, 0, __ATOMIC_RELAXED) != 0) {
+        ms_agent_log(
+            "--call-stack=c:fp: frame pointers of this program do not tell its stacks; tables are used instead");
+    }
+    return 0;
+}
+
+/* ---- of either kind ---- */
 
 __attribute__((noinline)) uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth)
 {
@@ -180,11 +244,17 @@ __attribute__((noinline)) uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t cal
     if (scratch == NULL) {
         return 0;
     }
+    if (__atomic_load_n(&by_pointers, __ATOMIC_RELAXED) != 0) {
+        uint32_t id = take_by_pointers(scratch, (uintptr_t)__builtin_frame_address(0), hook, depth);
+        if (id != 0) {
+            return id;
+        }
+    }
     uintptr_t begin = (uintptr_t)__builtin_dwarf_cfa(), rbp = 0;
 #if defined(__x86_64__)
     __asm__ volatile("mov %%rbp, %0" : "=r"(rbp));
 #endif
-    struct ms_memo *memo = (void *)scratch->more;
+    struct ms_memo *memo = &((struct walks *)(void *)scratch->more)->memo;
     uint32_t epoch = ms_def_modules_epoch();
     if (MS_UNLIKELY(memo->epoch != epoch)) {
         memset(memo->names, 0, sizeof(memo->names));

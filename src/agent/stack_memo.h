@@ -44,8 +44,6 @@ struct ms_memo {
     uint64_t hits, entered;
     uint64_t work[512]; /* of the slow walk: its cursor and context, which are too much for somebody's stack */
 };
-_Static_assert(sizeof(struct ms_memo) <= MS_SCRATCH_MORE_B, "it lies in the scratch memory of a thread");
-
 /* What of the unwinder a slow walk needs. */
 struct ms_memo_unwinder {
     int (*get_context)(void *context);

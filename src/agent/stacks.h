@@ -4,8 +4,9 @@
 
 #include "agent/agent.h"
 
-/* Loads the unwinder; takes the loader's lock, so never from a hook. */
-void ms_stack_c_load(void);
+/* Loads the unwinder; takes the loader's lock, so never from a hook. May be repeated; frame_pointers: use them instead,
+ * as long as they tell the same (stack_fp.h). */
+void ms_stack_c_load(bool frame_pointers);
 /* Id of the stack above the function that holds the address `hook`; 0: none. caller: any pc of it. */
 uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth);
 

@@ -92,11 +92,35 @@ def test_text_without_files_at_once(recorder, program, tmp_path, mode):
     check_frames(frames(row), program, tmp_path / "weights.c")
 
 
+VANISH = """\
+#include "ascend_hal.h"
+#include <glob.h>
+#include <unistd.h>
+
+__attribute__((noinline)) void *load_weights(void)
+{
+    void *volatile p = 0;
+    halMemAlloc((void **)&p, 4096, MEM_DEV | MEM_TYPE_HBM);
+    return p;
+}
+
+int main(int n, char **v)
+{
+    glob_t found;
+    unlink(v[0]);
+    halMemFree(load_weights());
+    for (int i = 0; i < 3000 && glob(v[1], 0, 0, &found) != 0; i++)
+        usleep(10000); /* until the collector knows us */
+    return 0;
+}
+"""
+
+
 def test_program_that_removes_itself(recorder, compiler, tmp_path):
     source = tmp_path / "vanish.c"
-    source.write_text("#include <unistd.h>\n" + PROGRAM.replace("int main(void)\n{", "int main(int n, char **v)\n{ unlink(v[0]);"))
+    source.write_text(VANISH)
     program = compiler(tmp_path / "vanish", source, "ascend_hal", flags=("-g", "-O2"))
-    recorder.run(program, options=["--call-stack=c"])
+    recorder.run(program, recorder.output / "*" / "trace" / "*.seg", options=["--call-stack=c"])
     assert not program.exists()
     assert "(load_weights+0x" in of_malloc(recorder)["Call Stack(C)"]
 
@@ -158,6 +182,58 @@ def test_library_that_is_gone(recorder, compiler, tmp_path):
     assert not first.exists() and not second.exists()
     texts = [r["Call Stack(C)"] for r in recorder.rows() if r["Event"] == "MALLOC"]
     assert str(first) in texts[0] and str(second) in texts[1]
+
+
+DEEP = """\
+#include "ascend_hal.h"
+#include <stdlib.h>
+
+typedef int (*compare)(const void *, const void *);
+static int leaf(const void *a, const void *b)
+{
+    void *volatile p = 0;
+    halMemAlloc((void **)&p, 4096, MEM_DEV | MEM_TYPE_HBM);
+    halMemFree(p);
+    return 0;
+}
+__attribute__((noinline)) void outer(compare through)
+{
+    THROUGH
+    __asm__ volatile("" ::: "memory");
+}
+int main(void)
+{
+    outer(leaf);
+    return 0;
+}
+"""
+
+
+def recorded_deep(recorder, compiler, tmp_path, options, through):
+    source = tmp_path / "deep.c"
+    source.write_text(DEEP.replace("THROUGH", through))
+    program = compiler(tmp_path / "deep", source, "ascend_hal", flags=("-g", "-O2", "-fno-omit-frame-pointer"))
+    result = recorder.run(program, options=options)
+    assert result.returncode == 0, result.stderr
+    names = [re.search(r"\((\w*)", frame).group(1) for frame in frames(of_malloc(recorder))]
+    logs = "".join(path.read_text() for path in recorder.output.glob("*/msmemscope_logs/*.log"))
+    return names, logs
+
+
+def test_frame_pointers(recorder, compiler, tmp_path):
+    names, logs = recorded_deep(recorder, compiler, tmp_path, ["--call-stack=c:fp", "--log-level=info"], "through(0, 0);")
+    assert names[:3] == ["leaf", "outer", "main"]
+    assert "_start" not in names  # beyond what frame pointers tell: it was they that were used
+    assert "frame pointers" not in logs
+
+
+def test_frame_pointers_that_do_not_hold(recorder, compiler, tmp_path):
+    """Through a library that has none, the tables are asked, and somebody is told."""
+    through = "char list[4] = {4, 3, 2, 1}; qsort(list, 2, 1, through);"
+    names, logs = recorded_deep(recorder, compiler, tmp_path, ["--call-stack=c:fp", "--log-level=info"], through)
+    assert names[0] == "leaf" and "outer" in names and names[-1] == "_start"
+    assert any(name.startswith(("qsort", "__GI___qsort", "msort")) or name == "" for name in names[1:-3]), names
+    assert "frame pointers of this program do not tell its stacks" in logs
 
 
 SCRIPT = '''\
