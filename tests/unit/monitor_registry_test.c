@@ -439,6 +439,19 @@ static void the_end_of_a_process_is_seen_at_once(void **state)
     assert_int_equal(poll(&watch, 1, 0), 0);
 }
 
+/* Its last messages may be read after its end was seen: they must not bring it back. */
+static void the_dead_do_not_register(void **state)
+{
+    struct ms_registry *registry = *state;
+    enum ms_registry_fault fault;
+    pid_t pid = child_of(0);
+    struct ms_peer peer = {pid, getuid(), 5};
+    end_child(pid);
+    assert_null(ms_registry_enter(registry, 3, pid, &peer, &fault));
+    assert_int_equal(fault, MS_REGISTRY_FAULT_ENDED);
+    assert_int_equal(ms_registry_count(registry), 0);
+}
+
 static void a_sender_is_found_through_its_child(void **state)
 {
     struct ms_registry *registry = *state;
@@ -530,6 +543,7 @@ int main(void)
         CASE(contexts_count_instances),
         CASE(pids_of_other_users_are_refused),
         CASE(the_end_of_a_process_is_seen_at_once),
+        CASE(the_dead_do_not_register),
         CASE(a_sender_is_found_through_its_child),
         CASE(there_is_an_end_to_processes),
         CASE(status_without_jobs_is_the_documented_one),

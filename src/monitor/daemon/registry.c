@@ -15,6 +15,7 @@
 #include "monitor/daemon/state.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,13 +237,21 @@ static struct ms_job *job_of(struct ms_registry *registry, int64_t id)
     return *at;
 }
 
-static void watch(struct ms_registry *registry, struct node *node)
+/* Watches for the end of the process; false: it has ended already, and a message that it left behind is being read. */
+static bool watch(struct ms_registry *registry, struct node *node)
 {
+    int32_t pid = node->process.host_pid;
     node->pidfd = -1;
-    if (registry->epoll_fd < 0 || node->process.host_pid == 0 || registry->watched >= registry->watched_max) {
-        return;
+    if (pid != 0 && kill(pid, 0) != 0 && errno == ESRCH) {
+        return false;
     }
-    int fd = (int)syscall(SYS_pidfd_open, node->process.host_pid, 0);
+    if (registry->epoll_fd < 0 || pid == 0 || registry->watched >= registry->watched_max) {
+        return true;
+    }
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 && errno == ESRCH) {
+        return false;
+    }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = node};
     if (fd >= 0 && epoll_ctl(registry->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0) {
         node->pidfd = fd;
@@ -250,6 +259,7 @@ static void watch(struct ms_registry *registry, struct node *node)
     } else if (fd >= 0) {
         close(fd);
     }
+    return true;
 }
 
 /* Whose process is it really? host_pid 0: nobody of ours can tell. */
@@ -335,7 +345,11 @@ static struct node *add_node(struct ms_registry *registry, const struct ms_proce
     slot = pid_slot(registry, process->pid);
     node->same_pid = *slot;
     *slot = node;
-    watch(registry, node);
+    if (!watch(registry, node)) {
+        *fault = MS_REGISTRY_FAULT_ENDED;
+        remove_node(registry, node);
+        return NULL;
+    }
     *fault = MS_REGISTRY_FAULT_NONE;
     return node;
 }

@@ -15,6 +15,7 @@ struct ms_peer {
 #define MS_REGISTRY_FAULTS(X)                                                                                          \
     X(NONE, "none")                                                                                                    \
     X(PID, "pid is not the sender's")                                                                                  \
+    X(ENDED, "sender has ended")                                                                                       \
     X(FULL, "too many processes")                                                                                      \
     X(MEMORY, "no memory")
 
