@@ -15,7 +15,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,7 +378,6 @@ static void name_peer(const struct sockaddr *address, char out[64])
 void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
 {
     struct ms_rpc_connection *c = calloc(1, sizeof(*c));
-    int yes = 1;
     if (c == NULL) {
         close(fd);
         return;
@@ -387,7 +385,6 @@ void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
     c->rpc = rpc;
     c->fd = fd;
     name_peer(address, c->peer);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     c->phase = MS_RPC_RECEIVING;
     if (rpc->tls != NULL) {
         c->phase = MS_RPC_OPENING;
