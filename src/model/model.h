@@ -49,7 +49,7 @@ struct ms_model_options {
     uint32_t step_count; /* --steps; 0: all */
     uint32_t steps[MS_MODEL_STEPS_MAX];
     uint32_t oom_top_k; /* 0: 10 */
-    bool event_ids;     /* the index of an event is the id of its row: it comes from a dump */
+    bool event_ids;     /* the index of an event is the id of its rows: it comes from a dump, which has snapshots too */
 
     /* CONFIG events: turns their text into new options; NULL: they are ignored. True: *options was changed. */
     bool (*parse_config)(void *argument, const char *text, size_t length_b, struct ms_model_options *options);

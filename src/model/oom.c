@@ -180,8 +180,10 @@ int ms__oom(struct ms_model *model, const struct ms_event *event)
     if (!ms__active(model, event->device) || (model->collect & both) != both) {
         return 0;
     }
-    struct memory_facts facts = facts_of(model, event->device);
-    snapshot_row(model, event, (struct ms_text){.s = "OOM_Snapshot", .length_b = 12}, &facts);
+    if (!model->options.event_ids) {
+        struct memory_facts facts = facts_of(model, event->device);
+        snapshot_row(model, event, (struct ms_text){.s = "OOM_Snapshot", .length_b = 12}, &facts);
+    }
     if ((model->options.analysis & MS_ANALYSIS_OOM) == 0) {
         return 0;
     }

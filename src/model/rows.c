@@ -16,7 +16,7 @@ struct ms_row *ms__row(struct ms_model *model, enum ms_row_event event, enum ms_
                        uint32_t device)
 {
     struct ms_row *row = &model->row;
-    row->id = model->options.event_ids && e != NULL && e->index > model->next_row ? e->index : model->next_row;
+    row->id = model->options.event_ids && e != NULL ? e->index : model->next_row;
     row->pid = model->pid;
     row->tid = e != NULL ? e->tid : model->pid;
     row->device = device;
@@ -107,7 +107,7 @@ void ms__attr_parse(struct ms_row *row, const char *s, size_t length_b)
 void ms__row_send(struct ms_model *model, uint32_t wants)
 {
     struct ms_row *row = &model->row;
-    model->next_row = row->id + 1;
+    model->next_row = row->id >= model->next_row ? row->id + 1 : model->next_row;
     if (row->type != MS_TYPE_KERNEL_EXECUTE_START && row->type != MS_TYPE_KERNEL_EXECUTE_END) {
         model->last_ns = row->time_ns;
     }

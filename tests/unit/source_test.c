@@ -628,6 +628,42 @@ static void test_events(void **state)
     nftw(out, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static int keep_ids(void *self, const struct ms_row *row)
+{
+    struct seen *all = self;
+    add(all, "%llu %s\n", (unsigned long long)row->id, ms_type_name(row->type));
+    return 0;
+}
+
+static int watch_ids(void *argument, uint32_t pid, struct ms_model *model)
+{
+    (void)pid;
+    struct ms_consumer consumer = {.self = argument, .on_row = keep_ids};
+    return ms_model_add(model, &consumer);
+}
+
+/* Rows that the model adds (details of a failed allocation, what is live at the end) take no id of the dump's. */
+static void test_ids_stay(void **state)
+{
+    (void)state;
+    const char *path = write_text(
+        "ids.csv",
+        HEADER "10,MALLOC,HAL,N/A,20,7,7,0,0x1000,\"{allocation_id:1,size:4096,page_type:normal,alloc_type:alloc}\",,\n"
+               "20,OOM_DETAIL,OOM_TRIGGER,OOM_Trigger,30,7,7,0,N/A,\"{func:halMemAlloc,req_size:9,flag:0}\",,\n"
+               "21,MSTX,Mark,\"a\",40,7,7,0,N/A,,,\n"
+               "40,MSTX,Mark,\"b\",50,7,7,0,N/A,,,\n");
+    struct ms_source *source;
+    struct ms_source_listener listener = {.argument = &seen, .begin = watch_ids};
+    struct ms_model_options options = MS_MODEL_OPTIONS_DEFAULT;
+    options.analysis = MS_ANALYSIS_OOM;
+    seen.used = 0;
+    assert_int_equal(ms_source_open(path, NULL, &source), 0);
+    assert_int_equal(ms_source_feed(source, 0, &options, &listener), 0);
+    ms_source_close(source);
+    assert_string_equal(seen.text, "10 HAL\n20 OOM_TRIGGER\n20 OOM_RECENT_ALLOC\n20 OOM_TOP_ALLOC\n21 Mark\n40 Mark\n"
+                                   "41 HAL\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,7 +672,7 @@ int main(void)
         cmocka_unit_test(test_bad_files),    cmocka_unit_test(test_order),
         cmocka_unit_test(test_spilling),     cmocka_unit_test(test_databases),
         cmocka_unit_test(test_cut_database), cmocka_unit_test(test_copies_are_equal),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events),       cmocka_unit_test(test_ids_stay),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
