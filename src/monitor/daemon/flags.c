@@ -133,10 +133,10 @@ void ms_flag_notes_free(struct ms_flag_notes *notes)
     memset(notes, 0, sizeof(*notes));
 }
 
-/* Dashes and underscores are the same letter in a name. */
+/* Dashes and underscores are the same letter in a name; the table has underscores. */
 static bool same_name(const char *a, const char *b)
 {
-    for (; *a != '\0' && (*a == *b || (*a == '-' && *b == '_') || (*a == '_' && *b == '-')); a++, b++) {
+    for (; *a != '\0' && (*a == *b || (*a == '_' && *b == '-')); a++, b++) {
     }
     return *a == '\0' && *b == '\0';
 }

@@ -62,7 +62,7 @@ static enum ms_fabric_fault parse_request(struct ms_fabric_message *m)
         return MS_FABRIC_FAULT_PAYLOAD;
     }
     int32_t claimed = i32_at(m->payload, 4);
-    if (claimed <= 0 || claimed > MS_FABRIC_PIDS_CLAIM || m->payload_b < 16 + 4 * (size_t)claimed) {
+    if (claimed <= 0 || m->payload_b < 16 + 4 * (size_t)claimed) {
         return MS_FABRIC_FAULT_PIDS;
     }
     m->request.mask = i32_at(m->payload, 0);
