@@ -1,0 +1,102 @@
+"""Real PyTorch with libkineto's client writes a trace when dyno asks for one.
+
+PyTorch comes from Debian's unstable suite, in a folder of its own (some minutes, 2 GB, made once): the packages of the
+stable suites either have no client or one with a race at start. NPUSCOPE_TORCH names another such folder.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import textwrap
+
+import pytest
+
+from conftest import BUILD
+from monitor import Daemon, dyno
+from recorder import wait_until
+
+TRAINING = textwrap.dedent("""
+    import time
+    import torch
+    model = torch.nn.Linear(64, 64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    print("training", flush=True)
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        optimizer.zero_grad()
+        model(torch.ones(8, 64)).sum().backward()
+        optimizer.step()
+        time.sleep(0.01)
+""")
+
+
+def mirror():
+    """Where this machine gets its packages from."""
+    targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
+                             capture_output=True, text=True, check=True)
+    return targets.stdout.split()[0]
+
+
+@pytest.fixture(scope="module")
+def torch_root():
+    root = pathlib.Path(os.environ.get("NPUSCOPE_TORCH", BUILD / "soak-torch"))
+    if not (root / "usr/lib/python3/dist-packages/torch").exists():
+        subprocess.run(["mmdebstrap", "--variant=minbase", "--include=python3-torch",
+                        '--aptopt=Acquire::Check-Valid-Until "false"', "sid", str(root), mirror()], check=True)
+    return root
+
+
+@pytest.fixture
+def place():
+    with tempfile.TemporaryDirectory(prefix="dynolog-") as folder:
+        yield pathlib.Path(folder)
+
+
+class Job:
+    """The training, inside the folder, with /proc and /dev of this machine, and a folder that both see."""
+
+    def __init__(self, root, shared, **variables):
+        (root / "tmp/train.py").write_text(TRAINING)
+        (root / shared.relative_to("/")).mkdir(parents=True, exist_ok=True)
+        mounts = [f"mount --bind {folder} {root}{folder}" for folder in ("/proc", "/dev", shared)]
+        script = " && ".join([*mounts, f"exec chroot {root} /usr/bin/python3 /tmp/train.py"])
+        self.process = subprocess.Popen(["unshare", "-m", "sh", "-c", script], text=True, stdout=subprocess.PIPE,
+                                        env=os.environ | {"KINETO_USE_DAEMON": "1"} | variables)
+        assert self.process.stdout.readline() == "training\n"
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def registered(daemon):
+    return [process for job in daemon.rpc(fn="getStatus")["jobs"] for process in job["processes"]]
+
+
+@pytest.mark.parametrize("way", ["abstract address", "directory"])
+def test_dyno_gets_a_trace_of_real_pytorch(torch_root, place, tmp_path, way):
+    variables, flags = {}, ["--ipc_name=dynolog"]
+    if way == "directory":
+        variables, flags = {"KINETO_IPC_SOCKET_DIR": str(place)}, ["--ipc_name=", f"--ipc_socket_dir={place}"]
+    daemon = Daemon(tmp_path / "daemon", "--enable_ipc_monitor", *flags)
+    daemon.ready()
+    job = Job(torch_root, place, **variables)
+    try:
+        process = wait_until(lambda: next(iter(registered(daemon)), None), 60)
+        assert process["client"] == "kineto" and process["nputrace"] == "Idle"
+        result = dyno("gputrace", "--log-file", "/tmp/trace.json", "--duration-ms", "500", "--record-shapes",
+                      port=daemon.port)
+        assert result.returncode == 0 and "Matched 1 processes" in result.stdout, result.stdout + result.stderr
+        path = torch_root / f"tmp/trace_{process['pid']}.json"
+        wait_until(path.exists, 60)
+        trace = json.loads(path.read_text())
+        assert any(event.get("cat") == "cpu_op" for event in trace["traceEvents"])
+        wait_until(lambda: registered(daemon)[0]["command"]["stage"] == "completed", 30)
+        assert trace["trace_id"] == registered(daemon)[0]["command"]["trace_id"]
+        assert job.process.poll() is None, "the training did not survive"
+    finally:
+        job.close()
+        assert daemon.stop() == 0
