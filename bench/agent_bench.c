@@ -50,6 +50,20 @@ static __attribute__((noinline)) void pairs_from(unsigned frames, unsigned count
     pairs(count);
 }
 
+/* And from a place that is another one each time, so that no stack is recognised: it must be walked. */
+static __attribute__((noinline)) void pairs_from_places(unsigned count)
+{
+    enum { PLACES = 4096, STEP_B = 16 };
+    for (unsigned i = 0; i < count; i++) {
+        volatile char *room = __builtin_alloca(1);
+        room[0] = 0;
+        pairs_from(FRAMES - 1, 1);
+        if (i % PLACES == PLACES - 1) {
+            return;
+        }
+    }
+}
+
 static double cpu_ns(void)
 {
     return (double)ms_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -64,6 +78,29 @@ static void *worker(void *result)
     *(double *)result = (cpu_ns() - start) / (2.0 * PAIRS);
     return NULL;
 }
+
+static int target_of_places(void)
+{
+    enum { LAPS = 100, PLACES = 4096 };
+    pairs_from_places(PLACES);
+    double start = cpu_ns();
+    for (unsigned i = 0; i < LAPS; i++) {
+        pairs_from_places(PLACES);
+    }
+    printf("1 %.3f\n", (cpu_ns() - start) / (2.0 * LAPS * PLACES));
+    return 0;
+}
+
+/* 27 calls of one function and the script itself. */
+static const char target_in_python[] = "import ctypes, sys, time\n"
+                                       "calls = ctypes.PyDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
+                                       "def down(n, count):\n"
+                                       "    return down(n - 1, count) if n > 0 else calls.pairs(count)\n"
+                                       "down(26, 20000)\n"
+                                       "down(26, 20000)\n"
+                                       "start = time.thread_time_ns()\n"
+                                       "down(26, 400000)\n"
+                                       "print(1, (time.thread_time_ns() - start) / 800000)\n";
 
 /* Prints: threads, then ns of processor time per event. */
 static void measure_threads(unsigned threads)
@@ -174,8 +211,15 @@ static void read_figures(FILE *in, struct figures *out)
     }
 }
 
+enum program { IN_C, IN_C_FROM_PLACES, IN_PYTHON };
+static const char *const arguments[][5] = {
+    [IN_C] = {"/proc/self/exe", "--target"},
+    [IN_C_FROM_PLACES] = {"/proc/self/exe", "--target-of-places"},
+    [IN_PYTHON] = {"/usr/bin/python3", "-c", target_in_python, AGENT_CALLS},
+};
+
 /* state below 0: without the agent. */
-static struct figures run(int state, bool with_session, unsigned c_depth)
+static struct figures run(enum program program, int state, bool with_session, unsigned c_depth, unsigned python_depth)
 {
     struct ms_session session;
     char text[MS_SESSION_MAX_B];
@@ -184,6 +228,7 @@ static struct figures run(int state, bool with_session, unsigned c_depth)
     ms_session_new_socket(&session);
     session.event_mask = MS_WANT_ALLOC | MS_WANT_FREE;
     session.c_depth = c_depth;
+    session.python_depth = python_depth;
     session.state = state > 0 ? (uint64_t)state : 0;
     session.clock_kind = MS_CLOCK_MONOTONIC;
 #if defined(__x86_64__)
@@ -210,7 +255,7 @@ static struct figures run(int state, bool with_session, unsigned c_depth)
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    char *argv[] = {"/proc/self/exe", "--target", NULL};
+    char *const *argv = (char *const *)(uintptr_t)arguments[program];
     pid_t pid;
     extern char **environ;
     int failed = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
@@ -251,9 +296,16 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--target") == 0) {
         return target();
     }
-    struct figures plain = run(-1, false, 0), bare = run(0, false, 0), off = run(MS_STATE_OFF, true, 0);
-    struct figures shadow = run(MS_STATE_SHADOW, true, 0), on = run(MS_STATE_ON, true, 0);
-    struct figures stacks = run(MS_STATE_ON, true, 20);
+    if (argc > 1 && strcmp(argv[1], "--target-of-places") == 0) {
+        return target_of_places();
+    }
+    struct figures plain = run(IN_C, -1, false, 0, 0), bare = run(IN_C, 0, false, 0, 0);
+    struct figures off = run(IN_C, MS_STATE_OFF, true, 0, 0), shadow = run(IN_C, MS_STATE_SHADOW, true, 0, 0);
+    struct figures on = run(IN_C, MS_STATE_ON, true, 0, 0), stacks = run(IN_C, MS_STATE_ON, true, 20, 0);
+    struct figures plain_places = run(IN_C_FROM_PLACES, -1, false, 0, 0);
+    struct figures places = run(IN_C_FROM_PLACES, MS_STATE_ON, true, 20, 0);
+    struct figures plain_python = run(IN_PYTHON, -1, false, 0, 0);
+    struct figures python = run(IN_PYTHON, MS_STATE_ON, true, 0, 50);
     static const unsigned threads[] = {1, 2, 8};
     char name[128];
     const struct {
@@ -272,6 +324,14 @@ int main(int argc, char **argv)
             bench_figure(name, more, "ns added (target CPU)", "the bare call", more / plain.event[threads[k]],
                          rows[i].goal);
         }
+    }
+    double more = places.event[1] - plain_places.event[1];
+    bench_figure("alloc or free, on, with a C stack of 20 frames that was never there before", more,
+                 "ns added (target CPU)", "the bare call", more / plain_places.event[1], "<= 12 ns per frame");
+    if (python.event[1] > 0) { /* there is a Python */
+        more = python.event[1] - plain_python.event[1];
+        bench_figure("alloc or free, on, with a Python stack of 28 frames", more, "ns added (target CPU)",
+                     "the bare call", more / plain_python.event[1], "<= 435 ns");
     }
     bench_figure("kernel launch, kernels not recorded", on.launch - plain.launch, "ns added", "the bare call",
                  (on.launch - plain.launch) / plain.launch, "<= 3 ns");

@@ -74,6 +74,32 @@ static struct ms_def_key key_end(struct ms_def_key key)
     return key;
 }
 
+/* Four words at a time: a multiplication waits for the one before. */
+enum { LANES = 4 };
+struct lanes {
+    struct ms_def_key key[LANES];
+    uint64_t about; /* all the words: how many, under which salt */
+};
+
+static inline struct lanes lanes_begin(unsigned kind, uint64_t about)
+{
+    struct lanes lanes = {.about = about};
+    for (unsigned i = 0; i < LANES; i++) {
+        lanes.key[i] = (struct ms_def_key){.hash = kind + (i << 8), .check = about};
+    }
+    return lanes;
+}
+
+static inline struct ms_def_key lanes_end(struct lanes *lanes)
+{
+    for (unsigned i = 1; i < LANES; i++) {
+        key_add(&lanes->key[0], lanes->key[i].hash);
+        key_add(&lanes->key[0], lanes->key[i].check);
+    }
+    key_add(&lanes->key[0], lanes->about);
+    return key_end(lanes->key[0]);
+}
+
 /* ---- table ---- */
 
 static uint32_t find(struct ms_definitions *d, const struct ms_def_key *key)
@@ -379,30 +405,20 @@ static struct ms_frame c_frame(struct ms_ctx *ctx, struct stack_modules *modules
     return (struct ms_frame){.in = id, .offset = pc - info.base};
 }
 
-/* Four at a time: a multiplication waits for the one before. */
 static struct ms_def_key c_stack_key(const uintptr_t *pcs, uint32_t frames, uint32_t cut)
 {
-    struct ms_def_key lane[4];
-    uint64_t salt = __atomic_load_n(&module_salt, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < 4; i++) {
-        lane[i] = (struct ms_def_key){.hash = MS_R_DEF_STACK + i, .check = (uint64_t)cut << 32 | salt};
-    }
+    struct lanes lanes =
+        lanes_begin(MS_R_DEF_STACK, (uint64_t)cut << 32 | __atomic_load_n(&module_salt, __ATOMIC_RELAXED));
     uint32_t i = 0;
-    for (; i + 4 <= frames; i += 4) {
-        key_add(&lane[0], pcs[i]);
-        key_add(&lane[1], pcs[i + 1]);
-        key_add(&lane[2], pcs[i + 2]);
-        key_add(&lane[3], pcs[i + 3]);
+    for (; i + LANES <= frames; i += LANES) {
+        for (uint32_t k = 0; k < LANES; k++) {
+            key_add(&lanes.key[k], pcs[i + k]);
+        }
     }
     for (; i < frames; i++) {
-        key_add(&lane[i % 4], pcs[i]);
+        key_add(&lanes.key[i % LANES], pcs[i]);
     }
-    for (i = 1; i < 4; i++) {
-        key_add(&lane[0], lane[i].hash);
-        key_add(&lane[0], lane[i].check);
-    }
-    key_add(&lane[0], (uint64_t)cut << 32 | salt);
-    return key_end(lane[0]);
+    return lanes_end(&lanes);
 }
 
 uint32_t ms_def_known(const struct ms_def_key *key)
@@ -508,6 +524,27 @@ static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn descr
     return define_end(&def, MS_R_DEF_CODE, flags);
 }
 
+/* Code and instruction of a frame as one word: instructions are small, so they are spread first. */
+static inline uint64_t frame_word(const struct ms_py_frame *frame)
+{
+    return code_identity(frame->code) + frame->instruction * 0xd6e8feb86659fd93u;
+}
+
+static struct ms_def_key python_stack_key(const struct ms_py_frame *frames, uint32_t count, uint32_t cut)
+{
+    struct lanes lanes = lanes_begin(MS_R_DEF_PYSTACK, cut);
+    uint32_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (uint32_t k = 0; k < LANES; k++) {
+            key_add(&lanes.key[k], frame_word(&frames[i + k]));
+        }
+    }
+    for (; i < count; i++) {
+        key_add(&lanes.key[i % LANES], frame_word(&frames[i]));
+    }
+    return lanes_end(&lanes);
+}
+
 uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, uint32_t cut, ms_code_fn describe)
 {
     struct ms_ctx *ctx = ms__ctx();
@@ -518,13 +555,7 @@ uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, u
         cut += count - MS_FRAMES_MAX;
         count = MS_FRAMES_MAX;
     }
-    struct ms_def_key key = {.hash = MS_R_DEF_PYSTACK};
-    key_add(&key, cut);
-    for (uint32_t i = 0; i < count; i++) {
-        key_add(&key, code_identity(frames[i].code));
-        key_add(&key, frames[i].instruction);
-    }
-    key = key_end(key);
+    struct ms_def_key key = python_stack_key(frames, count, cut);
     uint32_t id = find(ctx->definitions, &key);
     if (MS_LIKELY(id != 0)) {
         return id;
