@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from conftest import ROOT
 from monitor import NpuClient, OldDaemon, dyno, dyno_start
 from recorder import wait_until
 
@@ -297,3 +298,9 @@ def test_man_page_is_clean():
     lint = subprocess.run(["sh", "-c", "command -v mandoc >/dev/null || exit 0; exec mandoc -T lint -W error"], input=page,
                           text=True, capture_output=True)
     assert lint.returncode == 0, lint.stdout
+
+
+def test_reference_is_current():
+    page = (ROOT / "docs" / "dyno.md").read_text()
+    marker = "<!-- From here on printed by: dyno completion markdown -->\n\n"
+    assert page.partition(marker)[2] == dyno("completion", "markdown").stdout
