@@ -242,6 +242,7 @@ static struct figures run(enum program program, int state, bool with_session, un
         setenv(MS_SESSION_ENV, text, 1);
     } else {
         unsetenv(MS_SESSION_ENV);
+        setenv("MSMEMSCOPE_SHADOW", "0", 1); /* or it would start a collector of its own */
     }
     if (state >= 0) {
         setenv("LD_PRELOAD", AGENT_LIBRARY, 1);

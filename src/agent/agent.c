@@ -6,12 +6,14 @@
  *
  * Threads: set-up may be entered by several at once (constructor, early hooks); one does it, others go on unrecorded
  * until it is done. Attaching runs under the recorder's lock with signals blocked, in raw system calls.
- * Failure policy: no session, or a collector that cannot be reached, means that this process does not record. */
+ * Failure policy: a process that was preloaded without a session, or whose collector is gone, starts a collector of its
+ * own; that failing, it does not record. */
 #include "agent/glibc_floor.h"
 #include "agent/agent.h"
 
 #include "agent/hooks.h"
 #include "agent/kernel.h"
+#include "agent/own_collector.h"
 #include "agent/stacks.h"
 #include "trace/definitions.h"
 
@@ -47,6 +49,19 @@ void ms_agent_log(const char *text)
 
 /* ---- attaching ---- */
 
+/* Tells the collector; or, if there is none (any more), one of our own, as the session describes it. */
+static int registered(int memfd, size_t size_b)
+{
+    int rc = session.socket[0] != '\0' ? ms_session_register(&session, memfd, size_b, (uint32_t)session.clock_kind)
+                                       : -ECONNREFUSED;
+    bool alone = rc == -ECONNREFUSED || rc == -ENOENT;
+    if (!alone || (session.output[0] == '\0' && (session.flags & MS_SESSION_API) == 0)) {
+        return rc;
+    }
+    rc = ms_own_collector_start(&session);
+    return rc != 0 ? rc : ms_session_register(&session, memfd, size_b, (uint32_t)session.clock_kind);
+}
+
 static struct ms_shm *attach(void)
 {
     int memfd = -1;
@@ -65,7 +80,7 @@ static struct ms_shm *attach(void)
     shm->backlog_max = (uint32_t)session.backlog_max;
     shm->full_wait_ms = (uint32_t)session.full_wait_ms;
     size_t size_b = shm->size_b;
-    int failed = ms_session_register(&session, memfd, size_b, (uint32_t)session.clock_kind);
+    int failed = registered(memfd, size_b);
     syscall(SYS_close, memfd);
     if (failed) {
         munmap(shm, size_b);
@@ -78,6 +93,15 @@ static struct ms_shm *attach(void)
 
 /* ---- set-up ---- */
 
+/* Preloaded by hand: what is allocated is noted from the first event on, so that start() knows it; no file is made. */
+static void begin_alone(void)
+{
+    ms_session_init(&session);
+    session.state = MS_STATE_SHADOW;
+    session.flags = MS_SESSION_API;
+    have_session = true;
+}
+
 void ms_agent_init(void)
 {
     static unsigned begun;
@@ -85,9 +109,13 @@ void ms_agent_init(void)
         return;
     }
     int error = errno;
-    /* Without a session there is nothing to attach to: the closed gate of the recorder answers OFF for ever. The same
-     * in a process of an old system that has neither libdl nor libpthread. */
-    have_session = ms_session_parse(getenv(MS_SESSION_ENV), &session) == 0;
+    /* A session that is not understood is nothing to attach to: the closed gate of the recorder answers OFF for ever.
+     * The same in a process of an old system that has neither libdl nor libpthread. */
+    const char *text = getenv(MS_SESSION_ENV), *shadow = getenv("MSMEMSCOPE_SHADOW");
+    have_session = ms_session_parse(text, &session) == 0;
+    if (text == NULL && (shadow == NULL || strcmp(shadow, "0") != 0)) {
+        begin_alone();
+    }
     bool may_record = session.state != MS_STATE_OFF || (session.flags & MS_SESSION_CONTROL) != 0;
     if (have_session && may_record && pthread_key_create != NULL) {
         ms_producer_setup(attach);
@@ -99,6 +127,7 @@ static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
 {
     ms_session_own_arguments(argc, argv);
     ms_agent_init();
+    ms_own_collector_find();
     ms_resolve_loaded();
     if (have_session && session.c_depth > 0) {
         ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);

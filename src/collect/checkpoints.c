@@ -21,7 +21,7 @@ struct payload_head {
 void ms_checkpoints_init(struct ms_checkpoints *c, struct ms_trace *trace, struct ms_model *model, struct ms_aux *aux,
                          struct ms_marks *marks)
 {
-    *c = (struct ms_checkpoints){.trace = trace, .model = model, .aux = aux, .marks = marks};
+    *c = (struct ms_checkpoints){.trace = trace, .model = model, .aux = aux, .marks = marks, .segment = UINT64_MAX};
 }
 
 /* ---- making ---- */

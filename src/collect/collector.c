@@ -3,6 +3,7 @@
 #include "collect/collect_main.h"
 #include "collect/collector.h"
 #include "collect/options.h"
+#include "collect/output.h"
 
 #include "base/clock.h"
 #include "base/macros.h"
@@ -124,15 +125,30 @@ static void set_ended(struct collector *c, struct recorded *process)
     sweeper_poke(&c->sweeper);
 }
 
-static int open_directory(struct collector *c, struct recorded *process)
+static int find_or_make_project(struct recorded *process, int output)
 {
     int rc = -ENOENT;
     if (process->name[0] != '\0') {
-        rc = ms_project_open(c->output, process->name, &process->dirfd, &process->tracefd);
+        rc = ms_project_open(output, process->name, &process->dirfd, &process->tracefd);
         process->resumed = rc == 0;
     }
-    if (rc != 0) {
-        rc = ms_project_make(c->output, process->identity.pid, process->name, &process->dirfd, &process->tracefd);
+    return rc == 0 ? 0
+                   : ms_project_make(output, process->identity.pid, process->name, &process->dirfd, &process->tracefd);
+}
+
+/* The output directory is the session's; with the API it is what the process wants by now. A directory that another
+ * recording found empty and removed is made again. */
+int collector_open_directory(struct collector *c, struct recorded *process)
+{
+    bool api = (c->session.flags & MS_SESSION_API) != 0;
+    int rc = api ? -ENOENT : find_or_make_project(process, c->output);
+    if (rc == -ENOENT) {
+        bool is_new;
+        int output = ms_output_open(process->settings.output, &is_new);
+        rc = output < 0 ? output : find_or_make_project(process, output);
+        if (output >= 0) {
+            close(output);
+        }
     }
     if (rc != 0) {
         return rc;
@@ -165,17 +181,24 @@ static void set_sizes(const struct ms_settings *s, struct ms_writer_options *opt
     }
 }
 
+/* A trace tells by itself what was wanted. */
+void collector_describe(struct recorded *process)
+{
+    char *text = process->identity.settings;
+    if (ms_options_format(&process->settings, text, sizeof(process->identity.settings)) >=
+        sizeof(process->identity.settings)) {
+        text[0] = '\0';
+    }
+}
+
 static int open_trace(struct recorded *process)
 {
     const struct ms_settings *s = &process->settings;
-    struct ms_writer_options options = {.sz = sizeof(options), .sync_ms = s->sync ? 1000 : 0};
+    struct ms_writer_options options = {
+        .sz = sizeof(options), .sync_ms = s->sync ? 1000 : 0, .memory = process->in_memory};
     set_sizes(s, &options);
     process->trace_max_b = options.max_b;
-    /* A trace tells by itself what was wanted. */
-    size_t text_b = ms_options_format(s, process->identity.settings, sizeof(process->identity.settings));
-    if (text_b >= sizeof(process->identity.settings)) {
-        process->identity.settings[0] = '\0';
-    }
+    collector_describe(process);
     int rc = ms_writer_open(process->tracefd, &process->identity, &options, &process->writer);
     if (rc != 0) {
         return rc;
@@ -196,7 +219,9 @@ static int open_trace(struct recorded *process)
 /* QUIET -> RECORDING */
 int collector_begin(struct collector *c, struct recorded *process)
 {
-    int rc = open_directory(c, process);
+    /* With the API nothing is left behind before the first start(). */
+    process->in_memory = (c->session.flags & MS_SESSION_API) != 0 && process->name[0] == '\0';
+    int rc = process->in_memory ? 0 : collector_open_directory(c, process);
     if (rc == 0) {
         rc = open_trace(process);
     }

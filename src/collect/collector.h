@@ -99,6 +99,9 @@ struct collector {
 /* Console of whoever supervises; nothing otherwise. From the main thread. */
 void collector_print(struct collector *collector, int stream, const char *text, size_t text_b);
 
+/* Makes the project directory with config.json, or finds the one it had. 0 or -errno. */
+int collector_open_directory(struct collector *collector, struct recorded *process);
+void collector_describe(struct recorded *process); /* settings into its identity */
 bool collector_has_published(const struct recorded *process);
 /* Begins to record a process that is QUIET. 0 or -errno: it will not be recorded. */
 int collector_begin(struct collector *collector, struct recorded *process);

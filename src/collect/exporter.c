@@ -64,32 +64,53 @@ static void complain_damage(struct recorded *process)
 
 /* ---- a turn ---- */
 
+static struct ms_replay_options replay_options(struct recorded *process, struct ms_writer *writer)
+{
+    const struct ms_settings *s = &process->settings;
+    bool files = process->has_files && !process->tracking && s->export_mode != MS_EXPORT_NONE;
+    return (struct ms_replay_options){
+        .sz = sizeof(struct ms_replay_options),
+        .tracefd = process->tracefd,
+        .name = process->identity.name,
+        .outfd = process->dirfd,
+        .out = process->path,
+        .output = !files                      ? MS_REPLAY_SYMBOLS
+                  : s->format == MS_FORMAT_DB ? MS_REPLAY_DB
+                                              : MS_REPLAY_CSV,
+        .settings = s,
+        .writer = writer,
+        .memory = !process->has_files,
+        .view = process->view,
+        .marks = writer != NULL ? &process->marks : NULL,
+        .replace = process->resumed,
+        .reports = process->has_files && !process->tracking,
+        .print = print_text,
+        .log = log_line,
+        .argument = process,
+    };
+}
+
 /* Files while it runs, or checkpoints only; then, if need be, files. writer: NULL if the trace is complete; the
  * sweeper's otherwise, who must not have begun. */
 static int open_replay(struct recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
     process->tracking = writer != NULL && s->export_mode != MS_EXPORT_LIVE && s->ring;
-    struct ms_replay_options options = {
-        .sz = sizeof(options),
-        .tracefd = process->tracefd,
-        .name = process->identity.name,
-        .outfd = process->dirfd,
-        .out = process->path,
-        .output = process->tracking || s->export_mode == MS_EXPORT_NONE ? MS_REPLAY_SYMBOLS
-                  : s->format == MS_FORMAT_DB                           ? MS_REPLAY_DB
-                                                                        : MS_REPLAY_CSV,
-        .settings = &process->settings,
-        .writer = writer,
-        .view = process->view,
-        .marks = writer != NULL ? &process->marks : NULL,
-        .replace = process->resumed,
-        .reports = !process->tracking,
-        .print = print_text,
-        .log = log_line,
-        .argument = process,
-    };
+    struct ms_replay_options options = replay_options(process, writer);
     return ms_replay_open(&options, &process->replay);
+}
+
+/* A process that was in memory only has been started. */
+static void go_on_in_files(struct recorded *process)
+{
+    if (!process->has_files && __atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) != 0) {
+        process->has_files = true;
+        struct ms_replay_options options = replay_options(process, NULL);
+        int rc = ms_replay_to_files(process->replay, &options);
+        if (rc != 0) {
+            complain(process, rc);
+        }
+    }
 }
 
 static void publish(struct recorded *process)
@@ -113,6 +134,7 @@ static bool take_turn(struct recorded *process)
     if (closed) {
         ms_replay_trace_closed(process->replay);
     }
+    go_on_in_files(process);
     int rc = ms_replay_run(process->replay, SLICE_EVENTS);
     publish(process);
     if (rc == MS_REPLAY_MORE) {
@@ -231,6 +253,7 @@ int exporter_start(struct exporter *exporter, struct mailbox *mail)
 
 int exporter_add(struct exporter *exporter, struct recorded *process)
 {
+    process->has_files = !process->in_memory;
     int rc = open_replay(process, process->writer);
     if (rc != 0) {
         complain(process, rc);

@@ -59,10 +59,14 @@ struct recorded {
     struct recorded *next_swept;
 
     struct ms_usage_watch *usage; /* NULL: none */
+    bool in_memory;               /* not started yet: leaves nothing behind; the main thread's */
+    uint32_t to_files;            /* atomic: 1 go on in tracefd, 2 the sweeper does */
+    int move_error;               /* with 2 */
 
     /* exporter.c */
     struct ms_replay *replay;
     struct ms_marks marks;    /* atomic, for the sweeper */
+    bool has_files;           /* the exporter has gone on in files */
     bool tracking;            /* the replay makes checkpoints only; files come later, or never */
     uint32_t exported;        /* atomic: the files are complete (or given up), replay is gone */
     uint64_t exported_stamp;  /* atomic: everything below is in the files */

@@ -271,7 +271,8 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
     replay->options = *options;
     replay->settings = *options->settings;
     replay->chrome_fd = -1;
-    struct ms_trace_options trace = {.sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer};
+    struct ms_trace_options trace = {
+        .sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
     int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
     rc = rc != 0 ? rc : open_frames(replay);
     rc = rc != 0 ? rc : open_model(replay);
@@ -281,6 +282,19 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
     }
     *out = replay;
     return 0;
+}
+
+int ms_replay_to_files(struct ms_replay *replay, const struct ms_replay_options *options)
+{
+    int rc = ms_trace_follow(replay->trace, options->tracefd);
+    replay->options.tracefd = options->tracefd;
+    replay->options.outfd = options->outfd;
+    replay->options.out = options->out;
+    replay->options.output = options->output;
+    replay->options.reports = options->reports;
+    replay->settings = *options->settings;
+    rc = rc != 0 ? rc : open_output(replay);
+    return rc != 0 ? rc : open_reports(replay);
 }
 
 /* ---- running ---- */
@@ -379,6 +393,9 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
             keep_error(replay, ms_model_flush(replay->model));
         }
         show_rows(replay);
+        if (replay->checkpoints.aux != NULL) { /* without an event that would bring it about */
+            make_checkpoint(replay, ms_checkpoints_make(&replay->checkpoints, &replay->settings));
+        }
         if (replay->aux != NULL) {
             ms_aux_flush(replay->aux);
         }

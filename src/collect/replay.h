@@ -22,6 +22,7 @@ struct ms_replay_options {
     enum ms_replay_output output;
     const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
     struct ms_writer *writer;           /* being recorded: needed during ms_replay_open only; NULL: offline */
+    bool memory;                        /* the writer began in memory, see ms_replay_to_files; output is SYMBOLS */
     struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
     struct ms_marks *marks;             /* makes checkpoints, and tells so here; NULL: makes none */
     bool replace;                       /* results of a run that was cut off are there: write them anew */
@@ -38,6 +39,10 @@ void ms_replay_model_options(const struct ms_settings *settings, struct ms_model
 int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out);
 
 enum ms_replay_result { MS_REPLAY_MORE = 1, MS_REPLAY_AGAIN = 0, MS_REPLAY_END = 2 }; /* or -errno: it cannot go on */
+
+/* The trace goes on in files (tracefd), and so may the results: what the options say of output, out and outfd counts
+ * from now on, and the settings. 0 or -errno. */
+int ms_replay_to_files(struct ms_replay *replay, const struct ms_replay_options *options);
 
 /* Takes up to so many events. END: the files are complete. */
 /* The trace will not grow any more, whether its end was written or not. */

@@ -56,7 +56,7 @@ static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_her
     return found;
 }
 
-static int change_settings(struct recorded *process, const char *text, struct ms_why *why)
+static int change_settings(struct collector *c, struct recorded *process, const char *text, struct ms_why *why)
 {
     struct ms_settings new = process->settings;
     int rc = ms_options_apply_text(&new, text, why);
@@ -64,6 +64,10 @@ static int change_settings(struct recorded *process, const char *text, struct ms
         return rc;
     }
     bool moved = strcmp(new.output, process->settings.output) != 0;
+    if (process->in_memory || (process->phase == QUIET && (c->session.flags & MS_SESSION_API) != 0)) {
+        process->settings = new; /* no file is there yet */
+        return 0;
+    }
     if (process->phase != QUIET && (moved || new.format != process->settings.format)) {
         ms_refuse(why, "output and data-format cannot be changed after something was recorded.");
         return -EBUSY;
@@ -74,40 +78,6 @@ static int change_settings(struct recorded *process, const char *text, struct ms
     }
     process->settings = new;
     return process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings);
-}
-
-static void start(struct collector *c, struct recorded *process, int connection)
-{
-    int rc = 0;
-    if (process->phase == QUIET) {
-        rc = collector_begin(c, process);
-    } else {
-        rc = ms_config_json_write(process->dirfd, &process->settings);
-    }
-    char text[sizeof(process->path) + 256] = "";
-    if (rc != 0) {
-        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.", process->settings.output,
-                 strerror(-rc));
-    }
-    answer_and_close(connection, rc, text);
-}
-
-static void configure(struct collector *c, struct recorded *process, const char *lines, int connection)
-{
-    struct ms_why why = {"", ""};
-    char text[MS_REQUEST_TEXT_B];
-    /* What was published before was recorded under the settings before. */
-    int rc = process->phase == QUIET && collector_has_published(process) ? collector_begin(c, process) : 0;
-    rc = rc != 0 ? rc : change_settings(process, lines, &why);
-    if (rc != 0) {
-        answer_and_close(connection, rc, why.error);
-        return;
-    }
-    struct ms_session session = c->session;
-    ms_settings_to_session(&process->settings, &session);
-    size_t length_b = ms_session_format(&session, text, sizeof(text));
-    snprintf(text + length_b, length_b < sizeof(text) ? sizeof(text) - length_b : 0, "\n%s", why.warning);
-    answer_and_close(connection, length_b < sizeof(text) ? 0 : -E2BIG, length_b < sizeof(text) ? text : "");
 }
 
 static void wait_for(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
@@ -128,6 +98,56 @@ static void wait_for(struct collector *c, struct recorded *process, const struct
     sweeper_poke(&c->sweeper);
 }
 
+/* From memory into files; answered when a state stands there with which the files make sense alone. */
+static int leave_memory(struct collector *c, struct recorded *process)
+{
+    int rc = collector_open_directory(c, process);
+    if (rc == 0) {
+        collector_describe(process);
+        process->in_memory = false;
+        __atomic_store_n(&process->to_files, 1, __ATOMIC_RELEASE);
+    }
+    return rc;
+}
+
+static void start(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
+{
+    int rc = process->phase == QUIET ? collector_begin(c, process) : 0;
+    if (rc == 0 && process->in_memory) {
+        rc = leave_memory(c, process);
+        if (rc == 0) {
+            wait_for(c, process, request, connection);
+            return;
+        }
+    } else if (rc == 0) {
+        rc = ms_config_json_write(process->dirfd, &process->settings);
+    }
+    char text[sizeof(process->path) + 256] = "";
+    if (rc != 0) {
+        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.", process->settings.output,
+                 strerror(-rc));
+    }
+    answer_and_close(connection, rc, text);
+}
+
+static void configure(struct collector *c, struct recorded *process, const char *lines, int connection)
+{
+    struct ms_why why = {"", ""};
+    char text[MS_REQUEST_TEXT_B];
+    /* What was published before was recorded under the settings before. */
+    int rc = process->phase == QUIET && collector_has_published(process) ? collector_begin(c, process) : 0;
+    rc = rc != 0 ? rc : change_settings(c, process, lines, &why);
+    if (rc != 0) {
+        answer_and_close(connection, rc, why.error);
+        return;
+    }
+    struct ms_session session = c->session;
+    ms_settings_to_session(&process->settings, &session);
+    size_t length_b = ms_session_format(&session, text, sizeof(text));
+    snprintf(text + length_b, length_b < sizeof(text) ? sizeof(text) - length_b : 0, "\n%s", why.warning);
+    answer_and_close(connection, length_b < sizeof(text) ? 0 : -E2BIG, length_b < sizeof(text) ? text : "");
+}
+
 void request_take(struct collector *c, const struct ms_request *request, const char *text, int connection)
 {
     char copy[MS_REQUEST_TEXT_B + 1];
@@ -144,13 +164,14 @@ void request_take(struct collector *c, const struct ms_request *request, const c
     char info[sizeof(process->path) + 64];
     switch (request->kind) {
     case MS_REQUEST_START:
-        start(c, process, connection);
+        start(c, process, request, connection);
         break;
     case MS_REQUEST_CONFIG:
         configure(c, process, copy, connection);
         break;
     case MS_REQUEST_INFO:
-        snprintf(info, sizeof(info), "output=%s\n", process->phase == QUIET ? process->settings.output : process->path);
+        snprintf(info, sizeof(info), "output=%s\n",
+                 process->phase == QUIET || process->in_memory ? process->settings.output : process->path);
         answer_and_close(connection, 0, info);
         break;
     case MS_REQUEST_STOP:
@@ -169,6 +190,11 @@ static bool fulfilled(const struct pending *pending)
     struct recorded *process = pending->process;
     if (process->phase == QUIET) {
         return false; /* a record was written before the request: it will be found */
+    }
+    if (pending->kind == MS_REQUEST_START) {
+        return __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE) > 0 ||
+               __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0 ||
+               (__atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) == 2 && process->move_error != 0);
     }
     if (__atomic_load_n(&process->low_stamp, __ATOMIC_ACQUIRE) < pending->stamp) {
         return false;
@@ -200,7 +226,8 @@ void request_turn(struct collector *c)
         struct pending *pending = *link;
         bool done = fulfilled(pending);
         if (done) {
-            answer(pending->connection, 0, "");
+            int rc = pending->kind == MS_REQUEST_START ? pending->process->move_error : 0;
+            answer(pending->connection, rc, rc != 0 ? "[msmemscope] Error: the trace cannot be written." : "");
         } else if (pending->process->phase == RECORDING) {
             sweeper_poke(&c->sweeper);
         }

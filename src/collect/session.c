@@ -26,6 +26,8 @@ static const struct text_field {
     {'s', offsetof(struct ms_session, socket), sizeof(((struct ms_session *)0)->socket)},
     {'f', offsetof(struct ms_session, fallback), sizeof(((struct ms_session *)0)->fallback)},
     {'W', offsetof(struct ms_session, watch), sizeof(((struct ms_session *)0)->watch)},
+    {'O', offsetof(struct ms_session, output), sizeof(((struct ms_session *)0)->output)},
+    {'S', offsetof(struct ms_session, settings), sizeof(((struct ms_session *)0)->settings)},
 };
 
 static uint64_t *number_of(struct ms_session *session, const struct number_field *field)

@@ -59,6 +59,9 @@ struct ms_session {
     char socket[33];    /* 32 lower-case hexadecimal digits: 128 random bits */
     char fallback[512]; /* path of a socket file; empty: none */
     char watch[768];    /* --watch as given; empty: off */
+    /* For a process that finds nobody listening and starts a collector of its own: */
+    char output[1024];   /* directory; empty: memscopeDumpResults below the current one */
+    char settings[2048]; /* lines "option=value"; empty: defaults */
 };
 
 /* Defaults, without a socket. */

@@ -99,12 +99,23 @@ static void publish(struct recorded *process, bool ended)
     }
 }
 
+/* A process that was in memory only has been started. */
+static void go_on_in_files(struct recorded *process)
+{
+    if (__atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) == 1) {
+        process->move_error = ms_writer_to_files(process->writer, process->tracefd, process->identity.settings);
+        ms_drain_mark(process->drain);
+        __atomic_store_n(&process->to_files, 2, __ATOMIC_RELEASE);
+    }
+}
+
 static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
 {
     uint64_t records = 0;
     for (unsigned i = 0; i < work->count;) {
         struct recorded *process = work->processes[i];
         bool ended = __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0;
+        go_on_in_files(process);
         ms_usage_record(process->usage, process->drain);
         int64_t n = ended ? ms_drain_finish(process->drain) : ms_drain_sweep(process->drain);
         records += n > 0 ? (uint64_t)n : 0;

@@ -271,6 +271,11 @@ int64_t ms_drain_finish(struct ms_drain *d)
     return sweep(d, true);
 }
 
+void ms_drain_mark(struct ms_drain *d)
+{
+    d->sweep_low = 0;
+}
+
 uint64_t ms_drain_now(const struct ms_drain *d)
 {
     return ms_stamp(session_clock(d));

@@ -62,6 +62,9 @@ int64_t ms_drain_finish(struct ms_drain *drain);
 /* Stamp that everything published before this call is below of: stop() waits until stats.low_stamp reaches it. */
 uint64_t ms_drain_now(const struct ms_drain *drain);
 
+/* The next sweep leaves a mark in the trace, whether one is due or not. */
+void ms_drain_mark(struct ms_drain *drain);
+
 /* A record of the collector itself (USAGE, LOG, CONFIG, GAP ...): stamped now, in a stream of its own. tail_b: bytes
  * behind the payload. 0 or -errno. */
 int ms_drain_record(struct ms_drain *drain, enum ms_record_kind kind, uint32_t arg, const void *payload,

@@ -24,13 +24,14 @@ static struct ms_trace *new_trace(int dirfd, const char *name)
     t->file.fd = t->again.fd = t->overflow_fd = -1;
     t->options.cache_b = CACHE_B;
     t->event_b = sizeof(struct ms_event);
-    t->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    t->dir = dirfd >= 0 ? fcntl(dirfd, F_DUPFD_CLOEXEC, 3) : -1;
     memcpy(t->info.process.name, name, strnlen(name, sizeof(t->info.process.name) - 1));
     t->timeline = ms_timeline_new();
     t->definitions = ms_deftable_new();
     t->cursor = calloc(MS_CATALOG_STREAMS, sizeof(*t->cursor));
     t->heap = calloc(MS_CATALOG_STREAMS, sizeof(*t->heap));
-    if (t->dir < 0 || t->timeline == NULL || t->definitions == NULL || t->cursor == NULL || t->heap == NULL) {
+    if ((t->dir < 0 && dirfd >= 0) || t->timeline == NULL || t->definitions == NULL || t->cursor == NULL ||
+        t->heap == NULL) {
         ms_trace_close(t);
         t = NULL;
     }
@@ -90,7 +91,7 @@ int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *op
     if (t->options.from_latest) {
         ms__aux_latest_checkpoint(t);
     }
-    int rc = ms__files_begin(t);
+    int rc = t->options.memory ? ms__files_begin_in_memory(t) : ms__files_begin(t);
     rc = rc != 0 ? rc : meet_first_blocks(t);
     if (rc != 0) {
         ms_trace_close(t);
@@ -125,6 +126,15 @@ void ms_trace_close(struct ms_trace *t)
 void ms_trace_writer_closed(struct ms_trace *t)
 {
     t->options.live = false;
+}
+
+int ms_trace_follow(struct ms_trace *t, int dirfd)
+{
+    if (t->dir >= 0) {
+        return -EALREADY;
+    }
+    t->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    return t->dir < 0 ? -errno : 0;
 }
 
 const struct ms_process *ms_trace_process(const struct ms_trace *t)
@@ -172,7 +182,8 @@ bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out)
         t->current = NULL;
     }
     const struct ms_cursor *c = ms__merge_first(t);
-    if (t->segment == 0 || t->low == 0 || t->low == UINT64_MAX || t->ended || (c != NULL && ms__merge_final(t, c))) {
+    if (t->segment == 0 || (t->blocks != NULL && t->blocks->segment == 0) || t->low == 0 || t->low == UINT64_MAX ||
+        t->ended || (c != NULL && ms__merge_final(t, c))) {
         return false;
     }
     *out = (struct ms_position){

@@ -32,6 +32,7 @@ struct ms_trace_options {
     bool live;                /* the writer may still be at work: without an end block say AGAIN, not END */
     bool from_latest;         /* begin at the latest checkpoint, not at the first segment */
     struct ms_writer *writer; /* live, in the writer's own process: go on from memory when the disk is full */
+    bool memory;              /* the writer began in memory: begin there; the directory is not needed yet */
 };
 
 /* ---- which processes a trace directory holds ---- */
@@ -72,6 +73,10 @@ int ms_trace_list_unreadable(int dirfd, int (*fn)(void *argument, const struct m
 int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *options, struct ms_trace **out);
 int ms_trace_next(struct ms_trace *trace, struct ms_event *event);
 void ms_trace_close(struct ms_trace *trace);
+
+/* Where a trace that began in memory goes on. Before that its reader waits (AGAIN) at the end of the memory. 0 or
+ * -errno. */
+int ms_trace_follow(struct ms_trace *trace, int dirfd);
 
 /* Live: the writer is closed, nothing will be added; what is there without an end block is all that could be written.
  */
@@ -123,6 +128,7 @@ enum ms_trace_ending {
     MS_ENDING_STOPPED = 2, /* recording was ended on request */
     MS_ENDING_DISK = 3,    /* the disk was full, see GAP */
     MS_ENDING_LIMIT = 4,   /* the size limit was reached */
+    MS_ENDING_MOVED = 5,   /* of a trace in memory: it goes on in files */
 };
 
 struct ms_trace_stats {

@@ -287,7 +287,28 @@ static bool go_on_in_memory(struct ms_trace *t)
     ms_blockfile_destroy(&t->file);
     t->segment = 0;
     t->first_record_at = 0;
-    return ms_blockfile_init(&t->file, fd) == 0;
+    if (ms_blockfile_init(&t->file, fd) != 0) {
+        return false;
+    }
+    t->file.offset = t->memory_at;
+    return true;
+}
+
+/* The other way: what began in memory goes on in files, if we know where. */
+static enum ms_advance go_on_in_files(struct ms_trace *t)
+{
+    if (t->dir < 0) {
+        return MS_ADVANCE_WAIT;
+    }
+    t->moved = false;
+    t->memory_at = t->file.offset;
+    t->overflow_fd = fcntl(t->file.fd, F_DUPFD_CLOEXEC, 3); /* if the disk should be full one day */
+    if (ms__files_begin(t) != 0) {
+        ms__damage(t, 2, 0, "the segment cannot be opened");
+        t->ended = true;
+        return MS_ADVANCE_END;
+    }
+    return MS_ADVANCE_BLOCK;
 }
 
 /* Whether the current file has got another block meanwhile: its last one may have come just before the next segment. */
@@ -371,6 +392,9 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
     struct ms_block_head head;
     uint64_t at, cut;
     const char *reason = NULL;
+    if (t->moved) {
+        return go_on_in_files(t);
+    }
     if (t->file.fd < 0) {
         return file_is_over(t, 0, 0);
     }
@@ -398,6 +422,11 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
     if (t->segment == 0) { /* content that is still needed was kept, see reader_blocks.c */
         ms_overflow_consumed(t->overflow, t->file.offset);
     }
+    if (head.kind == MS_BLOCK_END && t->stats.ending == MS_ENDING_MOVED) {
+        t->stats.ending = MS_ENDING_OPEN;
+        t->moved = true;
+        return MS_ADVANCE_BLOCK;
+    }
     if (head.kind == MS_BLOCK_END && t->stats.ending != MS_ENDING_OPEN && !go_on_in_memory(t)) {
         t->ended = true;
         return MS_ADVANCE_END;
@@ -406,6 +435,13 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
 }
 
 /* ---- beginning ---- */
+
+int ms__files_begin_in_memory(struct ms_trace *t)
+{
+    int fd = t->overflow_fd;
+    t->overflow_fd = -1;
+    return fd >= 0 ? ms_blockfile_init(&t->file, fd) : -EINVAL;
+}
 
 int ms__files_begin(struct ms_trace *t)
 {
@@ -416,7 +452,8 @@ int ms__files_begin(struct ms_trace *t)
     }
     uint64_t first = numbers[0];
     free(numbers);
-    if (t->have_checkpoint || (first > 1 && ms__aux_checkpoint_from(t, first) == 0)) {
+    bool from_memory = t->stats.events != 0 || t->file.fd >= 0;
+    if (t->have_checkpoint || (first > 1 && !from_memory && ms__aux_checkpoint_from(t, first) == 0)) {
         return go_to_checkpoint(t);
     }
     return open_segment(t, first);

@@ -82,6 +82,7 @@ enum ms_advance { MS_ADVANCE_BLOCK, MS_ADVANCE_WAIT, MS_ADVANCE_END };
 enum ms_advance ms__files_advance(struct ms_trace *trace);
 /* Begins at the checkpoint that is loaded, or where the files allow it. 0 or -errno. */
 int ms__files_begin(struct ms_trace *trace);
+int ms__files_begin_in_memory(struct ms_trace *trace);
 int ms__files_open(struct ms_trace *trace, uint64_t segment, const char *suffix);
 /* Numbers of files with that suffix, ascending; the caller frees. -errno on failure. */
 int64_t ms__files_list(const struct ms_trace *trace, const char *suffix, uint64_t **numbers);
@@ -132,6 +133,8 @@ struct ms_trace {
     uint64_t first_record_at; /* records before this offset of the segment are passed over (opening at a position) */
     struct ms_overflow *overflow; /* NULL: not the writer's own process */
     int overflow_fd;              /* until it is `file` */
+    uint64_t memory_at;           /* how far memory was read before */
+    bool moved;                   /* memory has ended, files are next */
     struct ms_blockfile again;    /* for content that was dropped */
     uint64_t again_segment;
 

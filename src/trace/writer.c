@@ -434,25 +434,53 @@ int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_
         memcpy(&w->options, options, options->sz < sizeof(*options) ? options->sz : sizeof(*options));
     }
     w->options.segment_b = w->options.segment_b == 0 ? SEGMENT_B : w->options.segment_b;
-    w->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    bool memory = w->options.memory;
+    w->dir = memory ? -1 : fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
     w->packer = ms_packer_new();
     w->overflow = ms_overflow_new();
-    int rc = w->dir < 0 ? -errno : w->packer == NULL || w->overflow == NULL ? -ENOMEM : ms_catalog_init(&w->catalog);
+    int rc = w->dir < 0 && !memory                      ? -errno
+             : w->packer == NULL || w->overflow == NULL ? -ENOMEM
+                                                        : ms_catalog_init(&w->catalog);
     if (rc == 0 && w->info.process.offset_ns == 0) {
         struct ms_anchor now;
         ms_anchor_take(&now, MS_CLOCK_MONOTONIC);
         w->info.process.offset_ns = (int64_t)(now.realtime_ns - now.monotonic_ns);
         w->info.process.start_ns = w->info.process.start_ns == 0 ? now.realtime_ns : w->info.process.start_ns;
     }
-    rc = rc != 0 ? rc : resume(w);
-    rc = rc != 0 ? rc : take_reserve(w);
-    rc = rc != 0 ? rc : begin_segment(w);
+    if (memory) { /* counts as the first segment; waits for its reader */
+        w->info.segment = w->first_segment = 1;
+        ms_anchor_take(&w->info.anchor, w->info.process.clock_kind);
+        rc = rc != 0 ? rc : pack_segment_start(w);
+    } else {
+        rc = rc != 0 ? rc : resume(w);
+        rc = rc != 0 ? rc : take_reserve(w);
+        rc = rc != 0 ? rc : begin_segment(w);
+    }
     if (rc != 0) {
         ms_writer_close(w, MS_ENDING_OPEN);
         return rc;
     }
     *out = w;
     return 0;
+}
+
+int ms_writer_to_files(struct ms_writer *w, int dirfd, const char *settings)
+{
+    if (!w->options.memory) {
+        return -EALREADY;
+    }
+    w->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    int rc = w->dir < 0 ? -errno : take_reserve(w);
+    rc = rc != 0 ? rc : pack_end(w, MS_ENDING_MOVED, 0);
+    if (rc != 0) {
+        return rc;
+    }
+    ms__writer_flush(w);
+    snprintf(w->info.process.settings, sizeof(w->info.process.settings), "%s", settings);
+    w->first_segment = 2;
+    w->left_out = 0;
+    w->options.memory = false;
+    return begin_segment(w);
 }
 
 void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
@@ -469,8 +497,10 @@ void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
             close(w->fd);
         }
         give_reserve(w);
-    } else if (w->stats.ending != 0 && ending != MS_ENDING_OPEN) {
-        complete_end(w);
+    } else if ((w->stats.ending != 0 || w->options.memory) && ending != MS_ENDING_OPEN) {
+        if (w->stats.ending != 0) {
+            complete_end(w);
+        }
         pack_end(w, ending, 0);
         ms__writer_flush(w);
     }

@@ -24,6 +24,7 @@ struct ms_writer_options {
     uint64_t max_b;     /* all segments together; 0: no limit */
     bool ring;          /* beyond max_b delete the oldest segments that a checkpoint covers, instead of ending */
     int sync_ms;        /* fdatasync that often; 0: never */
+    bool memory;        /* begins in memory, for a reader of this process alone; see ms_writer_to_files */
 };
 
 /* Begins a trace, or continues one that a collector left behind (same name): its last segment is cut after the last
@@ -33,6 +34,10 @@ struct ms_writer_options {
 int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_writer_options *options,
                    struct ms_writer **out);
 void ms_writer_close(struct ms_writer *writer, enum ms_trace_ending ending); /* MS_ENDING_OPEN: writes no end block */
+
+/* A writer that began in memory goes on in files of this directory, from segment 2 on; settings: as they are by now. 0
+ * or -errno: it stays where it is. */
+int ms_writer_to_files(struct ms_writer *writer, int dirfd, const char *settings);
 
 /* As completed by the writer. */
 const struct ms_process *ms_writer_process(const struct ms_writer *writer);

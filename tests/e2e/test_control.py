@@ -1,8 +1,12 @@
 """Recording under the control of the program itself, through the table that the API uses."""
 
+import os
 import pathlib
+import signal
+import subprocess
 
 import pytest
+from recorder import collector_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -13,15 +17,21 @@ CLIENT = r"""
 #include <acl/acl.h>
 #include <agent/agent_v1.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+static volatile sig_atomic_t got;
+static void note(int number) { (void)number; got++; }
 static void *kept[1000];
 static int keeps;
 int main(int argc, char **argv)
 {
     const struct ms_agent_v1 *agent = dlsym(RTLD_DEFAULT, "ms_agent_v1");
     char text[4096];
+    signal(SIGCHLD, note);
     aclInit(NULL);
     aclrtSetDevice(0);
     for (int i = 1; i < argc; i++) {
@@ -41,10 +51,15 @@ int main(int argc, char **argv)
         } else if (strncmp(word, "free", 4) == 0) {
             for (long n = atol(word + 4); n > 0; n--) aclrtFree(kept[--keeps]);
             continue;
+        } else if (strcmp(word, "children") == 0) { /* as the program sees it */
+            int none = waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD;
+            printf("children %d %d\n", !none, got);
+            fflush(stdout);
+            continue;
         } else if (strcmp(word, "line") == 0) {
             puts("waiting");
             fflush(stdout);
-            while (getchar() != 10) { }
+            for (int c = 0; c != EOF && c != 10; c = getchar()) { }
             continue;
         }
         if (strcmp(word, "start") == 0) rc = agent->start(text, sizeof(text));
@@ -130,10 +145,6 @@ def test_steps_of_the_api(recorder, client):
 
 
 def test_calls_survive_the_death_of_the_collector(recorder, client, until):
-    from recorder import collector_of
-    import os
-    import signal
-
     process = recorder.start(client, "start", 100, "line", 100, "stop", "line",
                              options=["--collect-mode=deferred", "--analysis=none"])
     assert [process.stdout.readline() for _ in range(2)] == ["start 0 \n", "waiting\n"]
@@ -145,3 +156,154 @@ def test_calls_survive_the_death_of_the_collector(recorder, client, until):
     assert len(events(recorder, "FREE")) == 200
     process.communicate("\n", timeout=30)
     assert len(events(recorder, "FREE")) == 200
+
+
+# ---- preloaded by hand, without msmemscope around it ----
+
+
+class Alone:
+    def __init__(self, softnpu, build, folder):
+        self.softnpu, self.folder = softnpu, folder
+        self.hook = build / "msmemscope" / "lib64" / "libascend_kernel_hook.so"
+        folder.mkdir()
+
+    def start(self, *argv, **extra):
+        return subprocess.Popen([str(a) for a in argv], cwd=self.folder, text=True, env=self.softnpu.env(LD_PRELOAD=self.hook, **extra),
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, *argv, **extra):
+        process = self.start(*argv, **extra)
+        process.out, process.err = process.communicate(timeout=60)
+        return process
+
+    def helpers(self):
+        """Supervisors and collectors whose program is on our machine."""
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                command = open(f"/proc/{entry}/cmdline").read().split("\0")
+                if command[0].endswith("msmemscope-collector") and self.softnpu.name in open(f"/proc/{entry}/environ").read():
+                    found.append((int(entry), command[1]))
+            except OSError:
+                continue
+        return found
+
+
+@pytest.fixture
+def alone(softnpu, build, tmp_path, recorder):
+    recorder.output = tmp_path / "alone" / "memscopeDumpResults"
+    return Alone(softnpu, build, tmp_path / "alone")
+
+
+def test_a_program_that_is_never_started_leaves_nothing(alone, client, until):
+    done = alone.run(client, 100, "keep3", "children")
+    assert (done.returncode, done.err) == (0, "")
+    assert done.out == "children 0 0\n"  # no child, no SIGCHLD
+    assert list(alone.folder.iterdir()) == []
+    until(lambda: alone.helpers() == [])
+
+
+def test_switched_off_by_the_environment(alone, client):
+    process = alone.start(client, 5, "start", "line", MSMEMSCOPE_SHADOW=0)
+    assert process.stdout.readline().startswith("start -107 ")
+    assert process.stdout.readline() == "waiting\n"
+    assert alone.helpers() == []
+    process.communicate("\n", timeout=30)
+
+
+def test_started_by_itself(alone, recorder, client, until, tmp_path):
+    done = alone.run(client, 3, "keep2", "start", 4, "stop", 5, "free1", "start", 6, "stop", 7, "children")
+    assert done.out.splitlines() == ["start 0 ", "stop 0 ", "start 0 ", "stop 0 ", "children 0 0"]
+    until(lambda: alone.helpers() == [])
+    rows = recorder.rows()
+    assert [int(row["ID"]) for row in rows] == list(range(len(rows)))
+    assert len([row for row in rows if row["Event"] == "MALLOC" and "shadow" not in row["Attr"]]) == 10
+    assert len([row for row in rows if row["Event"] == "MALLOC" and "shadow" in row["Attr"]]) == 2
+    again = recorder.tool("export", "-o", tmp_path / "again")
+    assert again.returncode == 0 and again.stderr == ""
+    (path,) = (tmp_path / "again").glob("*/device_0/dump/*.csv")
+    assert recorder.rows(path) == rows
+
+
+def test_configured_before_it_is_started(alone, recorder, client, tmp_path):
+    lines = f"output={tmp_path}/elsewhere\ndata-format=db\nevents=alloc,free"
+    done = alone.run(client, 3, lines, 3, "start", 4, "output", "stop")
+    assert " 0 \n" in done.out, done.out
+    recorder.output = tmp_path / "elsewhere"
+    (database,) = recorder.dumps("db")
+    assert f"output 0 {database.parent.parent.parent}" in done.out
+    assert not (alone.folder / "memscopeDumpResults").exists()
+
+
+def test_output_that_cannot_be_written_is_an_answer(alone, client):
+    done = alone.run(client, 3, "output=/proc/nowhere", "start", 4, "output=/tmp", "output")
+    assert "cannot be written in /proc/nowhere" in done.out
+    assert done.returncode == 0
+
+
+def test_the_supervisor_starts_a_dead_collector_again(alone, recorder, client, until):
+    process = alone.start(client, "start", 100, "line", 100, "stop", "line")
+    assert [process.stdout.readline() for _ in range(2)] == ["start 0 \n", "waiting\n"]
+    (first,) = [pid for pid, role in alone.helpers() if role == "--collect"]
+    os.kill(first, signal.SIGKILL)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert [process.stdout.readline() for _ in range(2)] == ["stop 0 \n", "waiting\n"]
+    assert len(events(recorder, "FREE")) == 200
+    process.communicate("\n", timeout=30)
+    until(lambda: alone.helpers() == [])
+
+
+def test_forked_children_use_the_same_collector(alone, recorder, compiler, tmp_path, until):
+    source = tmp_path / "family.c"
+    source.write_text("""#include <acl/acl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) { void *p; aclInit(NULL); aclrtSetDevice(0); aclrtMalloc(&p, 512, ACL_MEM_MALLOC_NORMAL_ONLY);
+  for (int i = 0; i < 3; i++) if (fork() == 0) { aclInit(NULL); aclrtSetDevice(0); aclrtMalloc(&p, 512, ACL_MEM_MALLOC_NORMAL_ONLY); pause(); }
+  while (wait(NULL) > 0) { } return 0; }""")
+    program = compiler(tmp_path / "family", source, "ascendcl")
+    process = alone.start(program)
+    until(lambda: [role for _, role in alone.helpers()].count("--collect") == 1)
+    children = until(lambda: (lambda found: found if len(found) == 3 else None)(
+        open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()))
+    assert sorted(role for _, role in alone.helpers()) == ["--collect", "--supervise"]
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    process.communicate(timeout=30)
+    until(lambda: alone.helpers() == [])
+
+
+LATE = r"""
+#include <acl/acl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+/* Goes into the background and records for the first time when msmemscope (our grandparent) has ended. */
+int main(int argc, char **argv)
+{
+    pid_t launcher = getppid();
+    if (fork() != 0) return 0;
+    setsid();
+    for (int i = 0; i < 3; i++) close(i);
+    while (kill(launcher, 0) == 0) usleep(1000);
+    while (access(argv[1], F_OK) == 0) usleep(1000); /* its collector as well: the directory it made is gone */
+    aclInit(NULL);
+    aclrtSetDevice(0);
+    for (int i = 0; i < 20; i++) {
+        void *p = NULL;
+        aclrtMalloc(&p, 4096, ACL_MEM_MALLOC_NORMAL_ONLY);
+        aclrtFree(p);
+    }
+    return 0;
+}
+"""
+
+
+def test_a_process_that_finds_nobody_any_more_starts_its_own_collector(recorder, compiler, tmp_path, until):
+    (tmp_path / "late.c").write_text(LATE)
+    program = compiler(tmp_path / "late", tmp_path / "late.c", "ascendcl")
+    assert recorder.run(program, recorder.output, options=["--linger=0", "--format=db"]).returncode == 0
+    until(lambda: [p["ending"] for p in recorder.info()] == [1])
+    assert [p["kinds"]["HAL_FREE"] for p in recorder.info()] == [20]
+    until(lambda: len(recorder.dumps("db")) == 1)  # as the session said

@@ -322,6 +322,66 @@ static void test_size_limit(void **state)
     rig_end(&rig);
 }
 
+/* A trace that begins in memory, where nobody else sees it, and goes on in files; the files alone make sense from
+ * their first checkpoint on. */
+static void test_from_memory_to_files(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer, .memory = true};
+    struct ms_trace *t;
+    assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
+    struct ms_aux *aux;
+    struct ms_event e;
+    struct ms_position position;
+    uint64_t steps = 0, events = 0, at = 0;
+    record(&rig, 0, 5000, true);
+    settle(&rig);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        steps += e.kind == MS_R_STEP;
+        events++;
+    }
+    assert_int_equal(steps, 5000);
+    assert_false(ms_trace_position(t, &position));
+    assert_int_equal(ms_writer_to_files(rig.writer, rig.dir, ""), 0);
+    assert_int_equal(ms_trace_next(t, &e), MS_TRACE_AGAIN); /* it does not know where */
+    assert_int_equal(ms_trace_follow(t, rig.dir), 0);
+    record(&rig, 5000, 1000, true);
+    settle(&rig);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        steps += e.kind == MS_R_STEP;
+        events++;
+    }
+    assert_int_equal(steps, 6000);
+    assert_true(ms_trace_position(t, &position));
+    assert_int_equal(position.segment, 2);
+    assert_int_equal(ms_aux_open(t, &aux), 0);
+    assert_int_equal(ms_aux_checkpoint(aux, &position, "x", 1, NULL, 0), 0);
+    at = position.index;
+    record(&rig, 6000, 1000, true);
+    rig_finish(&rig);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        steps += e.kind == MS_R_STEP;
+        events++;
+    }
+    assert_int_equal(steps, 7000);
+    ms_aux_close(aux);
+    ms_trace_close(t);
+    struct ms_checkpoint checkpoint;
+    t = rig_read(&rig, NULL);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_equal(e.index, at++);
+        assert_int_not_equal(e.kind, MS_R_GAP);
+    }
+    assert_int_equal(at, events);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
 static unsigned syncs;
 int fdatasync(int fd) /* instead of the C library's */
 {
@@ -396,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_from_memory_to_files),
         cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),

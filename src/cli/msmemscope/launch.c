@@ -7,6 +7,8 @@
 #include "cli/msmemscope/cli.h"
 
 #include "base/clock.h"
+#include "collect/options.h"
+#include "collect/output.h"
 #include "collect/paths.h"
 #include "collect/supervisor.h"
 
@@ -24,28 +26,6 @@ static bool quiet;
 
 /* ---- output directory ---- */
 
-/* mkdir -p, 0750. Tells whether the last one is new. */
-static int make_directory(const char *path, bool *is_new)
-{
-    char part[MS_PATH_MAX_B + 1];
-    *is_new = false;
-    for (const char *p = path; *p != '\0';) {
-        const char *end = strchrnul(p + 1, '/');
-        memcpy(part, path, (size_t)(end - path));
-        part[end - path] = '\0';
-        *is_new = mkdir(part, 0750) == 0;
-        if (!*is_new && errno != EEXIST && errno != EISDIR) {
-            int error = errno;
-            struct stat st;
-            if (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)) { /* on a read-only file system EROFS hides EEXIST */
-                return -error;
-            }
-        }
-        p = end;
-    }
-    return 0;
-}
-
 /* An O_PATH descriptor of the output directory, or -1 after a message. */
 static int open_output(const struct ms_settings *settings, bool *is_new)
 {
@@ -57,17 +37,9 @@ static int open_output(const struct ms_settings *settings, bool *is_new)
     if (ms_path_trust(path, settings->strict_paths, cli_say) != 0) {
         return -1;
     }
-    int rc = make_directory(path, is_new);
-    int fd = rc == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    rc = rc == 0 && fd < 0 ? -errno : rc;
-    if (rc == 0 && faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
-        rc = -errno;
-    }
-    if (rc != 0) {
-        cli_error("the output directory %s cannot be used: %s.", path, strerror(-rc));
-        if (fd >= 0) {
-            close(fd);
-        }
+    int fd = ms_output_open(path, is_new);
+    if (fd < 0) {
+        cli_error("the output directory %s cannot be used: %s.", path, strerror(-fd));
         return -1;
     }
     return fd;
@@ -176,6 +148,17 @@ static void wait_for_results(struct ms_supervisor *supervisor, uint32_t linger_m
     }
 }
 
+/* What a process needs that outlives us and the collector, and begins to record only then. */
+static void describe_for_children(const struct ms_settings *settings, struct ms_session *session)
+{
+    if (strlen(settings->output) >= sizeof(session->output) ||
+        ms_options_format(settings, session->settings, sizeof(session->settings)) >= sizeof(session->settings)) {
+        session->settings[0] = '\0';
+        return;
+    }
+    memcpy(session->output, settings->output, strlen(settings->output) + 1);
+}
+
 struct child {
     struct ms_session session;
     bool alone;
@@ -230,6 +213,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     session->pid_namespace = ms_session_own_pid_namespace();
     session->listener = (uint64_t)getpid();
     ms_settings_to_session(settings, session);
+    describe_for_children(settings, session);
     if (preload_set(home, &program) != 0) {
         unlink(session->fallback);
         return EXIT_TOOL;

@@ -22,6 +22,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], MS_SYMBOLS_ARGUMENT) == 0) {
         return ms_symbols_main();
     }
+    if (argc == 3 && strcmp(argv[1], "--supervise") == 0) {
+        return cmd_supervise(argv[2]);
+    }
     for (size_t i = 0; argc > 1 && i < MS_COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc, argv);

@@ -1,0 +1,189 @@
+/* See own_collector.h.
+ *
+ * We bind and listen ourselves and hand the socket over, so that registering needs no waiting: a connection stands in
+ * the queue until the collector takes it. The program is started as vfork would, twice: our child makes a session of
+ * its own and has a child, which becomes the small supervisor (and starts the collector); the one between ends at once.
+ * Nobody in this process sees a child: no SIGCHLD (exit signal 0), nothing for waitpid(-1), no handlers of atfork.
+ *
+ * Both children run in our memory, on stacks of their own, while we stand still: they only make system calls. */
+#include "agent/glibc_floor.h"
+#include "agent/own_collector.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK_B         (32u * 1024)
+#define ENVIRONMENT_MAX 1024
+#define LISTENER_FD     3
+#define FILES_MAX       65536 /* where close_range is not known */
+
+extern char **environ;
+
+static char program[4096];
+static char session_text[MS_SESSION_MAX_B];
+static char *environment[ENVIRONMENT_MAX + 1];
+static char stacks[2][STACK_B] __attribute__((aligned(16)));
+static volatile int start_error; /* of a child; it shares our memory */
+
+/* ---- where it is ---- */
+
+static int look(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    uintptr_t here = (uintptr_t)&ms_own_collector_find;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && here >= begin && here - begin < info->dlpi_phdr[i].p_memsz) {
+            static const char name[] = "../libexec/msmemscope-collector";
+            const char *slash = strrchr(info->dlpi_name, '/');
+            size_t folder_b = slash != NULL ? (size_t)(slash - info->dlpi_name) + 1 : 0;
+            if (info->dlpi_name[0] == '/' && folder_b + sizeof(name) <= sizeof(program)) {
+                memcpy(program, info->dlpi_name, folder_b);
+                memcpy(program + folder_b, name, sizeof(name));
+            }
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void ms_own_collector_find(void)
+{
+    dl_iterate_phdr(look, NULL);
+}
+
+/* ---- its socket ---- */
+
+static int new_name(struct ms_session *session)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bits[16];
+    if (syscall(SYS_getrandom, bits, sizeof(bits), 0) != (long)sizeof(bits)) {
+        return -EIO;
+    }
+    for (size_t i = 0; i < sizeof(bits); i++) {
+        session->socket[2 * i] = digits[bits[i] >> 4];
+        session->socket[2 * i + 1] = digits[bits[i] & 15];
+    }
+    session->fallback[0] = '\0';
+    return 0;
+}
+
+static int listen_there(const struct ms_session *session)
+{
+    static const char prefix[] = "msmemscope-";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, prefix, sizeof(prefix) - 1);
+    memcpy(address.sun_path + sizeof(prefix), session->socket, 32);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(prefix) + 32);
+    int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (syscall(SYS_bind, fd, &address, size) != 0 || syscall(SYS_listen, fd, SOMAXCONN) != 0) {
+        int rc = -errno;
+        syscall(SYS_close, fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* ---- starting it ---- */
+
+/* Libraries and interpreters of the user's are not for it. */
+static void clean_environment(void)
+{
+    static const char *const left_out[] = {"LD_", "PYTHON", MS_SESSION_ENV "="};
+    size_t n = 0;
+    for (char **entry = environ; entry != NULL && *entry != NULL && n < ENVIRONMENT_MAX; entry++) {
+        bool keep = true;
+        for (size_t i = 0; i < MS_COUNT_OF(left_out); i++) {
+            keep = keep && strncmp(*entry, left_out[i], strlen(left_out[i])) != 0;
+        }
+        if (keep) {
+            environment[n++] = *entry;
+        }
+    }
+    environment[n] = NULL;
+}
+
+static void close_from(unsigned first)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0u, 0u) == 0) {
+        return;
+    }
+#endif
+    for (unsigned fd = first; fd < FILES_MAX; fd++) {
+        syscall(SYS_close, fd);
+    }
+}
+
+static int become_supervisor(void *argument)
+{
+    int listener = *(int *)argument;
+    uint64_t no_signals = 0;
+    char role[] = "--supervise";
+    char *arguments[] = {program, role, session_text, NULL};
+    int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+    int high = (int)syscall(SYS_fcntl, listener, F_DUPFD, 16), null_high = (int)syscall(SYS_fcntl, null, F_DUPFD, 16);
+    bool good = high >= 0 && null_high >= 0;
+    for (int fd = 0; fd < LISTENER_FD && good; fd++) {
+        good = syscall(SYS_dup3, null_high, fd, 0) == fd;
+    }
+    if (good && syscall(SYS_dup3, high, LISTENER_FD, 0) == LISTENER_FD) {
+        close_from(LISTENER_FD + 1);
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof(no_signals));
+        syscall(SYS_execve, program, arguments, environment);
+    }
+    start_error = errno;
+    syscall(SYS_exit, 127);
+    return 127;
+}
+
+static int in_between(void *argument)
+{
+    syscall(SYS_setsid);
+    if (clone(become_supervisor, stacks[1] + STACK_B, CLONE_VM | CLONE_VFORK, argument) < 0) {
+        start_error = errno;
+    }
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+int ms_own_collector_start(struct ms_session *session)
+{
+    if (program[0] == '\0') {
+        return -ENOENT;
+    }
+    int rc = new_name(session);
+    int listener = rc == 0 ? listen_there(session) : rc;
+    if (listener < 0) {
+        return listener;
+    }
+    if (ms_session_format(session, session_text, sizeof(session_text)) >= sizeof(session_text)) {
+        rc = -E2BIG;
+    } else {
+        clean_environment();
+        start_error = 0;
+        int child = clone(in_between, stacks[0] + STACK_B, CLONE_VM | CLONE_VFORK, &listener);
+        rc = child < 0 ? -errno : 0;
+        while (child > 0 && syscall(SYS_wait4, child, NULL, __WALL, NULL) < 0 && errno == EINTR) {
+        }
+        rc = rc == 0 ? -start_error : rc;
+    }
+    syscall(SYS_close, listener);
+    return rc;
+}

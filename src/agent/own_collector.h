@@ -1,0 +1,14 @@
+/* A collector of our own, for a process that has none: preloaded without a session, or left alone by the one it had. */
+#ifndef MS_AGENT_OWN_COLLECTOR_H
+#define MS_AGENT_OWN_COLLECTOR_H
+
+#include "collect/session.h"
+
+/* Where the program is, told by where this library is; takes the loader's lock, so from constructors only. */
+void ms_own_collector_find(void);
+
+/* Starts one for this session, which gets a new socket. Fit for attaching: raw system calls, no allocation, one call at
+ * a time. 0 or -errno; who registers afterwards is received, however long the collector takes. */
+int ms_own_collector_start(struct ms_session *session);
+
+#endif
