@@ -69,7 +69,8 @@ class Daemon:
             return self.process.wait(timeout)
         finally:
             self.process.kill()
-            self.process.stderr.close()
+            if not self.process.stderr.closed:
+                self.process.stderr.close()
 
 
 class Client:

@@ -5,8 +5,10 @@ import json
 import os
 import re
 import socket
+import ssl
 import struct
 import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -32,8 +34,8 @@ def start(tmp_path):
         return daemon
 
     yield begin
-    for daemon in started:
-        daemon.stop()
+    for status in [daemon.stop() for daemon in started]:
+        assert status == 0
 
 
 def report(kind, device=0, duration=5_000_000, **more):
@@ -89,6 +91,39 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
         training.communicate()
         client.close()
     wait_for(lambda: daemon.value("npu_process_memory_bytes", pid=training.pid) is None, "the end of the training")
+
+
+HELPER = """
+import os, sys, time
+sys.path[:0] = sys.argv[2].split(":")
+from dynolog_rig import Client
+class Daemon: name = sys.argv[1]
+if os.fork() == 0:
+    client = Client(Daemon, job=0, rank=2)
+    client.register()
+    print(os.getppid(), flush=True)
+    while os.getppid() != 1:
+        time.sleep(0.5)
+        client.poll()
+else:
+    time.sleep(60)
+"""
+
+
+def test_the_training_behind_a_helper(start):
+    """torch_npu forks a process to talk to the daemon, and registers with job 0: the training itself must show."""
+    daemon = start("--use_prometheus", "--process_reporting_interval_s=1", "--noenable_npu_metrics")
+    paths = os.pathsep.join(p for p in sys.path if p)
+    training = subprocess.Popen([sys.executable, "-c", HELPER, daemon.name, paths], stdout=subprocess.PIPE, text=True,
+                                env=os.environ | {"SLURM_JOB_ID": "4711"})
+    try:
+        assert int(training.stdout.readline()) == training.pid
+        wait_for(lambda: daemon.value("job_process_resident_bytes", job="4711", rank="2", pid=training.pid), "the training")
+    finally:
+        training.kill()
+        training.wait()
+        training.stdout.close()
+    wait_for(lambda: daemon.value("job_process_resident_bytes", pid=training.pid) is None, "its end")
 
 
 def test_a_real_prometheus_scrapes(start, tmp_path):
@@ -233,6 +268,39 @@ def test_otlp_receiver(start):
         assert len({body for _, _, body in server.seen}) < len(server.seen)  # a refused one came again
         assert daemon.value("dynolog_sink_dropped_total", sink="otlp") is None
         client.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_otlp_over_tls(start, tmp_path):
+    def openssl(*argv):
+        subprocess.run(["openssl", *argv], check=True, capture_output=True, cwd=tmp_path)
+
+    for name in ("ca", "other"):
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-days", "1", "-keyout", f"{name}.key",
+                "-out", f"{name}.crt")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=receiver", "-keyout", "server.key", "-out", "server.csr")
+    (tmp_path / "san").write_text("subjectAltName=IP:127.0.0.1")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1",
+            "-extfile", "san", "-out", "server.crt")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    server.seen = []
+    server.handle_error = lambda *arguments: None  # handshakes that the daemon ends
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    flags = ["--use_otlp", f"--otlp_endpoint=https://127.0.0.1:{server.server_port}", "--otlp_interval_s=1"]
+    try:
+        wrong = start(*flags, f"--otlp_ssl_ca_cert_path={tmp_path}/other.crt")
+        wait_for(lambda: "OTLP: 127.0.0.1" in wrong.log(), "a refused certificate")
+        assert server.seen == []
+        wrong.stop()
+        start(*flags, f"--otlp_ssl_ca_cert_path={tmp_path}/ca.crt")
+        wait_for(lambda: len(server.seen) >= 4, "requests over TLS")
+        for _, _, body in server.seen:
+            check_request(body)
     finally:
         server.shutdown()
         server.server_close()

@@ -257,6 +257,51 @@ static void processes(void **state)
     assert_null(ms_metrics_first(MS_METRIC_PROCESS_THREADS));
 }
 
+static void put_process(int pid, int parent, const char *command)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    snprintf(text, sizeof(text), "%d (python) S %d 1 1 0 -1 0 0 0 0 0 100 0 0 0 20 0 1 0 %d 4096 1 0\n", pid, parent,
+             pid * 10);
+    put(path, text);
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    put(path, command);
+}
+
+static void training_behind_helpers(void **state)
+{
+    put_process(50, 1, "torchrun");
+    put_process(100, 50, "python train.py"); /* forked 101 to talk to the daemon */
+    put_process(101, 100, "python train.py");
+    put_process(110, 50, "python train.py"); /* talks itself; its parent runs another command */
+    put_process(200, 1, "python main.py");   /* forked its ranks: a launcher */
+    put_process(201, 200, "python main.py");
+    put_process(202, 200, "python main.py");
+    put_process(300, 1, "python x.py"); /* both are registered */
+    put_process(301, 300, "python x.py");
+    put_process(400, 1, "python y.py"); /* not an NPU client */
+    put_process(401, 400, "python y.py");
+    struct ms_process_target targets[32] = {
+        {.pid = 101, .job = 7, .rank = 3, .helper = true},
+        {.pid = 110, .helper = true},
+        {.pid = 201, .helper = true},
+        {.pid = 202, .helper = true},
+        {.pid = 300, .helper = true},
+        {.pid = 301, .helper = true},
+        {.pid = 401, .helper = false},
+        {.pid = 999, .helper = true},
+        {.pid = 0, .helper = true},
+    };
+    assert_int_equal(ms_process_add_parents(root, targets, 9, 32), 10);
+    assert_int_equal(targets[9].pid, 100);
+    assert_int_equal(targets[9].job, 7);
+    assert_int_equal(targets[9].rank, 3);
+    assert_int_equal(targets[9].start_ticks, 1000);
+    assert_int_equal(ms_process_add_parents(root, targets, 9, 9), 9); /* no room */
+    assert_int_equal(ms_process_sample(root, targets, 10), 8);
+    assert_true(ms_metric_value(MS_METRIC_PROCESS_CPU, MS_LABELS(.job = "7", .rank = "3", .pid = "100")) == 1);
+}
+
 /* Counters that every kernel has stand for those that a virtual machine may lack. */
 static void counters(void **state)
 {
@@ -292,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(interface_filter, begin, end),
         cmocka_unit_test_setup_teardown(hostile_files, begin, end),
         cmocka_unit_test_setup_teardown(processes, begin, end),
+        cmocka_unit_test_setup_teardown(training_behind_helpers, begin, end),
         cmocka_unit_test_setup_teardown(counters, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

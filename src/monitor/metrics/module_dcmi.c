@@ -67,13 +67,17 @@ static void *sample_loop(void *argument)
     return NULL;
 }
 
+struct owners {
+    const struct ms_process_target *targets;
+    size_t count;
+};
+
 static int find_owner(void *context, int32_t pid, struct ms_dcmi_owner *out)
 {
-    const struct ms_daemon *daemon = context;
-    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL;
-         p = ms_registry_next(daemon->registry, p)) {
-        if (p->host_pid == pid) {
-            *out = (struct ms_dcmi_owner){.job = p->job, .rank = p->rank};
+    const struct owners *owners = context;
+    for (size_t i = 0; i < owners->count; i++) {
+        if (owners->targets[i].pid == pid) {
+            *out = (struct ms_dcmi_owner){.job = owners->targets[i].job, .rank = owners->targets[i].rank};
             return 1;
         }
     }
@@ -90,7 +94,11 @@ static void take_samples(evutil_socket_t fd, short what, void *context)
     }
     while ((message = ms_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
         if (size_b == sizeof(struct ms_dcmi_sample)) {
-            ms_dcmi_report(message, find_owner, context);
+            struct owners owners = {0};
+            struct ms_process_target *targets = ms_job_processes(context, &owners.count);
+            owners.targets = targets;
+            ms_dcmi_report(message, targets != NULL ? find_owner : NULL, &owners);
+            free(targets);
         } else {
             ms_log_info("NPU metrics are off: %s", (const char *)message);
         }

@@ -3,7 +3,6 @@
 
 #include "monitor/metrics/kernel.h"
 #include "monitor/metrics/pmu.h"
-#include "monitor/metrics/process.h"
 #include "monitor/metrics/series.h"
 
 #include <errno.h>
@@ -110,21 +109,38 @@ const struct ms_daemon_module ms_module_kernel = {.name = "kernel monitor", .sta
 
 static struct event *process_timer;
 
-static void sample_processes(evutil_socket_t fd, short what, void *context)
+int64_t ms_job_label(const struct ms_process *process)
 {
-    const struct ms_daemon *daemon = context;
-    size_t count = 0, room = ms_registry_count(daemon->registry);
+    return process->job != 0 ? process->job : process->slurm_job;
+}
+
+struct ms_process_target *ms_job_processes(const struct ms_daemon *daemon, size_t *count)
+{
+    size_t room = ms_registry_count(daemon->registry) * 2, n = 0;
     struct ms_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
     if (targets == NULL) {
-        return;
+        return NULL;
     }
-    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && count < room;
+    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && n < room;
          p = ms_registry_next(daemon->registry, p)) {
-        targets[count++] = (struct ms_process_target){
-            .pid = p->host_pid, .start_ticks = p->start_ticks, .job = p->job, .rank = p->rank};
+        targets[n++] = (struct ms_process_target){.pid = p->host_pid,
+                                                  .start_ticks = p->start_ticks,
+                                                  .job = ms_job_label(p),
+                                                  .rank = p->rank,
+                                                  .helper = p->client >= MS_CLIENT_NPU};
     }
-    ms_process_sample("", targets, count);
-    free(targets);
+    *count = ms_process_add_parents("", targets, n, room);
+    return targets;
+}
+
+static void sample_processes(evutil_socket_t fd, short what, void *context)
+{
+    size_t count;
+    struct ms_process_target *targets = ms_job_processes(context, &count);
+    if (targets != NULL) {
+        ms_process_sample("", targets, count);
+        free(targets);
+    }
 }
 
 static int start_processes(struct ms_daemon *daemon)

@@ -3,6 +3,7 @@
 #define MS_METRICS_MODULES_H
 
 #include "monitor/daemon/daemon.h"
+#include "monitor/metrics/process.h"
 
 extern const struct ms_daemon_module ms_module_metrics; /* the store: before everything that counts */
 /* Back ends. */
@@ -16,6 +17,11 @@ extern const struct ms_daemon_module ms_module_process;
 extern const struct ms_daemon_module ms_module_pmu;
 extern const struct ms_daemon_module ms_module_dcmi;
 extern const struct ms_daemon_module ms_module_npu;
+
+/* For the modules: the processes of jobs, with those behind helpers; to be given to free(). NULL: no memory. */
+struct ms_process_target *ms_job_processes(const struct ms_daemon *daemon, size_t *count);
+/* The job of a process for labels: NPU clients register with 0, but their environment may know it. */
+int64_t ms_job_label(const struct ms_process *process);
 
 /* For the modules: a timer that calls fn now and then every interval_s; NULL: no memory. Free with event_free. */
 struct event *ms_every(struct ms_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);

@@ -223,7 +223,7 @@ static struct ms_npu_source source_of(const struct ms_ipc_sender *sender)
     const struct ms_process *p = sender->process;
     struct ms_npu_source source = {.rank = INT32_MIN};
     if (p != NULL) {
-        source.job = p->job;
+        source.job = ms_job_label(p);
         source.rank = p->rank != MS_INDEX_UNKNOWN ? p->rank : p->index;
     }
     return source;

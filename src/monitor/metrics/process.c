@@ -5,6 +5,7 @@
 #include "monitor/metrics/process.h"
 
 #include "base/macros.h"
+#include "base/map.h"
 #include "monitor/metrics/kernel_file.h"
 #include "monitor/metrics/record.h"
 #include "monitor/metrics/series.h"
@@ -16,10 +17,10 @@
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat, counted from 1 as proc(5) does. */
-enum { STATE = 3, UTIME = 14, STIME = 15, THREADS = 20, START = 22, VIRTUAL = 23, RESIDENT = 24 };
+enum { STATE = 3, PARENT = 4, UTIME = 14, STIME = 15, THREADS = 20, START = 22, VIRTUAL = 23, RESIDENT = 24 };
 
 struct status {
-    uint64_t cpu_ticks, threads, start_ticks, virtual_b, resident_pages;
+    uint64_t parent, cpu_ticks, threads, start_ticks, virtual_b, resident_pages;
 };
 
 /* The name of the program may contain anything, also brackets and blanks: fields count from the last bracket. */
@@ -40,7 +41,8 @@ static bool parse_stat(const char *text, struct status *out)
             return false;
         }
     }
-    *out = (struct status){.cpu_ticks = field[UTIME] + field[STIME],
+    *out = (struct status){.parent = field[PARENT],
+                           .cpu_ticks = field[UTIME] + field[STIME],
                            .threads = field[THREADS],
                            .start_ticks = field[START],
                            .virtual_b = field[VIRTUAL],
@@ -92,16 +94,72 @@ static void report(const struct ms_process_target *target, const struct status *
     ms_record_free(&record);
 }
 
+static bool read_stat(const char *root, int32_t pid, struct ms_buffer *text, struct status *out)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/stat", pid);
+    return pid > 0 && ms_kernel_file(root, path, text) == 0 && parse_stat(text->s, out);
+}
+
+static bool same_command(const char *root, int32_t one, int32_t other)
+{
+    char path[32];
+    struct ms_buffer texts[2] = {{0}, {0}};
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/cmdline", one);
+    int rc = ms_kernel_file(root, path, &texts[0]);
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/cmdline", other);
+    rc = rc != 0 ? rc : ms_kernel_file(root, path, &texts[1]);
+    bool same = rc == 0 && texts[0].used != 0 && texts[0].used == texts[1].used &&
+                memcmp(texts[0].s, texts[1].s, texts[0].used) == 0;
+    ms_buffer_free(&texts[0]);
+    ms_buffer_free(&texts[1]);
+    return same;
+}
+
+size_t ms_process_add_parents(const char *root, struct ms_process_target *targets, size_t count, size_t room)
+{
+    struct ms_buffer text = {0};
+    struct ms_map children = {0}; /* pid -> how many targets it is the parent of; targets themselves count as many */
+    size_t with_parents = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *own = ms_map_at(&children, (uint64_t)targets[i].pid, 0, NULL);
+        struct status status;
+        if (own != NULL) {
+            *own += 2;
+        }
+        if (read_stat(root, targets[i].pid, &text, &status)) {
+            uint64_t *n = ms_map_at(&children, status.parent, 0, NULL);
+            if (n != NULL) {
+                ++*n;
+            }
+        }
+    }
+    for (size_t i = 0; i < count && with_parents < room; i++) {
+        struct status status, parent;
+        if (!targets[i].helper || !read_stat(root, targets[i].pid, &text, &status)) {
+            continue;
+        }
+        const uint64_t *n = ms_map_get(&children, status.parent);
+        int32_t pid = (int32_t)status.parent;
+        if (n != NULL && *n == 1 && pid > 1 && same_command(root, targets[i].pid, pid) &&
+            read_stat(root, pid, &text, &parent)) {
+            targets[with_parents++] = (struct ms_process_target){
+                .pid = pid, .start_ticks = parent.start_ticks, .job = targets[i].job, .rank = targets[i].rank};
+        }
+    }
+    ms_map_free(&children);
+    ms_buffer_free(&text);
+    return with_parents;
+}
+
 size_t ms_process_sample(const char *root, const struct ms_process_target *targets, size_t count)
 {
     struct ms_buffer text = {0};
     uint64_t mark = ms_metrics_mark();
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        char path[32];
         struct status status;
-        snprintf(path, sizeof(path), "/proc/%" PRId32 "/stat", targets[i].pid);
-        if (targets[i].pid > 0 && ms_kernel_file(root, path, &text) == 0 && parse_stat(text.s, &status) &&
+        if (read_stat(root, targets[i].pid, &text, &status) &&
             (targets[i].start_ticks == 0 || targets[i].start_ticks == status.start_ticks)) {
             report(&targets[i], &status);
             found++;

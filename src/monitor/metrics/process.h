@@ -2,6 +2,7 @@
 #ifndef MS_METRICS_PROCESS_H
 #define MS_METRICS_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,13 @@ struct ms_process_target {
     uint64_t start_ticks; /* of the process that registered; 0: unknown. Another one under its pid is left out. */
     int64_t job;
     int32_t rank; /* INT32_MIN: unknown */
+    bool helper;  /* may be a helper that the training process forked to talk to us, as torch_npu does */
 };
+
+/* Appends the training processes behind helpers, with job and rank of the helper: the parent, if it runs the same
+ * command line (it was forked, not started), is not among the targets itself and is the parent of no other target (then
+ * it is a launcher). Returns the new count, at most room. */
+size_t ms_process_add_parents(const char *root, struct ms_process_target *targets, size_t count, size_t room);
 
 /* Looks at all of them once; series of processes that are not among them, or that have ended, go away. Returns how many
  * were there. root as in kernel_file.h. */
