@@ -481,6 +481,19 @@ static void there_is_an_end_to_processes(void **state)
     assert_non_null(ms_registry_enter(registry, 0, 99999, &other, &fault)); /* a user cannot shut out another one */
 }
 
+static void one_process_cannot_invent_jobs_for_ever(void **state)
+{
+    struct ms_registry *registry = *state;
+    enum ms_registry_fault fault;
+    struct ms_peer self = {(int32_t)getpid(), getuid(), 1};
+    for (int64_t job = 0; job < 8; job++) {
+        assert_non_null(ms_registry_enter(registry, job, self.pid, &self, &fault));
+    }
+    assert_null(ms_registry_enter(registry, 8, self.pid, &self, &fault));
+    assert_int_equal(fault, MS_REGISTRY_FAULT_FULL);
+    assert_non_null(ms_registry_enter(registry, 7, self.pid, &self, &fault));
+}
+
 /* ---- the status object ---- */
 
 static void status_without_jobs_is_the_documented_one(void **state)
@@ -546,6 +559,7 @@ int main(void)
         CASE(the_dead_do_not_register),
         CASE(a_sender_is_found_through_its_child),
         CASE(there_is_an_end_to_processes),
+        CASE(one_process_cannot_invent_jobs_for_ever),
         CASE(status_without_jobs_is_the_documented_one),
         CASE(status_shows_the_most_recent_job_and_all_of_them),
     };

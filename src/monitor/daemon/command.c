@@ -76,7 +76,7 @@ static int match(const struct ms_registry *registry, const struct ms_request *re
         return -ENOMEM;
     }
     *out = sorted;
-    *count = n;
+    *count = used;
     return 0;
 }
 

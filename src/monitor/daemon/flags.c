@@ -29,21 +29,21 @@ enum {
 
 struct flag {
     enum flag_type type;
+    unsigned where;
     const char *name; /* of a section: its title */
     size_t at;        /* in struct ms_flags */
     int64_t number, min, max;
     const char *text;
-    unsigned where;
     const char *help;
 };
 
-#define ROW_SECTION(title) {FLAG_SECTION, title, 0, 0, 0, 0, NULL, 0, NULL},
-#define ROW_BOOL(name, value, where, help)                                                                             \
-    {FLAG_BOOL, #name, offsetof(struct ms_flags, name), value, 0, 1, NULL, where, help},
-#define ROW_INT(name, value, min, max, where, help)                                                                    \
-    {FLAG_INT, #name, offsetof(struct ms_flags, name), value, min, max, NULL, where, help},
-#define ROW_TEXT(name, value, where, help)                                                                             \
-    {FLAG_TEXT, #name, offsetof(struct ms_flags, name), 0, 0, 0, value, where, help},
+#define ROW_SECTION(title) {.type = FLAG_SECTION, .name = title},
+#define ROW(type_, name_, where_, help_)                                                                               \
+    .type = type_, .where = where_, .name = #name_, .at = offsetof(struct ms_flags, name_), .help = help_
+#define ROW_BOOL(name, value, where, help) {ROW(FLAG_BOOL, name, where, help), .number = value, .max = 1},
+#define ROW_INT(name, value, least, most, where, help)                                                                 \
+    {ROW(FLAG_INT, name, where, help), .number = value, .min = least, .max = most},
+#define ROW_TEXT(name, value, where, help) {ROW(FLAG_TEXT, name, where, help), .text = value},
 static const struct flag table[] = {MS_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
 
 struct parse {

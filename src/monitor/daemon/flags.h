@@ -12,7 +12,8 @@
 
 enum { MS_FLAG_FORK = 1, MS_FLAG_UPSTREAM = 2, MS_FLAG_OWN = 4, MS_FLAG_IGNORED = 8 };
 
-/* flags.port, flags.certs_dir, flags.enable_ipc_monitor ... Texts are never NULL. */
+/* flags.port, flags.certs_dir, flags.enable_ipc_monitor ... Texts are never NULL. In the order of the table. */
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct ms_flags {
 #define MS_NO_SECTION(title)
 #define MS_BOOL_FIELD(name, value, where, help)          bool name;

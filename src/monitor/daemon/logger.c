@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "monitor/metrics/series.h"
+#include "monitor/metrics/series.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,43 +150,60 @@ static size_t stamp(char *out, size_t out_b, enum ms_log_level level, const char
     return n < 0 ? 0 : (size_t)n;
 }
 
-void ms_log_write(enum ms_log_level level, const char *file, int line, const char *format, ...)
+/* Writing works again after it did not: say what is missing. */
+static void tell_lost(void)
+{
+    char text[128];
+    uint64_t lost = logger.lost;
+    size_t head = stamp(text, sizeof(text), MS_LOG_WARNING, __FILE__, __LINE__);
+    int n = snprintf(text + head, sizeof(text) - head, "%llu lines could not be written\n", (unsigned long long)lost);
+    logger.lost = 0;
+    put(text, head + (size_t)n);
+    logger.lost += logger.lost != 0 ? lost : 0;
+}
+
+/* Nobody outside can begin a line of his own. */
+static void clean(char *text, size_t length_b)
+{
+    for (size_t i = 0; i < length_b; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f) {
+            text[i] = c == '\t' ? ' ' : '?';
+        }
+    }
+}
+
+static void write_line(enum ms_log_level level, const char *file, int line, const char *format, va_list args)
 {
     static char text[LINE_MAX_B];
-    if (level < logger.min_level) {
-        return;
-    }
-    int saved = errno;
-    if (logger.lost != 0) {
-        uint64_t lost = logger.lost;
-        size_t head = stamp(text, sizeof(text), MS_LOG_WARNING, __FILE__, __LINE__);
-        int n =
-            snprintf(text + head, sizeof(text) - head, "%llu lines could not be written\n", (unsigned long long)lost);
-        logger.lost = 0;
-        put(text, head + (size_t)n);
-        logger.lost += logger.lost != 0 ? lost : 0;
-    }
     size_t head = stamp(text, sizeof(text), level, file, line);
-    va_list args;
-    va_start(args, format);
     int n = vsnprintf(text + head, sizeof(text) - head - 1, format, args);
-    va_end(args);
     size_t length = n < 0 ? 0 : (size_t)n;
     if (length > sizeof(text) - head - 2) {
         length = sizeof(text) - head - 2;
     }
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[head + i];
-        if (c < 0x20 || c == 0x7f) {
-            text[head + i] = c == '\t' ? ' ' : '?';
-        }
-    }
+    clean(text + head, length);
     text[head + length] = '\n';
     put(text, head + length + 1);
     if (!logger.started && logger.path != NULL && level >= MS_LOG_WARNING) {
         ssize_t ignored = write(STDERR_FILENO, text, head + length + 1);
         (void)ignored;
     }
+}
+
+void ms_log_write(enum ms_log_level level, const char *file, int line, const char *format, ...)
+{
+    if (level < logger.min_level) {
+        return;
+    }
+    int saved = errno;
+    if (logger.lost != 0) {
+        tell_lost();
+    }
+    va_list args;
+    va_start(args, format);
+    write_line(level, file, line, format, args);
+    va_end(args);
     errno = saved;
 }
 
@@ -202,6 +220,7 @@ bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line)
     }
     if (limit->said >= LINES_PER_PERIOD) {
         limit->hidden++;
+        ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
         ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
         return false;
     }

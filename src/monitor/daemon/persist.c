@@ -36,7 +36,7 @@ static void boot_id(char out[64])
     out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n ")] = '\0';
     if (out[0] == '\0') {
-        strcpy(out, "-");
+        memcpy(out, "-", 2);
     }
 }
 

@@ -31,7 +31,8 @@ enum {
     SILENT_ALIVE_S = 3600, /* a process known to live stays this long without a word */
     POLL_RATE = 200,       /* polls per second of one process that are answered, on the average ... */
     POLL_BURST = 200,      /* ... and in a row */
-    PER_USER_SHARE = 2,    /* one user may hold MAX / 2 entries */
+    JOBS_PER_PROCESS = 8,
+    PER_USER_SHARE = 2, /* one user may hold MAX / 2 entries */
 };
 
 struct node {
@@ -289,13 +290,19 @@ static enum ms_registry_fault verify(int32_t pid, const struct ms_peer *peer, in
     return MS_REGISTRY_FAULT_PID;
 }
 
-static size_t count_of_user(const struct ms_registry *registry, uid_t uid)
+/* May one more be entered? Neither may a user shut out others, nor a process fill the table by inventing jobs. */
+static bool has_room(const struct ms_registry *registry, const struct ms_process *identity)
 {
-    size_t count = 0;
-    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
-        count += p->uid == uid;
+    size_t jobs = 0, of_user = 0;
+    for (const struct node *n = *pid_slot(registry, identity->pid); n != NULL; n = n->same_pid) {
+        jobs += identity->host_pid != 0 && n->process.host_pid == identity->host_pid;
     }
-    return count;
+    if (registry->count >= MS_REGISTRY_MAX / PER_USER_SHARE) {
+        for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+            of_user += p->uid == identity->uid;
+        }
+    }
+    return jobs < JOBS_PER_PROCESS && registry->count < MS_REGISTRY_MAX && of_user < MS_REGISTRY_MAX / PER_USER_SHARE;
 }
 
 static const struct ms_report no_report = {
@@ -305,10 +312,8 @@ static const struct ms_report no_report = {
 static struct node *add_node(struct ms_registry *registry, const struct ms_process *identity, uint64_t source,
                              enum ms_registry_fault *fault)
 {
-    bool crowded = registry->count >= MS_REGISTRY_MAX / PER_USER_SHARE &&
-                   count_of_user(registry, identity->uid) >= MS_REGISTRY_MAX / PER_USER_SHARE;
     *fault = MS_REGISTRY_FAULT_FULL;
-    if (registry->count >= MS_REGISTRY_MAX || crowded) {
+    if (!has_room(registry, identity)) {
         return NULL;
     }
     *fault = MS_REGISTRY_FAULT_MEMORY;

@@ -205,7 +205,8 @@ static void set_steps(json_t *object, int32_t trace, const struct ms_report *rep
 
 static double seconds_ago(uint64_t now_ns, uint64_t then_ns)
 {
-    return (double)((now_ns - then_ns) / 1000000) / 1000;
+    uint64_t ms = (now_ns - then_ns) / 1000000; /* more digits say nothing */
+    return (double)ms / 1000;
 }
 
 static json_t *command_json(const struct ms_process *process, uint64_t now)

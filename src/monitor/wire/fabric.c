@@ -139,7 +139,7 @@ void ms_fabric_head(void *out, enum ms_fabric_type type, uint64_t payload_b)
 {
     memset(out, 0, MS_FABRIC_HEAD_B);
     memcpy(out, &payload_b, sizeof(payload_b));
-    strcpy((char *)out + 8, types[type].name);
+    memcpy((char *)out + 8, types[type].name, strlen(types[type].name));
 }
 
 size_t ms_fabric_write_context(void *out, const struct ms_fabric_context *context)

@@ -177,7 +177,7 @@ int ms_opstats_begin(struct ms_opstats_writer *writer, void *out, size_t out_b, 
     PUT(at, AT_DEVICE, head->device);
     PUT(at, AT_FOLDED, head->folded);
     PUT(at, AT_JOB, head->job);
-    strcpy((char *)at + AT_KIND, head->kind);
+    memcpy(at + AT_KIND, head->kind, strlen(head->kind));
     PUT(at, AT_START, head->start_ns);
     PUT(at, AT_END, head->end_ns);
     PUT(at, AT_LOST, head->lost);
