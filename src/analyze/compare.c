@@ -227,11 +227,11 @@ static int on_step(void *self, const struct ms_step_info *info)
         device->item_count = device->group_count = 0;
         ms_map_free(&device->group_of);
         memset(device->use, 0, sizeof(device->use));
-    }
-    for (size_t i = 0; i < r->thread_count; i++) { /* the first kernel of a step begins with it */
-        struct thread *thread = r->threads[i];
-        if (thread->device == info->device) {
-            thread->since = op_now(thread, 0);
+        for (size_t i = 0; i < r->thread_count; i++) {
+            struct thread *thread = r->threads[i];
+            if (thread->device == info->device) {
+                thread->since = op_now(thread, 0);
+            }
         }
     }
     device->step_seen = true;

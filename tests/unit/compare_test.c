@@ -283,6 +283,18 @@ static void test_steps(void **state)
     free(text);
     ms_compare_free(compare);
 
+    /* the first step does not have what was before it */
+    compare = start_compare(MS_WANT_KERNEL, false, 1, 2);
+    read_side(compare, MS_COMPARE_BASE, path, false);
+    read_side(compare, MS_COMPARE_OTHER, path, false);
+    assert_int_equal(ms_compare_finish(compare), 0);
+    csv = written(compare, ms_compare_write);
+    assert_non_null(strstr(csv, "KERNEL_LAUNCH,A,0,0,0,0\nKERNEL_LAUNCH,B,0,100,200,100\n"));
+    free(csv);
+    ms_compare_result(compare, &result);
+    assert_int_equal(result.growth_b, 100);
+    ms_compare_free(compare);
+
     compare = start_compare(MS_WANT_KERNEL, false, 1, 9);
     read_side(compare, MS_COMPARE_BASE, path, false);
     read_side(compare, MS_COMPARE_OTHER, path, false);
@@ -311,7 +323,9 @@ static void test_bytes_are_kept(void **state)
         begin_dump();
         for (int i = 0; i < 400; i++) {
             unsigned addr = 1 + next_random(63);
-            if (next_random(4) == 0) {
+            if (i % 50 == 10 || i % 50 == 40) {
+                step(i % 50 == 10);
+            } else if (next_random(4) == 0) {
                 kernel("K", 1);
             } else if (size_of[addr] == 0) {
                 size_of[addr] = 1 + next_random(1000);
