@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "monitor/daemon/logger.h"
+#include "monitor/metrics/series.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -145,6 +146,7 @@ static void a_file_that_cannot_be_opened_is_an_error(void **state)
 
 static void a_flood_costs_five_lines(void **state)
 {
+    assert_int_equal(ms_metrics_open("node", 0), 0);
     assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
     ms_log_started();
     for (int i = 0; i < 10000; i++) {
@@ -155,6 +157,8 @@ static void a_flood_costs_five_lines(void **state)
         lines++;
     }
     assert_int_equal(lines, 5);
+    assert_int_equal((int)ms_metric_value(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS), 9995);
+    ms_metrics_close();
     /* The next period begins with what was left out. */
     struct ms_log_limit limit = {.period_start_ns = 1, .said = 5, .hidden = 17};
     assert_true(ms_log_allowed(&limit, __FILE__, __LINE__));

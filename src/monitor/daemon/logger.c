@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "monitor/metrics/series.h"
-#include "monitor/metrics/series.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -220,7 +219,6 @@ bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line)
     }
     if (limit->said >= LINES_PER_PERIOD) {
         limit->hidden++;
-        ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
         ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
         return false;
     }
