@@ -170,7 +170,8 @@ const char *ms_series_label(const struct ms_series *series, enum ms_label label)
 static struct ms_series *find(enum ms_metric metric, uint32_t hash, const char *key, size_t key_b)
 {
     struct ms_series *s = store.chain[hash & store.chain_mask];
-    while (s != NULL && (s->hash != hash || s->metric != metric || s->key_b != key_b || memcmp(s->key, key, key_b))) {
+    while (s != NULL &&
+           (s->hash != hash || s->metric != metric || s->key_b != key_b || memcmp(s->key, key, key_b) != 0)) {
         s = s->chain;
     }
     return s;
@@ -261,12 +262,12 @@ int ms_metrics_open(const char *host, size_t max_series)
     while (chains < store.max_series) {
         chains *= 2;
     }
-    store.chain = calloc(chains, sizeof(*store.chain));
+    store.chain = calloc(chains, sizeof(struct ms_series *));
     if (store.chain == NULL) {
         return -ENOMEM;
     }
     store.chain_mask = (uint32_t)chains - 1;
-    store.memory_b = chains * sizeof(*store.chain);
+    store.memory_b = chains * sizeof(struct ms_series *);
     char name[256] = "";
     if (host == NULL) {
         gethostname(name, sizeof(name) - 1);

@@ -140,7 +140,7 @@ static int port_of(evutil_socket_t fd)
         struct sockaddr any;
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
-    } address;
+    } address = {.any.sa_family = AF_UNSPEC};
     socklen_t length = sizeof(address);
     if (getsockname(fd, &address.any, &length) != 0) {
         return 0;

@@ -263,7 +263,8 @@ void ms_tensorboard_write(void *tensorboard, const struct ms_record *record)
     memcpy(head.name, device->name, sizeof(head.name));
     struct ms_buffer message = {0};
     ms_buffer_add(&message, (const char *)&head, sizeof(head));
-    ms_tfevents_scalar(&message, (double)(record->time_ns / 1000000000u), step, tag, (float)duration->u);
+    uint64_t wall_time_s = record->time_ns / 1000000000u; /* whole seconds, as the original writes them */
+    ms_tfevents_scalar(&message, (double)wall_time_s, step, tag, (float)duration->u);
     if (message.failed || !ms_queue_put(t->queue, message.s, message.used)) {
         dropped("full", 1);
     }
