@@ -1,6 +1,6 @@
 /* What every benchmark prints: one line per figure, as fields that scripts/bench turns into docs/performance.md.
  *
- *     figure | value unit | measured against | ratio | goal
+ *     figure | value unit | measured against | ratio | goal | the original
  *
  * A figure stands beside something measured in the same run (memcpy, OpenBLAS, one thread), because the ratio travels
  * between machines and the bare number does not. */
@@ -12,17 +12,33 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* against may be NULL (then there is no ratio), goal too. */
+struct bench_row {
+    const char *figure;
+    double value;
+    const char *unit;
+    const char *against; /* NULL: there is no ratio */
+    double ratio;
+    const char *goal;     /* "<= 35 ns" is compared with the value, "<= 3" with the ratio; NULL: none */
+    const char *original; /* what the original takes, as measured beside it; NULL: not known */
+};
+
+static inline void bench_row(const struct bench_row *row)
+{
+    char shown[32] = "";
+    if (row->against != NULL) {
+        snprintf(shown, sizeof(shown), "%.2f", row->ratio);
+    }
+    printf("| %s | %.4g %s | %s | %s | %s | %s |\n", row->figure, row->value, row->unit,
+           row->against != NULL ? row->against : "", shown, row->goal != NULL ? row->goal : "",
+           row->original != NULL ? row->original : "");
+    fflush(stdout);
+}
+
 static inline void bench_figure(const char *figure, double value, const char *unit, const char *against, double ratio,
                                 const char *goal)
 {
-    char shown[32] = "";
-    if (against != NULL) {
-        snprintf(shown, sizeof(shown), "%.2f", ratio);
-    }
-    printf("| %s | %.4g %s | %s | %s | %s |\n", figure, value, unit, against != NULL ? against : "", shown,
-           goal != NULL ? goal : "");
-    fflush(stdout);
+    bench_row(&(struct bench_row){
+        .figure = figure, .value = value, .unit = unit, .against = against, .ratio = ratio, .goal = goal});
 }
 
 /* Smallest time of `repeats` runs of fn: the one least disturbed. */

@@ -151,7 +151,7 @@ int main(void)
     bench_figure("model + CSV: CPU per row", csv, "ns", "model alone", csv / plain, "<= 400 ns");
     bench_figure("model + database: CPU per row", db, "ns", "model + CSV", db / csv, "<= 1500 ns");
     bench_figure("CSV: bytes per row", csv_b, "B", NULL, 0, NULL);
-    bench_figure("database: bytes per row (before indexes)", db_b, "B", NULL, 0, NULL);
+    bench_figure("database: bytes per row", db_b, "B", NULL, 0, NULL);
     free(events);
     memory();
     struct rusage usage;

@@ -279,7 +279,15 @@ void ms_kernel_check(void)
 
 void ms_kernel_prepare(void)
 {
-    if (__atomic_load_n(&listening, __ATOMIC_RELAXED) != 0 || __atomic_exchange_n(&listening, 1, __ATOMIC_ACQ_REL)) {
+    /* Looking for a library that is not there takes longer than a launch: less and less often. */
+    enum { AT_LEAST_EVERY = 4096 };
+    static uint32_t asked;
+    if (__atomic_load_n(&listening, __ATOMIC_RELAXED) != 0) {
+        return;
+    }
+    uint32_t vain = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+    if (((vain & (vain - 1)) != 0 && vain % AT_LEAST_EVERY != 0) ||
+        __atomic_exchange_n(&listening, 1, __ATOMIC_ACQ_REL)) {
         return;
     }
     bool done = MS_REAL(MsprofRegisterProfileCallback)(PROFILE_REPORT_GET_HASH_ID_C_CALLBACK, (void *)on_hash,

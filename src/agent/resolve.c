@@ -100,8 +100,10 @@ void ms_resolve_loaded(void)
             known[library] = true;
             loaded[library] = dlsym(RTLD_NEXT, ms_hooks[i].symbol) != NULL;
         }
-        if (loaded[library]) {
-            resolve(&ms_hooks[i]);
+        /* What is not there is not looked for in files, as a first call would: an older library lacks dozens. */
+        void *found = loaded[library] ? dlsym(RTLD_NEXT, ms_hooks[i].symbol) : NULL;
+        if (found != NULL) {
+            __atomic_store_n(ms_hooks[i].real, as_function(found), __ATOMIC_RELAXED);
         }
     }
 }

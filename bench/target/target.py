@@ -1,0 +1,37 @@
+"""The same work below 28 Python functions: target.py LIBRARY KIND THREADS TURNS. The library keeps the interpreter's lock
+while it works, as an extension does that allocates inside an operator."""
+import ctypes
+import resource
+import sys
+import threading
+import time
+
+library = ctypes.PyDLL(sys.argv[1])
+library.work_run.restype = ctypes.c_double
+kind = ["hal", "pool", "places", "launch"].index(sys.argv[2])
+threads, turns = int(sys.argv[3]), int(sys.argv[4])
+SLICE = 20000  # turns between two chances for other threads
+results = []
+
+
+def below(frames, count):
+    if frames > 1:
+        return below(frames - 1, count)
+    return library.work_run(kind, count, 0)
+
+
+def worker():
+    below(27, turns // 16)
+    results.append(sum(below(27, min(SLICE, turns - done)) for done in range(0, turns, SLICE)))
+
+
+workers = [threading.Thread(target=worker) for _ in range(threads)]
+start = time.monotonic_ns()
+for thread in workers:
+    thread.start()
+for thread in workers:
+    thread.join()
+wall = time.monotonic_ns() - start
+print("cpu", sum(results) / (turns * threads))
+print("wall", wall / (turns * threads * 17 / 16))
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
