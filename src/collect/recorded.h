@@ -53,6 +53,8 @@ struct recorded {
     uint64_t records;   /* atomic: taken so far */
     uint32_t early_end; /* atomic: enum ms_trace_ending if the trace had to end before the process */
     int early_error;
+    uint64_t drain_ns;    /* processor time of the sweeper for it */
+    uint64_t buffers_b;   /* of shared memory, at most */
     bool complained;      /* the main thread has said so */
     uint64_t freed_b;     /* of the marks, as the writer knows */
     uint64_t trace_max_b; /* 0: no limit */

@@ -6,7 +6,9 @@
  * that is PAUSE_MAX_MS at most. */
 #include "collect/collector.h"
 
+#include "base/clock.h"
 #include "base/macros.h"
+#include "collect/overhead.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -89,6 +91,7 @@ static void publish(struct recorded *process, bool ended)
     ms_drain_stats(process->drain, &stats);
     __atomic_store_n(&process->low_stamp, ended ? UINT64_MAX : stats.low_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->records, stats.records, __ATOMIC_RELEASE);
+    process->buffers_b = MS_MAX(process->buffers_b, stats.chunks_in_use * MS_CHUNK_B);
     heed_marks(process);
     struct ms_writer_stats written;
     ms_writer_stats(process->writer, &written);
@@ -97,6 +100,15 @@ static void publish(struct recorded *process, bool ended)
         __atomic_store_n(&process->early_end, written.ending, __ATOMIC_RELEASE);
         mailbox_wake(&process->collector->mail);
     }
+}
+
+static void record_cost(struct recorded *process)
+{
+    struct ms_p_recorder cost = {.buffers_b = process->buffers_b,
+                                 .drain_ns = process->drain_ns,
+                                 .record_ps = ms_overhead_record_ps(),
+                                 .collector_b = ms_overhead_resident_b()};
+    ms_drain_record(process->drain, MS_R_RECORDER, 0, &cost, sizeof(cost));
 }
 
 /* A process that was in memory only has been started. */
@@ -117,7 +129,12 @@ static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
         bool ended = __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0;
         go_on_in_files(process);
         ms_usage_record(process->usage, process->drain);
+        uint64_t begin_ns = ms_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        if (ended) {
+            record_cost(process);
+        }
         int64_t n = ended ? ms_drain_finish(process->drain) : ms_drain_sweep(process->drain);
+        process->drain_ns += ms_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
         records += n > 0 ? (uint64_t)n : 0;
         publish(process, ended && n >= 0);
         if (ended && n >= 0) {

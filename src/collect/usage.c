@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "collect/device_memory.h"
+#include "collect/overhead.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -211,6 +212,7 @@ static bool pause_for(uint64_t pause_ns)
 static void *sample_thread(void *argument)
 {
     (void)argument;
+    ms_overhead_measure();
     struct ms_device_memories *memories = ms_device_memories_open();
     uint64_t everything_ns = 0;
     bool hurry = true;

@@ -33,6 +33,8 @@
  *
  * An allocation that comes from a dump has its owner as text.
  *
+ *   RECORDER memory[0 .. 3]: bytes of buffers at most, ns of draining, ps per record, bytes of the collector
+ *
  * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK may
  * be made by the collector or by the reader itself; its stream is then where the loss was. */
 #ifndef MS_TRACE_EVENT_H

@@ -253,6 +253,9 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
         e->device = r->arg;
         e->size_b = f[0], e->process_used_b = f[1], e->total_b = f[2];
         break;
+    case MS_R_RECORDER:
+        memcpy(e->memory, f, 4 * sizeof(f[0]));
+        break;
     case MS_R_ACL_INIT:
     case MS_R_ACL_FINI:
     case MS_R_START:

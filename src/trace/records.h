@@ -214,6 +214,12 @@ enum ms_gap_cause {
 struct ms_p_usage { /* by the collector; arg: device, MS_DEV_CPU: host memory */
     uint64_t device_used_b, process_used_b, total_b;
 };
+struct ms_p_recorder { /* by the collector, at the end: what recording cost */
+    uint64_t buffers_b;    /* shared memory in use at most */
+    uint64_t drain_ns;     /* processor time of draining */
+    uint64_t record_ps;    /* per record in the program, measured on this machine, without stacks; 0: unknown */
+    uint64_t collector_b;  /* resident memory of the collector, with all its processes */
+};
 struct ms_p_clock {  /* arg: enum ms_clock_kind of this stamp and those that follow */
     uint64_t before; /* last stamp in the clock before */
 };
@@ -272,6 +278,7 @@ struct ms_p_clock {  /* arg: enum ms_clock_kind of this stamp and those that fol
     X(47, UNMAP_FAILED,       struct ms_p_addr,           PLAIN,  "a")         \
     X(48, ADDRESS_FREE_FAILED, struct ms_p_addr,          PLAIN,  "a")         \
     X(49, HOST_UNREGISTER_FAILED, struct ms_p_addr,       PLAIN,  "a")         \
+    X(50, RECORDER,           struct ms_p_recorder,       PLAIN,  "qqqq")      \
     X(64, DEF_TEXT,           struct ms_p_text,           DEF,    "t")         \
     X(65, DEF_STACK,          struct ms_p_stack,          DEF,    "fd")        \
     X(66, DEF_PYSTACK,        struct ms_p_stack,          DEF,    "fd")        \

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pty
 import signal
 import stat
 import time
@@ -286,3 +287,40 @@ def test_when_files_are_written(recorder, program, until, mode):
     if mode == "none":
         assert recorder.tool("export").returncode == 0
         assert len([row for row in recorder.rows() if row["Event"] == "FREE"]) == 1000
+
+
+def test_info_tells_what_recording_cost(recorder, program):
+    assert recorder.run(program, "fast", 100000, options=["--analysis=none"]).returncode == 0
+    (info,) = recorder.info()
+    cost = info["overhead"]
+    assert cost["buffers"] >= 16384 and cost["drain_ns"] > 0 and cost["collector"] > 1 << 20
+    assert 1000 < cost["record_ps"] < 10_000_000
+    assert "ns per event" in recorder.tool("info").stdout
+
+
+def terminal(argv, env):
+    """Everything that a command writes to a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    text = b""
+    while True:
+        try:
+            got = os.read(fd, 65536)
+        except OSError:
+            got = b""
+        if not got:
+            break
+        text += got
+    os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return text.decode()
+
+
+def test_a_bar_on_terminals_only(recorder, program):
+    """Whatever takes longer than a second shows how far it is."""
+    argv = recorder.argv(program, "fast", 800000, options=["--export=end", "--analysis=none"])
+    text = terminal(argv, recorder.softnpu.env())
+    assert "writing results [" in text and ">" in text and text.rstrip().endswith("\x1b[K")
+    done = recorder.tool("export")
+    assert done.returncode == 0 and "[=" not in done.stdout + done.stderr

@@ -21,6 +21,8 @@ struct counts {
     uint64_t lost_memory;
     struct ms_trace_stats stats;
     uint64_t damages;
+    uint64_t stacks;           /* events with a call stack */
+    uint64_t cost[4];          /* of RECORDER; 0: not told */
     uint64_t begins_at, jumps; /* parts that were deleted: before this event; in the middle */
 };
 
@@ -41,6 +43,10 @@ static const char *const causes[MS_GAP_CAUSES] = {
 static void count_event(struct counts *counts, const struct ms_event *event)
 {
     counts->kinds[event->kind < MS_R_LIMIT ? event->kind : 0]++;
+    counts->stacks += event->c_stack != 0 || event->python_stack != 0;
+    if (event->kind == MS_R_RECORDER) {
+        memcpy(counts->cost, event->memory, sizeof(counts->cost));
+    }
     counts->shadow += (event->flags & MS_RECORD_SHADOW) != 0;
     if (event->device < DEVICES_MAX) {
         counts->devices[event->device]++;
@@ -124,13 +130,17 @@ static void print_json(const struct recording *recording, const struct counts *c
     printf(
         ", \"events\": %llu, \"shadow\": %llu, \"gaps\": %llu, \"lost\": %llu, \"damages\": %llu, \"ending\": %u, "
         "\"bytes\": %llu, \"segments\": %u, \"streams\": %u, \"unmatched\": %llu, \"left_out\": %llu, \"begins_at\": %llu, "
-        "\"jumps\": %llu, \"kinds\": {",
+        "\"jumps\": %llu, ",
         (unsigned long long)counts->stats.events, (unsigned long long)counts->shadow,
         (unsigned long long)counts->stats.gaps, (unsigned long long)counts->stats.lost,
         (unsigned long long)counts->stats.damages, counts->stats.ending, (unsigned long long)counts->stats.bytes_total,
         counts->stats.segments, counts->stats.streams, (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED],
         (unsigned long long)counts->stats.counted[MS_GAP_DISK], (unsigned long long)counts->begins_at,
         (unsigned long long)counts->jumps);
+    printf(
+        "\"overhead\": {\"buffers\": %llu, \"drain_ns\": %llu, \"record_ps\": %llu, \"collector\": %llu}, \"kinds\": {",
+        (unsigned long long)counts->cost[0], (unsigned long long)counts->cost[1], (unsigned long long)counts->cost[2],
+        (unsigned long long)counts->cost[3]);
     const char *comma = "";
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
         if (counts->kinds[i] != 0) {
@@ -147,6 +157,26 @@ static void print_json(const struct recording *recording, const struct counts *c
         }
     }
     printf("}}");
+}
+
+/* What recording took from the machine. Time in hooks is an estimate: events, at what the collector has measured for
+ * one on that machine. */
+static void print_cost(const struct counts *counts)
+{
+    const uint64_t *cost = counts->cost;
+    char buffers[16], collector[16];
+    if (cost[0] == 0) {
+        return;
+    }
+    ms_format_size(cost[0], buffers);
+    ms_format_size(cost[3], collector);
+    printf("  overhead    ");
+    if (cost[2] != 0) {
+        printf("about %.3f ms in the program (%.1f ns per event%s), ",
+               (double)counts->stats.events * (double)cost[2] / 1e9, (double)cost[2] / 1e3,
+               counts->stacks != 0 ? ", call stacks not counted" : "");
+    }
+    printf("%.3f ms of draining; buffers %s, collector %s\n", (double)cost[1] / 1e6, buffers, collector);
 }
 
 /* A trace that had to end before its process. */
@@ -208,6 +238,7 @@ static void print_text(const struct recording *recording, const struct counts *c
         printf("  device log  %llu tasks without a recorded launch (copies, events, or launched before recording)\n",
                (unsigned long long)counts->stats.counted[MS_GAP_UNMATCHED]);
     }
+    print_cost(counts);
     print_cut(counts);
     if (counts->stats.gaps == 0 && counts->damages == 0) {
         puts("  gaps        none");

@@ -6,6 +6,7 @@
  * is killed, program and collector go on. */
 #include "cli/msmemscope/cli.h"
 
+#include "base/bar.h"
 #include "base/clock.h"
 #include "collect/options.h"
 #include "collect/output.h"
@@ -105,7 +106,9 @@ static void show_progress(const struct ms_supervisor_state *state, bool *shown)
         return;
     }
     if (state->unfinished > 0) {
-        fprintf(stderr, "\r\033[K[msmemscope] writing results: %u %%", state->progress / 10);
+        char bar[MS_BAR_B];
+        ms_bar(bar, state->progress);
+        fprintf(stderr, "\r\033[K[msmemscope] writing results %s", bar);
     } else {
         fprintf(stderr, "\r\033[K[msmemscope] waiting for %u process%s that outlive%s the program", state->living,
                 state->living == 1 ? "" : "es", state->living == 1 ? "s" : "");

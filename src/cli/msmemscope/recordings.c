@@ -1,6 +1,7 @@
 /* See recordings.h. */
 #include "cli/msmemscope/recordings.h"
 
+#include "base/bar.h"
 #include "base/clock.h"
 #include "collect/project.h"
 
@@ -117,7 +118,9 @@ void progress_show(const char *what, uint64_t done, uint64_t total)
     }
     last_ns = now_ns;
     shown = true;
-    fprintf(stderr, "\r\033[K%s: %u %%", what, total > 0 ? (unsigned)(done * 100 / total) : 0);
+    char bar[MS_BAR_B];
+    ms_bar(bar, total > 0 ? (unsigned)(done * 1000 / total) : 0);
+    fprintf(stderr, "\r\033[K%s %s", what, bar);
 }
 
 void progress_end(void)
