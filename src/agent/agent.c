@@ -11,6 +11,7 @@
 #include "agent/glibc_floor.h"
 #include "agent/agent.h"
 
+#include "agent/got.h"
 #include "agent/hooks.h"
 #include "agent/kernel.h"
 #include "agent/own_collector.h"
@@ -123,17 +124,50 @@ void ms_agent_init(void)
     errno = error;
 }
 
+static void load_stacks(void)
+{
+    if (session.c_depth > 0) {
+        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
+    }
+    ms_stack_python_load(); /* for the last words of a program that runs out of memory, if for nothing else */
+}
+
+int ms_agent_attach(const char *text)
+{
+    struct ms_session new;
+    struct ms_got_result got;
+    ms_agent_init();
+    bool elsewhere = have_session && session.socket[0] != '\0';
+    if (text != NULL && elsewhere) {
+        return -EALREADY;
+    }
+    if (text != NULL || !have_session) {
+        if (text == NULL || pthread_key_create == NULL || ms_session_parse(text, &new) != 0) {
+            return -EINVAL;
+        }
+        session = new;
+        have_session = true;
+        int rc = ms_producer_setup(attach);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    load_stacks();
+    ms_got_bind(&got);
+    if (got.refused > 0) {
+        ms_agent_log("some calls of the driver cannot be seen: pages of the program cannot be made writable");
+    }
+    return (int)got.bound;
+}
+
 static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
 {
     ms_session_own_arguments(argc, argv);
     ms_agent_init();
     ms_own_collector_find();
-    ms_resolve_loaded();
-    if (have_session && session.c_depth > 0) {
-        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
-    }
+    ms_resolve_loaded(false);
     if (have_session) {
-        ms_stack_python_load(); /* for the last words of a program that runs out of memory, if for nothing else */
+        load_stacks();
     }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
         ms_rec_state(); /* attaches: somebody wants to switch us on later */

@@ -23,6 +23,12 @@ void ms_agent_init(void);
 /* The session this process belongs to; NULL: none. */
 const struct ms_session *ms_agent_session(void);
 
+/* For a program that was started without us, and again for what it has loaded since: makes it part of a session (text;
+ * NULL: the one that it is part of already, or one of its own) and binds the hooks to everything that is loaded. Takes
+ * the loader's lock. Returns how many calls are hooked that were not before, or -errno (-EALREADY: it is part of
+ * another session). */
+int ms_agent_attach(const char *text);
+
 /* A line for the collector's log. */
 void ms_agent_log(const char *text);
 

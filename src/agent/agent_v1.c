@@ -48,6 +48,62 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
     }
 }
 
+/* A payload that ends in the reference to a text, and the text behind it. */
+static void record_text(enum ms_record_kind kind, uint32_t arg, void *payload, size_t payload_b,
+                        struct ms_agent_text text, bool recurring, bool with_stacks)
+{
+    struct ms_stack_ids ids;
+    const struct ms_stack_ids *stacks = with_stacks ? ms_stacks(MS_STATE_ON, &ids) : NULL;
+    struct ms_texts texts = {0};
+    struct ms_slot slot;
+    ms_texts_add(&texts, text.text, text.length_b, recurring);
+    size_t text_b = ms_texts_tail_b(&texts);
+    char *p = ms_rec_begin(&slot, payload_b + text_b + (stacks != NULL ? sizeof(*stacks) : 0), MS_ORDER_PLAIN);
+    if (p == NULL) {
+        return;
+    }
+    memcpy(p, payload, payload_b - sizeof(texts.ref[0]));
+    memcpy(p + payload_b - sizeof(texts.ref[0]), &texts.ref[0], sizeof(texts.ref[0]));
+    ms_texts_put(&texts, p + payload_b);
+    if (stacks != NULL) {
+        memcpy(p + payload_b + text_b, stacks, sizeof(*stacks));
+        texts.flags |= MS_RECORD_STACKS;
+    }
+    ms_rec_commit(&slot, kind, texts.flags, arg, ms_rec_stamp(&slot));
+}
+
+static void mark(struct ms_agent_text text)
+{
+    struct ms_p_mark p = {.stream_id = -1};
+    if (ms_tracing()) {
+        record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text, false, true);
+    }
+}
+
+static void label_push(uint32_t level, struct ms_agent_text label)
+{
+    struct ms_p_label p = {{0, 0}};
+    if (ms_tracing()) {
+        record_text(MS_R_LABEL_PUSH, level, &p, sizeof(p), label, true, false);
+    }
+}
+
+static void label_pop(uint32_t level, struct ms_agent_text label)
+{
+    struct ms_p_label p = {{0, 0}};
+    if (ms_tracing()) {
+        record_text(MS_R_LABEL_POP, level, &p, sizeof(p), label, true, false);
+    }
+}
+
+static void address_label(uint32_t level, uint64_t addr, struct ms_agent_text label)
+{
+    struct ms_p_addr_label p = {.addr = addr};
+    if (ms_tracing()) {
+        record_text(MS_R_ADDR_LABEL, level, &p, sizeof(p), label, true, false);
+    }
+}
+
 const struct ms_agent_v1 ms_agent_v1 = {
     .version = MS_AGENT_V1,
     .size_b = sizeof(ms_agent_v1),
@@ -60,4 +116,9 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .step = ms_control_step,
     .config = ms_control_config,
     .output = ms_control_output,
+    .attach = ms_agent_attach,
+    .mark = mark,
+    .label_push = label_push,
+    .label_pop = label_pop,
+    .address_label = address_label,
 };

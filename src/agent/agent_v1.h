@@ -38,6 +38,17 @@ struct ms_agent_v1 {
     int (*step)(char *why, size_t why_b);
     int (*config)(const char *lines, char *why, size_t why_b);
     int (*output)(char *path, size_t path_b);
+
+    /* For programs that were started without us: becomes part of a session (NULL: of the one it is in), and hooks what
+     * is loaded; again for what was loaded since. How many calls were hooked, or -errno. Not under a lock of the
+     * loader. */
+    int (*attach)(const char *session);
+
+    /* Events of the program itself; recorded while tracing, otherwise nothing. */
+    void (*mark)(struct ms_agent_text text);
+    void (*label_push)(uint32_t level, struct ms_agent_text label); /* of this thread, until popped */
+    void (*label_pop)(uint32_t level, struct ms_agent_text label);
+    void (*address_label)(uint32_t level, uint64_t addr, struct ms_agent_text label);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

@@ -19,6 +19,7 @@
 
 #include "base/macros.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Libraries by role; each lists the file names (SONAMEs) under which releases ship it. */
@@ -192,8 +193,9 @@ MS_HOOKS(X)
 #undef X
 #define MS_REAL(name) (*__atomic_load_n(&ms_real_##name, __ATOMIC_RELAXED))
 
-/* Finds the real functions of all libraries that are loaded already; for the constructor. */
-void ms_resolve_loaded(void);
+/* Finds the real functions of all libraries that are loaded already; for the constructor. hidden: also of those that
+ * are loaded out of our sight, which takes long. */
+void ms_resolve_loaded(bool hidden);
 
 /* A function that is called but not hooked; NULL if it is not to be had. Takes the loader's lock: not in a hot path. */
 ms_function ms_resolve_symbol(enum ms_library library, const char *symbol);

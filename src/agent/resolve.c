@@ -4,9 +4,10 @@
  * later calls. A failed search is repeated by the next call: the library may have been loaded meanwhile.
  *
  * Order of the search: the symbol behind us in the search order (so that other preloaded tools stay in the chain), the
- * other name of the function in the global scope (nobody hooks that; in the driver the public function takes a lock
- * that this one does not, so it comes second), the symbol in the library itself if it is loaded out of our sight
- * (dlopen with RTLD_LOCAL). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
+ * symbol as the program sees it if that is not ours (when we were loaded late, we are behind everybody), the other name
+ * of the function in the global scope (nobody hooks that; in the driver the public function takes a lock that this one
+ * does not, so it comes second), the symbol in the library itself if it is loaded out of our sight (dlopen with
+ * RTLD_LOCAL). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
  *
  * Threads: two may search at once and store the same. dlsym takes the loader's lock, so what is loaded already is
  * resolved in the constructor. errno is kept. */
@@ -55,6 +56,10 @@ static ms_function resolve(const struct ms_hook *hook)
     void *found = NULL;
     if (dlsym != NULL) {
         found = dlsym(RTLD_NEXT, hook->symbol);
+        if (found == NULL) {
+            found = dlsym(RTLD_DEFAULT, hook->symbol);
+            found = as_function(found) != hook->replacement ? found : NULL;
+        }
         if (found == NULL && hook->other != NULL) {
             found = dlsym(RTLD_DEFAULT, hook->other);
         }
@@ -91,14 +96,17 @@ const struct ms_hook ms_hooks[MS_HOOK_COUNT] = {
 #undef X
 };
 
-void ms_resolve_loaded(void)
+void ms_resolve_loaded(bool hidden)
 {
     bool known[MS_LIBRARY_COUNT] = {false}, loaded[MS_LIBRARY_COUNT] = {false};
     for (unsigned i = 0; i < MS_HOOK_COUNT && dlsym != NULL; i++) {
         enum ms_library library = ms_hooks[i].library;
         if (!known[library]) { /* most programs have none of these: one vain search for each library is enough */
             known[library] = true;
-            loaded[library] = dlsym(RTLD_NEXT, ms_hooks[i].symbol) != NULL;
+            void *there = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
+            there = there != NULL ? there : dlsym(RTLD_DEFAULT, ms_hooks[i].symbol);
+            loaded[library] = there != NULL && as_function(there) != ms_hooks[i].replacement;
+            loaded[library] = loaded[library] || (hidden && in_library(library, ms_hooks[i].symbol) != NULL);
         }
         /* What is not there is not looked for in files, as a first call would: an older library lacks dozens. */
         void *found = loaded[library] ? dlsym(RTLD_NEXT, ms_hooks[i].symbol) : NULL;

@@ -268,7 +268,7 @@ static void stale_return_addresses(void **state)
 
 static void recognised_stacks(void **state)
 {
-    enum { ROUNDS = 3000, PLANS = 24, DEPTH = 5 };
+    enum { ROUNDS = 1200, PLANS = 24, DEPTH = 5 };
     uint64_t plans[PLANS];
     uint32_t random = 17;
     self->shm->c_depth = 30;
