@@ -98,11 +98,12 @@ import os, sys, time
 sys.path[:0] = sys.argv[2].split(":")
 from dynolog_rig import Client
 class Daemon: name = sys.argv[1]
+parent = os.getpid()
 if os.fork() == 0:
     client = Client(Daemon, job=0, rank=2)
     client.register()
-    print(os.getppid(), flush=True)
-    while os.getppid() != 1:
+    print(parent, flush=True)
+    while os.getppid() == parent:
         time.sleep(0.5)
         client.poll()
 else:
@@ -124,6 +125,42 @@ def test_the_training_behind_a_helper(start):
         training.wait()
         training.stdout.close()
     wait_for(lambda: daemon.value("job_process_resident_bytes", pid=training.pid) is None, "its end")
+
+
+CLIENTS = """
+import os, sys, time
+sys.path[:0] = sys.argv[2].split(":")
+from dynolog_rig import Client
+class Daemon: name = sys.argv[1]
+parent = os.getpid()
+for rank in range(40):
+    if os.fork() == 0:
+        client = Client(Daemon, job=3, rank=rank)
+        client.register()
+        while os.getppid() == parent and (rank % 4 == 0 or not os.path.exists(sys.argv[3])):
+            time.sleep(0.2)
+            client.poll()
+        os._exit(0)
+sys.stdin.read()
+"""
+
+
+def test_many_processes_come_and_go(start, tmp_path):
+    daemon = start("--use_prometheus", "--process_reporting_interval_s=1", "--noenable_npu_metrics")
+    leave = tmp_path / "leave"
+    paths = os.pathsep.join(p for p in sys.path if p)
+    launcher = subprocess.Popen([sys.executable, "-c", CLIENTS, daemon.name, paths, str(leave)], stdin=subprocess.PIPE)
+
+    def shown():
+        return len(re.findall(r"^job_process_threads\{", daemon.metrics("process"), re.M))
+
+    try:
+        wait_for(lambda: shown() == 40, "all ranks, without the launcher")
+        leave.touch()
+        wait_for(lambda: shown() == 10, "those that stay")
+    finally:
+        launcher.communicate()
+    wait_for(lambda: shown() == 0, "the end of all")
 
 
 def test_a_real_prometheus_scrapes(start, tmp_path):

@@ -67,17 +67,13 @@ static void *sample_loop(void *argument)
     return NULL;
 }
 
-struct owners {
-    const struct ms_process_target *targets;
-    size_t count;
-};
-
 static int find_owner(void *context, int32_t pid, struct ms_dcmi_owner *out)
 {
-    const struct owners *owners = context;
-    for (size_t i = 0; i < owners->count; i++) {
-        if (owners->targets[i].pid == pid) {
-            *out = (struct ms_dcmi_owner){.job = owners->targets[i].job, .rank = owners->targets[i].rank};
+    size_t count;
+    const struct ms_process_target *targets = ms_job_processes(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (targets[i].pid == pid) {
+            *out = (struct ms_dcmi_owner){.job = targets[i].job, .rank = targets[i].rank};
             return 1;
         }
     }
@@ -94,11 +90,7 @@ static void take_samples(evutil_socket_t fd, short what, void *context)
     }
     while ((message = ms_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
         if (size_b == sizeof(struct ms_dcmi_sample)) {
-            struct owners owners = {0};
-            struct ms_process_target *targets = ms_job_processes(context, &owners.count);
-            owners.targets = targets;
-            ms_dcmi_report(message, targets != NULL ? find_owner : NULL, &owners);
-            free(targets);
+            ms_dcmi_report(message, find_owner, NULL);
         } else {
             ms_log_info("NPU metrics are off: %s", (const char *)message);
         }

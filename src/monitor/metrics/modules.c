@@ -107,19 +107,52 @@ const struct ms_daemon_module ms_module_kernel = {.name = "kernel monitor", .sta
 
 /* ---- processes ---- */
 
-static struct event *process_timer;
+/* A round over all processes goes on in slices, so that a thousand of them do not hold up whoever waits for an answer.
+ */
+#define SLICE          16
+#define SLICE_PAUSE_US 1000
+
+static struct event *process_timer, *process_slice;
+static struct {
+    struct ms_process_target *targets;
+    size_t count, next;
+    uint64_t mark;
+} process_round;
 
 int64_t ms_job_label(const struct ms_process *process)
 {
     return process->job != 0 ? process->job : process->slurm_job;
 }
 
-struct ms_process_target *ms_job_processes(const struct ms_daemon *daemon, size_t *count)
+const struct ms_process_target *ms_job_processes(size_t *count)
 {
+    *count = process_round.count;
+    return process_round.targets;
+}
+
+static void sample_slice(evutil_socket_t fd, short what, void *context)
+{
+    size_t left = process_round.count - process_round.next;
+    size_t n = left < SLICE ? left : SLICE;
+    ms_process_sample("", process_round.targets + process_round.next, n);
+    process_round.next += n;
+    if (n == left) {
+        ms_process_sweep(process_round.mark);
+        return;
+    }
+    event_add(process_slice, &(struct timeval){.tv_usec = SLICE_PAUSE_US});
+}
+
+static void sample_processes(evutil_socket_t fd, short what, void *context)
+{
+    const struct ms_daemon *daemon = context;
+    if (process_round.next < process_round.count) {
+        return; /* the last round still goes on */
+    }
     size_t room = ms_registry_count(daemon->registry) * 2, n = 0;
     struct ms_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
     if (targets == NULL) {
-        return NULL;
+        return;
     }
     for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && n < room;
          p = ms_registry_next(daemon->registry, p)) {
@@ -129,29 +162,33 @@ struct ms_process_target *ms_job_processes(const struct ms_daemon *daemon, size_
                                                   .rank = p->rank,
                                                   .helper = p->client >= MS_CLIENT_NPU};
     }
-    *count = ms_process_add_parents("", targets, n, room);
-    return targets;
-}
-
-static void sample_processes(evutil_socket_t fd, short what, void *context)
-{
-    size_t count;
-    struct ms_process_target *targets = ms_job_processes(context, &count);
-    if (targets != NULL) {
-        ms_process_sample("", targets, count);
-        free(targets);
-    }
-}
-
-static int start_processes(struct ms_daemon *daemon)
-{
-    process_timer = ms_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon);
-    return process_timer != NULL ? 0 : -ENOMEM;
+    free(process_round.targets);
+    process_round.targets = targets;
+    process_round.count = ms_process_add_parents("", targets, n, room);
+    process_round.next = 0;
+    process_round.mark = ms_metrics_mark();
+    sample_slice(-1, 0, NULL);
 }
 
 static void stop_processes(struct ms_daemon *daemon)
 {
     end_timer(&process_timer);
+    end_timer(&process_slice);
+    free(process_round.targets);
+    memset(&process_round, 0, sizeof(process_round));
+}
+
+static int start_processes(struct ms_daemon *daemon)
+{
+    process_slice = evtimer_new(daemon->base, sample_slice, NULL);
+    process_timer = process_slice != NULL
+                        ? ms_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon)
+                        : NULL;
+    if (process_timer == NULL) {
+        stop_processes(daemon);
+        return -ENOMEM;
+    }
+    return 0;
 }
 
 const struct ms_daemon_module ms_module_process = {

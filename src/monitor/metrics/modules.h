@@ -18,8 +18,8 @@ extern const struct ms_daemon_module ms_module_pmu;
 extern const struct ms_daemon_module ms_module_dcmi;
 extern const struct ms_daemon_module ms_module_npu;
 
-/* For the modules: the processes of jobs, with those behind helpers; to be given to free(). NULL: no memory. */
-struct ms_process_target *ms_job_processes(const struct ms_daemon *daemon, size_t *count);
+/* For the modules: the processes of jobs, with those behind helpers, as of the last round over them. */
+const struct ms_process_target *ms_job_processes(size_t *count);
 /* The job of a process for labels: NPU clients register with 0, but their environment may know it. */
 int64_t ms_job_label(const struct ms_process *process);
 

@@ -1,7 +1,7 @@
 /* Processor time and memory of registered processes.
  *
- * Threads: the event loop's. One small file per process and round: 16 ranks cost some 200 us. Failure: a process that
- * cannot be read has ended, or is hidden from us; it is left out. */
+ * Threads: the event loop's. One small file per process and round, some 15 us; callers with many go on in pieces.
+ * Failure: a process that cannot be read has ended, or is hidden from us; it is left out. */
 #include "monitor/metrics/process.h"
 
 #include "base/macros.h"
@@ -119,7 +119,7 @@ static bool same_command(const char *root, int32_t one, int32_t other)
 size_t ms_process_add_parents(const char *root, struct ms_process_target *targets, size_t count, size_t room)
 {
     struct ms_buffer text = {0};
-    struct ms_map children = {0}; /* pid -> how many targets it is the parent of; targets themselves count as many */
+    struct ms_map children = {0}; /* pid -> how many helpers it is the parent of; targets themselves count as many */
     size_t with_parents = count;
     for (size_t i = 0; i < count; i++) {
         uint64_t *own = ms_map_at(&children, (uint64_t)targets[i].pid, 0, NULL);
@@ -127,7 +127,7 @@ size_t ms_process_add_parents(const char *root, struct ms_process_target *target
         if (own != NULL) {
             *own += 2;
         }
-        if (read_stat(root, targets[i].pid, &text, &status)) {
+        if (targets[i].helper && read_stat(root, targets[i].pid, &text, &status)) {
             uint64_t *n = ms_map_at(&children, status.parent, 0, NULL);
             if (n != NULL) {
                 ++*n;
@@ -155,7 +155,6 @@ size_t ms_process_add_parents(const char *root, struct ms_process_target *target
 size_t ms_process_sample(const char *root, const struct ms_process_target *targets, size_t count)
 {
     struct ms_buffer text = {0};
-    uint64_t mark = ms_metrics_mark();
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         struct status status;
@@ -166,9 +165,13 @@ size_t ms_process_sample(const char *root, const struct ms_process_target *targe
         }
     }
     ms_buffer_free(&text);
+    return found;
+}
+
+void ms_process_sweep(uint64_t mark)
+{
     ms_metrics_sweep(MS_METRIC_PROCESS_CPU, mark);
     ms_metrics_sweep(MS_METRIC_PROCESS_RESIDENT, mark);
     ms_metrics_sweep(MS_METRIC_PROCESS_VIRTUAL, mark);
     ms_metrics_sweep(MS_METRIC_PROCESS_THREADS, mark);
-    return found;
 }

@@ -15,13 +15,14 @@ struct ms_process_target {
 };
 
 /* Appends the training processes behind helpers, with job and rank of the helper: the parent, if it runs the same
- * command line (it was forked, not started), is not among the targets itself and is the parent of no other target (then
+ * command line (it was forked, not started), is not among the targets itself and is the parent of no other helper (then
  * it is a launcher). Returns the new count, at most room. */
 size_t ms_process_add_parents(const char *root, struct ms_process_target *targets, size_t count, size_t room);
 
-/* Looks at all of them once; series of processes that are not among them, or that have ended, go away. Returns how many
- * were there. root as in kernel_file.h. */
+/* Looks at some of them; returns how many were there. root as in kernel_file.h. */
 size_t ms_process_sample(const char *root, const struct ms_process_target *targets, size_t count);
+/* After a round over all of them: series that got nothing since the mark go away, their processes have ended. */
+void ms_process_sweep(uint64_t mark);
 
 /* "" for an unknown rank, else its number: the label. */
 void ms_rank_text(int32_t rank, char out[16]);
