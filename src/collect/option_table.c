@@ -65,7 +65,8 @@ const struct ms_option ms_options[] = {
     {"max-trace-size", NULL, "", "SIZE", RECORDER, SET, ms_set_max_trace_size, NO_FLAG, "no limit",
      .help = "end the recording of a process when its trace is so large, at least 16M", .later = true},
     {"ring", NULL, "", NULL, RECORDER, FLAG_OF(ring),
-     .help = "at --max-trace-size forget the oldest part instead of ending (1G if not set)", .later = true},
+     .help = "at --max-trace-size forget the oldest part instead of ending (1G if not set);\n"
+             "with --export=end the dump files have the rest only", .later = true},
     {"on-full", NULL, "", "POLICY", RECORDER, SET, ms_set_on_full, NO_FLAG, "wait:20",
      .help = "wait[:MS]: a program that outruns the recorder waits up to MS milliseconds;\n"
              "drop: it never waits. What is lost is counted and reported",

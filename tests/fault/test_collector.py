@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from recorder import collector_of, wait_until
+from recorder import Recorder, collector_of, wait_until
 
 PROGRAM = r"""
 #include <acl/acl.h>
@@ -120,3 +120,59 @@ def test_everybody_killed_at_once(job):
     assert process["kinds"]["HAL_ALLOC"] == process["kinds"]["HAL_FREE"] == 1000
     assert job.recording.tool("recover").returncode == 0
     assert rows(job) == (1000, 1000)
+
+
+@pytest.mark.parametrize("missing", ["peerpidfd", "peerpidfd,pidfd"])
+def test_deaths_are_seen_on_older_kernels(softnpu, build, tmp_path, program, missing):
+    """Without pidfds of connections, and without any: by pid and start time."""
+    recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
+    process = recorder.start(program, options=["--analysis=none"], MSMEMSCOPE_TEST_WITHOUT=missing)
+    assert process.stdout.readline() == "ready\n"
+    wait_until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()] == [1000])
+    (pid,) = [p["pid"] for p in recorder.info()]
+    os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGKILL
+    (info,) = recorder.info()
+    assert info["ending"] == 1 and info["kinds"]["HAL_FREE"] == 1000
+
+
+def in_namespaces(*options):
+    if os.geteuid() != 0:
+        options = ["--user", "--map-root-user", *options]
+    return ["unshare", *options]
+
+
+@pytest.mark.parametrize("missing", ["", "peerpidfd"])
+def test_a_program_whose_pid_is_another_one_here(softnpu, build, tmp_path, program, missing):
+    """In a pid namespace below ours: rows show the pid as the program sees it."""
+    recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
+    process = recorder.start(*in_namespaces("--pid", "--fork", "--kill-child"), program, options=["--analysis=none", "--linger=30"],
+                             MSMEMSCOPE_TEST_WITHOUT=missing)
+    assert process.stdout.readline() == "ready\n"
+    out, _ = process.communicate("gg", timeout=60)
+    assert process.returncode == 6
+    (info,) = recorder.info()
+    assert info["pid"] == 1 and info["ending"] == 1 and info["kinds"]["HAL_FREE"] == 3000
+    assert {row["Process Id"] for row in recorder.rows()} == {"1"}
+
+
+def test_equal_pids_of_two_namespaces(softnpu, build, tmp_path, program):
+    """Two programs that are both process 1 are two recordings, not two images of one."""
+    recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
+    inside = " ".join(in_namespaces("--pid", "--fork", "--kill-child"))
+    inputs = [tmp_path / "first", tmp_path / "second"]
+    for path in inputs:
+        os.mkfifo(path)
+    commands = " & ".join(f"{inside} {program} < {path}" for path in inputs)
+    process = recorder.start("sh", "-c", f"{commands} & wait", options=["--analysis=none", "--linger=30"])
+    pipes = [open(path, "w") for path in inputs]
+    assert [process.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    wait_until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()] == [1000, 1000])
+    for pipe in pipes:
+        pipe.write("gg")
+        pipe.close()
+    process.communicate(timeout=60)
+    found = recorder.info()
+    assert [(p["pid"], p["exec_count"]) for p in found] == [(1, 0), (1, 0)]
+    assert len({p["path"] for p in found}) == 2
