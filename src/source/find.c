@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct search {
     struct ms_source *source;
     const char *project; /* directory of the recording that is being searched; NULL: none */
     const char *trace_dir;
+    char unreadable[PATH_MAX]; /* told last: a directory may be looked into twice, for itself and for its parent */
     int rc;
 };
 
@@ -66,6 +68,19 @@ static int found_trace(void *argument, const struct ms_process *process)
     return 0;
 }
 
+static int unreadable_trace(void *argument, const struct ms_damage *damage)
+{
+    struct search *search = argument;
+    char file[PATH_MAX];
+    snprintf(file, sizeof(file), "%s/%s", search->trace_dir, damage->file);
+    if (strcmp(file, search->unreadable) != 0) {
+        ms__problem(search->source, file, 0, 0, true, "offset %llu: %s", (unsigned long long)damage->offset,
+                    damage->reason);
+        memcpy(search->unreadable, file, sizeof(file));
+    }
+    return 0;
+}
+
 static bool find_traces(struct search *search, const char *project, const char *trace_dir)
 {
     int fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,6 +91,7 @@ static bool find_traces(struct search *search, const char *project, const char *
     search->project = project;
     search->trace_dir = trace_dir;
     ms_trace_list(fd, found_trace, search);
+    ms_trace_list_unreadable(fd, unreadable_trace, search);
     close(fd);
     return search->source->group_count > before;
 }

@@ -39,7 +39,7 @@ MESSAGES = {
 def test_messages(recorder, tmp_path, option, message):
     done = recorder.softnpu.run(recorder.command, option, "--", "touch", tmp_path / "ran")
     assert done.returncode == 2 and done.stdout == ""
-    assert f"[msmemscope] Error: {message}\n" in done.stderr, done.stderr
+    assert f"[msmemscope] Error: {message}" in done.stderr, done.stderr
     assert "--help" in done.stderr  # what to do
     assert not (tmp_path / "ran").exists()
 

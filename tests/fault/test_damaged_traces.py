@@ -63,9 +63,10 @@ def test_no_trace(damaged, command, spoil, offset, reason):
     (dump,) = damaged.dumps()
     before = dump.read_bytes()
     done = damaged.tool(command, timeout=30)
-    assert done.returncode == 1
+    assert done.returncode == (0 if command == "export" else 1)  # the dump beside it can be exported
     assert f"msmemscope: {damaged.segment}: offset {offset}: {reason}\n" in done.stderr
-    assert damaged.dumps() == [dump] and dump.read_bytes() == before
+    assert done.stderr.count(str(damaged.segment)) == 1
+    assert dump in damaged.dumps() and dump.read_bytes() == before
 
 
 @pytest.mark.parametrize("command", ["info", "export", "recover"])
@@ -131,9 +132,9 @@ def test_wrong_usage_of_commands(damaged, tmp_path):
         assert done.returncode == 2 and done.stderr.startswith(f"msmemscope {arguments[0]}: "), done
     for command in ("info", "export", "recover"):
         done = damaged.softnpu.run(damaged.command, command, "--help")
-        assert done.returncode == 0 and f"usage: msmemscope {command} DIR" in done.stdout
-        done = damaged.softnpu.run(damaged.command, command, tmp_path)
-        assert done.returncode == 0 if list(tmp_path.glob("msmemscope_*")) else done.returncode == 1
+        assert done.returncode == 0 and f"usage: msmemscope {command} DIR" in done.stdout, done
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert damaged.softnpu.run(damaged.command, command, tmp_path / "empty").returncode == 1
 
 
 def test_export_overwrites_nothing(damaged):
