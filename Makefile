@@ -21,7 +21,7 @@ demo: build
 	@scripts/demo $(BUILD)
 
 test:
-	@scripts/bootstrap build test
+	@scripts/bootstrap build test fuzz
 	@scripts/test $(BUILD)
 
 # Unit tests of the release build alone: seconds, for use while editing.
