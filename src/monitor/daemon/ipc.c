@@ -310,7 +310,8 @@ static void save(void *unused)
     if (ipc.state_file[0] != '\0') {
         int result = ms_persist_save(ipc.daemon->registry, ipc.state_file);
         if (result != 0) {
-            ms_log_limited(MS_LOG_WARNING, "state file %s: %s; commands that wait would not survive a restart",
+            ms_log_limited(MS_LOG_WARNING,
+                           "state file %s: %s; commands that wait would not survive a restart (--state_file)",
                            ipc.state_file, strerror(-result));
         }
     }
