@@ -21,6 +21,8 @@ static const char script[] =
     "Model().step()\n"
     "inner()\n";
 
+enum { OLDEST = 0x0309, QUALIFIED = 0x030b, NEWEST = 0x030e }; /* in 3.9 the line table of a single line is empty */
+
 static struct seen seen[10000];
 
 static const struct ms_record *definition(struct process *process, enum ms_record_kind kind, uint32_t id)
@@ -49,7 +51,7 @@ static void frames_of(struct process *process, uint32_t id, char *out, size_t ou
         char file[64];
         snprintf(file, sizeof(file), "%s", text_of(process, code, refs, 0));
         *version = p->version;
-        assert_int_equal(p->line_table_b > 0, p->version != 0);
+        assert_true(p->version == 0 ? p->line_table_b == 0 : p->line_table_b > 0 || p->version == OLDEST);
         used += (size_t)snprintf(
             out + used, out_b - used, "%s%s:%lu ", strcmp(file, "<string>") == 0 ? "" : strcat(file, "/"),
             text_of(process, code, refs, 1), (unsigned long)(p->version != 0 ? p->first_line : frames[i].offset));
@@ -65,8 +67,6 @@ static unsigned version_of(const char *python)
     assert_int_equal(run_program("", NULL, argv, version, sizeof(version)), 0);
     return (unsigned)atoi(version);
 }
-
-enum { OLDEST = 0x0309, QUALIFIED = 0x030b, NEWEST = 0x030e };
 
 static struct process *run_python(const char *python, const char *source)
 {
@@ -181,7 +181,7 @@ static void check_comparison(const char *python, unsigned version)
     setenv("MSMEMSCOPE_TEST_PYTHON", "late", 1);
     struct process *process = run_python(python, replaced(script, "CDLL(None)", "PyDLL(None)"));
     unsetenv("MSMEMSCOPE_TEST_PYTHON");
-    next_stack(process); /* before the main thread could compare */
+    next_record(process, MS_R_HAL_ALLOC, NULL); /* before the main thread could compare: any stack, or none */
     next_record(process, MS_R_LOG, NULL);
     for (unsigned i = 0; i < 2; i++) {
         frames_of(process, next_stack(process), frames, sizeof(frames), &found);
