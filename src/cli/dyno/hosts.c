@@ -259,14 +259,14 @@ static int compare(const void *a, const void *b)
 
 void dyno_hosts_unique(struct dyno_hosts *hosts)
 {
-    struct dyno_host **sorted = calloc(hosts->count + 1, sizeof(*sorted));
+    struct dyno_host **sorted = calloc(hosts->count + 1, sizeof(struct dyno_host *));
     if (sorted == NULL) {
         return; /* a repetition is asked twice */
     }
     for (size_t i = 0; i < hosts->count; i++) {
         sorted[i] = &hosts->list[i];
     }
-    qsort(sorted, hosts->count, sizeof(*sorted), compare);
+    qsort(sorted, hosts->count, sizeof(struct dyno_host *), compare);
     for (size_t i = hosts->count; i-- > 1;) {
         if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0 && sorted[i]->port == sorted[i - 1]->port) {
             free(sorted[i]->name);

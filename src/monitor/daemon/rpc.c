@@ -11,6 +11,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,14 +93,12 @@ static void set_port(struct sockaddr *address, uint16_t port)
 
 static uint16_t bound_port(int fd)
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_in6 bound = {0}; /* the port of IPv4 is at the same place */
     socklen_t length = sizeof(bound);
-    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
-        return 0;
-    }
-    return ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                             : ((struct sockaddr_in *)&bound)->sin_port);
+    return getsockname(fd, (struct sockaddr *)&bound, &length) == 0 ? ntohs(bound.sin6_port) : 0;
 }
+
+_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "see bound_port");
 
 static int listening_socket(const struct sockaddr *address, socklen_t length)
 {

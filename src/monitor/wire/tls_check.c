@@ -215,8 +215,8 @@ static bool ended_well(void)
 
 STACK_OF(X509) * ms__cert_load(const char *path, char why[MS_TLS_WHY_B])
 {
-    char *text;
-    size_t length;
+    char *text = NULL;
+    size_t length = 0;
     BIO *bio = open_pem(path, &text, &length, why);
     if (bio == NULL) {
         return NULL;
@@ -273,8 +273,8 @@ static bool crl_refused(const char *path, X509_CRL *crl, STACK_OF(X509) * author
 
 STACK_OF(X509_CRL) * ms__crl_load(const char *path, STACK_OF(X509) * authorities, char why[MS_TLS_WHY_B])
 {
-    char *text;
-    size_t length;
+    char *text = NULL;
+    size_t length = 0;
     BIO *bio = open_pem(path, &text, &length, why);
     if (bio == NULL) {
         return NULL;
