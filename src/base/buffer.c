@@ -142,6 +142,20 @@ static size_t utf8_length(const unsigned char *s, size_t left)
     return 0;
 }
 
+void ms_buffer_utf8(struct ms_buffer *buffer, const char *s, size_t length_b)
+{
+    for (size_t at = 0, length; at < length_b; at += length) {
+        unsigned char c = (unsigned char)s[at];
+        length = c < 0x80 ? 1 : utf8_length((const unsigned char *)s + at, length_b - at);
+        if (length != 0) {
+            ms_buffer_add(buffer, s + at, length);
+        } else {
+            MS_BUFFER_TEXT(buffer, "\xef\xbf\xbd");
+            length = 1;
+        }
+    }
+}
+
 void ms_buffer_json(struct ms_buffer *buffer, const char *s, size_t length_b)
 {
     const unsigned char *at = (const unsigned char *)s, *end = at + length_b, *plain = at;

@@ -51,6 +51,8 @@ void ms_buffer_fixed(struct ms_buffer *buffer, double number, unsigned decimals)
 
 /* The inside of a JSON string: quotes, backslashes and control characters escaped, what is not UTF-8 replaced. */
 void ms_buffer_json(struct ms_buffer *buffer, const char *s, size_t length_b);
+/* What is not UTF-8 replaced, the rest as it is. */
+void ms_buffer_utf8(struct ms_buffer *buffer, const char *s, size_t length_b);
 /* The inside of a quoted CSV cell: quotes doubled. */
 void ms_buffer_csv(struct ms_buffer *buffer, const char *s, size_t length_b);
 

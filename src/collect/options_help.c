@@ -29,7 +29,7 @@ static const char environment[] =
 
 static const char commands[] =
     "  msmemscope info DIR             what was recorded: processes, devices, events, gaps, the recorder's own cost\n"
-    "  msmemscope export DIR --format=csv|db|chrome [-o OUT]   write dump files from the trace again\n"
+    "  msmemscope export DIR|FILE --format=FORMAT [-o OUT]   files for other viewers, see export --help\n"
     "  msmemscope recover DIR          finish what a killed collector left behind\n"
     "\n"
     "  DIR: an output directory, or the directory of one process in it. These words are commands only in front of an\n"

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "collect/frames.h"
 #include "collect/options.h"
-#include "export/chrome.h"
 #include "export/dump.h"
 #include "model/model.h"
 
@@ -32,8 +31,6 @@ struct ms_replay {
     struct ms_model *model; /* NULL: of no use */
     struct ms_checkpoints checkpoints;
     struct ms_dump *dump;
-    struct ms_chrome *chrome;
-    int chrome_fd;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
     FILE *report;
@@ -172,29 +169,9 @@ static int open_dump(struct ms_replay *replay)
     return rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
 }
 
-static int open_chrome(struct ms_replay *replay)
-{
-    const struct ms_process *process = ms_trace_process(replay->trace);
-    char name[128];
-    snprintf(name, sizeof(name), "memscope_trace_%u.json", process->pid);
-    replay->chrome_fd = openat(replay->options.outfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (replay->chrome_fd < 0) {
-        return -errno;
-    }
-    int rc = ms_chrome_open(replay->chrome_fd, process->exe, &replay->chrome);
-    return rc != 0 ? rc : add(replay, ms_chrome_consumer(replay->chrome));
-}
-
 static int open_output(struct ms_replay *replay)
 {
-    switch (replay->options.output) {
-    case MS_REPLAY_SYMBOLS:
-        return 0;
-    case MS_REPLAY_CHROME:
-        return open_chrome(replay);
-    default:
-        return open_dump(replay);
-    }
+    return replay->options.output == MS_REPLAY_SYMBOLS ? 0 : open_dump(replay);
 }
 
 static int open_reports(struct ms_replay *replay)
@@ -270,7 +247,6 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
     }
     replay->options = *options;
     replay->settings = *options->settings;
-    replay->chrome_fd = -1;
     struct ms_trace_options trace = {
         .sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
     int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
@@ -324,10 +300,6 @@ static int finish(struct ms_replay *replay)
     if (replay->dump != NULL) {
         keep_error(replay, ms_dump_close(replay->dump));
         replay->dump = NULL;
-    }
-    if (replay->chrome != NULL) {
-        keep_error(replay, ms_chrome_close(replay->chrome));
-        replay->chrome = NULL;
     }
     if (replay->report != NULL) {
         fclose(replay->report);
@@ -433,12 +405,6 @@ void ms_replay_close(struct ms_replay *replay)
 {
     if (replay->dump != NULL) {
         ms_dump_close(replay->dump);
-    }
-    if (replay->chrome != NULL) {
-        ms_chrome_close(replay->chrome);
-    }
-    if (replay->chrome_fd >= 0) {
-        close(replay->chrome_fd);
     }
     if (replay->model != NULL) {
         ms_model_free(replay->model);

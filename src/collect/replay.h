@@ -11,7 +11,7 @@ struct ms_replay;
 
 /* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere (and
  * checkpoints, if there are marks). */
-enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_CHROME, MS_REPLAY_SYMBOLS };
+enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_SYMBOLS };
 
 struct ms_replay_options {
     size_t sz;        /* sizeof(struct ms_replay_options) */

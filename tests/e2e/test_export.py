@@ -119,4 +119,4 @@ def test_wrong_use(softnpu, command, tmp_path, export):
     done, _ = export(path, "db", expect=1)
     assert "the file is empty" in done.stderr
     help_text = softnpu.run(command, "export", "--help").stdout
-    assert all(word in help_text for word in ("csv", "db", "chrome"))
+    assert all(word in help_text for word in ("csv", "db", "chrome", "collapsed", "speedscope", "pprof"))

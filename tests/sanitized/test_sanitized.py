@@ -67,7 +67,8 @@ def test_everything_at_once(sanitized, form):
         "--leak", SOFTNPU_DEVICES=2, timeout=300))
     assert done.returncode == 0 and done.stdout.count("====== SUMMARY") == 2
     for command in (["info"], ["info", "--json"], ["recover"], *(["export", f"--format={f}", "-o", sanitized.output.parent / f]
-                                                                 for f in ("csv", "db", "chrome"))):
+                                                                 for f in ("csv", "db", "chrome", "collapsed",
+                                                                           "speedscope", "pprof"))):
         done = quiet(sanitized.tool(*command, timeout=300))
         assert done.returncode == 0, done
 

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 struct task {
-    const char *format, *out; /* NULL: as recorded; beside the trace */
+    const struct ms_exporter *format; /* NULL: as recorded; of dumps, the other one */
+    const char *out;                  /* NULL: beside the input */
     bool recover;
     int failures;
 };
@@ -65,9 +66,7 @@ static enum ms_replay_output output_of(const struct task *task, const struct ms_
     if (task->format == NULL) {
         return settings->format == MS_FORMAT_DB ? MS_REPLAY_DB : MS_REPLAY_CSV;
     }
-    return strcmp(task->format, "db") == 0       ? MS_REPLAY_DB
-           : strcmp(task->format, "chrome") == 0 ? MS_REPLAY_CHROME
-                                                 : MS_REPLAY_CSV;
+    return strcmp(task->format->name, "db") == 0 ? MS_REPLAY_DB : MS_REPLAY_CSV;
 }
 
 /* Can all of it be read? What a trace with damage gives is less than what may be there already. */
@@ -134,7 +133,7 @@ static int export_one(void *argument, const struct recording *recording)
     return rc < 0 ? fail(task, recording, rc) : 0;
 }
 
-/* ---- dumps ---- */
+/* ---- by the source ---- */
 
 /* The directory of the recording that a dump belongs to, or that it stands in. */
 static void home_of_dump(const char *path, char out[MS_PATH_MAX_B + 1])
@@ -159,11 +158,11 @@ static void home_of_dump(const char *path, char out[MS_PATH_MAX_B + 1])
     }
 }
 
-static int export_dump(struct task *task, struct ms_source *source, size_t at)
+static int export_source(struct task *task, struct ms_source *source, size_t at)
 {
     static const char *const kinds[] = {[MS_SOURCE_TRACE] = "", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
     const struct ms_source_process *process = ms_source_process(source, at);
-    const char *name = task->format != NULL ? task->format : process->kind == MS_SOURCE_CSV ? "db" : "csv";
+    const char *name = task->format != NULL ? task->format->name : process->kind == MS_SOURCE_CSV ? "db" : "csv";
     char path[MS_PATH_MAX_B + 1];
     home_of_dump(process->path, path);
     if (task->out == NULL && strcmp(name, kinds[process->kind]) == 0) {
@@ -186,7 +185,8 @@ static int export_dump(struct task *task, struct ms_source *source, size_t at)
     return rc != 0;
 }
 
-/* Everything below the path: traces by their replay, dumps by their rows. */
+/* Everything below the path. Traces become dumps by the replay that the collector does; whatever else there is goes the
+ * same way for traces and dumps. */
 static int export_all(struct task *task, const char *path)
 {
     struct ms_source *source;
@@ -197,8 +197,8 @@ static int export_all(struct task *task, const char *path)
     const char *last = "";
     for (size_t i = 0; i < ms_source_count(source); i++) {
         const struct ms_source_process *process = ms_source_process(source, i);
-        if (process->kind != MS_SOURCE_TRACE) {
-            task->failures += export_dump(task, source, i);
+        if (process->kind != MS_SOURCE_TRACE || (task->format != NULL && !task->format->rows)) {
+            task->failures += export_source(task, source, i);
         } else if (strcmp(process->path, last) != 0) { /* a directory may hold several */
             task->failures += recordings_each(process->path, export_one, task) < 0;
             last = process->path;
@@ -220,7 +220,7 @@ static int usage(const char *command)
          "directory of each process, or below OUT.\n\n"
          "Formats:");
     for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
-        printf("  %-8s %s\n", format->name, format->help);
+        printf("  %-10s %s\n", format->name, format->help);
     }
     return 0;
 }
@@ -228,15 +228,15 @@ static int usage(const char *command)
 int cmd_export(int argc, char **argv)
 {
     struct task task = {.recover = strcmp(argv[1], "recover") == 0};
-    const char *dir = NULL;
+    const char *dir = NULL, *format = NULL;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return usage(argv[1]);
         }
         if (strncmp(argv[i], "--format=", 9) == 0) {
-            task.format = argv[i] + 9;
+            format = argv[i] + 9;
         } else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc) {
-            task.format = argv[++i];
+            format = argv[++i];
         } else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
             task.out = argv[++i];
         } else if (strncmp(argv[i], "--output=", 9) == 0) {
@@ -248,8 +248,8 @@ int cmd_export(int argc, char **argv)
             return 2;
         }
     }
-    const struct ms_exporter *format = task.format != NULL ? ms_exporter_find(task.format) : NULL;
-    if ((task.format != NULL && (format == NULL || (task.recover && !format->rows))) || dir == NULL) {
+    task.format = format != NULL ? ms_exporter_find(format) : NULL;
+    if ((format != NULL && (task.format == NULL || (task.recover && !task.format->rows))) || dir == NULL) {
         fprintf(stderr, "msmemscope %s: %s; see msmemscope %s --help\n", argv[1],
                 dir == NULL ? "which directory?" : "unknown format", argv[1]);
         return 2;

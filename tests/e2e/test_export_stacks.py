@@ -1,0 +1,240 @@
+"""Exports for viewers of call stacks: collapsed, speedscope, pprof; from a trace, its CSV and its database."""
+
+import collections
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+STEPS, LEAK = 4, 1 << 20
+
+
+@pytest.fixture
+def command(build):
+    return str(build / "msmemscope" / "bin" / "msmemscope")
+
+
+@pytest.fixture
+def export(softnpu, command, tmp_path):
+    """The one file that an export makes."""
+    count = 0
+
+    def run(source, form):
+        nonlocal count
+        count += 1
+        out = tmp_path / f"export{count}"
+        done = softnpu.run(command, "export", source, "--format", form, "-o", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (path,) = (p for p in out.rglob("*") if p.is_file())
+        assert f"create file {path}." in done.stdout
+        return path
+    return run
+
+
+@pytest.fixture
+def recorded(softnpu, command, build, tmp_path):
+    out = tmp_path / "recorded"
+    done = softnpu.run(command, f"--output={out}", "--call-stack=c", "--analysis=leaks,decompose", "--",
+                       build / "examples" / "acl-train", "--steps", STEPS, f"--leak={LEAK}")
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def device_dump(recorded):
+    (path,) = recorded.rglob("device_0/dump/memscope_dump_*.csv")
+    return path
+
+
+def dump_figures(recorded, recorder_rows):
+    """What the rows say of the PTA pool: peak, all that was allocated, what the end found live, and how much of each is the
+    planted leak's. The peak is found by adding up, its blocks by copying."""
+    live, peak, peak_b, allocated = {}, {}, 0, []
+    for row in recorder_rows(device_dump(recorded)):
+        if row.type != "PTA" or row.event not in ("MALLOC", "FREE"):
+            continue
+        block = row.number("allocation_id")
+        if row.event == "MALLOC":
+            live[block] = (row.number("size"), "plant_leak" in row.c_stack)
+            allocated.append(live[block])
+            if sum(size for size, _ in live.values()) > peak_b:
+                peak, peak_b = dict(live), sum(size for size, _ in live.values())
+        elif row.attr.get("shadow") != "true":
+            del live[block]
+    sets = {"peak": list(peak.values()), "alloc": allocated, "inuse": list(live.values())}
+    return {name: (len(blocks), sum(size for size, _ in blocks), sum(size for size, planted in blocks if planted))
+            for name, blocks in sets.items()}
+
+
+@pytest.fixture
+def figures(recorded):
+    from recorder import read_dump
+    found = dump_figures(recorded, read_dump)
+    assert found["inuse"][2] >= STEPS * LEAK and found["alloc"][1] > found["peak"][1] > found["peak"][2] > 0
+    return found
+
+
+def read_collapsed(path):
+    stacks = {}
+    for line in path.read_text().splitlines():
+        stack, value = line.rsplit(" ", 1)
+        assert stack not in stacks
+        stacks[tuple(stack.split(";"))] = int(value)
+    return stacks
+
+
+def test_collapsed(recorded, export, figures):
+    stacks = read_collapsed(export(recorded, "collapsed"))
+    pool = {stack: value for stack, value in stacks.items() if stack[:2] == ("npu 0", "PTA")}
+    assert sum(pool.values()) == figures["peak"][1]
+    assert sum(value for stack, value in pool.items() if "plant_leak" in stack) == figures["peak"][2]
+    (leak,) = (stack for stack in pool if "plant_leak" in stack)
+    assert leak.index("main") < leak.index("train_step") < leak.index("plant_leak") < leak.index("npool_malloc")
+    assert leak[-1] == "torch._ops.aten.clone.default"
+    assert any(stack[:2] == ("npu 0", "HAL") for stack in stacks)
+
+
+def test_every_source_gives_the_same(recorded, export, tmp_path, softnpu, command):
+    stacks = read_collapsed(export(recorded, "collapsed"))
+    database = tmp_path / "database"
+    assert softnpu.run(command, "export", device_dump(recorded), "--format=db", "-o", database).returncode == 0
+    for source in (device_dump(recorded), *database.rglob("*.db")):
+        again = read_collapsed(export(source, "collapsed"))
+        assert {s: v for s, v in again.items() if s[1] == "PTA"} == {s: v for s, v in stacks.items() if s[1] == "PTA"} != {}
+
+
+def test_speedscope(recorded, export, figures):
+    """The parts of the published schema that a sampled profile has, and the figures."""
+    document = json.loads(export(recorded, "speedscope").read_text())
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert set(document) == {"$schema", "exporter", "name", "activeProfileIndex", "profiles", "shared"}
+    frames = document["shared"]["frames"]
+    assert all(set(f) <= {"name", "file", "line", "col"} and isinstance(f["name"], str) for f in frames)
+    assert len({json.dumps(f) for f in frames}) == len(frames)
+    profiles = {}
+    for profile in document["profiles"]:
+        assert set(profile) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}
+        assert profile["type"] == "sampled" and profile["unit"] == "bytes" and profile["startValue"] == 0
+        assert len(profile["samples"]) == len(profile["weights"]) and profile["endValue"] == sum(profile["weights"])
+        assert all(0 <= i < len(frames) for sample in profile["samples"] for i in sample) and all(profile["samples"])
+        profiles[profile["name"]] = profile
+    for title, name in (("live at the peak", "peak"), ("live at the end", "inuse"), ("allocated", "alloc")):
+        profile = profiles[f"npu 0 PTA: {title}"]
+        planted = sum(weight for sample, weight in zip(profile["samples"], profile["weights"])
+                      if "plant_leak" in [frames[i]["name"] for i in sample])
+        assert (profile["endValue"], planted) == figures[name][1:]
+    assert document["profiles"][document["activeProfileIndex"]]["name"] == "npu 0 HAL: live at the peak"
+    assert any(f["name"] == "plant_leak" and f["file"].endswith("defects.c") and f["line"] > 0 for f in frames)
+
+
+def fields(data):
+    """Protocol buffers' wire format: (field, number or bytes)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+    while at < len(data):
+        tag = varint()
+        value = varint()
+        assert tag & 7 in (0, 2)
+        if tag & 7 == 2:
+            assert at + value <= len(data)
+            value, at = data[at:at + value], at + value
+        yield tag >> 3, value
+
+
+def numbers(packed):
+    values = []
+    value = shift = 0
+    for byte in packed:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            values.append(value)
+            value = shift = 0
+    assert shift == 0
+    return values
+
+
+def read_pprof(path):
+    """(types, samples): a sample is (function names from the innermost, values, labels)."""
+    parts = collections.defaultdict(list)
+    for field, value in fields(path.read_bytes()):
+        parts[field].append(value)
+    strings = [s.decode() for s in parts[6]]
+    assert strings[0] == "" and len(set(strings)) == len(strings)
+    functions = {f[1]: strings[f[2]] for f in map(dict, map(fields, parts[5]))}
+    places = {}
+    for location in map(dict, map(fields, parts[4])):
+        assert location[2] == 1  # the mapping
+        places[location[1]] = functions[dict(fields(location[4]))[1]]
+    samples = []
+    for sample in parts[2]:
+        labels = {}
+        for field, value in fields(sample):
+            if field == 1:
+                names = [places[i] for i in numbers(value)]
+            elif field == 2:
+                values = numbers(value)
+            else:
+                label = dict(fields(value))
+                labels[strings[label[1]]] = strings[label[2]]
+        samples.append((names, values, labels))
+    types = [tuple(strings[value] for _, value in fields(t)) for t in parts[1]]
+    return types, samples, strings[parts[14][0]]
+
+
+def test_pprof(recorded, export, figures):
+    types, samples, default = read_pprof(export(recorded, "pprof"))
+    assert types == [(f"{name}_{what}", unit) for name in ("alloc", "inuse", "peak")
+                     for what, unit in (("objects", "count"), ("space", "bytes"))]
+    assert default == "peak_space"
+    pool = [sample for sample in samples if sample[2]["pool"] == "PTA" and sample[2]["device"] == "npu 0"]
+    for i, name in enumerate(("alloc", "inuse", "peak")):
+        assert (sum(values[2 * i] for _, values, _ in pool), sum(values[2 * i + 1] for _, values, _ in pool),
+                sum(values[2 * i + 1] for names, values, _ in pool if "plant_leak" in names)) == figures[name]
+    (leak,) = (sample for sample in pool if "plant_leak" in sample[0])
+    assert leak[0].index("plant_leak") < leak[0].index("train_step") < leak[0].index("main")
+    assert leak[2]["owner"].startswith("PTA@") and leak[2]["operator"] == "torch._ops.aten.clone.default"
+
+
+def test_pprof_itself_reads_it(recorded, export, figures):
+    """Where there is Go, its own reader agrees; where there is none, test_pprof has read the file."""
+    path = export(recorded, "pprof")
+    go = shutil.which("go")
+    if go is None:
+        return
+    done = subprocess.run([go, "tool", "pprof", "-symbolize=none", "-unit=B", "-sample_index=inuse_space", "-tagfocus=pool=^PTA$",
+                           "-top", "-cum", str(path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    line = re.search(r"(\d+)B +[\d.]+% +plant_leak\b", done.stdout)
+    assert line and int(line[1]) == figures["inuse"][2], done.stdout
+
+
+def test_without_stacks_operators_are_shown(softnpu, command, build, tmp_path, export):
+    out = tmp_path / "plain"
+    done = softnpu.run(command, f"--output={out}", "--", build / "examples" / "acl-train", "--steps", 2, "--leak")
+    assert done.returncode == 0, done.stderr
+    stacks = read_collapsed(export(out, "collapsed"))
+    assert ("npu 0", "PTA", "torch._ops.aten.clone.default") in stacks and ("npu 0", "PTA", "no call stack") in stacks
+    _, samples, _ = read_pprof(export(out, "pprof"))
+    assert ["torch._ops.aten.clone.default"] in [names for names, _, _ in samples]
+
+
+def test_nothing_is_written_over(recorded, softnpu, command):
+    first = softnpu.run(command, "export", recorded, "--format=collapsed")
+    assert first.returncode == 0
+    (path,) = recorded.rglob("*.collapsed")
+    before = path.read_bytes()
+    second = softnpu.run(command, "export", recorded, "--format=collapsed")
+    assert second.returncode == 1 and "File exists" in second.stderr
+    assert path.read_bytes() == before
