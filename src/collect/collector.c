@@ -1,9 +1,8 @@
-/* The collector's main thread. Everything that takes time is done by the others; here are connections, directories and
- * the phases of processes. An error about one process ends the recording of that process, never of the rest. */
+/* The collector's main thread: its event loop, whoever supervises it, and what comes in. Everything that takes time is
+ * done by the others. */
 #include "collect/collect_main.h"
 #include "collect/collector.h"
 #include "collect/options.h"
-#include "collect/output.h"
 
 #include "base/clock.h"
 #include "base/macros.h"
@@ -11,22 +10,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PRINT_MAX_B 16384
-#define RING_PARTS  8
-#define SEGMENT_B   (64ull << 20)
-#define PIECE_B     (8ull << 20)
-#define QUIET_TURNS 100 /* so often we look soon whether a new process has published something */
 
-/* ---- telling ---- */
+/* ---- telling, and other things that all files use ---- */
 
 void collector_print(struct collector *c, int stream, const char *text, size_t text_b)
 {
@@ -38,7 +31,7 @@ void collector_print(struct collector *c, int stream, const char *text, size_t t
     }
 }
 
-static void MS_PRINTF(3, 4) tell(struct collector *c, int stream, const char *format, ...)
+void collector_tell(struct collector *c, int stream, const char *format, ...)
 {
     char text[2 * MS_PATH_MAX_B];
     va_list args;
@@ -48,16 +41,14 @@ static void MS_PRINTF(3, 4) tell(struct collector *c, int stream, const char *fo
     collector_print(c, stream, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static void tell_phase(struct collector *c, const struct recorded *process, enum ms_channel_kind kind)
+void collector_tell_phase(struct collector *c, const struct recorded *process, enum ms_channel_kind kind)
 {
     if (c->supervised) {
         ms_channel_send(&c->channel, kind, process->serial, 0, NULL, 0, NULL, 0);
     }
 }
 
-/* ---- a process ---- */
-
-static void watch(struct collector *c, int fd, uint32_t events, void *what)
+void collector_watch(struct collector *c, int fd, uint32_t events, void *what)
 {
     struct epoll_event event = {.events = events, .data.ptr = what};
     if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EEXIST) {
@@ -65,21 +56,7 @@ static void watch(struct collector *c, int fd, uint32_t events, void *what)
     }
 }
 
-static void free_process(struct recorded *process)
-{
-    int fds[] = {process->memfd, process->connection, process->pidfd, process->dirfd, process->tracefd};
-    for (size_t i = 0; i < MS_COUNT_OF(fds); i++) {
-        if (fds[i] >= 0) {
-            close(fds[i]);
-        }
-    }
-    ms_usage_forget(process->usage);
-    ms_log_close(&process->log);
-    ms_view_free(process->view);
-    free(process);
-}
-
-static void close_fd(int *fd)
+void collector_close_fd(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
@@ -87,17 +64,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped; what cannot be
- * read that way is worth a closer look. */
-bool collector_has_published(const struct recorded *process)
-{
-    uint32_t streams = 0;
-    return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) !=
-               (ssize_t)sizeof(streams) ||
-           streams != 0;
-}
-
-static void print_mail(struct collector *c)
+void collector_print_mail(struct collector *c)
 {
     for (struct mail *mail = mailbox_take(&c->mail); mail != NULL;) {
         struct mail *next = mail->next;
@@ -105,335 +72,6 @@ static void print_mail(struct collector *c)
         free(mail);
         mail = next;
     }
-}
-
-static void set_done(struct collector *c, struct recorded *process)
-{
-    print_mail(c); /* its reports stand there; DONE comes behind them */
-    process->phase = DONE;
-    tell_phase(c, process, MS_CH_DONE);
-}
-
-static void set_ended(struct collector *c, struct recorded *process)
-{
-    if (process->pidfd >= 0) {
-        epoll_ctl(c->epoll, EPOLL_CTL_DEL, process->pidfd, NULL);
-    }
-    tell_phase(c, process, MS_CH_DEAD);
-    process->phase = ENDED;
-    __atomic_store_n(&process->ended, 1, __ATOMIC_RELEASE);
-    sweeper_poke(&c->sweeper);
-}
-
-static int find_or_make_project(struct recorded *process, int output)
-{
-    int rc = -ENOENT;
-    if (process->name[0] != '\0') {
-        rc = ms_project_open(output, process->name, &process->dirfd, &process->tracefd);
-        process->resumed = rc == 0;
-    }
-    return rc == 0 ? 0
-                   : ms_project_make(output, process->identity.pid, process->name, &process->dirfd, &process->tracefd);
-}
-
-/* The output directory is the session's; with the API it is what the process wants by now. A directory that another
- * recording found empty and removed is made again. */
-int collector_open_directory(struct collector *c, struct recorded *process)
-{
-    bool api = (c->session.flags & MS_SESSION_API) != 0;
-    int rc = api ? -ENOENT : find_or_make_project(process, c->output);
-    if (rc == -ENOENT) {
-        bool is_new;
-        int output = ms_output_open(process->settings.output, &is_new);
-        rc = output < 0 ? output : find_or_make_project(process, output);
-        if (output >= 0) {
-            close(output);
-        }
-    }
-    if (rc != 0) {
-        return rc;
-    }
-    /* Before anything is put into it: a collector after us must find the same directory. */
-    ms_channel_send(&c->channel, MS_CH_NAMED, process->serial, 0, process->name, strlen(process->name), NULL, 0);
-    snprintf(process->path, sizeof(process->path), "%s/%s", process->settings.output, process->name);
-    ms_log_init(&process->log, process->dirfd, ms_settings_log_level(&process->settings));
-    if (!process->resumed) {
-        rc = ms_config_json_write(process->dirfd, &process->settings);
-        if (rc == 0) {
-            tell(c, 3, "[msmemscope] Info: Config into file %s/config.json\n", process->path);
-        }
-    }
-    return rc;
-}
-
-/* Sizes of the files: a ring forgets whole segments; so does a process that is not traced yet, or in some steps only.
- */
-static void set_sizes(const struct ms_settings *s, struct ms_writer_options *options)
-{
-    const char *small = getenv("MSMEMSCOPE_TEST_SEGMENT_B"); /* tests have no time for large ones */
-    uint64_t segment_b = s->collect_mode == MS_COLLECT_DEFERRED || s->step_count > 0 ? PIECE_B : SEGMENT_B;
-    options->max_b = ms_settings_trace_limit(s);
-    options->ring = s->ring;
-    options->segment_b = s->ring && options->max_b / RING_PARTS < segment_b ? options->max_b / RING_PARTS : segment_b;
-    if (small != NULL) {
-        options->segment_b = strtoull(small, NULL, 10);
-        options->max_b = options->max_b > 0 ? RING_PARTS * options->segment_b : 0;
-    }
-}
-
-/* A trace tells by itself what was wanted. */
-void collector_describe(struct recorded *process)
-{
-    char *text = process->identity.settings;
-    if (ms_options_format(&process->settings, text, sizeof(process->identity.settings)) >=
-        sizeof(process->identity.settings)) {
-        text[0] = '\0';
-    }
-}
-
-static int open_trace(struct recorded *process)
-{
-    const struct ms_settings *s = &process->settings;
-    struct ms_writer_options options = {
-        .sz = sizeof(options), .sync_ms = s->sync ? 1000 : 0, .memory = process->in_memory};
-    set_sizes(s, &options);
-    process->trace_max_b = options.max_b;
-    collector_describe(process);
-    int rc = ms_writer_open(process->tracefd, &process->identity, &options, &process->writer);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = ms_drain_open(process->memfd, process->writer, &process->drain);
-    if (rc != 0) {
-        ms_writer_close(process->writer, MS_ENDING_OPEN);
-        process->writer = NULL;
-        return rc;
-    }
-    if (process->view != NULL) {
-        struct ms_drain_watch watch = ms_view_watch(process->view);
-        ms_drain_watch(process->drain, &watch);
-    }
-    return 0;
-}
-
-/* QUIET -> RECORDING */
-int collector_begin(struct collector *c, struct recorded *process)
-{
-    /* With the API nothing is left behind before the first start(). */
-    process->in_memory = (c->session.flags & MS_SESSION_API) != 0 && process->name[0] == '\0';
-    int rc = process->in_memory ? 0 : collector_open_directory(c, process);
-    if (rc == 0) {
-        rc = open_trace(process);
-    }
-    if (rc == -EALREADY) { /* its trace is complete; only the files may not be */
-        __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
-        rc = 0;
-    }
-    if (rc != 0) {
-        tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", process->identity.pid,
-             rc == -EPERM || rc == -EPROTO ? "its shared memory is not what it should be" : strerror(-rc));
-        tell_phase(c, process, MS_CH_DEAD);
-        set_done(c, process);
-        return rc;
-    }
-    close_fd(&process->memfd); /* mapped; and the connection has told what it can, unless it is all we have */
-    if (process->pidfd >= 0 || process->pid_here != 0) {
-        close_fd(&process->connection);
-    }
-    const struct ms_settings *s = &process->settings;
-    bool wanted = s->export_mode != MS_EXPORT_NONE || s->ring || s->c_stack;
-    if (!wanted || exporter_add(&c->exporter, process) != 0) {
-        __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
-    }
-    process->phase = RECORDING;
-    if (process->drain != NULL) {
-        process->usage = ms_usage_watch(process->pid_here);
-        sweeper_add(&c->sweeper, process);
-    }
-    return 0;
-}
-
-/* The same process, registered before: it has become another program since. Registrations come in order. */
-static void end_former_image(struct collector *c, struct recorded *process)
-{
-    struct ms_process *new = &process->identity;
-    for (struct recorded *former = c->processes; former != NULL; former = former->next) {
-        const struct ms_process *old = &former->identity;
-        if (former != process && old->pid == new->pid && old->pid_namespace == new->pid_namespace &&
-            old->start_time == new->start_time &&new->start_time != 0) {
-            new->exec_count = old->exec_count >= new->exec_count ? old->exec_count + 1 : new->exec_count;
-            former->dead = true;
-        }
-    }
-}
-
-static void copy_text(char *out, size_t out_b, const char *text, size_t text_b)
-{
-    size_t n = text_b < out_b - 1 ? text_b : out_b - 1;
-    for (size_t i = 0; i < n; i++) {
-        out[i] = text[i] != '\0' ? text[i] : ' '; /* arguments are separated by 0 bytes */
-    }
-    while (n > 0 && out[n - 1] == ' ') {
-        n--;
-    }
-    out[n] = '\0';
-}
-
-/* Takes both descriptors. */
-static void add_process(struct collector *c, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
-                        int connection)
-{
-    struct ms_hello hello;
-    memcpy(&hello, hello_bytes, sizeof(hello));
-    struct recorded *process = calloc(1, sizeof(*process));
-    if (process == NULL) {
-        tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", hello.pid, strerror(ENOMEM));
-        close(memfd);
-        close(connection);
-        if (c->supervised) {
-            ms_channel_send(&c->channel, MS_CH_DEAD, serial, 0, NULL, 0, NULL, 0);
-            ms_channel_send(&c->channel, MS_CH_DONE, serial, 0, NULL, 0, NULL, 0);
-        }
-        return;
-    }
-    process->collector = c;
-    process->serial = serial;
-    process->settings = c->settings;
-    process->memfd = memfd;
-    process->connection = connection;
-    process->pidfd = process->dirfd = process->tracefd = -1;
-    process->keeps_socket = (hello.head.flags & MS_HELLO_KEEPS_SOCKET) != 0;
-    ms_log_init(&process->log, -1, MS_LOG_ERROR);
-    uint32_t uid = hello.uid;
-    if (connection >= 0) {
-        ms_session_peer(connection, &uid, &process->pid_here);
-    }
-    snprintf(process->name, sizeof(process->name), "%s", ms_project_name_ok(name) ? name : "");
-
-    struct ms_process *who = &process->identity;
-    snprintf(who->name, sizeof(who->name), "p%u", hello.pid);
-    who->pid = hello.pid;
-    who->ppid = hello.ppid;
-    who->uid = uid;
-    who->pid_namespace = hello.pid_namespace;
-    who->offset_ns = c->offset_ns;
-    who->start_ns = ms_clock_ns(CLOCK_MONOTONIC) + (uint64_t)c->offset_ns;
-    who->clock_kind = hello.clock_kind;
-    memcpy(who->boot_id, c->boot_id, sizeof(who->boot_id));
-    memcpy(who->host, c->host, sizeof(who->host));
-    copy_text(who->exe, sizeof(who->exe), hello_bytes + sizeof(hello), hello.exe_b);
-    copy_text(who->command, sizeof(who->command), hello_bytes + sizeof(hello) + hello.exe_b, hello.command_b);
-
-    bool living = ms_liveness_begin(process, hello.start_time);
-    process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
-    struct recorded **last = &c->processes; /* in order of registration: so are the directories of one pid */
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    *last = process;
-    end_former_image(c, process);
-    process->dead = !living;
-    if (living && process->pidfd >= 0) {
-        watch(c, process->pidfd, EPOLLIN, process);
-    }
-}
-
-/* ---- once per turn: every process as far as it can go ---- */
-
-static void complain_early_end(struct collector *c, struct recorded *process)
-{
-    uint32_t ending = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE);
-    if (ending == MS_ENDING_OPEN || process->complained) {
-        return;
-    }
-    process->complained = true;
-    if (ending == MS_ENDING_LIMIT) {
-        tell(c, 2, "[msmemscope] Warn: the trace in %s has reached its size limit and ends here.\n", process->path);
-    } else {
-        tell(c, 2, "[msmemscope] Error: the trace in %s cannot be written any more: %s.\n", process->path,
-             strerror(process->early_error < 0 ? -process->early_error : process->early_error));
-    }
-}
-
-static void advance(struct collector *c, struct recorded *process)
-{
-    if (!process->dead && (process->phase == QUIET || process->phase == RECORDING)) {
-        process->dead = ms_liveness_dead(process, __atomic_load_n(&process->records, __ATOMIC_ACQUIRE));
-    }
-    if (process->phase == QUIET) {
-        process->quiet_turns++;
-        /* In this order: whoever published did so before it died. */
-        if (collector_has_published(process)) {
-            collector_begin(c, process);
-        } else if (process->dead) {
-            tell_phase(c, process, MS_CH_DEAD);
-            set_done(c, process);
-        }
-    }
-    if (process->phase == RECORDING) {
-        complain_early_end(c, process);
-        if (process->dead || process->drain == NULL) {
-            set_ended(c, process);
-        }
-    }
-    if (process->phase == ENDED) {
-        sweeper_poke(&c->sweeper);
-        if (__atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0) {
-            complain_early_end(c, process);
-            process->phase = CLOSED;
-            exporter_poke(&c->exporter, process);
-        }
-    }
-    if (process->phase == CLOSED && __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0) {
-        set_done(c, process);
-    }
-}
-
-static void send_progress(struct collector *c)
-{
-    uint64_t sum = 0, count = 0;
-    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
-        if (process->phase == ENDED || process->phase == CLOSED) {
-            sum += __atomic_load_n(&process->per_mille, __ATOMIC_ACQUIRE);
-            count++;
-        }
-    }
-    if (count > 0 && c->supervised) {
-        ms_channel_send(&c->channel, MS_CH_PROGRESS, 0, sum / count, NULL, 0, NULL, 0);
-    }
-}
-
-/* How long nothing can happen that nobody tells us about. */
-static int patience_ms(const struct collector *c)
-{
-    int ms = -1;
-    for (const struct recorded *process = c->processes; process != NULL; process = process->next) {
-        bool soon = process->phase == ENDED || (process->phase == QUIET && process->quiet_turns < QUIET_TURNS);
-        bool later = process->phase == QUIET || process->phase == CLOSED || process->pidfd < 0;
-        int wish = soon ? 10 : later ? 100 : -1;
-        ms = wish > 0 && (ms < 0 || wish < ms) ? wish : ms;
-    }
-    return c->pending != NULL && (ms < 0 || ms > 10) ? 10 : ms;
-}
-
-static void turn(struct collector *c)
-{
-    print_mail(c);
-    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
-        advance(c, process);
-    }
-    request_turn(c);
-    for (struct recorded **link = &c->processes; *link != NULL;) {
-        struct recorded *process = *link;
-        if (process->phase == DONE) {
-            *link = process->next;
-            request_forget(c, process);
-            free_process(process);
-        } else {
-            link = &process->next;
-        }
-    }
-    send_progress(c);
 }
 
 /* ---- messages ---- */
@@ -447,7 +85,7 @@ static void listen_ourselves(struct collector *c)
     /* Its descriptor stays open until we end: whoever leaves may wait for that. */
     epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->channel.fd, NULL);
     if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
-        watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
+        collector_watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
     }
 }
 
@@ -456,7 +94,7 @@ static void take_letters(struct collector *c)
     static struct ms_letter letter;
     while (!c->supervised && ms_inbox_receive(&c->inbox, &letter) > 0) {
         if (letter.kind == MS_MESSAGE_HELLO) {
-            add_process(c, ++c->next_serial, letter.data, "", letter.memfd, letter.connection);
+            collector_add(c, ++c->next_serial, letter.data, "", letter.memfd, letter.connection);
         } else {
             request_take(c, &letter.request, letter.data + sizeof(letter.request), letter.connection);
         }
@@ -475,7 +113,7 @@ static void take_channel_message(struct collector *c, struct ms_channel_message 
         if (hello_b < m->data_b && ms_message_check(m->data, hello_b) == MS_MESSAGE_HELLO &&
             m->data[m->data_b - 1] == '\0') {
             c->next_serial = m->head.serial > c->next_serial ? m->head.serial : c->next_serial;
-            add_process(c, m->head.serial, m->data, m->data + hello_b, m->fds[0], m->fd_count > 1 ? m->fds[1] : -1);
+            collector_add(c, m->head.serial, m->data, m->data + hello_b, m->fds[0], m->fd_count > 1 ? m->fds[1] : -1);
             m->fds[0] = -1;
             m->fds[1] = -1;
         }
@@ -524,7 +162,7 @@ static void read_line(const char *path, char *out, size_t out_b)
     ssize_t n = fd >= 0 ? read(fd, out, out_b - 1) : 0;
     out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n")] = '\0';
-    close_fd(&fd);
+    collector_close_fd(&fd);
 }
 
 /* The first message; waits for it. */
@@ -583,7 +221,7 @@ int collect_main(void)
     ms_channel_init(&c.channel, MS_CHANNEL_FD);
     c.supervised = true;
     c.epoll = epoll_create1(EPOLL_CLOEXEC);
-    watch(&c, MS_CHANNEL_FD, EPOLLIN, &c.channel);
+    collector_watch(&c, MS_CHANNEL_FD, EPOLLIN, &c.channel);
     int rc = take_settings(&c, why, sizeof(why));
     if (rc == 0) {
         read_line("/proc/sys/kernel/random/boot_id", c.boot_id, sizeof(c.boot_id));
@@ -603,16 +241,16 @@ int collect_main(void)
         ms_channel_send(&c.channel, MS_CH_FAILED, 0, 0, text, (size_t)n, NULL, 0);
         return 1;
     }
-    watch(&c, c.mail.wake, EPOLLIN, &c.mail);
+    collector_watch(&c, c.mail.wake, EPOLLIN, &c.mail);
     ms_channel_send(&c.channel, MS_CH_READY, 0, ms_clock_choose(), NULL, 0, NULL, 0);
 
     while (c.supervised || c.processes != NULL) {
         struct epoll_event events[64];
         flush_channel(&c);
-        epoll_wait(c.epoll, events, MS_COUNT_OF(events), patience_ms(&c));
+        epoll_wait(c.epoll, events, MS_COUNT_OF(events), collector_patience_ms(&c));
         take_channel(&c);
         take_letters(&c);
-        turn(&c);
+        collector_turn(&c);
     }
     sweeper_stop(&c.sweeper);
     exporter_stop(&c.exporter);

@@ -99,6 +99,20 @@ struct collector {
 /* Console of whoever supervises; nothing otherwise. From the main thread. */
 void collector_print(struct collector *collector, int stream, const char *text, size_t text_b);
 
+void collector_tell(struct collector *collector, int stream, const char *format, ...) MS_PRINTF(3, 4);
+void collector_tell_phase(struct collector *collector, const struct recorded *process, enum ms_channel_kind kind);
+void collector_print_mail(struct collector *collector); /* what exporters want to say */
+void collector_watch(struct collector *collector, int fd, uint32_t events, void *what);
+void collector_close_fd(int *fd);
+
+/* ---- processes.c ---- */
+
+/* A registration; takes both descriptors. name: of its directory, if it had one before. */
+void collector_add(struct collector *collector, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
+                   int connection);
+void collector_turn(struct collector *collector); /* every process as far as it can go */
+/* How long nothing can happen that nobody tells us about; -1: for ever. */
+int collector_patience_ms(const struct collector *collector);
 /* Makes the project directory with config.json, or finds the one it had. 0 or -errno. */
 int collector_open_directory(struct collector *collector, struct recorded *process);
 void collector_describe(struct recorded *process); /* settings into its identity */
