@@ -144,7 +144,7 @@ int ms_set_input(struct ms_settings *s, const char *value, struct ms_why *why)
         inputs[count][length_b] = '\0';
         const char *fault = input_fault(inputs[count++]);
         if (fault != NULL) {
-            return ms_refuse(why, "invalid paths input. %.300s: %s.", inputs[count - 1], fault);
+            return ms_refuse(why, "invalid paths input.\n%.300s: %s.", inputs[count - 1], fault);
         }
     }
     for (uint32_t i = 0; i < count; i++) {

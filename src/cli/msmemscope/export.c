@@ -204,8 +204,10 @@ static int export_all(struct task *task, const char *path)
             last = process->path;
         }
     }
+    struct ms_source_stats stats;
+    ms_source_stats(source, &stats);
     input_close(source, path);
-    return task->failures > 0;
+    return task->failures > 0 || stats.partial;
 }
 
 static int usage(const char *command)
