@@ -89,6 +89,26 @@ def recording(softnpu, tmp_path):
     return Recording(softnpu, BUILD / "msmemscope", tmp_path / "out", "--analysis=none")
 
 
+@pytest.fixture(scope="session")
+def memscope(build):
+    return str(build / "msmemscope" / "bin" / "msmemscope")
+
+
+@pytest.fixture
+def export_to(softnpu, memscope, tmp_path):
+    """msmemscope export of a source to a format, each time into a directory of its own."""
+    count = 0
+
+    def run(source, form, expect=0):
+        nonlocal count
+        count += 1
+        out = tmp_path / f"export{count}"
+        done = softnpu.run(memscope, "export", source, "--format", form, "-o", out)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done, out
+    return run
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "foreign_databases: leaves databases behind that are not meant to be good")
 

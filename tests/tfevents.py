@@ -2,6 +2,8 @@
 
 import struct
 
+from protobuf import fields
+
 
 def crc32c(data):
     crc = 0xFFFFFFFF
@@ -15,39 +17,6 @@ def crc32c(data):
 def masked(data):
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def fields(message):
-    """(number, value) of a protobuf message; groups do not occur."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        key = varint()
-        kind = key & 7
-        if kind == 0:
-            value = varint()
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-            value = struct.unpack("<d" if kind == 1 else "<f", message[at:at + size])[0]
-            at += size
-        else:
-            assert kind == 2
-            size = varint()
-            value = message[at:at + size]
-            assert len(value) == size
-            at += size
-        yield key >> 3, value
 
 
 def read_events(path):

@@ -12,28 +12,14 @@ HEADER = "ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,
 
 
 @pytest.fixture
-def command(build):
-    return str(build / "msmemscope" / "bin" / "msmemscope")
+def export(export_to):
+    return export_to
 
 
 @pytest.fixture
-def export(softnpu, command, tmp_path):
-    count = 0
-
-    def run(source, form, expect=0):
-        nonlocal count
-        count += 1
-        out = tmp_path / f"export{count}"
-        done = softnpu.run(command, "export", source, "--format", form, "-o", out)
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done, out
-    return run
-
-
-@pytest.fixture
-def recorded(softnpu, command, build, tmp_path):
+def recorded(softnpu, memscope, build, tmp_path):
     out = tmp_path / "recorded"
-    done = softnpu.run(command, f"--output={out}", "--level=op,kernel", "--events=alloc,free,launch,access", "--call-stack=c",
+    done = softnpu.run(memscope, f"--output={out}", "--level=op,kernel", "--events=alloc,free,launch,access", "--call-stack=c",
                        "--analysis=decompose", "--", build / "examples" / "acl-train", "--steps", "2", "--devices", "2")
     assert done.returncode == 0, done.stderr
     return out
@@ -107,16 +93,16 @@ def test_rows_of_two_processes_in_one_file(export, tmp_path):
     assert len(list(out.rglob("memscope_dump_*.db"))) == 2 and list(out.glob("both/process_8/device_0"))
 
 
-def test_wrong_use(softnpu, command, tmp_path, export):
+def test_wrong_use(softnpu, memscope, tmp_path, export):
     path = tmp_path / "memscope_dump_1.csv"
     path.write_text(HEADER + '1,MSTX,Mark,"m",1,7,7,0,N/A,,,\n2,MSTX,Mark,"n",2,7,7,0,N/A,,,\n')
-    done = softnpu.run(command, "export", path, "--format=csv")
+    done = softnpu.run(memscope, "export", path, "--format=csv")
     assert done.returncode == 1 and "is csv already" in done.stderr
-    assert softnpu.run(command, "export", path, "--format=png").returncode == 2
-    assert softnpu.run(command, "export", path).returncode == 0  # the other format, where the dump is
+    assert softnpu.run(memscope, "export", path, "--format=png").returncode == 2
+    assert softnpu.run(memscope, "export", path).returncode == 0  # the other format, where the dump is
     assert len(dumps(tmp_path, "db")) == 1
     path.write_text("")
     done, _ = export(path, "db", expect=1)
     assert "the file is empty" in done.stderr
-    help_text = softnpu.run(command, "export", "--help").stdout
+    help_text = softnpu.run(memscope, "export", "--help").stdout
     assert all(word in help_text for word in ("csv", "db", "chrome", "collapsed", "speedscope", "pprof"))

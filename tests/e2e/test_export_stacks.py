@@ -8,25 +8,17 @@ import subprocess
 
 import pytest
 
+from protobuf import fields, packed
+from recorder import read_dump
+
 STEPS, LEAK = 4, 1 << 20
 
 
 @pytest.fixture
-def command(build):
-    return str(build / "msmemscope" / "bin" / "msmemscope")
-
-
-@pytest.fixture
-def export(softnpu, command, tmp_path):
+def export(export_to):
     """The one file that an export makes."""
-    count = 0
-
     def run(source, form):
-        nonlocal count
-        count += 1
-        out = tmp_path / f"export{count}"
-        done = softnpu.run(command, "export", source, "--format", form, "-o", out)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done, out = export_to(source, form)
         (path,) = (p for p in out.rglob("*") if p.is_file())
         assert f"create file {path}." in done.stdout
         return path
@@ -34,9 +26,9 @@ def export(softnpu, command, tmp_path):
 
 
 @pytest.fixture
-def recorded(softnpu, command, build, tmp_path):
+def recorded(softnpu, memscope, build, tmp_path):
     out = tmp_path / "recorded"
-    done = softnpu.run(command, f"--output={out}", "--call-stack=c", "--analysis=leaks,decompose", "--",
+    done = softnpu.run(memscope, f"--output={out}", "--call-stack=c", "--analysis=leaks,decompose", "--",
                        build / "examples" / "acl-train", "--steps", STEPS, f"--leak={LEAK}")
     assert done.returncode == 0, done.stderr
     return out
@@ -47,11 +39,11 @@ def device_dump(recorded):
     return path
 
 
-def dump_figures(recorded, recorder_rows):
+def dump_figures(recorded):
     """What the rows say of the PTA pool: peak, all that was allocated, what the end found live, and how much of each is the
     planted leak's. The peak is found by adding up, its blocks by copying."""
     live, peak, peak_b, allocated = {}, {}, 0, []
-    for row in recorder_rows(device_dump(recorded)):
+    for row in read_dump(device_dump(recorded)):
         if row.type != "PTA" or row.event not in ("MALLOC", "FREE"):
             continue
         block = row.number("allocation_id")
@@ -69,8 +61,7 @@ def dump_figures(recorded, recorder_rows):
 
 @pytest.fixture
 def figures(recorded):
-    from recorder import read_dump
-    found = dump_figures(recorded, read_dump)
+    found = dump_figures(recorded)
     assert found["inuse"][2] >= STEPS * LEAK and found["alloc"][1] > found["peak"][1] > found["peak"][2] > 0
     return found
 
@@ -95,10 +86,9 @@ def test_collapsed(recorded, export, figures):
     assert any(stack[:2] == ("npu 0", "HAL") for stack in stacks)
 
 
-def test_every_source_gives_the_same(recorded, export, tmp_path, softnpu, command):
+def test_every_source_gives_the_same(recorded, export, export_to):
     stacks = read_collapsed(export(recorded, "collapsed"))
-    database = tmp_path / "database"
-    assert softnpu.run(command, "export", device_dump(recorded), "--format=db", "-o", database).returncode == 0
+    _, database = export_to(device_dump(recorded), "db")
     for source in (device_dump(recorded), *database.rglob("*.db")):
         again = read_collapsed(export(source, "collapsed"))
         assert {s: v for s, v in again.items() if s[1] == "PTA"} == {s: v for s, v in stacks.items() if s[1] == "PTA"} != {}
@@ -128,43 +118,6 @@ def test_speedscope(recorded, export, figures):
     assert any(f["name"] == "plant_leak" and f["file"].endswith("defects.c") and f["line"] > 0 for f in frames)
 
 
-def fields(data):
-    """Protocol buffers' wire format: (field, number or bytes)."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-    while at < len(data):
-        tag = varint()
-        value = varint()
-        assert tag & 7 in (0, 2)
-        if tag & 7 == 2:
-            assert at + value <= len(data)
-            value, at = data[at:at + value], at + value
-        yield tag >> 3, value
-
-
-def numbers(packed):
-    values = []
-    value = shift = 0
-    for byte in packed:
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if byte < 0x80:
-            values.append(value)
-            value = shift = 0
-    assert shift == 0
-    return values
-
-
 def read_pprof(path):
     """(types, samples): a sample is (function names from the innermost, values, labels)."""
     parts = collections.defaultdict(list)
@@ -182,9 +135,9 @@ def read_pprof(path):
         labels = {}
         for field, value in fields(sample):
             if field == 1:
-                names = [places[i] for i in numbers(value)]
+                names = [places[i] for i in packed(value)]
             elif field == 2:
-                values = numbers(value)
+                values = packed(value)
             else:
                 label = dict(fields(value))
                 labels[strings[label[1]]] = strings[label[2]]
@@ -220,9 +173,9 @@ def test_pprof_itself_reads_it(recorded, export, figures):
     assert line and int(line[1]) == figures["inuse"][2], done.stdout
 
 
-def test_without_stacks_operators_are_shown(softnpu, command, build, tmp_path, export):
+def test_without_stacks_operators_are_shown(softnpu, memscope, build, tmp_path, export):
     out = tmp_path / "plain"
-    done = softnpu.run(command, f"--output={out}", "--", build / "examples" / "acl-train", "--steps", 2, "--leak")
+    done = softnpu.run(memscope, f"--output={out}", "--", build / "examples" / "acl-train", "--steps", 2, "--leak")
     assert done.returncode == 0, done.stderr
     stacks = read_collapsed(export(out, "collapsed"))
     assert ("npu 0", "PTA", "torch._ops.aten.clone.default") in stacks and ("npu 0", "PTA", "no call stack") in stacks
@@ -230,11 +183,11 @@ def test_without_stacks_operators_are_shown(softnpu, command, build, tmp_path, e
     assert ["torch._ops.aten.clone.default"] in [names for names, _, _ in samples]
 
 
-def test_nothing_is_written_over(recorded, softnpu, command):
-    first = softnpu.run(command, "export", recorded, "--format=collapsed")
+def test_nothing_is_written_over(recorded, softnpu, memscope):
+    first = softnpu.run(memscope, "export", recorded, "--format=collapsed")
     assert first.returncode == 0
     (path,) = recorded.rglob("*.collapsed")
     before = path.read_bytes()
-    second = softnpu.run(command, "export", recorded, "--format=collapsed")
+    second = softnpu.run(memscope, "export", recorded, "--format=collapsed")
     assert second.returncode == 1 and "File exists" in second.stderr
     assert path.read_bytes() == before
