@@ -362,6 +362,18 @@ struct ms_supervisor_state ms_supervisor_state(const struct ms_supervisor *sv)
     return sv->state;
 }
 
+bool ms_supervisor_living(const struct ms_supervisor *sv, pid_t pid)
+{
+    for (size_t i = 0; i < sv->count; i++) {
+        struct ms_hello hello;
+        memcpy(&hello, sv->processes[i].hello, sizeof(hello)); /* checked when it came */
+        if (hello.pid == (uint32_t)pid && sv->processes[i].phase == LIVING) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ms_supervisor_leave(struct ms_supervisor *sv)
 {
     ms_channel_send(&sv->channel, MS_CH_LEAVE, 0, 0, NULL, 0, NULL, 0);

@@ -2,11 +2,14 @@
  * receives registrations for it, keeps a copy of each, starts it once more if it dies, and prints what it reports.
  *
  * The user of a supervisor polls ms_supervisor_fd and calls ms_supervisor_turn. One thread; never waits, except for the
- * collector's first word (ms_supervisor_start) and, when nothing is left to record, for its end (ms_supervisor_leave). */
+ * collector's first word (ms_supervisor_start) and, when nothing is left to record, for its end (ms_supervisor_leave).
+ */
 #ifndef MS_COLLECT_SUPERVISOR_H
 #define MS_COLLECT_SUPERVISOR_H
 
 #include "collect/settings.h"
+
+#include <sys/types.h>
 
 struct ms_supervisor;
 
@@ -39,6 +42,9 @@ struct ms_supervisor_state {
     bool lost; /* no collector any more: it died twice, or could not be started again */
 };
 struct ms_supervisor_state ms_supervisor_state(const struct ms_supervisor *supervisor);
+
+/* Whether the collector still takes this process for alive: for a while after it has ended, it does. */
+bool ms_supervisor_living(const struct ms_supervisor *supervisor, pid_t pid);
 
 /* Hands everything over to the collector, which goes on alone. Frees the supervisor. */
 void ms_supervisor_leave(struct ms_supervisor *supervisor);

@@ -163,9 +163,8 @@ def test_captured_output_does_not_hang(tool, program):
     assert line.stdout == "[hello]\n"
     # A child that stays, and holds nothing: the pipe ends with the command.
     assert tool.run("--linger=0", "--", program, "stay", 5, timeout=30).returncode == 0
-    for process in tool.info():
-        if process["ending"] == 0:
-            os.kill(process["pid"], signal.SIGKILL)
+    (left,) = [process for process in tool.info() if process["ending"] == 0]  # the program's own files are complete
+    os.kill(left["pid"], signal.SIGKILL)
     wait_until(lambda: [p["ending"] for p in tool.info()] == [1, 1])
 
 

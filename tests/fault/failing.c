@@ -142,10 +142,18 @@ static const char *name_of_call(long number)
     static const struct {
         long number;
         const char *name;
-    } names[] = {{SYS_memfd_create, "memfd_create"}, {SYS_ftruncate, "ftruncate"},     {SYS_fcntl, "fcntl"},
-                 {SYS_socket, "socket"},             {SYS_connect, "connect"},         {SYS_getsockopt, "getsockopt"},
-                 {SYS_sendmsg, "sendmsg"},           {SYS_openat, "openat"},           {SYS_read, "read"},
-                 {SYS_readlinkat, "readlinkat"},     {SYS_close, "close"},             {SYS_futex, "futex"},
+    } names[] = {{SYS_memfd_create, "memfd_create"},
+                 {SYS_ftruncate, "ftruncate"},
+                 {SYS_fcntl, "fcntl"},
+                 {SYS_socket, "socket"},
+                 {SYS_connect, "connect"},
+                 {SYS_getsockopt, "getsockopt"},
+                 {SYS_sendmsg, "sendmsg"},
+                 {SYS_openat, "openat"},
+                 {SYS_read, "read"},
+                 {SYS_readlinkat, "readlinkat"},
+                 {SYS_close, "close"},
+                 {SYS_futex, "futex"},
                  {SYS_rt_sigprocmask, "sigprocmask"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (names[i].number == number) {

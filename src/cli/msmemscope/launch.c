@@ -117,7 +117,7 @@ static void show_progress(const struct ms_supervisor_state *state, bool *shown)
 }
 
 /* The program has ended: files first, then whoever lives on. */
-static void wait_for_results(struct ms_supervisor *supervisor, uint32_t linger_ms)
+static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, uint32_t linger_ms)
 {
     uint64_t begin_ns = ms_clock_raw_ns(), linger_ns = linger_ms * 1000000ull;
     bool shown = false, asked = false;
@@ -131,7 +131,9 @@ static void wait_for_results(struct ms_supervisor *supervisor, uint32_t linger_m
             asked = true;
             linger_ns += 5000000000ull;
         }
-        bool wait = state.unfinished > 0 || (state.living > 0 && passed_ns < linger_ns);
+        /* The program itself is dead; until the collector knows, its files are not even begun to be finished. */
+        bool wait = state.unfinished > 0 || ms_supervisor_living(supervisor, program) ||
+                    (state.living > 0 && passed_ns < linger_ns);
         if (!wait || state.lost || target_interrupted()) {
             break;
         }
@@ -245,7 +247,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
         ms_supervisor_turn(supervisor);
         wait_for_something(supervisor, -1);
     } while (!target_turn(pid, &status));
-    wait_for_results(supervisor, settings->linger_ms);
+    wait_for_results(supervisor, pid, settings->linger_ms);
     ms_supervisor_leave(supervisor);
     target_end_like(status);
 }
