@@ -142,7 +142,7 @@ def test_unusable_directories_are_refused_before_the_program_runs(recorder, prog
 
 def test_nothing_that_is_there_is_overwritten(recorder, program, tmp_path):
     recorder.output.mkdir()
-    mine = {name: recorder.output / name for name in ("config.json", "memscope_dump_1.csv", "device_0")}
+    mine = {name: recorder.output / name for name in ("config.json", "notes.csv", "device_0")}
     for path in mine.values():
         path.write_text("mine")
     assert recorder.run(program, 50, options=["--analysis=none"]).returncode == 3

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "base/bar.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -91,9 +92,24 @@ static void sizes_print_short(void **state)
     assert_string_equal(out, "16 EiB");
 }
 
+static void bars(void **state)
+{
+    (void)state;
+    char bar[MS_BAR_B];
+    ms_bar(bar, 0);
+    assert_string_equal("[>                                       ]   0 %", bar);
+    ms_bar(bar, 505);
+    assert_string_equal("[====================>                   ]  50 %", bar);
+    ms_bar(bar, 1000);
+    assert_string_equal("[========================================] 100 %", bar);
+    ms_bar(bar, 4000);
+    assert_string_equal("[========================================] 100 %", bar);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bars),
         cmocka_unit_test(numbers_must_be_whole_and_in_range),
         cmocka_unit_test(sizes_take_binary_letters),
         cmocka_unit_test(lists_are_strict),
