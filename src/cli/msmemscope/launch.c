@@ -116,6 +116,8 @@ static void show_progress(const struct ms_supervisor_state *state, bool *shown)
     *shown = true;
 }
 
+#define NOTICE_NS 5000000000ull
+
 /* The program has ended: files first, then whoever lives on. */
 static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, uint32_t linger_ms)
 {
@@ -131,9 +133,10 @@ static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, ui
             asked = true;
             linger_ns += 5000000000ull;
         }
-        /* The program itself is dead; until the collector knows, its files are not even begun to be finished. */
-        bool wait = state.unfinished > 0 || ms_supervisor_living(supervisor, program) ||
-                    (state.living > 0 && passed_ns < linger_ns);
+        /* The program itself is dead; until the collector knows, its files are not even begun to be finished. One that
+         * says nothing any more holds nobody up. */
+        bool unnoticed = passed_ns < NOTICE_NS && ms_supervisor_living(supervisor, program);
+        bool wait = state.unfinished > 0 || unnoticed || (state.living > 0 && passed_ns < linger_ns);
         if (!wait || state.lost || target_interrupted()) {
             break;
         }
