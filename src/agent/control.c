@@ -13,9 +13,13 @@
 #include "trace/definitions.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 
-#define ATTEMPTS 3 /* a collector that dies is started again; who asked it then asks again */
+/* A collector that dies is started again; who asked it then asks again, for about two seconds in all. */
+#define ATTEMPTS     12
+#define PAUSE_MS     10
+#define PAUSE_MAX_MS 250
 
 static uint32_t busy; /* a call is under way */
 static uint64_t steps;
@@ -50,8 +54,11 @@ static struct ms_shm *memory(void)
 
 static int ask(enum ms_request_kind kind, uint64_t value, const char *text, char *answer, size_t answer_b)
 {
-    int rc = -EPIPE;
-    for (int i = 0; i < ATTEMPTS && (rc == -EPIPE || rc == -ECONNREFUSED); i++) {
+    int rc = ms_session_request(ms_agent_session(), kind, value, text, answer, answer_b);
+    int pause_ms = PAUSE_MS;
+    for (int i = 1; i < ATTEMPTS && (rc == -EPIPE || rc == -ECONNREFUSED); i++) {
+        poll(NULL, 0, pause_ms);
+        pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
         rc = ms_session_request(ms_agent_session(), kind, value, text, answer, answer_b);
     }
     return rc;
