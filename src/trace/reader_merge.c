@@ -13,12 +13,18 @@
 
 /* ---- heap ---- */
 
+/* A clock that no mark has told about yet: its records wait for the mark, behind all others. */
+static uint64_t time_of(struct ms_trace *t, uint32_t clock_kind, uint64_t stamp)
+{
+    return ms_timeline_knows(t->timeline, clock_kind) ? ms_timeline_at(t->timeline, clock_kind, stamp) : UINT64_MAX;
+}
+
 static bool earlier(struct ms_trace *t, const struct ms_cursor *a, const struct ms_cursor *b)
 {
     uint64_t x = a->record.stamp, y = b->record.stamp;
     if (a->clock_kind != b->clock_kind) {
-        x = ms_timeline_at(t->timeline, a->clock_kind, x);
-        y = ms_timeline_at(t->timeline, b->clock_kind, y);
+        x = time_of(t, a->clock_kind, x);
+        y = time_of(t, b->clock_kind, y);
     }
     if (x != y) {
         return x < y;
@@ -307,8 +313,7 @@ bool ms__merge_final(struct ms_trace *t, const struct ms_cursor *c)
     if (c->clock_kind == t->low_kind) {
         return c->record.stamp < t->low;
     }
-    return t->low != 0 && ms_timeline_at(t->timeline, c->clock_kind, c->record.stamp) <
-                              ms_timeline_at(t->timeline, t->low_kind, t->low);
+    return t->low != 0 && time_of(t, c->clock_kind, c->record.stamp) < time_of(t, t->low_kind, t->low);
 }
 
 static void forget(struct ms_trace *t, struct ms_cursor *c)

@@ -124,6 +124,11 @@ static const struct point *piece_of(struct series *s, uint64_t ticks)
     return &s->point[low];
 }
 
+bool ms_timeline_knows(const struct ms_timeline *timeline, uint32_t clock_kind)
+{
+    return clock_kind < MS_CLOCK_KINDS && timeline->series[clock_kind] != NULL;
+}
+
 uint64_t ms_timeline_at(struct ms_timeline *timeline, uint32_t clock_kind, uint64_t ticks)
 {
     struct series *s = clock_kind < MS_CLOCK_KINDS ? timeline->series[clock_kind] : NULL;
