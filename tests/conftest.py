@@ -7,6 +7,7 @@ user could see: exit status, output, files, other processes' view of the devices
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import uuid
@@ -21,6 +22,11 @@ from recorder import Recorder, Recording, wait_until  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("NPUSCOPE_BUILD", ROOT / "build")).resolve()
 HOME = BUILD / "home"
+
+# Programs inherit what is ignored here: a shell in the background ignores SIGINT, nohup SIGHUP.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 class Softnpu:
