@@ -85,6 +85,9 @@ static bool is_plumbing(const char *s, size_t length_b)
 /* The innermost frames on one line, without what changes from run to run: addresses, and directories of libraries. */
 static size_t site_text(struct ms_text stack, char *out, size_t room)
 {
+    if (stack.s == NULL) {
+        return 0;
+    }
     const char *at = stack.s, *end = stack.s + stack.length_b;
     size_t used = 0;
     for (unsigned frames = 0; at < end && frames < SITE_FRAMES;) {

@@ -93,8 +93,11 @@ int ms__calls_push(struct ms_calls *calls, struct ms_call call)
 
 int ms__calls_add(struct ms_calls *calls, struct ms_text stack, bool python)
 {
+    if (stack.s == NULL) {
+        return 0;
+    }
     const char *end = stack.s + stack.length_b;
-    while (stack.length_b != 0 && end > stack.s) { /* the last line is the outermost call */
+    while (end > stack.s) { /* the last line is the outermost call */
         end -= end[-1] == '\n';
         const char *newline = end > stack.s ? memrchr(stack.s, '\n', (size_t)(end - stack.s)) : NULL;
         const char *start = newline != NULL ? newline + 1 : stack.s;
