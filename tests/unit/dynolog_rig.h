@@ -65,8 +65,8 @@ static inline void rig_launch(struct rig *rig, const char *extra)
     rig->pid = fork();
     if (rig->pid == 0) {
         setenv("NOTIFY_SOCKET", notify, 1);
-        execl(program, "dynolog", "--enable_ipc_monitor", "--port=0", flags[0], flags[1], flags[2], flags[3], flags[4],
-              extra, (char *)NULL);
+        execl(program, "dynolog", "--enable_ipc_monitor", "--enable_npu_metrics=false", "--port=0", flags[0], flags[1],
+              flags[2], flags[3], flags[4], extra, (char *)NULL);
         _exit(127);
     }
     assert_true(rig->pid > 0);
