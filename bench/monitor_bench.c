@@ -19,7 +19,7 @@ enum { CLIENTS = 1000, POLLS = 10, PATIENCE_MS = 1000, IDLE_PERIOD_S = 5 };
 
 struct shared {
     uint64_t go_ns; /* when the first poll that counts is due; 0: not yet */
-    uint32_t ready;
+    uint32_t ready, done;
     uint32_t latencies_ns[CLIENTS][POLLS]; /* UINT32_MAX: no answer */
 };
 static struct shared *shared;
@@ -76,6 +76,7 @@ static void client(int number, const char *to_name, int polls)
         sleep_until(shared->go_ns + phase + (unsigned)i * period);
         shared->latencies_ns[number][i] = poll_once(fd, &to, to_b);
     }
+    __atomic_add_fetch(&shared->done, 1, __ATOMIC_ACQ_REL);
     pause();
 }
 
@@ -145,7 +146,9 @@ static struct result measure(pid_t server, const char *to, int polls)
     double cpu = cpu_s(server);
     sleep_until(go + (POLLS * 1000000000ull));
     struct result result = {.cpu_share = (cpu_s(server) - cpu) / POLLS * 100, .resident_mib = resident_mib(server)};
-    usleep(200000);
+    while (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) < CLIENTS) {
+        usleep(1000);
+    }
     for (int i = 0; i < CLIENTS; i++) {
         kill(pids[i], SIGKILL);
         waitpid(pids[i], NULL, 0);

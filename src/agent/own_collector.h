@@ -7,8 +7,8 @@
 /* Where the program is, told by where this library is; takes the loader's lock, so from constructors only. */
 void ms_own_collector_find(void);
 
-/* Starts one for this session, which gets a new socket. Fit for attaching: raw system calls, no allocation, one call at
- * a time. 0 or -errno; who registers afterwards is received, however long the collector takes. */
+/* Starts one with these settings, on a socket of its own. Fit for attaching: raw system calls, no allocation, one call
+ * at a time. 0 or -errno; who registers afterwards is received, however long the collector takes. */
 int ms_own_collector_start(struct ms_session *session);
 
 #endif

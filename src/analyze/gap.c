@@ -2,10 +2,10 @@
  * the least divided by the most is its ratio. Memory: one entry per device and pool. */
 #include "analyze/gap.h"
 
+#include "analyze/note.h"
 #include "analyze/pools.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 struct extreme {
@@ -27,20 +27,6 @@ struct ms_gap_analysis {
     struct pool_gap *pools;
     uint32_t pool_count, pool_last;
 };
-
-static void note(struct ms_gap_analysis *gap, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void note(struct ms_gap_analysis *gap, int level, const char *format, ...)
-{
-    if (gap->options.log == NULL) {
-        return;
-    }
-    char line[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    gap->options.log(gap->options.argument, level, line);
-}
 
 static struct pool_gap *pool_of(struct ms_gap_analysis *gap, uint32_t device, uint8_t space)
 {
@@ -104,26 +90,30 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 static void end_step(struct ms_gap_analysis *gap, struct pool_gap *pool, uint32_t step)
 {
     const char *name = ms_step_pool_name(pool->space);
-    note(gap, 1, "[npu %u][step %u][end]: ------End totalAllocated (%s): %llu------", pool->device, step, name,
-         (unsigned long long)pool->used_b);
+    ms_note(gap->options.log, gap->options.argument, 1,
+            "[npu %u][step %u][end]: ------End totalAllocated (%s): %llu------", pool->device, step, name,
+            (unsigned long long)pool->used_b);
     if (step <= 1) {
         return;
     }
-    note(gap, 1, "------%s (%s)------", pool->used_b == pool->start_b ? "No leaks" : "leaks", name);
+    ms_note(gap->options.log, gap->options.argument, 1, "------%s (%s)------",
+            pool->used_b == pool->start_b ? "No leaks" : "leaks", name);
     if (!pool->touched || pool->most_b == 0) {
-        note(gap, 2, "[npu %u][step %u]: nothing was allocated in %s, the step is passed over", pool->device, step,
-             name);
+        ms_note(gap->options.log, gap->options.argument, 2,
+                "[npu %u][step %u]: nothing was allocated in %s, the step is passed over", pool->device, step, name);
     } else {
         struct extreme now = {
             .ratio = (double)pool->least_b / (double)pool->most_b, .least_b = pool->least_b, .step = step};
         if (pool->largest.step == 0 || now.ratio > pool->largest.ratio) {
-            note(gap, 2, "[npu %u][step %u]: Min/Max Allocated memory largest gap increases to %f, last is %f",
-                 pool->device, step, now.ratio, pool->largest.ratio);
+            ms_note(gap->options.log, gap->options.argument, 2,
+                    "[npu %u][step %u]: Min/Max Allocated memory largest gap increases to %f, last is %f", pool->device,
+                    step, now.ratio, pool->largest.ratio);
             pool->largest = now;
         }
         if (pool->smallest.step == 0 || now.ratio < pool->smallest.ratio) {
-            note(gap, 2, "[npu %u][step %u]: Min/Max Allocated memory smallest gap decreases to %f, last is %f",
-                 pool->device, step, now.ratio, pool->smallest.ratio);
+            ms_note(gap->options.log, gap->options.argument, 2,
+                    "[npu %u][step %u]: Min/Max Allocated memory smallest gap decreases to %f, last is %f",
+                    pool->device, step, now.ratio, pool->smallest.ratio);
             pool->smallest = now;
         }
     }
@@ -140,8 +130,9 @@ static int on_step(void *self, const struct ms_step_info *step)
         }
         if (step->begins) {
             pool->start_b = pool->used_b;
-            note(gap, 1, "[npu %u][step %u][start]: ------Start totalAllocated (%s): %llu------", pool->device,
-                 step->step, ms_step_pool_name(pool->space), (unsigned long long)pool->used_b);
+            ms_note(gap->options.log, gap->options.argument, 1,
+                    "[npu %u][step %u][start]: ------Start totalAllocated (%s): %llu------", pool->device, step->step,
+                    ms_step_pool_name(pool->space), (unsigned long long)pool->used_b);
         } else {
             end_step(gap, pool, step->step);
         }

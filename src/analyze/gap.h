@@ -4,6 +4,7 @@
 #ifndef MS_ANALYZE_GAP_H
 #define MS_ANALYZE_GAP_H
 
+#include "analyze/note.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -11,10 +12,10 @@
 struct ms_gap_analysis;
 
 struct ms_gap_options {
-    size_t sz;                                                /* sizeof(struct ms_gap_options) */
-    const struct ms_model *model;                             /* pools and steps */
-    FILE *out;                                                /* the report, in on_end; may be NULL */
-    void (*log)(void *argument, int level, const char *line); /* may be NULL */
+    size_t sz;                    /* sizeof(struct ms_gap_options) */
+    const struct ms_model *model; /* pools and steps */
+    FILE *out;                    /* the report, in on_end; may be NULL */
+    ms_note_fn *log;              /* may be NULL */
     void *argument;
 };
 

@@ -6,12 +6,12 @@
  * make everything after them uncertain, and the report says so. */
 #include "analyze/leaks.h"
 
+#include "analyze/note.h"
 #include "analyze/pools.h"
 #include "base/map.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,20 +55,6 @@ struct ms_leaks {
     uint64_t count, bytes;
 };
 
-static void note(struct ms_leaks *leaks, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void note(struct ms_leaks *leaks, int level, const char *format, ...)
-{
-    if (leaks->options.log == NULL) {
-        return;
-    }
-    char line[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    leaks->options.log(leaks->options.argument, level, line);
-}
-
 /* ---- steps ---- */
 
 static uint32_t *ended_of(struct ms_leaks *leaks, uint32_t device, bool make)
@@ -104,9 +90,9 @@ static int tell_suspect(void *argument, const struct ms_block *block)
         return 1;
     }
     if (block->step + 1 == walk->step && block->step > 1) {
-        note(walk->leaks, 2,
-             "[npu %u][step %u]: ptr: %" PRIx64 " has last for %u steps. Please check if there is leaks in %s.",
-             block->device, walk->step, block->addr, walk->step - block->step, pool);
+        ms_note(walk->leaks->options.log, walk->leaks->options.argument, 2,
+                "[npu %u][step %u]: ptr: %" PRIx64 " has last for %u steps. Please check if there is leaks in %s.",
+                block->device, walk->step, block->addr, walk->step - block->step, pool);
     }
     return 0;
 }
@@ -335,11 +321,12 @@ static void print_leaks(struct ms_leaks *leaks, struct leak *list, size_t count,
 static void log_hal(struct ms_leaks *leaks, uint32_t pid)
 {
     for (size_t i = 0; i < leaks->hal_count; i++) {
-        note(leaks, 2, "[client %u][device: %u]: Leak memory in Malloc operator, addr: 0x%" PRIx64, pid,
-             leaks->hal[i].device, leaks->hal[i].addr);
+        ms_note(leaks->options.log, leaks->options.argument, 2,
+                "[client %u][device: %u]: Leak memory in Malloc operator, addr: 0x%" PRIx64, pid, leaks->hal[i].device,
+                leaks->hal[i].addr);
     }
     if (leaks->hal_count == 0) {
-        note(leaks, 1, "[client %u]: There is no hal leak memory.", pid);
+        ms_note(leaks->options.log, leaks->options.argument, 1, "[client %u]: There is no hal leak memory.", pid);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef MS_ANALYZE_LEAKS_H
 #define MS_ANALYZE_LEAKS_H
 
+#include "analyze/note.h"
 #include "model/stacks.h"
 #include "model/model.h"
 
@@ -22,7 +23,7 @@ struct ms_leaks_options {
     FILE *out;                     /* the report; NULL: only ms_leaks_count */
     uint32_t hal_lines_max;        /* per device; 0: 20 (segments of pools are HAL blocks too) */
     uint32_t sites_max;            /* of the summary; 0: 20 */
-    void (*log)(void *argument, int level, const char *line); /* may be NULL */
+    ms_note_fn *log;               /* may be NULL */
     void *argument;
 };
 

@@ -157,6 +157,15 @@ int ms_set_level(struct ms_settings *s, const char *value, struct ms_why *why)
     return 0;
 }
 
+/* "none" wins over what stands beside it, with a warning. */
+static uint32_t unless_none(bool none, uint32_t bits, const char *what, struct ms_why *why)
+{
+    if (none && bits != 0) {
+        snprintf(why->warning, sizeof(why->warning), "[msmemscope] Warn: 'none' mixed with other %s cleared.", what);
+    }
+    return none ? 0 : bits;
+}
+
 int ms_set_events(struct ms_settings *s, const char *value, struct ms_why *why)
 {
     static const struct word words[] = {{"alloc", MS_EVENT_ALLOC},
@@ -177,11 +186,7 @@ int ms_set_events(struct ms_settings *s, const char *value, struct ms_why *why)
         }
         events |= bit;
     }
-    if (none && events != 0) {
-        snprintf(why->warning, sizeof(why->warning),
-                 "[msmemscope] Warn: 'none' mixed with other event types, all events cleared.");
-    }
-    s->events = none ? 0 : events;
+    s->events = unless_none(none, events, "event types, all events", why);
     return 0;
 }
 
@@ -267,11 +272,7 @@ int ms_set_analysis(struct ms_settings *s, const char *value, struct ms_why *why
         }
         analysis |= bit;
     }
-    if (none && analysis != 0) {
-        snprintf(why->warning, sizeof(why->warning),
-                 "[msmemscope] Warn: 'none' mixed with other analysis types, all analysis cleared.");
-    }
-    s->analysis = none ? 0 : analysis;
+    s->analysis = unless_none(none, analysis, "analysis types, all analysis", why);
     s->oom_top_k = (uint32_t)top_k;
     return 0;
 }
