@@ -57,19 +57,22 @@ void fixture_reset(void)
 }
 
 #define REAL(name)                                                                                                     \
-    static __typeof__(&name) real;                                                                                     \
+    static __typeof__(&name) found;                                                                                    \
+    __typeof__(&name) real = __atomic_load_n(&found, __ATOMIC_RELAXED);                                                \
     if (real == NULL) {                                                                                                \
         *(void **)&real = dlsym(RTLD_NEXT, #name);                                                                     \
+        __atomic_store_n(&found, real, __ATOMIC_RELAXED);                                                              \
     }
 
 #define COUNT(member) __atomic_add_fetch(&fixture_calls.member, 1, __ATOMIC_RELAXED)
+#define NOTE(member, value) __atomic_store_n(&fixture_calls.member, value, __ATOMIC_RELAXED)
 
 drvError_t halMemAlloc(void **pp, unsigned long long size, unsigned long long flag)
 {
     REAL(halMemAlloc)
     COUNT(allocs);
-    fixture_calls.last_size = size;
-    fixture_calls.last_flag = flag;
+    NOTE(last_size, size);
+    NOTE(last_flag, flag);
     drvError_t ret = fixture_fail ? DRV_ERROR_OUT_OF_MEMORY : real(pp, size, flag);
     if (ret != DRV_ERROR_NONE) {
         COUNT(failed_allocs);
@@ -88,7 +91,7 @@ drvError_t halMemCreate(drv_mem_handle_t **handle, size_t size, const struct drv
 {
     REAL(halMemCreate)
     COUNT(creates);
-    fixture_calls.last_create_size = size;
+    NOTE(last_create_size, size);
     drvError_t ret = fixture_fail ? DRV_ERROR_OUT_OF_MEMORY : real(handle, size, prop, flag);
     if (ret != DRV_ERROR_NONE) {
         COUNT(failed_creates);
