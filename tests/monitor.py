@@ -19,6 +19,8 @@ import threading
 import conftest
 from recorder import wait_until
 
+DYNOLOG = conftest.BUILD / "src/cli/dynolog/dynolog"
+
 
 def receive(sock, length):
     data = b""
@@ -39,7 +41,7 @@ def call(sock, body):
 class Daemon:
     """A dynolog of its own: free port, private sockets and log."""
 
-    def __init__(self, folder, *flags, env=None, build=conftest.BUILD, stdin=subprocess.DEVNULL, **popen):
+    def __init__(self, folder, *flags, env=None, program=None, stdin=subprocess.DEVNULL, **popen):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log_path = self.folder / "dynolog.log"
@@ -47,10 +49,11 @@ class Daemon:
         chosen = {flag.lstrip("-").split("=")[0].replace("-", "_") for flag in map(str, flags)}
         defaults = {"port": "0", "ipc_name": self.name, "ipc_home_dir": self.folder, "log_file": self.log_path,
                     "state_file": ""}
-        self.command = [str(build / "src/cli/dynolog/dynolog")]
+        self.command = [str(program or DYNOLOG)]
         self.command += [f"--{name}={value}" for name, value in defaults.items() if name not in chosen]
         self.command += map(str, flags)
-        self.process = subprocess.Popen(self.command, env=os.environ | (env or {}), stdin=stdin,
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("SOFTNPU_", "OTEL_", "KINETO_"))}
+        self.process = subprocess.Popen(self.command, env=inherited | (env or {}), stdin=stdin,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
 
     def ready(self):
@@ -78,16 +81,19 @@ class Daemon:
         assert self.process.wait(seconds) != 0
         return self.process.stderr.read().decode() + self.log()
 
-    def stop(self):
+    def stop(self, seconds=20):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(seconds)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 raise
         self.process.stdout.close()
-        self.process.stderr.close()
+        if not self.process.stderr.closed:
+            said = self.process.stderr.read().decode(errors="replace")
+            self.process.stderr.close()
+            assert "Sanitizer" not in said and "runtime error" not in said, said
         return self.process.returncode
 
 
@@ -113,10 +119,13 @@ class NpuClient:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.sock.bind(f"\0dynoconfigclient{os.urandom(8).hex()}\0")
         self.sock.settimeout(1)
-        self.address = str(daemon.folder / "dynolog.sock")
+        self.address = self.socket_of(daemon)
 
-    def send(self, kind, payload):
-        self.sock.sendto(struct.pack("=Q32s", len(payload), kind) + payload, self.address)
+    def socket_of(self, daemon):
+        return str(daemon.folder / "dynolog.sock")
+
+    def send(self, kind, payload, address=None):
+        self.sock.sendto(struct.pack("=Q32s", len(payload), kind) + payload, address or self.address)
 
     def reply(self):
         data = self.sock.recv(1 << 17)
@@ -126,9 +135,12 @@ class NpuClient:
         """These clients do not read an answer to this, and get none."""
         self.send(b"ctxt", struct.pack("=iiq", self.rank, self.pid, self.job))
 
+    def request(self, mask):
+        self.send(b"req", struct.pack("=iiqi", mask, 1, self.job, self.pid))
+
     def poll(self, mask=2):
         """The configuration that waits, or ""; also when the daemon finds that it was asked too often."""
-        self.send(b"req", struct.pack("=iiqi", mask, 1, self.job, self.pid))
+        self.request(mask)
         try:
             return self.reply().decode()
         except TimeoutError:

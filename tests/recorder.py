@@ -12,14 +12,14 @@ COLUMNS = ("ID", "Event", "Event Type", "Name", "Timestamp(ns)", "Process Id", "
            "Call Stack(Python)", "Call Stack(C)")
 
 
-def wait_until(condition, seconds=30):
+def wait_until(condition, what="the condition", seconds=30):
     """Waits for a condition, which is looked at often; a test fails when it does not come true in time."""
     deadline = time.monotonic() + seconds
     while True:
         result = condition()
         if result:
             return result
-        assert time.monotonic() < deadline, "the condition did not come true in time"
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.01)
 
 

@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 from conftest import BUILD, ROOT
-from dynolog_rig import DYNOLOG, Daemon, wait_for
+from monitor import DYNOLOG
+from recorder import wait_until
+from reporting import ReportingDaemon
 
 DEPLOY = ROOT / "deploy"
 
@@ -213,7 +215,7 @@ def test_unit_and_its_flags(tmp_path):
 
 def test_packaged_flags_start_a_daemon(tmp_path):
     """The unit's flag file, but for the names that only one daemon of a machine can have."""
-    daemon = Daemon(tmp_path, f"--flagfile={DEPLOY}/systemd/dynolog.gflags", "--port=0", f"--ipc_name=pkg{os.getpid()}",
+    daemon = ReportingDaemon(tmp_path, f"--flagfile={DEPLOY}/systemd/dynolog.gflags", "--port=0", f"--ipc_name=pkg{os.getpid()}",
                     f"--ipc_socket_dir={tmp_path}", "--ipc_socket_group=", f"--state_file={tmp_path}/state",
                     f"--log_file={tmp_path}/dynolog.log")
     assert (tmp_path / "dynolog").is_socket()
@@ -221,7 +223,7 @@ def test_packaged_flags_start_a_daemon(tmp_path):
 
 
 def test_log_is_rotated(tmp_path):
-    daemon = Daemon(tmp_path)
+    daemon = ReportingDaemon(tmp_path)
     try:
         conf = (DEPLOY / "logrotate/dynolog.conf").read_text()
         assert "systemctl reload dynolog.service" in conf
@@ -234,7 +236,7 @@ def test_log_is_rotated(tmp_path):
         tmp_path.chmod(0o700)
         result = run("/usr/sbin/logrotate", "--force", "--state", tmp_path / "state", path)
         assert result.returncode == 0, result.stderr
-        wait_for(lambda: "reloaded" in daemon.log(), "a line in the new file")
+        wait_until(lambda: "reloaded" in daemon.log(), "a line in the new file")
         (old,) = tmp_path.glob("dynolog.log-*")
         assert "] ready" in old.read_text() and "] ready" not in daemon.log()
     finally:
@@ -265,7 +267,7 @@ def test_deb(deb, tmp_path):
         assert (root / path).is_file(), path
     assert run(root / "usr/bin/dynolog", "--version").returncode == 0
     assert run(root / "usr/bin/dyno", "--version").returncode == 0
-    daemon = Daemon(tmp_path, program=root / "usr/bin/dynolog")
+    daemon = ReportingDaemon(tmp_path, program=root / "usr/bin/dynolog")
     assert daemon.stop() == 0
     # What an administrator has changed stays when the package is installed again; removal leaves it too.
     (root / "etc/dynolog.gflags").write_text("# mine\n")

@@ -203,7 +203,7 @@ def test_unreachable():
 
 
 def test_silent_daemon_is_left_in_time(tmp_path):
-    daemon = OldDaemon({"getStatus": lambda request: wait_until(lambda: False, 3)})
+    daemon = OldDaemon({"getStatus": lambda request: wait_until(lambda: False, seconds=3)})
     try:
         result = dyno("--timeout", "1", "status", port=daemon.port, timeout=20)
         assert result.returncode == 1

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import BUILD, ROOT
 from fabric_clients import Kineto, Plugin
-from monitor import Daemon
+from monitor import DYNOLOG, Daemon
 from recorder import wait_until
 
 KINETO = "ACTIVITIES_LOG_FILE=/tmp/x.json\nPROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS=500"
@@ -176,7 +176,7 @@ def test_an_ended_process_is_gone_at_once(start, programs):
     assert command(daemon, KINETO, job=42, limit=0)["processesMatched"] == [client.pid]
     client.kill()
     client.wait()
-    wait_until(lambda: not daemon.rpc(fn="getStatus")["jobs"], 5)
+    wait_until(lambda: not daemon.rpc(fn="getStatus")["jobs"], seconds=5)
     assert "no process has registered" in command(daemon, KINETO, job=42)["reason"]
 
 
@@ -202,7 +202,7 @@ def test_a_process_of_another_pid_namespace(start, place, programs):
     assert command(daemon, KINETO, job=9, pids=[inner])["commandStatus"] == "effective"
     assert "ACTIVITIES_DURATION_MSECS=500" in client.stdout.read()
     client.wait()
-    wait_until(lambda: not processes(daemon, 9), 5)
+    wait_until(lambda: not processes(daemon, 9), seconds=5)
 
 
 def test_a_process_of_another_network_namespace(start, place, programs):
@@ -237,16 +237,15 @@ def test_other_users_are_served_only_if_wanted(start, place, programs):
 
 
 def with_home_of_nobody(place, home):
-    """A build folder whose dynolog sees a password file in which nobody has this home."""
+    """A dynolog that sees a password file in which nobody has this home."""
     lines = [line.split(":") for line in open("/etc/passwd").read().splitlines()]
     (place / "passwd").write_text("".join(":".join(f[:5] + [str(home)] + f[6:]) + "\n" if f[0] == "nobody" else
                                           ":".join(f) + "\n" for f in lines))
-    program = place / "build/src/cli/dynolog/dynolog"
-    program.parent.mkdir(parents=True)
+    program = place / "dynolog"
     program.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {place}/passwd /etc/passwd && "
-                       f"exec {BUILD}/src/cli/dynolog/dynolog \"$@\"' sh \"$@\"\n")
+                       f"exec {DYNOLOG} \"$@\"' sh \"$@\"\n")
     program.chmod(0o755)
-    return place / "build"
+    return program
 
 
 def test_root_opens_sockets_in_homes_of_users(start, place, programs):
@@ -256,7 +255,7 @@ def test_root_opens_sockets_in_homes_of_users(start, place, programs):
     user, home = pwd.getpwnam("nobody"), place / "home"
     home.mkdir()
     shutil.chown(home, "nobody")
-    daemon = start("--ipc_users=nobody", build=with_home_of_nobody(place, home))
+    daemon = start("--ipc_users=nobody", program=with_home_of_nobody(place, home))
     file = (home / "dynolog.sock").stat()
     assert (file.st_uid, file.st_mode & 0o777) == (user.pw_uid, 0o600)
     client = programs(*as_nobody(place, "npu", home / "dynolog.sock"))
@@ -271,7 +270,7 @@ def test_a_home_that_is_not_there_hurts_nobody_else(start, place, programs):
     if os.getuid() != 0:
         assert "No such file" in start(f"--ipc_home_dir={place}/missing").log()
         return
-    daemon = start("--ipc_users=nobody", build=with_home_of_nobody(place, place / "missing"))
+    daemon = start("--ipc_users=nobody", program=with_home_of_nobody(place, place / "missing"))
     assert f"{place}/missing/dynolog.sock: No such file" in daemon.log()
     client = programs(*CLIENT, "npu", place / "dynolog.sock")
     assert client.stdout.readline().startswith("registered")

@@ -16,7 +16,8 @@ import urllib.request
 
 import pytest
 
-from dynolog_rig import Client, Daemon, opstats, wait_for
+from recorder import wait_until
+from reporting import ReportingClient, ReportingDaemon, opstats
 from otlp_check import check_request
 from tfevents import read_events
 
@@ -29,7 +30,7 @@ def start(tmp_path):
     started = []
 
     def begin(*flags, **more):
-        daemon = Daemon(tmp_path, *flags, **more)
+        daemon = ReportingDaemon(tmp_path, *flags, **more)
         started.append(daemon)
         return daemon
 
@@ -54,7 +55,7 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
     daemon = start("--use_prometheus", "--kernel_monitor_reporting_interval_s=1", "--process_reporting_interval_s=1",
                    "--npu_reporting_interval_s=1", env={"SOFTNPU_MACHINE": softnpu.name, "SOFTNPU_DEVICES": "2"})
     training = softnpu.start(home / "bin/acl-train", "--devices", "1", "--steps", "100000", SOFTNPU_DEVICES=2)
-    client = Client(daemon, job=77, rank=3)
+    client = ReportingClient(daemon, job=77, rank=3)
     try:
         client.register()
         for kind in KINDS:
@@ -62,7 +63,7 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
         client.data(report("API", device=-1))
         client.data(report("Marker", device=4294967295, domain="train", name="forward"))
         client.opstats(opstats({"MatMulV3": [1000, 900_000, 1_000_000], "Add": [2000]}, device=1, rank=3, lost=4))
-        wait_for(lambda: daemon.value("npu_records_lost_total", job="77"), "the last message")
+        wait_until(lambda: daemon.value("npu_records_lost_total", job="77"), "the last message")
         for kind in KINDS:
             assert daemon.value("npu_activity_seconds_total", job="77", rank="3", device="1", kind=kind) == 0.005
         assert daemon.value("npu_activity_reports_total", device="host", kind="API") == 1
@@ -74,12 +75,12 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
         assert daemon.value("npu_operator_duration_seconds_sum", **operator) == pytest.approx(0.001901)
         assert daemon.value("npu_operator_duration_max_seconds", **operator) == 0.001
         # This process and what it uses; the device memory of the training, and whose it is.
-        wait_for(lambda: daemon.value("job_process_resident_bytes", job="77", rank="3", pid=os.getpid()), "own memory")
+        wait_until(lambda: daemon.value("job_process_resident_bytes", job="77", rank="3", pid=os.getpid()), "own memory")
         assert daemon.value("job_process_threads", pid=os.getpid()) >= 1
-        wait_for(lambda: daemon.value("npu_process_memory_bytes", device="0", pid=training.pid), "memory on the device")
+        wait_until(lambda: daemon.value("npu_process_memory_bytes", device="0", pid=training.pid), "memory on the device")
         assert daemon.value("npu_memory_used_bytes", device="0") > 0
         assert daemon.value("npu_health_status", device="1") == 0
-        wait_for(lambda: daemon.value("cpu_util") is not None, "the second look at /proc")
+        wait_until(lambda: daemon.value("cpu_util") is not None, "the second look at /proc")
         assert daemon.value("host_cpu_seconds_total", mode="user") > 0
         assert daemon.value("dynolog_ipc_messages_total", kind="data") == len(KINDS) + 2
         assert daemon.value("dynolog_build_info") == 1
@@ -90,17 +91,17 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
         training.kill()
         training.communicate()
         client.close()
-    wait_for(lambda: daemon.value("npu_process_memory_bytes", pid=training.pid) is None, "the end of the training")
+    wait_until(lambda: daemon.value("npu_process_memory_bytes", pid=training.pid) is None, "the end of the training")
 
 
 HELPER = """
 import os, sys, time
 sys.path[:0] = sys.argv[2].split(":")
-from dynolog_rig import Client
+from reporting import ReportingClient
 class Daemon: name = sys.argv[1]
 parent = os.getpid()
 if os.fork() == 0:
-    client = Client(Daemon, job=0, rank=2)
+    client = ReportingClient(Daemon, job=0, rank=2)
     client.register()
     print(parent, flush=True)
     while os.getppid() == parent:
@@ -119,23 +120,23 @@ def test_the_training_behind_a_helper(start):
                                 env=os.environ | {"SLURM_JOB_ID": "4711"})
     try:
         assert int(training.stdout.readline()) == training.pid
-        wait_for(lambda: daemon.value("job_process_resident_bytes", job="4711", rank="2", pid=training.pid), "the training")
+        wait_until(lambda: daemon.value("job_process_resident_bytes", job="4711", rank="2", pid=training.pid), "the training")
     finally:
         training.kill()
         training.wait()
         training.stdout.close()
-    wait_for(lambda: daemon.value("job_process_resident_bytes", pid=training.pid) is None, "its end")
+    wait_until(lambda: daemon.value("job_process_resident_bytes", pid=training.pid) is None, "its end")
 
 
 CLIENTS = """
 import os, sys, time
 sys.path[:0] = sys.argv[2].split(":")
-from dynolog_rig import Client
+from reporting import ReportingClient
 class Daemon: name = sys.argv[1]
 parent = os.getpid()
 for rank in range(40):
     if os.fork() == 0:
-        client = Client(Daemon, job=3, rank=rank)
+        client = ReportingClient(Daemon, job=3, rank=rank)
         client.register()
         while os.getppid() == parent and (rank % 4 == 0 or not os.path.exists(sys.argv[3])):
             time.sleep(0.2)
@@ -155,17 +156,17 @@ def test_many_processes_come_and_go(start, tmp_path):
         return len(re.findall(r"^job_process_threads\{", daemon.metrics("process"), re.M))
 
     try:
-        wait_for(lambda: shown() == 40, "all ranks, without the launcher")
+        wait_until(lambda: shown() == 40, "all ranks, without the launcher")
         leave.touch()
-        wait_for(lambda: shown() == 10, "those that stay")
+        wait_until(lambda: shown() == 10, "those that stay")
     finally:
         launcher.communicate()
-    wait_for(lambda: shown() == 0, "the end of all")
+    wait_until(lambda: shown() == 0, "the end of all")
 
 
 def test_a_real_prometheus_scrapes(start, tmp_path):
     daemon = start("--use_prometheus")
-    client = Client(daemon, job=5, rank=0)
+    client = ReportingClient(daemon, job=5, rank=0)
     client.register()
     client.data(report("Kernel", duration=2_000_000_000))
     config = tmp_path / "prometheus.yml"
@@ -191,7 +192,7 @@ def test_a_real_prometheus_scrapes(start, tmp_path):
             return []
 
     try:
-        found = wait_for(lambda: query("npu_activity_seconds_total"), "a scrape", timeout=60)
+        found = wait_until(lambda: query("npu_activity_seconds_total"), "a scrape", seconds=60)
         labels = found[0]["metric"]
         assert (labels["job"], labels["exported_job"]) == ("dynolog", "5") and labels["host"] == socket.gethostname()
         assert (labels["rank"], labels["device"], labels["kind"]) == ("0", "0", "Kernel")
@@ -207,7 +208,7 @@ def test_a_real_prometheus_scrapes(start, tmp_path):
 
 def test_json_lines(start):
     daemon = start("--use_JSON", "--kernel_monitor_reporting_interval_s=1", "--noenable_npu_metrics")
-    client = Client(daemon)
+    client = ReportingClient(daemon)
     client.data(report("Kernel", duration=123456))
     client.data(report("Marker", device=4294967295, domain="d", name='q"uote'))
 
@@ -224,7 +225,7 @@ def test_json_lines(start):
             out.append((match.group(2), values))
         return out
 
-    kernel = wait_for(lambda: [v for _, v in records() if "cpu_u" in v], "a record with differences")[0]
+    kernel = wait_until(lambda: [v for _, v in records() if "cpu_u" in v], "a record with differences")[0]
     assert re.fullmatch(r"\d+\.\d{3}", kernel["cpu_u"]) and isinstance(kernel["uptime"], int)
     assert isinstance(kernel["rx_bytes.lo"], int) and isinstance(kernel["cpu_u_ms"], int)
     texts = [text for text, _ in records()]
@@ -238,14 +239,14 @@ def test_json_lines(start):
 def test_event_files(start, tmp_path):
     directory = tmp_path / "new" / "metrics"
     daemon = start("--metric_log_dir", directory)
-    client = Client(daemon)
+    client = ReportingClient(daemon)
     for _ in range(3):
         for kind in KINDS:
             client.data(report(kind, duration=250_000_000, **({"domain": "dom"} if kind == "Marker" else {})))
         client.data(report("API", device=-1))
     client.close()
     device, host = directory / "device_0/tfevents.pb", directory / "device_host/tfevents.pb"
-    wait_for(lambda: host.exists() and len(list(read_events(host))) == 4, "the last event")
+    wait_until(lambda: host.exists() and len(list(read_events(host))) == 4, "the last event")
     events = list(read_events(device))
     assert events[0]["file_version"] == "brain.Event:2"
     for kind in KINDS:
@@ -257,7 +258,7 @@ def test_event_files(start, tmp_path):
 def test_event_directory_that_is_a_file(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(AssertionError, match="Not a directory.*--metric_log_dir"):
-        Daemon(tmp_path, f"--metric_log_dir={tmp_path}/file")
+        ReportingDaemon(tmp_path, f"--metric_log_dir={tmp_path}/file")
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -285,7 +286,7 @@ def test_otlp_receiver(start):
         daemon = start("--use_otlp", f"--otlp_endpoint=http://127.0.0.1:{server.server_port}", "--otlp_interval_s=1",
                        "--otlp_headers=authorization=Bearer 7", "--otlp_service_name=unused", "--use_prometheus",
                        env={"OTEL_SERVICE_NAME": "monitor"})
-        client = Client(daemon, job=5)
+        client = ReportingClient(daemon, job=5)
         client.register()
         client.opstats(opstats({"MatMul": [1000, 2_000_000]}))
         points = {}
@@ -299,7 +300,7 @@ def test_otlp_receiver(start):
                 points.update(found)
             return "npu_operator_duration_seconds" in points and "host_cpu_seconds_total" in points
 
-        wait_for(arrived, "an operator in a request")
+        wait_until(arrived, "an operator in a request")
         (labels, histogram), = points["npu_operator_duration_seconds"]
         assert labels["name"] == "MatMul" and histogram["count"] == "2" and histogram["bucketCounts"][0] == "1"
         assert len({body for _, _, body in server.seen}) < len(server.seen)  # a refused one came again
@@ -331,11 +332,11 @@ def test_otlp_over_tls(start, tmp_path):
     flags = ["--use_otlp", f"--otlp_endpoint=https://127.0.0.1:{server.server_port}", "--otlp_interval_s=1"]
     try:
         wrong = start(*flags, f"--otlp_ssl_ca_cert_path={tmp_path}/other.crt")
-        wait_for(lambda: "OTLP: 127.0.0.1" in wrong.log(), "a refused certificate")
+        wait_until(lambda: "OTLP: 127.0.0.1" in wrong.log(), "a refused certificate")
         assert server.seen == []
         wrong.stop()
         start(*flags, f"--otlp_ssl_ca_cert_path={tmp_path}/ca.crt")
-        wait_for(lambda: len(server.seen) >= 4, "requests over TLS")
+        wait_until(lambda: len(server.seen) >= 4, "requests over TLS")
         for _, _, body in server.seen:
             check_request(body)
     finally:
@@ -345,19 +346,19 @@ def test_otlp_over_tls(start, tmp_path):
 
 def test_devices_that_hang_delay_nothing(start, build):
     daemon = start("--use_prometheus", f"--dcmi_lib_path={build}/tests/unit/libdcmi_fake.so", env={"DCMI_FAKE": "hang"})
-    client = Client(daemon, job=1)
+    client = ReportingClient(daemon, job=1)
     client.register()
     for _ in range(50):
         assert client.poll() == b""
     assert daemon.value("dynolog_build_info") == 1
     client.close()
-    assert daemon.stop(timeout=5) == 0
+    assert daemon.stop(seconds=5) == 0
     assert "has not answered" in daemon.log()
 
 
 def test_no_devices_no_noise(start):
     daemon = start("--use_prometheus", "--dcmi_lib_path=libnot_there.so")
-    wait_for(lambda: "NPU metrics are off" in daemon.log(), "the reason")
+    wait_until(lambda: "NPU metrics are off" in daemon.log(), "the reason")
     assert daemon.metrics("npu") == ""
 
 
@@ -392,18 +393,18 @@ def test_exporter_and_its_visitors(start):
         assert daemon.value("dynolog_build_info") == 1
     for s in slow:
         s.close()
-    wait_for(lambda: daemon.value("dynolog_scrapes_total") >= 20, "the count of scrapes")
+    wait_until(lambda: daemon.value("dynolog_scrapes_total") >= 20, "the count of scrapes")
 
 
 def test_a_flood_of_names_is_bounded(start):
     daemon = start("--use_prometheus", "--noenable_npu_metrics", "--metric_operators=200")
-    client = Client(daemon, job=9)
+    client = ReportingClient(daemon, job=9)
     client.register()
     for i in range(40):
         client.opstats(opstats({f"op{i}_{j}": [1000] for j in range(100)}))
         client.data(report("Marker", domain="d", name=f"step {i}"))
         client.poll()  # the daemon has caught up
-    wait_for(lambda: daemon.value("dynolog_ipc_messages_total", kind="npuOpStats") == 40, "all messages")
+    wait_until(lambda: daemon.value("dynolog_ipc_messages_total", kind="npuOpStats") == 40, "all messages")
     text = daemon.metrics()
     assert len(re.findall(r"^npu_operator_duration_seconds_count", text, re.M)) <= 201
     total = sum(float(x) for x in re.findall(r"^npu_operator_duration_seconds_count.* (\S+)$", text, re.M))
@@ -416,11 +417,11 @@ def test_a_flood_of_names_is_bounded(start):
 @pytest.mark.parametrize("payload", [b"{}", b"[1", b"\xff\xfe", b'{"kind":"Kernel"}', b'{"a":' * 20 + b"1" + b"}" * 20])
 def test_nonsense_is_counted(start, payload):
     daemon = start("--use_prometheus", "--noenable_npu_metrics")
-    client = Client(daemon, job=9)
+    client = ReportingClient(daemon, job=9)
     client.register()
     client.data(payload)
     client.opstats(struct.pack("=I", 0x534F504E) + bytes(84))
-    wait_for(lambda: sum(float(x) for x in re.findall(r"^dynolog_ipc_refused_total.* (\S+)$", daemon.metrics(), re.M)) >= 2,
+    wait_until(lambda: sum(float(x) for x in re.findall(r"^dynolog_ipc_refused_total.* (\S+)$", daemon.metrics(), re.M)) >= 2,
              "two refusals")
     assert daemon.value("npu_activity_reports_total") is None
     client.close()

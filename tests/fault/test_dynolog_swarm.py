@@ -90,19 +90,19 @@ def command(daemon, limit=CLIENTS):
 def test_a_thousand_clients_get_one_command_each_over_a_kill(start, swarm):
     daemon = start()
     clients = swarm(daemon)
-    wait_until(lambda: clients.stats()["polled"] == CLIENTS, 60)
+    wait_until(lambda: clients.stats()["polled"] == CLIENTS, seconds=60)
     assert registered(daemon) == CLIENTS
     assert resident_mib(daemon) < 20
     answer = command(daemon)
     assert len(answer["activityProfilersTriggered"]) == CLIENTS
     # Some have fetched it, most have not: now the daemon is killed, and another one takes over.
-    wait_until(lambda: clients.stats()["commands"] >= 50, 30)
+    wait_until(lambda: clients.stats()["commands"] >= 50, seconds=30)
     daemon.process.kill()
     daemon.process.wait()
     fetched = clients.stats()["commands"]
     again = start()
     assert "are still there" in again.log()
-    wait_until(lambda: clients.stats()["least"] >= 1, 60)
+    wait_until(lambda: clients.stats()["least"] >= 1, seconds=60)
     stats = clients.stats()
     # At most what was delivered in the 50 ms before the kill comes twice.
     assert stats["most"] <= 2
@@ -115,16 +115,16 @@ def test_a_thousand_clients_get_one_command_each_over_a_kill(start, swarm):
 def test_clients_die_at_every_point(start, swarm):
     daemon = start()
     clients = swarm(daemon, clients=300, period_ms=50)
-    wait_until(lambda: clients.stats()["polled"] == 300, 60)
+    wait_until(lambda: clients.stats()["polled"] == 300, seconds=60)
     for _ in range(10):
         command(daemon)  # some die with a command, some between request and reply, some before both
         clients.tell("kill 20")
-    wait_until(lambda: registered(daemon) == 100, 30)
+    wait_until(lambda: registered(daemon) == 100, seconds=30)
     before = clients.stats()
-    wait_until(lambda: clients.stats()["answered"] >= before["answered"] + 200, 30)
+    wait_until(lambda: clients.stats()["answered"] >= before["answered"] + 200, seconds=30)
     assert clients.stats()["unanswered"] == 0, "a client that died made others wait"
     clients.tell("kill 100")
-    wait_until(lambda: registered(daemon) == 0, 30)
+    wait_until(lambda: registered(daemon) == 0, seconds=30)
     descriptors = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
     assert descriptors < 60, "descriptors of the dead stay open"
 
@@ -132,12 +132,12 @@ def test_clients_die_at_every_point(start, swarm):
 def test_restarts_under_load(start, swarm):
     daemon = start()
     clients = swarm(daemon, clients=200, period_ms=20)
-    wait_until(lambda: clients.stats()["polled"] == 200, 60)
+    wait_until(lambda: clients.stats()["polled"] == 200, seconds=60)
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         daemon.process.send_signal(number)
         daemon.process.wait(20)
         daemon = start()
         before = clients.stats()["answered"]
-        wait_until(lambda: clients.stats()["answered"] >= before + 400, 30)
-        wait_until(lambda: registered(daemon) == 200, 30)
+        wait_until(lambda: clients.stats()["answered"] >= before + 400, seconds=30)
+        wait_until(lambda: registered(daemon) == 200, seconds=30)
     assert clients.process.poll() is None

@@ -77,7 +77,7 @@ def test_everything_at_once(sanitized, form):
 def test_killed_program(sanitized, victim, tmp_path, form):
     account = Account(tmp_path / "account")
     process = sanitized.start(f"--format={form}", "--", victim, account.path, 4, 0, "exit")
-    wait_until(lambda: account.allocations() > 20000, 100)
+    wait_until(lambda: account.allocations() > 20000, seconds=100)
     os.kill(account.pid, signal.SIGKILL)
     out, errors = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGKILL and "Sanitizer" not in errors, errors
@@ -87,7 +87,7 @@ def test_killed_program(sanitized, victim, tmp_path, form):
 def test_killed_collector(sanitized, victim, tmp_path):
     account = Account(tmp_path / "account")
     process = sanitized.start("--analysis=none", "--", victim, account.path, 2, 60000, "exit", 3)
-    wait_until(lambda: account.allocations() > 2000, 100)
+    wait_until(lambda: account.allocations() > 2000, seconds=100)
     os.kill(collector_of(sanitized.output), signal.SIGKILL)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 3 and "nothing is lost" in errors and "Sanitizer" not in errors, errors

@@ -85,16 +85,16 @@ def test_dyno_gets_a_trace_of_real_pytorch(torch_root, place, tmp_path, way):
     daemon.ready()
     job = Job(torch_root, place, **variables)
     try:
-        process = wait_until(lambda: next(iter(registered(daemon)), None), 60)
+        process = wait_until(lambda: next(iter(registered(daemon)), None), seconds=60)
         assert process["client"] == "kineto" and process["nputrace"] == "Idle"
         result = dyno("gputrace", "--log-file", "/tmp/trace.json", "--duration-ms", "500", "--record-shapes",
                       port=daemon.port)
         assert result.returncode == 0 and "Matched 1 processes" in result.stdout, result.stdout + result.stderr
         path = torch_root / f"tmp/trace_{process['pid']}.json"
-        wait_until(path.exists, 60)
+        wait_until(path.exists, seconds=60)
         trace = json.loads(path.read_text())
         assert any(event.get("cat") == "cpu_op" for event in trace["traceEvents"])
-        wait_until(lambda: registered(daemon)[0]["command"]["stage"] == "completed", 30)
+        wait_until(lambda: registered(daemon)[0]["command"]["stage"] == "completed", seconds=30)
         assert trace["trace_id"] == registered(daemon)[0]["command"]["trace_id"]
         assert job.process.poll() is None, "the training did not survive"
     finally:

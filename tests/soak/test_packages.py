@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from conftest import BUILD, ROOT
-from dynolog_rig import Daemon
+from reporting import ReportingDaemon
 
 
 def run(*argv, **more):
@@ -26,7 +26,7 @@ def test_rpm(tmp_path):
     root.mkdir()
     result = run("rpm", "--root", root, "--dbpath", "/var/lib/rpm", "-ivh", "--nodeps", "--noscripts", package)
     assert result.returncode == 0, result.stderr
-    daemon = Daemon(tmp_path, program=root / "usr/bin/dynolog")
+    daemon = ReportingDaemon(tmp_path, program=root / "usr/bin/dynolog")
     assert daemon.stop() == 0
 
 

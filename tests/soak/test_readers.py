@@ -10,7 +10,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 from tensorboard.backend.event_processing import event_accumulator, plugin_event_multiplexer
 
-from dynolog_rig import Client, Daemon, opstats, wait_for
+from recorder import wait_until
+from reporting import ReportingClient, ReportingDaemon, opstats
 
 KINDS = ["Marker", "Kernel", "API", "AclAPI", "NodeAPI", "RuntimeAPI", "Hccl", "Memory", "MemSet", "MemCpy", "Communication"]
 
@@ -28,8 +29,8 @@ def scalars(path):
 
 def test_tensorboard_reads_all_kinds(tmp_path):
     directory = tmp_path / "metrics"
-    daemon = Daemon(tmp_path, f"--metric_log_dir={directory}")
-    client = Client(daemon)
+    daemon = ReportingDaemon(tmp_path, f"--metric_log_dir={directory}")
+    client = ReportingClient(daemon)
     for round_ in range(5):
         for kind in KINDS:
             client.data(report(kind, 0, 1000 * round_))
@@ -52,8 +53,8 @@ def test_tensorboard_reads_all_kinds(tmp_path):
 def test_tensorboard_follows_rotation(tmp_path):
     """Files that reach their size are followed in the order of their names, and no event is missed."""
     directory = tmp_path / "metrics"
-    daemon = Daemon(tmp_path, f"--metric_log_dir={directory}", "--tensorboard_max_mb=1", "--tensorboard_keep=100")
-    client = Client(daemon)
+    daemon = ReportingDaemon(tmp_path, f"--metric_log_dir={directory}", "--tensorboard_max_mb=1", "--tensorboard_keep=100")
+    client = ReportingClient(daemon)
     third = directory / "device_0/tfevents.pb.000002"
 
     def fill():
@@ -62,7 +63,7 @@ def test_tensorboard_follows_rotation(tmp_path):
         client.poll()  # not faster than the daemon
         return third.exists()
 
-    wait_for(fill, "the third file", timeout=120)
+    wait_until(fill, "the third file", seconds=120)
     client.close()
     assert daemon.stop() == 0
     values = scalars(directory / "device_0")["Kernel"]
@@ -84,9 +85,9 @@ def test_otlp_messages_are_the_protocols(tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.bodies = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    daemon = Daemon(tmp_path, "--use_otlp", f"--otlp_endpoint=http://127.0.0.1:{server.server_port}/v1/metrics",
+    daemon = ReportingDaemon(tmp_path, "--use_otlp", f"--otlp_endpoint=http://127.0.0.1:{server.server_port}/v1/metrics",
                     "--otlp_interval_s=1")
-    client = Client(daemon, job=5)
+    client = ReportingClient(daemon, job=5)
     client.register()
     client.opstats(opstats({"MatMul": [1000, 2_000_000]}))
 
@@ -100,7 +101,7 @@ def test_otlp_messages_are_the_protocols(tmp_path):
         return None
 
     try:
-        metric = wait_for(operators, "an operator")
+        metric = wait_until(operators, "an operator")
         assert metric.WhichOneof("data") == "histogram" and metric.unit == "s"
         assert metric.histogram.aggregation_temporality == AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
         (point,) = metric.histogram.data_points

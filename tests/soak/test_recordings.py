@@ -53,7 +53,7 @@ def test_deaths_at_random_moments(softnpu, victim, tmp_path, who):
         recording = Recording(softnpu, BUILD / "msmemscope", folder / "out", f"--format={chance.choice(('csv', 'db'))}")
         process = recording.start(victim, account.path, chance.randint(1, 8), 0, "exit")
         moment = chance.randint(0, 50000)
-        wait_until(lambda: account.allocations() > moment, 100)
+        wait_until(lambda: account.allocations() > moment, seconds=100)
         if who == "both":
             victims = [process.pid, wait_until(lambda: collector_of(recording.output)), account.pid]
             for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -66,7 +66,7 @@ def test_deaths_at_random_moments(softnpu, victim, tmp_path, who):
             if who == "collector":
                 os.kill(wait_until(lambda: collector_of(recording.output)), signal.SIGKILL)
                 before = account.allocations()
-                wait_until(lambda: account.allocations() > before + 1000, 100)
+                wait_until(lambda: account.allocations() > before + 1000, seconds=100)
             os.kill(account.pid, signal.SIGKILL)
             out, errors = process.communicate(timeout=100)
             assert process.returncode == -signal.SIGKILL, (i, errors)

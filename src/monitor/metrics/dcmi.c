@@ -86,12 +86,8 @@ out:
 
 void ms_dcmi_close(struct ms_dcmi *dcmi)
 {
-    if (dcmi != NULL) {
-        if (dcmi->handle != NULL) {
-            dlclose(dcmi->handle);
-        }
-        free(dcmi);
-    }
+    /* The library stays loaded: it has no call that ends what dcmi_init() began, and threads of its own may run in it. */
+    free(dcmi);
 }
 
 /* Notes the answer of a function; true if it was a good one. */
