@@ -175,3 +175,18 @@ def dynolog(tmp_path):
     yield start
     statuses = [daemon.stop() for daemon in daemons]
     assert all(status in (0, 1) for status in statuses), statuses
+
+
+@pytest.fixture
+def idle_job(dynolog):
+    """A daemon, and one NPU process that has told it that it is idle."""
+    from monitor import NpuClient
+
+    daemon = dynolog("--enable_ipc_monitor")
+    client = NpuClient(daemon)
+    client.register()
+    client.poll()
+    client.idle()
+    wait_until(lambda: daemon.rpc(fn="getStatus")["npumonitor"] == "Idle")
+    yield daemon, client
+    client.close()

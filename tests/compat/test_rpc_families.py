@@ -35,20 +35,8 @@ def test_half_closed_requests_are_answered(dynolog):
         assert sock.recv(1) == b""
 
 
-@pytest.fixture
-def registered(dynolog):
-    daemon = dynolog("--enable_ipc_monitor")
-    client = NpuClient(daemon)
-    client.register()
-    client.poll()
-    client.idle()
-    wait_until(lambda: daemon.rpc(fn="getStatus")["npumonitor"] == "Idle")
-    yield daemon, client
-    client.close()
-
-
-def test_fork_effective(registered):
-    daemon, client = registered
+def test_fork_effective(idle_job):
+    daemon, client = idle_job
     expected = (f'{{"activityProfilersBusy":0,"activityProfilersTriggered":[{client.pid}],"commandStatus":"effective",'
                 f'"eventProfilersBusy":0,"eventProfilersTriggered":[],"processesMatched":[{client.pid}]}}')
     assert old_cli(daemon.port, old_request(MONITOR)) == expected
@@ -71,8 +59,8 @@ def test_upstream_never_panics(dynolog):
     assert {"activityProfilersBusy", "eventProfilersBusy", "eventProfilersTriggered"} <= answer.keys()
 
 
-def test_upstream_effective(registered):
-    daemon, client = registered
+def test_upstream_effective(idle_job):
+    daemon, client = idle_job
     answer = json.loads(old_cli(daemon.port, old_request(KINETO)))
     assert answer["activityProfilersTriggered"] == answer["processesMatched"] == [client.pid]
     second = json.loads(old_cli(daemon.port, old_request(KINETO)))

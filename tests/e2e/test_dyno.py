@@ -21,19 +21,6 @@ def text(result):
     return "".join(lines[os.getuid() == 0:])
 
 
-@pytest.fixture
-def client(dynolog):
-    """A daemon with one NPU process that is idle."""
-    daemon = dynolog("--enable_ipc_monitor")
-    client = NpuClient(daemon)
-    client.register()
-    client.poll()
-    client.idle()
-    wait_until(lambda: daemon.rpc(fn="getStatus")["nputrace"] == "Idle")
-    yield daemon, client
-    client.close()
-
-
 def test_status_and_version(dynolog):
     daemon = dynolog()
     result = dyno("version", port=daemon.port)
@@ -61,8 +48,8 @@ def test_refusal_has_a_status_and_a_reason(dynolog):
         assert dyno("--legacy-exit", *arguments, port=daemon.port).returncode == 0
 
 
-def test_accepted_trace(client):
-    daemon, process = client
+def test_accepted_trace(idle_job):
+    daemon, process = idle_job
     result = dyno(*TRACE, port=daemon.port)
     assert result.returncode == 0
     config, _, rest = text(result).removeprefix(NO_CERTS + "NpuTrace config = \n").partition("\nresponse = ")
@@ -78,8 +65,8 @@ def test_accepted_trace(client):
     assert re.fullmatch(r"REQUEST_TRACE_ID=\d+", lines[-1])
 
 
-def test_gputrace_output(client):
-    daemon, process = client
+def test_gputrace_output(idle_job):
+    daemon, process = idle_job
     result = dyno("gputrace", "--log-file", "/tmp/t.json", port=daemon.port)
     assert result.returncode == 0
     config, _, rest = result.stdout.removeprefix("Kineto config = \n").partition("\nresponse length = ")
@@ -105,8 +92,8 @@ def test_dcgm(dynolog):
     assert dyno("dcgm-resume", port=daemon.port).stdout == 'response length = 16\nresponse = {"status":false}\n'
 
 
-def test_json(client):
-    daemon, process = client
+def test_json(idle_job):
+    daemon, process = idle_job
     result = dyno("--json", *TRACE, port=daemon.port)
     answer = json.loads(result.stdout)
     assert answer["result"] == "ok" and answer["exit_code"] == 0 and answer["host"] == "localhost"
@@ -117,8 +104,8 @@ def test_json(client):
     assert answer["result"] == "unreachable" and answer["exit_code"] == 101 and "refused" in answer["message"]
 
 
-def test_cancel(client):
-    daemon, process = client
+def test_cancel(idle_job):
+    daemon, process = idle_job
     assert dyno(*TRACE, port=daemon.port).returncode == 0
     result = dyno("--json", "cancel", port=daemon.port)
     assert json.loads(result.stdout)["response"]["processesCancelled"] == [process.pid]
@@ -126,8 +113,8 @@ def test_cancel(client):
     assert dyno("cancel", port=daemon.port).returncode == 3
 
 
-def test_wait_for_a_trace(client):
-    daemon, process = client
+def test_wait_for_a_trace(idle_job):
+    daemon, process = idle_job
     waiting = dyno_start("--wait", "--wait-timeout", "60", *TRACE, port=daemon.port)
     wait_until(process.poll)
     process.status(b"npuTraceStatus", 2, 5, 10, 12)
@@ -141,15 +128,15 @@ def test_wait_for_a_trace(client):
     assert out.endswith("1 of 1 processes are done\n")
 
 
-def test_wait_ends(client):
-    daemon, process = client
+def test_wait_ends(idle_job):
+    daemon, process = idle_job
     result = dyno("--wait", "--wait-timeout", "1", *TRACE, port=daemon.port)
     assert result.returncode == 6
     assert "not done after 1 s: 0 of 1 processes are done, others pending" in result.stderr
 
 
-def test_wait_for_the_monitor(client):
-    daemon, process = client
+def test_wait_for_the_monitor(idle_job):
+    daemon, process = idle_job
     start = dyno_start("--wait", "npu-monitor", "--npu-monitor-start", port=daemon.port)
     wait_until(process.poll)
     process.status(b"npuMonitorStatus", 1)
