@@ -6,7 +6,7 @@
 #include "bench.h"
 #include "target_run.h"
 
-#include "collect/session.h"
+#include "session/session.h"
 #include "trace/shm.h"
 
 #include <fcntl.h>

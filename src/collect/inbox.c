@@ -2,7 +2,7 @@
 #include "collect/inbox.h"
 
 #include "base/clock.h"
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #ifndef MS_COLLECT_INBOX_H
 #define MS_COLLECT_INBOX_H
 
-#include "collect/message.h"
+#include "session/message.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,11 +11,11 @@
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
 
-#include "collect/message.h"
 #include "collect/modules.h"
 #include "collect/project.h"
 #include "collect/replay.h"
 #include "collect/usage.h"
+#include "session/message.h"
 
 enum recorded_phase { QUIET, RECORDING, ENDED, CLOSED, DONE };
 

@@ -5,7 +5,7 @@
 #define MS_COLLECT_SETTINGS_H
 
 #include "base/macros.h"
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Session strings, messages of the session socket, and lines of options, from anybody. */
 #include "collect/options.h"
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <stdint.h>
 #include <stdlib.h>

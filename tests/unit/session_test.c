@@ -1,5 +1,5 @@
 /* The session string, messages, registration and requests. */
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

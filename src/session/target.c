@@ -3,7 +3,7 @@
  * caller. Whatever fails is an error code: the process then goes unrecorded, never wrong.
  *
  * One registration at a time (the agent's attach lock), hence the static buffer: a thread's stack may be small. */
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

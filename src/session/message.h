@@ -1,7 +1,7 @@
 /* Messages of a session socket: a registration, or a request and its replies. One message is one SOCK_SEQPACKET packet,
  * little endian; all of them begin with the same head. A receiver believes nothing before ms_message_check. */
-#ifndef MS_COLLECT_MESSAGE_H
-#define MS_COLLECT_MESSAGE_H
+#ifndef MS_SESSION_MESSAGE_H
+#define MS_SESSION_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

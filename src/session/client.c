@@ -1,6 +1,6 @@
 /* Requests of an API call: one connection each, an answer is waited for. Runs in the target, on behalf of a caller who
  * knows that it may take time; never from a hook. */
-#include "collect/session.h"
+#include "session/session.h"
 
 #include "base/clock.h"
 

@@ -11,10 +11,10 @@
  *
  * The parser, ms_session_connect and ms_session_register run in the target: libc only, no allocation, raw system calls
  * (no cancellation point), errno is the caller's to keep. ms_session_request is for API calls: it waits. */
-#ifndef MS_COLLECT_SESSION_H
-#define MS_COLLECT_SESSION_H
+#ifndef MS_SESSION_SESSION_H
+#define MS_SESSION_SESSION_H
 
-#include "collect/message.h"
+#include "session/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

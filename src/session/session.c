@@ -1,6 +1,6 @@
 /* The session string and the check of messages: pure functions on text that anybody may have written. libc only, no
  * allocation, no system call: the agent parses with this in its constructor. */
-#include "collect/session.h"
+#include "session/session.h"
 
 #include "base/macros.h"
 

@@ -1,5 +1,5 @@
 /* The listening side of a session: names, sockets. */
-#include "collect/session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
