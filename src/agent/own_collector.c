@@ -17,9 +17,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,42 +60,6 @@ static int look(struct dl_phdr_info *info, size_t size, void *unused)
 void ms_own_collector_find(void)
 {
     dl_iterate_phdr(look, NULL);
-}
-
-/* ---- its socket ---- */
-
-static int new_name(struct ms_session *session)
-{
-    static const char digits[] = "0123456789abcdef";
-    unsigned char bits[16];
-    if (syscall(SYS_getrandom, bits, sizeof(bits), 0) != (long)sizeof(bits)) {
-        return -EIO;
-    }
-    for (size_t i = 0; i < sizeof(bits); i++) {
-        session->socket[2 * i] = digits[bits[i] >> 4];
-        session->socket[2 * i + 1] = digits[bits[i] & 15];
-    }
-    session->fallback[0] = '\0';
-    return 0;
-}
-
-static int listen_there(const struct ms_session *session)
-{
-    static const char prefix[] = "msmemscope-";
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path + 1, prefix, sizeof(prefix) - 1);
-    memcpy(address.sun_path + sizeof(prefix), session->socket, 32);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(prefix) + 32);
-    int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        return -errno;
-    }
-    if (syscall(SYS_bind, fd, &address, size) != 0 || syscall(SYS_listen, fd, SOMAXCONN) != 0) {
-        int rc = -errno;
-        syscall(SYS_close, fd);
-        return rc;
-    }
-    return fd;
 }
 
 /* ---- starting it ---- */
@@ -168,8 +130,9 @@ int ms_own_collector_start(struct ms_session *session)
     if (program[0] == '\0') {
         return -ENOENT;
     }
-    int rc = new_name(session);
-    int listener = rc == 0 ? listen_there(session) : rc;
+    session->fallback[0] = '\0';
+    int rc = ms_session_new_socket(session);
+    int listener = rc == 0 ? ms_session_listen(session, false) : rc;
     if (listener < 0) {
         return listener;
     }

@@ -1,26 +1,30 @@
-/* The listening side of a session: names, sockets. */
-#include "session/session.h"
+/* The listening side of a session: names, sockets. What a target needs to start a collector of its own (everything but
+ * socket files) makes system calls only: no allocation, no cancellation point. */
+#include "session/address.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 int ms_session_new_socket(struct ms_session *session)
 {
+    static const char digits[] = "0123456789abcdef";
     unsigned char bits[16];
-    if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits)) {
+    if (syscall(SYS_getrandom, bits, sizeof(bits), 0) != (long)sizeof(bits)) {
         return -EIO;
     }
     for (size_t i = 0; i < sizeof(bits); i++) {
-        snprintf(session->socket + 2 * i, 3, "%02x", bits[i]);
+        session->socket[2 * i] = digits[bits[i] >> 4];
+        session->socket[2 * i + 1] = digits[bits[i] & 15];
     }
+    session->socket[2 * sizeof(bits)] = '\0';
     return 0;
 }
 
@@ -48,7 +52,7 @@ static int bind_file(int fd, const char *path)
 
 int ms_session_listen(const struct ms_session *session, bool file)
 {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         return -errno;
     }
@@ -56,16 +60,15 @@ int ms_session_listen(const struct ms_session *session, bool file)
     if (file) {
         rc = bind_file(fd, session->fallback);
     } else {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "msmemscope-%s", session->socket);
-        socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-        rc = bind(fd, (struct sockaddr *)(void *)&address, size) == 0 ? 0 : -errno;
+        struct sockaddr_un address;
+        socklen_t size = ms_session_abstract_address(session, &address);
+        rc = syscall(SYS_bind, fd, &address, size) == 0 ? 0 : -errno;
     }
-    if (rc == 0 && listen(fd, SOMAXCONN) != 0) {
+    if (rc == 0 && syscall(SYS_listen, fd, SOMAXCONN) != 0) {
         rc = -errno;
     }
     if (rc != 0) {
-        close(fd);
+        syscall(SYS_close, fd);
         return rc;
     }
     return fd;

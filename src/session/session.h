@@ -79,8 +79,8 @@ size_t ms_session_format(const struct ms_session *session, char *out, size_t out
  * 50 ms. */
 int ms_session_connect(const struct ms_session *session);
 
-/* The arguments of this process, as a constructor gets them before anybody has changed them. Without them, or if they do
- * not stand side by side as the kernel puts them, registration reads them from /proc. */
+/* The arguments of this process, as a constructor gets them before anybody has changed them. Without them, or if they
+ * do not stand side by side as the kernel puts them, registration reads them from /proc. */
 void ms_session_own_arguments(int argc, char **argv);
 
 /* Tells the collector about this process and hands it the memfd, which stays open. Not to be called by two threads at

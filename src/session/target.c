@@ -3,7 +3,7 @@
  * caller. Whatever fails is an error code: the process then goes unrecorded, never wrong.
  *
  * One registration at a time (the agent's attach lock), hence the static buffer: a thread's stack may be small. */
-#include "session/session.h"
+#include "session/address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,16 +36,6 @@ int ms_session_peer(int fd, uint32_t *uid, uint32_t *pid)
     *uid = credentials.uid;
     *pid = credentials.pid > 0 ? (uint32_t)credentials.pid : 0;
     return 0;
-}
-
-static socklen_t abstract_address(const struct ms_session *session, struct sockaddr_un *address)
-{
-    static const char prefix[] = "msmemscope-";
-    memset(address, 0, sizeof(*address));
-    address->sun_family = AF_UNIX;
-    memcpy(address->sun_path + 1, prefix, sizeof(prefix) - 1);
-    memcpy(address->sun_path + sizeof(prefix), session->socket, 32);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(prefix) + 32);
 }
 
 /* A path of any length is reached through a descriptor of its directory, which *dirfd then holds (else -1). */
@@ -118,7 +108,7 @@ static int connect_to(const struct sockaddr_un *address, socklen_t size)
 int ms_session_connect(const struct ms_session *session)
 {
     struct sockaddr_un address;
-    socklen_t size = abstract_address(session, &address);
+    socklen_t size = ms_session_abstract_address(session, &address);
     int fd = connect_to(&address, size);
     if (fd != -ECONNREFUSED || session->fallback[0] == '\0') {
         return fd;
