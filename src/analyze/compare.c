@@ -6,6 +6,7 @@
 #include "analyze/compare_internal.h"
 
 #include "base/macros.h"
+#include "model/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,29 +60,6 @@ static uint32_t name_of(struct ms_compare *compare, const char *s, size_t length
     return name;
 }
 
-/* Allocators and recorders: everybody's memory comes through them, so they tell nothing. */
-static bool is_plumbing(const char *s, size_t length_b)
-{
-    static const char *const libraries[] = {"libascend_kernel_hook.so",
-                                            "libascend_leaks.so",
-                                            "libleaks_ascend_hal_hook.so",
-                                            "libascend_mstx_hook.so",
-                                            "libatb_abi_0_hook.so",
-                                            "libatb_abi_1_hook.so",
-                                            "libnpupool.so",
-                                            "libtorch_npu.so",
-                                            "libc10",
-                                            "libascendcl.so",
-                                            "libruntime.so",
-                                            "libascend_hal.so"};
-    for (size_t i = 0; i < MS_COUNT_OF(libraries); i++) {
-        if (length_b >= strlen(libraries[i]) && memcmp(s, libraries[i], strlen(libraries[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The innermost frames on one line, without what changes from run to run: addresses, and directories of libraries. */
 static size_t site_text(struct ms_text stack, char *out, size_t room)
 {
@@ -101,7 +79,7 @@ static size_t site_text(struct ms_text stack, char *out, size_t room)
             const char *slash = memrchr(from, '/', (size_t)((paren != NULL ? paren : to) - from));
             from = slash != NULL ? slash + 1 : from;
         }
-        if (to > from && (frames != 0 || !is_plumbing(from, (size_t)(to - from)))) {
+        if (to > from && (frames != 0 || !ms_call_is_plumbing(from, (size_t)(to - from)))) {
             int n = snprintf(out + used, room - used, "%s%.*s", frames != 0 ? " < " : "", (int)(to - from), from);
             used = n > 0 && (size_t)n < room - used ? used + (size_t)n : room - 1;
             frames++;

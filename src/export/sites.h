@@ -6,6 +6,7 @@
 #ifndef MS_EXPORT_SITES_H
 #define MS_EXPORT_SITES_H
 
+#include "model/calls.h"
 #include "model/model.h"
 #include "model/stacks.h"
 
@@ -43,26 +44,9 @@ void ms_sites_times(const struct ms_sites *sites, uint64_t *first_ns, uint64_t *
 /* "npu 0", "cpu" */
 void ms_device_text(uint32_t device, char out[24]);
 
-/* A line of a call stack; texts point into that of the stack. */
-struct ms_call {
-    struct ms_text function; /* or, where it is not known, what there is: library(+0x12), [0x7f0012345678] */
-    struct ms_text file;     /* source file, else the module; may be empty */
-    uint32_t line;           /* 0: not known */
-};
-
-struct ms_calls {
-    struct ms_call *calls;
-    size_t count, room;
-};
-
 /* Outermost call first: Python, then C; then the operator, which is what there is if nobody recorded stacks. Never
  * empty. 0 or -ENOMEM. */
 int ms_sites_calls(const struct ms_sites *sites, const struct ms_site *site, struct ms_calls *out);
-struct ms_call ms_call_parse(struct ms_text line, bool python);
-void ms_calls_free(struct ms_calls *calls);
-/* Adds a call; all those of a stack's text, the last line first. */
-int ms__calls_push(struct ms_calls *calls, struct ms_call call);
-int ms__calls_add(struct ms_calls *calls, struct ms_text stack, bool python);
 
 /* ---- making them ---- */
 

@@ -2,6 +2,9 @@
 #include "model/columns.h"
 
 #include "base/macros.h"
+#include "trace/records.h"
+
+#include <stddef.h>
 
 static const char *const event_names[] = {
 #define X(name, text) text,
@@ -36,4 +39,17 @@ const char *ms_type_name(unsigned type)
 const char *ms_attr_name(unsigned key)
 {
     return NAME_OF(attr_names, key);
+}
+
+const char *ms_gap_cause_name(unsigned cause)
+{
+    static const char *const names[MS_GAP_CAUSES] = {
+        [MS_GAP_FULL] = "recorder too slow",
+        [MS_GAP_NO_ROOM] = "no shared memory left",
+        [MS_GAP_REENTERED] = "in signal handlers",
+        [MS_GAP_TOO_LONG] = "too long",
+        [MS_GAP_DAMAGED] = "damaged",
+        [MS_GAP_DISK] = "disk full",
+    };
+    return cause < MS_GAP_CAUSES && names[cause] != NULL ? names[cause] : "unknown";
 }

@@ -150,5 +150,6 @@ enum ms_attr_key {
 const char *ms_event_name(unsigned event);
 const char *ms_type_name(unsigned type);
 const char *ms_attr_name(unsigned key);
+const char *ms_gap_cause_name(unsigned cause); /* enum ms_gap_cause: why events are missing */
 
 #endif

@@ -463,6 +463,24 @@ void ms_model_stats(const struct ms_model *model, struct ms_model_stats *out)
                     (model->freed != NULL ? MS_FREED_KEPT * sizeof(struct ms_block) : 0);
 }
 
+bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out)
+{
+    for (uint32_t i = 0; i < model->device_count; i++) {
+        const struct ms_device *entry = model->devices[i];
+        if (entry->device == device && entry->usage_known) {
+            *out = (struct ms_usage){entry->usage_device_b, entry->usage_process_b, entry->usage_total_b};
+            return true;
+        }
+    }
+    return false;
+}
+
+void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found)
+{
+    ((struct ms_block *)(uintptr_t)block)->inefficient = found; /* ours: consumers get it to read */
+    MS__CALL(model, on_late, MS__SELF, block);
+}
+
 int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn fn, void *argument)
 {
     uint32_t n = newest_first ? model->blocks.newest : model->blocks.oldest;

@@ -207,6 +207,13 @@ int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn
 const struct ms_block *ms_model_find(struct ms_model *model, enum ms_space space, uint32_t device, uint64_t addr);
 
 bool ms_model_pool(const struct ms_model *model, enum ms_space space, uint32_t device, struct ms_pool_state *out);
+/* What the driver said last about a device: used by everybody, used by this process, all there is. */
+struct ms_usage {
+    uint64_t device_b, process_b, total_b;
+};
+bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out); /* false: it was not asked */
+/* From a callback that has the block: patterns found so far (as ms_block.inefficient). Tells on_late. */
+void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found);
 uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
 struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
 struct ms_text ms_model_text(const struct ms_model *model, uint32_t id);
@@ -225,6 +232,8 @@ struct ms_segment {
 };
 typedef int (*ms_segment_fn)(void *argument, const struct ms_segment *segment);
 bool ms_model_segment(struct ms_model *model, uint64_t addr, struct ms_segment *out);
+/* The physical handle that is mapped at the address; NULL: none. Cheaper than ms_model_segment. */
+const struct ms_block *ms_model_mapped(const struct ms_model *model, uint64_t addr);
 int ms_model_segments(struct ms_model *model, ms_segment_fn fn, void *argument); /* in order of address */
 /* Pool blocks that overlap the range, in order of address within each pool. */
 int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, ms_block_fn fn, void *argument);

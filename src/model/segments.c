@@ -216,6 +216,19 @@ static void describe_block(struct ms_model *model, const struct ms_block *block,
     ms_model_blocks_in(model, out->addr, out->size_b, add_block, out);
 }
 
+const struct ms_block *ms_model_mapped(const struct ms_model *model, uint64_t addr)
+{
+    struct ms_btree_place place;
+    if (!ms_btree_floor(&model->segments.map_tree, addr, &place)) {
+        return NULL;
+    }
+    const struct ms_map_entry *map = &model->segments.maps[place.value];
+    uint32_t backing = addr - map->addr < map->size_b
+                           ? ms__blocks_find(&model->blocks, MS_SPACE_HANDLE, MS_DEV_UNKNOWN, map->handle)
+                           : 0;
+    return backing != 0 ? ms__block(&model->blocks, backing) : NULL;
+}
+
 bool ms_model_segment(struct ms_model *model, uint64_t addr, struct ms_segment *out)
 {
     struct ms_btree_place place;

@@ -3,6 +3,7 @@
 
 #include "base/macros.h"
 #include "base/parse.h"
+#include "model/columns.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,14 +32,6 @@ static const char *const endings[] = {[MS_ENDING_OPEN] = "open: the recorder is 
                                       [MS_ENDING_STOPPED] = "stopped on request",
                                       [MS_ENDING_DISK] = "cut: the disk was full",
                                       [MS_ENDING_LIMIT] = "cut: size limit"};
-static const char *const causes[MS_GAP_CAUSES] = {
-    [MS_GAP_FULL] = "recorder too slow",
-    [MS_GAP_NO_ROOM] = "no shared memory left",
-    [MS_GAP_REENTERED] = "in signal handlers",
-    [MS_GAP_TOO_LONG] = "too long",
-    [MS_GAP_DAMAGED] = "damaged",
-    [MS_GAP_DISK] = "disk full",
-};
 
 static void count_event(struct counts *counts, const struct ms_event *event)
 {
@@ -249,7 +242,7 @@ static void print_text(const struct recording *recording, const struct counts *c
            (unsigned long long)counts->lost_memory);
     for (unsigned i = 0; i < MS_GAP_CAUSES; i++) {
         if (counts->lost_by_cause[i] != 0) {
-            printf("    %-22s %llu\n", causes[i] != NULL ? causes[i] : "unknown",
+            printf("    %-22s %llu\n", ms_gap_cause_name(i),
                    (unsigned long long)counts->lost_by_cause[i]);
         }
     }

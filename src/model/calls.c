@@ -1,9 +1,11 @@
-/* Lines of call stacks as parts, see sites.h:
+/* Lines of call stacks as parts, see calls.h:
  *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      without what is not known
  *   Python  file(line): function
  * Offsets and addresses are left out of what has a name, so that calls from several places of a function are one.
  * A line of another form is a function's name as it stands. */
-#include "export/sites.h"
+#include "model/calls.h"
+
+#include "base/macros.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -114,4 +116,26 @@ void ms_calls_free(struct ms_calls *calls)
 {
     free(calls->calls);
     *calls = (struct ms_calls){0};
+}
+
+bool ms_call_is_plumbing(const char *s, size_t length_b)
+{
+    static const char *const libraries[] = {"libascend_kernel_hook.so",
+                                            "libascend_leaks.so",
+                                            "libleaks_ascend_hal_hook.so",
+                                            "libascend_mstx_hook.so",
+                                            "libatb_abi_0_hook.so",
+                                            "libatb_abi_1_hook.so",
+                                            "libnpupool.so",
+                                            "libtorch_npu.so",
+                                            "libc10",
+                                            "libascendcl.so",
+                                            "libruntime.so",
+                                            "libascend_hal.so"};
+    for (size_t i = 0; i < MS_COUNT_OF(libraries); i++) {
+        if (length_b >= strlen(libraries[i]) && memcmp(s, libraries[i], strlen(libraries[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,0 +1,31 @@
+/* Lines of call stacks as parts: function, file and line. */
+#ifndef MS_MODEL_CALLS_H
+#define MS_MODEL_CALLS_H
+
+#include "trace/event.h"
+
+#include <stddef.h>
+
+/* A line of a call stack; texts point into that of the stack. */
+struct ms_call {
+    struct ms_text function; /* or, where it is not known, what there is: library(+0x12), [0x7f0012345678] */
+    struct ms_text file;     /* source file, else the module; may be empty */
+    uint32_t line;           /* 0: not known */
+};
+
+struct ms_calls {
+    struct ms_call *calls;
+    size_t count, room;
+};
+
+struct ms_call ms_call_parse(struct ms_text line, bool python);
+void ms_calls_free(struct ms_calls *calls);
+/* Adds a call; all those of a stack's text, the last line first. */
+int ms__calls_push(struct ms_calls *calls, struct ms_call call);
+int ms__calls_add(struct ms_calls *calls, struct ms_text stack, bool python);
+
+/* Is this line of a C stack (from the name of its library on) one of an allocator or recorder? Everybody's memory comes
+ * through them, so they tell nothing. */
+bool ms_call_is_plumbing(const char *s, size_t length_b);
+
+#endif
