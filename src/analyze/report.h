@@ -282,11 +282,20 @@ struct ms_report {
 
 /* ---- making it ---- */
 
+struct ms_report_mark {
+    uint32_t pid, device, step;
+    uint64_t allocation_id, size_b;
+    uint8_t found; /* as ms_block.inefficient */
+};
+
 struct ms_report_options {
     size_t sz; /* sizeof(struct ms_report_options) */
     const char *input;
     uint32_t top;            /* entries of a list; 0: 10 */
     uint32_t idle_threshold; /* operators; 0: 3000 */
+    /* Every block that is inefficient by the definitions of inefficient.h, when it ends. May be NULL. */
+    void (*mark)(void *argument, const struct ms_report_mark *mark);
+    void *argument;
 };
 
 struct ms_report_builder;

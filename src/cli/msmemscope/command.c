@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-static const char *const words[] = {"info", "recover", "export"};
+static const char *const words[] = {"info", "recover", "export", "report"};
 
 static bool is_dump(const char *path)
 {

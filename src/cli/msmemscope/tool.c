@@ -12,7 +12,7 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}, {"export", cmd_export}, {"recover", cmd_export}, {"compare", cmd_compare}};
+} commands[] = {{"info", cmd_info}, {"export", cmd_export}, {"recover", cmd_export}, {"compare", cmd_compare}, {"report", cmd_report}};
 
 int main(int argc, char **argv)
 {

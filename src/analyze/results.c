@@ -1,0 +1,647 @@
+/* Results of a process from what was collected: sites get their texts, live sets their sums, lists their order. */
+#include "analyze/report_internal.h"
+
+#include "base/macros.h"
+#include "model/calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_KEPT  32u
+#define LABEL_FRAMES 4u
+#define OPS_KEPT     200u
+
+/* ---- texts ---- */
+
+static const char *text_of(struct ms_collected *collected, struct ms_text text)
+{
+    return ms_arena_text(collected->arena, text.s, text.length_b);
+}
+
+const char *ms__model_text(struct ms_collected *collected, uint32_t id)
+{
+    return id != 0 ? text_of(collected, ms_model_text(collected->model, id)) : "";
+}
+
+const char *ms__op_text(struct ms_collected *collected, uint32_t name)
+{
+    struct ms_intern_text text = ms_intern_get(&collected->ledger.ops, name);
+    return name != 0 ? ms_arena_text(collected->arena, text.s, text.length_b) : "";
+}
+
+const char *ms__short_op(const char *op)
+{
+    static const char prefix[] = "torch._ops.";
+    return strncmp(op, prefix, sizeof(prefix) - 1) == 0 ? op + sizeof(prefix) - 1 : op;
+}
+
+static uint64_t since_begin(const struct ms_collected *collected, uint64_t time_ns)
+{
+    return time_ns > collected->ledger.begin_ns ? time_ns - collected->ledger.begin_ns : 0;
+}
+
+/* ---- sites ---- */
+
+static bool is_recorder(struct ms_call call, bool python)
+{
+    if (python) {
+        return false;
+    }
+    const char *slash = call.file.length_b != 0 ? memrchr(call.file.s, '/', call.file.length_b) : NULL;
+    const char *name = slash != NULL ? slash + 1 : call.file.s;
+    return call.file.length_b != 0 && ms_call_is_plumbing(name, (size_t)(call.file.s + call.file.length_b - name));
+}
+
+/* Frames of libraries that have debug information name a source, not the library: look at the line itself. */
+static bool is_plumbing_line(struct ms_text line)
+{
+    const char *paren = memchr(line.s, '(', line.length_b);
+    const char *end = paren != NULL ? paren : line.s + line.length_b;
+    const char *slash = memrchr(line.s, '/', (size_t)(end - line.s));
+    const char *name = slash != NULL ? slash + 1 : line.s;
+    return ms_call_is_plumbing(name, (size_t)(line.s + line.length_b - name));
+}
+
+static void add_frames(struct ms_collected *collected, struct ms_text stack, bool python,
+                       struct ms_report_frame *frames, size_t *count)
+{
+    const char *at = stack.s, *end = stack.s != NULL ? stack.s + stack.length_b : NULL;
+    bool inside = false; /* of the program: plumbing is left out only before it */
+    while (at < end && *count < FRAMES_KEPT) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        struct ms_text line = {.s = at, .length_b = (uint32_t)((newline != NULL ? newline : end) - at)};
+        at = newline != NULL ? newline + 1 : end;
+        struct ms_call call = ms_call_parse(line, python);
+        if (line.length_b == 0 || (!python && !inside && (is_recorder(call, python) || is_plumbing_line(line)))) {
+            continue;
+        }
+        inside = true;
+        frames[(*count)++] = (struct ms_report_frame){.python = python,
+                                                      .function = text_of(collected, call.function),
+                                                      .file = text_of(collected, call.file),
+                                                      .line = call.line};
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* "tensor.c:36 tensor_try_new < tensor_new < new_bytes < plant_leak"; "train.py:12 forward" */
+static const char *label_of_frames(struct ms_collected *collected, const struct ms_report_frame *frames, size_t count)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < count; i++) { /* of Python, the first that is not the framework's own */
+        if (frames[i].python && strstr(frames[i].file, "/torch/") == NULL &&
+            strstr(frames[i].file, "/torch_npu/") == NULL) {
+            first = i;
+            break;
+        }
+    }
+    char text[512];
+    size_t used = 0;
+    const struct ms_report_frame *frame = &frames[first];
+    bool repeats = strncmp(frame->function, base_name(frame->file), strlen(base_name(frame->file))) == 0;
+    if (frame->line != 0) {
+        used = (size_t)snprintf(text, sizeof(text), "%s:%u ", base_name(frame->file), frame->line);
+    } else if (frame->file[0] != '\0' && !repeats) {
+        used = (size_t)snprintf(text, sizeof(text), "%s ", base_name(frame->file));
+    }
+    for (size_t i = first; i < count && i < first + LABEL_FRAMES && used < sizeof(text); i++) {
+        if (frames[i].python != frame->python) {
+            break;
+        }
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i != first ? " < " : "", frames[i].function);
+    }
+    return ms_arena_text(collected->arena, text, used < sizeof(text) ? used : sizeof(text) - 1);
+}
+
+static void describe_site(struct ms_collected *collected, const struct ms_place *place, struct ms_report_site *site)
+{
+    struct ms_report_frame frames[FRAMES_KEPT];
+    size_t count = 0;
+    const struct ms_stack_source *stacks = &collected->stacks;
+    if (place->python_stack != 0 && stacks->python_stack != NULL) {
+        add_frames(collected, stacks->python_stack(stacks->self, place->python_stack), true, frames, &count);
+    }
+    if (place->c_stack != 0 && stacks->c_stack != NULL) {
+        add_frames(collected, stacks->c_stack(stacks->self, place->c_stack), false, frames, &count);
+    }
+    site->op = ms__model_text(collected, place->op);
+    struct ms_report_frame *kept = count != 0 ? ms_arena_get(collected->arena, count * sizeof(*kept)) : NULL;
+    if (kept != NULL) {
+        memcpy(kept, frames, count * sizeof(*kept));
+        site->frames = kept;
+        site->frame_count = count;
+        site->label = label_of_frames(collected, kept, count);
+    } else if (site->op[0] != '\0') {
+        site->label = ms_arena_print(collected->arena, "in %s", ms__short_op(site->op));
+    } else if (place->size_b != 0) {
+        site->label = ms_arena_print(collected->arena, "%s blocks of %llu bytes", ms_space_title(place->space),
+                                     (unsigned long long)place->size_b);
+    } else {
+        site->label = ms_arena_print(collected->arena, "%s blocks", ms_space_title(place->space));
+    }
+}
+
+uint32_t ms__site(struct ms_collected *collected, uint32_t place)
+{
+    if (place >= collected->ledger.place_count) {
+        return MS_REPORT_NO_SITE;
+    }
+    if (collected->site_of == NULL) {
+        collected->site_of = calloc(collected->ledger.place_count, sizeof(*collected->site_of));
+    }
+    if (collected->site_of == NULL) {
+        collected->error = -ENOMEM;
+        return MS_REPORT_NO_SITE;
+    }
+    if (collected->site_of[place] == 0) {
+        if (collected->site_count == collected->site_room) {
+            size_t room = collected->site_room != 0 ? collected->site_room * 2 : 64;
+            struct ms_report_site *sites = realloc(collected->sites, room * sizeof(*sites));
+            if (sites == NULL) {
+                collected->error = -ENOMEM;
+                return MS_REPORT_NO_SITE;
+            }
+            collected->sites = sites;
+            collected->site_room = room;
+        }
+        struct ms_report_site *site = &collected->sites[collected->site_count++];
+        *site = (struct ms_report_site){0};
+        describe_site(collected, &collected->ledger.places[place], site);
+        collected->site_of[place] = (uint32_t)collected->site_count;
+    }
+    return collected->site_of[place] - 1;
+}
+
+/* ---- live sets ---- */
+
+static const char *owner_of(struct ms_collected *collected, const struct ms_remnant *remnant)
+{
+    struct ms_text owner = ms_model_owner(collected->model, remnant->owner);
+    return owner.length_b != 0 ? text_of(collected, owner) : ms_type_name(remnant->type);
+}
+
+static struct ms_report_block block_of(struct ms_collected *collected, const struct ms_remnant *remnant)
+{
+    return (struct ms_report_block){.addr = remnant->addr,
+                                    .size_b = remnant->size_b,
+                                    .t_ns = since_begin(collected, remnant->malloc_ns),
+                                    .step = remnant->step,
+                                    .site = ms__site(collected, remnant->site),
+                                    .space = remnant->space,
+                                    .owner = owner_of(collected, remnant),
+                                    .op = ms__model_text(collected, remnant->op)};
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct ms_report_amount *x = a, *y = b;
+    if (x->bytes != y->bytes) {
+        return x->bytes > y->bytes ? -1 : 1;
+    }
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct ms_remnant *x = a, *y = b;
+    if (x->size_b != y->size_b) {
+        return x->size_b > y->size_b ? -1 : 1;
+    }
+    return x->malloc_ns < y->malloc_ns ? -1 : x->malloc_ns > y->malloc_ns;
+}
+
+/* Sums by owner (and type, where there is none), or by place. */
+static struct ms_report_amount *sum_up(const struct ms_remnant *set, size_t count, bool owners, size_t *out_count)
+{
+    struct ms_map index = {0};
+    struct ms_report_amount *amounts = NULL;
+    size_t used = 0, room = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        uint64_t key = !owners ? set[i].site : set[i].owner != 0 ? set[i].owner : (uint64_t)set[i].type << 32;
+        bool added;
+        uint64_t *at = ms_map_at(&index, key, used, &added);
+        ok = at != NULL;
+        if (ok && added) {
+            if (used == room) {
+                room = room != 0 ? room * 2 : 32;
+                struct ms_report_amount *moved = realloc(amounts, room * sizeof(*moved));
+                ok = moved != NULL;
+                amounts = ok ? moved : amounts;
+            }
+            if (ok) { /* site and blocks name the first block until the texts are made */
+                amounts[used++] = (struct ms_report_amount){.class = set[i].class, .site = (uint32_t)i};
+            }
+        }
+        if (ok) {
+            amounts[*at].bytes += set[i].size_b;
+            amounts[*at].blocks++;
+        }
+    }
+    ms_map_free(&index);
+    if (!ok) {
+        free(amounts);
+        return NULL;
+    }
+    if (used != 0) {
+        qsort(amounts, used, sizeof(*amounts), by_bytes);
+    }
+    *out_count = used;
+    return amounts != NULL ? amounts : calloc(1, sizeof(*amounts));
+}
+
+static int put_owners(struct ms_collected *collected, const struct ms_remnant *set, size_t count,
+                      struct ms_report_moment *out)
+{
+    size_t used = 0;
+    struct ms_report_amount *amounts = sum_up(set, count, true, &used);
+    struct ms_report_amount *kept = ms_arena_get(collected->arena, (used + 1) * sizeof(*kept));
+    if (amounts == NULL || kept == NULL) {
+        free(amounts);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < used; i++) {
+        kept[i] = amounts[i];
+        kept[i].owner = owner_of(collected, &set[amounts[i].site]);
+        kept[i].site = MS_REPORT_NO_SITE;
+    }
+    free(amounts);
+    out->owners = kept;
+    out->owner_count = used;
+    return 0;
+}
+
+static int put_sites(struct ms_collected *collected, const struct ms_remnant *set, size_t count,
+                     struct ms_report_moment *out)
+{
+    size_t used = 0, top = collected->builder->options.top;
+    struct ms_report_amount *amounts = sum_up(set, count, false, &used);
+    struct ms_report_amount *kept = ms_arena_get(collected->arena, (top + 1) * sizeof(*kept));
+    if (amounts == NULL || kept == NULL) {
+        free(amounts);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < used; i++) {
+        size_t at = i < top ? i : top; /* the rest is one */
+        uint64_t bytes = kept[at].bytes + amounts[i].bytes, blocks = kept[at].blocks + amounts[i].blocks;
+        kept[at] = amounts[i];
+        kept[at].owner = "";
+        kept[at].site = i < top ? ms__site(collected, set[amounts[i].site].site) : MS_REPORT_NO_SITE;
+        kept[at].bytes = bytes;
+        kept[at].blocks = blocks;
+    }
+    free(amounts);
+    out->sites = kept;
+    out->site_count = used < top + 1 ? used : top + 1;
+    return 0;
+}
+
+static int put_account(struct ms_collected *collected, const struct ms_snapshot *snapshot, const struct ms_remnant *set,
+                       size_t count, struct ms_report_account *out)
+{
+    const struct ms_ledger_device *device = &snapshot->device;
+    struct ms_report_pool *pools = ms_arena_get(collected->arena, MS_SPACE_COUNT * sizeof(*pools));
+    struct ms_report_module *modules = ms_arena_get(collected->arena, 256 * sizeof(*modules));
+    if (pools == NULL || modules == NULL) {
+        return -ENOMEM;
+    }
+    *out = (struct ms_report_account){.driver_b = device->driver_b,
+                                      .segments = device->segments,
+                                      .segment_b = device->segment_b,
+                                      .pools = pools,
+                                      .modules = modules,
+                                      .pinned_b = snapshot->pinned_b,
+                                      .usage_known = snapshot->usage_known,
+                                      .process_used_b = snapshot->usage.process_b,
+                                      .device_used_b = snapshot->usage.device_b,
+                                      .device_total_b = snapshot->usage.total_b};
+    out->rest_b = snapshot->usage_known ? (int64_t)(snapshot->usage.process_b - device->driver_b) : 0;
+    for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
+        if (MS_SPACE_IS_POOL(space) && (device->totals_b[space] != 0 || device->pool_used_b[space] != 0)) {
+            pools[out->pool_count++] = (struct ms_report_pool){.space = (uint8_t)space,
+                                                               .name = ms_space_title(space),
+                                                               .reserved_b = device->totals_b[space],
+                                                               .used_b = device->pool_used_b[space],
+                                                               .blocks = device->pool_blocks[space]};
+        }
+    }
+    uint16_t at_of[256] = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (set[i].type != MS_TYPE_HAL) {
+            continue;
+        }
+        uint16_t *at = &at_of[set[i].module_id];
+        if (*at == 0) {
+            modules[out->module_count].name = ms_module_name(set[i].module_id);
+            *at = (uint16_t)++out->module_count;
+        }
+        modules[*at - 1].bytes += set[i].size_b;
+        modules[*at - 1].blocks++;
+    }
+    return 0;
+}
+
+/* set: what is live; it is sorted. */
+static int make_moment(struct ms_collected *collected, const struct ms_snapshot *snapshot, struct ms_remnant *set,
+                       size_t count, struct ms_report_moment *out)
+{
+    const struct ms_ledger_device *device = &snapshot->device;
+    *out = (struct ms_report_moment){.t_ns = since_begin(collected, device->time_ns),
+                                     .used_b = device->used_b,
+                                     .reserved_b = device->reserved_b,
+                                     .driver_b = device->driver_b,
+                                     .step = device->step,
+                                     .op = ms__model_text(collected, snapshot->op),
+                                     .site = ms__site(collected, snapshot->site),
+                                     .blocks = count};
+    if (count != 0) {
+        qsort(set, count, sizeof(*set), larger_first);
+    }
+    size_t top = count < collected->builder->options.top ? count : collected->builder->options.top;
+    struct ms_report_block *blocks = ms_arena_get(collected->arena, (top + 1) * sizeof(*blocks));
+    if (blocks == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < top; i++) {
+        blocks[i] = block_of(collected, &set[i]);
+    }
+    out->top = blocks;
+    out->top_count = top;
+    int rc = put_owners(collected, set, count, out);
+    rc = rc != 0 ? rc : put_sites(collected, set, count, out);
+    return rc != 0 ? rc : put_account(collected, snapshot, set, count, &out->account);
+}
+
+static int put_moments(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out)
+{
+    struct ms_ledger *ledger = &collected->ledger;
+    struct ms_device_parts *parts = collected->devices[device_at];
+    struct ms_remnant *set = NULL;
+    size_t count = 0;
+    int rc = ms_peak_take(&parts->peak, ledger, device_at, &set, &count);
+    rc = rc != 0 ? rc : make_moment(collected, &parts->peak.snapshot, set, count, &out->peak);
+    for (size_t i = 0; rc == 0 && i < count; i++) { /* which operators the peak is of */
+        struct ms_text op = ms_model_text(collected->model, set[i].op);
+        uint32_t name = set[i].op != 0 ? ms_intern(&ledger->ops, op.s, op.length_b) : 0;
+        if (name != 0 && name < parts->op_room) {
+            parts->ops[name].at_peak_b += set[i].size_b;
+        }
+    }
+    free(set);
+    set = NULL;
+    struct ms_snapshot end;
+    ms_snapshot_take(&end, ledger, ledger->devices[device_at], NULL);
+    rc = rc != 0 ? rc : ms_live_take(ledger, device_at, &set, &count);
+    rc = rc != 0 ? rc : make_moment(collected, &end, set, count, &out->end);
+    out->end.t_ns = since_begin(collected, ledger->last_ns);
+    free(set);
+    return rc;
+}
+
+/* ---- over time ---- */
+
+static int put_points(struct ms_collected *collected, const struct ms_device_parts *parts, struct ms_report_device *out)
+{
+    struct ms_report_point *points;
+    size_t count;
+    int rc = ms_series_take(&parts->series, &points, &count);
+    if (rc != 0) {
+        return rc;
+    }
+    struct ms_report_point *kept = ms_arena_get(collected->arena, (count + 1) * sizeof(*kept));
+    if (kept != NULL) {
+        memcpy(kept, points, count * sizeof(*kept));
+        out->points = kept;
+        out->point_count = count;
+    }
+    free(points);
+    return kept != NULL ? 0 : -ENOMEM;
+}
+
+static int put_fragmentation(struct ms_collected *collected, const struct ms_fragments *fragments,
+                             struct ms_report_fragmentation *out)
+{
+    const struct ms_pins *worst = &fragments->worst;
+    size_t top = worst->count < collected->builder->options.top ? worst->count : collected->builder->options.top;
+    struct ms_report_free *points = ms_arena_get(collected->arena, (fragments->point_count + 1) * sizeof(*points));
+    struct ms_report_pin *pins = ms_arena_get(collected->arena, (top + 1) * sizeof(*pins));
+    if (points == NULL || pins == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < fragments->point_count; i++) {
+        points[i] = fragments->points[i];
+        points[i].t_ns = since_begin(collected, points[i].t_ns);
+    }
+    for (size_t i = 0; i < top; i++) {
+        const struct ms_pin *pin = &worst->list[i];
+        pins[i] = (struct ms_report_pin){.addr = pin->addr,
+                                         .size_b = pin->size_b,
+                                         .used_b = pin->used_b,
+                                         .blocks = pin->blocks,
+                                         .largest = block_of(collected, &pin->largest)};
+    }
+    *out = (struct ms_report_fragmentation){.points = points,
+                                            .point_count = fragments->point_count,
+                                            .worst_t_ns = since_begin(collected, worst->time_ns),
+                                            .worst_pinned_free_b = worst->free_b,
+                                            .pins = pins,
+                                            .pin_count = top,
+                                            .pin_total = worst->total};
+    return 0;
+}
+
+static int put_steps(struct ms_collected *collected, const struct ms_step_table *table, struct ms_report_device *out)
+{
+    struct ms_report_step *steps = ms_arena_get(collected->arena, (table->count + 1) * sizeof(*steps));
+    if (steps == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ms_step_entry *entry = &table->entries[i];
+        struct ms_report_amount *survivors =
+            ms_arena_get(collected->arena, (entry->survivor_count + 1) * sizeof(*survivors));
+        if (survivors == NULL) {
+            return -ENOMEM;
+        }
+        for (size_t j = 0; j < entry->survivor_count; j++) {
+            survivors[j] = (struct ms_report_amount){.owner = "",
+                                                     .site = ms__site(collected, entry->survivors[j].site),
+                                                     .blocks = entry->survivors[j].blocks,
+                                                     .bytes = entry->survivors[j].bytes};
+        }
+        steps[i] = entry->step;
+        steps[i].begin_ns = since_begin(collected, entry->step.begin_ns);
+        steps[i].end_ns = since_begin(collected, entry->step.end_ns);
+        steps[i].survivors = survivors;
+        steps[i].survivor_count = entry->survivor_count;
+    }
+    out->steps = steps;
+    out->step_count = table->count;
+    out->steps_left_out = table->left_out;
+    out->growth = ms_step_growth(table);
+    return 0;
+}
+
+/* ---- operators ---- */
+
+static int by_rise(const void *a, const void *b)
+{
+    const struct ms_report_op *x = a, *y = b;
+    if (x->rise_b != y->rise_b) {
+        return x->rise_b > y->rise_b ? -1 : 1;
+    }
+    if (x->allocated_b != y->allocated_b) {
+        return x->allocated_b > y->allocated_b ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+static int put_ops(struct ms_collected *collected, const struct ms_device_parts *parts, struct ms_report_device *out)
+{
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < parts->op_room; i++) {
+        count += parts->ops[i].calls != 0;
+    }
+    struct ms_report_op *ops = ms_arena_get(collected->arena, (count + 1) * sizeof(*ops));
+    if (ops == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < parts->op_room; i++) {
+        const struct ms_op_entry *entry = &parts->ops[i];
+        if (entry->calls != 0) {
+            ops[at++] = (struct ms_report_op){.name = ms__op_text(collected, (uint32_t)i),
+                                              .calls = entry->calls,
+                                              .allocations = entry->allocations,
+                                              .allocated_b = entry->allocated_b,
+                                              .rise_b = entry->rise_b,
+                                              .at_peak_b = entry->at_peak_b};
+        }
+    }
+    qsort(ops, count, sizeof(*ops), by_rise);
+    out->ops = ops;
+    out->op_count = count < OPS_KEPT ? count : OPS_KEPT;
+    out->ops_left_out = count - out->op_count;
+    return 0;
+}
+
+/* ---- the process ---- */
+
+static int make_device(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out)
+{
+    struct ms_device_parts *parts = collected->devices[device_at];
+    uint32_t device = collected->ledger.devices[device_at]->device;
+    *out = (struct ms_report_device){.device = device};
+    out->name = device == MS_DEV_CPU       ? "cpu"
+                : device == MS_DEV_UNKNOWN ? "no device"
+                                           : ms_arena_print(collected->arena, "npu %u", device);
+    int rc = put_moments(collected, device_at, out);
+    rc = rc != 0 ? rc : put_points(collected, parts, out);
+    rc = rc != 0 ? rc : put_fragmentation(collected, &parts->fragments, &out->fragmentation);
+    rc = rc != 0 ? rc : put_steps(collected, &parts->steps, out);
+    rc = rc != 0 ? rc : put_ops(collected, parts, out);
+    return rc != 0 ? rc : ms__findings(collected, device_at, out);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct ms_report_device *x = a, *y = b;
+    return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static int say(struct ms_collected *collected, enum ms_note_level level, const char *text)
+{
+    return ms__add_note(collected->arena, &collected->notes, &collected->note_count, level, text);
+}
+
+static int make_notes(struct ms_collected *collected, const struct ms_model_stats *stats, struct ms_report_process *out)
+{
+    char text[256];
+    int rc = 0;
+    if (stats->lost_memory != 0 || stats->uncertain_since_ns != 0) {
+        snprintf(
+            text, sizeof(text), "partial: %llu allocations and frees were lost; figures after %.3f s are uncertain",
+            (unsigned long long)stats->lost_memory, (double)since_begin(collected, stats->uncertain_since_ns) / 1e9);
+        rc = say(collected, MS_NOTE_PARTIAL, text);
+    } else if (stats->lost != 0) {
+        snprintf(text, sizeof(text), "%llu events were lost, none of them an allocation or free",
+                 (unsigned long long)stats->lost);
+        rc = say(collected, MS_NOTE_WARNING, text);
+    }
+    if (rc == 0 && stats->unmatched_frees != 0) {
+        snprintf(text, sizeof(text), "%llu frees of blocks that were allocated before the recording, or lost",
+                 (unsigned long long)stats->unmatched_frees);
+        rc = say(collected, MS_NOTE_REMARK, text);
+    }
+    if (rc == 0 && collected->ledger.accesses == 0 && stats->blocks != 0) {
+        rc = say(
+            collected, MS_NOTE_REMARK,
+            "no accesses were recorded, so nothing is said about use; record with --events=alloc,free,access,launch");
+    }
+    struct ms_report_note *kept = ms_arena_get(collected->arena, (collected->note_count + 1) * sizeof(*kept));
+    if (kept == NULL || rc != 0) {
+        return rc != 0 ? rc : -ENOMEM;
+    }
+    if (collected->note_count != 0) {
+        memcpy(kept, collected->notes, collected->note_count * sizeof(*kept));
+    }
+    out->notes = kept;
+    out->note_count = collected->note_count;
+    return 0;
+}
+
+int ms__results(struct ms_collected *collected, struct ms_report_process *out)
+{
+    struct ms_ledger *ledger = &collected->ledger;
+    struct ms_model_stats stats;
+    ms_model_stats(collected->model, &stats);
+    out->begin_ns = ledger->begin_ns;
+    out->duration_ns = since_begin(collected, ledger->last_ns);
+    out->events = stats.events;
+    out->blocks = stats.blocks;
+    out->accesses = ledger->accesses;
+    out->lost = stats.lost;
+    out->lost_memory = stats.lost_memory;
+    out->gap_total = collected->gap_total;
+    out->gap_count = collected->gap_total < MS_GAPS_KEPT ? (size_t)collected->gap_total : MS_GAPS_KEPT;
+    struct ms_report_gap *gaps = ms_arena_get(collected->arena, (out->gap_count + 1) * sizeof(*gaps));
+    struct ms_report_device *devices = ms_arena_get(collected->arena, (collected->device_count + 1) * sizeof(*devices));
+    if (gaps == NULL || devices == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < out->gap_count; i++) {
+        gaps[i] = collected->gaps[i];
+        gaps[i].since_ns = since_begin(collected, gaps[i].since_ns);
+        gaps[i].until_ns = since_begin(collected, gaps[i].until_ns);
+    }
+    out->gaps = gaps;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < collected->device_count; i++) {
+        bool oom = false;
+        for (size_t j = 0; j < collected->findings.count; j++) {
+            oom = oom || (collected->findings.list[j].device_at == i);
+        }
+        if (collected->devices[i]->curve.changes != 0 || oom) {
+            rc = make_device(collected, i, &devices[out->device_count++]);
+        }
+    }
+    qsort(devices, out->device_count, sizeof(*devices), by_number);
+    out->devices = devices;
+    rc = rc != 0 ? rc : make_notes(collected, &stats, out);
+    struct ms_report_site *sites = ms_arena_get(collected->arena, (collected->site_count + 1) * sizeof(*sites));
+    if (rc != 0 || sites == NULL || collected->error != 0) {
+        return rc != 0 ? rc : -ENOMEM;
+    }
+    if (collected->site_count != 0) {
+        memcpy(sites, collected->sites, collected->site_count * sizeof(*sites));
+    }
+    out->sites = sites;
+    out->site_count = collected->site_count;
+    return 0;
+}

@@ -1,0 +1,293 @@
+/* msmemscope report DIR|FILE: what the memory was used for, and what to do about it. */
+#include "cli/msmemscope/inputs.h"
+#include "cli/msmemscope/recordings.h"
+
+#include "analyze/report.h"
+#include "base/macros.h"
+#include "base/parse.h"
+#include "view/report_json.h"
+#include "view/report_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2 };
+
+struct wanted {
+    const char *path;
+    bool json, marks;
+    struct ms_report_text_options text;
+    struct ms_report_options report;
+    struct ms_model_options model;
+};
+
+static int usage(void)
+{
+    puts("usage: msmemscope report DIR|FILE [options]\n\n"
+         "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
+         "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
+         "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many.\n\n"
+         "  --json            one JSON object instead of text (docs/format/report.md)\n"
+         "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
+         "  --device=D[,D...] only these: 0, npu:0, npu, cpu\n"
+         "  --top N           entries of each list (10)\n"
+         "  --all             advice that saves less than 1 % of the peak, too\n"
+         "  --idle N          operators without use that make a block idle (3000)\n"
+         "  --marks           instead of the report, a CSV line for each block that msMemScope's definitions of\n"
+         "                    inefficient memory mark, whatever it would save\n\n"
+         "For advice about use (freed too late, never used ...) record accesses, for source lines call stacks:\n"
+         "  msmemscope --events=alloc,free,access,launch --call-stack=c -- PROGRAM\n\n"
+         "Exit status: 0; 1 if something could not be read (the result is then partial, and says so) or events were\n"
+         "lost; 2 for wrong options.");
+    return 0;
+}
+
+static int wrong(const char *format, const char *what)
+{
+    fputs("msmemscope report: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("; see msmemscope report --help\n", stderr);
+    return EXIT_WRONG;
+}
+
+/* ---- options ---- */
+
+static bool parse_steps(const char *text, struct ms_model_options *model)
+{
+    uint64_t steps[MS_MODEL_STEPS_MAX];
+    size_t count;
+    if (ms_parse_list(text, UINT32_MAX, steps, MS_MODEL_STEPS_MAX, &count) != 0 || count == 0) {
+        return false;
+    }
+    model->step_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        model->steps[i] = (uint32_t)steps[i];
+    }
+    return true;
+}
+
+static bool parse_devices(const char *text, struct ms_model_options *model)
+{
+    model->all_npu = model->cpu = false;
+    model->npu_mask = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        char word[16];
+        uint64_t number;
+        snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word) - 1), text);
+        if (strcmp(word, "cpu") == 0) {
+            model->cpu = true;
+        } else if (strcmp(word, "npu") == 0) {
+            model->all_npu = true;
+        } else if (ms_parse_u64(strncmp(word, "npu:", 4) == 0 ? word + 4 : word, 0, 63, &number) == 0) {
+            model->npu_mask |= 1ull << number;
+        } else {
+            return false;
+        }
+        text += length + (text[length] == ',');
+    }
+    return model->all_npu || model->cpu || model->npu_mask != 0;
+}
+
+static bool parse_top(const char *text, struct wanted *wanted)
+{
+    uint64_t number;
+    bool ok = ms_parse_u64(text, 1, 100000, &number) == 0;
+    if (ok) {
+        wanted->text.top = wanted->report.top = (uint32_t)number;
+    }
+    return ok;
+}
+
+static bool parse_idle(const char *text, struct wanted *wanted)
+{
+    uint64_t number;
+    bool ok = ms_parse_u64(text, 1, UINT32_MAX, &number) == 0;
+    if (ok) {
+        wanted->report.idle_threshold = (uint32_t)number;
+    }
+    return ok;
+}
+
+static bool parse_steps_option(const char *text, struct wanted *wanted)
+{
+    return parse_steps(text, &wanted->model);
+}
+
+static bool parse_devices_option(const char *text, struct wanted *wanted)
+{
+    return parse_devices(text, &wanted->model);
+}
+
+static const struct {
+    const char *name;
+    bool (*parse)(const char *value, struct wanted *wanted);
+} valued[] = {
+    {"--steps", parse_steps_option},
+    {"--device", parse_devices_option},
+    {"--top", parse_top},
+    {"--idle", parse_idle},
+};
+
+/* The value of an option: "--top=5" or "--top 5"; NULL: another option, or none given. */
+static const char *value_of(const char *name, int argc, char **argv, int *at)
+{
+    size_t length = strlen(name);
+    if (strncmp(argv[*at], name, length) != 0) {
+        return NULL;
+    }
+    if (argv[*at][length] == '=') {
+        return argv[*at] + length + 1;
+    }
+    return argv[*at][length] == '\0' && *at + 1 < argc ? argv[++*at] : NULL;
+}
+
+/* 0: go on; -1: done (help); else an exit status. */
+static int parse(int argc, char **argv, struct wanted *wanted)
+{
+    for (int i = 2; i < argc; i++) {
+        const char *argument = argv[i], *value = NULL;
+        size_t which = 0;
+        if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+            usage();
+            return -1;
+        }
+        for (; which < MS_COUNT_OF(valued); which++) {
+            value = value_of(valued[which].name, argc, argv, &i);
+            if (value != NULL) {
+                break;
+            }
+        }
+        if (value != NULL) {
+            if (!valued[which].parse(value, wanted)) {
+                return wrong("'%s' cannot be used there", value);
+            }
+        } else if (strcmp(argument, "--json") == 0) {
+            wanted->json = true;
+        } else if (strcmp(argument, "--marks") == 0) {
+            wanted->marks = true;
+        } else if (strcmp(argument, "--all") == 0) {
+            wanted->text.all = true;
+        } else if (argument[0] != '-' && wanted->path == NULL) {
+            wanted->path = argument;
+        } else {
+            return wrong("unexpected '%s'", argument);
+        }
+    }
+    return wanted->path != NULL ? 0 : wrong("%s", "which directory or file?");
+}
+
+/* ---- marks ---- */
+
+static void print_mark(void *argument, const struct ms_report_mark *mark)
+{
+    static const char *const words[] = {"", "early_allocation", "late_deallocation", "temporary_idleness"};
+    char device[16];
+    (void)argument;
+    snprintf(device, sizeof(device), mark->device == MS_DEV_CPU ? "cpu" : "%u", mark->device);
+    printf("%u,%s,%llu,%llu,%u,\"", mark->pid, device, (unsigned long long)mark->allocation_id,
+           (unsigned long long)mark->size_b, mark->step);
+    for (uint8_t rest = mark->found; rest != 0; rest >>= 2) {
+        printf("%s%s", words[rest & 3], rest >> 2 != 0 ? "," : "");
+    }
+    puts("\"");
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct ms_report_builder *builder;
+    struct ms_source *source;
+    size_t at;
+};
+
+static int begin(void *argument, uint32_t pid, struct ms_model *model)
+{
+    struct reading *reading = argument;
+    return ms_report_process_begin(reading->builder, pid, model);
+}
+
+static int end(void *argument, uint32_t pid, struct ms_model *model)
+{
+    static const char *const kinds[] = {[MS_SOURCE_TRACE] = "trace", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
+    (void)pid;
+    struct reading *reading = argument;
+    const struct ms_source_process *process = ms_source_process(reading->source, reading->at);
+    return ms_report_process_end(reading->builder, model, ms_source_stacks(reading->source), process->name,
+                                 process->path, kinds[process->kind]);
+}
+
+static int read_all(const struct wanted *wanted, struct ms_report_builder *builder)
+{
+    struct reading reading = {.builder = builder};
+    int rc = input_open(wanted->path, false, &reading.source);
+    if (rc != 0) {
+        return rc;
+    }
+    for (; rc == 0 && reading.at < ms_source_count(reading.source); reading.at++) {
+        struct ms_source_listener listener = {.argument = &reading, .begin = begin, .end = end};
+        int failed = ms_source_feed(reading.source, reading.at, &wanted->model, &listener);
+        if (failed == -ENOMEM) {
+            rc = failed;
+        } else if (failed != 0) { /* the others may be sound */
+            ms_report_note(builder, MS_NOTE_PARTIAL, "partial: %s could not be read: %s",
+                           ms_source_process(reading.source, reading.at)->path, strerror(-failed));
+        }
+    }
+    struct ms_source_stats stats;
+    ms_source_stats(reading.source, &stats);
+    if (stats.partial) {
+        ms_report_note(builder, MS_NOTE_PARTIAL,
+                       "partial: the input is damaged or cut (%llu rows left out); the messages above say where",
+                       (unsigned long long)stats.bad_rows);
+    }
+    input_close(reading.source, wanted->path);
+    return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static struct wanted wanted;
+    wanted = (struct wanted){.report = {.sz = sizeof(wanted.report)}};
+    ms_report_model_options(&wanted.model);
+    int status = parse(argc, argv, &wanted);
+    if (status != 0) {
+        return status > 0 ? status : 0;
+    }
+    wanted.report.input = wanted.path;
+    if (wanted.marks) {
+        puts("Process Id,Device Id,allocation_id,size,step,inefficient_type");
+        wanted.report.mark = print_mark;
+    }
+    struct ms_report_builder *builder = NULL;
+    int rc = ms_report_begin(&wanted.report, &builder);
+    rc = rc != 0 ? rc : read_all(&wanted, builder);
+    const struct ms_report *report = rc == 0 ? ms_report_finish(builder) : NULL;
+    if (report == NULL) {
+        if (rc != -ENOENT && rc != -EPROTO) { /* those were told */
+            fprintf(stderr, "msmemscope: %s: %s\n", wanted.path, strerror(rc != 0 ? -rc : ENOMEM));
+        }
+        ms_report_free(builder);
+        return EXIT_PARTIAL;
+    }
+    if (wanted.marks) {
+        rc = fflush(stdout) == 0 ? 0 : -errno;
+    } else if (wanted.json) {
+        struct ms_buffer out = {0};
+        ms_report_json(report, &out);
+        rc = out.failed ? -ENOMEM : ms_buffer_write(&out, STDOUT_FILENO);
+        ms_buffer_free(&out);
+    } else {
+        ms_report_text(report, &wanted.text, stdout);
+        rc = fflush(stdout) == 0 ? 0 : -errno;
+    }
+    status = report->partial || rc != 0 ? EXIT_PARTIAL : 0;
+    if (rc != 0 && rc != -EPIPE) {
+        fprintf(stderr, "msmemscope: the report could not be written: %s\n", strerror(-rc));
+    }
+    ms_report_free(builder);
+    return status;
+}

@@ -1,0 +1,310 @@
+/* Parts of the report against slow references: the curve with cuts, the live set at the peak, sums of the ledger, and
+ * inefficient blocks, on random events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/curve.h"
+#include "analyze/report.h"
+#include "base/macros.h"
+#include "view/report_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+/* ---- the curve ---- */
+
+enum { CHANGES = 5000, CUTS = 40 };
+
+/* Every point, one after the other. */
+static uint64_t slow_peak(const uint64_t *values, size_t count, const struct ms_cut *cuts, size_t cut_count,
+                          uint64_t *most)
+{
+    uint64_t peak = 0;
+    *most = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t cut = 0;
+        for (size_t j = 0; j < cut_count; j++) {
+            cut += cuts[j].from <= i && i < cuts[j].to ? cuts[j].bytes : 0;
+        }
+        uint64_t value = values[i] > cut ? values[i] - cut : 0;
+        peak = value > peak ? value : peak;
+        *most = cut > *most ? cut : *most;
+    }
+    return peak;
+}
+
+static void test_cuts_are_exact(void **state)
+{
+    (void)state;
+    static uint64_t values[CHANGES];
+    for (seed = 1; seed < 400; seed += 7) {
+        uint64_t first = seed;
+        struct ms_curve curve = {0};
+        size_t count = 1 + next_random() % CHANGES, cut_count = next_random() % CUTS;
+        struct ms_cut cuts[CUTS];
+        for (size_t i = 0; i < count; i++) {
+            values[i] = next_random() % 1000000;
+            assert_true(ms_curve_add(&curve, values[i]));
+        }
+        for (size_t i = 0; i < cut_count; i++) {
+            cuts[i].from = next_random() % count;
+            cuts[i].to = next_random() % 8 == 0 ? UINT64_MAX : next_random() % (count + 1);
+            cuts[i].bytes = next_random() % 300000;
+        }
+        assert_true(ms_curve_index(&curve));
+        uint64_t most, slow_most, slow = slow_peak(values, count, cuts, cut_count, &slow_most);
+        assert_int_equal(ms_curve_cut(&curve, cuts, cut_count, &most), slow);
+        assert_int_equal(most, slow_most);
+        assert_int_equal(ms_curve_peak(&curve, NULL), slow_peak(values, count, NULL, 0, &slow_most));
+        ms_curve_free(&curve);
+        seed = first;
+    }
+}
+
+/* With fewer points than changes the peak is exact, and what is saved is never more than the truth. */
+static void test_cuts_of_a_coarse_curve_are_bounds(void **state)
+{
+    (void)state;
+    static uint64_t values[CHANGES];
+    for (seed = 1; seed < 200; seed += 7) {
+        uint64_t first = seed;
+        struct ms_curve curve = {.limit = 256};
+        struct ms_cut cuts[CUTS];
+        size_t cut_count = next_random() % CUTS;
+        for (size_t i = 0; i < CHANGES; i++) {
+            values[i] = next_random() % 1000000;
+            assert_true(ms_curve_add(&curve, values[i]));
+        }
+        for (size_t i = 0; i < cut_count; i++) {
+            cuts[i] = (struct ms_cut){next_random() % CHANGES, next_random() % (CHANGES + 1), next_random() % 300000};
+        }
+        assert_true(curve.shift > 0 && curve.count <= 256 && ms_curve_index(&curve));
+        uint64_t most, slow_most, slow = slow_peak(values, CHANGES, cuts, cut_count, &slow_most);
+        assert_true((uint64_t)ms_curve_cut(&curve, cuts, cut_count, &most) >= slow);
+        assert_true(most <= slow_most);
+        assert_int_equal(ms_curve_peak(&curve, NULL), slow_peak(values, CHANGES, NULL, 0, &slow_most));
+        ms_curve_free(&curve);
+        seed = first;
+    }
+}
+
+/* ---- random events: sums, live sets, conservation ---- */
+
+enum { BLOCKS = 64, EVENTS = 4000 };
+
+struct known { /* a block, as the test sees it */
+    bool live;
+    uint64_t addr, size_b;
+};
+
+struct rig {
+    struct ms_model *model;
+    struct ms_report_builder *builder;
+    struct known blocks[BLOCKS];
+    uint64_t now_ns, index, used_b, peak_b, total_b;
+    uint64_t live_at_peak;
+    uint64_t allocated, freed;
+};
+
+static void feed(struct rig *rig, struct ms_event event)
+{
+    event.index = rig->index++;
+    event.time_ns = rig->now_ns += 1 + next_random() % 5000;
+    event.pid = 7;
+    event.tid = 8;
+    assert_int_equal(ms_model_feed(rig->model, &event), 0);
+}
+
+static uint64_t live(const struct rig *rig)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        count += rig->blocks[i].live;
+    }
+    return count;
+}
+
+static void turn(struct rig *rig)
+{
+    struct known *block = &rig->blocks[next_random() % BLOCKS];
+    struct ms_event event = {.device = 0, .pool = MS_POOL_PTA, .addr = block->addr};
+    if (!block->live) {
+        block->size_b = 512 * (1 + next_random() % 64);
+        event.kind = MS_R_POOL_ALLOC;
+        event.size_b = block->size_b;
+        rig->used_b += block->size_b;
+        rig->allocated++;
+    } else {
+        event.kind = MS_R_POOL_FREE;
+        rig->used_b -= block->size_b;
+        rig->freed++;
+    }
+    block->live = !block->live;
+    feed(rig, event);
+    if (rig->used_b > rig->peak_b) {
+        rig->peak_b = rig->used_b;
+        rig->live_at_peak = live(rig);
+    }
+}
+
+static uint64_t sum(const struct ms_report_amount *amounts, size_t count, uint64_t *blocks)
+{
+    uint64_t bytes = 0;
+    *blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += amounts[i].bytes;
+        *blocks += amounts[i].blocks;
+        assert_true(i == 0 || amounts[i].bytes <= amounts[i - 1].bytes || amounts[i].site == MS_REPORT_NO_SITE);
+    }
+    return bytes;
+}
+
+static void check_moment(const struct ms_report_moment *moment, uint64_t used_b, uint64_t blocks)
+{
+    uint64_t counted;
+    assert_int_equal(moment->used_b, used_b);
+    assert_int_equal(moment->blocks, blocks);
+    assert_int_equal(sum(moment->owners, moment->owner_count, &counted), used_b);
+    assert_int_equal(counted, blocks);
+    assert_int_equal(sum(moment->sites, moment->site_count, &counted), used_b);
+    assert_int_equal(counted, blocks);
+}
+
+static void begin(struct rig *rig)
+{
+    *rig = (struct rig){.now_ns = 1000000};
+    for (size_t i = 0; i < BLOCKS; i++) {
+        rig->blocks[i].addr = 0x100000 + i * 0x10000;
+    }
+    struct ms_model_options options;
+    ms_report_model_options(&options);
+    struct ms_report_options report = {.sz = sizeof(report), .input = "test", .top = 5};
+    assert_int_equal(ms_model_new(&options, &rig->model), 0);
+    assert_int_equal(ms_report_begin(&report, &rig->builder), 0);
+    assert_int_equal(ms_report_process_begin(rig->builder, 7, rig->model), 0);
+}
+
+static const struct ms_report *finish(struct rig *rig)
+{
+    assert_int_equal(ms_model_end(rig->model), 0);
+    struct ms_stack_source none = {0};
+    assert_int_equal(ms_report_process_end(rig->builder, rig->model, none, "n", "p", "trace"), 0);
+    const struct ms_report *report = ms_report_finish(rig->builder);
+    assert_non_null(report);
+    return report;
+}
+
+static void end(struct rig *rig)
+{
+    ms_model_free(rig->model);
+    ms_report_free(rig->builder);
+}
+
+static void test_live_sets_and_sums(void **state)
+{
+    (void)state;
+    for (uint64_t round = 1; round < 20; round++) {
+        struct rig rig;
+        seed = round * 77777;
+        begin(&rig);
+        feed(&rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = 1 << 22});
+        for (unsigned i = 0; i < EVENTS; i++) {
+            if (i % 500 == 100 || i % 500 == 400) {
+                bool start = i % 500 == 100;
+                feed(&rig, (struct ms_event){.kind = start ? MS_R_RANGE_START : MS_R_RANGE_END,
+                                             .range_id = i / 500 + 1,
+                                             .text = {.s = "step start", .length_b = start ? 10 : 0}});
+            }
+            turn(&rig);
+        }
+        uint64_t at_end = live(&rig), used_b = rig.used_b;
+        const struct ms_report *report = finish(&rig);
+        assert_int_equal(report->process_count, 1);
+        assert_int_equal(report->processes[0].device_count, 1);
+        const struct ms_report_device *device = &report->processes[0].devices[0];
+        check_moment(&device->peak, rig.peak_b, rig.live_at_peak);
+        check_moment(&device->end, used_b, at_end);
+        assert_int_equal(device->peak.account.pool_count, 1);
+        assert_int_equal(device->peak.account.pools[0].used_b, rig.peak_b);
+        uint64_t highest = 0;
+        for (size_t i = 0; i < device->point_count; i++) {
+            uint64_t classes_b = 0;
+            for (unsigned class = 0; class < MS_CLASS_COUNT; class ++) {
+                classes_b += device->points[i].classes_b[class];
+            }
+            assert_int_equal(classes_b, device->points[i].used_b);
+            assert_true(i == 0 || device->points[i].t_ns > device->points[i - 1].t_ns);
+            highest = device->points[i].used_b > highest ? device->points[i].used_b : highest;
+        }
+        assert_int_equal(highest, rig.peak_b);
+        assert_true(device->point_count <= MS_REPORT_POINTS);
+        assert_int_equal(device->step_count, EVENTS / 500);
+        for (size_t i = 0; i < device->step_count; i++) { /* bytes are neither made nor lost */
+            const struct ms_report_step *step = &device->steps[i];
+            assert_int_equal(step->begin_b + step->allocated_b - step->freed_b, step->end_b);
+            assert_true(step->survivor_b <= step->allocated_b && step->peak_b >= step->end_b);
+        }
+        struct ms_buffer json = {0};
+        ms_report_json(report, &json);
+        assert_true(!json.failed && json.used > 1000 && json.s[0] == '{' && json.s[json.used - 1] == '\n');
+        ms_buffer_free(&json);
+        end(&rig);
+    }
+}
+
+/* ---- memory of the driver: whose it is ---- */
+
+static struct ms_event hal(uint64_t addr, uint64_t size_b)
+{
+    return (struct ms_event){.kind = MS_R_HAL_ALLOC, .addr = addr, .size_b = size_b, .device = 0};
+}
+
+static void test_a_segment_is_not_counted_twice(void **state)
+{
+    (void)state;
+    struct rig rig;
+    seed = 5;
+    begin(&rig);
+    feed(&rig, hal(0x10000000, 20 << 20)); /* a segment */
+    feed(&rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = 20 << 20});
+    feed(&rig, (struct ms_event){.kind = MS_R_POOL_ALLOC, .pool = MS_POOL_PTA, .addr = 0x10000000, .size_b = 3 << 20});
+    feed(&rig, hal(0x40000000, 5 << 20)); /* nobody's */
+    feed(&rig, hal(0x50000000, 1 << 20)); /* comes and goes */
+    feed(&rig, (struct ms_event){.kind = MS_R_HAL_FREE, .addr = 0x50000000, .device = MS_DEV_UNKNOWN});
+    const struct ms_report *report = finish(&rig);
+    const struct ms_report_device *device = &report->processes[0].devices[0];
+    check_moment(&device->peak, 9 << 20, 3);
+    check_moment(&device->end, 8 << 20, 2);
+    const struct ms_report_account *account = &device->end.account;
+    assert_int_equal(account->driver_b, 25 << 20);
+    assert_int_equal(account->segment_b, 20 << 20);
+    assert_int_equal(account->segments, 1);
+    assert_int_equal(account->module_count, 1);
+    assert_int_equal(account->driver_b, account->segment_b + account->modules[0].bytes);
+    end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cuts_are_exact),
+        cmocka_unit_test(test_cuts_of_a_coarse_curve_are_bounds),
+        cmocka_unit_test(test_live_sets_and_sums),
+        cmocka_unit_test(test_a_segment_is_not_counted_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
