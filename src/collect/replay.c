@@ -3,6 +3,7 @@
 #include "collect/replay.h"
 
 #include "analyze/gap.h"
+#include "analyze/inefficient_marks.h"
 #include "analyze/leaks.h"
 #include "base/clock.h"
 #include "collect/frames.h"
@@ -33,6 +34,7 @@ struct ms_replay {
     struct ms_dump *dump;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
+    struct ms_inefficient_marks *marks;
     FILE *report;
     char *report_text;
     size_t report_b;
@@ -166,7 +168,12 @@ static int open_dump(struct ms_replay *replay)
         .argument = replay,
     };
     int rc = ms_dump_open(&options, &replay->dump);
-    return rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
+    rc = rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
+    if (rc == 0 && (replay->settings.analysis & MS_ANALYSE_INEFFICIENT) != 0) {
+        rc = ms_inefficient_marks_new(replay->model, &replay->marks);
+        rc = rc != 0 ? rc : add(replay, ms_inefficient_marks_consumer(replay->marks));
+    }
+    return rc;
 }
 
 static int open_output(struct ms_replay *replay)
@@ -415,6 +422,7 @@ void ms_replay_close(struct ms_replay *replay)
     if (replay->gap != NULL) {
         ms_gap_free(replay->gap);
     }
+    ms_inefficient_marks_free(replay->marks);
     if (replay->report != NULL) {
         fclose(replay->report);
     }
