@@ -35,6 +35,19 @@ const struct ms_session *ms_agent_session(void)
     return have_session ? &session : NULL;
 }
 
+void ms_agent_reconfigured(const struct ms_session *changed)
+{
+    const uint64_t role = MS_SESSION_API | MS_SESSION_CONTROL;
+    session.event_mask = changed->event_mask;
+    session.c_depth = changed->c_depth;
+    session.python_depth = changed->python_depth;
+    session.full_wait_ms = changed->full_wait_ms;
+    session.analysis = changed->analysis;
+    session.npu_mask = changed->npu_mask;
+    session.flags = (session.flags & role) | (changed->flags & ~role);
+    memcpy(session.watch, changed->watch, sizeof(session.watch));
+}
+
 void ms_agent_log(const char *text)
 {
     struct ms_texts line = {0};

@@ -23,6 +23,9 @@ void ms_agent_init(void);
 /* The session this process belongs to; NULL: none. */
 const struct ms_session *ms_agent_session(void);
 
+/* The session's settings were changed: what this process, and those forked from it, need of them. */
+void ms_agent_reconfigured(const struct ms_session *changed);
+
 /* For a program that was started without us, and again for what it has loaded since: makes it part of a session (text;
  * NULL: the one that it is part of already, or one of its own) and binds the hooks to everything that is loaded. Takes
  * the loader's lock. Returns how many calls are hooked that were not before, or -errno (-EALREADY: it is part of
@@ -34,6 +37,8 @@ void ms_agent_log(const char *text);
 
 /* Called when a process attaches, also a forked one: what was said to the collector before is to be said again. */
 void ms_mstx_attached(void);
+/* Who is told of marks for the sanitizer; NULL: nobody. */
+void ms_mstx_listen(void (*listener)(const char *text, void *stream));
 
 /* Number of a device in the driver's counting for one in the program's (ASCEND_RT_VISIBLE_DEVICES). */
 uint32_t ms_device_of_user(uint32_t user);

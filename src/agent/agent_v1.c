@@ -80,27 +80,92 @@ static void mark(struct ms_agent_text text)
     }
 }
 
-static void label_push(uint32_t level, struct ms_agent_text label)
+/* Labels outlast the beginning and the end of tracing, and blocks of before may be labelled: they are noted whenever
+ * memory is. */
+static bool labels_count(void)
+{
+    return ms_rec_state() != MS_STATE_OFF && ms_self.suppressed == 0;
+}
+
+static void label(enum ms_record_kind kind, uint32_t level, struct ms_agent_text text)
 {
     struct ms_p_label p = {{0, 0}};
-    if (ms_tracing()) {
-        record_text(MS_R_LABEL_PUSH, level, &p, sizeof(p), label, true, false);
+    if (labels_count()) {
+        record_text(kind, level, &p, sizeof(p), text, true, false);
     }
 }
 
-static void label_pop(uint32_t level, struct ms_agent_text label)
+static void label_push(uint32_t level, struct ms_agent_text text)
 {
-    struct ms_p_label p = {{0, 0}};
-    if (ms_tracing()) {
-        record_text(MS_R_LABEL_POP, level, &p, sizeof(p), label, true, false);
-    }
+    label(MS_R_LABEL_PUSH, level, text);
 }
 
-static void address_label(uint32_t level, uint64_t addr, struct ms_agent_text label)
+static void label_pop(uint32_t level, struct ms_agent_text text)
+{
+    label(MS_R_LABEL_POP, level, text);
+}
+
+static void address_label(uint32_t level, uint64_t addr, struct ms_agent_text text)
 {
     struct ms_p_addr_label p = {.addr = addr};
+    if (labels_count()) {
+        record_text(MS_R_ADDR_LABEL, level, &p, sizeof(p), text, true, false);
+    }
+}
+
+static void state_now(struct ms_agent_state *out)
+{
+    ms_agent_init();
+    const struct ms_session *session = ms_agent_session();
+    const struct ms_shm *shm = ms_rec_session();
+    *out = (struct ms_agent_state){0};
+    if (session == NULL || (shm != NULL && shm->magic != MS_SHM_MAGIC)) {
+        return;
+    }
+    *out = (struct ms_agent_state){.recorded = 1,
+                                   .state = (uint32_t)session->state,
+                                   .event_mask = (uint32_t)session->event_mask,
+                                   .analysis = (uint32_t)session->analysis,
+                                   .flags = (uint32_t)session->flags,
+                                   .npu_mask = (uint32_t)session->npu_mask,
+                                   .c_depth = (uint32_t)session->c_depth,
+                                   .python_depth = (uint32_t)session->python_depth};
+    if (shm != NULL) {
+        out->state = __atomic_load_n(&shm->state, __ATOMIC_RELAXED);
+        out->event_mask = __atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED);
+    }
+}
+
+static int snapshot(uint32_t device, const uint64_t memory_b[MS_AGENT_MEMORY], struct ms_agent_text name, char *why,
+                    size_t why_b)
+{
+    struct ms_p_snapshot p = {.reserved_b = memory_b[0],
+                              .max_reserved_b = memory_b[1],
+                              .allocated_b = memory_b[2],
+                              .max_allocated_b = memory_b[3],
+                              .total_b = memory_b[4],
+                              .free_b = memory_b[5]};
+    int rc = ms_control_begin_files(why, why_b);
+    if (rc == 0) {
+        record_text(MS_R_SNAPSHOT, device, &p, sizeof(p), name, true, true);
+    }
+    return rc;
+}
+
+static uint64_t stamp(void)
+{
+    if (!ms_tracing()) {
+        return 0;
+    }
+    const struct ms_ctx *ctx = ms_ctx_tls; /* the slice will stand in this stream, and be read in its clock */
+    return ms_stamp(ctx != NULL && ctx->shm == ms_gate->shm ? ctx->clock_kind : ms_gate->shm->clock_kind);
+}
+
+static void slice(uint64_t start, uint64_t end, uint32_t missing, struct ms_agent_text text)
+{
+    struct ms_p_slice p = {.start_stamp = start, .end_stamp = end};
     if (ms_tracing()) {
-        record_text(MS_R_ADDR_LABEL, level, &p, sizeof(p), label, true, false);
+        record_text(MS_R_SLICE, missing, &p, sizeof(p), text, true, false);
     }
 }
 
@@ -121,4 +186,10 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .label_push = label_push,
     .label_pop = label_pop,
     .address_label = address_label,
+    .state = state_now,
+    .snapshot = snapshot,
+    .device_of_user = ms_device_of_user,
+    .stamp = stamp,
+    .slice = slice,
+    .on_sanitizer_mark = ms_mstx_listen,
 };

@@ -16,6 +16,21 @@ struct ms_agent_text {
     size_t length_b;
 };
 
+/* What is asked of this process at the moment, by whoever recorded or configured it. */
+struct ms_agent_state {
+    uint32_t recorded;   /* 0: nobody records this process; the rest is 0 then */
+    uint32_t state;      /* enum ms_trace_state */
+    uint32_t event_mask; /* MS_WANT_* */
+    uint32_t analysis;   /* MS_ANALYSE_* */
+    uint32_t flags;      /* MS_SESSION_* */
+    uint32_t npu_mask;
+    uint32_t c_depth, python_depth;
+};
+
+/* reserved, peak of it, allocated, peak of it, total, free, in bytes; MS_AGENT_UNKNOWN: as the model knows it. */
+#define MS_AGENT_MEMORY  6
+#define MS_AGENT_UNKNOWN UINT64_MAX
+
 struct ms_agent_v1 {
     uint32_t version; /* MS_AGENT_V1 */
     uint32_t size_b;
@@ -49,6 +64,24 @@ struct ms_agent_v1 {
     void (*label_push)(uint32_t level, struct ms_agent_text label); /* of this thread, until popped */
     void (*label_pop)(uint32_t level, struct ms_agent_text label);
     void (*address_label)(uint32_t level, uint64_t addr, struct ms_agent_text label);
+
+    /* Attaches nothing. */
+    void (*state)(struct ms_agent_state *out);
+    /* A snapshot of a device, also while nothing is traced; device in the driver's counting, MS_DEV_CPU: the host.
+     * Makes the output directory if there is none: it waits, like start. */
+    int (*snapshot)(uint32_t device, const uint64_t memory_b[MS_AGENT_MEMORY], struct ms_agent_text name, char *why,
+                    size_t why_b);
+    /* Number of a device in the driver's counting for one in the program's. */
+    uint32_t (*device_of_user)(uint32_t user);
+
+    /* A call of a Python trace: the clock now (0: nothing is traced), and a slice between two of its readings. missing:
+     * 1 no start, 2 no end. */
+    uint64_t (*stamp)(void);
+    void (*slice)(uint64_t start, uint64_t end, uint32_t missing, struct ms_agent_text text);
+
+    /* Who is told of marks for the sanitizer ("sanitizer-op:..."), in whatever thread makes them and under its locks;
+     * NULL: nobody. */
+    void (*on_sanitizer_mark)(void (*listener)(const char *text, void *stream));
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

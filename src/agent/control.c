@@ -143,6 +143,7 @@ static void use(struct ms_shm *shm, const char *text)
     __atomic_store_n(&shm->python_depth, (uint32_t)session.python_depth, __ATOMIC_RELAXED);
     __atomic_store_n(&shm->full_wait_ms, (uint32_t)session.full_wait_ms, __ATOMIC_RELAXED);
     __atomic_fetch_add(&shm->config_version, 1, __ATOMIC_RELEASE);
+    ms_agent_reconfigured(&session);
 }
 
 static int config(const char *lines, char *why, size_t why_b)
@@ -174,6 +175,16 @@ static int config(const char *lines, char *why, size_t why_b)
     return written ? say(why, why_b, 0, warning) : no_room(why, why_b);
 }
 
+static int begin_files(char *why, size_t why_b)
+{
+    const struct ms_shm *shm = memory();
+    if (shm == NULL) {
+        return not_recorded(why, why_b);
+    }
+    bool tracing = __atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON;
+    return tracing ? 0 : ask(MS_REQUEST_START, 0, NULL, why, why_b);
+}
+
 static int busy_now(char *why, size_t why_b)
 {
     return say(why, why_b, -EBUSY, "[msmemscope] Error: another thread is starting, stopping or configuring.");
@@ -195,6 +206,12 @@ int ms_control_config(const char *lines, char *why, size_t why_b)
 {
     say(why, why_b, 0, "");
     return enter() ? leave(config(lines, why, why_b)) : busy_now(why, why_b);
+}
+
+int ms_control_begin_files(char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    return enter() ? leave(begin_files(why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_step(char *why, size_t why_b)

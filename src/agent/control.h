@@ -16,6 +16,8 @@ int ms_control_stop(char *why, size_t why_b);
 int ms_control_step(char *why, size_t why_b);
 /* Lines "option=value", by the names of the command line; all or nothing. */
 int ms_control_config(const char *lines, char *why, size_t why_b);
+/* Has the output directory and config.json made, without tracing; does nothing while tracing. */
+int ms_control_begin_files(char *why, size_t why_b);
 /* Directory of this process's files; the session's as long as there are none. */
 int ms_control_output(char *path, size_t path_b);
 

@@ -45,27 +45,17 @@ static void snapshot_row(struct ms_model *model, const struct ms_event *event, s
     ms__row_send(model, 0);
 }
 
-int ms__snapshot(struct ms_model *model, const struct ms_event *event)
-{
-    if (ms__active(model, event->device)) {
-        struct memory_facts facts = {event->memory[0], event->memory[1], event->memory[2],
-                                     event->memory[3], event->memory[4], event->memory[5]};
-        snapshot_row(model, event, event->text, &facts);
-    }
-    return 0;
-}
-
 /* What the model knows of the device at the moment. */
 static struct memory_facts facts_of(struct ms_model *model, uint32_t device)
 {
-    static const uint8_t frameworks[] = {MS_SPACE_PTA, MS_SPACE_MINDSPORE, MS_SPACE_ATB, MS_SPACE_HAL};
+    static const uint8_t frameworks[] = {MS_SPACE_PTA, MS_SPACE_MINDSPORE, MS_SPACE_ATB, MS_SPACE_HAL, MS_SPACE_HOST};
     struct memory_facts facts = {0};
     struct ms_pool_state pool;
     for (unsigned i = 0; i < sizeof(frameworks); i++) {
         if (ms_model_pool(model, frameworks[i], device, &pool)) {
-            bool hal = frameworks[i] == MS_SPACE_HAL;
-            facts.reserved_b = hal ? pool.used_b : pool.total_b;
-            facts.max_reserved_b = hal ? pool.peak_used_b : pool.peak_total_b;
+            bool none = frameworks[i] == MS_SPACE_HAL || frameworks[i] == MS_SPACE_HOST; /* nothing is reserved ahead */
+            facts.reserved_b = none ? pool.used_b : pool.total_b;
+            facts.max_reserved_b = none ? pool.peak_used_b : pool.peak_total_b;
             facts.allocated_b = pool.used_b;
             facts.max_allocated_b = pool.peak_used_b;
             break;
@@ -77,6 +67,25 @@ static struct memory_facts facts_of(struct ms_model *model, uint32_t device)
         facts.free_b = entry->usage_total_b > entry->usage_device_b ? entry->usage_total_b - entry->usage_device_b : 0;
     }
     return facts;
+}
+
+/* Somebody asked for this row: it is written outside of tracing, too. What he did not know of the device, we may. */
+int ms__snapshot(struct ms_model *model, const struct ms_event *event)
+{
+    const struct ms_device *device = ms__device(model, event->device);
+    if (device == NULL || (!device->wanted && event->device != MS_DEV_CPU)) {
+        return 0;
+    }
+    struct memory_facts known = facts_of(model, event->device);
+    const uint64_t given[] = {event->memory[0], event->memory[1], event->memory[2],
+                              event->memory[3], event->memory[4], event->memory[5]};
+    uint64_t *const facts[] = {&known.reserved_b,      &known.max_reserved_b, &known.allocated_b,
+                               &known.max_allocated_b, &known.total_b,        &known.free_b};
+    for (unsigned i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        *facts[i] = given[i] != UINT64_MAX ? given[i] : *facts[i];
+    }
+    snapshot_row(model, event, event->text, &known);
+    return 0;
 }
 
 /* ---- details ---- */

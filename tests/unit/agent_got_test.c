@@ -122,9 +122,27 @@ static void events_of_the_program(void **state)
     assert_string_equal(text_of(self, r, &at->label, 0), "weight");
     self->shm->state = MS_STATE_SHADOW; /* not tracing */
     agent->mark(TEXT("epoch 2"));
+    no_more_records(self);
+    agent->label_push(5, TEXT("decoder")); /* may outlast the beginning of tracing */
+    next_record(self, MS_R_LABEL_PUSH, &r);
+    self->shm->state = MS_STATE_OFF;
     agent->label_push(5, TEXT("decoder"));
     no_more_records(self);
     self->shm->state = MS_STATE_ON;
+
+    struct ms_agent_state now;
+    agent->state(&now);
+    assert_true(now.recorded && now.state == MS_STATE_ON && now.event_mask == self->shm->event_mask);
+    uint64_t begin = agent->stamp();
+    agent->slice(begin, agent->stamp(), 2, TEXT("f"));
+    const struct ms_p_slice *slice = next_record(self, MS_R_SLICE, &r);
+    assert_true(slice->start_stamp == begin && slice->end_stamp >= begin && r->stamp >= slice->end_stamp);
+    assert_int_equal(r->arg, 2);
+    const uint64_t memory_b[MS_AGENT_MEMORY] = {1, 2, 3, 4, 5, MS_AGENT_UNKNOWN};
+    OK(agent->snapshot(7, memory_b, TEXT("now"), NULL, 0));
+    const struct ms_p_snapshot *snapshot = next_record(self, MS_R_SNAPSHOT, &r);
+    assert_memory_equal(snapshot, memory_b, sizeof(memory_b));
+    assert_int_equal(r->arg, 7);
 }
 
 static int set_up(void **state)
