@@ -44,6 +44,10 @@ void program_look(struct program *program); /* warns if it cannot be recorded; s
 /* Sets LD_PRELOAD for the target. 0, or -1 after a message. */
 int preload_set(const struct home *home, const struct program *program);
 
+/* ---- python_path.c ---- */
+/* The Python package of this installation can be imported by the target. 0, or -1 with errno. */
+int python_path_set(const struct home *home);
+
 /* ---- target.c ---- */
 /* Runs the program as a child in our process group. -1 with errno; *pid is set when it runs. in_child is called there,
  * before it becomes the program. */

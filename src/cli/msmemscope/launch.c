@@ -222,7 +222,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     session->listener = (uint64_t)getpid();
     ms_settings_to_session(settings, session);
     describe_for_children(settings, session);
-    if (preload_set(home, &program) != 0) {
+    if (preload_set(home, &program) != 0 || python_path_set(home) != 0) {
         unlink(session->fallback);
         return EXIT_TOOL;
     }

@@ -1,0 +1,57 @@
+"""Records what happens to the memory of this program, and says who owns it.
+
+    import msmemscope
+    msmemscope.config(call_stack="python")
+    msmemscope.start()
+    for batch in data:
+        train(batch)
+        msmemscope.step()
+    msmemscope.stop()
+
+Works in a program that was started with `msmemscope PROGRAM`, with the libraries preloaded, or plainly; start() says what
+cannot be seen then. Needs nothing but Python; everything but the four functions above is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from . import _recorder
+from ._control import config, start, step, stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import describe as describe
+    from ._sanitizer import enable_npu_sanitizer
+    from ._slices import RecordFunction
+    from ._snapshot import TakeSnapshot, take_snapshot
+
+# Where each of the other public names comes from.
+_HOMES = {
+    "enable_npu_sanitizer": "_sanitizer",
+    "RecordFunction": "_slices",
+    "take_snapshot": "_snapshot",
+    "TakeSnapshot": "_snapshot",
+}
+_MODULES = ("describe",)
+
+__all__ = [
+    "RecordFunction", "TakeSnapshot", "config", "describe", "enable_npu_sanitizer", "start", "step", "stop", "take_snapshot",
+]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name in _HOMES:
+        value: object = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_recorder.load()

@@ -1,0 +1,16 @@
+"""python -m msmemscope: the command msmemscope of this installation."""
+
+import os
+import sys
+
+from . import _home, _recorder
+
+
+def main() -> None:
+    command = os.path.join(_home.find(), "bin", "msmemscope")
+    _recorder.withdraw()
+    os.execv(command, [command, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

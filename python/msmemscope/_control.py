@@ -1,0 +1,122 @@
+"""config, start, stop, step."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from . import _native, _recorder
+
+# Arguments of config() and the options they are; each call begins with these values.
+_SETTINGS = {
+    "events": ("events", "alloc,free,launch"),
+    "level": ("level", "op"),
+    "device": ("device", "npu"),
+    "call_stack": ("call-stack", "none"),
+    "analysis": ("analysis", "leaks"),
+}
+# Those that can be given once, under both of their names.
+_ONCE = {
+    "watch": "watch",
+    "data_format": "data-format",
+    "format": "data-format",
+    "output": "output",
+    "output_path": "output",
+}
+
+_effective = "MSMEMSCOPE_SESSION" in os.environ  # the command line has configured this process; then config() does
+
+
+def config(*args: str, **settings: str) -> None:
+    """Says what is recorded from now on. Every call begins with the defaults; format, output and watch stay as they were
+    first given. The values are those of the command line's options:
+
+    device, level, events, call_stack, analysis, watch, data_format (or format), output (or output_path)
+    """
+    global _effective
+    if args:
+        raise TypeError("config() takes no positional arguments")
+    for key, value in settings.items():
+        if not isinstance(value, str):
+            raise TypeError(f"Value for argument '{key}' must be a string (use quotes)")
+    lines = {option: default for option, default in _SETTINGS.values()}
+    once: dict[str, str] = {}
+    again = False
+    for key, value in settings.items():
+        if "\n" in value or "\0" in value:
+            raise _failed(f"the value of '{key}' has a line end or a zero in it.")
+        if key in _SETTINGS:
+            lines[_SETTINGS[key][0]] = value
+        elif key in _ONCE:
+            again = again or _effective or _ONCE[key] in once
+            once.setdefault(_ONCE[key], _absolute(value) if _ONCE[key] == "output" else value)
+        else:
+            raise _failed(f"'{key}' is no setting: {', '.join([*_SETTINGS, *_ONCE])}.")
+    text = [f"{option}={value}" for option, value in {**lines, "collect-mode": "deferred"}.items()]
+    if not again:
+        text += [f"{option}={value}" for option, value in once.items()]
+    try:
+        _recorder.need(bind=True)
+        warning = _native.config("\n".join(text))
+    except OSError as error:
+        if _recorder.left_out(error):
+            return
+        if error.errno not in (errno.EINVAL, errno.ENOENT, errno.EBUSY, errno.E2BIG):
+            raise
+        raise _failed(error.strerror or "") from None
+    _effective = True
+    if warning:
+        _print(warning)
+    if again:
+        _recorder.warn('Config:"format","output_path","watch" can only be set once.')
+    _recorder.changed()
+
+
+def start() -> None:
+    """Begins to trace. What was allocated before is known, as far as the recorder was there to see it."""
+    try:
+        _recorder.need(bind=True)
+        _native.start()
+    except OSError as error:
+        if _recorder.left_out(error):
+            return
+        raise
+    _recorder.say("Info", "Start tracing.")
+    _recorder.tell_unseen()
+    _recorder.changed()
+
+
+def stop() -> None:
+    """Ends tracing. When it returns, everything that happened before is in the files."""
+    if not _recorder.State().tracing:
+        _recorder.warn("stop() has nothing to stop: nothing is traced.")
+        return
+    _recorder.say("Info", "Stop tracing.")
+    _native.stop()
+    _recorder.say("Info", "Fflush temporary cache events to file!")
+    _recorder.changed()
+
+
+def step() -> None:
+    """Ends a step of the program's and begins the next; nothing happens while nothing is traced."""
+    _native.step()
+
+
+def _absolute(path: str) -> str:
+    """The collector has a working directory of its own."""
+    return os.path.join(os.getcwd(), path) if path.strip() and not path.startswith("/") else path
+
+
+def _print(line: str) -> None:
+    if line.startswith("[msmemscope]"):
+        line = line.partition(": ")[2]
+    _recorder.warn(line)
+
+
+def _failed(reason: str) -> ValueError:
+    """The words that scripts look for, after the reason in the command line's words."""
+    import sys
+
+    if reason and sys.stderr is not None:
+        print(reason if reason.startswith("[msmemscope]") else f"[msmemscope] Error: {reason}", file=sys.stderr, flush=True)
+    return ValueError("Set msmemscope trace config failed!")

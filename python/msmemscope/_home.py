@@ -1,0 +1,29 @@
+"""Where the programs and libraries of this installation are."""
+
+from __future__ import annotations
+
+import os
+
+RECORDER = "libascend_kernel_hook.so"
+
+
+def candidates(package: str) -> list[str]:
+    """Trees that may belong to a package in this directory: as installed by `make install` and in a build tree, where the
+    package is part of the tree; as installed by pip, into a virtual environment or a system, or below one directory."""
+    site = os.path.dirname(package)
+    lib = os.path.dirname(os.path.dirname(site))
+    return [
+        os.path.dirname(site),
+        os.path.join(lib, "msmemscope"),
+        os.path.join(os.path.dirname(lib), "lib", "msmemscope"),
+        os.path.join(site, "lib", "msmemscope"),
+    ]
+
+
+def find() -> str:
+    """The tree with bin, lib64 and libexec."""
+    trees = candidates(os.path.dirname(os.path.abspath(__file__)))
+    for tree in trees:
+        if os.path.exists(os.path.join(tree, "lib64", RECORDER)):
+            return tree
+    raise FileNotFoundError(f"[msmemscope] Error: the installation is not complete: no lib64/{RECORDER} in {', '.join(trees)}.")

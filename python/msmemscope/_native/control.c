@@ -1,0 +1,88 @@
+/* start, stop, step, config: what the functions of the same names come down to. They wait for the collector without the
+ * GIL, so that other threads of the program go on, and allocate, meanwhile. */
+#include "native.h"
+
+#include <errno.h>
+#include <string.h>
+
+PyObject *native_failed(int rc, const char *why)
+{
+    PyObject *error = Py_BuildValue("(is)", -rc, why[0] != '\0' ? why : strerror(-rc));
+    if (error != NULL) {
+        PyErr_SetObject(PyExc_OSError, error);
+        Py_DecRef(error);
+    }
+    return NULL;
+}
+
+static PyObject *answer(int rc, const char *why)
+{
+    return rc < 0 ? native_failed(rc, why) : PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+}
+
+static PyObject *ask(int (*call)(char *why, size_t why_b))
+{
+    char why[NATIVE_WHY_B] = "";
+    PyThreadState *thread = PyEval_SaveThread();
+    int rc = call(why, sizeof(why));
+    PyEval_RestoreThread(thread);
+    return answer(rc, why);
+}
+
+static PyObject *start(PyObject *module, PyObject *unused)
+{
+    const struct ms_agent_v1 *agent = native_agent_needed();
+    return agent != NULL ? ask(agent->start) : NULL;
+}
+
+static PyObject *stop(PyObject *module, PyObject *unused)
+{
+    const struct ms_agent_v1 *agent = native_agent_needed();
+    return agent != NULL ? ask(agent->stop) : NULL;
+}
+
+static PyObject *step(PyObject *module, PyObject *unused)
+{
+    const struct ms_agent_v1 *agent = native_agent();
+    if (agent == NULL || agent->wants() == 0) {
+        Py_RETURN_NONE;
+    }
+    char why[NATIVE_WHY_B] = "";
+    int rc = agent->step(why, sizeof(why)); /* waits for nothing */
+    return answer(rc, why);
+}
+
+static PyObject *config(PyObject *module, PyObject *text)
+{
+    const struct ms_agent_v1 *agent = native_agent_needed();
+    struct ms_agent_text lines;
+    if (agent == NULL || !native_text(text, &lines)) {
+        return NULL;
+    }
+    if (strlen(lines.text) != lines.length_b) {
+        return native_failed(-EINVAL, "[msmemscope] Error: a value has a character that cannot be in one.");
+    }
+    char why[NATIVE_WHY_B] = "";
+    PyThreadState *thread = PyEval_SaveThread();
+    int rc = agent->config(lines.text, why, sizeof(why));
+    PyEval_RestoreThread(thread);
+    return answer(rc, why);
+}
+
+static PyObject *output(PyObject *module, PyObject *unused)
+{
+    const struct ms_agent_v1 *agent = native_agent_needed();
+    return agent != NULL ? ask(agent->output) : NULL;
+}
+
+static PyMethodDef methods[] = {
+    {"start", start, METH_NOARGS, "start() -> str: tracing begins"},
+    {"stop", stop, METH_NOARGS, "stop() -> str: tracing ends; files are complete when it returns"},
+    {"step", step, METH_NOARGS, "step(): the next step begins, if something is traced"},
+    {"config", config, METH_O,
+     "config(lines) -> str: settings by the names of the command line; a warning, or nothing"},
+    {"output", output, METH_NOARGS, "output() -> str: directory of this process's files"},
+    {NULL, NULL, 0, NULL},
+};
+
+const struct native_part native_part_control = {methods, NULL};

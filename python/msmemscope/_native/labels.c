@@ -1,0 +1,55 @@
+/* Labels of describe: of what this thread allocates from now on, and of one block by its address. The recorder keeps
+ * the stacks of labels; here they only pass through. */
+#include "native.h"
+
+static PyObject *change(PyObject *arguments, bool push)
+{
+    unsigned long level;
+    PyObject *label;
+    struct ms_agent_text text;
+    const struct ms_agent_v1 *agent = native_agent();
+    if (!PyArg_ParseTuple(arguments, "kU", &level, &label) || !native_text(label, &text)) {
+        return NULL;
+    }
+    if (agent != NULL && push) {
+        agent->label_push((uint32_t)level, text);
+    } else if (agent != NULL) {
+        agent->label_pop((uint32_t)level, text);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *label_push(PyObject *module, PyObject *arguments)
+{
+    return change(arguments, true);
+}
+
+static PyObject *label_pop(PyObject *module, PyObject *arguments)
+{
+    return change(arguments, false);
+}
+
+static PyObject *label_address(PyObject *module, PyObject *arguments)
+{
+    unsigned long level;
+    unsigned long long address;
+    PyObject *label;
+    struct ms_agent_text text;
+    const struct ms_agent_v1 *agent = native_agent();
+    if (!PyArg_ParseTuple(arguments, "kKU", &level, &address, &label) || !native_text(label, &text)) {
+        return NULL;
+    }
+    if (agent != NULL && address != 0) {
+        agent->address_label((uint32_t)level, address, text);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"label_push", label_push, METH_VARARGS, "label_push(level, label): of what this thread allocates from now on"},
+    {"label_pop", label_pop, METH_VARARGS, "label_pop(level, label): no longer"},
+    {"label_address", label_address, METH_VARARGS, "label_address(level, address, label): of the block that holds it"},
+    {NULL, NULL, 0, NULL},
+};
+
+const struct native_part native_part_labels = {methods, NULL};

@@ -1,0 +1,154 @@
+"""The recorder in this process: found, or loaded, and what it is asked for at the moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from . import _home, _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Bits of agent_v1.h, records.h, session.h.
+OFF, SHADOW, ON = 0, 1, 2
+ALLOC, FREE, LAUNCH, ACCESS, TRACEBACK, KERNEL, OP = 1, 2, 4, 8, 16, 32, 64
+LEAKS, DECOMPOSE, INEFFICIENT, OOM = 1, 2, 4, 8
+CPU, API = 4, 8
+
+# A session of our own: a collector that the API switches on, and until then everything noted for later.
+_OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
+
+_late = False  # the recorder came with us, not before the program's libraries
+_told = False
+
+
+class State:
+    """What is asked of this process, by the command line or by config()."""
+
+    __slots__ = ("recorded", "state", "events", "analysis", "flags", "npus", "c_depth", "python_depth")
+
+    def __init__(self) -> None:
+        (recorded, self.state, self.events, self.analysis, self.flags, self.npus, self.c_depth,
+         self.python_depth) = _native.state()
+        self.recorded = bool(recorded)
+
+    @property
+    def tracing(self) -> bool:
+        return self.state == ON
+
+
+# Called with the new state after config(), start() and stop(). What they raise is printed and goes no further: a collector
+# of ours that fails is no reason for the program to end.
+_listeners: list[Callable[[State], None]] = []
+
+
+def listen(listener: Callable[[State], None]) -> None:
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+def changed() -> None:
+    state = State()
+    for listener in list(_listeners):
+        try:
+            listener(state)
+        except Exception as error:
+            warn(f"{getattr(listener, '__module__', listener)} failed: {type(error).__name__}: {error}")
+
+
+def say(kind: str, text: str, stream: object = None) -> None:
+    print(f"[msmemscope] {kind}: {text}", file=stream or sys.stdout, flush=True)  # type: ignore[arg-type]
+
+
+def warn(text: str) -> None:
+    if sys.stderr is not None:
+        say("Warn", text, sys.stderr)
+
+
+def load() -> None:
+    """At import, so that libraries which are loaded later are seen from their first event on."""
+    global _late
+    path = os.path.join(_home.find(), "lib64", _home.RECORDER)
+    if os.environ.get("MSMEMSCOPE_SHADOW") == "0" and "MSMEMSCOPE_SESSION" not in os.environ:
+        return  # only when it is asked for something
+    _late = _native.load(path)
+    if _late:
+        _announce(path)
+
+
+# What was in the environment before we came, by name; None: nothing.
+_environment: dict[str, str | None] = {}
+
+
+def _announce(path: str) -> None:
+    """torch_npu and MindSpore report their pools only where this library is preloaded, and look for that in the environment;
+    mstx finds a tool that is not preloaded by a variable of its own."""
+    if "ASCEND_HOME_PATH" in os.environ and not any(name in sys.modules for name in ("torch_npu", "mindspore")):
+        preloaded = os.environ.get("LD_PRELOAD")
+        _environment["LD_PRELOAD"] = preloaded
+        os.environ["LD_PRELOAD"] = f"{path}:{preloaded}" if preloaded else path
+        if "MSTX_INJECTION_PATH" not in os.environ:
+            _environment["MSTX_INJECTION_PATH"] = None
+            os.environ["MSTX_INJECTION_PATH"] = path
+    front_end = sys.modules.get("mstx._mstx")
+    if front_end is not None:
+        front_end.refresh()
+
+
+def withdraw() -> None:
+    """The environment as it was before."""
+    for name, value in _environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def need(bind: bool = False) -> None:
+    """The recorder is there; with `bind`, it has hooked what is loaded by now. OSError if that cannot be."""
+    global _late
+    if not _native.loaded():
+        path = os.path.join(_home.find(), "lib64", _home.RECORDER)
+        _late = _native.load(path)
+        if _late:
+            _announce(path)
+    if not State().recorded:
+        if "MSMEMSCOPE_SESSION" in os.environ:
+            raise OSError(errno.ENOTCONN, "[msmemscope] Error: nobody records this process.")
+        _native.attach(_OWN_SESSION)
+    elif bind and _late:
+        _native.attach(None)
+
+
+def left_out(error: OSError) -> bool:
+    """The command line has left this process out (--no-children), or its collector is gone: worth a line, no reason for the
+    program to end."""
+    if error.errno != errno.ENOTCONN or "MSMEMSCOPE_SESSION" not in os.environ:
+        return False
+    warn("this process is not recorded: the session that it was started in has left it out, or has ended.")
+    return True
+
+
+def unseen() -> list[str]:
+    """What a recording of this process misses, because the recorder came late."""
+    if not _late:
+        return []
+    missing = ["what was allocated before msmemscope was imported"]
+    if "torch_npu" in sys.modules and _home.RECORDER not in os.environ.get("LD_PRELOAD", ""):
+        missing.append("the memory pools of torch_npu, which was imported before msmemscope")
+    if os.environ.get("ATB_HOME_PATH"):
+        missing.append("operators of ATB")
+    return missing
+
+
+def tell_unseen() -> None:
+    """Once, where the user looks for trouble."""
+    global _told
+    missing = unseen()
+    if missing and not _told:
+        _told = True
+        warn(f"this program was started without the recorder; not seen: {'; '.join(missing)}. "
+             "To see everything: msmemscope PROGRAM, or 'source msmemscope --load-api-env' before it.")

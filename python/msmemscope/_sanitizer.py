@@ -1,0 +1,88 @@
+"""enable_npu_sanitizer: tells torch_npu's stream sanitizer what operators read and write that PyTorch does not see.
+
+Such operators announce themselves by marks:
+
+    sanitizer-op: name=<op>;read=<alias:address:size>,...;write=<alias:address:size>,...
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import _native, _recorder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PREFIX = "sanitizer-op:"
+_LONGEST_ALIAS = 31
+
+_enabled: Any = None  # the handler of torch_npu
+
+
+class Operator:
+    """What a mark says."""
+
+    __slots__ = ("name", "reads", "writes", "aliases")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reads: set[int] = set()
+        self.writes: set[int] = set()
+        self.aliases: dict[int, list[str]] = {}
+
+
+def parse(text: str) -> Operator | None:
+    """None for a mark that is not of this form."""
+    if not text.startswith(PREFIX):
+        return None
+    fields = dict(part.strip().partition("=")[::2] for part in text[len(PREFIX):].split(";"))
+    if not fields.get("name"):
+        return None
+    operator = Operator(fields["name"])
+    for key, addresses in (("read", operator.reads), ("write", operator.writes)):
+        for item in filter(None, fields.get(key, "").split(",")):
+            parts = item.strip().split(":")
+            if len(parts) != 3:
+                return None
+            try:
+                address = int(parts[1], 0)
+                int(parts[2], 0)
+            except ValueError:
+                return None
+            addresses.add(address)
+            operator.aliases.setdefault(address, []).append(parts[0][:_LONGEST_ALIAS])
+    return operator
+
+
+def _hand_over(text: str, stream: int) -> None:
+    operator = parse(text)
+    if operator is None:
+        _recorder.warn(f"a mark for the sanitizer is not understood: {text[:200]}")
+        return
+    handler, with_storage, errors = _enabled
+    arguments: list[Any] = [stream, operator.reads - operator.writes, operator.writes, set(), operator.name,
+                            operator.aliases]
+    if with_storage:
+        arguments.append(set())
+    found = handler._handle_kernel_launch(*arguments)
+    if found:
+        for error in found:
+            print(error, file=sys.stderr, flush=True)
+        raise errors(found)
+
+
+def enable_npu_sanitizer() -> None:
+    """Switches torch_npu's stream sanitizer on and feeds it from marks; whether something is traced does not matter."""
+    global _enabled
+    try:
+        from torch.cuda._sanitizer import CUDASanitizerErrors
+        from torch_npu.npu import _sanitizer, _stream_check
+    except ImportError as error:
+        raise ImportError(f"[msmemscope]: enable_npu_sanitizer needs torch_npu with its sanitizer: {error}") from None
+    _sanitizer.enable_npu_sanitizer()
+    _recorder.need()
+    _enabled = (_sanitizer.npu_sanitizer.event_handler, hasattr(_stream_check, "NPURecordStreamHandler"),
+                CUDASanitizerErrors)
+    _native.sanitizer(_hand_over)

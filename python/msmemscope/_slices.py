@@ -1,0 +1,52 @@
+"""RecordFunction: parts of the program that shall stand by name in the Python trace."""
+
+from __future__ import annotations
+
+from functools import wraps
+from threading import local
+
+from . import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+_LONGEST_B = 128
+
+
+class RecordFunction(local):
+    """A slice of the Python trace with this name, while something is traced; context manager and decorator.
+
+    One object may be used by many threads, and inside itself.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {type(name).__name__}")
+        if len(name.encode(errors="surrogatepass")) > _LONGEST_B:
+            raise ValueError(f"Input name exceeds maximum allowed length {_LONGEST_B}.")
+        self._name = name.encode(errors="replace").decode()
+        self._begun: list[int] = []
+
+    def __enter__(self) -> RecordFunction:
+        self._begun.append(_native.stamp())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._begun:
+            _native.slice(self._begun.pop(), self._name)
+
+    def __call__(self, function: Function) -> Function:
+        name = self._name
+
+        @wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            begun = _native.stamp()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _native.slice(begun, name)
+        return recorded  # type: ignore[return-value]

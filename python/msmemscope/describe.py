@@ -1,0 +1,117 @@
+"""Names for memory: of what is allocated in a part of the program, or of one tensor.
+
+    from msmemscope import describe
+
+    with describe.describer(owner="cache"):        # what this thread allocates in here
+        ...
+
+    @describe.describer(owner="forward")           # and in this function
+    def forward(x): ...
+
+    describe.describer(tensor, owner="embedding")  # the block of this tensor, or of an address
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+
+from . import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol, TypeVar, overload
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    class HasDataPtr(Protocol):
+        def data_ptr(self) -> int: ...
+
+# The parts of an owner, in the order in which they are written.
+FRAMEWORK, COMPONENT, PROCESS, DETAIL_1, DETAIL_2, USER_DEFINED_1, USER_DEFINED_2, USER_DEFINED_3 = range(8)
+
+_LONGEST_B = 128
+_COROUTINE = 0x80  # of co_flags; inspect, which knows more, is large
+_ESCAPES = {ord(c): e for c, e in zip("\n\f\r\b\t\v\x7f", ("\\n", "\\f", "\\r", "\\b", "\\t", "\\v", "\\x7f"))}
+
+
+def _checked(owner: str) -> str:
+    if not isinstance(owner, str):
+        raise TypeError(f"owner must be a str, not {type(owner).__name__}")
+    if len(owner.encode(errors="surrogatepass")) > _LONGEST_B:
+        raise ValueError(f"Input owner exceeds maximum allowed length {_LONGEST_B}.")
+    return owner.encode(errors="replace").decode().translate(_ESCAPES)
+
+
+def describe_label(label: str, level: int = USER_DEFINED_1) -> None:
+    """What this thread allocates from now on has this label."""
+    if label := _checked(label):
+        _native.label_push(level, label)
+
+
+def undescribe_label(label: str, level: int = USER_DEFINED_1) -> None:
+    """No longer."""
+    if label := _checked(label):
+        _native.label_pop(level, label)
+
+
+def describe_addr(address: int, labels: list[tuple[str, int]]) -> None:
+    """The block that holds this address has these labels."""
+    for label, level in labels:
+        if label := _checked(label):
+            _native.label_address(level, address, label)
+
+
+class _Describer:
+    """A label, as context manager and as decorator; one may be used many times, and inside itself."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: str) -> None:
+        self._owner = _checked(owner)
+
+    def __enter__(self) -> _Describer:
+        if self._owner:
+            _native.label_push(USER_DEFINED_1, self._owner)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._owner:
+            _native.label_pop(USER_DEFINED_1, self._owner)
+
+    def __call__(self, function: Function) -> Function:
+        if getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE:
+            @wraps(function)
+            async def labelled_coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self:
+                    return await function(*args, **kwargs)
+            return labelled_coroutine  # type: ignore[return-value]
+
+        @wraps(function)
+        def labelled(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+        return labelled  # type: ignore[return-value]
+
+
+if TYPE_CHECKING:
+    @overload
+    def describer(obj: None = None, owner: str = "") -> _Describer: ...
+    @overload
+    def describer(obj: int | HasDataPtr, owner: str = "") -> None: ...
+
+
+def describer(obj: int | HasDataPtr | None = None, owner: str = "") -> _Describer | None:
+    """A label for a part of the program (obj None), or for the block of a tensor, or at an address."""
+    if obj is None:
+        return _Describer(owner)
+    if isinstance(obj, int) and not isinstance(obj, bool):
+        address = obj
+    elif callable(getattr(obj, "data_ptr", None)):
+        address = obj.data_ptr()  # type: ignore[union-attr]
+    else:
+        raise NotImplementedError("Unsupported tensor type")
+    if not 0 <= address < 1 << 64:
+        raise ValueError(f"{address} is no address")
+    describe_addr(address, [(owner, USER_DEFINED_1)])
+    return None

@@ -1,0 +1,287 @@
+"""config, start, stop and step, however the program was started."""
+
+import pytest
+from python_target import Target
+
+RECORD = """
+    import msmemscope, npu
+    npu.init()
+    npu.work(3)
+    kept = [npu.malloc(), npu.malloc()]
+    msmemscope.config(analysis="", events="alloc,free")
+    msmemscope.start()
+    npu.work(4)
+    msmemscope.stop()
+    npu.work(5)
+    npu.free(kept.pop())
+    msmemscope.start()
+    npu.work(6)
+    msmemscope.stop()
+    npu.work(7)
+"""
+
+
+def test_what_lies_between_start_and_stop(target_any):
+    done = target_any.run(RECORD)
+    assert done.out.splitlines() == ["[msmemscope] Info: Start tracing.", "[msmemscope] Info: Stop tracing.",
+                                     "[msmemscope] Info: Fflush temporary cache events to file!"] * 2
+    assert len(target_any.mallocs("HAL")) == 10
+    rows = target_any.rows()
+    assert [row.type for row in rows if row.event == "SYSTEM"] == ["START_TRACE", "STOP_TRACE"] * 2
+    assert len([row for row in rows if row.event == "MALLOC" and "shadow" in row.attr]) == 2  # live when it began
+
+
+def test_a_driver_that_was_loaded_before(target):
+    """Its calls are hooked by start(); what it did before is not known, and that is said once."""
+    done = target.run("""
+        import npu
+        npu.init()
+        before = npu.malloc()
+        import msmemscope
+        msmemscope.config(analysis="", events="alloc,free")
+        msmemscope.start()
+        npu.work(4)
+        npu.free(before)
+        msmemscope.stop()
+        msmemscope.start()
+        npu.work(2)
+        msmemscope.stop()
+    """)
+    assert len(target.mallocs("HAL")) == 6
+    (line,) = done.err.splitlines()
+    assert line.startswith("[msmemscope] Warn: this program was started without the recorder; not seen: ")
+    assert "allocated before msmemscope was imported" in line and "source msmemscope --load-api-env" in line
+
+
+def test_nothing_is_said_to_be_missing_with_the_recorder_there(softnpu, tmp_path):
+    for way in ("launcher", "preload"):
+        done = Target(softnpu, tmp_path / way, way).run(RECORD)
+        assert "not seen" not in done.err
+
+
+def test_files_are_complete_when_stop_returns(target_any):
+    process = target_any.start("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        npu.work(500)
+        msmemscope.stop()
+        print("waiting", flush=True)
+        input()
+    """)
+    while process.stdout.readline() != "waiting\n":
+        assert process.poll() is None
+    rows = target_any.rows()
+    assert len([row for row in rows if row.event == "FREE"]) == 500 and rows[-1].type == "STOP_TRACE"
+    process.communicate("\n", timeout=60)
+    assert len(target_any.rows()) == len(rows)
+
+
+@pytest.mark.parametrize("end", ["", "import os; os._exit(0)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_program_that_ends_without_stop(target, until, end):
+    process = target.start(f"""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        npu.work(100)
+        {end}
+    """)
+    process.communicate(timeout=60)
+    until(lambda: target.files() and len([row for row in target.rows() if row.event == "FREE"]) == 100)
+
+
+def test_steps(target_any):
+    target_any.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.step()
+        msmemscope.config()
+        msmemscope.step()
+        msmemscope.start()
+        for _ in range(3):
+            npu.work(1)
+            msmemscope.step()
+        msmemscope.stop()
+        msmemscope.step()
+    """)
+    assert [row.name for row in target_any.rows() if row.type == "STEP"] == ["1", "2", "3"]
+
+
+def test_stop_without_start(target_any):
+    done = target_any.run("import msmemscope; msmemscope.stop()")
+    assert done.out == "" and "nothing is traced" in done.err
+    assert not target_any.output.exists()
+
+
+def test_import_alone_leaves_nothing(target_any):
+    done = target_any.run("import msmemscope, npu; npu.init(); npu.work(10); kept = npu.malloc()")
+    assert (done.out, done.err) == ("", "")
+    assert not list(target_any.output.glob("*/device_*"))
+
+
+# ---- settings ----
+
+
+def fails(target, call, error, message, **more):
+    done = target.run(f"""
+        import msmemscope
+        try:
+            {call}
+        except {error} as error:
+            print(type(error).__name__, error)
+    """, **more)
+    assert done.out.splitlines() == [f"{error} {message}"], done.out + done.err
+    return done
+
+
+@pytest.mark.parametrize("call, error, message", [
+    ("msmemscope.config('alloc')", "TypeError", "config() takes no positional arguments"),
+    ("msmemscope.config(events=1)", "TypeError", "Value for argument 'events' must be a string (use quotes)"),
+    ("msmemscope.config(level=0)", "TypeError", "Value for argument 'level' must be a string (use quotes)"),
+    ("msmemscope.config(nonsense='1')", "ValueError", "Set msmemscope trace config failed!"),
+    ("msmemscope.config(steps='1')", "ValueError", "Set msmemscope trace config failed!"),
+    ("msmemscope.config(events='alloc\\nring=')", "ValueError", "Set msmemscope trace config failed!"),
+    ("msmemscope.config(events='alloc\\0')", "ValueError", "Set msmemscope trace config failed!"),
+    ("msmemscope.start(1)", "TypeError", "start() takes 0 positional arguments but 1 was given"),
+])
+def test_wrong_calls(target, call, error, message):
+    fails(target, call, error, message)
+
+
+@pytest.mark.parametrize("setting, words", [
+    ("events='alloc,nonsense'", "[msmemscope] Error: invalid event trace type input."),
+    ("level='2'", "[msmemscope] Error: invalid data trace level input."),
+    ("device='gpu'", "[msmemscope] Error: invalid device."),
+    ("device=''", "[msmemscope] Error: invalid device."),
+    ("call_stack='c:1001'", "[msmemscope] Error: invalid call-stack depth input."),
+    ("analysis='leak'", "[msmemscope] Error: invalid analysis type input."),
+    ("analysis='oom:0'", "[msmemscope] Error: invalid OOM top-K value '0', valid range is [1, 1000]."),
+    ("watch='op0,'", "[msmemscope] Error: invalid watch config."),
+    ("data_format='xml'", "[msmemscope] Error: --data-format param is invalid. DATA_FORMAT can only be set csv,db."),
+    ("output='/tmp/a*b'", "[msmemscope] Error: invalid output path."),
+    ("nonsense=''", "'nonsense' is no setting"),
+])
+def test_wrong_values_in_the_words_of_the_command_line(target, setting, words):
+    done = fails(target, f"msmemscope.config({setting})", "ValueError", "Set msmemscope trace config failed!")
+    assert words in done.err
+
+
+def test_a_wrong_configuration_changes_nothing(target):
+    target.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(data_format="db", analysis="")
+        try:
+            msmemscope.config(events="none", level="nonsense")
+        except ValueError:
+            pass
+        msmemscope.start()
+        npu.work(2)
+        msmemscope.stop()
+    """)
+    (file,) = target.files()
+    assert file.suffix == ".db" and len(target.mallocs()) == 2
+
+
+def test_every_configuration_begins_with_the_defaults(target):
+    target.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(events="none", analysis="")
+        msmemscope.config()
+        msmemscope.start()
+        npu.work(2)
+        msmemscope.stop()
+        msmemscope.config(events="none", analysis="none")
+        msmemscope.start()
+        npu.work(3)
+        msmemscope.stop()
+    """)
+    assert len(target.mallocs()) == 2
+
+
+@pytest.mark.parametrize("names", [("data_format", "output"), ("format", "output_path")])
+def test_what_can_be_set_once(target, tmp_path, names):
+    form, output = names
+    done = target.run(f"""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config({form}="db", {output}="{tmp_path}/first")
+        msmemscope.config({form}="csv", {output}="{tmp_path}/second", watch="a,b", analysis="none")
+        msmemscope.start()
+        npu.work(2)
+        msmemscope.stop()
+    """)
+    assert '[msmemscope] Warn: Config:"format","output_path","watch" can only be set once.' in done.err
+    assert [file.suffix for file in target.files(tmp_path / "first")] == [".db"]
+    assert not (tmp_path / "second").exists()
+
+
+def test_both_names_of_a_setting_at_once(target):
+    done = target.run("import msmemscope; msmemscope.config(data_format='db', format='csv')")
+    assert "can only be set once" in done.err
+
+
+def test_the_command_line_comes_first(softnpu, tmp_path):
+    target = Target(softnpu, tmp_path / "target", "launcher")
+    done = target.run("import msmemscope, npu; npu.init(); msmemscope.config(format='db'); msmemscope.start(); npu.work(1)")
+    assert "can only be set once" in done.err
+    assert [file.suffix for file in target.files()] == [".csv"]
+
+
+def test_a_relative_output_is_below_the_working_directory(target):
+    target.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(output="here/there")
+        msmemscope.start()
+        npu.work(2)
+        msmemscope.stop()
+    """)
+    assert len(target.mallocs(output=target.folder / "here" / "there")) == 2
+
+
+def test_an_output_that_cannot_be_written(target):
+    done = target.run("""
+        import msmemscope
+        msmemscope.config(output="/proc/nowhere")
+        try:
+            msmemscope.start()
+        except OSError as error:
+            print(type(error).__name__, error.strerror)
+        msmemscope.stop()
+    """)
+    assert "files cannot be written in /proc/nowhere" in done.out
+    assert "Start tracing" not in done.out
+
+
+def test_settings_are_told_to_whoever_listens(target):
+    done = target.run("""
+        import msmemscope
+        from msmemscope import _recorder
+        def tell(state):
+            print(state.tracing, bool(state.events & _recorder.ACCESS), bool(state.analysis & _recorder.DECOMPOSE))
+        def fail(state):
+            raise RuntimeError("oh")
+        _recorder.listen(fail)
+        _recorder.listen(tell)
+        msmemscope.config(analysis="decompose")
+        msmemscope.start()
+        msmemscope.stop()
+        msmemscope.config(analysis="")
+    """)
+    told = [line for line in done.out.splitlines() if not line.startswith("[msmemscope]")]
+    assert told == ["False True True", "True True True", "False True True", "False False False"]
+    assert done.err.count("failed: RuntimeError: oh") == 4
+
+
+def test_recording_can_be_switched_off_by_the_environment(target):
+    target.run("import msmemscope, npu; npu.init(); npu.work(5)", MSMEMSCOPE_SHADOW=0)
+    assert not target.output.exists()
+
+
+def test_but_start_works_all_the_same(target):
+    target.run(RECORD, MSMEMSCOPE_SHADOW=0)
+    assert len(target.mallocs("HAL")) == 10

@@ -1,0 +1,116 @@
+"""The package itself: what it offers, what it costs to import, where it works."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from python_target import HOME, Target
+
+NAMES = ["RecordFunction", "TakeSnapshot", "config", "describe", "enable_npu_sanitizer", "start", "step", "stop",
+         "take_snapshot"]
+
+
+def test_names(target):
+    done = target.run("""
+        import msmemscope
+        missing = [name for name in msmemscope.__all__ if not hasattr(msmemscope, name)]
+        assert not missing, missing
+        assert set(msmemscope.__all__) <= set(dir(msmemscope))
+        print(" ".join(msmemscope.__all__))
+        try:
+            msmemscope.nonsense
+        except AttributeError as error:
+            print(error)
+    """)
+    names, error = done.out.splitlines()
+    assert set(NAMES) <= set(names.split())
+    assert error == "module 'msmemscope' has no attribute 'nonsense'"
+
+
+def test_import_brings_little(target):
+    """Nothing but what an interpreter has loaded anyway, in the common case."""
+    done = target.run("""
+        import sys
+        before = set(sys.modules)
+        import msmemscope
+        print(*sorted(set(sys.modules) - before))
+    """)
+    assert [name for name in done.out.split() if not name.startswith("msmemscope")] in (["__future__"], ["__future__", "errno"])
+
+
+def test_interpreters(softnpu, tmp_path):
+    """One extension for every interpreter that is here."""
+    found = {shutil.which(f"python3.{minor}") for minor in range(9, 15)} | {sys.executable, "/usr/bin/python3"}
+    versions = pathlib.Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    found |= {str(path) for path in versions.glob("3.*/bin/python3")}
+    usable = {path for path in found if path and subprocess.run(
+        [path, "-c", "import sys; sys.exit(sys.version_info < (3, 9))"], capture_output=True).returncode == 0}
+    for number, python in enumerate(sorted(usable)):
+        target = Target(softnpu, tmp_path / f"target{number}", python=python)
+        target.run("""
+            import msmemscope, mstx, npu
+            npu.init()
+            msmemscope.config(call_stack="python")
+            msmemscope.start()
+            npu.work(3)
+            with msmemscope.RecordFunction("part"):
+                mstx.mark("hello")
+            msmemscope.stop()
+        """)
+        assert len(target.mallocs()) == 3 and all("target.py" in row.python_stack for row in target.mallocs()), python
+        assert [row.name for row in target.rows() if row.event == "MSTX"] == ["hello"], python
+
+
+def test_the_command(target, build):
+    env = target.softnpu.env(**target.env)
+    done = subprocess.run([sys.executable, "-m", "msmemscope", "--version"], capture_output=True, text=True, env=env)
+    direct = subprocess.run([HOME / "bin" / "msmemscope", "--version"], capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stdout) == (0, direct.stdout)
+    done = subprocess.run([sys.executable, "-m", "msmemscope", "--", "sh", "-c", "exit 7"], capture_output=True, text=True,
+                          cwd=target.folder, env=env)
+    assert done.returncode == 7
+    done = subprocess.run([sys.executable, "-m", "msmemscope", "--quiet", "--", sys.executable, "-c",
+                           "import os; print(os.environ.get('MSTX_INJECTION_PATH'))"],
+                          capture_output=True, text=True, cwd=target.folder, env=env)
+    assert done.stdout == "None\n"  # nothing of ours is left behind for the program
+
+
+def test_an_incomplete_installation_says_so(tmp_path):
+    shutil.copytree(HOME / "python" / "msmemscope", tmp_path / "msmemscope", ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run([sys.executable, "-c", "import msmemscope"], capture_output=True, text=True, cwd=tmp_path,
+                          env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert "the installation is not complete: no lib64/libascend_kernel_hook.so in" in done.stderr
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+number = interpreters.create()
+code = '''
+try:
+    import msmemscope
+except ImportError as error:
+    print(error, flush=True)
+'''
+result = interpreters.run_string(number, code)
+"""
+
+
+def test_subinterpreters_are_refused(target):
+    done = target.run(SUBINTERPRETER)
+    assert "subinterpreters" in done.out
+
+
+@pytest.mark.parametrize("flags", [("-X", "dev"), ("-O",), ("-OO",), ("-S",)])
+def test_flags_of_the_interpreter(target, flags):
+    script = target.folder / "flags.py"
+    script.write_text("import msmemscope, npu\nnpu.init()\nmsmemscope.start()\nnpu.work(2)\nmsmemscope.stop()\n")
+    done = subprocess.run([sys.executable, *flags, str(script)], cwd=target.folder, capture_output=True, text=True,
+                          env=target.softnpu.env(**target.env))
+    assert done.returncode == 0 and "Error" not in done.stderr and "ResourceWarning" not in done.stderr, done.stderr
+    assert len(target.mallocs()) == 2

@@ -1,0 +1,115 @@
+"""Snapshots of devices."""
+
+import pytest
+
+KEYS = ("reserved", "max_reserved", "allocated", "max_allocated", "total", "free", "device_rate", "reserved_rate")
+DOCUMENTED = ("total_mem", "free_mem", "reserved", "peak_reserved", "allocated", "peak_allocated", "device_utilization",
+              "pt_utilization")
+
+
+def snapshots(target):
+    return [row for row in target.rows() if row.event == "SNAPSHOT"]
+
+
+def test_outside_of_tracing(target_any):
+    target_any.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.take_snapshot(0, "first")
+        kept = npu.malloc(1 << 20)
+        msmemscope.take_snapshot(device=0, name="second")
+        msmemscope.start()
+        msmemscope.take_snapshot(device_mask=[0])
+        msmemscope.stop()
+        msmemscope.take_snapshot(0, "last")
+    """)
+    rows = snapshots(target_any)
+    assert [row.name for row in rows] == ["first", "second", "Memory Snapshot", "last"]
+    assert {row.device for row in rows} == {"0"}
+    for row in rows:
+        assert {*KEYS, *DOCUMENTED} <= set(row.attr), row
+        assert row.attr["total"] == row.attr["total_mem"] and row.attr["max_reserved"] == row.attr["peak_reserved"]
+
+
+def test_numbers_of_what_was_recorded(target):
+    target.run("""
+        import msmemscope, npu
+        npu.init()
+        pool = npu.Pool()
+        msmemscope.start()
+        a, b = pool.malloc(1 << 20), pool.malloc(1 << 20)
+        pool.free(b)
+        msmemscope.take_snapshot(0)
+        msmemscope.stop()
+    """)
+    (row,) = snapshots(target)
+    one = (1 << 20) + 512
+    assert (row.number("allocated"), row.number("max_allocated")) == (one, 2 * one)
+    assert row.number("reserved") >= row.number("max_allocated")
+
+
+def test_all_devices(target):
+    target.run("import msmemscope, npu; npu.init(); msmemscope.take_snapshot()", SOFTNPU_DEVICES=2)
+    assert sorted((row.device, row.name) for row in snapshots(target)) == [("0", "Memory Snapshot"), ("1", "Memory Snapshot")]
+
+
+def test_without_any_device_the_host(target):
+    target.run("import msmemscope; msmemscope.take_snapshot(name='host')")
+    (row,) = snapshots(target)
+    assert row.name == "host" and row.number("total") > row.number("free") > 0
+
+
+def test_numbers_of_the_framework(target):
+    """torch_npu knows its own pool; a stand-in with the same functions."""
+    (target.folder / "torch_npu.py").write_text("""
+class npu:
+    device_count = staticmethod(lambda: 1)
+    memory_reserved = staticmethod(lambda device: 100 + device)
+    max_memory_reserved = staticmethod(lambda device: 200)
+    memory_allocated = staticmethod(lambda device: 50)
+    max_memory_allocated = staticmethod(lambda device: 60)
+    mem_get_info = staticmethod(lambda device: (250, 1000))
+""")
+    target.run("import msmemscope, torch_npu; msmemscope.take_snapshot()")
+    (row,) = snapshots(target)
+    assert [row.number(key) for key in KEYS[:6]] == [100, 200, 50, 60, 1000, 250]
+    assert float(row.attr["device_utilization"].rstrip("%")) == 75 and float(row.attr["pt_utilization"].rstrip("%")) == 50
+
+
+def test_both_ends_of_a_part(target):
+    target.run("""
+        import msmemscope
+        with msmemscope.TakeSnapshot("cpu", "block"):
+            pass
+        @msmemscope.TakeSnapshot(device_mask="cpu", name="function")
+        def function(fail):
+            if fail:
+                raise KeyError
+        function(False)
+        try:
+            function(True)
+        except KeyError:
+            pass
+    """)
+    assert [row.name for row in snapshots(target)] == [
+        "block Start", "block End", "function Start", "function End", "function Start", "function End"]
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ("-1", "ValueError: device -1 is not in the range 0 to 31"),
+    ("32", "ValueError: device 32 is not in the range 0 to 31"),
+    ("[0, 'gpu']", "TypeError: a device is an int, 'npu:N' or 'cpu', not 'gpu'"),
+    ("True", "TypeError: a device is an int, 'npu:N' or 'cpu', not True"),
+    ("0, device_mask=0", "TypeError: device and device_mask are the same; give one"),
+    ("0, 1", "TypeError: name must be a str, not int"),
+])
+def test_wrong_calls(target, arguments, error):
+    done = target.run(f"""
+        import msmemscope
+        try:
+            msmemscope.take_snapshot({arguments})
+        except Exception as error:
+            print(f"{{type(error).__name__}}: {{error}}")
+    """)
+    assert done.out == error + "\n"
+    assert not target.output.exists()
