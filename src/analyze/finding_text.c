@@ -11,8 +11,11 @@
 #include <string.h>
 
 #define FINDINGS_KEPT 100u
-#define MINOR_PART    100u   /* below a hundredth of the peak */
-#define NOISE_PART    10000u /* not even mentioned */
+#define MINOR_PART    100u       /* below a hundredth of the peak */
+#define SLACK_PART    20u        /* what pools keep: below a twentieth of what they hold, */
+#define SLACK_B       (8u << 20) /* or below four of the smallest segments */
+#define IDLE_PART     10u        /* idle blocks: a tenth of the peak is worth a word, wherever the peak lies */
+#define NOISE_PART    10000u     /* not even mentioned */
 
 /* ---- savings ---- */
 
@@ -111,6 +114,8 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
     size_text(t->told->at_stake_b, a);
     size_text(f->reserved_b, b);
     const char *in = t->op[0] != '\0' ? " from " : "";
+    bool one = f->blocks == 1;
+    const char *are = one ? "is" : "are", *it = one ? "it" : "them";
     switch (f->pattern) {
     case MS_PATTERN_OOM:
         size_text(f->size_b, a);
@@ -126,26 +131,26 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         return ms_arena_print(arena, "%s%s%s, allocated %s, never freed; freeing after %s %s.", t->what, in, t->op,
                               steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
     case MS_PATTERN_EARLY:
-        return ms_arena_print(arena, "%s%s%s waits for its first use in %s; allocating right before it %s.", t->what,
-                              in, t->op, t->to, t->gain);
+        return ms_arena_print(arena, "%s%s%s %s used first in %s, long after; allocating right before that %s.",
+                              t->what, in, t->op, are, t->to, t->gain);
     case MS_PATTERN_LATE:
-        return ms_arena_print(arena, "%s%s%s is used last in %s; freeing after that %s.", t->what, in, t->op, t->from,
-                              t->gain);
+        return ms_arena_print(arena, "%s%s%s %s used last in %s; freeing after that %s.", t->what, in, t->op, are,
+                              t->from, t->gain);
     case MS_PATTERN_IDLE:
-        return ms_arena_print(arena, "%s%s%s lies idle between %s and %s; keeping it elsewhere meanwhile %s.", t->what,
-                              in, t->op, t->from, t->to, t->gain);
+        return ms_arena_print(arena, "%s%s%s %s idle between %s and %s; keeping %s elsewhere meanwhile %s.", t->what,
+                              in, t->op, are, t->from, t->to, it, t->gain);
     case MS_PATTERN_UNUSED:
-        return ms_arena_print(arena, "%s%s%s is never read or written; not allocating it %s.", t->what, in, t->op,
-                              t->gain);
+        return ms_arena_print(arena, "%s%s%s %s never read or written; not allocating %s %s.", t->what, in, t->op, are,
+                              it, t->gain);
     case MS_PATTERN_REDUNDANT:
         return ms_arena_print(arena,
                               "%s%s%s could take the place of blocks of equal size whose last use was %s; that %s.",
                               t->what, in, t->op, t->from, t->gain);
     case MS_PATTERN_DEAD_WRITE:
         return ms_arena_print(arena,
-                              "%s%s%s is written by %s and again by %s with no read between; allocating for the "
+                              "%s%s%s %s written by %s and again by %s with no read between; allocating for the "
                               "second write only %s.",
-                              t->what, in, t->op, t->from, t->to, t->gain);
+                              t->what, in, t->op, are, t->from, t->to, t->gain);
     case MS_PATTERN_OVERALLOCATION:
         return ms_arena_print(arena,
                               "Up to %s of the blocks%s%s are never touched (%llu blocks); asking for what is "
@@ -197,12 +202,11 @@ static bool is_minor(const struct ms_report_finding *told, uint64_t peak_b, uint
     if (told->pattern == MS_PATTERN_OOM || (told->pattern == MS_PATTERN_LEAK && strcmp(told->confidence, "low") != 0)) {
         return false;
     }
-    return told->saves_peak_b * MINOR_PART <= peak_b && told->saves_reserved_b * MINOR_PART <= reserved_b;
-}
-
-static uint64_t weight(const struct ms_report_finding *told)
-{
-    return told->saves_peak_b > told->saves_reserved_b ? told->saves_peak_b : told->saves_reserved_b;
+    if (told->pattern == MS_PATTERN_IDLE && told->at_stake_b * IDLE_PART >= peak_b) {
+        return false;
+    }
+    bool slack = told->saves_reserved_b < SLACK_B || told->saves_reserved_b * SLACK_PART < reserved_b;
+    return told->saves_peak_b * MINOR_PART <= peak_b && slack;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -215,8 +219,11 @@ static int by_weight(const void *a, const void *b)
     if (x->minor != y->minor) {
         return x->minor ? 1 : -1;
     }
-    if (weight(x) != weight(y)) {
-        return weight(x) > weight(y) ? -1 : 1;
+    if (x->saves_peak_b != y->saves_peak_b) {
+        return x->saves_peak_b > y->saves_peak_b ? -1 : 1;
+    }
+    if (x->saves_reserved_b != y->saves_reserved_b) {
+        return x->saves_reserved_b > y->saves_reserved_b ? -1 : 1;
     }
     if (x->at_stake_b != y->at_stake_b) {
         return x->at_stake_b > y->at_stake_b ? -1 : 1;

@@ -14,9 +14,16 @@
 #define SPARSE_STEPS    2u
 #define WALK_FREE       1000000u /* blocks that may be looked at in any case */
 
+/* Hardly anything is in it. */
 static bool is_sparse(uint64_t used_b, uint64_t size_b)
 {
     return used_b != 0 && used_b <= size_b / 4;
+}
+
+/* It was half full once: what is free now has come apart, it is not a segment that is just being filled. */
+static bool was_fuller(const struct ms_life *segment)
+{
+    return segment->fullest_b >= segment->size_b / 2;
 }
 
 static bool is_small(const struct ms_ledger_device *device, uint64_t segment_b)
@@ -105,7 +112,7 @@ static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct
 
 struct range {
     uint64_t addr, size_b;
-    bool mapped;
+    bool mapped, fuller;
 };
 
 struct collect {
@@ -126,6 +133,7 @@ static int collect(void *argument, const struct ms_segment *segment)
     struct range *last = c->count != 0 ? &c->ranges[c->count - 1] : NULL;
     if (segment->mapped && last != NULL && last->mapped && last->addr + last->size_b == segment->addr) {
         last->size_b += segment->size_b;
+        last->fuller = last->fuller || was_fuller(life);
         return 0;
     }
     if (c->count == c->room) {
@@ -137,7 +145,7 @@ static int collect(void *argument, const struct ms_segment *segment)
         c->ranges = ranges;
         c->room = room;
     }
-    c->ranges[c->count++] = (struct range){segment->addr, segment->size_b, segment->mapped};
+    c->ranges[c->count++] = (struct range){segment->addr, segment->size_b, segment->mapped, was_fuller(life)};
     return 0;
 }
 
@@ -186,7 +194,7 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
         point.largest_free_b = look.largest_gap_b > point.largest_free_b ? look.largest_gap_b : point.largest_free_b;
         point.empty_b += look.used_b == 0 ? look.size_b : 0;
         too_small_b += look.too_small_b;
-        if (is_sparse(look.used_b, look.size_b)) {
+        if (c.ranges[i].fuller && is_sparse(look.used_b, look.size_b)) {
             point.pinned_free_b += look.size_b - look.used_b;
             add_pin(pins, ledger, &look);
         }
@@ -357,7 +365,8 @@ int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, 
             continue;
         }
         segment->idle_steps = segment->inside_most_b == 0 ? segment->idle_steps + 1 : 0;
-        segment->sparse_steps = is_sparse(segment->inside_most_b, segment->size_b) ? segment->sparse_steps + 1 : 0;
+        segment->sparse_steps =
+            is_sparse(segment->inside_most_b, segment->size_b) && was_fuller(segment) ? segment->sparse_steps + 1 : 0;
         segment->inside_most_b = segment->inside_b;
         if (segment->idle_steps >= IDLE_STEPS) {
             idle_b += segment->size_b;

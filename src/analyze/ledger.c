@@ -319,6 +319,7 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
         life->segment = segment;
         at->inside_b += life->size_b;
         at->inside_most_b = at->inside_b > at->inside_most_b ? at->inside_b : at->inside_most_b;
+        at->fullest_b = at->inside_b > at->fullest_b ? at->inside_b : at->fullest_b;
         at->inside_blocks++;
         at->inside_ever++;
         at->inside_step = life->step;

@@ -64,6 +64,7 @@ struct ms_life {
     uint32_t segment; /* life that it lies in; 0: not known */
     /* Of segments. */
     uint64_t inside_b, inside_most_b;    /* blocks of pools; most in this step */
+    uint64_t fullest_b;                  /* most ever */
     uint32_t inside_blocks, inside_step; /* inside_step: in which a block came last */
     uint32_t idle_steps, sparse_steps;   /* finished steps that it was empty; at most a quarter full */
     uint64_t inside_ever;                /* blocks that were ever in it */
@@ -81,6 +82,8 @@ struct ms_ledger_device {
     uint64_t classes_b[MS_CLASS_COUNT];
     uint64_t blocks;           /* that count for used */
     uint32_t step, ended_step; /* the last one that began, that ended */
+    struct ms_usage usage;     /* what the driver said last */
+    uint64_t usage_driver_b;   /* driver_b then */
 };
 
 /* ---- operators ---- */

@@ -144,9 +144,29 @@ struct moment_of_use {
     uint32_t op;
 };
 
-static void note_write(struct ms_use *use, unsigned type, const struct moment_of_use *at)
+/* An in-place operator ("index_copy_.default") changes what is there, unless it replaces all of it. */
+static bool replaces(struct ms_text op)
 {
-    if (type != MS_TYPE_WRITE) {
+    static const char *const whole[] = {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_"};
+    const char *end = op.s + op.length_b;
+    const char *dot = op.length_b != 0 ? memrchr(op.s, '.', op.length_b) : NULL;
+    const char *from = dot != NULL && dot > op.s ? memrchr(op.s, '.', (size_t)(dot - op.s)) : NULL;
+    from = from != NULL ? from + 1 : op.s;
+    end = dot != NULL ? dot : end;
+    if (end == from || end[-1] != '_') {
+        return true;
+    }
+    for (size_t i = 0; i < MS_COUNT_OF(whole); i++) {
+        if ((size_t)(end - from) == strlen(whole[i]) && memcmp(from, whole[i], (size_t)(end - from)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_write(struct ms_use *use, unsigned type, struct ms_text op, const struct moment_of_use *at)
+{
+    if (type != MS_TYPE_WRITE || !replaces(op)) {
         use->unread = false;
         return;
     }
@@ -201,7 +221,7 @@ uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, un
         use->idle_from_op = use->last_op;
         use->idle_to_op = at.op;
     }
-    note_write(use, row->type, &at);
+    note_write(use, row->type, row->name, &at);
     use->accesses++;
     use->last_op = at.op;
     use->last_to = device->now;

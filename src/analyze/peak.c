@@ -43,7 +43,6 @@ void ms_snapshot_take(struct ms_snapshot *snapshot, const struct ms_ledger *ledg
     snapshot->pinned_b = ledger->pinned_b;
     snapshot->op = life != NULL ? life->op : 0;
     snapshot->site = life != NULL ? life->site : MS_REPORT_NO_SITE;
-    snapshot->usage_known = ms_model_usage(ledger->model, device->device, &snapshot->usage);
     snapshot->device = *device;
 }
 

@@ -18,8 +18,6 @@ struct ms_snapshot {
     uint64_t at; /* number of the change */
     uint64_t pinned_b;
     uint32_t op, site;
-    bool usage_known;
-    struct ms_usage usage;
     struct ms_ledger_device device;
 };
 

@@ -62,6 +62,12 @@ static void changed(void *argument, struct ms_ledger_device *device, uint32_t de
     if (parts == NULL) {
         return;
     }
+    struct ms_usage usage;
+    if (ms_model_usage(collected->model, device->device, &usage) &&
+        memcmp(&usage, &device->usage, sizeof(usage)) != 0) {
+        device->usage = usage;
+        device->usage_driver_b = device->driver_b;
+    }
     keep(collected, ms_curve_add(&parts->curve, device->used_b) ? 0 : -ENOMEM);
     keep(collected, ms_series_add(&parts->series, device, collected->ledger.begin_ns));
     keep(collected, ms_peak_change(&parts->peak, &collected->ledger, device, life, more));
@@ -101,7 +107,8 @@ static void tell_mark(const struct ms_collected *collected, const struct ms_life
         struct ms_report_mark mark = {.pid = collected->pid,
                                       .device = collected->ledger.devices[life->device_at]->device,
                                       .step = life->step,
-                                      .allocation_id = life->id,
+                                      .addr = life->addr,
+                                      .malloc_ns = life->malloc_ns,
                                       .size_b = life->size_b,
                                       .found = life->use.stamps.found};
         options->mark(options->argument, &mark);

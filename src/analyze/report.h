@@ -284,8 +284,8 @@ struct ms_report {
 
 struct ms_report_mark {
     uint32_t pid, device, step;
-    uint64_t allocation_id, size_b;
-    uint8_t found; /* as ms_block.inefficient */
+    uint64_t addr, malloc_ns, size_b; /* address and time are those of its MALLOC row */
+    uint8_t found;                    /* as ms_block.inefficient */
 };
 
 struct ms_report_options {

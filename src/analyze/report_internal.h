@@ -85,6 +85,6 @@ const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* of ms
 const char *ms__short_op(const char *op);
 int ms__findings(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out);
 int ms__add_note(struct ms_arena *arena, struct ms_report_note **notes, size_t *count, enum ms_note_level level,
-             const char *text);
+                 const char *text);
 
 #endif

@@ -318,11 +318,11 @@ static int put_account(struct ms_collected *collected, const struct ms_snapshot 
                                       .pools = pools,
                                       .modules = modules,
                                       .pinned_b = snapshot->pinned_b,
-                                      .usage_known = snapshot->usage_known,
-                                      .process_used_b = snapshot->usage.process_b,
-                                      .device_used_b = snapshot->usage.device_b,
-                                      .device_total_b = snapshot->usage.total_b};
-    out->rest_b = snapshot->usage_known ? (int64_t)(snapshot->usage.process_b - device->driver_b) : 0;
+                                      .usage_known = device->usage.total_b != 0 || device->usage.device_b != 0,
+                                      .process_used_b = device->usage.process_b,
+                                      .device_used_b = device->usage.device_b,
+                                      .device_total_b = device->usage.total_b};
+    out->rest_b = out->usage_known ? (int64_t)(device->usage.process_b - device->usage_driver_b) : 0;
     for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
         if (MS_SPACE_IS_POOL(space) && (device->totals_b[space] != 0 || device->pool_used_b[space] != 0)) {
             pools[out->pool_count++] = (struct ms_report_pool){.space = (uint8_t)space,

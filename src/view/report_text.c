@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SITE_FRAMES 3u
+#define WIDTH       108u
+#define PINNED_B    (8u << 20) /* free bytes in sparse segments that are worth a table */
+#define SITE_FRAMES 5u
 #define STEPS_ENDS  3u /* of the steps: the first and the last ones */
 
 struct printer {
@@ -37,6 +39,26 @@ static const char *short_op(const char *op)
 static const char *label(const struct printer *printer, uint32_t site)
 {
     return site < printer->process->site_count ? printer->process->sites[site].label : "(other places)";
+}
+
+/* Words in lines of at most 108 columns. */
+static void print_wrapped(FILE *out, unsigned indent, const char *text)
+{
+    unsigned column = 0;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (column == 0 || column + 1 + word > WIDTH) {
+            fprintf(out, "%s%*s", column != 0 ? "\n" : "", (int)indent, "");
+            column = indent;
+        } else {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)word, text);
+        column += (unsigned)word;
+        text += word + (text[word] == ' ');
+    }
+    fputc('\n', out);
 }
 
 /* ---- peak ---- */
@@ -114,9 +136,10 @@ static void print_finding(const struct printer *printer, size_t number, const st
     if (finding->confidence[0] != '\0') {
         fprintf(out, ", confidence %s", finding->confidence);
     }
-    fprintf(out, "\n     %s\n", finding->text);
+    fputc('\n', out);
+    print_wrapped(out, 5, finding->text);
     print_frames(printer, finding->site);
-    fprintf(out, "     %s\n", ms_patterns[finding->pattern].remedy);
+    print_wrapped(out, 5, ms_patterns[finding->pattern].remedy);
 }
 
 static void print_advice(const struct printer *printer, const struct ms_report_device *device)
@@ -157,7 +180,7 @@ static void print_amounts(const struct printer *printer, const char *title, cons
     if (count == 0) {
         return;
     }
-    fprintf(printer->out, "\n  %-46s MiB      %%  blocks\n", title);
+    fprintf(printer->out, "\n  %s\n           MiB      %%  blocks\n", title);
     for (size_t i = 0; i < count && i <= printer->top; i++) {
         const char *name = owners ? amounts[i].owner : label(printer, amounts[i].site);
         fprintf(printer->out, "    %10.2f %6.1f %7" PRIu64 "  %s\n", mib(amounts[i].bytes),
@@ -254,7 +277,7 @@ static void print_account(const struct printer *printer, const struct ms_report_
                 (double)peak->rest_b / 1048576.0, (double)end->rest_b / 1048576.0);
         account_line(printer, "whole device in use", "", peak->device_used_b, end->device_used_b);
     }
-    if (peak->pinned_b != 0 || end->pinned_b != 0) {
+    if (device->device != MS_DEV_CPU && (mib(peak->pinned_b) >= 0.005 || mib(end->pinned_b) >= 0.005)) {
         account_line(printer, "pinned on the host", "", peak->pinned_b, end->pinned_b);
     }
 }
@@ -264,7 +287,7 @@ static void print_account(const struct printer *printer, const struct ms_report_
 static void print_fragmentation(const struct printer *printer, const struct ms_report_device *device)
 {
     const struct ms_report_fragmentation *f = &device->fragmentation;
-    if (f->pin_total == 0) {
+    if (f->worst_pinned_free_b < PINNED_B) {
         return;
     }
     fprintf(printer->out, "\n  Segments kept by a few blocks: %" PRIu64 ", %.2f MiB free in them (at %.3f s)\n",

@@ -1,5 +1,5 @@
-/* Parts of the report against slow references: the curve with cuts, the live set at the peak, sums of the ledger, and
- * inefficient blocks, on random events. */
+/* Parts of the report against slow references: the curve with cuts, the live set at the peak, sums of the ledger, on
+ * random events; and each detector on the smallest case that shows its pattern, and on one that just does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -298,6 +298,251 @@ static void test_a_segment_is_not_counted_twice(void **state)
     end(&rig);
 }
 
+/* ---- detectors ---- */
+
+static void say(struct rig *rig, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    feed(rig, (struct ms_event){.kind = MS_R_MARK, .text = {.s = text, .length_b = (uint32_t)length}});
+}
+
+static void use(struct rig *rig, const char *name, uint64_t addr, uint64_t size_b, bool write)
+{
+    say(rig, "memscope-aten-ac:ptr=%llu;is_write=%s;is_read=%s;name=aten.%s;tensor_size=%llu", (unsigned long long)addr,
+        write ? "True" : "False", write ? "False" : "True", name, (unsigned long long)size_b);
+}
+
+/* An operator that uses one block. */
+static void op(struct rig *rig, const char *name, uint64_t addr, uint64_t size_b, bool write)
+{
+    say(rig, "memscope-aten-b: name=aten.%s", name);
+    use(rig, name, addr, size_b, write);
+    say(rig, "memscope-aten-e: name=aten.%s", name);
+}
+
+static void allocate(struct rig *rig, uint64_t addr, uint64_t size_b)
+{
+    feed(rig, (struct ms_event){.kind = MS_R_POOL_ALLOC, .pool = MS_POOL_PTA, .addr = addr, .size_b = size_b});
+}
+
+static void release(struct rig *rig, uint64_t addr)
+{
+    feed(rig, (struct ms_event){.kind = MS_R_POOL_FREE, .pool = MS_POOL_PTA, .addr = addr});
+}
+
+static void mark_step(struct rig *rig, uint64_t number, bool start)
+{
+    feed(rig, (struct ms_event){.kind = start ? MS_R_RANGE_START : MS_R_RANGE_END,
+                                .range_id = number,
+                                .text = {.s = "step start", .length_b = start ? 10 : 0}});
+}
+
+/* Something large that is used and goes again: the peak is here. */
+static void crowd(struct rig *rig)
+{
+    allocate(rig, 0x70000000, 8 << 20);
+    op(rig, "mm.default", 0x70000000, 8 << 20, true);
+    release(rig, 0x70000000);
+}
+
+static const struct ms_report_finding *find(const struct ms_report *report, enum ms_pattern_id pattern)
+{
+    const struct ms_report_device *device = &report->processes[0].devices[0];
+    for (size_t i = 0; i < device->finding_count; i++) {
+        if (device->findings[i].pattern == pattern) {
+            return &device->findings[i];
+        }
+    }
+    return NULL;
+}
+
+static void expect(struct rig *rig, enum ms_pattern_id pattern, uint64_t saves_b)
+{
+    const struct ms_report *report = finish(rig);
+    const struct ms_report_finding *finding = find(report, pattern);
+    assert_non_null(finding);
+    assert_int_equal(finding->saves_peak_b, saves_b);
+    assert_true(finding->text[0] != '\0' && finding->blocks == 1);
+    end(rig);
+}
+
+static void expect_nothing(struct rig *rig, enum ms_pattern_id pattern)
+{
+    assert_null(find(finish(rig), pattern));
+    end(rig);
+}
+
+#define SIZE (4u << 20)
+
+static void test_blocks_that_are_never_used(void **state)
+{
+    (void)state;
+    struct rig rig;
+    begin(&rig);
+    allocate(&rig, 0x1000000, SIZE);
+    crowd(&rig);
+    release(&rig, 0x1000000);
+    expect(&rig, MS_PATTERN_UNUSED, SIZE);
+    begin(&rig); /* what an operator takes for itself is not announced as used */
+    say(&rig, "memscope-aten-b: name=aten.sort.default");
+    allocate(&rig, 0x1000000, SIZE);
+    crowd(&rig);
+    release(&rig, 0x1000000);
+    say(&rig, "memscope-aten-e: name=aten.sort.default");
+    expect_nothing(&rig, MS_PATTERN_UNUSED);
+    begin(&rig); /* nobody's accesses are recorded meanwhile */
+    crowd(&rig);
+    allocate(&rig, 0x1000000, SIZE);
+    release(&rig, 0x1000000);
+    expect_nothing(&rig, MS_PATTERN_UNUSED);
+}
+
+static void test_writes_that_nobody_reads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second;
+        bool read, dead;
+    } cases[] = {
+        {"zeros.default", "mm.out", false, true},
+        {"zeros.default", "mm.out", true, false},
+        {"zeros.default", "copy_.default", false, true},
+        {"zeros.default", "index_copy_.default", false, false}, /* changes a part of it */
+    };
+    for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
+        struct rig rig;
+        begin(&rig);
+        allocate(&rig, 0x1000000, SIZE);
+        op(&rig, cases[i].first, 0x1000000, SIZE, true);
+        crowd(&rig);
+        if (cases[i].read) {
+            op(&rig, "sum.default", 0x1000000, SIZE, false);
+        }
+        op(&rig, cases[i].second, 0x1000000, SIZE, true);
+        op(&rig, "sum.default", 0x1000000, SIZE, false);
+        release(&rig, 0x1000000);
+        if (cases[i].dead) {
+            expect(&rig, MS_PATTERN_DEAD_WRITE, SIZE);
+        } else {
+            expect_nothing(&rig, MS_PATTERN_DEAD_WRITE);
+        }
+    }
+}
+
+static void test_blocks_that_could_be_used_again(void **state)
+{
+    (void)state;
+    for (unsigned other = 0; other < 2; other++) { /* of equal size, or not */
+        struct rig rig;
+        begin(&rig);
+        allocate(&rig, 0x1000000, SIZE);
+        op(&rig, "relu.default", 0x1000000, SIZE, true);
+        allocate(&rig, 0x2000000, SIZE + other * 512);
+        op(&rig, "gelu.default", 0x2000000, SIZE + other * 512, true);
+        crowd(&rig);
+        release(&rig, 0x1000000);
+        release(&rig, 0x2000000);
+        if (other == 0) {
+            expect(&rig, MS_PATTERN_REDUNDANT, SIZE);
+        } else {
+            expect_nothing(&rig, MS_PATTERN_REDUNDANT);
+        }
+    }
+}
+
+static void test_blocks_that_are_too_large(void **state)
+{
+    (void)state;
+    for (unsigned part = 1; part <= 4; part++) { /* touched: a part of four, in two pieces */
+        struct rig rig;
+        begin(&rig);
+        allocate(&rig, 0x1000000, SIZE);
+        op(&rig, "relu.default", 0x1000000, SIZE / 8, true);
+        op(&rig, "relu.default", 0x1000000 + SIZE / 8, SIZE / 4 * part - SIZE / 8, false);
+        crowd(&rig);
+        op(&rig, "sum.default", 0x1000000, 512, false);
+        release(&rig, 0x1000000);
+        if (part < 3) { /* up to 1 MiB is the pool's own rounding */
+            expect(&rig, MS_PATTERN_OVERALLOCATION, SIZE - SIZE / 4 * part);
+        } else {
+            expect_nothing(&rig, MS_PATTERN_OVERALLOCATION);
+        }
+    }
+}
+
+/* ---- pools ---- */
+
+static void segment(struct rig *rig, uint64_t addr, uint64_t size_b)
+{
+    feed(rig, hal(addr, size_b));
+    rig->total_b += size_b;
+    feed(rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = rig->total_b});
+}
+
+static void test_a_free_range_that_could_not_be_used(void **state)
+{
+    (void)state;
+    for (unsigned room = 0; room < 2; room++) {
+        struct rig rig;
+        begin(&rig);
+        segment(&rig, 0x10000000, 20 << 20);
+        allocate(&rig, 0x10000000, 8 << 20);
+        if (room != 0) {
+            release(&rig, 0x10000000);
+        } else {
+            allocate(&rig, 0x10800000, 8 << 20); /* 4 MiB are left */
+        }
+        segment(&rig, 0x20000000, 20 << 20);
+        allocate(&rig, 0x20000000, 8 << 20);
+        const struct ms_report *report = finish(&rig);
+        const struct ms_report_finding *finding = find(report, MS_PATTERN_STREAM_BLOCKED);
+        assert_int_equal(finding != NULL, room);
+        assert_true(finding == NULL || (finding->saves_reserved_b == 20 << 20 && !finding->minor));
+        end(&rig);
+    }
+}
+
+static void test_segments_over_steps(void **state)
+{
+    (void)state;
+    struct rig rig;
+    begin(&rig);
+    segment(&rig, 0x10000000, 20 << 20); /* empty after the first step */
+    allocate(&rig, 0x10000000, 18 << 20);
+    segment(&rig, 0x20000000, 20 << 20); /* a small block stays in it */
+    allocate(&rig, 0x20000000, 16 << 20);
+    allocate(&rig, 0x21000000, 2 << 20);
+    segment(&rig, 0x30000000, 20 << 20); /* used in every step */
+    for (uint64_t i = 1; i <= 6; i++) {
+        mark_step(&rig, i, true);
+        allocate(&rig, 0x30000000, 18 << 20);
+        if (i == 1) {
+            release(&rig, 0x10000000);
+            release(&rig, 0x20000000);
+        }
+        release(&rig, 0x30000000);
+        mark_step(&rig, i, false);
+    }
+    const struct ms_report *report = finish(&rig);
+    const struct ms_report_finding *idle = find(report, MS_PATTERN_OVER_RESERVE);
+    const struct ms_report_finding *sparse = find(report, MS_PATTERN_FRAGMENTATION);
+    assert_non_null(idle);
+    assert_int_equal(idle->saves_reserved_b, 20 << 20);
+    assert_int_equal(idle->addr, 0x10000000);
+    assert_non_null(sparse);
+    assert_int_equal(sparse->saves_reserved_b, 18 << 20);
+    assert_int_equal(sparse->addr, 0x21000000);
+    const struct ms_report_fragmentation *f = &report->processes[0].devices[0].fragmentation;
+    assert_int_equal(f->pin_total, 1);
+    assert_int_equal(f->pins[0].addr, 0x20000000);
+    assert_int_equal(f->pins[0].largest.size_b, 2 << 20);
+    end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +550,12 @@ int main(void)
         cmocka_unit_test(test_cuts_of_a_coarse_curve_are_bounds),
         cmocka_unit_test(test_live_sets_and_sums),
         cmocka_unit_test(test_a_segment_is_not_counted_twice),
+        cmocka_unit_test(test_blocks_that_are_never_used),
+        cmocka_unit_test(test_writes_that_nobody_reads),
+        cmocka_unit_test(test_blocks_that_could_be_used_again),
+        cmocka_unit_test(test_blocks_that_are_too_large),
+        cmocka_unit_test(test_a_free_range_that_could_not_be_used),
+        cmocka_unit_test(test_segments_over_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,8 +188,8 @@ static void print_mark(void *argument, const struct ms_report_mark *mark)
     char device[16];
     (void)argument;
     snprintf(device, sizeof(device), mark->device == MS_DEV_CPU ? "cpu" : "%u", mark->device);
-    printf("%u,%s,%llu,%llu,%u,\"", mark->pid, device, (unsigned long long)mark->allocation_id,
-           (unsigned long long)mark->size_b, mark->step);
+    printf("%u,%s,0x%016llx,%llu,%llu,%u,\"", mark->pid, device, (unsigned long long)mark->addr,
+           (unsigned long long)mark->malloc_ns, (unsigned long long)mark->size_b, mark->step);
     for (uint8_t rest = mark->found; rest != 0; rest >>= 2) {
         printf("%s%s", words[rest & 3], rest >> 2 != 0 ? "," : "");
     }
@@ -259,7 +259,7 @@ int cmd_report(int argc, char **argv)
     }
     wanted.report.input = wanted.path;
     if (wanted.marks) {
-        puts("Process Id,Device Id,allocation_id,size,step,inefficient_type");
+        puts("Process Id,Device Id,Ptr,Timestamp(ns),size,step,inefficient_type");
         wanted.report.mark = print_mark;
     }
     struct ms_report_builder *builder = NULL;
