@@ -370,7 +370,8 @@ int ms_report_process_end(struct ms_report_builder *builder, struct ms_model *mo
     struct ms_report_process process = {.pid = collected->pid,
                                         .name = ms_arena_text(&builder->arena, name, strlen(name)),
                                         .path = ms_arena_text(&builder->arena, path, strlen(path)),
-                                        .source = ms_arena_text(&builder->arena, source, strlen(source))};
+                                        .source = ms_arena_text(&builder->arena, source, strlen(source)),
+                                        .command = ""};
     int rc = collected->error != 0 ? collected->error : collected->ledger.error;
     rc = rc != 0 ? rc : collected->findings.error;
     rc = rc != 0 ? rc : ms__results(collected, &process);
@@ -384,6 +385,14 @@ int ms_report_process_end(struct ms_report_builder *builder, struct ms_model *mo
     }
     collected_free(collected);
     return rc;
+}
+
+void ms_report_process_command(struct ms_report_builder *builder, const char *command)
+{
+    if (builder->process_count != 0) {
+        builder->processes[builder->process_count - 1].command =
+            ms_arena_text(&builder->arena, command, strlen(command));
+    }
 }
 
 /* ---- notes ---- */

@@ -96,10 +96,10 @@ struct ms_report_site {
     size_t frame_count;
 };
 
-struct ms_report_amount { /* of an owner, or of a site */
-    const char *owner;    /* amounts by owner */
+struct ms_report_amount { /* of an owner, of a site, or of both */
+    const char *owner;    /* empty: amounts of sites alone */
     enum ms_owner_class class;
-    uint32_t site; /* amounts by site */
+    uint32_t site; /* NO_SITE: amounts of owners alone */
     uint64_t blocks, bytes;
 };
 
@@ -144,7 +144,7 @@ struct ms_report_moment {
     uint64_t blocks;
     const struct ms_report_amount *owners; /* largest first; all of them */
     size_t owner_count;
-    const struct ms_report_amount *sites; /* largest first, at most `top`; the last one may be the rest: NO_SITE */
+    const struct ms_report_amount *sites; /* by owner and site, largest first, at most `top`, then the rest: NO_SITE */
     size_t site_count;
     const struct ms_report_block *top; /* largest first, at most `top` */
     size_t top_count;
@@ -256,6 +256,7 @@ struct ms_report_note {
 struct ms_report_process {
     uint32_t pid;
     const char *name, *path, *source; /* source: trace, csv, db */
+    const char *command;              /* with its arguments */
     uint64_t begin_ns, duration_ns;   /* begin: realtime */
     uint64_t events, blocks;
     uint64_t accesses; /* 0: none were recorded, so nothing can be said about use */
@@ -307,6 +308,8 @@ void ms_report_model_options(struct ms_model_options *out);
 int ms_report_process_begin(struct ms_report_builder *builder, uint32_t pid, struct ms_model *model);
 int ms_report_process_end(struct ms_report_builder *builder, struct ms_model *model, struct ms_stack_source stacks,
                           const char *name, const char *path, const char *source);
+/* The command line of the process that ended last. */
+void ms_report_process_command(struct ms_report_builder *builder, const char *command);
 /* A remark about the input; PARTIAL makes the report so. About the process that is being read, if any. */
 void ms_report_note(struct ms_report_builder *builder, enum ms_note_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

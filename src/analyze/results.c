@@ -217,7 +217,7 @@ static int larger_first(const void *a, const void *b)
     return x->malloc_ns < y->malloc_ns ? -1 : x->malloc_ns > y->malloc_ns;
 }
 
-/* Sums by owner (and type, where there is none), or by place. */
+/* Sums by owner (and type, where there is none), or by owner and place. */
 static struct ms_report_amount *sum_up(const struct ms_remnant *set, size_t count, bool owners, size_t *out_count)
 {
     struct ms_map index = {0};
@@ -225,7 +225,8 @@ static struct ms_report_amount *sum_up(const struct ms_remnant *set, size_t coun
     size_t used = 0, room = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++) {
-        uint64_t key = !owners ? set[i].site : set[i].owner != 0 ? set[i].owner : (uint64_t)set[i].type << 32;
+        uint32_t owner = set[i].owner != 0 ? set[i].owner : UINT32_MAX - set[i].type;
+        uint64_t key = owner | (owners ? 0 : (uint64_t)set[i].site << 32);
         bool added;
         uint64_t *at = ms_map_at(&index, key, used, &added);
         ok = at != NULL;
@@ -292,7 +293,7 @@ static int put_sites(struct ms_collected *collected, const struct ms_remnant *se
         size_t at = i < top ? i : top; /* the rest is one */
         uint64_t bytes = kept[at].bytes + amounts[i].bytes, blocks = kept[at].blocks + amounts[i].blocks;
         kept[at] = amounts[i];
-        kept[at].owner = "";
+        kept[at].owner = i < top ? owner_of(collected, &set[amounts[i].site]) : "";
         kept[at].site = i < top ? ms__site(collected, set[amounts[i].site].site) : MS_REPORT_NO_SITE;
         kept[at].bytes = bytes;
         kept[at].blocks = blocks;

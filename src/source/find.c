@@ -45,8 +45,11 @@ static struct ms_source_group *add_group(struct ms_source *source, enum ms_sourc
         return NULL;
     }
     const char *slash = strrchr(copy, '/');
-    *group = (struct ms_source_group){
-        .public = {.kind = kind, .path = copy, .name = slash != NULL && slash[1] != 0 ? slash + 1 : copy, .pid = pid}};
+    *group = (struct ms_source_group){.public = {.kind = kind,
+                                                 .path = copy,
+                                                 .name = slash != NULL && slash[1] != 0 ? slash + 1 : copy,
+                                                 .command = "",
+                                                 .pid = pid}};
     source->group_count++;
     return group;
 }
@@ -60,11 +63,13 @@ static int found_trace(void *argument, const struct ms_process *process)
     if (group != NULL) {
         group->trace_dir = strdup(search->trace_dir);
         group->trace_name = strdup(process->name);
+        group->command = strdup(process->command);
     }
-    if (group == NULL || group->trace_dir == NULL || group->trace_name == NULL) {
+    if (group == NULL || group->trace_dir == NULL || group->trace_name == NULL || group->command == NULL) {
         search->rc = -ENOMEM;
         return 1;
     }
+    group->public.command = group->command;
     return 0;
 }
 

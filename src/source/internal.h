@@ -21,7 +21,7 @@ struct ms_source_group { /* a process */
     struct ms_source_process public;
     struct ms_source_file *files;
     size_t file_count;
-    char *trace_dir, *trace_name; /* of a trace */
+    char *trace_dir, *trace_name, *command; /* of a trace */
 };
 
 struct ms_stack_texts { /* of dumps: call stacks by number */

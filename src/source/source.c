@@ -168,6 +168,7 @@ void ms__group_free(struct ms_source_group *group)
     free((char *)(uintptr_t)group->public.path);
     free(group->trace_dir);
     free(group->trace_name);
+    free(group->command);
 }
 
 int ms_source_open(const char *path, const struct ms_source_options *options, struct ms_source **out)

@@ -48,10 +48,11 @@ void ms_source_close(struct ms_source *source);
 
 struct ms_source_process {
     enum ms_source_kind kind;
-    const char *path; /* of its directory, or of the file */
-    const char *name; /* of the directory or file alone */
-    uint32_t pid;     /* 0: not known */
-    size_t files;     /* dump files */
+    const char *path;    /* of its directory, or of the file */
+    const char *name;    /* of the directory or file alone */
+    const char *command; /* arguments, separated by spaces; empty: not known */
+    uint32_t pid;        /* 0: not known */
+    size_t files;        /* dump files */
     uint64_t bytes;
 };
 size_t ms_source_count(const struct ms_source *source);

@@ -16,17 +16,20 @@ static void put_site_id(struct ms_json *json, uint32_t site)
     }
 }
 
+enum { OWNER = 1, SITE = 2 };
+
 static void put_amounts(struct ms_json *json, const char *key, const struct ms_report_amount *amounts, size_t count,
-                        bool by_owner)
+                        unsigned by)
 {
     ms_json_array(json, key);
     for (size_t i = 0; i < count; i++) {
         ms_json_object(json, NULL);
-        if (by_owner) {
+        if ((by & SITE) != 0) {
+            put_site_id(json, amounts[i].site);
+        }
+        if ((by & OWNER) != 0 && amounts[i].owner[0] != '\0') {
             ms_json_text(json, "owner", amounts[i].owner);
             ms_json_text(json, "class", ms_owner_class_name(amounts[i].class));
-        } else {
-            put_site_id(json, amounts[i].site);
         }
         ms_json_number(json, "bytes", amounts[i].bytes);
         ms_json_number(json, "blocks", amounts[i].blocks);
@@ -98,8 +101,8 @@ static void put_moment(struct ms_json *json, const char *key, const struct ms_re
     ms_json_text(json, "op", moment->op);
     put_site_id(json, moment->site);
     ms_json_number(json, "blocks", moment->blocks);
-    put_amounts(json, "owners", moment->owners, moment->owner_count, true);
-    put_amounts(json, "sites", moment->sites, moment->site_count, false);
+    put_amounts(json, "owners", moment->owners, moment->owner_count, OWNER);
+    put_amounts(json, "sites", moment->sites, moment->site_count, OWNER | SITE);
     ms_json_array(json, "top");
     for (size_t i = 0; i < moment->top_count; i++) {
         ms_json_object(json, NULL);
@@ -192,7 +195,7 @@ static void put_steps(struct ms_json *json, const struct ms_report_device *devic
         ms_json_number(json, "freed_b", step->freed_b);
         ms_json_number(json, "survivor_b", step->survivor_b);
         ms_json_number(json, "survivor_blocks", step->survivor_blocks);
-        put_amounts(json, "survivors", step->survivors, step->survivor_count, false);
+        put_amounts(json, "survivors", step->survivors, step->survivor_count, SITE);
         ms_json_close(json);
     }
     ms_json_close(json);
@@ -320,6 +323,7 @@ static void put_process(struct ms_json *json, const struct ms_report_process *pr
     ms_json_object(json, NULL);
     ms_json_number(json, "pid", process->pid);
     ms_json_text(json, "name", process->name);
+    ms_json_text(json, "command", process->command);
     ms_json_text(json, "path", process->path);
     ms_json_text(json, "source", process->source);
     ms_json_big(json, "begin_ns", process->begin_ns);

@@ -1,6 +1,7 @@
 /* msmemscope report DIR|FILE: what the memory was used for, and what to do about it. */
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
+#include "cli/msmemscope/report_page.h"
 
 #include "analyze/report.h"
 #include "base/macros.h"
@@ -15,9 +16,11 @@
 #include <unistd.h>
 
 enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2 };
+#define PAGE_TOP 200u /* tables of a page can be searched */
 
 struct wanted {
     const char *path;
+    const char *page; /* --html */
     bool json, marks;
     struct ms_report_text_options text;
     struct ms_report_options report;
@@ -30,10 +33,11 @@ static int usage(void)
          "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
          "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
          "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many.\n\n"
+         "  --html FILE       one page with charts instead of text: needs a browser, nothing else\n"
          "  --json            one JSON object instead of text (docs/format/report.md)\n"
          "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
          "  --device=D[,D...] only these: 0, npu:0, npu, cpu\n"
-         "  --top N           entries of each list (10)\n"
+         "  --top N           entries of each list (10; of a page 200)\n"
          "  --all             advice that saves less than 1 % of the peak, too\n"
          "  --idle N          operators without use that make a block idle (3000)\n"
          "  --marks           instead of the report, a CSV line for each block that msMemScope's definitions of\n"
@@ -102,6 +106,12 @@ static bool parse_top(const char *text, struct wanted *wanted)
     return ok;
 }
 
+static bool parse_page(const char *text, struct wanted *wanted)
+{
+    wanted->page = text;
+    return text[0] != '\0';
+}
+
 static bool parse_idle(const char *text, struct wanted *wanted)
 {
     uint64_t number;
@@ -126,10 +136,8 @@ static const struct {
     const char *name;
     bool (*parse)(const char *value, struct wanted *wanted);
 } valued[] = {
-    {"--steps", parse_steps_option},
-    {"--device", parse_devices_option},
-    {"--top", parse_top},
-    {"--idle", parse_idle},
+    {"--steps", parse_steps_option}, {"--device", parse_devices_option}, {"--top", parse_top}, {"--idle", parse_idle},
+    {"--html", parse_page},
 };
 
 /* The value of an option: "--top=5" or "--top 5"; NULL: another option, or none given. */
@@ -216,8 +224,12 @@ static int end(void *argument, uint32_t pid, struct ms_model *model)
     (void)pid;
     struct reading *reading = argument;
     const struct ms_source_process *process = ms_source_process(reading->source, reading->at);
-    return ms_report_process_end(reading->builder, model, ms_source_stacks(reading->source), process->name,
-                                 process->path, kinds[process->kind]);
+    int rc = ms_report_process_end(reading->builder, model, ms_source_stacks(reading->source), process->name,
+                                   process->path, kinds[process->kind]);
+    if (rc == 0) {
+        ms_report_process_command(reading->builder, process->command);
+    }
+    return rc;
 }
 
 static int read_all(const struct wanted *wanted, struct ms_report_builder *builder)
@@ -257,6 +269,12 @@ int cmd_report(int argc, char **argv)
     if (status != 0) {
         return status > 0 ? status : 0;
     }
+    if (wanted.page != NULL && !report_page_ready(wanted.page)) {
+        return EXIT_WRONG;
+    }
+    if (wanted.page != NULL && wanted.report.top == 0) {
+        wanted.report.top = PAGE_TOP;
+    }
     wanted.report.input = wanted.path;
     if (wanted.marks) {
         puts("Process Id,Device Id,Ptr,Timestamp(ns),size,step,inefficient_type");
@@ -273,19 +291,22 @@ int cmd_report(int argc, char **argv)
         ms_report_free(builder);
         return EXIT_PARTIAL;
     }
+    if (wanted.page != NULL) {
+        rc = report_page_write(report, wanted.page);
+    }
     if (wanted.marks) {
-        rc = fflush(stdout) == 0 ? 0 : -errno;
-    } else if (wanted.json) {
+        rc = rc == 0 && fflush(stdout) == 0 ? 0 : rc != 0 ? rc : -errno;
+    } else if (wanted.json && rc == 0) {
         struct ms_buffer out = {0};
         ms_report_json(report, &out);
         rc = out.failed ? -ENOMEM : ms_buffer_write(&out, STDOUT_FILENO);
         ms_buffer_free(&out);
-    } else {
+    } else if (wanted.page == NULL) {
         ms_report_text(report, &wanted.text, stdout);
         rc = fflush(stdout) == 0 ? 0 : -errno;
     }
     status = report->partial || rc != 0 ? EXIT_PARTIAL : 0;
-    if (rc != 0 && rc != -EPIPE) {
+    if (rc != 0 && rc != -EPIPE && wanted.page == NULL) {
         fprintf(stderr, "msmemscope: the report could not be written: %s\n", strerror(-rc));
     }
     ms_report_free(builder);

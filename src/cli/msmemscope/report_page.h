@@ -1,0 +1,12 @@
+/* msmemscope report --html FILE: the page as a file. */
+#ifndef MS_CLI_REPORT_PAGE_H
+#define MS_CLI_REPORT_PAGE_H
+
+#include "analyze/report.h"
+
+/* Can a page be made there? Asked before hours of reading; false after a message. */
+bool report_page_ready(const char *path);
+/* The file appears when it is complete, in the place of one that was there. 0 or -errno after a message. */
+int report_page_write(const struct ms_report *report, const char *path);
+
+#endif
