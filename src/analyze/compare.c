@@ -5,6 +5,8 @@
  * counted for are remembered by its allocation id. */
 #include "analyze/compare_internal.h"
 
+#include "analyze/site.h"
+
 #include "base/macros.h"
 #include "model/calls.h"
 
@@ -12,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPS_OPEN    32u
-#define SITE_FRAMES 3u
+#define OPS_OPEN   32u
+#define SITE_CALLS 3u
 
 struct open_op {
     uint32_t name;
@@ -60,35 +62,6 @@ static uint32_t name_of(struct ms_compare *compare, const char *s, size_t length
     return name;
 }
 
-/* The innermost frames on one line, without what changes from run to run: addresses, and directories of libraries. */
-static size_t site_text(struct ms_text stack, char *out, size_t room)
-{
-    if (stack.s == NULL) {
-        return 0;
-    }
-    const char *at = stack.s, *end = stack.s + stack.length_b;
-    size_t used = 0;
-    for (unsigned frames = 0; at < end && frames < SITE_FRAMES;) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        line_end = line_end != NULL ? line_end : end;
-        const char *from = at, *to = line_end;
-        const char *address = memmem(from, (size_t)(to - from), " [0x", 4);
-        if (address != NULL) { /* a frame of C */
-            to = address;
-            const char *paren = memchr(from, '(', (size_t)(to - from));
-            const char *slash = memrchr(from, '/', (size_t)((paren != NULL ? paren : to) - from));
-            from = slash != NULL ? slash + 1 : from;
-        }
-        if (to > from && (frames != 0 || !ms_call_is_plumbing(from, (size_t)(to - from)))) {
-            int n = snprintf(out + used, room - used, "%s%.*s", frames != 0 ? " < " : "", (int)(to - from), from);
-            used = n > 0 && (size_t)n < room - used ? used + (size_t)n : room - 1;
-            frames++;
-        }
-        at = line_end + 1;
-    }
-    return used;
-}
-
 static uint32_t site_of(struct recorded *r, const struct ms_block *block)
 {
     bool python = block->python_stack != 0 && block->python_stack != MS_STACK_NO_GIL;
@@ -107,10 +80,11 @@ static uint32_t site_of(struct recorded *r, const struct ms_block *block)
         return (uint32_t)*known;
     }
     if (python && r->stacks.python_stack != NULL) {
-        used = site_text(r->stacks.python_stack(r->stacks.self, block->python_stack), text, sizeof(text));
+        used =
+            ms_site_text(r->stacks.python_stack(r->stacks.self, block->python_stack), SITE_CALLS, text, sizeof(text));
     }
     if (used == 0 && block->c_stack != 0 && r->stacks.c_stack != NULL) {
-        used = site_text(r->stacks.c_stack(r->stacks.self, block->c_stack), text, sizeof(text));
+        used = ms_site_text(r->stacks.c_stack(r->stacks.self, block->c_stack), SITE_CALLS, text, sizeof(text));
     }
     uint32_t name = used != 0 ? name_of(r->compare, text, used) : name_of(r->compare, "(no frames)", 11);
     ms_map_put(&r->stack_names, key, name);
