@@ -180,10 +180,21 @@ MS_CELL_INLINE void ms__cell_text(struct ms_buffer *buffer, const struct ms_dump
     MS_BUFFER_TEXT(buffer, "N/A");
 }
 
-/* A time of a Python call. */
-MS_CELL_INLINE void ms__cell_time(struct ms_buffer *buffer, uint64_t time_ns)
+/* Columns of a Python call that hold a number in every format. */
+MS_CELL_INLINE bool ms__cell_slice_number(const struct ms_slice *slice, enum ms_slice_column column, uint64_t *number)
 {
-    if (time_ns != 0) {
+    *number = column == MS_SLICE_COL_TID ? slice->tid : slice->pid;
+    return column == MS_SLICE_COL_TID || column == MS_SLICE_COL_PID;
+}
+
+/* Every other cell of it: the function, and times, which are texts because they may be missing. */
+MS_CELL_INLINE void ms__cell_slice_text(struct ms_buffer *buffer, const struct ms_slice *slice,
+                                        enum ms_slice_column column, const struct ms_cell_style *style)
+{
+    uint64_t time_ns = column == MS_SLICE_COL_START ? slice->start_ns : slice->end_ns;
+    if (column == MS_SLICE_COL_FUNCTION) {
+        style->plain(buffer, slice->function.s, slice->function.length_b);
+    } else if (time_ns != 0) {
         ms_buffer_u64(buffer, time_ns);
     } else {
         MS_BUFFER_TEXT(buffer, "N/A");

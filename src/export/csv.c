@@ -71,6 +71,14 @@ static const struct ms_cell_style style = {
     .attrs_end = MS_CELL_WORD("}\""),
 };
 
+/* In the place of the comma behind the last cell. */
+static void end_line(struct ms_buffer *buffer)
+{
+    if (!buffer->failed) {
+        buffer->s[buffer->used - 1] = '\n';
+    }
+}
+
 static void add_row(struct ms_buffer *buffer, const struct ms_dump *dump, const struct ms_row *row)
 {
     uint64_t number;
@@ -84,9 +92,7 @@ static void add_row(struct ms_buffer *buffer, const struct ms_dump *dump, const 
     ms_buffer_char(buffer, ',');
     MS_DUMP_COLUMNS(X)
 #undef X
-    if (!buffer->failed) {
-        buffer->s[buffer->used - 1] = '\n';
-    }
+    end_line(buffer);
 }
 
 /* ---- the file ---- */
@@ -178,16 +184,17 @@ static int csv_slice(struct ms_dump_file *file, const struct ms_slice *slice)
         return rc;
     }
     struct ms_buffer *buffer = &slices->buffer;
-    add_cell(buffer, slice->function.s, slice->function.length_b);
+    uint64_t number;
+#define X(name, text, sql)                                                                                             \
+    if (ms__cell_slice_number(slice, MS_SLICE_COL_##name, &number)) {                                                  \
+        ms_buffer_u64(buffer, number);                                                                                 \
+    } else {                                                                                                           \
+        ms__cell_slice_text(buffer, slice, MS_SLICE_COL_##name, &style);                                               \
+    }                                                                                                                  \
     ms_buffer_char(buffer, ',');
-    ms__cell_time(buffer, slice->start_ns);
-    ms_buffer_char(buffer, ',');
-    ms__cell_time(buffer, slice->end_ns);
-    ms_buffer_char(buffer, ',');
-    ms_buffer_u64(buffer, slice->tid);
-    ms_buffer_char(buffer, ',');
-    ms_buffer_u64(buffer, slice->pid);
-    ms_buffer_char(buffer, '\n');
+    MS_SLICE_COLUMNS(X)
+#undef X
+    end_line(buffer);
     return buffer->used >= SLICE_BUFFER_B ? slice_write(file, slices) : 0;
 }
 

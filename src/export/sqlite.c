@@ -26,7 +26,7 @@ struct db {
     uint32_t batch_rows;
     uint32_t slice_pid;  /* whose table there is; 0: none */
     struct ms_rows rows; /* not handed over yet */
-    struct ms_buffer attr, times[2], held_slices;
+    struct ms_buffer attr, slice_texts, held_slices;
 };
 
 /* ---- errors ---- */
@@ -241,26 +241,31 @@ static int db_patch(struct ms_dump_file *file, const struct ms_row *row)
 
 /* ---- Python calls ---- */
 
-static void bind_time(sqlite3_stmt *statement, int at, uint64_t time_ns, struct ms_buffer *buffer)
-{
-    buffer->used = 0;
-    ms__cell_time(buffer, time_ns);
-    bind_text(statement, at, buffer->s, buffer->used);
-}
-
 static int insert_slice(struct db *db, const struct ms_slice *slice)
 {
-    sqlite3_stmt *s = db->insert_slice;
-    bind_text(s, 1, slice->function.s, slice->function.length_b);
-    bind_time(s, 2, slice->start_ns, &db->times[0]);
-    bind_time(s, 3, slice->end_ns, &db->times[1]);
-    sqlite3_bind_int64(s, 4, slice->tid);
-    sqlite3_bind_int64(s, 5, slice->pid);
-    if (db->times[0].failed || db->times[1].failed) {
+    struct ms_buffer *texts = &db->slice_texts;
+    size_t begin[MS_SLICE_COLUMN_COUNT + 1] = {0};
+    uint64_t number;
+    texts->used = 0;
+#define X(name, text, sql)                                                                                             \
+    if (!ms__cell_slice_number(slice, MS_SLICE_COL_##name, &number)) {                                                 \
+        ms__cell_slice_text(texts, slice, MS_SLICE_COL_##name, &style);                                                \
+    }                                                                                                                  \
+    begin[MS_SLICE_COL_##name + 1] = texts->used;
+    MS_SLICE_COLUMNS(X)
+#undef X
+    if (texts->failed) {
         return -ENOMEM;
     }
-    int rc = error_of(db, sqlite3_step(s));
-    sqlite3_reset(s);
+    for (int i = 0; i < MS_SLICE_COLUMN_COUNT; i++) { /* the buffer stays where it is from here on */
+        if (ms__cell_slice_number(slice, (enum ms_slice_column)i, &number)) {
+            sqlite3_bind_int64(db->insert_slice, i + 1, (int64_t)number);
+        } else {
+            bind_text(db->insert_slice, i + 1, texts->s + begin[i], begin[i + 1] - begin[i]);
+        }
+    }
+    int rc = error_of(db, sqlite3_step(db->insert_slice));
+    sqlite3_reset(db->insert_slice);
     return rc;
 }
 
@@ -333,8 +338,7 @@ static int db_close(struct ms_dump_file *file)
     int close_rc = error_of(db, sqlite3_close(db->handle));
     ms_buffer_free(&db->rows.texts);
     ms_buffer_free(&db->attr);
-    ms_buffer_free(&db->times[0]);
-    ms_buffer_free(&db->times[1]);
+    ms_buffer_free(&db->slice_texts);
     ms_buffer_free(&db->held_slices);
     free(db);
     file->state = NULL;

@@ -124,6 +124,13 @@ enum ms_dump_column {
         MS_DUMP_COLUMN_COUNT
 };
 
+enum ms_slice_column {
+#define X(name, text, sql) MS_SLICE_COL_##name,
+    MS_SLICE_COLUMNS(X)
+#undef X
+        MS_SLICE_COLUMN_COUNT
+};
+
 enum ms_row_event {
 #define X(name, text) MS_EV_##name,
     MS_EVENTS(X)

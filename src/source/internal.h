@@ -55,13 +55,6 @@ unsigned ms__attr_of(const char *s, size_t length_b);    /* MS_ATTR_OTHER: not k
 int ms__column_of(const char *s, size_t length_b);       /* of memscope_dump; -1: not known */
 int ms__slice_column_of(const char *s, size_t length_b); /* of python_trace; -1: not known */
 
-enum ms_slice_column {
-#define X(name, text, sql) MS_SLICE_COL_##name,
-    MS_SLICE_COLUMNS(X)
-#undef X
-        MS_SLICE_COLUMN_COUNT
-};
-
 /* ---- parse.c: cells to rows ---- */
 
 struct ms_cells {
