@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/map.h"
+#include "export/sites.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 #define BUFFER_B     (64u * 1024)
 #define OP_DEPTH     64
-#define DEVICE_PID   900000000u /* lanes of devices: no real process has such a number */
+#define DEVICE_PID   900000000u  /* lanes of devices: no real process has such a number */
+#define STEPS_LANE   0x7fffffffu /* beside the streams of a device */
 #define BASE_LEAD_NS 1000u
 
 struct open_slice {
@@ -37,11 +39,15 @@ struct ms_chrome {
     uint32_t pid;
     struct ms_map ranges, kernels; /* range id; device, stream and task: to an open slice (pointer) */
     struct ms_map op_stacks;       /* tid: to its stack (pointer) */
-    uint64_t devices_named;        /* bit per device */
+    struct ms_map steps;           /* device: to the open slice of its step (pointer) */
+    struct ms_map lanes;           /* device and stream (0: the device itself): it has its name */
     char *process;
 };
 
 /* ---- writing ---- */
+
+static void add_name(struct ms_chrome *chrome, const char *what, const char *name, uint64_t time_ns, uint32_t pid,
+                     uint64_t tid);
 
 static void begin(struct ms_chrome *chrome, uint64_t time_ns)
 {
@@ -50,6 +56,9 @@ static void begin(struct ms_chrome *chrome, uint64_t time_ns)
         MS_BUFFER_TEXT(&chrome->buffer, "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":");
         ms_buffer_u64(&chrome->buffer, chrome->base_ns);
         MS_BUFFER_TEXT(&chrome->buffer, ",\"traceEvents\":[");
+        if (chrome->process != NULL) {
+            add_name(chrome, "process_name", chrome->process, time_ns, chrome->pid, 0);
+        }
     }
     if (time_ns > chrome->last_ns) {
         chrome->last_ns = time_ns;
@@ -128,12 +137,35 @@ static int add_instant(struct ms_chrome *chrome, const char *category, const str
     return end(chrome);
 }
 
-static void name_process(struct ms_chrome *chrome, uint32_t pid, const char *name, uint64_t time_ns)
+/* what: process_name or thread_name */
+static void add_name(struct ms_chrome *chrome, const char *what, const char *name, uint64_t time_ns, uint32_t pid,
+                     uint64_t tid)
 {
-    add_head(chrome, 'M', "process_name", 12, time_ns, pid, 0);
+    add_head(chrome, 'M', what, strlen(what), time_ns, pid, tid);
     MS_BUFFER_TEXT(&chrome->buffer, ",\"args\":{\"name\":\"");
     ms_buffer_json(&chrome->buffer, name, strlen(name));
     MS_BUFFER_TEXT(&chrome->buffer, "\"}}");
+}
+
+/* A lane of the device gets its name before the first event in it. */
+static int name_lane(struct ms_chrome *chrome, uint32_t device, uint64_t lane, uint64_t time_ns)
+{
+    char name[40];
+    bool new_device, new_lane;
+    uint64_t key = (uint64_t)device << 32;
+    if (ms_map_at(&chrome->lanes, key, 0, &new_device) == NULL ||
+        ms_map_at(&chrome->lanes, key | (lane + 1), 0, &new_lane) == NULL) {
+        return -ENOMEM;
+    }
+    if (new_device) {
+        ms_device_text(device, name);
+        add_name(chrome, "process_name", name, time_ns, DEVICE_PID + device, 0);
+    }
+    if (new_lane) {
+        snprintf(name, sizeof(name), lane == STEPS_LANE ? "steps" : "stream %llu", (unsigned long long)lane);
+        add_name(chrome, "thread_name", name, time_ns, DEVICE_PID + device, lane);
+    }
+    return 0;
 }
 
 /* ---- what is open ---- */
@@ -221,15 +253,11 @@ static int kernel_row(struct ms_chrome *chrome, const struct ms_row *row)
         return 0;
     }
     struct open_slice *kernel = (struct open_slice *)(uintptr_t)value;
-    if (row->device < 64 && (chrome->devices_named >> row->device & 1) == 0) {
-        char name[16];
-        snprintf(name, sizeof(name), "npu %u", row->device);
-        chrome->devices_named |= 1ull << row->device;
-        name_process(chrome, DEVICE_PID + row->device, name, row->time_ns);
-    }
-    uint64_t stream = row->attr_count > 0 ? row->attr[0].number : 0;
-    int rc = add_complete(chrome, "kernel", kernel->name, strlen(kernel->name), kernel->start_ns, row->time_ns,
-                          DEVICE_PID + row->device, stream);
+    uint64_t stream = row->attr_count > 0 ? (uint32_t)row->attr[0].number : 0;
+    int rc = name_lane(chrome, row->device, stream, kernel->start_ns);
+    rc = rc != 0 ? rc
+                 : add_complete(chrome, "kernel", kernel->name, strlen(kernel->name), kernel->start_ns, row->time_ns,
+                                DEVICE_PID + row->device, stream);
     open_free(kernel);
     return rc;
 }
@@ -247,17 +275,41 @@ static int range_end(struct ms_chrome *chrome, const struct ms_row *row)
     return rc;
 }
 
+/* ---- steps ---- */
+
+static int end_step(struct ms_chrome *chrome, uint32_t device, uint64_t time_ns)
+{
+    uint64_t value;
+    if (!ms_map_remove(&chrome->steps, device, &value)) {
+        return 0;
+    }
+    struct open_slice *step = (struct open_slice *)(uintptr_t)value;
+    int rc = name_lane(chrome, device, STEPS_LANE, step->start_ns);
+    rc = rc != 0 ? rc
+                 : add_complete(chrome, "step", step->name, strlen(step->name), step->start_ns, time_ns,
+                                DEVICE_PID + device, STEPS_LANE);
+    open_free(step);
+    return rc;
+}
+
+static int on_step(void *self, const struct ms_step_info *info)
+{
+    struct ms_chrome *chrome = self;
+    int rc = end_step(chrome, info->device, info->time_ns); /* of one before, if nobody told */
+    if (rc != 0 || !info->begins) {
+        return rc;
+    }
+    char name[24];
+    struct ms_row row = {.time_ns = info->time_ns, .name = {.s = name}};
+    row.name.length_b = (uint32_t)snprintf(name, sizeof(name), "step %u", info->step);
+    return open_put(&chrome->steps, info->device, &row);
+}
+
 /* ---- consumer ---- */
 
 static int on_row(void *self, const struct ms_row *row)
 {
     struct ms_chrome *chrome = self;
-    if (chrome->pid == 0 && row->pid != MS_ID_NONE) {
-        chrome->pid = row->pid;
-        if (chrome->process != NULL) {
-            name_process(chrome, row->pid, chrome->process, row->time_ns);
-        }
-    }
     switch (row->type) {
     case MS_TYPE_RANGE_START:
         return open_put(&chrome->ranges, row->range_id, row);
@@ -291,10 +343,9 @@ static int on_row(void *self, const struct ms_row *row)
 static int counter(struct ms_chrome *chrome, const struct ms_block *block, const struct ms_pool_state *pool,
                    uint64_t time_ns)
 {
-    char name[64];
-    int length = block->device == MS_DEV_CPU
-                     ? snprintf(name, sizeof(name), "%s cpu", ms_type_name(block->type))
-                     : snprintf(name, sizeof(name), "%s npu %u", ms_type_name(block->type), block->device);
+    char name[64], device[24];
+    ms_device_text(block->device, device);
+    int length = snprintf(name, sizeof(name), "%s %s", ms_type_name(block->type), device);
     add_head(chrome, 'C', name, (size_t)length, time_ns, chrome->pid, 0);
     MS_BUFFER_TEXT(&chrome->buffer, ",\"args\":{\"used\":");
     ms_buffer_u64(&chrome->buffer, pool->used_b);
@@ -328,27 +379,35 @@ static int on_slice(void *self, const struct ms_slice *slice)
 
 struct ms_consumer ms_chrome_consumer(struct ms_chrome *chrome)
 {
-    return (struct ms_consumer){
-        .self = chrome, .on_row = on_row, .on_malloc = on_malloc, .on_free = on_free, .on_slice = on_slice};
+    return (struct ms_consumer){.self = chrome,
+                                .on_row = on_row,
+                                .on_malloc = on_malloc,
+                                .on_free = on_free,
+                                .on_slice = on_slice,
+                                .on_step = on_step};
 }
 
 /* ---- life ---- */
 
-int ms_chrome_open(int fd, const char *process, struct ms_chrome **out)
+int ms_chrome_open(int fd, uint32_t pid, const char *process, struct ms_chrome **out)
 {
     struct ms_chrome *chrome = calloc(1, sizeof(*chrome));
     if (chrome == NULL) {
         return -ENOMEM;
     }
     chrome->fd = fd;
+    chrome->pid = pid;
     chrome->process = process != NULL ? strdup(process) : NULL;
     *out = chrome;
     return 0;
 }
 
-static void finish_ranges(struct ms_chrome *chrome)
+static void finish_open(struct ms_chrome *chrome)
 {
     uint64_t last_ns = chrome->last_ns;
+    for (size_t i; (i = ms_map_first(&chrome->steps, 0)) < chrome->steps.size;) {
+        end_step(chrome, (uint32_t)chrome->steps.slots[i].key, last_ns);
+    }
     for (size_t i = ms_map_first(&chrome->ranges, 0); i < chrome->ranges.size;
          i = ms_map_first(&chrome->ranges, i + 1)) {
         struct open_slice *range = (struct open_slice *)(uintptr_t)chrome->ranges.slots[i].value;
@@ -379,7 +438,7 @@ int ms_chrome_close(struct ms_chrome *chrome)
     if (chrome == NULL) {
         return 0;
     }
-    finish_ranges(chrome);
+    finish_open(chrome);
     if (chrome->base_ns == 0) {
         MS_BUFFER_TEXT(&chrome->buffer, "{\"traceEvents\":[");
     }
@@ -390,6 +449,8 @@ int ms_chrome_close(struct ms_chrome *chrome)
     ms_map_free(&chrome->ranges);
     ms_map_free(&chrome->kernels);
     ms_map_free(&chrome->op_stacks);
+    ms_map_free(&chrome->steps);
+    ms_map_free(&chrome->lanes);
     free(chrome->process);
     free(chrome);
     return rc;

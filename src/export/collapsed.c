@@ -21,9 +21,11 @@ struct lines {
 /* Semicolons separate calls, and a line ends the stack. */
 static void add_call(struct ms_buffer *line, struct ms_text name)
 {
-    for (uint32_t i = 0; i < name.length_b; i++) {
-        char c = name.s[i];
-        ms_buffer_char(line, c == ';' ? ':' : (unsigned char)c < ' ' ? ' ' : c);
+    size_t start = line->used;
+    ms_buffer_utf8(line, name.s, name.length_b);
+    for (size_t i = start; i < line->used; i++) {
+        char c = line->s[i];
+        line->s[i] = c == ';' ? ':' : (unsigned char)c < ' ' ? ' ' : c;
     }
 }
 

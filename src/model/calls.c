@@ -78,6 +78,22 @@ struct ms_call ms_call_parse(struct ms_text line, bool python)
     return (python ? parse_python : parse_c)(line.s, line.s + line.length_b);
 }
 
+bool ms_stack_line(struct ms_text *stack, struct ms_text *line)
+{
+    while (stack->length_b != 0) {
+        const char *newline = memchr(stack->s, '\n', stack->length_b);
+        uint32_t length_b = newline != NULL ? (uint32_t)(newline - stack->s) : stack->length_b;
+        *line = (struct ms_text){.s = stack->s, .length_b = length_b};
+        length_b += newline != NULL;
+        stack->s += length_b;
+        stack->length_b -= length_b;
+        if (line->length_b != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int ms__calls_push(struct ms_calls *calls, struct ms_call call)
 {
     if (calls->count == calls->room) {

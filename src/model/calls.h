@@ -19,6 +19,8 @@ struct ms_calls {
 };
 
 struct ms_call ms_call_parse(struct ms_text line, bool python);
+/* Takes the next line, which is never empty, off the text of a stack, innermost call first; false: there is none. */
+bool ms_stack_line(struct ms_text *stack, struct ms_text *line);
 void ms_calls_free(struct ms_calls *calls);
 /* Adds a call; all those of a stack's text, the last line first. */
 int ms__calls_push(struct ms_calls *calls, struct ms_call call);

@@ -408,7 +408,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     snprintf(json, sizeof(json), "%s/trace.json", out->dir);
     int json_fd = open(json, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     struct ms_chrome *chrome;
-    if (json_fd < 0 || ms_chrome_open(json_fd, "prog \"x\"", &chrome) != 0) {
+    if (json_fd < 0 || ms_chrome_open(json_fd, 4711, "prog \"x\"", &chrome) != 0) {
         return -1;
     }
     struct ms_consumer chrome_consumer = ms_chrome_consumer(chrome);

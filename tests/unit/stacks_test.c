@@ -256,7 +256,7 @@ static void collapsed(void **state)
     write_history(&written);
     assert_string_equal(written.bytes, "npu 0;PTA;main;inner 1024\n"
                                        "npu 0;PTA;main;other:one 300\n"
-                                       "cpu;HOST;<module>;ste\xffp 1\n"
+                                       "cpu;HOST;<module>;ste\xef\xbf\xbdp 1\n"
                                        "cpu;HOST;no call stack 2\n");
 }
 

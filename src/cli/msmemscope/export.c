@@ -18,7 +18,7 @@
 
 struct task {
     const struct ms_exporter *format; /* NULL: as recorded; of dumps, the other one */
-    const char *out;                  /* NULL: beside the input */
+    const char *out;                  /* NULL: beside the input; "-": stdout */
     bool recover;
     int failures;
 };
@@ -169,7 +169,8 @@ static int export_source(struct task *task, struct ms_source *source, size_t at)
         fprintf(stderr, "msmemscope: %s is %s already; with -o DIR it is written anew there\n", process->path, name);
         return 1;
     }
-    if (task->out != NULL) {
+    bool to_stdout = task->out != NULL && strcmp(task->out, "-") == 0;
+    if (task->out != NULL && !to_stdout) {
         mkdir(task->out, 0750);
         snprintf(path, sizeof(path), "%s/%s", task->out, process->name);
         char *dot = strrchr(path, '.');
@@ -177,10 +178,10 @@ static int export_source(struct task *task, struct ms_source *source, size_t at)
             *dot = '\0';
         }
     }
-    int rc = export_process(source, at, ms_exporter_find(name), path);
+    int rc = export_process(source, at, ms_exporter_find(name), path, to_stdout ? STDOUT_FILENO : 0);
     progress_end();
     if (rc != 0 && rc != -ENODATA && rc != -EPROTO) {
-        fprintf(stderr, "msmemscope: %s: %s\n", path, strerror(-rc));
+        fprintf(stderr, "msmemscope: %s: %s\n", to_stdout ? "stdout" : path, strerror(-rc));
     }
     return rc != 0;
 }
@@ -194,10 +195,21 @@ static int export_all(struct task *task, const char *path)
     if (rc != 0) {
         return 1;
     }
+    if (task->out != NULL && strcmp(task->out, "-") == 0 && ms_source_count(source) > 1 && !task->format->joins) {
+        fprintf(stderr,
+                "msmemscope: %s: there are %zu processes, which do not fit into one %s file; name one of them, "
+                "or use -o DIR:\n",
+                path, ms_source_count(source), task->format->name);
+        for (size_t i = 0; i < ms_source_count(source); i++) {
+            fprintf(stderr, "  %s\n", ms_source_process(source, i)->path);
+        }
+        input_close(source, path);
+        return 1;
+    }
     const char *last = "";
     for (size_t i = 0; i < ms_source_count(source); i++) {
         const struct ms_source_process *process = ms_source_process(source, i);
-        if (process->kind != MS_SOURCE_TRACE || (task->format != NULL && !task->format->rows)) {
+        if (process->kind != MS_SOURCE_TRACE || (task->format != NULL && task->format->stem != NULL)) {
             task->failures += export_source(task, source, i);
         } else if (strcmp(process->path, last) != 0) { /* a directory may hold several */
             task->failures += recordings_each(process->path, export_one, task) < 0;
@@ -210,6 +222,13 @@ static int export_all(struct task *task, const char *path)
     return task->failures > 0 || stats.partial;
 }
 
+static void list_formats(FILE *file)
+{
+    for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
+        fprintf(file, "  %-10s %s\n", format->name, format->help);
+    }
+}
+
 static int usage(const char *command)
 {
     if (strcmp(command, "recover") == 0) {
@@ -219,11 +238,15 @@ static int usage(const char *command)
     }
     puts("usage: msmemscope export DIR|FILE [--format=FORMAT] [-o OUT]\n\n"
          "Writes other files from the recordings in DIR, or from dumps (.csv, .db; ours or msMemScope's), into the\n"
-         "directory of each process, or below OUT.\n\n"
+         "directory of each process, or below OUT. With -o - the file goes to stdout (not csv and db, which are\n"
+         "several files).\n\n"
          "Formats:");
-    for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
-        printf("  %-10s %s\n", format->name, format->help);
-    }
+    list_formats(stdout);
+    puts("\nExit status: 0, 1 if something is missing in the result (what, is told on stderr), 2 for wrong options.\n\n"
+         "Examples:\n"
+         "  msmemscope export run --format=memory_viz -o out          # drop the .pickle on pytorch.org/memory_viz\n"
+         "  msmemscope export run --format=pprof -o - | go tool pprof -top /dev/stdin\n"
+         "  msmemscope export run --format=json -o - | jq -c 'select(.kind == \"block\" and .end == \"live\")'");
     return 0;
 }
 
@@ -243,6 +266,8 @@ int cmd_export(int argc, char **argv)
             task.out = argv[++i];
         } else if (strncmp(argv[i], "--output=", 9) == 0) {
             task.out = argv[i] + 9;
+        } else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc) {
+            task.out = argv[++i];
         } else if (argv[i][0] != '-' && dir == NULL) {
             dir = argv[i];
         } else {
@@ -251,9 +276,20 @@ int cmd_export(int argc, char **argv)
         }
     }
     task.format = format != NULL ? ms_exporter_find(format) : NULL;
-    if ((format != NULL && (task.format == NULL || (task.recover && !task.format->rows))) || dir == NULL) {
-        fprintf(stderr, "msmemscope %s: %s; see msmemscope %s --help\n", argv[1],
-                dir == NULL ? "which directory?" : "unknown format", argv[1]);
+    if (dir == NULL) {
+        fprintf(stderr, "msmemscope %s: which directory? See msmemscope %s --help\n", argv[1], argv[1]);
+        return 2;
+    }
+    if (format != NULL && (task.format == NULL || (task.recover && task.format->stem != NULL))) {
+        fprintf(stderr, "msmemscope %s: there is no format '%s'; it can be%s\n", argv[1], format,
+                task.recover ? " csv or db" : ":");
+        if (!task.recover) {
+            list_formats(stderr);
+        }
+        return 2;
+    }
+    if (task.out != NULL && strcmp(task.out, "-") == 0 && (task.format == NULL || task.format->stem == NULL)) {
+        fprintf(stderr, "msmemscope %s: csv and db are several files and cannot go to stdout; use -o DIR\n", argv[1]);
         return 2;
     }
     if (task.recover) {

@@ -13,7 +13,7 @@
 struct output { /* of one process */
     uint32_t pid;
     int dirfd;
-    void *self;
+    struct ms_export *export;
     struct ms_consumer consumer;
     uint64_t last_id;
     bool any;
@@ -23,6 +23,7 @@ struct exporting {
     struct ms_source *source;
     const struct ms_exporter *format;
     const char *dir, *name;
+    int fd; /* instead of files in dir, if not 0 */
     struct output *outputs;
     size_t count, last;
     uint64_t doubled; /* rows with an id that was there before */
@@ -37,8 +38,14 @@ static void file_created(void *argument, const char *path, const char *table)
     }
 }
 
-static struct output *add_output(struct exporting *e, uint32_t pid, const struct ms_model *model)
+static struct output *add_output(struct exporting *e, uint32_t pid, struct ms_model *model)
 {
+    if (e->fd != 0 && e->count != 0 && !e->format->joins) {
+        fprintf(stderr, "msmemscope: %s has rows of several processes, which do not fit into one %s file; use -o DIR\n",
+                e->name, e->format->name);
+        e->error = -ENODATA;
+        return NULL;
+    }
     struct output *outputs = realloc(e->outputs, (e->count + 1) * sizeof(*outputs));
     if (outputs == NULL) {
         e->error = -ENOMEM;
@@ -50,17 +57,21 @@ static struct output *add_output(struct exporting *e, uint32_t pid, const struct
     if (e->count != 0) {
         snprintf(dir, sizeof(dir), "%s/process_%u", e->dir, pid);
     }
-    mkdir(dir, 0750);
     struct output *output = &outputs[e->count];
-    *output = (struct output){.pid = pid, .dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    *output = (struct output){.pid = pid, .dirfd = -1};
+    if (e->fd == 0) {
+        mkdir(dir, 0750);
+        output->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
     struct ms_export_target target = {.dirfd = output->dirfd,
                                       .dir = dir,
+                                      .fd = e->fd,
                                       .pid = pid != MS_ID_NONE ? pid : 0,
                                       .process = e->name,
                                       .stacks = ms_source_stacks(e->source),
                                       .model = model,
                                       .created = file_created};
-    int rc = output->dirfd >= 0 ? e->format->open(&target, &output->self, &output->consumer) : -errno;
+    int rc = e->fd != 0 || output->dirfd >= 0 ? ms_export_open(e->format, &target, &output->export) : -errno;
     if (rc != 0) {
         if (output->dirfd >= 0) {
             close(output->dirfd);
@@ -68,6 +79,7 @@ static struct output *add_output(struct exporting *e, uint32_t pid, const struct
         e->error = rc;
         return NULL;
     }
+    output->consumer = *ms_export_consumer(output->export);
     e->last = e->count++;
     return &outputs[e->last];
 }
@@ -118,12 +130,12 @@ static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
     return output != NULL ? ms_model_add(model, &output->consumer) : e->error;
 }
 
-int export_process(struct ms_source *source, size_t at, const struct ms_exporter *format, const char *dir)
+int export_process(struct ms_source *source, size_t at, const struct ms_exporter *format, const char *dir, int fd)
 {
     const struct ms_source_process *process = ms_source_process(source, at);
-    struct exporting e = {.source = source, .format = format, .dir = dir, .name = process->name};
+    struct exporting e = {.source = source, .format = format, .dir = dir, .name = process->name, .fd = fd};
     int rc;
-    if (format->rows) {
+    if (format->stem == NULL) {
         struct ms_consumer consumer = {.self = &e, .on_row = on_row, .on_slice = on_slice};
         rc = ms_source_rows(source, at, MS_ORDER_ID, &consumer);
     } else {
@@ -136,8 +148,10 @@ int export_process(struct ms_source *source, size_t at, const struct ms_exporter
         rc = ms_source_feed(source, at, &options, &listener);
     }
     for (size_t i = 0; i < e.count; i++) {
-        int close_rc = format->close(e.outputs[i].self);
-        close(e.outputs[i].dirfd);
+        int close_rc = ms_export_close(e.outputs[i].export);
+        if (e.outputs[i].dirfd >= 0) {
+            close(e.outputs[i].dirfd);
+        }
         rc = rc != 0 ? rc : close_rc;
     }
     if (e.doubled != 0) {
