@@ -1,6 +1,6 @@
 /* Subcommands. They must not take names away from programs: a word is a command only as the first argument, and only in
- * front of an existing directory or dump file, or of --help. The work is done by the collector's program, in a clean
- * environment. */
+ * front of an existing directory or dump file, or of --help or --schema. The work is done by the collector's program,
+ * in a clean environment. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -14,7 +14,19 @@
 
 extern char **environ;
 
-static const char *const words[] = {"info", "recover", "export", "report"};
+static const char *const words[] = {"info", "recover", "export", "report", "query"};
+static const char *const with_value[] = {"-o",     "-f",       "--output",
+                                         "--file", "--format", "--timeout"}; /* as a word behind */
+
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(word, list[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool is_dump(const char *path)
 {
@@ -24,16 +36,15 @@ static bool is_dump(const char *path)
 
 bool command_is(int argc, char **argv)
 {
-    bool known = false;
-    for (size_t i = 0; argc > 1 && i < MS_COUNT_OF(words); i++) {
-        known = known || strcmp(argv[1], words[i]) == 0;
-    }
+    bool known = argc > 1 && is_one_of(argv[1], words, MS_COUNT_OF(words));
     for (int i = 2; known && i < argc; i++) {
         struct stat st;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--schema") == 0) {
             return true;
         }
-        if (argv[i][0] != '-') {
+        if (is_one_of(argv[i], with_value, MS_COUNT_OF(with_value))) {
+            i++;
+        } else if (argv[i][0] != '-') {
             return stat(argv[i], &st) == 0 && (S_ISDIR(st.st_mode) || is_dump(argv[i]));
         }
     }

@@ -24,6 +24,7 @@ int cmd_info(int argc, char **argv);
 int cmd_export(int argc, char **argv); /* and recover */
 int cmd_compare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_query(int argc, char **argv);
 
 /* ---- supervise.c ---- */
 int cmd_supervise(const char *session);

@@ -12,7 +12,10 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}, {"export", cmd_export}, {"recover", cmd_export}, {"compare", cmd_compare}, {"report", cmd_report}};
+} commands[] = {
+    {"info", cmd_info},       {"export", cmd_export}, {"recover", cmd_export},
+    {"compare", cmd_compare}, {"report", cmd_report}, {"query", cmd_query},
+};
 
 int main(int argc, char **argv)
 {
