@@ -39,6 +39,8 @@ void ms_agent_log(const char *text);
 void ms_mstx_attached(void);
 /* Who is told of marks for the sanitizer; NULL: nobody. */
 void ms_mstx_listen(void (*listener)(const char *text, void *stream));
+/* PyTorch's pool on the device has reported itself by mstx. */
+bool ms_mstx_reports_pta(void);
 
 /* Number of a device in the driver's counting for one in the program's (ASCEND_RT_VISIBLE_DEVICES). */
 uint32_t ms_device_of_user(uint32_t user);
@@ -54,6 +56,7 @@ struct ms_self {
     uint64_t launch_frame : 48; /* frame of the outermost launch hook that this thread is in; 0: none */
     uint64_t suppressed : 15;   /* our own calls into the driver record nothing */
     uint64_t walking : 1;       /* a stack is being walked */
+    uint64_t reported;          /* address of a CPU tensor that PyTorch is just reporting; 0: none */
 };
 extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/stacks.h"
+#include "agent/torch.h"
 #include "trace/definitions.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ static void set_state(struct ms_shm *shm, enum ms_trace_state state)
 {
     __atomic_store_n(&shm->state, (uint32_t)state, __ATOMIC_RELEASE);
     __atomic_fetch_add(&shm->config_version, 1, __ATOMIC_RELEASE);
+    ms_torch_update();
 }
 
 static int not_recorded(char *why, size_t why_b)
@@ -144,6 +146,7 @@ static void use(struct ms_shm *shm, const char *text)
     __atomic_store_n(&shm->full_wait_ms, (uint32_t)session.full_wait_ms, __ATOMIC_RELAXED);
     __atomic_fetch_add(&shm->config_version, 1, __ATOMIC_RELEASE);
     ms_agent_reconfigured(&session);
+    ms_torch_update();
 }
 
 static int config(const char *lines, char *why, size_t why_b)

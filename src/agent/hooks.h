@@ -13,6 +13,7 @@
 #define MS_AGENT_HOOKS_H
 
 #include "abi/acl_impl.h"
+#include "abi/c10.h"
 #include "ascend_hal.h"
 #include "runtime/rt.h"
 #include "toolchain/prof_api.h"
@@ -22,14 +23,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Libraries by role; each lists the file names (SONAMEs) under which releases ship it. */
+/* Libraries by role; each lists the file names (SONAMEs) under which releases ship it. A version may follow. */
 #define MS_LIBRARIES(X)                                                                                                \
     X(HAL, "libascend_hal.so", NULL)                                                                                   \
     X(ACL, "libascendcl.so", "libacl_rt.so")                                                                           \
     X(ACL_IMPL, "libascendcl_impl.so", "libacl_rt_impl.so")                                                            \
     X(RUNTIME, "libruntime.so", NULL)                                                                                  \
     X(PROFAPI, "libprofapi.so", NULL)                                                                                  \
-    X(LIBC, "libc.so.6", "libdl.so.2")
+    X(LIBC, "libc.so.6", "libdl.so.2")                                                                                 \
+    X(C10, "libc10.so", NULL)                                                                                          \
+    X(TORCH_CPU, "libtorch_cpu.so", NULL)
 
 enum ms_library {
 #define X(name, first, second) MS_LIBRARY_##name,
@@ -43,6 +46,13 @@ enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003, MS_RT_NO_ORIGINAL
 /* Not in any header that we have. */
 rtError_t rtFftsPlusTaskLaunch(void *fftsPlusTaskInfo, rtStream_t stm) MS_EXPORT;
 rtError_t rtFftsPlusTaskLaunchWithFlag(void *fftsPlusTaskInfo, rtStream_t stm, uint32_t flag) MS_EXPORT;
+/* Members of C++ classes by their mangled names, see abi/c10.h. */
+void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *self, void *ptr, size_t size) MS_EXPORT;
+void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void *self, void *ptr) MS_EXPORT;
+void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *ptr, int64_t change, int64_t allocated,
+                                                           int64_t reserved, struct c10_device device) MS_EXPORT;
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *ptr, int64_t change, size_t allocated, size_t reserved,
+                                                           struct c10_device device) MS_EXPORT;
 /* Of dlfcn.h, made visible. */
 int dlclose(void *handle) MS_EXPORT;
 
@@ -160,6 +170,17 @@ int dlclose(void *handle) MS_EXPORT;
 /* A module goes away, and with it the meaning of its addresses. */
 #define MS_HOOKS_LOADER(X)                                                                                             \
     X(LIBC, int, dlclose, (void *handle), (handle), -1, NULL)
+
+/* What PyTorch's allocators tell its profiler. */
+#define MS_HOOKS_C10(X)                                                                                                \
+    X(C10, void, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, (void *self, void *ptr, size_t size), (self, ptr, size),  \
+      0, NULL)                                                                                                         \
+    X(C10, void, _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv, (void *self, void *ptr), (self, ptr), 0, NULL)          \
+    X(C10, void, _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, (void *ptr, int64_t change,                    \
+      int64_t allocated, int64_t reserved, struct c10_device device), (ptr, change, allocated, reserved, device), 0,   \
+      NULL)                                                                                                            \
+    X(C10, void, _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, (void *ptr, int64_t change, size_t allocated,  \
+      size_t reserved, struct c10_device device), (ptr, change, allocated, reserved, device), 0, NULL)
 /* clang-format on */
 
 #define MS_HOOKS(X)                                                                                                    \
@@ -167,7 +188,8 @@ int dlclose(void *handle) MS_EXPORT;
     MS_HOOKS_LIFE(X)                                                                                                   \
     MS_HOOKS_LAUNCH(X)                                                                                                 \
     MS_HOOKS_PROF(X)                                                                                                   \
-    MS_HOOKS_LOADER(X)
+    MS_HOOKS_LOADER(X)                                                                                                 \
+    MS_HOOKS_C10(X)
 
 enum ms_hook_id {
 #define X(library, result, name, parameters, arguments, missing, other) MS_HOOK_##name,

@@ -28,6 +28,7 @@
 
 extern char **environ;
 
+static char folder[4096]; /* of this library, with the slash; empty: not known */
 static char program[4096];
 static char session_text[MS_SESSION_MAX_B];
 static char *environment[ENVIRONMENT_MAX + 1];
@@ -44,12 +45,10 @@ static int look(struct dl_phdr_info *info, size_t size, void *unused)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && here >= begin && here - begin < info->dlpi_phdr[i].p_memsz) {
-            static const char name[] = "../libexec/msmemscope-collector";
             const char *slash = strrchr(info->dlpi_name, '/');
             size_t folder_b = slash != NULL ? (size_t)(slash - info->dlpi_name) + 1 : 0;
-            if (info->dlpi_name[0] == '/' && folder_b + sizeof(name) <= sizeof(program)) {
-                memcpy(program, info->dlpi_name, folder_b);
-                memcpy(program + folder_b, name, sizeof(name));
+            if (info->dlpi_name[0] == '/' && folder_b < sizeof(folder)) {
+                memcpy(folder, info->dlpi_name, folder_b);
             }
             return 1;
         }
@@ -60,6 +59,20 @@ static int look(struct dl_phdr_info *info, size_t size, void *unused)
 void ms_own_collector_find(void)
 {
     dl_iterate_phdr(look, NULL);
+    if (!ms_own_path("../libexec/msmemscope-collector", program, sizeof(program))) {
+        program[0] = '\0';
+    }
+}
+
+bool ms_own_path(const char *from_here, char *out, size_t out_b)
+{
+    size_t folder_b = strlen(folder), rest_b = strlen(from_here) + 1;
+    if (folder_b == 0 || folder_b + rest_b > out_b) {
+        return false;
+    }
+    memcpy(out, folder, folder_b);
+    memcpy(out + folder_b, from_here, rest_b);
+    return true;
 }
 
 /* ---- starting it ---- */

@@ -7,30 +7,16 @@
  *
  * Failure policy: what cannot be proven is not used; nobody is told but the log. */
 #include "agent/glibc_floor.h"
+#include "agent/peek.h"
 #include "agent/python.h"
-
-#include <errno.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #define CHECKED_FRAMES 64u
 
 /* ---- check of types ---- */
 
-/* Reads our own memory as if it were another process's: a wrong address is an error, not a signal. */
-static bool peek(uintptr_t address, void *out, size_t out_b)
-{
-    struct iovec to = {out, out_b}, from = {(void *)address, out_b};
-    int error = errno;
-    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1ul, &from, 1ul, 0ul);
-    errno = error;
-    return n == (long)out_b;
-}
-
 static bool peek_word(uintptr_t object, size_t off, uintptr_t *out)
 {
-    return peek(object + off, out, sizeof(*out));
+    return ms_peek(object + off, out, sizeof(*out));
 }
 
 static bool is_of(uintptr_t object, uintptr_t type)
@@ -66,7 +52,7 @@ static bool chain_is_sound(uintptr_t thread)
     for (unsigned i = 0; frame != 0 && i < CHECKED_FRAMES; i++) {
         uint8_t owner = 0;
         if (!peek_word(frame, l->frame_code, &code) ||
-            (l->frame_owner != MS_PYTHON_NONE && !peek(frame + l->frame_owner, &owner, sizeof(owner))) ||
+            (l->frame_owner != MS_PYTHON_NONE && !ms_peek(frame + l->frame_owner, &owner, sizeof(owner))) ||
             (owner < OWNED_BY_C && !code_is_sound(code & ~(uintptr_t)3)) ||
             !peek_word(frame, l->frame_previous, &frame)) {
             return false;

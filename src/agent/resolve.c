@@ -7,7 +7,7 @@
  * symbol as the program sees it if that is not ours (when we were loaded late, we are behind everybody), the other name
  * of the function in the global scope (nobody hooks that; in the driver the public function takes a lock that this one
  * does not, so it comes second), the symbol in the library itself if it is loaded out of our sight (dlopen with
- * RTLD_LOCAL). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
+ * RTLD_LOCAL, as Python does). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
  *
  * Threads: two may search at once and store the same. dlsym takes the loader's lock, so what is loaded already is
  * resolved in the constructor. errno is kept. */
@@ -19,7 +19,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stddef.h>
+#include <string.h>
 
 static const char *const library_names[MS_LIBRARY_COUNT][2] = {
 #define X(name, first, second) [MS_LIBRARY_##name] = {first, second},
@@ -36,11 +38,41 @@ static ms_function as_function(void *object)
     return cast.function;
 }
 
+/* Distributions add their version to the names of PyTorch's libraries: libc10.so.1.13. */
+struct versioned {
+    const char *name;
+    char path[4096];
+};
+
+static int look_at(struct dl_phdr_info *info, size_t info_b, void *argument)
+{
+    struct versioned *wanted = argument;
+    const char *slash = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
+    size_t name_b = strlen(wanted->name);
+    (void)info_b;
+    if (slash == NULL || strncmp(slash + 1, wanted->name, name_b) != 0 || slash[1 + name_b] != '.' ||
+        strlen(info->dlpi_name) >= sizeof(wanted->path)) {
+        return 0;
+    }
+    strcpy(wanted->path, info->dlpi_name);
+    return 1;
+}
+
+static void *loaded(const char *name)
+{
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    struct versioned wanted = {.name = name};
+    if (handle == NULL && dl_iterate_phdr(look_at, &wanted) != 0) {
+        handle = dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    return handle;
+}
+
 static void *in_library(enum ms_library library, const char *symbol)
 {
     for (unsigned i = 0; i < MS_COUNT_OF(library_names[0]) && library_names[library][i] != NULL; i++) {
         /* The reference that dlopen adds is kept on purpose: the function must not go away under our pointer. */
-        void *handle = dlopen(library_names[library][i], RTLD_LAZY | RTLD_NOLOAD);
+        void *handle = loaded(library_names[library][i]);
         void *found = handle != NULL ? dlsym(handle, symbol) : NULL;
         if (found != NULL) {
             return found;
@@ -98,18 +130,18 @@ const struct ms_hook ms_hooks[MS_HOOK_COUNT] = {
 
 void ms_resolve_loaded(bool hidden)
 {
-    bool known[MS_LIBRARY_COUNT] = {false}, loaded[MS_LIBRARY_COUNT] = {false};
+    bool known[MS_LIBRARY_COUNT] = {false}, there_is[MS_LIBRARY_COUNT] = {false};
     for (unsigned i = 0; i < MS_HOOK_COUNT && dlsym != NULL; i++) {
         enum ms_library library = ms_hooks[i].library;
         if (!known[library]) { /* most programs have none of these: one vain search for each library is enough */
             known[library] = true;
             void *there = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
             there = there != NULL ? there : dlsym(RTLD_DEFAULT, ms_hooks[i].symbol);
-            loaded[library] = there != NULL && as_function(there) != ms_hooks[i].replacement;
-            loaded[library] = loaded[library] || (hidden && in_library(library, ms_hooks[i].symbol) != NULL);
+            there_is[library] = there != NULL && as_function(there) != ms_hooks[i].replacement;
+            there_is[library] = there_is[library] || (hidden && in_library(library, ms_hooks[i].symbol) != NULL);
         }
         /* What is not there is not looked for in files, as a first call would: an older library lacks dozens. */
-        void *found = loaded[library] ? dlsym(RTLD_NEXT, ms_hooks[i].symbol) : NULL;
+        void *found = there_is[library] ? dlsym(RTLD_NEXT, ms_hooks[i].symbol) : NULL;
         if (found != NULL) {
             __atomic_store_n(ms_hooks[i].real, as_function(found), __ATOMIC_RELAXED);
         }

@@ -90,9 +90,8 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 static void end_step(struct ms_gap_analysis *gap, struct pool_gap *pool, uint32_t step)
 {
     const char *name = ms_step_pool_name(pool->space);
-    ms_note(gap->options.log, gap->options.argument, 1,
-            "[npu %u][step %u][end]: ------End totalAllocated (%s): %llu------", pool->device, step, name,
-            (unsigned long long)pool->used_b);
+    ms_note(gap->options.log, gap->options.argument, 1, "[%s][step %u][end]: ------End totalAllocated (%s): %llu------",
+            ms_device_text("npu ", pool->device).s, step, name, (unsigned long long)pool->used_b);
     if (step <= 1) {
         return;
     }
@@ -100,20 +99,21 @@ static void end_step(struct ms_gap_analysis *gap, struct pool_gap *pool, uint32_
             pool->used_b == pool->start_b ? "No leaks" : "leaks", name);
     if (!pool->touched || pool->most_b == 0) {
         ms_note(gap->options.log, gap->options.argument, 2,
-                "[npu %u][step %u]: nothing was allocated in %s, the step is passed over", pool->device, step, name);
+                "[%s][step %u]: nothing was allocated in %s, the step is passed over",
+                ms_device_text("npu ", pool->device).s, step, name);
     } else {
         struct extreme now = {
             .ratio = (double)pool->least_b / (double)pool->most_b, .least_b = pool->least_b, .step = step};
         if (pool->largest.step == 0 || now.ratio > pool->largest.ratio) {
             ms_note(gap->options.log, gap->options.argument, 2,
-                    "[npu %u][step %u]: Min/Max Allocated memory largest gap increases to %f, last is %f", pool->device,
-                    step, now.ratio, pool->largest.ratio);
+                    "[%s][step %u]: Min/Max Allocated memory largest gap increases to %f, last is %f",
+                    ms_device_text("npu ", pool->device).s, step, now.ratio, pool->largest.ratio);
             pool->largest = now;
         }
         if (pool->smallest.step == 0 || now.ratio < pool->smallest.ratio) {
             ms_note(gap->options.log, gap->options.argument, 2,
-                    "[npu %u][step %u]: Min/Max Allocated memory smallest gap decreases to %f, last is %f",
-                    pool->device, step, now.ratio, pool->smallest.ratio);
+                    "[%s][step %u]: Min/Max Allocated memory smallest gap decreases to %f, last is %f",
+                    ms_device_text("npu ", pool->device).s, step, now.ratio, pool->smallest.ratio);
             pool->smallest = now;
         }
     }
@@ -131,8 +131,9 @@ static int on_step(void *self, const struct ms_step_info *step)
         if (step->begins) {
             pool->start_b = pool->used_b;
             ms_note(gap->options.log, gap->options.argument, 1,
-                    "[npu %u][step %u][start]: ------Start totalAllocated (%s): %llu------", pool->device, step->step,
-                    ms_step_pool_name(pool->space), (unsigned long long)pool->used_b);
+                    "[%s][step %u][start]: ------Start totalAllocated (%s): %llu------",
+                    ms_device_text("npu ", pool->device).s, step->step, ms_step_pool_name(pool->space),
+                    (unsigned long long)pool->used_b);
         } else {
             end_step(gap, pool, step->step);
         }
@@ -152,8 +153,8 @@ static int on_end(void *self)
     for (uint32_t i = 0; out != NULL && i < gap->pool_count; i++) {
         const struct pool_gap *pool = &gap->pools[i];
         if (pool->smallest.step != 0) {
-            fprintf(out, "======= %s Gap Analysis of Device %u =======\n", ms_step_pool_name(pool->space),
-                    pool->device);
+            fprintf(out, "======= %s Gap Analysis of Device %s =======\n", ms_step_pool_name(pool->space),
+                    ms_device_text("", pool->device).s);
             fprintf(out, "\t%-25s%-25s%-25s\n", "MinAlloc/MaxAlloc(%)", "MinAllocMem(MB)", "StepId");
             print_line(out, "MinGap", &pool->smallest);
             print_line(out, "MaxGap", &pool->largest);

@@ -91,8 +91,8 @@ static int tell_suspect(void *argument, const struct ms_block *block)
     }
     if (block->step + 1 == walk->step && block->step > 1) {
         ms_note(walk->leaks->options.log, walk->leaks->options.argument, 2,
-                "[npu %u][step %u]: ptr: %" PRIx64 " has last for %u steps. Please check if there is leaks in %s.",
-                block->device, walk->step, block->addr, walk->step - block->step, pool);
+                "[%s][step %u]: ptr: %" PRIx64 " has last for %u steps. Please check if there is leaks in %s.",
+                ms_device_text("npu ", block->device).s, walk->step, block->addr, walk->step - block->step, pool);
     }
     return 0;
 }
@@ -296,8 +296,8 @@ static void print_leaks(struct ms_leaks *leaks, struct leak *list, size_t count,
         end = end_of_device(list, from, count);
         uint64_t bytes = 0;
         if (out != NULL) {
-            fprintf(out, "====== ERROR: Detected %smemory leaks on device %u ======\n", hal ? "HAL " : "",
-                    list[from].device);
+            fprintf(out, "====== ERROR: Detected %smemory leaks on device %s ======\n", hal ? "HAL " : "",
+                    ms_device_text("", list[from].device).s);
         }
         for (size_t i = from; i < end; i++) {
             bytes += list[i].size_b;
@@ -368,8 +368,8 @@ static void print_site(struct ms_leaks *leaks, size_t number, const struct site 
     FILE *out = leaks->options.out;
     const struct ms_stack_source *stacks = &leaks->options.stacks;
     const char *pool = ms_step_pool_name(site->space);
-    fprintf(out, "%3zu. %f Mb(s) in %" PRIu64 " allocation(s), %s of device %u", number, MS_MB(site->bytes),
-            site->count, pool != NULL ? pool : "HAL memory", site->device);
+    fprintf(out, "%3zu. %f Mb(s) in %" PRIu64 " allocation(s), %s of device %s", number, MS_MB(site->bytes),
+            site->count, pool != NULL ? pool : "HAL memory", ms_device_text("", site->device).s);
     const uint32_t *ended = ended_of(leaks, site->device, false);
     if (site->in_segments) {
         fputs(", holds live pool memory", out);

@@ -1,6 +1,6 @@
 /* Leaks, online: blocks that outlive the step in which they were allocated.
  *
- * Suspect: a live pool block (PTA, ATB, MindSpore) of step s > 1, at the end of a step N > s of its device. Reported at
+ * Suspect: a live pool block (PTA, ATB, MindSpore, CPU tensors) of step s > 1, at the end of a step N > s of its device. Reported at
  * exit are the suspects that are still live then, and live HAL blocks; what was freed later is no leak. The original's
  * lines come first, then our summary by call site (stack) or, without stacks, by owner or operator: bytes, blocks,
  * growth per step, first step, confidence. */

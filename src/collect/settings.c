@@ -80,8 +80,8 @@ void ms_settings_to_session(const struct ms_settings *s, struct ms_session *sess
                  {MS_EVENT_ACCESS, MS_WANT_ACCESS},
                  {MS_EVENT_TRACEBACK, MS_WANT_TRACEBACK}};
     uint32_t collected = ms_settings_collected(s);
-    session->event_mask =
-        ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) | ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u);
+    session->event_mask = ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) |
+                          ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u) | (s->cpu ? MS_WANT_CPU : 0u);
     for (size_t i = 0; i < MS_COUNT_OF(wants); i++) {
         session->event_mask |= (collected & wants[i].event) ? wants[i].want : 0u;
     }

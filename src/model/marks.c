@@ -39,24 +39,38 @@ static struct ms_text safe_text(struct ms_model *model, struct ms_text text)
 
 /* ---- operators ---- */
 
-static void op_enter(struct ms_model *model, uint32_t tid, struct ms_text name)
+/* The innermost operator of a thread is one that calls itself: a dispatch mode of Python's hands an operator back to the
+ * dispatcher, which announces it once more. */
+static bool op_is_again(const struct ms_thread_state *thread)
+{
+    uint32_t depth = thread->op_depth;
+    return depth >= 2 && depth <= MS_OP_DEPTH && thread->ops[depth - 1] == thread->ops[depth - 2];
+}
+
+/* True: it is one that the thread is in already. */
+static bool op_enter(struct ms_model *model, uint32_t tid, struct ms_text name)
 {
     struct ms_thread_state *thread = ms__thread(model, tid, true);
     if (thread == NULL) {
-        return;
+        return false;
     }
     if (thread->op_depth < MS_OP_DEPTH) {
         thread->ops[thread->op_depth] = ms_intern(&model->texts, name.s, name.length_b);
     }
     thread->op_depth++;
+    return op_is_again(thread);
 }
 
-static void op_leave(struct ms_model *model, uint32_t tid)
+/* True: the thread is still in it. */
+static bool op_leave(struct ms_model *model, uint32_t tid)
 {
     struct ms_thread_state *thread = ms__thread(model, tid, false);
-    if (thread != NULL && thread->op_depth != 0) {
-        thread->op_depth--;
+    if (thread == NULL || thread->op_depth == 0) {
+        return false;
     }
+    bool again = op_is_again(thread);
+    thread->op_depth--;
+    return again;
 }
 
 static bool wants_launch(const struct ms_model *model, uint32_t level)
@@ -72,12 +86,8 @@ static void aten_op(struct ms_model *model, const struct ms_event *event, bool b
         name.s = found + 5;
         name.length_b = (uint32_t)(s + length_b - name.s);
     }
-    if (begin) {
-        op_enter(model, event->tid, name);
-    } else {
-        op_leave(model, event->tid);
-    }
-    if (ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
+    bool again = begin ? op_enter(model, event->tid, name) : op_leave(model, event->tid);
+    if (!again && ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
         ms__row(model, MS_EV_OP_LAUNCH, begin ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END, event, event->device)->name =
             name;
         ms__row_send(model, MS_WANT_LAUNCH);

@@ -350,7 +350,9 @@ static int ends(struct ms_model *model, enum ms_space space, const struct ms_eve
         if (block != NULL) {
             forget(model, number);
         }
-        complain_unmatched(model, space, event);
+        if (space != MS_SPACE_HOST) { /* of CPU tensors those are unknown that are older than the recording */
+            complain_unmatched(model, space, event);
+        }
         return 0;
     }
     struct ms_pool_entry *pool = ms__pool(model, space, block->device);

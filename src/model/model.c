@@ -176,6 +176,9 @@ static int stop(struct ms_model *model, const struct ms_event *event)
     }
     model->tracing = false;
     model->stop_ns = event->time_ns;
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        model->threads[i].op_depth = 0; /* the ends of operators that run now are not recorded */
+    }
     ms__update_activity(model, event);
     MS__CALL(model, on_stop, MS__SELF);
     return 0;

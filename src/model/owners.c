@@ -1,10 +1,11 @@
 /* Owners: who a block belongs to, as labels of eight levels.
  *
  * Level 0 is where the memory comes from (CANN@RUNTIME, PTA, ATB ...), 1 component, 2 process, 3 what a model uses it
- * for (weight, gradient, optimizer_state, activation), 4 "ops" once an operator has used it, 5 to 7 the user's. Threads
+ * for (weight, gradient, optimizer_state, activation), 4 more of that (lora, attn ...) or "ops" once an operator has
+ * used it, 5 to 7 the user's. Threads
  * carry labels of levels 1 to 7 for what they allocate; labels by address come later and replace. Shown as
  *
- *     source [@model@<3> | @ops@aten] [@<1>] [@<2>] [@<5>] [@<6>] [@<7>]
+ *     source [@model@<3> | @ops@aten] [@<1>] [@<2>] [@<4>] [@<5>] [@<6>] [@<7>]
  *
  * A set of labels is interned like a text, so a block carries one number, and the text is made once. */
 #include "model/model_internal.h"
@@ -105,6 +106,11 @@ static size_t append(char *out, size_t at, size_t room, const char *s, size_t le
     return at + fits;
 }
 
+static bool is_word(const char *s, size_t length_b, const char *word)
+{
+    return strlen(word) == length_b && memcmp(s, word, length_b) == 0;
+}
+
 static uint32_t text_of_set(struct ms_model *model, const struct label_set *set)
 {
     char text[2048];
@@ -115,13 +121,16 @@ static uint32_t text_of_set(struct ms_model *model, const struct label_set *set)
         part = ms_intern_get(&model->texts, set->slots[DETAIL]);
         at = append(text, at, sizeof(text), "@model@", 7);
         at = append(text, at, sizeof(text), part.s, part.length_b);
-    } else if (set->slots[OPS] != 0) {
+    }
+    part = ms_intern_get(&model->texts, set->slots[OPS]);
+    bool ops = is_word(part.s, part.length_b, "ops");
+    if (set->slots[DETAIL] == 0 && ops) {
         at = append(text, at, sizeof(text), "@ops@aten", 9);
     }
-    static const uint8_t rest[] = {COMPONENT, PROCESS, 5, 6, 7};
+    static const uint8_t rest[] = {COMPONENT, PROCESS, OPS, 5, 6, 7};
     for (unsigned i = 0; i < sizeof(rest); i++) {
         part = ms_intern_get(&model->texts, set->slots[rest[i]]);
-        if (part.length_b != 0) {
+        if (part.length_b != 0 && !(rest[i] == OPS && ops)) {
             at = append(text, at, sizeof(text), "@", 1);
             at = append(text, at, sizeof(text), part.s, part.length_b);
         }
@@ -231,11 +240,6 @@ uint32_t ms__owner_at_malloc(struct ms_model *model, const struct ms_block *bloc
     return intern_set(model, &set);
 }
 
-static bool is_word(const char *s, size_t length_b, const char *word)
-{
-    return strlen(word) == length_b && memcmp(s, word, length_b) == 0;
-}
-
 /* The labels of an owner's text, as any generation of dumps writes it: PTA@model@weight@x, PTA@ops@aten@x, but also
  * PTA@fsdp2@weight@ops@x. Which of the remaining words are component, process or the user's it does not tell; their
  * order is kept, so the text comes out the same. */
@@ -302,7 +306,8 @@ void ms__owner_set(struct ms_model *model, struct ms_block *block, unsigned leve
 /* The first access by an operator; the weakest of all marks. */
 void ms__owner_accessed(struct ms_model *model, struct ms_block *block)
 {
-    if ((model->options.analysis & MS_ANALYSIS_DECOMPOSE) == 0 || block->type != MS_TYPE_PTA || block->accesses != 1) {
+    bool tensor = block->type == MS_TYPE_PTA || block->type == MS_TYPE_HOST;
+    if ((model->options.analysis & MS_ANALYSIS_DECOMPOSE) == 0 || !tensor || block->accesses != 1) {
         return;
     }
     struct label_set set = get_set(model, block->owner);

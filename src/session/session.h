@@ -27,7 +27,7 @@
 /* key, field, largest value, default, meaning */
 #define MS_SESSION_NUMBERS(X)                                                                                          \
     X('t', state, 2, 2, "enum ms_trace_state to begin with")                                                           \
-    X('e', event_mask, 0xffffffff, 0x43, "MS_WANT_*")                                                                  \
+    X('e', event_mask, 0xffffffff, 0xc3, "MS_WANT_*")                                                                  \
     X('c', c_depth, 1000, 0, "frames of a C stack; 0: none")                                                           \
     X('p', python_depth, 1000, 0, "frames of a Python stack; 0: none")                                                 \
     X('k', clock_kind, 3, 1, "enum ms_clock_kind")                                                                     \

@@ -117,6 +117,7 @@ enum {
     MS_WANT_TRACEBACK = 16,
     MS_WANT_KERNEL = 32, /* level kernel */
     MS_WANT_OP = 64,     /* level op */
+    MS_WANT_CPU = 128,   /* device cpu: CPU tensors; what is on a device is recorded for each device, wanted or not */
 };
 
 static inline struct ms_stream_head *ms_shm_stream(const struct ms_shm *shm, uint32_t i)

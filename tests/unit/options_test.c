@@ -217,7 +217,8 @@ static void wrong_values(void **state)
         {"--compare --input=/etc/passwd", "Please use compare command with correct input paths!"},
         {"--input=/etc/passwd,/etc/passwd", "Please use compare command with correct input paths!"},
         {"--compare --input=/etc/passwd,/nosuch", E "invalid paths input.\n/nosuch: No such file or directory."},
-        {"--compare --input=/etc/passwd,/dev/null", E "invalid paths input.\n/dev/null: neither a file nor a directory."},
+        {"--compare --input=/etc/passwd,/dev/null",
+         E "invalid paths input.\n/dev/null: neither a file nor a directory."},
         {"--compare -i /etc/passwd,/etc/group --input-path=/etc/passwd", E "invalid paths input."},
         {"--nonsense", E "unrecognized command "},
         {"-x", E "unrecognized command "},
@@ -303,7 +304,7 @@ static void implied(void **state)
     ms_session_init(&session);
     parse("--level=kernel --call-stack=c:5 --device=npu:1,cpu --watch=a:1,b --collect-mode=deferred --on-full=drop x");
     ms_settings_to_session(&s, &session);
-    assert_int_equal(MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH | MS_WANT_KERNEL, session.event_mask);
+    assert_int_equal(MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH | MS_WANT_KERNEL | MS_WANT_CPU, session.event_mask);
     assert_int_equal(5, session.c_depth);
     assert_int_equal(0, session.python_depth);
     assert_int_equal(MS_STATE_SHADOW, session.state);

@@ -148,10 +148,18 @@ static mstxDomainHandle_t domain_create(const char *name)
     default:
         break;
     }
+    if (domain == &domains[PTA] && MS_UNLIKELY(__atomic_load_n(&domain->created, __ATOMIC_RELAXED) == 0)) {
+        __atomic_store_n(&domain->created, 1, __ATOMIC_RELAXED);
+    }
     if (domain != NULL && domain->only_first && __atomic_exchange_n(&domain->created, 1, __ATOMIC_RELAXED) != 0) {
         return NULL;
     }
     return domain;
+}
+
+bool ms_mstx_reports_pta(void)
+{
+    return __atomic_load_n(&domains[PTA].created, __ATOMIC_RELAXED) != 0;
 }
 
 /* Handles come back from programs: nothing but one of ours is looked at. */

@@ -1,0 +1,290 @@
+/* Operators of PyTorch: begin and end of each, from its own observers.
+ *
+ * PyTorch calls observers around every operator that its dispatcher runs, in whichever thread, the threads of autograd
+ * included; composite operators contain others. Ours are C functions, registered through the mangled name
+ * (abi/c10.h): no Python is in the way of an operator, and none of its arguments is touched.
+ *
+ * An operator is known by the address of its name, which lies in its schema and stays there; the text for the record is
+ * made at its first call: "aten::add" of the overload "Tensor" is torch._ops.aten.add.Tensor, as Python calls it. What
+ * else is announced by the same way (nodes of autograd, parts of the engine) has a name of its own for each call and no
+ * schema; it is told apart by how it is spelled, and left out.
+ *
+ * Layouts are those of the versions that have getStepCallbacks (1.12 and later); without that name nothing is
+ * registered. Where the overload is asked for by reading the schema, each address is tried before it is believed.
+ *
+ * Threads: observers run in any; texts are made by one at a time, others meanwhile make theirs for themselves. A
+ * forked child keeps the observers. */
+#include "abi/c10.h"
+#include "agent/hooks.h"
+#include "agent/peek.h"
+#include "agent/record_text.h"
+#include "agent/torch.h"
+
+#include <errno.h>
+
+static const char *(*name_of)(const void *function);
+static const char *(*overload_of)(const void *function); /* NULL: this version has it not */
+
+/* ---- texts ---- */
+
+#define NAME_MAX_B 160u
+#define PREFIX     "memscope-aten-b: name=torch._ops."
+enum { TURN = sizeof("memscope-aten-") - 1 }; /* where begin and end differ */
+
+struct text {
+    char bytes[sizeof(PREFIX) + 2 * NAME_MAX_B];
+    uint32_t length_b;
+};
+
+static void put(struct text *t, const char *s, size_t length_b)
+{
+    size_t room = sizeof(t->bytes) - t->length_b;
+    length_b = length_b < room ? length_b : room;
+    memcpy(t->bytes + t->length_b, s, length_b);
+    t->length_b += (uint32_t)length_b;
+}
+
+/* "namespace::name", and nothing else with colons or blanks in it: where the colons are, NULL if it is none. */
+static const char *colons_of(const char *name)
+{
+    const char *colons = strchr(name, ':');
+    if (colons == NULL || colons == name || colons[1] != ':' || colons[2] == '\0' ||
+        strpbrk(colons + 2, ": ") != NULL || strlen(name) > NAME_MAX_B) {
+        return NULL;
+    }
+    return colons;
+}
+
+/* The overload by the schema that the observed function points to; which of its words that is, is found out once. */
+static size_t read_overload(const void *function, const char *name, char *out, size_t out_b)
+{
+    enum { WORDS = 40 }; /* a RecordFunction has more */
+    static uint32_t known;
+    uint32_t first = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    for (uint32_t i = first; i < WORDS; i++) {
+        uintptr_t word = ((const uintptr_t *)function)[i];
+        struct c10_schema schema;
+        if (word % sizeof(void *) != 0 || word < 4096 || !ms_peek(word, &schema, sizeof(schema)) ||
+            schema.name.data != name || schema.name.length != strlen(name) || schema.overload.length > out_b) {
+            if (first != 0) {
+                return 0;
+            }
+            continue;
+        }
+        if (!ms_peek((uintptr_t)schema.overload.data, out, schema.overload.length)) {
+            return 0;
+        }
+        __atomic_store_n(&known, i, __ATOMIC_RELAXED);
+        return schema.overload.length;
+    }
+    return 0;
+}
+
+/* False: not an operator. */
+static bool make_text(struct text *t, const void *function, const char *name)
+{
+    const char *colons = colons_of(name);
+    if (colons == NULL) {
+        return false;
+    }
+    char read[NAME_MAX_B];
+    const char *overload = overload_of != NULL ? overload_of(function) : read;
+    size_t overload_b =
+        overload_of != NULL ? strnlen(overload, NAME_MAX_B) : read_overload(function, name, read, sizeof(read));
+    if (overload_b == 0) {
+        overload = "default";
+        overload_b = sizeof("default") - 1;
+    }
+    t->length_b = 0;
+    put(t, PREFIX, sizeof(PREFIX) - 1);
+    put(t, name, (size_t)(colons - name));
+    put(t, ".", 1);
+    put(t, colons + 2, strlen(colons + 2));
+    put(t, ".", 1);
+    put(t, overload, overload_b);
+    return true;
+}
+
+/* ---- texts that are known ---- */
+
+/* The name as it was, then the texts of begin and end. */
+struct op {
+    const char *name; /* address of the name; NULL: free */
+    const char *copy;
+    uint32_t name_b, text_b;
+};
+
+#define OPS       4096u
+#define PROBES    16u
+#define TEXTS_MAX (1u << 20) /* pages that are not used cost nothing */
+
+static struct op ops[OPS];
+static char texts[TEXTS_MAX];
+static uint32_t texts_used, adding;
+
+static uint32_t slot_of(const char *name)
+{
+    return (uint32_t)(((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15ull >> 40);
+}
+
+static const struct op *find(const char *name)
+{
+    for (uint32_t i = 0, at = slot_of(name); i < PROBES; i++, at++) {
+        const struct op *op = &ops[at % OPS];
+        const char *there = __atomic_load_n(&op->name, __ATOMIC_ACQUIRE);
+        if (there == NULL) {
+            return NULL;
+        }
+        if (there == name && strcmp(op->copy, name) == 0) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+static void add(const char *name, const struct text *t)
+{
+    uint32_t name_b = (uint32_t)strlen(name) + 1;
+    if (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE) != 0) {
+        return;
+    }
+    struct op *op = NULL;
+    for (uint32_t i = 0, at = slot_of(name); i < PROBES && op == NULL; i++, at++) {
+        op = ops[at % OPS].name == NULL ? &ops[at % OPS] : NULL;
+    }
+    if (op != NULL && find(name) == NULL && sizeof(texts) - texts_used >= name_b + 2 * t->length_b) {
+        char *copy = texts + texts_used;
+        texts_used += name_b + 2 * t->length_b;
+        memcpy(copy, name, name_b);
+        memcpy(copy + name_b, t->bytes, t->length_b);
+        memcpy(copy + name_b + t->length_b, t->bytes, t->length_b);
+        copy[name_b + t->length_b + TURN] = 'e';
+        op->copy = copy;
+        op->name_b = name_b;
+        op->text_b = t->length_b;
+        __atomic_store_n(&op->name, name, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- observers ---- */
+
+/* Without a device of ours the operators are those of the CPU, if that is wanted. */
+static uint32_t device_of(const struct ms_shm *shm)
+{
+    uint32_t device = ms_device_current();
+    bool cpu = (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) != 0;
+    return device == MS_DEV_UNKNOWN && cpu ? MS_DEV_CPU : device;
+}
+
+static inline __attribute__((always_inline)) void record(const void *function, bool begin)
+{
+    const uint32_t both = MS_WANT_LAUNCH | MS_WANT_OP;
+    if (!ms_tracing() || (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & both) != both) {
+        return;
+    }
+    int error = errno;
+    const char *name = name_of(function);
+    const struct op *op = name != NULL ? find(name) : NULL;
+    const char *s = NULL;
+    size_t length_b = 0;
+    struct text made;
+    if (MS_LIKELY(op != NULL)) {
+        length_b = op->text_b;
+        s = op->copy + op->name_b + (begin ? 0 : length_b);
+    } else if (name != NULL && make_text(&made, function, name)) {
+        add(name, &made);
+        made.bytes[TURN] = begin ? 'b' : 'e';
+        s = made.bytes;
+        length_b = made.length_b;
+    }
+    if (s != NULL) {
+        struct ms_p_mark p = {.stream_id = -1};
+        ms_record_text(MS_R_MARK, device_of(ms_gate->shm), &p, sizeof(p), s, length_b, true, begin);
+    }
+    errno = error;
+}
+
+/* What PyTorch gets from us in return is an empty std::unique_ptr, at an address that it gives. */
+#if defined(__x86_64__)
+static void **ms_ops_entry(void **context, const void *function)
+{
+    *context = NULL;
+    record(function, true);
+    return context;
+}
+#elif defined(__aarch64__)
+void ms_ops_started(const void *function) __attribute__((used, visibility("hidden")));
+void ms_ops_started(const void *function)
+{
+    record(function, true);
+}
+void ms_ops_entry(void) __attribute__((visibility("hidden")));
+__asm__(".text\n"
+        ".p2align 2\n"
+        ".hidden ms_ops_entry\n"
+        ".global ms_ops_entry\n"
+        ".type ms_ops_entry, %function\n"
+        "ms_ops_entry:\n"
+        "    hint #34\n" /* may be called */
+        "    str xzr, [x8]\n"
+        "    b ms_ops_started\n"
+        ".size ms_ops_entry, . - ms_ops_entry\n");
+#endif
+
+static void ended(const void *function, void *context)
+{
+    (void)context;
+    record(function, false);
+}
+
+/* ---- registration ---- */
+
+static uint64_t handle; /* 0: not registered */
+
+static ms_function of_torch(const char *symbol)
+{
+    return ms_resolve_symbol(MS_LIBRARY_TORCH_CPU, symbol);
+}
+
+/* False: PyTorch is not there, or not yet. */
+static bool observe(void)
+{
+    static const char layout[] = "_ZN2at16getStepCallbacksENS_11RecordScopeE";
+    uint64_t (*add_callback)(struct c10_record_callback) =
+        (uint64_t(*)(struct c10_record_callback))of_torch(C10_ADD_CALLBACK);
+    if (add_callback == NULL) {
+        return false;
+    }
+    name_of = (const char *(*)(const void *))of_torch(C10_NAME);
+    overload_of = (const char *(*)(const void *))of_torch(C10_OVERLOAD_NAME);
+    if (name_of == NULL || of_torch(layout) == NULL) {
+        ms_agent_log("operators of this version of PyTorch cannot be observed");
+        return true;
+    }
+    handle = add_callback((struct c10_record_callback){.start = (void *)(uintptr_t)ms_ops_entry,
+                                                       .end = (void *)(uintptr_t)ended,
+                                                       .probability = 1.0,
+                                                       .scopes = {true}});
+    return true;
+}
+
+static void stop_observing(void)
+{
+    void (*remove_callback)(uint64_t) = (void (*)(uint64_t))of_torch(C10_REMOVE_CALLBACK);
+    if (remove_callback != NULL) {
+        remove_callback(handle);
+        handle = 0;
+    }
+}
+
+bool ms_ops_update(bool wanted)
+{
+    if (wanted && handle == 0) {
+        return observe();
+    }
+    if (!wanted && handle != 0) {
+        stop_observing();
+    }
+    return true;
+}

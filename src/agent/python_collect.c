@@ -1,0 +1,87 @@
+/* The Python side of the recording in a program that does not know of us: labels of modules and optimizers, accesses of
+ * operators. The package is found beside this library.
+ *
+ * A hook never calls Python: it asks for a pending call, which the main thread makes with the GIL, between two
+ * instructions. Only processes that a session was given to; one that imports the package by itself does this itself.
+ *
+ * Failure policy: without the package, or if it fails, the recording has no labels and accesses, and its log says so.
+ */
+#include "agent/glibc_floor.h"
+#include "agent/own_collector.h"
+#include "agent/python.h"
+#include "agent/torch.h"
+
+enum { IDLE, ASKED, DONE };
+static uint32_t progress; /* atomic */
+
+static void drop(void *object)
+{
+    if (object != NULL) {
+        ms_python.Py_DecRef(object);
+    }
+}
+
+/* Forgets an exception. */
+static void forget(void)
+{
+    void *type, *value, *traceback;
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    drop(type);
+    drop(value);
+    drop(traceback);
+}
+
+static void *import_package(void)
+{
+    static const char name[] = "msmemscope._collectors";
+    void *module = ms_python.PyImport_ImportModule(name);
+    char folder[4096];
+    if (module != NULL || !ms_own_path("../python", folder, sizeof(folder))) {
+        return module;
+    }
+    forget();
+    void *system = ms_python.PyImport_ImportModule("sys");
+    void *path = system != NULL ? ms_python.PyObject_GetAttrString(system, "path") : NULL;
+    void *added = path != NULL ? ms_python.PyObject_CallMethod(path, "append", "s", folder) : NULL;
+    module = added != NULL ? ms_python.PyImport_ImportModule(name) : NULL;
+    drop(added);
+    drop(path);
+    drop(system);
+    return module;
+}
+
+/* With the GIL, in the main thread. */
+static int begin(void *unused)
+{
+    void *type, *value, *traceback;
+    (void)unused;
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    void *module = import_package();
+    void *answer = module != NULL ? ms_python.PyObject_CallMethod(module, "begin", NULL) : NULL;
+    if (answer == NULL) {
+        ms_agent_log("labels and accesses are not recorded: the Python package of msmemscope cannot be used here");
+        forget();
+    }
+    bool again = answer != NULL && answer != ms_python.none; /* PyTorch is not complete */
+    drop(answer);
+    drop(module);
+    ms_python.PyErr_Restore(type, value, traceback);
+    __atomic_store_n(&progress, again ? IDLE : DONE, __ATOMIC_RELEASE);
+    return 0;
+}
+
+bool ms_python_collect(bool wanted)
+{
+    const struct ms_session *session = ms_agent_session();
+    if (!wanted || session == NULL || (session->flags & MS_SESSION_API) != 0 || ms_python.Py_AddPendingCall == NULL ||
+        __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF) {
+        return true;
+    }
+    if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) == IDLE) {
+        __atomic_store_n(&progress, ASKED, __ATOMIC_RELEASE);
+        if (ms_python.Py_AddPendingCall(begin, NULL) != 0) { /* too many calls wait */
+            __atomic_store_n(&progress, IDLE, __ATOMIC_RELEASE);
+        }
+    }
+    return __atomic_load_n(&progress, __ATOMIC_ACQUIRE) == DONE;
+}

@@ -1,0 +1,254 @@
+/* What the agent records of PyTorch: allocations as libc10 reports them, operators as its observers see them. */
+#include "agent_fixture.h"
+
+#include "abi/c10.h"
+#include "mstx/ms_tools_ext.h"
+#include "torch_fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { CANARY = 4711, MEMORY = MS_WANT_ALLOC | MS_WANT_FREE, OPERATORS = MS_WANT_LAUNCH | MS_WANT_OP };
+
+static struct process *self;
+
+static void want(uint32_t mask, uint32_t state)
+{
+    self->shm->event_mask = mask;
+    self->shm->state = state;
+    self->shm->config_version++;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_free(fake_tensor(1)); /* attaches */
+    self = own_process();
+    return 0;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    want(MEMORY | MS_WANT_CPU, MS_STATE_ON);
+    fake_profile(0);
+    skip_records(self);
+    errno = CANARY;
+    return 0;
+}
+
+static void expect_alloc(uint32_t arg, const void *ptr, uint64_t size_b)
+{
+    const struct ms_record *r;
+    const struct ms_p_pool_alloc *a = next_record(self, MS_R_POOL_ALLOC, &r);
+    assert_int_equal(r->arg, arg);
+    assert_int_equal(a->addr, (uintptr_t)ptr);
+    assert_int_equal(a->size_b, size_b);
+}
+
+static void expect_free(uint32_t arg, const void *ptr)
+{
+    const struct ms_record *r;
+    const struct ms_p_pool_free *f = next_record(self, MS_R_POOL_FREE, &r);
+    assert_int_equal(r->arg, arg);
+    assert_int_equal(f->addr, (uintptr_t)ptr);
+}
+
+#define HOST MS_POOL_ARG(MS_POOL_HOST, MS_DEV_CPU)
+
+static void cpu_tensors(void **state)
+{
+    (void)state;
+    unsigned before = fake_calls();
+    void *p = fake_tensor(1000);
+    expect_alloc(HOST, p, 1000);
+    fake_free(p);
+    expect_free(HOST, p);
+    fake_free(fake_tensor(0)); /* an empty tensor has no memory */
+    no_more_records(self);
+    assert_int_equal(fake_calls() - before, 4);
+    assert_int_equal(errno, CANARY);
+}
+
+static void only_if_the_cpu_is_wanted(void **state)
+{
+    (void)state;
+    unsigned before = fake_calls();
+    want(MEMORY, MS_STATE_ON);
+    fake_free(fake_tensor(1000));
+    want(MS_WANT_CPU, MS_STATE_ON);
+    fake_free(fake_tensor(1000));
+    want(MEMORY | MS_WANT_CPU, MS_STATE_OFF);
+    fake_free(fake_tensor(1000));
+    no_more_records(self);
+    assert_int_equal(fake_calls() - before, 6);
+    want(MEMORY | MS_WANT_CPU, MS_STATE_SHADOW);
+    fake_free(fake_tensor(1000));
+    const struct ms_record *r;
+    next_record(self, MS_R_POOL_ALLOC, &r);
+    assert_int_equal(r->flags & MS_RECORD_SHADOW, MS_RECORD_SHADOW);
+}
+
+static void once_while_pytorch_profiles(void **state)
+{
+    (void)state;
+    fake_profile(1);
+    void *p = fake_tensor(64);
+    expect_alloc(HOST, p, 64);
+    fake_free(p);
+    expect_free(HOST, p);
+    no_more_records(self);
+}
+
+static char place[64];
+
+static void mapped_files(void **state)
+{
+    (void)state;
+    for (int old = 0; old < 2; old++) {
+        fake_report(place, 4096, C10_CPU, -1, old);
+        expect_alloc(HOST, place, 4096);
+        fake_report(place, -4096, C10_CPU, -1, old);
+        expect_free(HOST, place);
+        fake_report(NULL, 4096, C10_CPU, -1, old);
+        fake_report(place, 0, C10_CPU, -1, old);
+    }
+    want(MEMORY, MS_STATE_ON);
+    fake_report(place, 4096, C10_CPU, -1, 0);
+    no_more_records(self);
+}
+
+static void other_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        int type, index;
+        uint32_t arg;
+    } cases[] = {
+        {C10_PRIVATEUSE1, 1, MS_POOL_ARG(MS_POOL_PTA, 1)},
+        {C10_CUDA, 3, MS_POOL_ARG(MS_POOL_PTA, 3)},
+        {C10_XPU, -1, MS_POOL_ARG(MS_POOL_PTA, 0)},
+    };
+    want(MEMORY, MS_STATE_ON);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fake_report(place, 512, cases[i].type, cases[i].index, 0);
+        expect_alloc(cases[i].arg, place, 512);
+        fake_report(place, -512, cases[i].type, cases[i].index, 0);
+        expect_free(cases[i].arg, place);
+    }
+    fake_report(place, 512, 14, 0, 0); /* meta: no memory at all */
+    no_more_records(self);
+    mstxDomainCreateA("ptaCaching"); /* now the pool reports itself */
+    fake_report(place, 512, C10_PRIVATEUSE1, 0, 0);
+    no_more_records(self);
+    fake_report(place, 512, C10_CUDA, 0, 0);
+    expect_alloc(MS_POOL_ARG(MS_POOL_PTA, 0), place, 512);
+}
+
+static void expect_mark(uint32_t device, const char *text)
+{
+    const struct ms_record *r;
+    const struct ms_p_mark *mark = next_record(self, MS_R_MARK, &r);
+    assert_string_equal(text_of(self, r, &mark->text, 0), text);
+    assert_int_equal(r->arg, device);
+    assert_int_equal(mark->stream_id, -1);
+}
+
+static void expect_operator(uint32_t device, const char *name)
+{
+    char text[256];
+    for (const char *turn = "be"; *turn != '\0'; turn++) {
+        snprintf(text, sizeof(text), "memscope-aten-%c: name=%s", *turn, name);
+        expect_mark(device, text);
+    }
+}
+
+static void operators(void **state)
+{
+    (void)state;
+    assert_int_equal(fake_observers(), 0);
+    want(OPERATORS | MS_WANT_CPU, MS_STATE_ON);
+    fake_free(fake_tensor(8)); /* somebody allocates: PyTorch is there */
+    assert_int_equal(fake_observers(), 1);
+    for (int i = 0; i < 3; i++) {
+        fake_operator("aten::add", "Tensor");
+        expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Tensor");
+        fake_operator("aten::add", "Scalar");
+        expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Scalar");
+        fake_operator("aten::_transformer_encoder_layer_fwd", ""); /* a name that is not kept in the string itself */
+        expect_operator(MS_DEV_CPU, "torch._ops.aten._transformer_encoder_layer_fwd.default");
+        fake_operator("mine::fused", "an_overload_of_more_than_15_bytes");
+        expect_operator(MS_DEV_CPU, "torch._ops.mine.fused.an_overload_of_more_than_15_bytes");
+    }
+    static const char *const others[] = {"AddmmBackward0",
+                                         "torch::autograd::AccumulateGrad",
+                                         "autograd::engine::evaluate_function: AddmmBackward0",
+                                         "Optimizer.step#SGD.step",
+                                         "::",
+                                         "a::",
+                                         ""};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        fake_range(others[i]);
+    }
+    no_more_records(self);
+    errno = CANARY;
+    fake_operator("aten::add", "Tensor");
+    assert_int_equal(errno, CANARY);
+    want(OPERATORS, MS_STATE_ON);
+    skip_records(self);
+    fake_operator("aten::add", "Tensor");
+    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
+}
+
+static void more_operators_than_are_remembered(void **state)
+{
+    (void)state;
+    want(OPERATORS, MS_STATE_ON);
+    fake_free(fake_tensor(8));
+    for (int i = 0; i < 6000; i++) {
+        char name[64], expected[96];
+        snprintf(name, sizeof(name), "mine::operator_%d", i);
+        fake_operator(name, "");
+        if (i % 1000 == 999) {
+            skip_records(self);
+            fake_operator(name, "");
+            snprintf(expected, sizeof(expected), "torch._ops.mine.operator_%d.default", i);
+            expect_operator(MS_DEV_UNKNOWN, expected);
+        }
+    }
+}
+
+static void observers_go_when_nobody_wants_them(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t mask, state;
+        unsigned observers;
+    } cases[] = {{OPERATORS, MS_STATE_ON, 1},
+                 {MS_WANT_LAUNCH, MS_STATE_ON, 0},
+                 {OPERATORS, MS_STATE_ON, 1},
+                 {OPERATORS, MS_STATE_SHADOW, 0},
+                 {MEMORY, MS_STATE_ON, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        want(cases[i].mask, cases[i].state);
+        fake_free(fake_tensor(8));
+        assert_int_equal(fake_observers(), cases[i].observers);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    session_begin(argv, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(cpu_tensors, start),
+        cmocka_unit_test_setup(only_if_the_cpu_is_wanted, start),
+        cmocka_unit_test_setup(once_while_pytorch_profiles, start),
+        cmocka_unit_test_setup(mapped_files, start),
+        cmocka_unit_test_setup(other_devices, start),
+        cmocka_unit_test_setup(operators, start),
+        cmocka_unit_test_setup(observers_go_when_nobody_wants_them, start),
+        cmocka_unit_test_setup(more_operators_than_are_remembered, start),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,28 @@
+/* What a test can have the PyTorch of torch_fake.cpp do. */
+#ifndef TORCH_FAKE_H
+#define TORCH_FAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+void *fake_tensor(size_t size); /* on the CPU */
+void fake_free(void *ptr);
+/* Of any device; old: as 1.13 reports it. */
+void fake_report(void *ptr, int64_t change, int type, int index, int old);
+void fake_profile(int on);
+unsigned fake_calls(void); /* reports that reached PyTorch */
+
+void fake_operator(const char *name, const char *overload);
+void fake_range(const char *name); /* something else that observers are told of */
+unsigned fake_observers(void);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif
