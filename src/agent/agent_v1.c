@@ -3,7 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/control.h"
-#include "trace/definitions.h"
+#include "agent/record_text.h"
 
 static uint32_t wants(void)
 {
@@ -48,35 +48,11 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
     }
 }
 
-/* A payload that ends in the reference to a text, and the text behind it. */
-static void record_text(enum ms_record_kind kind, uint32_t arg, void *payload, size_t payload_b,
-                        struct ms_agent_text text, bool recurring, bool with_stacks)
-{
-    struct ms_stack_ids ids;
-    const struct ms_stack_ids *stacks = with_stacks ? ms_stacks(MS_STATE_ON, &ids) : NULL;
-    struct ms_texts texts = {0};
-    struct ms_slot slot;
-    ms_texts_add(&texts, text.text, text.length_b, recurring);
-    size_t text_b = ms_texts_tail_b(&texts);
-    char *p = ms_rec_begin(&slot, payload_b + text_b + (stacks != NULL ? sizeof(*stacks) : 0), MS_ORDER_PLAIN);
-    if (p == NULL) {
-        return;
-    }
-    memcpy(p, payload, payload_b - sizeof(texts.ref[0]));
-    memcpy(p + payload_b - sizeof(texts.ref[0]), &texts.ref[0], sizeof(texts.ref[0]));
-    ms_texts_put(&texts, p + payload_b);
-    if (stacks != NULL) {
-        memcpy(p + payload_b + text_b, stacks, sizeof(*stacks));
-        texts.flags |= MS_RECORD_STACKS;
-    }
-    ms_rec_commit(&slot, kind, texts.flags, arg, ms_rec_stamp(&slot));
-}
-
 static void mark(struct ms_agent_text text)
 {
     struct ms_p_mark p = {.stream_id = -1};
     if (ms_tracing()) {
-        record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text, false, true);
+        ms_record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text.text, text.length_b, false, true);
     }
 }
 
@@ -91,7 +67,7 @@ static void label(enum ms_record_kind kind, uint32_t level, struct ms_agent_text
 {
     struct ms_p_label p = {{0, 0}};
     if (labels_count()) {
-        record_text(kind, level, &p, sizeof(p), text, true, false);
+        ms_record_text(kind, level, &p, sizeof(p), text.text, text.length_b, true, false);
     }
 }
 
@@ -109,7 +85,7 @@ static void address_label(uint32_t level, uint64_t addr, struct ms_agent_text te
 {
     struct ms_p_addr_label p = {.addr = addr};
     if (labels_count()) {
-        record_text(MS_R_ADDR_LABEL, level, &p, sizeof(p), text, true, false);
+        ms_record_text(MS_R_ADDR_LABEL, level, &p, sizeof(p), text.text, text.length_b, true, false);
     }
 }
 
@@ -147,7 +123,7 @@ static int snapshot(uint32_t device, const uint64_t memory_b[MS_AGENT_MEMORY], s
                               .free_b = memory_b[5]};
     int rc = ms_control_begin_files(why, why_b);
     if (rc == 0) {
-        record_text(MS_R_SNAPSHOT, device, &p, sizeof(p), name, true, true);
+        ms_record_text(MS_R_SNAPSHOT, device, &p, sizeof(p), name.text, name.length_b, true, true);
     }
     return rc;
 }
@@ -165,7 +141,7 @@ static void slice(uint64_t start, uint64_t end, uint32_t missing, struct ms_agen
 {
     struct ms_p_slice p = {.start_stamp = start, .end_stamp = end};
     if (ms_tracing()) {
-        record_text(MS_R_SLICE, missing, &p, sizeof(p), text, true, false);
+        ms_record_text(MS_R_SLICE, missing, &p, sizeof(p), text.text, text.length_b, true, false);
     }
 }
 

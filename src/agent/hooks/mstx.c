@@ -11,9 +11,8 @@
  *
  * Threads: any; the only state is the last level told for each pool and device, and the counter of ranges. */
 #define MSTX_NO_IMPL
-#include "agent/agent.h"
+#include "agent/record_text.h"
 #include "mstx/ms_tools_ext_mem.h"
-#include "trace/definitions.h"
 
 int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
@@ -28,29 +27,11 @@ static bool wants_stack(const char *message)
     return message == NULL || strncmp(message, prefix, sizeof(prefix) - 1) != 0 || message[sizeof(prefix) - 1] == 'b';
 }
 
-/* A record with a text behind its payload of payload_b bytes, which ends in the reference to the text. */
 static inline __attribute__((always_inline)) void record_text(enum ms_record_kind kind, const char *message,
-                                                              struct ms_text_ref *ref, const void *payload,
-                                                              size_t payload_b)
+                                                              const void *payload, size_t payload_b)
 {
-    uint32_t device = ms_device_current();
-    struct ms_stack_ids ids;
-    const struct ms_stack_ids *stacks = wants_stack(message) ? ms_stacks(MS_STATE_ON, &ids) : NULL;
-    struct ms_texts texts = {0};
-    struct ms_slot slot;
-    ms_texts_add(&texts, message, message != NULL ? strnlen(message, MS_TEXT_MAX_B + 1) : 0, false);
-    size_t text_b = ms_texts_tail_b(&texts);
-    char *p = ms_rec_begin(&slot, payload_b + text_b + (stacks != NULL ? sizeof(*stacks) : 0), MS_ORDER_PLAIN);
-    if (p != NULL) {
-        *ref = texts.ref[0];
-        memcpy(p, payload, payload_b);
-        ms_texts_put(&texts, p + payload_b);
-        if (stacks != NULL) {
-            memcpy(p + payload_b + text_b, stacks, sizeof(*stacks));
-            texts.flags |= MS_RECORD_STACKS;
-        }
-        ms_rec_commit(&slot, kind, texts.flags, device, ms_rec_stamp(&slot));
-    }
+    size_t length_b = message != NULL ? strnlen(message, MS_TEXT_MAX_B + 1) : 0;
+    ms_record_text(kind, ms_device_current(), payload, payload_b, message, length_b, false, wants_stack(message));
 }
 
 /* Whoever checks the streams of a program gets what its operators read and write by marks of this form. */
@@ -71,7 +52,7 @@ static void mark(const char *message, aclrtStream stream)
     }
     if (ms_tracing()) {
         struct ms_p_mark p = {.stream_id = ms_stream_id(stream)};
-        record_text(MS_R_MARK, message, &p.text, &p, sizeof(p));
+        record_text(MS_R_MARK, message, &p, sizeof(p));
     }
 }
 
@@ -82,7 +63,7 @@ static mstxRangeId range_start(const char *message, aclrtStream stream)
     }
     struct ms_p_range_start p = {.range_id = __atomic_add_fetch(&last_range_id, 1, __ATOMIC_RELAXED),
                                  .stream_id = ms_stream_id(stream)};
-    record_text(MS_R_RANGE_START, message, &p.text, &p, sizeof(p));
+    record_text(MS_R_RANGE_START, message, &p, sizeof(p));
     return p.range_id;
 }
 
