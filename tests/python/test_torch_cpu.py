@@ -1,0 +1,153 @@
+"""Real PyTorch on the CPU, recorded with --device=cpu: every tensor, every operator, in every process and thread."""
+
+import os
+import subprocess
+import textwrap
+
+import pytest
+from torch_runs import EXAMPLES, PYTHON, program
+
+
+def tensors(recording, event="MALLOC"):
+    return [row for row in recording.rows() if row.event == event and row.type == "HOST"]
+
+
+def test_each_tensor_is_a_block(recording):
+    done = recording.run("--device=cpu", "--events=alloc,free", "--", PYTHON, "-c", textwrap.dedent("""
+        import torch
+        kept = torch.empty(1000003, dtype=torch.uint8)
+        for _ in range(10):
+            torch.empty(500009, dtype=torch.uint8)
+        print(kept.data_ptr())
+    """))
+    assert done.returncode == 0, done.stderr
+    (kept,) = [row for row in tensors(recording) if row.number("size") == 1000003]
+    assert int(kept.attr["addr"], 16) == int(done.stdout.splitlines()[0]) and kept.device == "cpu"
+    passing = [row for row in tensors(recording) if row.number("size") == 500009]
+    assert len(passing) == 10
+    freed = {row.attr["allocation_id"] for row in tensors(recording, "FREE") if "shadow" not in row.attr}
+    assert all(row.attr["allocation_id"] in freed for row in passing)
+
+
+def test_nothing_of_it_unless_the_cpu_is_wanted(recording):
+    done = recording.run("--events=alloc,free", "--", PYTHON, "-c", "import torch; torch.ones(1000)")
+    assert done.returncode == 0, done.stderr
+    assert not tensors(recording)
+
+
+def test_totals_add_up(recording):
+    done = recording.run("--device=cpu", "--events=alloc,free", "--", PYTHON, EXAMPLES / "train.py", "--steps=2", "--layers=2")
+    assert done.returncode == 0, done.stderr
+    live = 0
+    for row in recording.rows():
+        if row.type == "HOST" and "shadow" not in row.attr:
+            live += row.number("size") if row.event == "MALLOC" else -row.number("size")
+            assert row.number("total") == live
+
+
+def test_python_stack_of_a_tensor(recording):
+    script = program(recording.output.parent, """
+        import torch
+        def make():
+            return torch.empty(1000003, dtype=torch.uint8)
+        make()
+    """)
+    done = recording.run("--device=cpu", "--events=alloc,free", "--call-stack=python:10", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    (row,) = [row for row in tensors(recording) if row.number("size") == 1000003]
+    lines = row.python_stack.splitlines()
+    assert f"{script}(4): make" in lines[0] and f"{script}(5): <module>" in lines[1], row.python_stack
+
+
+def test_operators_of_all_threads(recording):
+    script = program(recording.output.parent, """
+        import threading
+        import torch
+        x = torch.ones(8, 8, requires_grad=True)
+        def work():
+            torch.mm(x, x).sum().backward()
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with torch.no_grad():
+            x.add_(1)
+    """)
+    done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in recording.rows() if row.event == "OP_LAUNCH"]
+    starts = [row for row in rows if row.type == "ATEN_START"]
+    products = [row for row in starts if row.name == "torch._ops.aten.mm.default"]
+    assert len({row.tid for row in products}) == 2 and len(products) >= 4  # forward, and backward in whatever thread
+    assert [row.name for row in starts if row.name.startswith("torch._ops.aten.add_.")][-1:] == ["torch._ops.aten.add_.Scalar"] \
+        or "torch._ops.aten.add_.Tensor" in {row.name for row in starts}
+    assert not [row.name for row in starts if "Backward" in row.name]
+    for tid in {row.tid for row in rows}:
+        depth = []
+        for row in (row for row in rows if row.tid == tid):
+            if row.type == "ATEN_START":
+                depth.append(row.name)
+            else:
+                assert depth.pop() == row.name
+        assert not depth
+
+
+def test_an_operator_that_fails_has_an_end(recording):
+    done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, "-c", textwrap.dedent("""
+        import torch
+        for _ in range(3):
+            try:
+                torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+            except RuntimeError:
+                print("failed")
+    """))
+    assert done.stdout.count("failed\n") == 3, done.stderr
+    rows = [row for row in recording.rows() if row.name == "torch._ops.aten.mm.default"]
+    assert [row.type for row in rows] == ["ATEN_START", "ATEN_END"] * 3
+
+
+def test_workers_of_a_data_loader(recording):
+    script = program(recording.output.parent, """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Data(Dataset):
+            def __len__(self):
+                return 8
+            def __getitem__(self, i):
+                return torch.full((100003,), i, dtype=torch.uint8)
+        if __name__ == "__main__":
+            total = sum(int(batch.sum()) for batch in DataLoader(Data(), batch_size=2, num_workers=2))
+            print(total)
+    """)
+    done = recording.run("--device=cpu", "--events=alloc,free", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    assert "2800084" in done.stdout
+    items = [row for row in tensors(recording) if row.number("size") == 100003]
+    assert len(items) == 8 and len({row.pid for row in items}) == 2
+    main = {row.pid for row in tensors(recording)} - {row.pid for row in items}
+    batches = [row for row in tensors(recording) if row.pid in main and row.number("size") >= 200006]
+    assert batches, "what workers send through shared memory is memory of the receiver, too"
+
+
+def test_beside_pytorchs_own_profiler(recording):
+    """Its reports come through our hooks, and are not counted twice."""
+    done = recording.run("--device=cpu", "--events=alloc,free", "--", PYTHON, "-c", textwrap.dedent("""
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+            torch.empty(1000003, dtype=torch.uint8)
+        print(max(event.cpu_memory_usage for event in profiler.key_averages()))
+    """))
+    assert done.returncode == 0, done.stderr
+    assert "1000003" in done.stdout.splitlines()
+    assert len([row for row in tensors(recording) if row.number("size") == 1000003]) == 1
+
+
+@pytest.mark.parametrize("events", ["alloc,free", "alloc,free,launch"])
+def test_results_are_the_same(recording, events):
+    plain = subprocess.run([PYTHON, EXAMPLES / "train.py", "--steps=3", "--layers=2", "--threads=1"], capture_output=True, text=True,
+                           env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, check=True)
+    done = recording.run("--device=cpu", f"--events={events}", "--call-stack=python,c", "--",
+                         PYTHON, EXAMPLES / "train.py", "--steps=3", "--layers=2", "--threads=1")
+    assert [line for line in done.stdout.splitlines() if line.startswith("step")] == plain.stdout.splitlines()
