@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +65,7 @@ static inline void rig_launch(struct rig *rig, const char *extra)
     snprintf(flags[4], sizeof(flags[4]), "--log_file=%s", rig->log);
     rig->pid = fork();
     if (rig->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test does not leave it behind */
         setenv("NOTIFY_SOCKET", notify, 1);
         execl(program, "dynolog", "--enable_ipc_monitor", "--enable_npu_metrics=false", "--port=0", flags[0], flags[1],
               flags[2], flags[3], flags[4], extra, (char *)NULL);

@@ -22,10 +22,11 @@
 
 #include <openssl/err.h>
 
-#define TURN           16u          /* requests, or reads, in a row */
-#define READ_B         16384u       /* taken at once while a request is incomplete */
-#define BUFFERED_MAX_B (32u << 20)  /* halves of messages over all connections */
-#define OUT_MAX_B      (256u << 10) /* answers that wait for one peer before we stop reading from it */
+#define TURN            16u          /* requests, or reads, in a row */
+#define READ_B          16384u       /* taken at once while a request is incomplete */
+#define BUFFERED_MAX_B  (32u << 20)  /* halves of messages over all connections */
+#define OUT_MAX_B       (256u << 10) /* answers that wait for one peer before we stop reading from it */
+#define FORGOTTEN_MAX_B (16u << 20)  /* read and forgotten of a peer whose bytes make no sense */
 
 static const struct {
     unsigned limit_ms;
@@ -267,7 +268,12 @@ static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
     if (n <= 0) {
         return n;
     }
-    if (c->phase != MS_RPC_LINGERING) {
+    if (c->phase == MS_RPC_LINGERING) {
+        c->forgotten_b += (size_t)n;
+        if (c->forgotten_b > FORGOTTEN_MAX_B) {
+            return IO_BROKEN; /* it does not mean to read the answer */
+        }
+    } else {
         const char *start = partial ? c->in.s : data;
         size_t have = partial ? c->in.used + (size_t)n : (size_t)n;
         c->in.used = partial ? have : 0;

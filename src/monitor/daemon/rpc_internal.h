@@ -36,6 +36,7 @@ struct ms_rpc_connection {
     struct ms_buffer out; /* only what the socket did not take */
     size_t sent_b;        /* of out */
     size_t counted_b;     /* our share of rpc->buffered_b */
+    size_t forgotten_b;   /* read since the answer that says what is wrong */
     bool ends;            /* close when out is empty: the peer has nothing more to say */
     char peer[64];
 };
