@@ -125,7 +125,7 @@ uint64_t ms_curve_peak(const struct ms_curve *curve, uint64_t *at)
 
 struct edge {
     size_t at;
-    int64_t bytes;
+    uint64_t bytes; /* what is cut off from here on is more by so much, modulo 2^64 */
 };
 
 static int by_place(const void *a, const void *b)
@@ -134,39 +134,40 @@ static int by_place(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-int64_t ms_curve_cut(const struct ms_curve *curve, const struct ms_cut *cuts, size_t count, uint64_t *most)
+bool ms_curve_cut(const struct ms_curve *curve, const struct ms_cut *cuts, size_t count, uint64_t *highest,
+                  uint64_t *most)
 {
     struct edge *edges = malloc((2 * count + 1) * sizeof(*edges));
     size_t edge_count = 0;
     if (edges == NULL) {
-        return -1;
+        return false;
     }
     uint64_t unit = (uint64_t)1 << curve->shift;
     for (size_t i = 0; i < count; i++) {
         size_t from = (size_t)((cuts[i].from + unit - 1) >> curve->shift);
         size_t to = cuts[i].to >= curve->changes ? curve->count : (size_t)(cuts[i].to >> curve->shift);
         if (from < to && cuts[i].bytes != 0) {
-            edges[edge_count++] = (struct edge){from, (int64_t)cuts[i].bytes};
-            edges[edge_count++] = (struct edge){to, -(int64_t)cuts[i].bytes};
+            edges[edge_count++] = (struct edge){from, cuts[i].bytes};
+            edges[edge_count++] = (struct edge){to, 0 - cuts[i].bytes};
         }
     }
     qsort(edges, edge_count, sizeof(*edges), by_place);
-    uint64_t highest = 0, largest = 0;
-    int64_t cut = 0;
+    uint64_t high = 0, largest = 0, cut = 0;
     size_t at = 0;
     for (size_t i = 0; i <= edge_count; i++) {
         size_t next = i < edge_count ? edges[i].at : curve->count;
         if (next > at) {
-            largest = larger(largest, (uint64_t)cut);
             uint64_t value = range_max(curve, at, next);
-            highest = larger(highest, value > (uint64_t)cut ? value - (uint64_t)cut : 0);
+            largest = larger(largest, cut);
+            high = larger(high, value > cut ? value - cut : 0);
             at = next;
         }
         cut += i < edge_count ? edges[i].bytes : 0;
     }
     free(edges);
+    *highest = high;
     if (most != NULL) {
         *most = largest;
     }
-    return (int64_t)highest;
+    return true;
 }

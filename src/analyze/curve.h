@@ -35,8 +35,9 @@ struct ms_cut {
 
 /* Highest point; *at (may be NULL): the first change of it. */
 uint64_t ms_curve_peak(const struct ms_curve *curve, uint64_t *at);
-/* Highest point with the cuts made (they may overlap; never below 0). *most (may be NULL): the most bytes that are cut
- * off at one moment. -1: no memory. O(n log n) in cuts, not in points. */
-int64_t ms_curve_cut(const struct ms_curve *curve, const struct ms_cut *cuts, size_t count, uint64_t *most);
+/* *highest: the highest point with the cuts made (they may overlap; never below 0). *most: the most bytes that are cut
+ * off at one moment; may be NULL. False: no memory. O(n log n) in cuts, not in points. */
+bool ms_curve_cut(const struct ms_curve *curve, const struct ms_cut *cuts, size_t count, uint64_t *highest,
+                  uint64_t *most);
 
 #endif

@@ -56,10 +56,11 @@ static int save_together(const struct ms_collected *collected, uint32_t device_a
             at += finding->cut_count;
         }
     }
-    int64_t lower = ms_curve_cut(&collected->devices[device_at]->curve, cuts, count, NULL);
+    uint64_t lower;
+    bool ok = ms_curve_cut(&collected->devices[device_at]->curve, cuts, count, &lower, NULL);
     free(cuts);
-    *saved_b = lower >= 0 && (uint64_t)lower < peak_b ? peak_b - (uint64_t)lower : 0;
-    return lower < 0 ? -ENOMEM : 0;
+    *saved_b = ok && lower < peak_b ? peak_b - lower : 0;
+    return ok ? 0 : -ENOMEM;
 }
 
 /* ---- sentences ---- */
@@ -236,13 +237,13 @@ static int tell(struct ms_collected *collected, const struct ms_finding *finding
 {
     const struct ms_curve *curve = &collected->devices[finding->device_at]->curve;
     uint64_t at_stake_b = finding->reserved_b;
-    int64_t lower = (int64_t)peak_b;
+    uint64_t lower = peak_b;
     if (finding->cut_count != 0) {
-        int64_t cut = ms_curve_cut(curve, finding->cuts, finding->cut_count, &at_stake_b);
-        if (cut < 0) {
+        uint64_t cut;
+        if (!ms_curve_cut(curve, finding->cuts, finding->cut_count, &cut, &at_stake_b)) {
             return -ENOMEM;
         }
-        lower = covers(finding, peak_at) ? cut : lower;
+        lower = covers(finding, peak_at) && cut < peak_b ? cut : peak_b;
     }
     *out = (struct ms_report_finding){
         .pattern = finding->pattern,
@@ -255,7 +256,7 @@ static int tell(struct ms_collected *collected, const struct ms_finding *finding
         .blocks = finding->blocks,
         .bytes = finding->bytes,
         .at_stake_b = at_stake_b,
-        .saves_peak_b = peak_b - (uint64_t)lower,
+        .saves_peak_b = peak_b - lower,
         .saves_reserved_b = finding->reserved_b,
         .t_ns = finding->time_ns > collected->ledger.begin_ns ? finding->time_ns - collected->ledger.begin_ns : 0,
         .addr = finding->addr,

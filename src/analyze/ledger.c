@@ -218,8 +218,8 @@ static void make_segment(struct ms_ledger *ledger, uint32_t number, uint8_t spac
 {
     struct ms_life *life = ms_ledger_life(ledger, number);
     struct ms_ledger_device *device = ledger->devices[life->device_at];
-    if (life->standing == MS_SEGMENT) {
-        return;
+    if (life->standing != MS_PENDING && life->standing != MS_DIRECT) {
+        return; /* it is one already, or memory of the host */
     }
     if (life->standing == MS_DIRECT) {
         change(ledger, life, false, time_ns, listener);
@@ -279,7 +279,8 @@ static void wait_for_pool(struct ms_ledger *ledger, uint32_t number)
 static void index_driver(void *argument, uint32_t number, struct ms_life *life)
 {
     struct ms_ledger *ledger = argument;
-    if (life->space == MS_SPACE_HAL && !ms_btree_put(&ledger->driver, life->addr, number)) {
+    if (life->type == MS_TYPE_HAL && life->space == MS_SPACE_HAL &&
+        !ms_btree_put(&ledger->driver, life->addr, number)) {
         ledger->error = -ENOMEM;
     }
 }
@@ -314,8 +315,10 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
     }
     uint32_t segment = around(ledger, life->addr);
     if (segment != 0) {
-        struct ms_life *at = ms_ledger_life(ledger, segment);
         make_segment(ledger, segment, life->space, life->malloc_ns, listener);
+    }
+    struct ms_life *at = segment != 0 ? ms_ledger_life(ledger, segment) : NULL;
+    if (at != NULL && at->standing == MS_SEGMENT) {
         life->segment = segment;
         at->inside_b += life->size_b;
         at->inside_most_b = at->inside_b > at->inside_most_b ? at->inside_b : at->inside_most_b;
@@ -464,7 +467,9 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     ledger->pinned_b -= block->type == MS_TYPE_HOST_PINNED ? life->size_b : 0;
     if (life->segment != 0) {
         struct ms_life *segment = ms_ledger_life(ledger, life->segment);
-        if (segment->alive && segment->standing == MS_SEGMENT && segment->inside_blocks != 0) {
+        bool same =
+            segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may be gone, and another here */
+        if (same && segment->alive && segment->standing == MS_SEGMENT && segment->inside_blocks != 0) {
             segment->inside_b -= life->size_b < segment->inside_b ? life->size_b : segment->inside_b;
             segment->inside_blocks--;
         }

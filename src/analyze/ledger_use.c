@@ -207,15 +207,17 @@ uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, un
         .op = op != NULL ? op->name : ms_intern(&ledger->ops, row->name.s, row->name.length_b),
     };
     unsigned framework = ms_inefficient_framework(life->space);
+    struct ms_stamps stamps_before = use->stamps;
     if (framework != MS_FRAMEWORK_NONE) {
         *found = ms_inefficient_access(&ledger->inefficient, framework, &use->stamps);
     }
+    bool idle =
+        stamps_before.last_is_access && use->stamps.last_api - stamps_before.last_api > ledger->inefficient.threshold;
     uint64_t before = at.start_now != 0 ? at.start_now - 1 : 0;
     if (use->accesses == 0) {
         use->first_from = before;
         use->first_op = at.op;
-    } else if ((*found >> MS_INEFFICIENT_IDLE & 1) != 0 && before > use->last_to &&
-               before - use->last_to > use->idle_to - use->idle_from) {
+    } else if (idle && before > use->last_to && before - use->last_to > use->idle_to - use->idle_from) {
         use->idle_from = use->last_to;
         use->idle_to = before;
         use->idle_from_op = use->last_op;

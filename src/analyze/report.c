@@ -303,6 +303,21 @@ void ms_report_model_options(struct ms_model_options *out)
     out->cpu = true;
 }
 
+/* A model that begins in the middle of a recording: what is live is taken as allocated now. */
+static int adopt(void *argument, const struct ms_block *block)
+{
+    struct ms_collected *collected = argument;
+    struct ms_model_stats stats;
+    struct ms_pool_state pool;
+    if (block->state != MS_BLOCK_LIVE || !ms_model_pool(collected->model, block->space, block->device, &pool)) {
+        return 0;
+    }
+    ms_model_stats(collected->model, &stats);
+    struct ms_block now = *block;
+    now.malloc_ns = stats.last_ns > block->malloc_ns ? stats.last_ns : block->malloc_ns;
+    return on_malloc(collected, &now, &pool);
+}
+
 int ms_report_process_begin(struct ms_report_builder *builder, uint32_t pid, struct ms_model *model)
 {
     struct ms_collected *collected = calloc(1, sizeof(*collected));
@@ -329,7 +344,7 @@ int ms_report_process_begin(struct ms_report_builder *builder, uint32_t pid, str
     }
     collected->next = builder->open;
     builder->open = collected;
-    return 0;
+    return ms_model_blocks(model, false, adopt, collected);
 }
 
 static void collected_free(struct ms_collected *collected)

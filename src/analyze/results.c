@@ -304,12 +304,40 @@ static int put_sites(struct ms_collected *collected, const struct ms_remnant *se
     return 0;
 }
 
+#define MODULES_MAX 256u
+
+/* The owner of driver memory says its module: "CANN@HCCL@label". */
+static void add_module(struct ms_collected *collected, struct ms_report_account *account,
+                       struct ms_report_module *modules, const struct ms_remnant *remnant)
+{
+    struct ms_text owner = ms_model_owner(collected->model, remnant->owner);
+    const char *name = ms_module_name(remnant->module_id);
+    size_t name_b = strlen(name), at = 0;
+    if (owner.length_b > 5 && memcmp(owner.s, "CANN@", 5) == 0) {
+        const char *end = memchr(owner.s + 5, '@', owner.length_b - 5);
+        name = owner.s + 5;
+        name_b = (size_t)((end != NULL ? end : owner.s + owner.length_b) - name);
+    }
+    while (at < account->module_count &&
+           (strlen(modules[at].name) != name_b || memcmp(modules[at].name, name, name_b) != 0)) {
+        at++;
+    }
+    if (at == account->module_count && at == MODULES_MAX) {
+        at--; /* more than there can be: the last one takes the rest */
+    } else if (at == account->module_count) {
+        modules[at].name = ms_arena_text(collected->arena, name, name_b);
+        account->module_count++;
+    }
+    modules[at].bytes += remnant->size_b;
+    modules[at].blocks++;
+}
+
 static int put_account(struct ms_collected *collected, const struct ms_snapshot *snapshot, const struct ms_remnant *set,
                        size_t count, struct ms_report_account *out)
 {
     const struct ms_ledger_device *device = &snapshot->device;
     struct ms_report_pool *pools = ms_arena_get(collected->arena, MS_SPACE_COUNT * sizeof(*pools));
-    struct ms_report_module *modules = ms_arena_get(collected->arena, 256 * sizeof(*modules));
+    struct ms_report_module *modules = ms_arena_get(collected->arena, MODULES_MAX * sizeof(*modules));
     if (pools == NULL || modules == NULL) {
         return -ENOMEM;
     }
@@ -333,18 +361,10 @@ static int put_account(struct ms_collected *collected, const struct ms_snapshot 
                                                                .blocks = device->pool_blocks[space]};
         }
     }
-    uint16_t at_of[256] = {0};
     for (size_t i = 0; i < count; i++) {
-        if (set[i].type != MS_TYPE_HAL) {
-            continue;
+        if (set[i].type == MS_TYPE_HAL) {
+            add_module(collected, out, modules, &set[i]);
         }
-        uint16_t *at = &at_of[set[i].module_id];
-        if (*at == 0) {
-            modules[out->module_count].name = ms_module_name(set[i].module_id);
-            *at = (uint16_t)++out->module_count;
-        }
-        modules[*at - 1].bytes += set[i].size_b;
-        modules[*at - 1].blocks++;
     }
     return 0;
 }

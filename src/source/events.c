@@ -211,6 +211,7 @@ static int tell_usage(struct process *process, const struct ms_row *row)
 #define FLAG_HUGE   (1ull << 17)
 #define FLAG_GIANT  (1ull << 31)
 #define SIDE_DEVICE 1u
+#define NO_MODULE   0xffu /* the module stands in the owner, if anywhere */
 
 static int driver_malloc(struct process *process, const struct ms_row *row, struct ms_event *event)
 {
@@ -219,11 +220,13 @@ static int driver_malloc(struct process *process, const struct ms_row *row, stru
     if (text_is(text_of(row, MS_ATTR_ALLOC_TYPE), "create")) {
         event->kind = MS_R_HAL_CREATE;
         event->side = SIDE_DEVICE;
+        event->module_id = NO_MODULE;
         event->page_type = giant ? 2 : huge ? 1 : 0;
         return ms_map_put(&process->handles, event->addr, 1) != NULL ? 0 : -ENOMEM;
     }
     event->kind = MS_R_HAL_ALLOC;
-    event->flag = (row->device & 0x3ffu) | (huge ? FLAG_HUGE : 0) | (giant ? FLAG_GIANT : 0);
+    event->flag =
+        (row->device & 0x3ffu) | (huge ? FLAG_HUGE : 0) | (giant ? FLAG_GIANT : 0) | (uint64_t)NO_MODULE << 56;
     return 0;
 }
 

@@ -369,7 +369,9 @@ static void print_device(const struct printer *printer, const struct ms_report_d
     fprintf(printer->out, "\n%s\n", device->name);
     print_moment(printer, "peak", &device->peak, true);
     print_moment(printer, "end", &device->end, false);
-    print_advice(printer, device);
+    if (device->device != MS_DEV_CPU || device->finding_count != 0) {
+        print_advice(printer, device);
+    }
     print_amounts(printer, "Live at the peak, by owner", device->peak.owners, device->peak.owner_count,
                   device->peak.used_b, true);
     print_amounts(printer, "Live at the peak, by call site", device->peak.sites, device->peak.site_count,

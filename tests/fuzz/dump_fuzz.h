@@ -2,7 +2,9 @@
 #ifndef DUMP_FUZZ_H
 #define DUMP_FUZZ_H
 
+#include "analyze/report.h"
 #include "source/source.h"
+#include "view/report_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +25,35 @@ static int look_at_row(void *self, const struct ms_row *row)
     return 0;
 }
 
+struct fuzz_reading {
+    uint64_t sum;
+    struct ms_report_builder *report;
+};
+
 static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
 {
+    struct fuzz_reading *reading = argument;
+    struct ms_consumer consumer = {.self = &reading->sum, .on_row = look_at_row};
+    int rc = ms_model_add(model, &consumer);
+    return rc != 0 ? rc : ms_report_process_begin(reading->report, pid, model);
+}
+
+static int end_model(void *argument, uint32_t pid, struct ms_model *model)
+{
+    struct fuzz_reading *reading = argument;
     (void)pid;
-    struct ms_consumer consumer = {.self = argument, .on_row = look_at_row};
-    return ms_model_add(model, &consumer);
+    return ms_report_process_end(reading->report, model, (struct ms_stack_source){0}, "", "", "");
+}
+
+static void write_report(struct ms_report_builder *builder)
+{
+    struct ms_buffer json = {0};
+    const struct ms_report *report = ms_report_finish(builder);
+    if (report != NULL) {
+        ms_report_json(report, &json);
+    }
+    ms_buffer_free(&json);
+    ms_report_free(builder);
 }
 
 static void read_dump(const char *suffix, const uint8_t *data, size_t size_b)
@@ -44,21 +70,23 @@ static void read_dump(const char *suffix, const uint8_t *data, size_t size_b)
     if (file == NULL || fwrite(data, 1, size_b, file) != size_b || fclose(file) != 0) {
         abort();
     }
-    uint64_t sum = 0;
+    struct fuzz_reading reading = {0};
+    struct ms_report_options report = {.sz = sizeof(report), .idle_threshold = 3};
     struct ms_source *source;
     struct ms_source_options options = {.sz = sizeof(options), .memory_b = 4096};
     if (ms_source_open(path, &options, &source) != 0) {
         return;
     }
-    struct ms_consumer consumer = {.self = &sum, .on_row = look_at_row};
-    struct ms_model_options model = MS_MODEL_OPTIONS_DEFAULT;
-    struct ms_source_listener listener = {.argument = &sum, .begin = begin_model};
-    model.events |= MS_WANT_ACCESS;
-    model.levels |= MS_WANT_KERNEL;
-    model.analysis |= MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_OOM;
-    model.cpu = true;
+    struct ms_consumer consumer = {.self = &reading.sum, .on_row = look_at_row};
+    struct ms_model_options model;
+    struct ms_source_listener listener = {.argument = &reading, .begin = begin_model, .end = end_model};
+    ms_report_model_options(&model);
+    if (ms_report_begin(&report, &reading.report) != 0) {
+        abort();
+    }
     ms_source_rows(source, 0, MS_ORDER_AS_WRITTEN, &consumer);
     ms_source_feed(source, 0, &model, &listener);
+    write_report(reading.report);
     ms_source_close(source);
 }
 
