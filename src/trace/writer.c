@@ -449,6 +449,7 @@ int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_
     }
     if (memory) { /* counts as the first segment; waits for its reader */
         w->info.segment = w->first_segment = 1;
+        w->epoch++;
         ms_anchor_take(&w->info.anchor, w->info.process.clock_kind);
         rc = rc != 0 ? rc : pack_segment_start(w);
     } else {

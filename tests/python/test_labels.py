@@ -27,8 +27,10 @@ def test_a_part_of_the_program(target_any):
     found = sizes(target_any, """
 def block(n):
     return pool.malloc(n * 512 - 32)
-msmemscope.start()
-block(1)
+with describe.describer(owner="early"):
+    kept = [pool.malloc(n * 512 - 32) for n in (8, 9)]
+    msmemscope.start()
+    block(1)
 with describe.describer(owner="outer"):
     block(2)
     with describe.describer(owner="inner"), describe.describer(owner="innermost"):
@@ -42,8 +44,9 @@ describe.describer(owner="by hand").__exit__()
 block(7)
 msmemscope.stop()
 """)
-    assert found == {1: "PTA", 2: "PTA@outer", 3: "PTA@outer@inner@innermost", 4: "PTA@outer", 5: "PTA",
-                     6: "PTA@by hand", 7: "PTA"}
+    assert found == {1: "PTA@early", 2: "PTA@outer", 3: "PTA@outer@inner@innermost", 4: "PTA@outer", 5: "PTA",
+                     6: "PTA@by hand", 7: "PTA",
+                     8: "PTA@early", 9: "PTA@early"}
 
 
 def test_a_function(target):
