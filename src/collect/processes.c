@@ -19,6 +19,7 @@
 #define SEGMENT_B   (64ull << 20)
 #define PIECE_B     (8ull << 20)
 #define QUIET_TURNS 100 /* so often we look soon whether a new process has published something */
+#define WAITING_MS  2   /* between two looks whether an API call has what it waits for */
 
 static void free_process(struct recorded *process)
 {
@@ -351,7 +352,7 @@ int collector_patience_ms(const struct collector *c)
         int wish = soon ? 10 : later ? 100 : -1;
         ms = wish > 0 && (ms < 0 || wish < ms) ? wish : ms;
     }
-    return c->pending != NULL && (ms < 0 || ms > 10) ? 10 : ms;
+    return c->pending != NULL && (ms < 0 || ms > WAITING_MS) ? WAITING_MS : ms;
 }
 
 void collector_turn(struct collector *c)

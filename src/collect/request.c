@@ -228,8 +228,11 @@ void request_turn(struct collector *c)
         if (done) {
             int rc = pending->kind == MS_REQUEST_START ? pending->process->move_error : 0;
             answer(pending->connection, rc, rc != 0 ? "[msmemscope] Error: the trace cannot be written." : "");
-        } else if (pending->process->phase == RECORDING) {
+        } else if (pending->process->phase == RECORDING) { /* what they did before may have been too early */
             sweeper_poke(&c->sweeper);
+            if (pending->kind != MS_REQUEST_STEP) {
+                exporter_poke(&c->exporter, pending->process);
+            }
         }
         if (done || !give_sign_of_life(pending)) {
             *link = pending->next;
