@@ -90,15 +90,20 @@ static bool parse_config(void *argument, const char *text, size_t length_b, stru
     return good;
 }
 
-/* A ring forgets its beginning: then the state at the oldest part that is there comes from a checkpoint. */
+/* A ring forgets its beginning, and a program that starts its recording itself has one that was never written: the
+ * state at the oldest part that is there comes from a checkpoint. Worth a word if there were rows before it. */
 static int new_model(struct ms_source *source, const struct ms_source_group *group, struct opened *opened,
                      const struct ms_model_options *options)
 {
     struct ms_checkpoint checkpoint;
     int rc = ms_model_new(options, &opened->model);
     if (rc == 0 && ms_trace_checkpoint(opened->trace, &checkpoint)) {
-        ms__problem(source, group->trace_dir, 0, 0, true, "the oldest part of the trace was deleted (--ring)");
+        struct ms_model_stats stats;
         rc = ms_checkpoints_restore(opened->trace, opened->model, options);
+        ms_model_stats(opened->model, &stats);
+        if (rc != 0 || stats.rows > 0) {
+            ms__problem(source, group->trace_dir, 0, 0, true, "the oldest part of the trace was deleted (--ring)");
+        }
     }
     return rc;
 }
