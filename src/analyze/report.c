@@ -70,7 +70,10 @@ static void changed(void *argument, struct ms_ledger_device *device, uint32_t de
     }
     keep(collected, ms_curve_add(&parts->curve, device->used_b) ? 0 : -ENOMEM);
     keep(collected, ms_series_add(&parts->series, device, collected->ledger.begin_ns));
-    keep(collected, ms_peak_change(&parts->peak, &collected->ledger, device, life, more));
+    uint32_t step = collected->builder->options.peak_step;
+    if (!more || step == 0 || (device->step == step && device->ended_step < step)) {
+        keep(collected, ms_peak_change(&parts->peak, &collected->ledger, device, life, more));
+    }
     ms_step_change(&parts->steps, device, life, more);
     keep(collected,
          ms_fragments_change(&parts->fragments, &collected->ledger, device_at, life, more, &collected->findings));

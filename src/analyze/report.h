@@ -279,6 +279,7 @@ struct ms_report {
     size_t note_count;
     const struct ms_report_process *processes;
     size_t process_count;
+    const struct ms_ranks *ranks; /* analyze/ranks.h; NULL: less than two, or not asked for */
 };
 
 /* ---- making it ---- */
@@ -294,6 +295,7 @@ struct ms_report_options {
     const char *input;
     uint32_t top;            /* entries of a list; 0: 10 */
     uint32_t idle_threshold; /* operators; 0: 3000 */
+    uint32_t peak_step;      /* peaks are those of this step; 0: of the whole recording */
     /* Every block that is inefficient by the definitions of inefficient.h, when it ends. May be NULL. */
     void (*mark)(void *argument, const struct ms_report_mark *mark);
     void *argument;

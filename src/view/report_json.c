@@ -4,6 +4,7 @@
 
 #include "trace/event.h"
 #include "view/json.h"
+#include "view/ranks_view.h"
 
 /* ---- parts ---- */
 
@@ -389,6 +390,7 @@ void ms_report_json(const struct ms_report *report, struct ms_buffer *out)
         put_process(&json, &report->processes[i]);
     }
     ms_json_close(&json);
+    ms_ranks_json(report->ranks, &json);
     ms_json_close(&json);
     ms_buffer_char(out, '\n');
 }

@@ -3,6 +3,7 @@
 #include "view/report_text.h"
 
 #include "base/macros.h"
+#include "view/ranks_view.h"
 #include "base/parse.h"
 
 #include <inttypes.h>
@@ -388,6 +389,7 @@ void ms_report_text(const struct ms_report *report, const struct ms_report_text_
     struct printer printer = {.out = out, .options = options, .top = options->top != 0 ? options->top : 10};
     fprintf(out, "%s%s\n", report->input, report->partial ? "   PARTIAL: figures are of what could be read" : "");
     print_notes(out, report->notes, report->note_count);
+    ms_ranks_print(report->ranks, out);
     for (size_t i = 0; i < report->process_count; i++) {
         const struct ms_report_process *process = &report->processes[i];
         printer.process = process;

@@ -182,6 +182,22 @@ def test_themes_windows_and_paper(browser, pages, tmp_path):
     browser.resize(1600, 1000)
 
 
+def test_ranks(browser, pages):
+    clean, leaking = pages.recording(), pages.recording("--leak")
+    page, report = pages.report(clean, leaking)
+    browser.resize(1600, 1000)
+    browser.open(page)
+    departure = report["ranks"]["departure"]
+    assert browser.text(".finding") == departure["text"] and "plant_leak" in browser.text("#overview table tbody")
+    cells = browser.run("return [...document.querySelectorAll('.field tbody tr')].map(r => [...r.querySelectorAll('td')].map(c => c.title))")
+    assert len(cells) == 2 and all(len(row) == STEPS for row in cells)
+    assert says(cells[1][-1].split(": ")[1], report["ranks"]["ranks"][1]["peak_b"][-1])
+    first = browser.run("return [...document.querySelectorAll('.field td.first')].map(c => c.title)")
+    assert len(first) == 1 and f"step {departure['step']}:" in first[0]
+    assert browser.run("return [...document.querySelectorAll('.field a')].every(a => document.querySelector(a.hash))")
+    assert_quiet(browser)
+
+
 HOSTILE = "</script><img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
 
 

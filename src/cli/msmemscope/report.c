@@ -1,7 +1,7 @@
-/* msmemscope report DIR|FILE: what the memory was used for, and what to do about it. */
-#include "cli/msmemscope/inputs.h"
+/* msmemscope report DIR|FILE...: what the memory was used for, and what to do about it. */
 #include "cli/msmemscope/recordings.h"
 #include "cli/msmemscope/report_page.h"
+#include "cli/msmemscope/report_read.h"
 
 #include "analyze/report.h"
 #include "base/macros.h"
@@ -19,33 +19,33 @@ enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2 };
 #define PAGE_TOP 200u /* tables of a page can be searched */
 
 struct wanted {
-    const char *path;
+    struct report_inputs inputs;
     const char *page; /* --html */
     bool json, marks;
     struct ms_report_text_options text;
-    struct ms_report_options report;
-    struct ms_model_options model;
 };
 
 static int usage(void)
 {
-    puts("usage: msmemscope report DIR|FILE [options]\n\n"
-         "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
-         "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
-         "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many.\n\n"
-         "  --html FILE       one page with charts instead of text: needs a browser, nothing else\n"
-         "  --json            one JSON object instead of text (docs/format/report.md)\n"
-         "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
-         "  --device=D[,D...] only these: 0, npu:0, npu, cpu\n"
-         "  --top N           entries of each list (10; of a page 200)\n"
-         "  --all             advice that saves less than 1 % of the peak, too\n"
-         "  --idle N          operators without use that make a block idle (3000)\n"
-         "  --marks           instead of the report, a CSV line for each block that msMemScope's definitions of\n"
-         "                    inefficient memory mark, whatever it would save\n\n"
-         "For advice about use (freed too late, never used ...) record accesses, for source lines call stacks:\n"
-         "  msmemscope --events=alloc,free,access,launch --call-stack=c -- PROGRAM\n\n"
-         "Exit status: 0; 1 if something could not be read (the result is then partial, and says so) or events were\n"
-         "lost; 2 for wrong options.");
+    puts(
+        "usage: msmemscope report DIR|FILE... [options]\n\n"
+        "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
+        "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
+        "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many. Of many, the same step on\n"
+        "all ranks, and the first one to depart from the others.\n\n"
+        "  --html FILE       one page with charts instead of text: needs a browser, nothing else\n"
+        "  --json            one JSON object instead of text (docs/format/report.md)\n"
+        "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
+        "  --device=D[,D...] only these: 0, npu:0, npu, cpu\n"
+        "  --top N           entries of each list (10; of a page 200)\n"
+        "  --all             advice that saves less than 1 % of the peak, too\n"
+        "  --idle N          operators without use that make a block idle (3000)\n"
+        "  --marks           instead of the report, a CSV line for each block that msMemScope's definitions of\n"
+        "                    inefficient memory mark, whatever it would save\n\n"
+        "For advice about use (freed too late, never used ...) record accesses, for source lines call stacks:\n"
+        "  msmemscope --events=alloc,free,access,launch --call-stack=c -- PROGRAM\n\n"
+        "Exit status: 0; 1 if something could not be read (the result is then partial, and says so) or events were\n"
+        "lost; 2 for wrong options.");
     return 0;
 }
 
@@ -101,7 +101,7 @@ static bool parse_top(const char *text, struct wanted *wanted)
     uint64_t number;
     bool ok = ms_parse_u64(text, 1, 100000, &number) == 0;
     if (ok) {
-        wanted->text.top = wanted->report.top = (uint32_t)number;
+        wanted->text.top = wanted->inputs.options.top = (uint32_t)number;
     }
     return ok;
 }
@@ -117,19 +117,19 @@ static bool parse_idle(const char *text, struct wanted *wanted)
     uint64_t number;
     bool ok = ms_parse_u64(text, 1, UINT32_MAX, &number) == 0;
     if (ok) {
-        wanted->report.idle_threshold = (uint32_t)number;
+        wanted->inputs.options.idle_threshold = (uint32_t)number;
     }
     return ok;
 }
 
 static bool parse_steps_option(const char *text, struct wanted *wanted)
 {
-    return parse_steps(text, &wanted->model);
+    return parse_steps(text, &wanted->inputs.model);
 }
 
 static bool parse_devices_option(const char *text, struct wanted *wanted)
 {
-    return parse_devices(text, &wanted->model);
+    return parse_devices(text, &wanted->inputs.model);
 }
 
 static const struct {
@@ -179,13 +179,13 @@ static int parse(int argc, char **argv, struct wanted *wanted)
             wanted->marks = true;
         } else if (strcmp(argument, "--all") == 0) {
             wanted->text.all = true;
-        } else if (argument[0] != '-' && wanted->path == NULL) {
-            wanted->path = argument;
+        } else if (argument[0] != '-') {
+            wanted->inputs.paths[wanted->inputs.count++] = argument;
         } else {
             return wrong("unexpected '%s'", argument);
         }
     }
-    return wanted->path != NULL ? 0 : wrong("%s", "which directory or file?");
+    return wanted->inputs.count != 0 ? 0 : wrong("%s", "which directory or file?");
 }
 
 /* ---- marks ---- */
@@ -204,111 +204,92 @@ static void print_mark(void *argument, const struct ms_report_mark *mark)
     puts("\"");
 }
 
-/* ---- reading ---- */
+/* ---- the command ---- */
 
-struct reading {
-    struct ms_report_builder *builder;
-    struct ms_source *source;
-    size_t at;
-};
-
-static int begin(void *argument, uint32_t pid, struct ms_model *model)
+static int show(const struct ms_report *report, const struct wanted *wanted)
 {
-    struct reading *reading = argument;
-    return ms_report_process_begin(reading->builder, pid, model);
-}
-
-static int end(void *argument, uint32_t pid, struct ms_model *model)
-{
-    static const char *const kinds[] = {[MS_SOURCE_TRACE] = "trace", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
-    (void)pid;
-    struct reading *reading = argument;
-    const struct ms_source_process *process = ms_source_process(reading->source, reading->at);
-    int rc = ms_report_process_end(reading->builder, model, ms_source_stacks(reading->source), process->name,
-                                   process->path, kinds[process->kind]);
-    if (rc == 0) {
-        ms_report_process_command(reading->builder, process->command);
-    }
-    return rc;
-}
-
-static int read_all(const struct wanted *wanted, struct ms_report_builder *builder)
-{
-    struct reading reading = {.builder = builder};
-    int rc = input_open(wanted->path, false, &reading.source);
-    if (rc != 0) {
-        return rc;
-    }
-    for (; rc == 0 && reading.at < ms_source_count(reading.source); reading.at++) {
-        struct ms_source_listener listener = {.argument = &reading, .begin = begin, .end = end};
-        int failed = ms_source_feed(reading.source, reading.at, &wanted->model, &listener);
-        if (failed == -ENOMEM) {
-            rc = failed;
-        } else if (failed != 0) { /* the others may be sound */
-            ms_report_note(builder, MS_NOTE_PARTIAL, "partial: %s could not be read: %s",
-                           ms_source_process(reading.source, reading.at)->path, strerror(-failed));
-        }
-    }
-    struct ms_source_stats stats;
-    ms_source_stats(reading.source, &stats);
-    if (stats.partial) {
-        ms_report_note(builder, MS_NOTE_PARTIAL,
-                       "partial: the input is damaged or cut (%llu rows left out); the messages above say where",
-                       (unsigned long long)stats.bad_rows);
-    }
-    input_close(reading.source, wanted->path);
-    return rc;
-}
-
-int cmd_report(int argc, char **argv)
-{
-    static struct wanted wanted;
-    wanted = (struct wanted){.report = {.sz = sizeof(wanted.report)}};
-    ms_report_model_options(&wanted.model);
-    int status = parse(argc, argv, &wanted);
-    if (status != 0) {
-        return status > 0 ? status : 0;
-    }
-    if (wanted.page != NULL && !report_page_ready(wanted.page)) {
-        return EXIT_WRONG;
-    }
-    if (wanted.page != NULL && wanted.report.top == 0) {
-        wanted.report.top = PAGE_TOP;
-    }
-    wanted.report.input = wanted.path;
-    if (wanted.marks) {
-        puts("Process Id,Device Id,Ptr,Timestamp(ns),size,step,inefficient_type");
-        wanted.report.mark = print_mark;
-    }
-    struct ms_report_builder *builder = NULL;
-    int rc = ms_report_begin(&wanted.report, &builder);
-    rc = rc != 0 ? rc : read_all(&wanted, builder);
-    const struct ms_report *report = rc == 0 ? ms_report_finish(builder) : NULL;
-    if (report == NULL) {
-        if (rc != -ENOENT && rc != -EPROTO) { /* those were told */
-            fprintf(stderr, "msmemscope: %s: %s\n", wanted.path, strerror(rc != 0 ? -rc : ENOMEM));
-        }
-        ms_report_free(builder);
-        return EXIT_PARTIAL;
-    }
-    if (wanted.page != NULL) {
-        rc = report_page_write(report, wanted.page);
-    }
-    if (wanted.marks) {
-        rc = rc == 0 && fflush(stdout) == 0 ? 0 : rc != 0 ? rc : -errno;
-    } else if (wanted.json && rc == 0) {
+    int rc = wanted->page != NULL ? report_page_write(report, wanted->page) : 0;
+    if (rc == 0 && wanted->json) {
         struct ms_buffer out = {0};
         ms_report_json(report, &out);
         rc = out.failed ? -ENOMEM : ms_buffer_write(&out, STDOUT_FILENO);
         ms_buffer_free(&out);
-    } else if (wanted.page == NULL) {
-        ms_report_text(report, &wanted.text, stdout);
-        rc = fflush(stdout) == 0 ? 0 : -errno;
+    } else if (rc == 0 && wanted->page == NULL && !wanted->marks) {
+        ms_report_text(report, &wanted->text, stdout);
     }
-    status = report->partial || rc != 0 ? EXIT_PARTIAL : 0;
-    if (rc != 0 && rc != -EPIPE && wanted.page == NULL) {
+    rc = rc == 0 && fflush(stdout) != 0 ? -errno : rc;
+    if (rc != 0 && rc != -EPIPE && wanted->page == NULL) {
         fprintf(stderr, "msmemscope: the report could not be written: %s\n", strerror(-rc));
     }
+    return rc;
+}
+
+static int make(const struct wanted *wanted)
+{
+    const struct report_inputs *inputs = &wanted->inputs;
+    struct ms_report_builder *builder = NULL, *again[2] = {NULL, NULL};
+    struct report_origins origins = {0};
+    struct ms_ranks *ranks = NULL;
+    int rc = ms_report_begin(&inputs->options, &builder);
+    rc = rc != 0 ? rc : report_read(inputs, builder, &origins);
+    const struct ms_report *report = rc == 0 ? ms_report_finish(builder) : NULL;
+    rc = report != NULL ? report_ranks(inputs, &origins, report, &ranks, again) : rc != 0 ? rc : -ENOMEM;
+    int status = EXIT_PARTIAL;
+    if (rc == 0) {
+        struct ms_report whole = *report;
+        whole.ranks = ranks;
+        status = show(&whole, wanted) != 0 || report->partial ? EXIT_PARTIAL : 0;
+    } else if (rc != -ENOENT && rc != -EPROTO) { /* those were told */
+        fprintf(stderr, "msmemscope: %s: %s\n", inputs->options.input, strerror(-rc));
+    }
+    ms_ranks_free(ranks);
+    for (size_t i = 0; i < MS_COUNT_OF(again); i++) {
+        ms_report_free(again[i]);
+    }
     ms_report_free(builder);
+    free(origins.list);
     return status;
+}
+
+/* All inputs in one line. */
+static char *join(const char **paths, size_t count)
+{
+    size_t length = 1;
+    for (size_t i = 0; i < count; i++) {
+        length += strlen(paths[i]) + 2;
+    }
+    char *line = malloc(length);
+    for (size_t i = 0, at = 0; line != NULL && i < count; i++) {
+        at += (size_t)sprintf(line + at, "%s%s", i != 0 ? ", " : "", paths[i]);
+    }
+    return line;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct wanted wanted = {.inputs.options.sz = sizeof(wanted.inputs.options)};
+    wanted.inputs.paths = calloc((size_t)argc, sizeof(*wanted.inputs.paths));
+    if (wanted.inputs.paths == NULL) {
+        return EXIT_PARTIAL;
+    }
+    ms_report_model_options(&wanted.inputs.model);
+    int status = parse(argc, argv, &wanted);
+    if (status == 0 && wanted.page != NULL && !report_page_ready(wanted.page)) {
+        status = EXIT_WRONG;
+    }
+    if (status == 0) {
+        if (wanted.page != NULL && wanted.inputs.options.top == 0) {
+            wanted.inputs.options.top = PAGE_TOP;
+        }
+        if (wanted.marks) {
+            puts("Process Id,Device Id,Ptr,Timestamp(ns),size,step,inefficient_type");
+            wanted.inputs.options.mark = print_mark;
+        }
+        char *input = join(wanted.inputs.paths, wanted.inputs.count);
+        wanted.inputs.options.input = input != NULL ? input : "";
+        status = make(&wanted);
+        free(input);
+    }
+    free(wanted.inputs.paths);
+    return status > 0 ? status : 0;
 }
