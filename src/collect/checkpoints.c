@@ -54,22 +54,12 @@ static int write_checkpoint(struct ms_checkpoints *c, const struct ms_position *
     uint32_t *ids = NULL;
     int rc = ms_model_save(c->model, &state, &state_b);
     rc = rc != 0 ? rc : ms_model_definitions(c->model, &ids, &id_count);
-    char text[SETTINGS_MAX_B];
-    size_t text_b = ms_options_format(settings, text, sizeof(text));
-    rc = rc == 0 && text_b >= sizeof(text) ? -E2BIG : rc;
+    char text[SETTINGS_MAX_B + 8] = "";
+    size_t text_b = ms_options_format(settings, text, SETTINGS_MAX_B);
+    rc = rc == 0 && text_b >= SETTINGS_MAX_B ? -E2BIG : rc;
     struct payload_head head = {MAGIC, VERSION, text_b};
-    size_t state_at = sizeof(head) + MS_ROUND_UP(text_b, 8);
-    char *payload = rc == 0 ? calloc(1, state_at + state_b) : NULL;
-    if (rc == 0 && payload == NULL) {
-        rc = -ENOMEM;
-    }
-    if (rc == 0) {
-        memcpy(payload, &head, sizeof(head));
-        memcpy(payload + sizeof(head), text, text_b);
-        memcpy(payload + state_at, state, state_b);
-        rc = ms_aux_checkpoint(c->aux, position, payload, state_at + state_b, ids, id_count);
-    }
-    free(payload);
+    struct iovec payload[] = {{&head, sizeof(head)}, {text, MS_ROUND_UP(text_b, 8)}, {state, state_b}};
+    rc = rc != 0 ? rc : ms_aux_checkpoint(c->aux, position, payload, MS_COUNT_OF(payload), ids, id_count);
     free(ids);
     free(state);
     return rc;

@@ -169,40 +169,72 @@ int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset
 
 /* ---- checkpoints ---- */
 
-/* A CHECKPOINT block: head, payload, clocks, then definitions as in a DEFINITIONS block. */
+/* Content of a checkpoint: head, payload, clocks, then definitions as in a DEFINITIONS block. It stands in one
+ * CHECKPOINT block or in several, one after the other: first_seq counts them, last_seq is larger if another one
+ * follows. */
+#define PART_B           (16u << 20)
+#define CHECKPOINT_MAX_B ((size_t)2 << 30) /* more is not believed */
 struct checkpoint_head {
     struct ms_position position;
     uint64_t payload_b, clocks_b;
 };
 
-static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
+/* The whole content has arrived; its definitions are loaded once it is chosen. */
+static void take_content(struct ms_trace *t, struct ms_buffer *content)
 {
     struct checkpoint_head c;
-    const uint8_t *bytes = ms_get_bytes(&content, sizeof(c));
-    if (bytes == NULL || (t->have_checkpoint && t->first_counts)) {
+    struct ms_bytes bytes = {.at = content->data, .end = content->data + content->used_b};
+    const uint8_t *head = ms_get_bytes(&bytes, sizeof(c));
+    if (head == NULL) {
         return;
     }
-    memcpy(&c, bytes, sizeof(c));
-    const uint8_t *payload = ms_get_bytes(&content, c.payload_b);
-    void *copy = payload != NULL ? malloc(head->raw_b + MS_BLOCK_SLACK_B) : NULL;
-    if (copy == NULL) {
+    memcpy(&c, head, sizeof(c));
+    if (ms_get_bytes(&bytes, c.payload_b) == NULL || ms_buffer_room(content, MS_BLOCK_SLACK_B) == NULL) {
         return;
     }
-    memcpy(copy, bytes, head->raw_b); /* the whole block: its definitions are loaded once it is chosen */
-    free(t->checkpoint_memory);
-    t->checkpoint_memory = copy;
+    memset(content->data + content->used_b, 0, MS_BLOCK_SLACK_B);
+    ms__bytes_free(&t->checkpoint_content);
+    t->checkpoint_content = *content;
+    *content = (struct ms_buffer){0};
     t->checkpoint = (struct ms_checkpoint){
-        .position = c.position, .payload = (char *)copy + sizeof(c), .payload_b = (size_t)c.payload_b};
+        .position = c.position, .payload = t->checkpoint_content.data + sizeof(c), .payload_b = (size_t)c.payload_b};
     t->have_checkpoint = true;
-    t->checkpoint_b = head->raw_b;
     t->checkpoint_clocks_b = (size_t)c.clocks_b;
+}
+
+static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
+{
+    struct ms_buffer *parts = &t->checkpoint_parts;
+    size_t part_b = (size_t)(content.end - content.at);
+    if (t->have_checkpoint && t->first_counts) {
+        return;
+    }
+    if (head->first_seq == 0) {
+        parts->used_b = 0;
+        t->checkpoint_part = 0;
+    }
+    bool next = head->first_seq == t->checkpoint_part && part_b <= CHECKPOINT_MAX_B - parts->used_b;
+    uint8_t *to = next ? ms_buffer_room(parts, part_b) : NULL;
+    if (to == NULL) { /* one is missing: the others are worth nothing */
+        t->checkpoint_part = UINT64_MAX;
+        return;
+    }
+    memcpy(to, content.at, part_b);
+    parts->used_b += part_b;
+    t->checkpoint_part++;
+    if (head->last_seq <= head->first_seq) {
+        take_content(t, parts);
+        t->checkpoint_part = UINT64_MAX;
+    }
 }
 
 /* The checkpoint that a file holds is good if its segment is there. */
 static bool take_checkpoint(struct ms_trace *t, uint64_t number)
 {
     t->have_checkpoint = false;
+    t->checkpoint_part = UINT64_MAX;
     each_block(t, number, MS_BLOCK_CHECKPOINT, meet_checkpoint);
+    ms__bytes_free(&t->checkpoint_parts);
     int fd = t->have_checkpoint ? ms__files_open(t, t->checkpoint.position.segment, ".seg") : -ENOENT;
     t->have_checkpoint = fd >= 0;
     if (fd >= 0) {
@@ -216,7 +248,7 @@ static int use_checkpoint(struct ms_trace *t)
     if (!t->have_checkpoint) {
         return -ENOENT;
     }
-    const uint8_t *raw = t->checkpoint_memory, *end = raw + t->checkpoint_b;
+    const uint8_t *raw = t->checkpoint_content.data, *end = raw + t->checkpoint_content.used_b;
     const uint8_t *clocks = raw + MS_ROUND_UP(sizeof(struct checkpoint_head) + t->checkpoint.payload_b, 8);
     if (clocks > end || t->checkpoint_clocks_b > (size_t)(end - clocks) || t->checkpoint_clocks_b % 8 != 0) {
         return 0; /* cut short: without them */
@@ -254,7 +286,7 @@ int ms__aux_checkpoint_from(struct ms_trace *t, uint64_t segment)
 
 void ms__aux_destroy(struct ms_trace *t)
 {
-    free(t->checkpoint_memory);
+    ms__bytes_free(&t->checkpoint_content);
     if (t->symbols != NULL) {
         free(t->symbols->table);
         ms__bytes_free(&t->symbols->texts);
@@ -283,37 +315,59 @@ int ms_aux_open(struct ms_trace *trace, struct ms_aux **out)
     return 0;
 }
 
-/* Appends a block to the aux file of a segment; what a failed write left is cut off. */
-static int append_block(struct ms_aux *aux, uint64_t segment, struct ms_block_head *head, const struct ms_buffer *raw)
+/* The end of an aux file, where blocks are appended. */
+struct tail {
+    int fd;
+    off_t begin, end;
+};
+
+static int open_tail(struct ms_aux *aux, uint64_t segment, struct tail *out)
 {
     char name[sizeof(((struct ms_damage *)0)->file)];
+    if (!ms__file_name(name, sizeof(name), aux->trace->info.process.name, segment, ".aux")) {
+        return -ENAMETOOLONG;
+    }
+    out->fd = openat(aux->trace->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, MS_TRACE_FILE_MODE);
+    out->begin = out->fd >= 0 ? lseek(out->fd, 0, SEEK_END) : -1;
+    if (out->begin < 0) {
+        int rc = -errno;
+        if (out->fd >= 0) {
+            close(out->fd);
+        }
+        return rc;
+    }
+    out->begin = out->end = out->begin & ~(off_t)7;
+    return 0;
+}
+
+static int append_block(struct ms_aux *aux, struct tail *tail, struct ms_block_head *head, const struct ms_buffer *raw)
+{
     uint8_t *packed = malloc(ms_block_bound(raw->used_b));
     if (packed == NULL) {
         return -ENOMEM;
     }
-    size_t length_b = ms_block_pack(aux->packer, head, raw->data, raw->used_b, packed);
-    int rc = ms__file_name(name, sizeof(name), aux->trace->info.process.name, segment, ".aux") ? 0 : -ENAMETOOLONG;
-    int fd = rc == 0 ? openat(aux->trace->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, MS_TRACE_FILE_MODE) : -1;
-    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) & ~(off_t)7 : -1;
-    if (rc == 0 && (fd < 0 || end < 0)) {
-        rc = -errno;
-    }
-    size_t done = 0;
+    size_t length_b = ms_block_pack(aux->packer, head, raw->data, raw->used_b, packed), done = 0;
+    int rc = 0;
     while (rc == 0 && done < length_b) {
-        ssize_t n = pwrite(fd, packed + done, length_b - done, end + (off_t)done);
+        ssize_t n = pwrite(tail->fd, packed + done, length_b - done, tail->end + (off_t)done);
         if (n > 0) {
             done += (size_t)n;
         } else if (n == 0 || errno != EINTR) {
             rc = n < 0 ? -errno : -EIO;
         }
     }
-    if (rc != 0 && fd >= 0 && ftruncate(fd, end) != 0) {
+    tail->end += (off_t)done;
+    free(packed);
+    return rc;
+}
+
+/* What a failed write left is cut off. */
+static int close_tail(struct tail *tail, int rc)
+{
+    if (rc != 0 && ftruncate(tail->fd, tail->begin) != 0) {
         rc = -errno;
     }
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(packed);
+    close(tail->fd);
     return rc;
 }
 
@@ -337,39 +391,86 @@ static int put_definition(struct ms_trace *t, struct ms_buffer *to, uint32_t id,
     return rc != 0 ? rc : ms_catalog_put_definition(to, def);
 }
 
-int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b,
-                      const uint32_t *ids, size_t count)
+/* A checkpoint on its way into the file, a part at a time. */
+struct checkpoint_writer {
+    struct ms_aux *aux;
+    struct tail tail;
+    struct ms_buffer part;
+    uint64_t parts;
+};
+
+static int put_part(struct checkpoint_writer *w, bool last)
 {
+    struct ms_block_head head = {.kind = MS_BLOCK_CHECKPOINT,
+                                 .stream = MS_STREAM_MANY,
+                                 .first_seq = w->parts,
+                                 .last_seq = last ? w->parts : w->parts + 1};
+    int rc = append_block(w->aux, &w->tail, &head, &w->part);
+    w->parts++;
+    w->part.used_b = 0;
+    return rc;
+}
+
+/* Before more is added; so the last part is never empty. */
+static int make_room(struct checkpoint_writer *w)
+{
+    return w->part.used_b >= PART_B ? put_part(w, false) : 0;
+}
+
+static int put_bytes(struct checkpoint_writer *w, const void *bytes, size_t length_b)
+{
+    const char *from = bytes;
+    while (length_b > 0) {
+        int rc = make_room(w);
+        size_t room_b = PART_B - w->part.used_b, n = length_b < room_b ? length_b : room_b;
+        uint8_t *to = rc == 0 ? ms_buffer_room(&w->part, n) : NULL;
+        if (to == NULL) {
+            return rc != 0 ? rc : -ENOMEM;
+        }
+        memcpy(to, from, n);
+        w->part.used_b += n;
+        from += n;
+        length_b -= n;
+    }
+    return 0;
+}
+
+int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const struct iovec *payload,
+                      unsigned pieces, const uint32_t *ids, size_t count)
+{
+    static const char zeros[8];
     struct ms_trace *t = aux->trace;
-    const size_t head_room_b = 1u << 20;
-    struct checkpoint_head c = {.position = *position, .payload_b = payload_b};
-    struct ms_buffer raw = {0};
-    size_t head_b = MS_ROUND_UP(sizeof(c) + payload_b, 8);
-    if (payload_b > MS_BLOCK_MAX_B - head_room_b) {
+    struct checkpoint_head c = {.position = *position};
+    struct checkpoint_writer w = {.aux = aux};
+    struct ms_buffer clocks = {0};
+    for (unsigned i = 0; i < pieces; i++) {
+        c.payload_b += payload[i].iov_len;
+    }
+    if (c.payload_b > CHECKPOINT_MAX_B / 2) { /* the other half is for what it refers to */
         return -E2BIG;
     }
-    if (ms_buffer_room(&raw, head_b) == NULL) {
-        return -ENOMEM;
+    int rc = open_tail(aux, position->segment, &w.tail);
+    if (rc != 0) {
+        return rc;
     }
-    memset(raw.data, 0, head_b);
-    if (payload_b != 0) {
-        memcpy(raw.data + sizeof(c), payload, payload_b);
+    rc = ms__clocks_save(t, position, &clocks);
+    c.clocks_b = clocks.used_b;
+    rc = rc != 0 ? rc : put_bytes(&w, &c, sizeof(c));
+    for (unsigned i = 0; i < pieces && rc == 0; i++) {
+        rc = put_bytes(&w, payload[i].iov_base, payload[i].iov_len);
     }
-    raw.used_b = head_b;
+    size_t head_b = sizeof(c) + c.payload_b;
+    rc = rc != 0 ? rc : put_bytes(&w, zeros, MS_ROUND_UP(head_b, 8) - head_b);
+    rc = rc != 0 ? rc : put_bytes(&w, clocks.data, clocks.used_b);
     uint64_t mark = ++t->definition_mark;
-    int rc = ms__clocks_save(t, position, &raw);
-    c.clocks_b = raw.used_b - head_b;
-    memcpy(raw.data, &c, sizeof(c));
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = put_definition(t, &raw, ids[i], mark);
+        rc = make_room(&w);
+        rc = rc != 0 ? rc : put_definition(t, &w.part, ids[i], mark);
     }
-    if (rc == 0 && raw.used_b > MS_BLOCK_MAX_B) {
-        rc = -E2BIG;
-    }
-    struct ms_block_head head = {.kind = MS_BLOCK_CHECKPOINT, .stream = MS_STREAM_MANY};
-    rc = rc != 0 ? rc : append_block(aux, position->segment, &head, &raw);
-    ms__bytes_free(&raw);
-    return rc;
+    rc = rc != 0 ? rc : put_part(&w, true);
+    ms__bytes_free(&clocks);
+    ms__bytes_free(&w.part);
+    return close_tail(&w.tail, rc);
 }
 
 int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b)
@@ -388,7 +489,9 @@ int ms_aux_flush(struct ms_aux *aux)
         return 0;
     }
     struct ms_block_head head = {.kind = MS_BLOCK_SYMBOLS, .stream = MS_STREAM_MANY, .items = aux->symbol_count};
-    int rc = append_block(aux, SYMBOLS_SEGMENT, &head, &aux->symbols);
+    struct tail tail;
+    int rc = open_tail(aux, SYMBOLS_SEGMENT, &tail);
+    rc = rc != 0 ? rc : close_tail(&tail, append_block(aux, &tail, &head, &aux->symbols));
     if (rc == 0) {
         aux->symbols.used_b = 0;
         aux->symbol_count = 0;

@@ -19,6 +19,7 @@
 #include "trace/event.h"
 
 #include <stddef.h>
+#include <sys/uio.h>
 
 struct ms_trace;
 
@@ -190,9 +191,10 @@ bool ms_trace_checkpoint(const struct ms_trace *trace, struct ms_checkpoint *out
 
 struct ms_aux;
 int ms_aux_open(struct ms_trace *trace, struct ms_aux **out); /* 0 or -errno; one per trace and process */
-/* payload: anything; ids: the definitions that it refers to (what these refer to comes along by itself). */
-int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b,
-                      const uint32_t *ids, size_t count);
+/* payload: anything, up to a gigabyte, in so many pieces; ids: the definitions that it refers to (what these refer to
+ * comes along by itself). */
+int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const struct iovec *payload,
+                      unsigned pieces, const uint32_t *ids, size_t count);
 int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b);
 int ms_aux_flush(struct ms_aux *aux);
 void ms_aux_close(struct ms_aux *aux);

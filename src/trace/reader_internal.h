@@ -169,9 +169,10 @@ struct ms_trace {
     uint32_t damage_first, damage_count;
 
     struct ms_checkpoint checkpoint;
-    void *checkpoint_memory;
-    size_t checkpoint_b; /* of that memory */
+    struct ms_buffer checkpoint_content;
     size_t checkpoint_clocks_b;
+    struct ms_buffer checkpoint_parts; /* of the one that is being met */
+    uint64_t checkpoint_part;          /* that comes next; UINT64_MAX: the first of another one */
     uint64_t definition_mark; /* counts checkpoints, to tell what one of them has put already */
     bool have_checkpoint;
     bool first_counts; /* of the checkpoints in a file, else the last */

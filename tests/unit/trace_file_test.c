@@ -140,6 +140,13 @@ static void test_mutations(void **state)
 
 /* ---- checkpoints ---- */
 
+static int checkpoint_of(struct ms_aux *aux, const struct ms_position *position, const void *payload, size_t payload_b,
+                         const uint32_t *ids, size_t count)
+{
+    struct iovec piece = {(void *)(uintptr_t)payload, payload_b};
+    return ms_aux_checkpoint(aux, position, &piece, 1, ids, count);
+}
+
 static void test_checkpoint(void **state)
 {
     (void)state;
@@ -160,7 +167,7 @@ static void test_checkpoint(void **state)
         events++;
         text = e.kind == MS_R_MARK ? e.text.id : text;
         if (events > 8000 && at == 0 && ms_trace_position(t, &position)) {
-            assert_int_equal(ms_aux_checkpoint(aux, &position, "model", 5, &text, 1), 0);
+            assert_int_equal(checkpoint_of(aux, &position, "model", 5, &text, 1), 0);
             at = events;
         }
     }
@@ -185,6 +192,73 @@ static void test_checkpoint(void **state)
     assert_true(ms_trace_symbol(t, 7, 0x123, &found));
     assert_memory_equal(found.s, "main (a.c:5)", 12);
     ms_trace_close(t);
+    rig_end(&rig);
+}
+
+/* Larger than one block can be; and if one of its blocks is damaged, the checkpoint before it is taken. */
+static void test_large_checkpoint(void **state)
+{
+    (void)state;
+    enum { LARGE_B = (33 << 20) + 5 };
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    record(&rig, 0, 20000, true);
+    rig_finish(&rig);
+    uint32_t random = 1;
+    char *large = malloc(LARGE_B);
+    assert_non_null(large);
+    for (size_t i = 0; i < LARGE_B; i++) { /* such that packed it is larger than a block, too */
+        random = random * 1664525 + 1013904223;
+        large[i] = (char)(random >> 24);
+    }
+    struct ms_trace *t = rig_read(&rig, NULL);
+    struct ms_aux *aux;
+    struct ms_event e;
+    struct ms_position position, positions[2];
+    unsigned made = 0;
+    uint64_t events = 0;
+    assert_int_equal(ms_aux_open(t, &aux), 0);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        events++;
+        if (made < 2 && events > (made + 1) * 4000 && ms_trace_position(t, &position)) {
+            int rc = made == 0 ? checkpoint_of(aux, &position, "model", 5, NULL, 0)
+                               : checkpoint_of(aux, &position, large, LARGE_B, NULL, 0);
+            assert_int_equal(rc, 0);
+            positions[made++] = position;
+        }
+    }
+    assert_int_equal(made, 2);
+    assert_true(positions[0].segment < positions[1].segment);
+    ms_aux_close(aux);
+    ms_trace_close(t);
+
+    struct ms_trace_options from = {.sz = sizeof(from), .from_latest = true};
+    struct ms_checkpoint checkpoint;
+    t = rig_read(&rig, &from);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    assert_int_equal(checkpoint.payload_b, LARGE_B);
+    assert_int_equal(memcmp(checkpoint.payload, large, LARGE_B), 0);
+    uint64_t index = positions[1].index;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_equal(e.index, index++);
+    }
+    assert_int_equal(index, events);
+    ms_trace_close(t);
+
+    char name[64];
+    snprintf(name, sizeof(name), "p.%06u.aux", (unsigned)positions[1].segment);
+    int fd = openat(rig.dir, name, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, large + 100, 8, lseek(fd, 0, SEEK_END) / 16 * 8), 8);
+    close(fd);
+    t = rig_read(&rig, &from);
+    assert_true(ms_trace_checkpoint(t, &checkpoint));
+    assert_int_equal(checkpoint.payload_b, 5);
+    assert_memory_equal(checkpoint.payload, "model", 5);
+    ms_trace_close(t);
+    free(large);
     rig_end(&rig);
 }
 
@@ -248,7 +322,7 @@ static void test_jump(void **state)
         all[count++] = (struct told){e.index, e.time_ns, e.value};
         if (checkpoints < 64 && ms_trace_position(t, &position) &&
             (checkpoints == 0 || position.segment > made[checkpoints - 1])) {
-            assert_int_equal(ms_aux_checkpoint(aux, &position, &count, sizeof(count), NULL, 0), 0);
+            assert_int_equal(checkpoint_of(aux, &position, &count, sizeof(count), NULL, 0), 0);
             made[checkpoints++] = position.segment;
         }
     }
@@ -359,7 +433,7 @@ static void test_from_memory_to_files(void **state)
     assert_true(ms_trace_position(t, &position));
     assert_int_equal(position.segment, 2);
     assert_int_equal(ms_aux_open(t, &aux), 0);
-    assert_int_equal(ms_aux_checkpoint(aux, &position, "x", 1, NULL, 0), 0);
+    assert_int_equal(checkpoint_of(aux, &position, "x", 1, NULL, 0), 0);
     at = position.index;
     record(&rig, 6000, 1000, true);
     rig_finish(&rig);
@@ -454,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_taking_over),
         cmocka_unit_test(test_mutations),
         cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_large_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
         cmocka_unit_test(test_from_memory_to_files),
