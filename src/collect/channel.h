@@ -18,7 +18,7 @@
 enum ms_channel_kind {
     /* to the collector */
     MS_CH_SETTINGS = 1, /* texts: session, options, output path, each ended by 0; fds: output (O_PATH), listeners;
-                           serial: file time - CLOCK_MONOTONIC, ns; value: 1 if the output directory is new */
+                           serial: file time - CLOCK_MONOTONIC, ns; value: MS_CH_* below */
     MS_CH_PROCESS, /* serial; hello; then the name given before, ended by 0 (empty: new); fds: memfd[, connection] */
     MS_CH_REQUEST, /* request; fds: connection */
     MS_CH_LEAVE,   /* nobody supervises from now on: listen yourself, end when nothing is left */
@@ -31,6 +31,8 @@ enum ms_channel_kind {
     MS_CH_PROGRESS, /* value: per mille of what is left to be done for dead processes */
     MS_CH_PRINT,    /* value: 1 stdout, 2 stderr, 3 stdout unless --quiet; text */
 };
+
+enum { MS_CH_OUTPUT_IS_NEW = 1, MS_CH_NO_CONSOLE = 2 }; /* of SETTINGS; NO_CONSOLE: nobody would see a PRINT */
 
 struct ms_channel_head {
     uint32_t magic;

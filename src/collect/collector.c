@@ -21,9 +21,9 @@
 
 /* ---- telling, and other things that all files use ---- */
 
-void collector_print(struct collector *c, int stream, const char *text, size_t text_b)
+static void print(struct collector *c, int stream, const char *text, size_t text_b)
 {
-    while (c->supervised && text_b > 0) {
+    while (collector_has_console(c) && text_b > 0) {
         size_t part = text_b < PRINT_MAX_B ? text_b : PRINT_MAX_B;
         ms_channel_send(&c->channel, MS_CH_PRINT, 0, (uint64_t)stream, text, part, NULL, 0);
         text += part;
@@ -38,7 +38,21 @@ void collector_tell(struct collector *c, int stream, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    collector_print(c, stream, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    print(c, stream, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+void collector_warn(struct recorded *process, enum ms_log_level level, const char *format, ...)
+{
+    char text[2 * MS_PATH_MAX_B];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (collector_has_console(process->collector)) {
+        collector_tell(process->collector, 2, "[msmemscope] %s: %s\n", level == MS_LOG_WARN ? "Warn" : "Error", text);
+    } else {
+        ms_log_write(&process->log, level, "collector", 0, text);
+    }
 }
 
 void collector_tell_phase(struct collector *c, const struct recorded *process, enum ms_channel_kind kind)
@@ -68,7 +82,7 @@ void collector_print_mail(struct collector *c)
 {
     for (struct mail *mail = mailbox_take(&c->mail); mail != NULL;) {
         struct mail *next = mail->next;
-        collector_print(c, mail->stream, mail->text, mail->text_b);
+        print(c, mail->stream, mail->text, mail->text_b);
         free(mail);
         mail = next;
     }
@@ -82,6 +96,7 @@ static void listen_ourselves(struct collector *c)
         return;
     }
     c->supervised = false;
+    __atomic_store_n(&c->console, 0, __ATOMIC_RELEASE);
     /* Its descriptor stays open until we end: whoever leaves may wait for that. */
     epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->channel.fd, NULL);
     if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
@@ -190,7 +205,8 @@ static int take_settings(struct collector *c, char *why, size_t why_b)
     }
     snprintf(c->settings.output, sizeof(c->settings.output), "%s", output);
     c->offset_ns = (int64_t)m.head.serial;
-    c->output_is_new = m.head.value != 0;
+    c->output_is_new = (m.head.value & MS_CH_OUTPUT_IS_NEW) != 0;
+    c->console = (m.head.value & MS_CH_NO_CONSOLE) == 0;
     c->output = m.fds[0];
     for (unsigned i = 1; i < m.fd_count; i++) {
         c->listeners[c->listener_count++] = m.fds[i];

@@ -85,6 +85,7 @@ struct collector {
 
     struct ms_channel channel;
     bool supervised;
+    uint32_t console;      /* atomic: somebody sees what is printed */
     struct ms_inbox inbox; /* open unless supervised */
     int epoll;
     struct mailbox mail;
@@ -97,9 +98,13 @@ struct collector {
 };
 
 /* Console of whoever supervises; nothing otherwise. From the main thread. */
-void collector_print(struct collector *collector, int stream, const char *text, size_t text_b);
-
 void collector_tell(struct collector *collector, int stream, const char *format, ...) MS_PRINTF(3, 4);
+/* A warning or an error about a process that has a directory: on the console, or in the log. */
+void collector_warn(struct recorded *process, enum ms_log_level level, const char *format, ...) MS_PRINTF(3, 4);
+static inline bool collector_has_console(const struct collector *collector)
+{
+    return __atomic_load_n(&collector->console, __ATOMIC_ACQUIRE) != 0;
+}
 void collector_tell_phase(struct collector *collector, const struct recorded *process, enum ms_channel_kind kind);
 void collector_print_mail(struct collector *collector); /* what exporters want to say */
 void collector_watch(struct collector *collector, int fd, uint32_t events, void *what);

@@ -2,12 +2,9 @@
 #include "collect/project.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Bytes that are not UTF-8 become U+FFFD: the file must be JSON whatever the path is. */
 static size_t utf8_length(const unsigned char *p)
@@ -98,7 +95,6 @@ static void put_settings(FILE *out, const struct ms_settings *s)
 
 int ms_config_json_write(int dirfd, const struct ms_settings *settings)
 {
-    static const char temporary[] = ".config.json.new";
     char *text = NULL;
     size_t text_b = 0;
     FILE *out = open_memstream(&text, &text_b);
@@ -110,22 +106,7 @@ int ms_config_json_write(int dirfd, const struct ms_settings *settings)
         free(text);
         return -ENOMEM;
     }
-    int fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-    int rc = fd < 0 ? -errno : 0;
-    for (size_t done = 0; rc == 0 && done < text_b;) {
-        ssize_t n = write(fd, text + done, text_b - done);
-        rc = n < 0 && errno != EINTR ? -errno : rc;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (rc == 0 && renameat(dirfd, temporary, dirfd, "config.json") != 0) {
-        rc = -errno;
-    }
-    if (rc != 0) {
-        unlinkat(dirfd, temporary, 0);
-    }
+    int rc = ms_project_write(dirfd, "config.json", text, text_b);
     free(text);
     return rc;
 }

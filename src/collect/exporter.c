@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,18 @@
 
 /* ---- what a replay tells ---- */
 
+/* With nobody to see it (a program that recorded itself, or whose launcher has left) a report becomes a file. It is
+ * never printed by the program: its output is its own. */
 static void print_text(void *argument, int stream, bool info, const char *text, size_t text_b)
 {
     struct recorded *process = argument;
-    mailbox_print(&process->collector->mail, info ? 3 : stream, text, text_b);
+    if (collector_has_console(process->collector)) {
+        mailbox_print(&process->collector->mail, info ? 3 : stream, text, text_b);
+    } else if (stream == 1 && !info) {
+        int rc = ms_project_write(process->dirfd, MS_REPORT_FILE, text, text_b);
+        ms_log_write(&process->log, rc == 0 ? MS_LOG_INFO : MS_LOG_ERROR, "collector", 0,
+                     rc == 0 ? "leaks and fluctuation: see " MS_REPORT_FILE : MS_REPORT_FILE " cannot be written");
+    }
 }
 
 static void log_line(void *argument, int level, const char *line)
@@ -36,15 +45,33 @@ static void log_line(void *argument, int level, const char *line)
     }
 }
 
-static void complain(struct recorded *process, int error)
+static void complain(struct recorded *process, const char *format, ...) MS_PRINTF(2, 3);
+static void complain(struct recorded *process, const char *format, ...)
 {
     char text[2 * sizeof(process->path) + 256];
+    static const char prefix[] = "[msmemscope] Error: ";
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(text, sizeof(text), "%sresults in %s are not complete: ", prefix, process->path);
+    n += vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
+    va_end(args);
+    n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
+    if (collector_has_console(process->collector)) {
+        text[n++] = '\n';
+        mailbox_print(&process->collector->mail, 2, text, (size_t)n);
+    } else {
+        ms_log_write(&process->log, MS_LOG_ERROR, "collector", 0, text + sizeof(prefix) - 1);
+    }
+}
+
+static void complain_error(struct recorded *process, int error)
+{
     bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
-    int n = snprintf(text, sizeof(text), "[msmemscope] Error: results in %s are not complete: %s. %s%s\n",
-                     process->path, strerror(-error),
-                     cut ? "Neither is the trace; reports on the console are." : "The trace is: msmemscope export ",
-                     cut ? "" : process->path);
-    print_text(process, 2, false, text, (size_t)n);
+    if (cut) {
+        complain(process, "%s. Neither is the trace; reports are.", strerror(-error));
+    } else {
+        complain(process, "%s. The trace is: msmemscope export %s", strerror(-error), process->path);
+    }
 }
 
 /* What we have just written cannot be read back: rare, and never to be passed over. */
@@ -53,12 +80,8 @@ static void complain_damage(struct recorded *process)
     struct ms_replay_stats stats;
     ms_replay_stats(process->replay, &stats);
     if (stats.damages > 0) {
-        char text[2 * sizeof(process->path) + 256];
-        int n = snprintf(text, sizeof(text),
-                         "[msmemscope] Error: results in %s are not complete: %llu places of the trace cannot be read, "
-                         "see 'msmemscope info %s'.\n",
-                         process->path, (unsigned long long)stats.damages, process->path);
-        print_text(process, 2, false, text, (size_t)n);
+        complain(process, "%llu places of the trace cannot be read, see 'msmemscope info %s'.",
+                 (unsigned long long)stats.damages, process->path);
     }
 }
 
@@ -108,7 +131,7 @@ static void go_on_in_files(struct recorded *process)
         struct ms_replay_options options = replay_options(process, NULL);
         int rc = ms_replay_to_files(process->replay, &options);
         if (rc != 0) {
-            complain(process, rc);
+            complain_error(process, rc);
         }
     }
 }
@@ -148,7 +171,7 @@ static bool take_turn(struct recorded *process)
         return true;
     }
     if (rc < 0) {
-        complain(process, rc);
+        complain_error(process, rc);
     } else {
         complain_damage(process);
     }
@@ -163,7 +186,7 @@ static bool take_turn(struct recorded *process)
     }
     rc = open_replay(process, NULL);
     if (rc != 0) {
-        complain(process, rc);
+        complain_error(process, rc);
     }
     process->due_ns = 0;
     return rc == 0;
@@ -256,7 +279,7 @@ int exporter_add(struct exporter *exporter, struct recorded *process)
     process->has_files = !process->in_memory;
     int rc = open_replay(process, process->writer);
     if (rc != 0) {
-        complain(process, rc);
+        complain_error(process, rc);
         return rc;
     }
     process->pause_ms = PAUSE_MIN_MS;

@@ -278,7 +278,7 @@ void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes
 
 /* ---- once per turn: every process as far as it can go ---- */
 
-static void complain_early_end(struct collector *c, struct recorded *process)
+static void complain_early_end(struct recorded *process)
 {
     uint32_t ending = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE);
     if (ending == MS_ENDING_OPEN || process->complained) {
@@ -286,10 +286,10 @@ static void complain_early_end(struct collector *c, struct recorded *process)
     }
     process->complained = true;
     if (ending == MS_ENDING_LIMIT) {
-        collector_tell(c, 2, "[msmemscope] Warn: the trace in %s has reached its size limit and ends here.\n",
+        collector_warn(process, MS_LOG_WARN, "the trace in %s has reached its size limit and ends here.",
                        process->path);
     } else {
-        collector_tell(c, 2, "[msmemscope] Error: the trace in %s cannot be written any more: %s.\n", process->path,
+        collector_warn(process, MS_LOG_ERROR, "the trace in %s cannot be written any more: %s.", process->path,
                        strerror(process->early_error < 0 ? -process->early_error : process->early_error));
     }
 }
@@ -310,7 +310,7 @@ static void advance(struct collector *c, struct recorded *process)
         }
     }
     if (process->phase == RECORDING) {
-        complain_early_end(c, process);
+        complain_early_end(process);
         if (process->dead || process->drain == NULL) {
             set_ended(c, process);
         }
@@ -318,7 +318,7 @@ static void advance(struct collector *c, struct recorded *process)
     if (process->phase == ENDED) {
         sweeper_poke(&c->sweeper);
         if (__atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0) {
-            complain_early_end(c, process);
+            complain_early_end(process);
             process->phase = CLOSED;
             exporter_poke(&c->exporter, process);
         }

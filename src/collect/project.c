@@ -46,6 +46,31 @@ int ms_project_open(int output, const char *name, int *dirfd, int *tracefd)
     return 0;
 }
 
+int ms_project_write(int dirfd, const char *name, const char *text, size_t text_b)
+{
+    char temporary[64];
+    if (snprintf(temporary, sizeof(temporary), ".%s.new", name) >= (int)sizeof(temporary)) {
+        return -ENAMETOOLONG;
+    }
+    int fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+    int rc = fd < 0 ? -errno : 0;
+    for (size_t done = 0; rc == 0 && done < text_b;) {
+        ssize_t n = write(fd, text + done, text_b - done);
+        rc = n < 0 && errno != EINTR ? -errno : rc;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (rc == 0 && renameat(dirfd, temporary, dirfd, name) != 0) {
+        rc = -errno;
+    }
+    if (rc != 0) {
+        unlinkat(dirfd, temporary, 0);
+    }
+    return rc;
+}
+
 int ms_project_make(int output, uint32_t pid, char name[MS_PROJECT_NAME_B], int *dirfd, int *tracefd)
 {
     time_t now = time(NULL);

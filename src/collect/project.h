@@ -1,5 +1,5 @@
 /* The directory of a recorded process: msmemscope_<PID>_<time>_ascend below the output directory, with config.json,
- * msmemscope_logs/, trace/ and, made by the exporters, device_<n>/. */
+ * msmemscope_logs/, trace/, report.txt where there is no console, and, made by the exporters, device_<n>/. */
 #ifndef MS_COLLECT_PROJECT_H
 #define MS_COLLECT_PROJECT_H
 
@@ -19,7 +19,13 @@ bool ms_project_name_ok(const char *name);
 /* YYYYmmddHHMMSS, local time. */
 void ms_time_text(time_t time, char out[16]);
 
-/* config.json, replaced as a whole. 0 or -errno. */
+/* A file of the project directory, replaced as a whole. 0 or -errno. */
+int ms_project_write(int dirfd, const char *name, const char *text, size_t text_b);
+
+/* What could not be printed, because nobody is there to see it: leaks and fluctuation. */
+#define MS_REPORT_FILE "report.txt"
+
+/* config.json. 0 or -errno. */
 int ms_config_json_write(int dirfd, const struct ms_settings *settings);
 
 /* ---- log file: made with its first line ---- */

@@ -107,8 +107,10 @@ static int send_settings(struct ms_supervisor *sv)
     for (unsigned i = 0; i < sv->options.listener_count; i++) {
         fds[1 + i] = sv->options.listeners[i];
     }
-    return ms_channel_send(&sv->channel, MS_CH_SETTINGS, sv->offset_ns, sv->options.output_is_new, out, n + output_b,
-                           fds, 1 + sv->options.listener_count);
+    uint64_t flags =
+        (sv->options.output_is_new ? MS_CH_OUTPUT_IS_NEW : 0u) | (sv->options.print == NULL ? MS_CH_NO_CONSOLE : 0u);
+    return ms_channel_send(&sv->channel, MS_CH_SETTINGS, sv->offset_ns, flags, out, n + output_b, fds,
+                           1 + sv->options.listener_count);
 }
 
 static void send_process(struct ms_supervisor *sv, const struct registered *process)
@@ -278,9 +280,16 @@ static void take_letters(struct ms_supervisor *sv)
     }
 }
 
+static void print(struct ms_supervisor *sv, int stream, bool info, const char *text, size_t text_b)
+{
+    if (sv->options.print != NULL) {
+        sv->options.print(stream, info, text, text_b);
+    }
+}
+
 static void print_line(struct ms_supervisor *sv, const char *text)
 {
-    sv->options.print(2, false, text, strlen(text));
+    print(sv, 2, false, text, strlen(text));
 }
 
 static void restart(struct ms_supervisor *sv)
@@ -324,7 +333,7 @@ static void take_message(struct ms_supervisor *sv, const struct ms_channel_messa
         sv->state.progress = m->head.value < 1000 ? (unsigned)m->head.value : 1000;
         break;
     case MS_CH_PRINT:
-        sv->options.print(m->head.value == 2 ? 2 : 1, m->head.value == 3, m->data, m->data_b);
+        print(sv, m->head.value == 2 ? 2 : 1, m->head.value == 3, m->data, m->data_b);
         break;
     default:
         break;

@@ -22,7 +22,8 @@ struct ms_supervisor_options {
     bool output_is_new;    /* remove it at the end if nothing was put into it */
     int listeners[2];
     unsigned listener_count;
-    /* A text that the collector wants the user to see: stream 1 or 2; info: not with --quiet. */
+    /* A text that the collector wants the user to see: stream 1 or 2; info: not with --quiet. NULL: there is no
+     * console; the collector writes reports into files. */
     void (*print)(int stream, bool info, const char *text, size_t text_b);
 };
 

@@ -168,7 +168,8 @@ class Alone:
         folder.mkdir()
 
     def start(self, *argv, **extra):
-        return subprocess.Popen([str(a) for a in argv], cwd=self.folder, text=True, env=self.softnpu.env(LD_PRELOAD=self.hook, **extra),
+        env = self.softnpu.env(**({"LD_PRELOAD": self.hook} | extra))
+        return subprocess.Popen([str(a) for a in argv], cwd=self.folder, text=True, env=env,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *argv, **extra):
@@ -274,6 +275,33 @@ int main(void) { void *p; aclInit(NULL); aclrtSetDevice(0); aclrtMalloc(&p, 512,
     until(lambda: alone.helpers() == [])
 
 
+STARTS_ITSELF = r"""
+#define _GNU_SOURCE
+#include <agent/agent_v1.h>
+#include <dlfcn.h>
+static __attribute__((constructor)) void begin(void)
+{
+    const struct ms_agent_v1 *agent = dlsym(RTLD_DEFAULT, "ms_agent_v1");
+    char why[256];
+    agent->start(why, sizeof(why));
+}
+"""
+
+
+def test_reports_of_a_program_that_records_itself_are_files(alone, recorder, build, compiler, tmp_path, until):
+    (tmp_path / "starts.c").write_text(STARTS_ITSELF)
+    starts = compiler(tmp_path / "starts.so", tmp_path / "starts.c", flags=[f"-I{ROOT}/src", "-shared", "-fPIC"])
+    plain = alone.softnpu.run(build / "examples" / "acl-train", "--steps", 5, "--leak")
+    done = alone.run(build / "examples" / "acl-train", "--steps", 5, "--leak", LD_PRELOAD=f"{starts}:{alone.hook}")
+    assert done.returncode == 0 and done.err == plain.stderr
+    assert "leak of" not in done.out  # its output is its own
+    until(lambda: alone.helpers() == [])
+    (report,) = recorder.output.glob("*/report.txt")
+    assert report.read_text().count("Direct Pytorch Caching memory pool leak of ") == 3
+    assert "====== Leaks by " in report.read_text() and "Gap Analysis of Device 0" in report.read_text()
+    assert list(recorder.output.glob("*/.report*")) == []
+
+
 LATE = r"""
 #include <acl/acl.h>
 #include <signal.h>
@@ -295,6 +323,8 @@ int main(int argc, char **argv)
         aclrtMalloc(&p, 4096, ACL_MEM_MALLOC_NORMAL_ONLY);
         aclrtFree(p);
     }
+    void *lost = NULL;
+    aclrtMalloc(&lost, 3 << 20, ACL_MEM_MALLOC_NORMAL_ONLY);
     return 0;
 }
 """
@@ -307,3 +337,6 @@ def test_a_process_that_finds_nobody_any_more_starts_its_own_collector(recorder,
     until(lambda: [p["ending"] for p in recorder.info()] == [1])
     assert [p["kinds"]["HAL_FREE"] for p in recorder.info()] == [20]
     until(lambda: len(recorder.dumps("db")) == 1)  # as the session said
+    (report,) = until(lambda: list(recorder.output.glob("*/report.txt")))  # nobody is there to see it
+    assert "Detected HAL memory leaks on device 0" in report.read_text()
+    assert " leak of 3.0000" in report.read_text()

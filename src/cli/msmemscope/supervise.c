@@ -20,15 +20,6 @@
 #define LISTENER_FD 3
 #define PATIENCE_NS 10000000000ull /* for the first one to register */
 
-/* There is no console: reports stand in the files, or are made from them later. */
-static void print_nothing(int stream, bool info, const char *text, size_t text_b)
-{
-    (void)stream;
-    (void)info;
-    (void)text;
-    (void)text_b;
-}
-
 static bool take_settings(const struct ms_session *session, struct ms_settings *settings)
 {
     struct ms_why why;
@@ -81,8 +72,7 @@ int cmd_supervise(const char *text)
                                             .settings = &settings,
                                             .collector = self,
                                             .listeners = {LISTENER_FD},
-                                            .listener_count = 1,
-                                            .print = print_nothing};
+                                            .listener_count = 1}; /* and no console */
     /* With the API nothing is made before start(), which says where. */
     options.output = (session.flags & MS_SESSION_API) != 0 ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
                                                            : ms_output_open(settings.output, &options.output_is_new);
