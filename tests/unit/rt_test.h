@@ -45,37 +45,6 @@ static inline int off_device(void **state)
     return aclrtResetDeviceForce(0) == ACL_SUCCESS ? 0 : -1;
 }
 
-/* A place in a stream that lets nothing pass until it is opened. */
-struct gate {
-    sem_t entered, open;
-};
-
-static inline void gate_task(void *data)
-{
-    struct gate *gate = data;
-    sem_post(&gate->entered);
-    while (sem_wait(&gate->open) != 0) {
-    }
-}
-
-static inline void gate_close(struct gate *gate, aclrtStream stream)
-{
-    sem_init(&gate->entered, 0, 0);
-    sem_init(&gate->open, 0, 0);
-    OK(aclrtLaunchHostFunc(stream, gate_task, gate));
-}
-
-static inline void gate_wait_entered(struct gate *gate)
-{
-    while (sem_wait(&gate->entered) != 0) {
-    }
-}
-
-static inline void gate_open(struct gate *gate)
-{
-    sem_post(&gate->open);
-}
-
 static inline double now_ms(void)
 {
     struct timespec ts;
@@ -92,6 +61,42 @@ static inline double now_ms(void)
             usleep(200);                                                                                               \
         }                                                                                                              \
     } while (0)
+
+/* A place in a stream that lets nothing pass until it is opened. It may stand on the stack of a test: once it is open
+ * the stream does not touch it any more. */
+struct gate {
+    sem_t entered, open;
+    uint32_t passed; /* the last that the stream writes to */
+};
+
+static inline void gate_task(void *data)
+{
+    struct gate *gate = data;
+    sem_post(&gate->entered);
+    while (sem_wait(&gate->open) != 0) {
+    }
+    __atomic_store_n(&gate->passed, 1, __ATOMIC_RELEASE);
+}
+
+static inline void gate_close(struct gate *gate, aclrtStream stream)
+{
+    sem_init(&gate->entered, 0, 0);
+    sem_init(&gate->open, 0, 0);
+    gate->passed = 0;
+    OK(aclrtLaunchHostFunc(stream, gate_task, gate));
+}
+
+static inline void gate_wait_entered(struct gate *gate)
+{
+    while (sem_wait(&gate->entered) != 0) {
+    }
+}
+
+static inline void gate_open(struct gate *gate)
+{
+    sem_post(&gate->open);
+    EVENTUALLY(__atomic_load_n(&gate->passed, __ATOMIC_ACQUIRE) != 0);
+}
 
 /* A thread that is about to wait says so; others find out when it has fallen asleep. */
 static inline void thread_announce(pid_t *tid)
