@@ -215,9 +215,9 @@ MS_HOOKS(X)
 #undef X
 #define MS_REAL(name) (*__atomic_load_n(&ms_real_##name, __ATOMIC_RELAXED))
 
-/* Finds the real functions of all libraries that are loaded already; for the constructor. hidden: also of those that
- * are loaded out of our sight, which takes long. */
-void ms_resolve_loaded(bool hidden);
+/* Finds the real functions of all libraries that are loaded already; for the constructor. late: we were loaded after
+ * them, so they are not behind us in the search order, or out of our sight. */
+void ms_resolve_loaded(bool late);
 
 /* A function that is called but not hooked; NULL if it is not to be had. Takes the loader's lock: not in a hot path. */
 ms_function ms_resolve_symbol(enum ms_library library, const char *symbol);

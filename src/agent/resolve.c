@@ -39,6 +39,14 @@ static ms_function as_function(void *object)
 }
 
 /* Distributions add their version to the names of PyTorch's libraries: libc10.so.1.13. */
+static bool is_called(const struct dl_phdr_info *info, const char *name)
+{
+    const char *slash = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
+    size_t name_b = strlen(name);
+    return slash != NULL && strncmp(slash + 1, name, name_b) == 0 &&
+           (slash[1 + name_b] == '\0' || slash[1 + name_b] == '.');
+}
+
 struct versioned {
     const char *name;
     char path[4096];
@@ -47,11 +55,8 @@ struct versioned {
 static int look_at(struct dl_phdr_info *info, size_t info_b, void *argument)
 {
     struct versioned *wanted = argument;
-    const char *slash = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
-    size_t name_b = strlen(wanted->name);
     (void)info_b;
-    if (slash == NULL || strncmp(slash + 1, wanted->name, name_b) != 0 || slash[1 + name_b] != '.' ||
-        strlen(info->dlpi_name) >= sizeof(wanted->path)) {
+    if (!is_called(info, wanted->name) || strlen(info->dlpi_name) >= sizeof(wanted->path)) {
         return 0;
     }
     strcpy(wanted->path, info->dlpi_name);
@@ -128,20 +133,33 @@ const struct ms_hook ms_hooks[MS_HOOK_COUNT] = {
 #undef X
 };
 
-void ms_resolve_loaded(bool hidden)
+static int note_library(struct dl_phdr_info *info, size_t info_b, void *there_is)
 {
-    bool known[MS_LIBRARY_COUNT] = {false}, there_is[MS_LIBRARY_COUNT] = {false};
-    for (unsigned i = 0; i < MS_HOOK_COUNT && dlsym != NULL; i++) {
-        enum ms_library library = ms_hooks[i].library;
-        if (!known[library]) { /* most programs have none of these: one vain search for each library is enough */
-            known[library] = true;
-            void *there = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
-            there = there != NULL ? there : dlsym(RTLD_DEFAULT, ms_hooks[i].symbol);
-            there_is[library] = there != NULL && as_function(there) != ms_hooks[i].replacement;
-            there_is[library] = there_is[library] || (hidden && in_library(library, ms_hooks[i].symbol) != NULL);
+    (void)info_b;
+    for (unsigned i = 0; i < MS_LIBRARY_COUNT; i++) {
+        for (unsigned k = 0; k < MS_COUNT_OF(library_names[0]) && library_names[i][k] != NULL; k++) {
+            ((bool *)there_is)[i] |= is_called(info, library_names[i][k]);
         }
-        /* What is not there is not looked for in files, as a first call would: an older library lacks dozens. */
-        void *found = there_is[library] ? dlsym(RTLD_NEXT, ms_hooks[i].symbol) : NULL;
+    }
+    return 0;
+}
+
+/* Most programs have none of the libraries, and a vain search for a symbol takes as long as this look at their names.
+ */
+void ms_resolve_loaded(bool late)
+{
+    bool there_is[MS_LIBRARY_COUNT] = {false};
+    dl_iterate_phdr(note_library, there_is);
+    for (unsigned i = 0; i < MS_HOOK_COUNT && dlsym != NULL; i++) {
+        if (!there_is[ms_hooks[i].library]) {
+            continue;
+        }
+        if (late) {
+            resolve(&ms_hooks[i]);
+            continue;
+        }
+        /* Not looked for in every way, as a first call would: an older library lacks dozens. */
+        void *found = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
         if (found != NULL) {
             __atomic_store_n(ms_hooks[i].real, as_function(found), __ATOMIC_RELAXED);
         }

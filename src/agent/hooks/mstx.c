@@ -166,7 +166,9 @@ void ms_mstx_attached(void)
 static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t device, uint64_t total_b)
 {
     uint64_t *level = device < LEVELS_DEVICES ? &levels[domain - domains][device] : NULL;
-    if (level != NULL && __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1) {
+    /* Asked first: pools tell their level with every block, and threads would take the line from each other. */
+    if (level != NULL && (__atomic_load_n(level, __ATOMIC_RELAXED) == total_b + 1 ||
+                          __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1)) {
         return;
     }
     if (!MS_RECORD(POOL_TOTAL, state, MS_POOL_ARG(domain->pool, device), NULL, .total_b = total_b) && level != NULL) {
