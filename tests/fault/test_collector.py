@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -143,18 +144,20 @@ def in_namespaces(*options):
     return ["unshare", *options]
 
 
+@pytest.mark.parametrize("proc", [(), ("--mount-proc",)])
 @pytest.mark.parametrize("missing", ["", "peerpidfd"])
-def test_a_program_whose_pid_is_another_one_here(softnpu, build, tmp_path, program, missing):
+def test_a_program_whose_pid_is_another_one_here(softnpu, build, tmp_path, program, missing, proc):
     """In a pid namespace below ours: rows show the pid as the program sees it."""
     recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
-    process = recorder.start(*in_namespaces("--pid", "--fork", "--kill-child"), program, options=["--analysis=none", "--linger=30"],
-                             MSMEMSCOPE_TEST_WITHOUT=missing)
+    process = recorder.start(*in_namespaces("--pid", "--fork", "--kill-child", *proc), program,
+                             options=["--analysis=none", "--linger=30"], MSMEMSCOPE_TEST_WITHOUT=missing)
     assert process.stdout.readline() == "ready\n"
     out, _ = process.communicate("gg", timeout=60)
     assert process.returncode == 6
     (info,) = recorder.info()
     assert info["pid"] == 1 and info["ending"] == 1 and info["kinds"]["HAL_FREE"] == 3000
     assert {row["Process Id"] for row in recorder.rows()} == {"1"}
+    assert len(list(recorder.output.glob("msmemscope_1_*_ascend"))) == 1
 
 
 def test_equal_pids_of_two_namespaces(softnpu, build, tmp_path, program):
@@ -176,3 +179,63 @@ def test_equal_pids_of_two_namespaces(softnpu, build, tmp_path, program):
     found = recorder.info()
     assert [(p["pid"], p["exec_count"]) for p in found] == [(1, 0), (1, 0)]
     assert len({p["path"] for p in found}) == 2
+
+
+# Runs a program for which sockets have no SO_PEERPIDFD, as before Linux 6.5.
+OLDER_KERNEL = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 77, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOPROTOOPT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 126;
+    execvp(argv[1], argv + 1);
+    return 127;
+}
+"""
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_namespaces_beside_each_other(softnpu, build, tmp_path, program, compiler, old):
+    """Collector and program are in pid namespaces that do not see each other. A program that pauses is not taken for dead."""
+    (tmp_path / "older.c").write_text(OLDER_KERNEL)
+    kernel = [compiler(tmp_path / "older", tmp_path / "older.c")] if old else []
+    inside = [*kernel, *in_namespaces("--pid", "--fork", "--kill-child", "--mount-proc")]
+    recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
+    tell = 'echo "$MSMEMSCOPE_SESSION" && echo "$LD_PRELOAD" && read line'
+    launcher = softnpu.start(*inside, *recorder.argv("sh", "-c", tell, options=["--analysis=none", "--linger=30"]))
+    session, preload = (launcher.stdout.readline().strip() for _ in range(2))
+    job = softnpu.start(*inside, program, MSMEMSCOPE_SESSION=session, LD_PRELOAD=preload)
+    assert job.stdout.readline() == "ready\n"
+    count = lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()]
+    wait_until(lambda: count() == [1000])
+    begin = time.monotonic()
+    wait_until(lambda: time.monotonic() - begin > 1.5)  # longer than a silence that means something
+    assert [p["ending"] for p in recorder.info()] == [0]
+    job.stdin.write("g")
+    job.stdin.flush()
+    wait_until(lambda: count() == [2000])
+    assert [p["ending"] for p in recorder.info()] == [0]
+    job.communicate("g", timeout=30)
+    assert job.returncode == 6
+    wait_until(lambda: [p["ending"] for p in recorder.info()] == [1])
+    launcher.communicate("\n", timeout=60)
+    assert launcher.returncode == 0
+    (info,) = recorder.info()
+    assert info["pid"] == 1 and info["kinds"]["HAL_FREE"] == 3000 and info["lost"] == 0
+    rows = recorder.rows()
+    assert {row["Process Id"] for row in rows} == {"1"} and len([r for r in rows if r["Event"] == "FREE"]) == 3000
+    (path,) = recorder.output.glob("msmemscope_1_*_ascend")
