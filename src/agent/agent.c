@@ -137,12 +137,11 @@ void ms_agent_init(void)
     errno = error;
 }
 
+/* For the last words of a program that runs out of memory, if for nothing else. */
 static void load_stacks(void)
 {
-    if (session.c_depth > 0) {
-        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
-    }
-    ms_stack_python_load(); /* for the last words of a program that runs out of memory, if for nothing else */
+    ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
+    ms_stack_python_load();
 }
 
 int ms_agent_attach(const char *text)

@@ -7,16 +7,10 @@
 #ifndef MS_AGENT_STACK_FP_H
 #define MS_AGENT_STACK_FP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/* What is known to be readable of the stack that a thread is on. */
-struct ms_fp_range {
-    uintptr_t low, high;
-};
+#include "agent/stack_range.h"
 
 /* Return addresses from the frame on whose pointer this is; at most max. */
-uint32_t ms_fp_walk(struct ms_fp_range *range, uintptr_t frame, uintptr_t *pcs, uint32_t max);
+uint32_t ms_fp_walk(struct ms_stack_range *range, uintptr_t frame, uintptr_t *pcs, uint32_t max);
 
 /* Whether a chain of frame pointers tells what the tables tell. deepest: neither was cut off. */
 bool ms_fp_agrees(const uintptr_t *by_pointers, uint32_t pointer_count, const uintptr_t *by_tables,

@@ -3,35 +3,26 @@
  * How a frame is unwound depends on its pc, its stack pointer and, if it has one, its frame pointer; the tables give
  * the rest. So a stack is the one of last time if it begins at the same place and every word that the walk took from
  * memory then (return addresses; saved frame pointers that something depended on) has the same value now. Comparing 20
- * of them takes some 10 ns, the walk 200.
+ * of them takes some 10 ns, the walk 100.
  *
- * The words are compared from the innermost on, and each is where the unwinder itself would look once those before are
- * found equal: nothing is read that a walk would not read, whatever happened to the stack meanwhile. A function whose
- * frame is found through neither register (re-aligned stacks that come back at another distance) could in theory be
- * mistaken for its former self; unloading a module forgets everything.
+ * The words are compared from the innermost on, and each is where a walk would look once those before are found equal:
+ * nothing is read that a walk would not read, whatever happened to the stack meanwhile. Unloading a module forgets
+ * everything.
  *
- * Entering a stack costs a slow walk (some 0.6 us per frame), so only stacks that come again are entered, and only as
- * long as that has paid off. x86-64 alone; elsewhere nothing is ever found. */
+ * Only stacks that come again are entered, for that takes another walk, and only as long as it has paid off. */
 #ifndef MS_AGENT_STACK_MEMO_H
 #define MS_AGENT_STACK_MEMO_H
 
-#include "base/macros.h"
+#include "agent/unwind.h"
 #include "trace/definitions.h"
 
-#include <stdint.h>
-
-#define MS_MEMO_SETS   32u
-#define MS_MEMO_WAYS   8u
-#define MS_MEMO_CHECKS 120u
+#define MS_MEMO_SETS 32u
+#define MS_MEMO_WAYS 8u
 
 struct ms_memo_stack {
     struct ms_def_key key; /* of the stack's definition */
     uint32_t depth;
-    uint32_t checks;
-    uintptr_t rbp; /* value of the register, if has_rbp */
-    bool has_rbp;
-    int32_t at[MS_MEMO_CHECKS]; /* from the place where the stack begins */
-    uintptr_t value[MS_MEMO_CHECKS];
+    struct ms_unwind_notes notes;
 };
 
 struct ms_memo {
@@ -42,27 +33,7 @@ struct ms_memo {
     uint8_t oldest[MS_MEMO_SETS];
     uint32_t epoch; /* of loaded modules: what was entered in another one is void */
     uint64_t hits, entered;
-    uint64_t work[512]; /* of the slow walk: its cursor and context, which are too much for somebody's stack */
 };
-/* What of the unwinder a slow walk needs. */
-struct ms_memo_unwinder {
-    int (*get_context)(void *context);
-    int (*init)(void *cursor, void *context);
-    int (*step)(void *cursor);
-    int (*get_register)(void *cursor, int number, uintptr_t *value);
-    int (*get_place)(void *cursor, int number, void *place);
-};
-
-/* Definition of the stack that begins at `begin` (the CFA of the calling function), NULL if it is not known. caller:
- * any pc that tells stacks apart; rbp: the register, in the calling function. */
-static inline __attribute__((always_inline)) const struct ms_def_key *ms_memo_find(struct ms_memo *memo,
-                                                                                   uintptr_t begin, uintptr_t caller,
-                                                                                   uint32_t depth, uintptr_t rbp);
-
-/* Enters it, if that pays. pcs: of the frames from the caller of the calling function on, as far as they belong to the
- * stack. */
-void ms_memo_enter(struct ms_memo *memo, const struct ms_memo_unwinder *unwinder, uintptr_t begin, uintptr_t caller,
-                   uint32_t depth, const uintptr_t *pcs, uint32_t count, const struct ms_def_key *key);
 
 static inline uint32_t ms_memo_set(uintptr_t begin, uintptr_t caller)
 {
@@ -70,18 +41,21 @@ static inline uint32_t ms_memo_set(uintptr_t begin, uintptr_t caller)
 }
 _Static_assert(MS_MEMO_SETS == 1 << (64 - 59), "as many as the hash has values");
 
+/* Definition of the stack that begins with this frame, NULL if it is not known. caller: any pc that tells stacks
+ * apart. */
 static inline __attribute__((always_inline, no_sanitize("address", "thread", "undefined"))) const struct ms_def_key *
-ms_memo_find(struct ms_memo *memo, uintptr_t begin, uintptr_t caller, uint32_t depth, uintptr_t rbp)
+ms_memo_find(struct ms_memo *memo, const struct ms_unwind_start *start, uintptr_t caller, uint32_t depth)
 {
-    uint32_t set = ms_memo_set(begin, caller);
+    uint32_t set = ms_memo_set(start->sp, caller);
     for (uint32_t way = 0; way < MS_MEMO_WAYS; way++) {
-        if (memo->names[set][way].begin != begin || memo->names[set][way].caller != caller) {
+        if (memo->names[set][way].begin != start->sp || memo->names[set][way].caller != caller) {
             continue;
         }
         const struct ms_memo_stack *stack = &memo->stacks[set][way];
-        bool same = stack->depth == depth && (!stack->has_rbp || stack->rbp == rbp);
-        for (uint32_t i = 0; same && i < stack->checks; i++) {
-            same = *(const volatile uintptr_t *)(begin + (uintptr_t)(intptr_t)stack->at[i]) == stack->value[i];
+        const struct ms_unwind_notes *notes = &stack->notes;
+        bool same = stack->depth == depth && (!notes->has_fp || notes->fp == start->fp);
+        for (uint32_t i = 0; same && i < notes->count; i++) {
+            same = *(const volatile uintptr_t *)(start->sp + (uintptr_t)(intptr_t)notes->at[i]) == notes->value[i];
         }
         if (same) {
             memo->hits++;
@@ -90,5 +64,9 @@ ms_memo_find(struct ms_memo *memo, uintptr_t begin, uintptr_t caller, uint32_t d
     }
     return NULL;
 }
+
+/* Room for one more, if that pays; NULL: it does not. It is found from ms_memo_enter on. */
+struct ms_memo_stack *ms_memo_room(struct ms_memo *memo, uintptr_t begin, uintptr_t caller);
+void ms_memo_enter(struct ms_memo *memo, struct ms_memo_stack *stack, uintptr_t begin, uintptr_t caller);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "agent/agent.h"
 
-/* Loads the unwinder; takes the loader's lock, so never from a hook. May be repeated; frame_pointers: use them instead,
- * as long as they tell the same (stack_fp.h). */
+/* Gets ready; takes the loader's lock, so never from a hook. May be repeated; frame_pointers: use them instead of the
+ * unwind tables, as long as they tell the same (stack_fp.h). */
 void ms_stack_c_load(bool frame_pointers);
-/* Id of the stack above the function that holds the address `hook`; 0: none. caller: any pc of it. */
+/* Id of the stack above the hook, which goes on at the address `hook`; 0: none. caller: any pc of the stack. */
 uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth);
 
 /* Looks for an interpreter; takes the loader's lock. May be repeated: it may come later. */

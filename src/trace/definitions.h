@@ -103,7 +103,7 @@ void ms_def_forget_code(uintptr_t code);
 /* ---- scratch memory of the calling thread, for walking a stack (not on the caller's stack, which may be small) ----
  */
 
-#define MS_SCRATCH_MORE_B (400u << 10)
+#define MS_SCRATCH_MORE_B (440u << 10)
 struct ms_scratch {
     uintptr_t pcs[MS_FRAMES_MAX];
     struct ms_py_frame py[MS_FRAMES_MAX];

@@ -101,6 +101,9 @@ static void out_of_memory_is_told(void **state)
     assert_int_equal(r->arg, 1);
     assert_int_equal(oom->function, MS_OOM_MEM_ALLOC);
     assert_true(oom->size_b == 1ull << 40 && oom->flag == flag);
+    assert_true((r->flags & MS_RECORD_STACKS) != 0); /* although no stacks are configured */
+    const struct ms_stack_ids *ids = (const void *)((const uint64_t *)(const void *)r + r->words - 1);
+    assert_true(ids->c != 0);
 
     drv_mem_handle_t *handle = NULL;
     struct drv_mem_prop prop = {.side = MEM_DEV_SIDE, .devid = 0, .module_id = 33, .pg_type = MEM_HUGE_PAGE_TYPE};

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #define OK(call) assert_int_equal((call), 0)
@@ -226,6 +228,16 @@ static __attribute__((noinline)) void flexible(uint64_t plan, unsigned depth)
     room[1] = 0;
 }
 
+/* Re-aligned, so that the beginning of the frame is known by a word in it alone. */
+static __attribute__((noinline)) void aligned(uint64_t plan, unsigned depth)
+{
+    _Alignas(64) volatile char room[64];
+    volatile char *more = __builtin_alloca((plan & 12) + 16);
+    room[0] = more[0] = (char)plan;
+    descend(plan >> 4, depth);
+    __asm__ volatile("" ::"r"(room), "r"(more) : "memory");
+}
+
 static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void framed(uint64_t plan, unsigned depth)
 {
     descend(plan >> 4, depth);
@@ -234,7 +246,7 @@ static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void framed(
 
 static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth)
 {
-    static void (*const ways[])(uint64_t, unsigned) = {plain, flexible, framed, flexible};
+    static void (*const ways[])(uint64_t, unsigned) = {plain, flexible, framed, aligned};
     if (depth == 0) {
         bottom();
     } else {
@@ -306,6 +318,56 @@ static void recognised_stacks(void **state)
     }
 }
 
+/* The last stack that was recorded is the one that the C library saw. */
+static void is_there(void)
+{
+    const struct ms_record *r;
+    next_record(self, MS_R_HAL_ALLOC, &r);
+    const struct ms_p_stack *stack = (const void *)(definition(MS_R_DEF_STACK, c_stack_of(r), NULL) + 1);
+    const struct ms_frame *frames = (const void *)(stack + 1);
+    int more = there_count - (int)stack->frames;
+    assert_in_range(more, 0, 1);
+    for (uint32_t i = 1; i < stack->frames; i++) {
+        assert_int_equal(address_of(&frames[i]), (uintptr_t)there[(int)i + more]);
+    }
+    next_record(self, MS_R_HAL_FREE, NULL);
+}
+
+static void on_signal(int number)
+{
+    descend(0x21, 2);
+}
+
+static void through_a_signal(void **state)
+{
+    self->shm->c_depth = 30;
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    OK(sigaction(SIGUSR1, &action, &before));
+    for (unsigned i = 0; i < 3; i++) { /* walked, walked and entered, recognised */
+        raise(SIGUSR1);
+        is_there();
+    }
+    OK(sigaction(SIGUSR1, &before, NULL));
+}
+
+static void *on_a_thread(void *unused)
+{
+    for (volatile unsigned i = 0; i < 2; i++) {
+        descend(0x3210, 4);
+    }
+    return NULL;
+}
+
+static void to_the_end_of_a_thread(void **state)
+{
+    self->shm->c_depth = 30;
+    pthread_t thread;
+    OK(pthread_create(&thread, NULL, on_a_thread, NULL));
+    OK(pthread_join(thread, NULL));
+    is_there();
+    is_there();
+}
+
 static void configure(struct ms_session *session)
 {
     session->c_depth = 20;
@@ -315,10 +377,11 @@ int main(int argc, char **argv)
 {
     session_begin(argv, configure);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(frames_are_right, start),  cmocka_unit_test_setup(a_stack_is_defined_once, start),
-        cmocka_unit_test_setup(depth_and_state, start),   cmocka_unit_test_setup(marks_have_stacks, start),
-        cmocka_unit_test_setup(unloading_forgets, start), cmocka_unit_test_setup(stale_return_addresses, start),
-        cmocka_unit_test_setup(recognised_stacks, start),
+        cmocka_unit_test_setup(frames_are_right, start),       cmocka_unit_test_setup(a_stack_is_defined_once, start),
+        cmocka_unit_test_setup(depth_and_state, start),        cmocka_unit_test_setup(marks_have_stacks, start),
+        cmocka_unit_test_setup(unloading_forgets, start),      cmocka_unit_test_setup(stale_return_addresses, start),
+        cmocka_unit_test_setup(recognised_stacks, start),      cmocka_unit_test_setup(through_a_signal, start),
+        cmocka_unit_test_setup(to_the_end_of_a_thread, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

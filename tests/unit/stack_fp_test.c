@@ -9,14 +9,14 @@
 // cmocka needs the ones above
 #include <cmocka.h>
 
-static __attribute__((noinline)) uint32_t here(struct ms_fp_range *range, uintptr_t *pcs, uint32_t max)
+static __attribute__((noinline)) uint32_t here(struct ms_stack_range *range, uintptr_t *pcs, uint32_t max)
 {
     uint32_t count = ms_fp_walk(range, (uintptr_t)__builtin_frame_address(0), pcs, max);
     __asm__ volatile("" ::: "memory");
     return count;
 }
 
-static __attribute__((noinline)) uint32_t deeper(struct ms_fp_range *range, uintptr_t *pcs, uint32_t max)
+static __attribute__((noinline)) uint32_t deeper(struct ms_stack_range *range, uintptr_t *pcs, uint32_t max)
 {
     uint32_t count = here(range, pcs, max);
     __asm__ volatile("" ::: "memory");
@@ -26,7 +26,7 @@ static __attribute__((noinline)) uint32_t deeper(struct ms_fp_range *range, uint
 static void true_frames(void **state)
 {
     (void)state;
-    struct ms_fp_range range = {0, 0};
+    struct ms_stack_range range = {0, 0};
     uintptr_t pcs[16];
     assert_true(deeper(&range, pcs, 16) >= 2);
     assert_in_range(pcs[0] - (uintptr_t)deeper, 1, 200);
@@ -54,7 +54,7 @@ static void ends_of_memory(void **state)
                  {4096, 1}, /* beyond */
                  {1u << 30, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct ms_fp_range range = {base, base + 4096};
+        struct ms_stack_range range = {base, base + 4096};
         memset(pages, 0, 4096);
         words[0] = base + cases[i].next;
         words[1] = 1000;
@@ -65,7 +65,7 @@ static void ends_of_memory(void **state)
     }
     static const uintptr_t wild[] = {0, 1, 8, 0x1000, UINTPTR_MAX & ~(uintptr_t)7, (uintptr_t)1 << 47};
     for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
-        struct ms_fp_range nothing = {0, 0};
+        struct ms_stack_range nothing = {0, 0};
         assert_int_equal(ms_fp_walk(&nothing, wild[i], pcs, 16), 0);
     }
     munmap(pages, 4096);
