@@ -52,7 +52,7 @@ def train(options):
         del logits, loss
         if msmemscope is not None:
             msmemscope.step()
-    return plan
+    return plan, model, optimizer
 
 
 def main():
@@ -65,11 +65,11 @@ def main():
         msmemscope.config(device="cpu", events=options.events, call_stack="python:20", analysis="leaks,decompose",
                           output=options.record)
         msmemscope.start()
-    plan = train(options)
+    trained = train(options)
     if options.record:
         msmemscope.stop()
-    return plan
+    return trained
 
 
 if __name__ == "__main__":
-    main()
+    trained = main()

@@ -20,13 +20,16 @@ from ._control import config, start, step, stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import describe as describe
+    from ._hooks import cleanup_framework_hooks, init_framework_hooks
     from ._sanitizer import enable_npu_sanitizer
     from ._slices import RecordFunction
     from ._snapshot import TakeSnapshot, take_snapshot
 
 # Where each of the other public names comes from.
 _HOMES = {
+    "cleanup_framework_hooks": "_hooks",
     "enable_npu_sanitizer": "_sanitizer",
+    "init_framework_hooks": "_hooks",
     "RecordFunction": "_slices",
     "take_snapshot": "_snapshot",
     "TakeSnapshot": "_snapshot",
@@ -34,7 +37,8 @@ _HOMES = {
 _MODULES = ("describe",)
 
 __all__ = [
-    "RecordFunction", "TakeSnapshot", "config", "describe", "enable_npu_sanitizer", "start", "step", "stop", "take_snapshot",
+    "RecordFunction", "TakeSnapshot", "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer",
+    "init_framework_hooks", "start", "step", "stop", "take_snapshot",
 ]
 
 
@@ -54,4 +58,11 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def _follow(state: _recorder.State) -> None:
+    from . import _collectors
+
+    _collectors.follow(state)
+
+
+_recorder.listen(_follow)
 _recorder.load()

@@ -54,9 +54,9 @@ int64_t ms_stream_id(void *stream);
 /* All the thread-local storage that we take besides the recorder's pointer. */
 struct ms_self {
     uint64_t launch_frame : 48; /* frame of the outermost launch hook that this thread is in; 0: none */
-    uint64_t suppressed : 15;   /* our own calls into the driver record nothing */
+    uint64_t suppressed : 14;   /* our own calls into the driver record nothing */
+    uint64_t reporting : 1;     /* PyTorch is reporting a CPU tensor that is recorded */
     uint64_t walking : 1;       /* a stack is being walked */
-    uint64_t reported;          /* address of a CPU tensor that PyTorch is just reporting; 0: none */
 };
 extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

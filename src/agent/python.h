@@ -77,6 +77,7 @@ struct ms_python_method {
 struct ms_python {
     uint32_t mode;  /* atomic: enum ms_python_mode */
     uint32_t begun; /* atomic: the first stack was asked for */
+    uint32_t ended; /* atomic: the interpreter is being taken apart */
     uint32_t tells; /* atomic: the interpreter tells the end of each code object */
     ssize_t extra;  /* index of ours in code objects; negative: none */
     struct ms_python_layout layout;
@@ -95,6 +96,8 @@ void ms_python_find(void);
 
 /* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */
 void ms_python_begin(uintptr_t thread);
+/* Has us told when the interpreter ends; with the GIL held, once is enough. */
+void ms_python_await_exit(void);
 /* This thread, whose state this is, holds the GIL. */
 bool ms_python_holds_gil(uintptr_t thread);
 /* Has us told when this code object, that a frame of this thread holds, ends: now if the thread has the GIL, else soon.

@@ -1,5 +1,6 @@
 /* The Python side of the recording in a program that does not know of us: labels of modules and optimizers, accesses of
- * operators. The package is found beside this library.
+ * operators. The package is found beside this library. And the end of the interpreter, which takes all objects apart:
+ * what is freed by that was kept until then.
  *
  * A hook never calls Python: it asks for a pending call, which the main thread makes with the GIL, between two
  * instructions. Only processes that a session was given to; one that imports the package by itself does this itself.
@@ -13,6 +14,7 @@
 
 enum { IDLE, ASKED, DONE };
 static uint32_t progress; /* atomic */
+static uint32_t needed;   /* atomic: the package is */
 
 static void drop(void *object)
 {
@@ -50,32 +52,44 @@ static void *import_package(void)
     return module;
 }
 
-/* With the GIL, in the main thread. */
-static int begin(void *unused)
+/* False: PyTorch is not complete. */
+static bool call_package(void)
 {
-    void *type, *value, *traceback;
-    (void)unused;
-    ms_python.PyErr_Fetch(&type, &value, &traceback);
     void *module = import_package();
     void *answer = module != NULL ? ms_python.PyObject_CallMethod(module, "begin", NULL) : NULL;
     if (answer == NULL) {
         ms_agent_log("labels and accesses are not recorded: the Python package of msmemscope cannot be used here");
         forget();
     }
-    bool again = answer != NULL && answer != ms_python.none; /* PyTorch is not complete */
+    bool complete = answer == NULL || answer == ms_python.none;
     drop(answer);
     drop(module);
+    return complete;
+}
+
+/* With the GIL, in the main thread. */
+static int begin(void *unused)
+{
+    void *type, *value, *traceback;
+    (void)unused;
+    ms_python.PyErr_Fetch(&type, &value, &traceback);
+    ms_python_await_exit();
+    bool complete = __atomic_load_n(&needed, __ATOMIC_ACQUIRE) == 0 || call_package();
     ms_python.PyErr_Restore(type, value, traceback);
-    __atomic_store_n(&progress, again ? IDLE : DONE, __ATOMIC_RELEASE);
+    __atomic_store_n(&progress, complete ? DONE : IDLE, __ATOMIC_RELEASE);
     return 0;
 }
 
 bool ms_python_collect(bool wanted)
 {
     const struct ms_session *session = ms_agent_session();
-    if (!wanted || session == NULL || (session->flags & MS_SESSION_API) != 0 || ms_python.Py_AddPendingCall == NULL ||
+    if (session == NULL || ms_python.Py_AddPendingCall == NULL ||
         __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF) {
         return true;
+    }
+    if (wanted && (session->flags & MS_SESSION_API) == 0 &&
+        __atomic_exchange_n(&needed, 1, __ATOMIC_ACQ_REL) == 0) { /* once more, for the package */
+        __atomic_store_n(&progress, IDLE, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) == IDLE) {
         __atomic_store_n(&progress, ASKED, __ATOMIC_RELEASE);

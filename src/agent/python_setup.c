@@ -210,13 +210,19 @@ static void *switch_off(void *self, void *arguments)
 {
     (void)self, (void)arguments;
     __atomic_store_n(&ms_python.mode, MS_PYTHON_OFF, __ATOMIC_RELEASE);
+    __atomic_store_n(&ms_python.ended, 1, __ATOMIC_RELEASE);
     ms_python.Py_IncRef(ms_python.none);
     return ms_python.none;
 }
 
-static void register_exit(void)
+void ms_python_await_exit(void)
 {
     enum { NO_ARGUMENTS = 4 };
+    static bool done; /* under the GIL */
+    if (done) {
+        return;
+    }
+    done = true;
     static struct ms_python_method method = {"msmemscope_exit", switch_off, NO_ARGUMENTS, NULL};
     void *module = ms_python.PyImport_ImportModule("atexit");
     void *function = module != NULL ? ms_python.PyCFunction_NewEx(&method, NULL, NULL) : NULL;
@@ -254,7 +260,7 @@ static int set_up(void *argument)
     if (mode != MS_PYTHON_OFF) {
         watch_codes();
         follow_running();
-        register_exit();
+        ms_python_await_exit();
     }
     ms_python.PyErr_Restore(type, value, traceback); /* and with it goes whatever error we have made */
     return 0;

@@ -27,8 +27,8 @@ static inline void ms_torch_follow(void)
 /* hooks/ops.c: observers of operators. False: PyTorch is not there yet, ask again. */
 bool ms_ops_update(bool wanted);
 
-/* python_collect.c: labels and accesses, which are collected in Python. False: Python was asked and has not answered,
- * or PyTorch is still being imported. */
+/* python_collect.c: the end of the interpreter, and (wanted) labels and accesses, which are collected in Python. False:
+ * Python was asked and has not answered, or PyTorch is still being imported. */
 bool ms_python_collect(bool wanted);
 
 #endif

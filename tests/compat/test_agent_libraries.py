@@ -45,7 +45,7 @@ def test_binds_lazily(build, name):
 
 def test_shows_hooks_alone(build):
     source = (ROOT / "src" / "agent" / "hooks.h").read_text()
-    hooks = set(re.findall(r"X\([A-Z_]+, [a-zA-Z0-9_]+, ([a-zA-Z0-9_]+), \(", source))
+    hooks = set(re.findall(r"X\([A-Z0-9_]+, [a-zA-Z0-9_]+, ([a-zA-Z0-9_]+), \(", source))
     hooks |= set(re.findall(r"MS_RT\(X, ([a-zA-Z0-9_]+), \(", source))
     for name in re.findall(r"MS_TWINS\(X, ([a-zA-Z0-9_]+), \(", source):
         hooks |= {name, name + "Impl"}

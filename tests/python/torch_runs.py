@@ -18,6 +18,12 @@ def program(folder, text):
     return path
 
 
+def number(done):
+    """What a program has printed as a line of its own; the recorder's lines may stand around it."""
+    (value,) = [int(line) for line in done.stdout.splitlines() if line.isdigit()]
+    return value
+
+
 def live_sums(rows):
     """After each row of a CPU tensor: the row, and bytes by owner of what is live."""
     sums, owners = collections.Counter(), {}

@@ -45,10 +45,37 @@ static PyObject *label_address(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* Many at once: the parameters of a model. What has no memory, or is no tensor, is passed over. */
+static PyObject *label_tensors(PyObject *module, PyObject *arguments)
+{
+    static PyObject *data_ptr;
+    unsigned long level;
+    PyObject *label, *tensors;
+    struct ms_agent_text text;
+    const struct ms_agent_v1 *agent = native_agent();
+    if (!PyArg_ParseTuple(arguments, "kUO!", &level, &label, &PyList_Type, &tensors) || !native_text(label, &text) ||
+        (data_ptr == NULL && (data_ptr = PyUnicode_InternFromString("data_ptr")) == NULL)) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; agent != NULL && i < PyList_Size(tensors); i++) {
+        PyObject *address = PyObject_CallMethodObjArgs(PyList_GetItem(tensors, i), data_ptr, NULL);
+        unsigned long long value = address != NULL ? PyLong_AsUnsignedLongLong(address) : 0;
+        Py_XDECREF(address);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+        } else if (value != 0) {
+            agent->address_label((uint32_t)level, value, text);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"label_push", label_push, METH_VARARGS, "label_push(level, label): of what this thread allocates from now on"},
     {"label_pop", label_pop, METH_VARARGS, "label_pop(level, label): no longer"},
     {"label_address", label_address, METH_VARARGS, "label_address(level, address, label): of the block that holds it"},
+    {"label_tensors", label_tensors, METH_VARARGS,
+     "label_tensors(level, label, tensors): of the blocks that hold them"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,7 +3,7 @@
  * libc10 reports each allocation to its own profiler, which is hardly ever on; we are called in the profiler's place,
  * record, and pass the report on. CPU memory comes through New and Delete; files and shared memory that are mapped as
  * tensors, and other devices, through reportMemoryUsageToProfiler, which New and Delete call as well while PyTorch's
- * profiler is on: the address that they are just reporting is recorded once.
+ * profiler is on: what it tells from within them is recorded already.
  *
  * torch_npu reports its pool by mstx too if we were preloaded; then its reports here are passed on and not recorded.
  *
@@ -11,16 +11,20 @@
  * locks of allocators. This is also where we notice that PyTorch is there (torch.h). */
 #include "agent/agent.h"
 #include "agent/hooks.h"
+#include "agent/python.h"
 #include "agent/torch.h"
 
 enum { MEMORY = MS_WANT_ALLOC | MS_WANT_FREE };
 
+/* When Python ends it takes everything apart; what was kept until then is to be seen as kept. */
 static inline __attribute__((always_inline)) unsigned wanted(bool cpu)
 {
     unsigned state = ms_wanted(MEMORY);
-    bool selected = !cpu || state == MS_STATE_OFF ||
-                    (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) != 0;
-    return selected ? state : (unsigned)MS_STATE_OFF;
+    if (!cpu || state == MS_STATE_OFF) {
+        return state;
+    }
+    bool selected = (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) != 0;
+    return selected && __atomic_load_n(&ms_python.ended, __ATOMIC_RELAXED) == 0 ? state : (unsigned)MS_STATE_OFF;
 }
 
 static inline __attribute__((always_inline)) void begins(unsigned state, uint32_t arg, const void *ptr, uint64_t size_b)
@@ -46,9 +50,9 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *self, void *ptr, size_t si
     if (state != MS_STATE_OFF && ptr != NULL && size != 0) {
         begins(state, CPU_TENSORS, ptr, size);
     }
-    ms_self.reported = (uintptr_t)ptr;
+    ms_self.reporting = 1;
     MS_REAL(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm)(self, ptr, size);
-    ms_self.reported = 0;
+    ms_self.reporting = 0;
 }
 
 void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void *self, void *ptr)
@@ -57,9 +61,9 @@ void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void *self, void *ptr)
     if (state != MS_STATE_OFF && ptr != NULL) {
         ends(state, CPU_TENSORS, ptr);
     }
-    ms_self.reported = (uintptr_t)ptr;
+    ms_self.reporting = 1;
     MS_REAL(_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv)(self, ptr);
-    ms_self.reported = 0;
+    ms_self.reporting = 0;
 }
 
 /* ---- everything else ---- */
@@ -91,7 +95,7 @@ static void report(const void *ptr, int64_t change, struct c10_device device)
     bool cpu = device.type == C10_CPU;
     unsigned state = wanted(cpu);
     uint32_t arg;
-    if (MS_LIKELY(state == MS_STATE_OFF) || ptr == NULL || change == 0 || (cpu && ms_self.reported == (uintptr_t)ptr) ||
+    if (MS_LIKELY(state == MS_STATE_OFF) || ptr == NULL || change == 0 || (cpu && ms_self.reporting) ||
         !place_of(device, &arg)) {
         return;
     }

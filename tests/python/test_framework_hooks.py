@@ -1,0 +1,178 @@
+"""init_framework_hooks and cleanup_framework_hooks, on stand-ins of the frameworks: lazy, exact, and gone without a trace."""
+
+import sys
+import textwrap
+
+import pytest
+
+VLLM = {
+    "vllm_ascend/__init__.py": "",
+    "vllm_ascend/worker/__init__.py": "",
+    "vllm_ascend/worker/model_runner_v1.py": """
+        class NPUModelRunner:
+            def execute_model(self, fail=False):
+                '''Runs.'''
+                if fail:
+                    raise KeyError("no")
+                return 7
+            def load_model(self):
+                return None
+            def initialize_kv_cache_tensors(self, kv_cache_config):
+                return {"layer0": Tensor(4096), "layer1": [Tensor(8192)], "unknown": Tensor(16384)}
+            def _get_layer_kv_cache_specs(self, config):
+                return {"layer0": AttentionSpec(), "layer1": MambaSpec()}
+        class AttentionSpec: pass
+        class MambaSpec: pass
+        class Tensor:
+            def __init__(self, address): self.address = address
+            def data_ptr(self): return self.address
+    """,
+    "vllm_ascend/worker/worker.py": "class NPUWorker:\n    @staticmethod\n    def compile_or_warm_up_model(): return 'warm'\n",
+}
+
+# What the package says to the recorder is noted instead.
+PRELUDE = """
+    import sys
+    from msmemscope import _native
+    said = []
+    _native.label_push = lambda level, label: said.append(("+", level, label))
+    _native.label_pop = lambda level, label: said.append(("-", level, label))
+    _native.label_address = lambda level, address, label: said.append((address, level, label))
+    import msmemscope
+    hooks = lambda kind="decompose", version="11.0": msmemscope.init_framework_hooks("vllm_ascend", version, "worker", kind)
+"""
+
+
+@pytest.fixture
+def run(softnpu, build, tmp_path):
+    for name, text in VLLM.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+    def run(text):
+        script = tmp_path / "script.py"
+        script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(text))
+        done = softnpu.run(sys.executable, script, PYTHONPATH=f"{build / 'msmemscope' / 'python'}:{tmp_path}", MSMEMSCOPE_SHADOW=0)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+    return run
+
+
+@pytest.mark.parametrize("order", ["hooks(); ", ""])
+def test_labels_cover_the_function(run, order):
+    run(f"""
+        {order}from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        hooks()
+        assert NPUModelRunner().execute_model() == 7
+        assert said == [("+", 1, "vllm"), ("+", 2, "serve"), ("-", 2, "serve"), ("-", 1, "vllm")], said
+        assert NPUModelRunner.execute_model.__doc__ == "Runs." and NPUModelRunner.execute_model.__name__ == "execute_model"
+    """)
+
+
+def test_nothing_is_imported(run):
+    run("""
+        hooks()
+        assert not [name for name in sys.modules if name.startswith("vllm")]
+        import vllm_ascend.worker.worker as worker
+        assert "vllm_ascend.worker.model_runner_v1" not in sys.modules
+        assert worker.NPUWorker.compile_or_warm_up_model() == "warm"
+        assert said[0] == ("+", 1, "vllm") and len(said) == 4, said
+        assert type(worker.__loader__).__name__ == "SourceFileLoader" and worker.__spec__.loader is worker.__loader__
+    """)
+
+
+def test_exceptions_pass_and_labels_go(run):
+    run("""
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        hooks()
+        try:
+            NPUModelRunner().execute_model(fail=True)
+        except KeyError as error:
+            assert error.args == ("no",)
+        else:
+            raise AssertionError
+        assert len(said) == 4 and said[2][0] == "-", said
+    """)
+
+
+def test_a_hook_that_fails_disturbs_nothing(run):
+    done = run("""
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        hooks()
+        def broken(*args):
+            raise RuntimeError("broken")
+        _native.label_push = broken
+        assert NPUModelRunner().execute_model() == 7
+        assert NPUModelRunner().execute_model() == 7
+    """)
+    assert done.stderr.count("broken") == 1
+
+
+def test_everything_is_put_back(run):
+    run("""
+        import vllm_ascend.worker.worker as worker
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        before = dict(vars(NPUModelRunner)), dict(vars(worker.NPUWorker)), list(sys.meta_path)
+        hooks(); hooks(); hooks("snapshot")
+        assert vars(NPUModelRunner)["execute_model"] is not before[0]["execute_model"]
+        msmemscope.cleanup_framework_hooks()
+        assert (dict(vars(NPUModelRunner)), dict(vars(worker.NPUWorker)), list(sys.meta_path)) == before
+        NPUModelRunner().execute_model()
+        assert not said
+    """)
+
+
+def test_somebody_elses_wrapper_stays(run):
+    run("""
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        hooks()
+        ours = NPUModelRunner.execute_model
+        NPUModelRunner.execute_model = lambda self: ours(self) + 1
+        msmemscope.cleanup_framework_hooks()
+        assert NPUModelRunner().execute_model() == 8
+        assert not said
+    """)
+
+
+def test_tensors_of_a_result(run):
+    run("""
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        hooks()
+        NPUModelRunner().initialize_kv_cache_tensors(None)
+        assert said == [(4096, 1, "vllm"), (4096, 3, "kv_cache"), (4096, 4, "attn"),
+                        (8192, 1, "vllm"), (8192, 3, "kv_cache"), (8192, 4, "mamba")], said
+    """)
+
+
+def test_what_is_not_known_is_told(run):
+    done = run("""
+        msmemscope.init_framework_hooks("sglang", "1", "worker", "decompose")
+        msmemscope.init_framework_hooks("vllm_ascend", "12.0", "worker", "decompose")
+        msmemscope.init_framework_hooks("vllm_ascend", "11.0", "engine", "decompose")
+        msmemscope.init_framework_hooks("vllm_ascend", "11.0", "worker", "labels")
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        NPUModelRunner().execute_model()
+        assert not said
+        try:
+            msmemscope.init_framework_hooks("vllm_ascend", 11.0, "worker", "decompose")
+        except TypeError:
+            pass
+        else:
+            raise AssertionError
+    """)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 4 and all(line.startswith("[msmemscope] Error: ") for line in lines), done.stderr
+    assert "sglang" in lines[0] and "12.0" in lines[1] and "engine" in lines[2] and "labels" in lines[3]
+
+
+@pytest.mark.parametrize("key, version, fits", [
+    ("11.0", "11.0", True), ("11.0", "11.0.1", False), ("2.6+", "2.6.0", True), ("2.6+", "2.5.9", False),
+    ("2.6+", "2.14.1a0+git1", True), ("2.6-2.9", "2.9.7", True), ("2.6-2.9", "2.10.0", False), ("2.6-2.9", "2.5", False),
+    ("*", "0", True), ("2.10+", "2.9", False),
+])
+def test_versions(run, key, version, fits):
+    run(f"""
+        from msmemscope._hooks import version_matches
+        assert version_matches({key!r}, {version!r}) is {fits}
+    """)

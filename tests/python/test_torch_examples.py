@@ -1,0 +1,73 @@
+"""The examples: each planted mistake is found with its line, and a clean run is clean."""
+
+import re
+
+import pytest
+from torch_runs import EXAMPLES, PYTHON, live_sums
+
+LINES = {
+    "losses": ("defects.py", "self.history.append"),
+    "activations": ("defects.py", "self.seen.append"),
+    "optimizer": ("defects.py", 'state["good_avg'),
+    "graph": ("defects.py", "self.state = torch.tanh"),
+}
+
+
+def recorded(recording, script, *arguments, options=()):
+    recording.options.remove("--analysis=none")
+    python_path = str(recording.command).replace("bin/msmemscope", "python")
+    done = recording.run("--device=cpu", "--call-stack=python:20", "--analysis=leaks", *options, "--", PYTHON, EXAMPLES / script,
+                         *arguments, PYTHONPATH=python_path)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def line_of(file, text):
+    lines = (EXAMPLES / file).read_text().splitlines()
+    return {f"{file}({i}): " for i, line in enumerate(lines, 1) if text in line}
+
+
+def test_a_clean_training_is_clean(recording):
+    done = recorded(recording, "train.py", "--steps=6", "--layers=2")
+    assert "leak" not in done.stdout.lower(), done.stdout
+    assert done.stdout.count("step") >= 6
+
+
+@pytest.mark.parametrize("defect", LINES)
+def test_defects_are_found_with_their_line(recording, defect):
+    done = recorded(recording, "train.py", "--steps=8", "--layers=2", f"--defect={defect}")
+    assert "ERROR: Detected memory leaks on device cpu" in done.stdout, done.stdout
+    sites = done.stdout.partition("Leaks by call site")[2]
+    first = re.search(r"^ +1\. .*?(?=^ +2\. |\Z)", sites, re.S | re.M)
+    assert first is not None and any(line in first[0] for line in line_of(*LINES[defect])), done.stdout
+
+
+def test_growing_cache(recording):
+    clean = recorded(recording, "infer.py", "--requests=5", "--tokens=12")
+    assert "leak" not in clean.stdout.lower(), clean.stdout
+
+
+def test_caches_that_are_kept(recording):
+    done = recorded(recording, "infer.py", "--requests=6", "--tokens=12", "--keep")
+    assert "ERROR: Detected memory leaks on device cpu" in done.stdout
+    assert "infer.py" in done.stdout.partition("Leaks by call site")[2]
+
+
+@pytest.mark.parametrize("defect", ["none", "activations"])
+def test_the_same_by_the_interface(recording, softnpu, defect):
+    python_path = str(recording.command).replace("bin/msmemscope", "python")
+    done = softnpu.run(PYTHON, EXAMPLES / "train.py", "--steps=6", "--layers=2", f"--defect={defect}", "--record", recording.output,
+                       PYTHONPATH=python_path)
+    assert done.returncode == 0, done.stderr
+    rows = recording.rows()
+    assert {"START_TRACE", "STOP_TRACE", "STEP", "HOST", "ATEN_START"} <= {row.type for row in rows}
+    for row, sums in live_sums(rows):
+        if "shadow" not in row.attr:
+            assert sum(sums.values()) == row.number("total")
+
+
+def test_notebook(recording, softnpu, tmp_path):
+    python_path = str(recording.command).replace("bin/msmemscope", "python")
+    done = softnpu.run("sh", "-c", f"cd {tmp_path} && exec {PYTHON} {EXAMPLES}/notebook.py", PYTHONPATH=python_path)
+    assert done.returncode == 0, done.stderr
+    assert "HOST" in done.stdout
