@@ -175,22 +175,45 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
     }
 }
 
-/* Leaks: allocated in a step after the first, still there although a later step has ended, and, where accesses are
- * recorded, not used in that one. Freed after their last use, or at the end of their step, they would have been out of
- * the way. */
+/* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, where
+ * accesses are recorded, not used in that one. Freed after their last use, or at the end of their step, they would have
+ * been out of the way. */
+static bool outlived(const struct ms_ledger *ledger, const struct ms_life *life)
+{
+    return analysed(life) && life->step >= 2 && ledger->devices[life->device_at]->ended_step > life->step;
+}
+
+int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger, const struct ms_life *life,
+                       uint64_t end_at)
+{
+    if (!outlived(ledger, life)) {
+        return 0;
+    }
+    if (departures->count == departures->room) {
+        size_t room = departures->room != 0 ? departures->room * 2 : 64;
+        struct ms_departed *list = realloc(departures->list, room * sizeof(*list));
+        if (list == NULL) {
+            return -ENOMEM;
+        }
+        departures->list = list;
+        departures->room = room;
+    }
+    departures->list[departures->count++] = (struct ms_departed){*life, end_at};
+    return 0;
+}
+
 void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
-                    const struct ms_life *life)
+                    const struct ms_life *life, uint64_t end_at)
 {
     const struct ms_ledger_device *device = ledger->devices[life->device_at];
-    if (!analysed(life) || life->step < 2 || device->ended_step <= life->step ||
-        (life->use.accesses != 0 && life->use.last_step >= device->ended_step)) {
+    if (!outlived(ledger, life) || (life->use.accesses != 0 && life->use.last_step >= device->ended_step)) {
         return;
     }
     struct ms_waste waste = {.pattern = MS_PATTERN_LEAK,
                              .site = life->site,
                              .op = life->op,
                              .from = life->use.accesses != 0 ? life->use.last_to : ms_step_end_at(steps, life->step),
-                             .to = UINT64_MAX,
+                             .to = end_at,
                              .from_op = life->use.last_op,
                              .bytes = life->size_b};
     ms_findings_add(findings, life, &waste);

@@ -129,8 +129,8 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         } else {
             snprintf(steps, sizeof(steps), "in step %u", f->first_step);
         }
-        return ms_arena_print(arena, "%s%s%s, allocated %s, never freed; freeing after %s %s.", t->what, in, t->op,
-                              steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
+        return ms_arena_print(arena, "%s%s%s, allocated %s, kept until the end; freeing after %s %s.", t->what, in,
+                              t->op, steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
     case MS_PATTERN_EARLY:
         return ms_arena_print(arena, "%s%s%s %s used first in %s, long after; allocating right before that %s.",
                               t->what, in, t->op, are, t->to, t->gain);
@@ -232,6 +232,12 @@ static int by_weight(const void *a, const void *b)
     return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
+/* However small: an error, and what adds up in the long run. */
+static bool is_told_anyway(enum ms_pattern_id pattern)
+{
+    return pattern == MS_PATTERN_OOM || pattern == MS_PATTERN_LEAK;
+}
+
 static int tell(struct ms_collected *collected, const struct ms_finding *finding, uint64_t peak_b, uint64_t peak_at,
                 uint64_t reserved_b, struct ms_report_finding *out)
 {
@@ -289,7 +295,7 @@ int ms__findings(struct ms_collected *collected, uint32_t device_at, struct ms_r
         struct ms_finding *finding = &findings->list[i];
         bool growing = finding->pattern == MS_PATTERN_GROWING;
         if (finding->device_at != device_at || (growing && !ms_detect_is_growing(&collected->detect, finding->site)) ||
-            (finding->pattern != MS_PATTERN_OOM && finding->bytes * NOISE_PART < peak_b)) {
+            (!is_told_anyway(finding->pattern) && finding->bytes * NOISE_PART < peak_b)) {
             continue;
         }
         finding->extra = growing ? collected->detect.requests[finding->site].first_b : finding->extra;

@@ -10,7 +10,7 @@ const struct ms_pattern ms_patterns[MS_PATTERN_COUNT] = {
                         "Look at what was live then; what follows says what of it need not be."},
     [MS_PATTERN_LEAK] =
         {"leak", "Leak",
-         "Blocks that were allocated in a step after the first, were not used again, and were never freed.",
+         "Blocks that were allocated in a step after the first, were not used again, and were kept until the program ended.",
          "Drop the last reference: a list that only grows, a loss kept with its graph, a cache without a limit."},
     [MS_PATTERN_EARLY] = {"early_allocation", "Allocated too early",
                           "Other memory was freed between the allocation of a block and its first use.",

@@ -133,6 +133,10 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
         ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, life, now != 0 ? now - 1 : 0,
                       how == MS_END_FREE || how == MS_END_SHADOW);
         tell_mark(collected, life);
+        struct ms_device_parts *parts = parts_of(collected, life->device_at);
+        if (parts != NULL && now != 0) {
+            keep(collected, ms_detect_departed(&parts->departures, &collected->ledger, life, now - 1));
+        }
         ms_ledger_forget(&collected->ledger, number);
     }
     return 0;
@@ -239,6 +243,7 @@ static int on_step(void *self, const struct ms_step_info *step)
     }
     keep(collected, ms_step_mark(&parts->steps, ledger, device_at, step));
     if (!step->begins) {
+        parts->departures.count = 0;
         keep(collected, ms_fragments_step(&parts->fragments, ledger, device_at, &collected->findings));
     }
     return 0;
@@ -272,7 +277,7 @@ static void end_life(void *argument, uint32_t number, struct ms_life *life)
     const struct ms_device_parts *parts = parts_of(collected, life->device_at);
     if (parts != NULL) {
         ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, life, UINT64_MAX, false);
-        ms_detect_leak(&collected->findings, &collected->ledger, &parts->steps, life);
+        ms_detect_leak(&collected->findings, &collected->ledger, &parts->steps, life, UINT64_MAX);
         tell_mark(collected, life);
     }
 }
@@ -288,7 +293,12 @@ static int on_end(void *self)
     ms_model_stats(collected->model, &stats);
     ledger->last_ns = stats.last_ns > ledger->last_ns ? stats.last_ns : ledger->last_ns;
     for (uint32_t i = 0; i < collected->device_count; i++) {
-        ms_step_last(&collected->devices[i]->steps, ledger->devices[i], ledger->last_ns);
+        struct ms_device_parts *parts = collected->devices[i];
+        for (size_t j = 0; j < parts->departures.count; j++) {
+            const struct ms_departed *departed = &parts->departures.list[j];
+            ms_detect_leak(&collected->findings, ledger, &parts->steps, &departed->life, departed->end_at);
+        }
+        ms_step_last(&parts->steps, ledger->devices[i], ledger->last_ns);
     }
     collected->ended = true;
     return 0;
@@ -359,6 +369,7 @@ static void collected_free(struct ms_collected *collected)
         ms_peak_free(&parts->peak);
         ms_step_free(&parts->steps);
         ms_fragments_free(&parts->fragments);
+        free(parts->departures.list);
         free(parts->ops);
         free(parts);
     }

@@ -35,6 +35,7 @@ struct ms_device_parts {
     struct ms_peak peak;
     struct ms_step_table steps;
     struct ms_fragments fragments;
+    struct ms_departures departures;
     struct ms_op_entry *ops;
     size_t op_room;
 };

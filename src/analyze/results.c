@@ -91,31 +91,42 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* "tensor.c:36 tensor_try_new < tensor_new < new_bytes < plant_leak"; "train.py:12 forward" */
+/* Python of an installed library, or what it was not read from a file. */
+static bool is_library(const struct ms_report_frame *frame)
+{
+    return strstr(frame->file, "-packages/") != NULL || frame->file[0] == '<' ||
+           strncmp(frame->file, "/usr/lib/python", 15) == 0;
+}
+
+/* "train.py:57 train, in AdamW.step": the user's line, and what it called at last. */
+static const char *label_of_python(struct ms_collected *collected, const struct ms_report_frame *frames, size_t count)
+{
+    size_t at = 0;
+    while (at < count && frames[at].python && is_library(&frames[at])) {
+        at++;
+    }
+    if (at == count || !frames[at].python) {
+        at = 0; /* libraries only */
+    }
+    return ms_arena_print(collected->arena, "%s:%u %s%s%s", base_name(frames[at].file), frames[at].line,
+                          frames[at].function, at != 0 ? ", in " : "", at != 0 ? frames[0].function : "");
+}
+
 static const char *label_of_frames(struct ms_collected *collected, const struct ms_report_frame *frames, size_t count)
 {
-    size_t first = 0;
-    for (size_t i = 0; i < count; i++) { /* of Python, the first that is not the framework's own */
-        if (frames[i].python && strstr(frames[i].file, "/torch/") == NULL &&
-            strstr(frames[i].file, "/torch_npu/") == NULL) {
-            first = i;
-            break;
-        }
+    if (frames[0].python) {
+        return label_of_python(collected, frames, count);
     }
     char text[512];
     size_t used = 0;
-    const struct ms_report_frame *frame = &frames[first];
-    bool repeats = strncmp(frame->function, base_name(frame->file), strlen(base_name(frame->file))) == 0;
-    if (frame->line != 0) {
-        used = (size_t)snprintf(text, sizeof(text), "%s:%u ", base_name(frame->file), frame->line);
-    } else if (frame->file[0] != '\0' && !repeats) {
-        used = (size_t)snprintf(text, sizeof(text), "%s ", base_name(frame->file));
+    bool repeats = strncmp(frames[0].function, base_name(frames[0].file), strlen(base_name(frames[0].file))) == 0;
+    if (frames[0].line != 0) {
+        used = (size_t)snprintf(text, sizeof(text), "%s:%u ", base_name(frames[0].file), frames[0].line);
+    } else if (frames[0].file[0] != '\0' && !repeats) {
+        used = (size_t)snprintf(text, sizeof(text), "%s ", base_name(frames[0].file));
     }
-    for (size_t i = first; i < count && i < first + LABEL_FRAMES && used < sizeof(text); i++) {
-        if (frames[i].python != frame->python) {
-            break;
-        }
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i != first ? " < " : "", frames[i].function);
+    for (size_t i = 0; i < count && i < LABEL_FRAMES && used < sizeof(text); i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i != 0 ? " < " : "", frames[i].function);
     }
     return ms_arena_text(collected->arena, text, used < sizeof(text) ? used : sizeof(text) - 1);
 }

@@ -183,9 +183,11 @@ static void print_amounts(const struct printer *printer, const char *title, cons
     }
     fprintf(printer->out, "\n  %s\n           MiB      %%  blocks\n", title);
     for (size_t i = 0; i < count && i <= printer->top; i++) {
-        const char *name = owners ? amounts[i].owner : label(printer, amounts[i].site);
-        fprintf(printer->out, "    %10.2f %6.1f %7" PRIu64 "  %s\n", mib(amounts[i].bytes),
-                percent(amounts[i].bytes, whole_b), amounts[i].blocks, name);
+        bool both = !owners && amounts[i].owner[0] != '\0';
+        fprintf(printer->out, "    %10.2f %6.1f %7" PRIu64 "  %s%s%s\n", mib(amounts[i].bytes),
+                percent(amounts[i].bytes, whole_b), amounts[i].blocks,
+                owners ? amounts[i].owner : label(printer, amounts[i].site), both ? ", " : "",
+                both ? amounts[i].owner : "");
     }
 }
 

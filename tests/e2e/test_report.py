@@ -227,7 +227,8 @@ def random_dump(path, seed, count):
 
         def write(event, kind, name, ptr, attr):
             rows.append(0)
-            out.write(f'{len(rows)},{event},{kind},{name},{len(rows) * 10},7,8,0,{ptr},"{attr}",,\n')
+            tid = 9 if kind.startswith("ATB") else 8  # operators of a thread nest
+            out.write(f'{len(rows)},{event},{kind},{name},{len(rows) * 10},7,{tid},0,{ptr},"{attr}",,\n')
 
         for _ in range(count):
             pool = chance.choice(["PTA", "PTA", "ATB"])
