@@ -8,14 +8,12 @@
 #include "analyze/site.h"
 
 #include "base/macros.h"
-#include "model/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OPS_OPEN   32u
-#define SITE_CALLS 3u
+#define OPS_OPEN 32u
 
 struct open_op {
     uint32_t name;
@@ -80,11 +78,10 @@ static uint32_t site_of(struct recorded *r, const struct ms_block *block)
         return (uint32_t)*known;
     }
     if (python && r->stacks.python_stack != NULL) {
-        used =
-            ms_site_text(r->stacks.python_stack(r->stacks.self, block->python_stack), SITE_CALLS, text, sizeof(text));
+        used = ms_site_text(r->stacks.python_stack(r->stacks.self, block->python_stack), true, text, sizeof(text));
     }
     if (used == 0 && block->c_stack != 0 && r->stacks.c_stack != NULL) {
-        used = ms_site_text(r->stacks.c_stack(r->stacks.self, block->c_stack), SITE_CALLS, text, sizeof(text));
+        used = ms_site_text(r->stacks.c_stack(r->stacks.self, block->c_stack), false, text, sizeof(text));
     }
     uint32_t name = used != 0 ? name_of(r->compare, text, used) : name_of(r->compare, "(no frames)", 11);
     ms_map_put(&r->stack_names, key, name);

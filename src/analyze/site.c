@@ -6,30 +6,66 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t ms_site_text(struct ms_text stack, unsigned calls, char *out, size_t room)
+#define CALLS_SHOWN 4u
+#define CALLS_KEPT  64u /* among which one of the program is looked for */
+
+static struct ms_text base_name(struct ms_text path)
 {
-    if (stack.s == NULL) {
+    const char *slash = path.length_b != 0 ? memrchr(path.s, '/', path.length_b) : NULL;
+    const char *name = slash != NULL ? slash + 1 : path.s;
+    return (struct ms_text){.s = name, .length_b = (uint32_t)(path.s + path.length_b - name)};
+}
+
+/* The line itself names the library, where its call may name a source. */
+static bool is_plumbing(struct ms_text line)
+{
+    const char *paren = memchr(line.s, '(', line.length_b);
+    struct ms_text library = {.s = line.s, .length_b = paren != NULL ? (uint32_t)(paren - line.s) : line.length_b};
+    library = base_name(library);
+    return ms_call_is_plumbing(library.s, (size_t)(line.s + line.length_b - library.s));
+}
+
+static bool is_framework(const struct ms_call *call)
+{
+    return memmem(call->file.s, call->file.length_b, "/torch/", 7) != NULL ||
+           memmem(call->file.s, call->file.length_b, "/torch_npu/", 11) != NULL;
+}
+
+static size_t add(char *out, size_t used, size_t room, const char *before, struct ms_text text)
+{
+    int n = snprintf(out + used, room - used, "%s%.*s", before, (int)text.length_b, text.length_b != 0 ? text.s : "");
+    return n >= 0 && (size_t)n < room - used ? used + (size_t)n : room - 1;
+}
+
+size_t ms_site_text(struct ms_text stack, bool python, char *out, size_t room)
+{
+    struct ms_call calls[CALLS_KEPT];
+    size_t count = 0, first = 0, used = 0;
+    for (struct ms_text line; count < CALLS_KEPT && ms_stack_line(&stack, &line);) {
+        if (python || count != 0 || !is_plumbing(line)) {
+            calls[count++] = ms_call_parse(line, python);
+        }
+    }
+    while (python && first < count && is_framework(&calls[first])) {
+        first++;
+    }
+    first = first < count ? first : 0;
+    if (count == 0 || room == 0) {
         return 0;
     }
-    const char *at = stack.s, *end = stack.s + stack.length_b;
-    size_t used = 0;
-    for (unsigned frames = 0; at < end && frames < calls;) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        line_end = line_end != NULL ? line_end : end;
-        const char *from = at, *to = line_end;
-        const char *address = memmem(from, (size_t)(to - from), " [0x", 4);
-        if (address != NULL) { /* a frame of C */
-            to = address;
-            const char *paren = memchr(from, '(', (size_t)(to - from));
-            const char *slash = memrchr(from, '/', (size_t)((paren != NULL ? paren : to) - from));
-            from = slash != NULL ? slash + 1 : from;
-        }
-        if (to > from && (frames != 0 || !ms_call_is_plumbing(from, (size_t)(to - from)))) {
-            int n = snprintf(out + used, room - used, "%s%.*s", frames != 0 ? " < " : "", (int)(to - from), from);
-            used = n > 0 && (size_t)n < room - used ? used + (size_t)n : room - 1;
-            frames++;
-        }
-        at = line_end + 1;
+    struct ms_text file = base_name(calls[first].file), function = calls[first].function;
+    if (calls[first].line != 0) {
+        char line[16];
+        used = add(out, used, room, "", file);
+        snprintf(line, sizeof(line), ":%u ", calls[first].line);
+        used = add(out, used, room, line, (struct ms_text){0});
+    } else if (file.length_b != 0 &&
+               (function.length_b < file.length_b || memcmp(function.s, file.s, file.length_b) != 0)) {
+        used = add(out, used, room, "", file);
+        used = add(out, used, room, " ", (struct ms_text){0});
+    }
+    for (size_t i = first; i < count && i < first + CALLS_SHOWN; i++) {
+        used = add(out, used, room, i != first ? " < " : "", calls[i].function);
     }
     return used;
 }

@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-/* The innermost calls of a stack (as stacks.h has them) below allocators and recorders, at most so many, "f < g < h",
- * without what changes from run to run: addresses, and directories of libraries. Returns the length; 0: nothing is
- * known. out is terminated and cut to room. */
-size_t ms_site_text(struct ms_text stack, unsigned calls, char *out, size_t room);
+/* "tensor.c:36 tensor_try_new < tensor_new < new_bytes < plant_leak": the innermost calls of a stack (as stacks.h has
+ * them) below those of allocators and recorders, of Python below those of the framework, without what changes from run
+ * to run. Returns the length; 0: nothing is known. out is terminated and cut to room. */
+size_t ms_site_text(struct ms_text stack, bool python, char *out, size_t room);
 
 #endif

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPS_OPEN   64u
-#define SITE_CALLS 5u
+#define OPS_OPEN 64u
 
 struct account { /* a pool of a device */
     struct ms_device_record record;
@@ -138,8 +137,8 @@ static void add_calls(struct process *process)
             python = stacks.python_stack(stacks.self, record->python);
         }
         char site[2048];
-        size_t site_b = ms_site_text(python, SITE_CALLS, site, sizeof(site));
-        site_b = site_b != 0 ? site_b : ms_site_text(c, SITE_CALLS, site, sizeof(site));
+        size_t site_b = ms_site_text(python, true, site, sizeof(site));
+        site_b = site_b != 0 ? site_b : ms_site_text(c, false, site, sizeof(site));
         record->site = text_of(gather, site, site_b);
         record->c = text_of(gather, c.s, c.length_b);
         record->python = text_of(gather, python.s, python.length_b);

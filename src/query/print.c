@@ -10,7 +10,7 @@
 
 #define FLUSH_B      (64u * 1024)
 #define ALIGNED_ROWS 1000u
-#define WIDTH_MAX    72u /* wider cells stick out, so that one does not push all others away */
+#define WIDTH_MAX    96u /* wider cells stick out, so that one does not push all others away */
 
 struct print_ops {
     const char *name;

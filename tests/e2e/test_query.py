@@ -50,7 +50,7 @@ class Reference:
     """What the rows of the dump say, added up the slow way."""
 
     def __init__(self, path, pool="PTA"):
-        self.rows = read_dump(path)
+        self.rows = sorted(read_dump(path), key=lambda row: row.id)
         self.blocks, self.freed = {}, {}
         live, self.peak, self.at_peak, self.peak_ns = {}, 0, {}, 0
         for row in self.rows:
@@ -62,9 +62,8 @@ class Reference:
                 if sum(r.number("size") for r in live.values()) > self.peak:
                     self.peak, self.at_peak = sum(r.number("size") for r in live.values()), dict(live)
                     self.peak_ns = row.time
-            elif row.attr.get("shadow") != "true":
+            elif row.attr.get("shadow") != "true" and live.pop(block, None):
                 self.freed[block] = row
-                del live[block]
         self.live = live
 
     @staticmethod
@@ -192,6 +191,10 @@ def test_dumps_of_the_original(query):
                 nothing += block not in live  # allocated before the dump began
                 live.discard(block)
         assert rows == [{"n": len(dump) - nothing, "mallocs": sum(row.event == "MALLOC" for row in dump)}], path
+        for pool in query(path, "SELECT * FROM devices WHERE pool = 'PTA'"):
+            reference = Reference(path)
+            assert (pool["peak"], pool["peak_ns"], pool["blocks"]) == (reference.peak, reference.peak_ns, len(reference.blocks)), path
+            assert pool["live_at_end"] == reference.size(reference.live.values()), path
 
 
 # ---- output ----
