@@ -17,7 +17,7 @@ static const char usage[] = "Usage: msmemscope [options] <prog>\n"
                             "       msmemscope [options] bash user.sh\n"
                             "       msmemscope [options] -- <prog> [args]\n"
                             "       msmemscope --compare --input=<file1>,<file2> [options]\n"
-                            "       msmemscope info|report|export|recover DIR [options]\n";
+                            "       msmemscope info|report|query|export|recover DIR [options]\n";
 
 static const char grammar[] =
     "Options may stand anywhere before \"--\", also behind the program's name; what follows it belongs to the program.\n"
@@ -30,6 +30,7 @@ static const char environment[] =
 static const char commands[] =
     "  msmemscope info DIR             what was recorded: processes, devices, events, gaps, the recorder's own cost\n"
     "  msmemscope report DIR|FILE      peak, account of every byte, advice with what it saves; see report --help\n"
+    "  msmemscope query DIR|FILE... \"SELECT ...\"            questions in SQL, see query --help and --schema\n"
     "  msmemscope export DIR|FILE --format=FORMAT [-o OUT]   files for other viewers, see export --help\n"
     "  msmemscope recover DIR          finish what a killed collector left behind\n"
     "\n"

@@ -88,6 +88,18 @@ def test_snapshot_shows_the_pool_inside_the_driver(recorded, export):
     assert 0 < memory_viz.replay(entries)[2] <= peak
 
 
+def test_snapshot_of_segments_that_grow(softnpu, memscope, build, tmp_path, export):
+    """Virtual memory: handles that are mapped side by side are one segment."""
+    out = tmp_path / "expandable"
+    done = softnpu.run(memscope, f"--output={out}", "--", build / "examples" / "acl-train", "--steps", 2, f"--leak={LEAK}",
+                       PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+    assert done.returncode == 0, done.stderr
+    snapshot = memory_viz.load(export(out, "memory_viz"))
+    actions = collections.Counter(entry["action"] for entry in snapshot["device_traces"][0])
+    assert actions["segment_map"] >= 2 and actions["segment_unmap"] >= 1
+    assert any(segment["is_expandable"] and segment["allocated_size"] >= 2 * LEAK for segment in snapshot["segments"])
+
+
 def test_snapshots_of_dumps(recorded, export, export_to, tmp_path):
     _, database = export_to(device_dump(recorded), "db")
     counts = set()
@@ -267,6 +279,14 @@ def test_what_is_read_in_part_is_told(export_to, recorded, tmp_path, form):
     done, out = export_to(path, form, expect=1)
     assert "the result is partial" in done.stderr
     check(form, next(p for p in out.rglob("*") if p.is_file()))
+
+
+@pytest.mark.foreign_databases
+@pytest.mark.parametrize("form", ALL)
+def test_dumps_of_the_original(export, form):
+    for path in samples():
+        if path.name.startswith(("memscope_dump", "pta-mix")):
+            check(form, export(path, form))
 
 
 @pytest.mark.parametrize("form", SINGLE)

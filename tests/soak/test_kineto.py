@@ -1,7 +1,7 @@
 """Real PyTorch with libkineto's client writes a trace when dyno asks for one.
 
-PyTorch comes from Debian's unstable suite, in a folder of its own (some minutes, 2 GB, made once): the packages of the
-stable suites either have no client or one with a race at start. NPUSCOPE_TORCH names another such folder.
+PyTorch comes from Debian's unstable suite (debian_torch.py): the packages of the stable suites either have no client or one
+with a race at start.
 """
 
 import json
@@ -13,7 +13,7 @@ import textwrap
 
 import pytest
 
-from conftest import BUILD
+from debian_torch import torch_root  # noqa: F401
 from monitor import Daemon, dyno
 from recorder import wait_until
 
@@ -30,22 +30,6 @@ TRAINING = textwrap.dedent("""
         optimizer.step()
         time.sleep(0.01)
 """)
-
-
-def mirror():
-    """Where this machine gets its packages from."""
-    targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
-                             capture_output=True, text=True, check=True)
-    return targets.stdout.split()[0]
-
-
-@pytest.fixture(scope="module")
-def torch_root():
-    root = pathlib.Path(os.environ.get("NPUSCOPE_TORCH", BUILD / "soak-torch"))
-    if not (root / "usr/lib/python3/dist-packages/torch").exists():
-        subprocess.run(["mmdebstrap", "--variant=minbase", "--include=python3-torch",
-                        '--aptopt=Acquire::Check-Valid-Until "false"', "sid", str(root), mirror()], check=True)
-    return root
 
 
 @pytest.fixture
