@@ -87,6 +87,7 @@ static void aten_op(struct ms_model *model, const struct ms_event *event, bool b
         name.length_b = (uint32_t)(s + length_b - name.s);
     }
     bool again = begin ? op_enter(model, event->tid, name) : op_leave(model, event->tid);
+    again = again && !model->options.event_ids; /* rows of a dump are operators each */
     if (!again && ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
         ms__row(model, MS_EV_OP_LAUNCH, begin ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END, event, event->device)->name =
             name;
