@@ -3,6 +3,7 @@
 
 #include "view/html.h"
 #include "view/report_json.h"
+#include "view/thin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PAGE_DEVICES 8u
+#define PAGE_STEPS   1000u
 
 static int tell(const char *path, int rc)
 {
@@ -62,12 +66,29 @@ static int write_beside(struct ms_buffer *page, const char *path)
     return rc;
 }
 
+/* More devices get less each, so that a page of many ranks can still be sent. */
+static struct ms_thin_options limits(const struct ms_report *report)
+{
+    size_t devices = 0;
+    for (size_t i = 0; i < report->process_count; i++) {
+        devices += report->processes[i].device_count;
+    }
+    return devices <= PAGE_DEVICES ? (struct ms_thin_options){.points = MS_REPORT_POINTS, .steps = PAGE_STEPS}
+                                   : (struct ms_thin_options){.points = MS_REPORT_POINTS / 8, .steps = PAGE_STEPS / 4};
+}
+
 int report_page_write(const struct ms_report *report, const char *path)
 {
     struct ms_buffer json = {0}, page = {0};
-    ms_report_json(report, &json);
+    struct ms_thin_options options = limits(report);
+    struct ms_report *thin = ms_thin(report, &options);
+    if (thin == NULL) {
+        return tell(path, -ENOMEM);
+    }
+    ms_report_json(thin, &json);
     ms_html_page(json.s, json.used, &page);
     int rc = json.failed || page.failed ? -ENOMEM : write_beside(&page, path);
+    ms_thin_free(thin);
     ms_buffer_free(&json);
     ms_buffer_free(&page);
     if (rc != 0) {

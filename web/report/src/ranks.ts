@@ -36,7 +36,7 @@ function spread(view: RanksView): HTMLElement {
                 s("line", { x1: x(at), x2: x(at), y1: top, y2: height - bottom }),
                 s("text", { x: x(at) + (x(at) < width - 200 ? 8 : -8), y: top + 8,
                     "text-anchor": x(at) < width - 200 ? "start" : "end" }, `${view.ranks[deviant!.rank]!.name} departs`)) : null,
-            view.steps.map((step, i) => ((i + 1) % every === 0 || every === 1)
+            view.steps.map((step, i) => (i % every === 0)
                 ? s("text", { class: "tick", x: x(i), y: height - 8, "text-anchor": "middle" }, step) : null));
     });
     return h("div", null, h("ul", { class: "legend" },

@@ -321,7 +321,8 @@ function liveOf(process: Process, device: Device, titles: Titles, colours: Map<s
             { name: titles.get(name) ?? name, colour: colours.get(name) ?? "grey", bytes: 0, leaves: [] };
         const site = siteOf(process, amount.site);
         branch.bytes += amount.bytes;
-        branch.leaves.push({ name: told ? site.label : ownerText(amount.owner ?? ""), detail: told ? site.detail : amount.owner ?? "",
+        const leaf = told ? site.label : ownerText(amount.owner ?? "");
+        branch.leaves.push({ name: leaf, short: leaf.replace(/^[^ ]+:\d+ /, ""), detail: told ? site.detail : amount.owner ?? "",
             bytes: amount.bytes, blocks: amount.blocks });
         branches.set(name, branch);
     }

@@ -202,7 +202,7 @@ export function growth(data: Growth): HTMLElement {
                     s("rect", { class: "added", x, y: y(step.end), width: thick, height: Math.max(0, y(before) - y(step.end)) }),
                     slot > 64 && i > 0 && step.delta !== 0 ? s("text", { class: "delta", x: x + thick / 2, y: y(step.end) - 5, "text-anchor": "middle" },
                         signedBytes(step.delta)) : null,
-                    (i + 1) % every === 0 || every === 1 ? s("text", { class: "tick", x: x + thick / 2, y: height - 8, "text-anchor": "middle" },
+                    i % every === 0 ? s("text", { class: "tick", x: x + thick / 2, y: height - 8, "text-anchor": "middle" },
                         step.step) : null);
             }));
     });

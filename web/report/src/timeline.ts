@@ -137,21 +137,18 @@ export function timeline(data: Timeline): HTMLElement {
             s("text", { class: "tick", x: Math.min(x(t + data.begin), width - 2), y: height - 8,
                 "text-anchor": x(t + data.begin) > width - 24 ? "end" : "middle" }, time(t, span)));
 
-        const visible = data.steps.filter((step) => step.at <= view[1]);
-        const every = stride(visible, x, 34);
+        const every = stride(data.steps, x, 34);
         const steps = data.steps.map((step, i) => {
-            const until = data.steps[i + 1]?.at ?? whole[1];
-            if (until < view[0] || step.at > view[1]) {
+            const until = data.steps[i + every]?.at ?? whole[1];
+            if (i % every !== 0 || until < view[0] || step.at > view[1]) {
                 return null;
             }
             const left = Math.max(x(step.at), LEFT);
             const right = Math.min(x(until), width - RIGHT);
-            const label = step.step % every === 0 || every === 1;
             return s("g", null,
-                x(step.at) >= LEFT && right - left > 3
-                    ? s("line", { class: "step", x1: left, x2: left, y1: TOP - 10, y2: height - BOTTOM }) : null,
-                label && right - left > 8 ? s("text", { class: "step-label", x: (left + right) / 2, y: TOP - 12, "text-anchor": "middle" },
-                    step.step) : null);
+                x(step.at) >= LEFT ? s("line", { class: "step", x1: left, x2: left, y1: TOP - 10, y2: height - BOTTOM }) : null,
+                right - left <= 8 ? null : every > 1 ? s("text", { class: "step-label", x: left + 4, y: TOP - 12 }, step.step) :
+                    s("text", { class: "step-label", x: (left + right) / 2, y: TOP - 12, "text-anchor": "middle" }, step.step));
         });
 
         const areas = stacked.map((layer) => style(s("path", { class: "area", d: area(layer.low, layer.high, first, last, x, y) }),

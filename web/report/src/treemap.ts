@@ -6,6 +6,7 @@ import { bytes, percent } from "./format";
 
 export interface Leaf {
     name: string;
+    short: string; // for small boxes
     detail: string; // for the tooltip
     bytes: number;
     blocks: number;
@@ -102,7 +103,7 @@ export function treemap(branches: Branch[], choose: (branch: Branch, leaf: Leaf 
                         `${percent(leaf.bytes, total)}${leaf.detail ? `\n\n${leaf.detail}` : ""}`,
                     "aria-label": `${branch.name}, ${leaf.name}: ${bytes(leaf.bytes)}`,
                     click: () => choose(branch, leaf) },
-                roomy || (part.w > 48 && part.h > 17) ? h("span", { class: "tm-name" }, leaf.name) : null,
+                roomy || (part.w > 48 && part.h > 17) ? h("span", { class: "tm-name" }, leaf.short) : null,
                 roomy ? h("span", { class: "tm-size" }, bytes(leaf.bytes)) : null);
                 group.appendChild(place(cell, part));
             });
