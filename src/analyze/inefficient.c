@@ -1,6 +1,8 @@
 /* See inefficient.h. */
 #include "analyze/inefficient.h"
 
+#include "base/macros.h"
+
 unsigned ms_inefficient_framework(unsigned space)
 {
     switch (space) {
@@ -73,16 +75,31 @@ static void leave(struct ms_api_counter *counter)
     }
 }
 
-static unsigned add(struct ms_stamps *stamps, unsigned pattern)
+const char *ms_inefficient_name(unsigned pattern)
+{
+    static const char *const names[] = {[MS_INEFFICIENT_EARLY] = "early_allocation",
+                                        [MS_INEFFICIENT_LATE] = "late_deallocation",
+                                        [MS_INEFFICIENT_IDLE] = "temporary_idleness"};
+    return pattern < MS_COUNT_OF(names) && names[pattern] != NULL ? names[pattern] : "";
+}
+
+uint8_t ms_inefficient_add(uint8_t found, unsigned pattern)
 {
     unsigned shift = 0;
-    for (uint8_t rest = stamps->found; rest != 0; rest >>= 2, shift += 2) {
+    for (uint8_t rest = found; rest != 0; rest >>= 2, shift += 2) {
         if ((rest & 3) == pattern) {
-            return 0;
+            return found;
         }
     }
-    stamps->found |= (uint8_t)(pattern << shift);
-    return 1u << pattern;
+    return (uint8_t)(found | pattern << shift);
+}
+
+static unsigned add(struct ms_stamps *stamps, unsigned pattern)
+{
+    uint8_t found = ms_inefficient_add(stamps->found, pattern);
+    bool added = found != stamps->found;
+    stamps->found = found;
+    return added ? 1u << pattern : 0;
 }
 
 void ms_inefficient_malloc(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps)

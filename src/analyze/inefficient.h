@@ -6,6 +6,10 @@
  *   late_deallocation   at the free: something was allocated by an api between the last access and the free
  *   temporary_idleness  at an access: more than `threshold` apis since the access before
  *
+ * A START before the END of another operator begins a new api, to which belongs what the other contained. Frees of one
+ * memory are of no use to another: PTA, ATB and host memory have counters of their own, and an access counts for the
+ * memory in which its block lies.
+ *
  * Each at most once per block. The numbers of an operator's own allocations and frees count once it has ended. The
  * counters are plain data, one set per process; the stamps belong to the caller's blocks. Used online (the attribute
  * inefficient_type), by the report, and by the offline check. */
@@ -44,5 +48,9 @@ void ms_inefficient_op(struct ms_inefficient *all, unsigned row_type);
 void ms_inefficient_malloc(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps);
 unsigned ms_inefficient_access(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps);
 unsigned ms_inefficient_free(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps);
+
+const char *ms_inefficient_name(unsigned pattern); /* "early_allocation"; "" */
+/* Patterns found so far, with one more behind them, unless it is there. */
+uint8_t ms_inefficient_add(uint8_t found, unsigned pattern);
 
 #endif

@@ -26,8 +26,8 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
     (void)pool;
     struct ms_inefficient_marks *marks = self;
     unsigned framework = ms_inefficient_framework(block->space);
-    if (framework == MS_FRAMEWORK_NONE) {
-        return 0;
+    if (framework == MS_FRAMEWORK_NONE || block->shadow) {
+        return 0; /* allocated while nothing was traced: no event */
     }
     size_t at = marks->free_head != 0 ? marks->free_head - 1 : marks->count;
     if (at == marks->room) {
@@ -60,8 +60,12 @@ static int on_access(void *self, const struct ms_block *block, const struct ms_e
     (void)event;
     struct ms_inefficient_marks *marks = self;
     unsigned framework = ms_inefficient_framework(block->space);
-    struct ms_stamps *stamps = framework != MS_FRAMEWORK_NONE ? stamps_of(marks, block->allocation_id) : NULL;
-    if (stamps != NULL && ms_inefficient_access(&marks->counters, framework, stamps) != 0) {
+    struct ms_stamps unknown = {0}; /* it counts, and is not judged */
+    if (framework == MS_FRAMEWORK_NONE) {
+        return 0;
+    }
+    struct ms_stamps *stamps = stamps_of(marks, block->allocation_id);
+    if (ms_inefficient_access(&marks->counters, framework, stamps != NULL ? stamps : &unknown) != 0) {
         ms_model_inefficient(marks->model, block, stamps->found);
     }
     return 0;
@@ -74,8 +78,15 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
     (void)time_ns;
     struct ms_inefficient_marks *marks = self;
     unsigned framework = ms_inefficient_framework(block->space);
+    struct ms_stamps unknown = {0};
     uint64_t at;
-    if (framework == MS_FRAMEWORK_NONE || !ms_map_remove(&marks->of, block->allocation_id, &at)) {
+    if (framework == MS_FRAMEWORK_NONE) {
+        return 0;
+    }
+    if (!ms_map_remove(&marks->of, block->allocation_id, &at)) {
+        if (how == MS_END_FREE) {
+            ms_inefficient_free(&marks->counters, framework, &unknown);
+        }
         return 0;
     }
     if (how == MS_END_FREE && ms_inefficient_free(&marks->counters, framework, &marks->stamps[at]) != 0) {
@@ -86,12 +97,11 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
     return 0;
 }
 
-static int on_row(void *self, const struct ms_row *row)
+static int on_op(void *self, const struct ms_op_info *op)
 {
     struct ms_inefficient_marks *marks = self;
-    if (row->event == MS_EV_OP_LAUNCH) {
-        ms_inefficient_op(&marks->counters, row->type);
-    }
+    ms_inefficient_op(&marks->counters, op->atb ? (op->begins ? MS_TYPE_ATB_START : MS_TYPE_ATB_END)
+                                                : (op->begins ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END));
     return 0;
 }
 
@@ -110,7 +120,7 @@ int ms_inefficient_marks_new(struct ms_model *model, struct ms_inefficient_marks
 struct ms_consumer ms_inefficient_marks_consumer(struct ms_inefficient_marks *marks)
 {
     return (struct ms_consumer){
-        .self = marks, .on_row = on_row, .on_malloc = on_malloc, .on_access = on_access, .on_free = on_free};
+        .self = marks, .on_op = on_op, .on_malloc = on_malloc, .on_access = on_access, .on_free = on_free};
 }
 
 void ms_inefficient_marks_free(struct ms_inefficient_marks *marks)

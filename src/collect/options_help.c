@@ -33,9 +33,12 @@ static const char commands[] =
     "  msmemscope query DIR|FILE... \"SELECT ...\"            questions in SQL, see query --help and --schema\n"
     "  msmemscope export DIR|FILE --format=FORMAT [-o OUT]   files for other viewers, see export --help\n"
     "  msmemscope recover DIR          finish what a killed collector left behind\n"
+    "  msmemscope check leaks FILE --mark TEXT        driver memory that is left between marks, see check --help\n"
+    "  msmemscope check inefficient FILE              blocks held longer than used, written into FILE\n"
     "\n"
-    "  DIR: an output directory, or the directory of one process in it. These words are commands only in front of an\n"
-    "  existing directory (or --help); \"msmemscope -- info x\" always runs a program of that name.\n";
+    "  DIR: an output directory, or the directory of one process in it. FILE: a dump, .csv or .db. These words are\n"
+    "  commands only in front of something that is there (or --help); \"msmemscope -- info x\" always runs a program of\n"
+    "  that name.\n";
 
 static const char examples[] = "  msmemscope ./train                                    record, look for leaks\n"
                                "  msmemscope --call-stack=c:20 -- ./train --epochs 3    with C stacks of 20 frames\n"

@@ -23,13 +23,10 @@ static uint32_t find_block(struct ms_model *model, enum ms_space space, uint32_t
     return number;
 }
 
-static uint32_t add_ghost(struct ms_model *model, enum ms_space space, const struct ms_event *event, uint64_t addr,
-                          uint64_t size_b)
+static struct ms_block ghost_of(struct ms_model *model, enum ms_space space, const struct ms_event *event,
+                                uint64_t addr, uint64_t size_b)
 {
-    if (model->stats.ghosts >= MS_GHOSTS_MAX) { /* more of them cost an id each, but no memory */
-        return 0;
-    }
-    struct ms_block ghost = {
+    return (struct ms_block){
         .addr = addr,
         .size_b = size_b,
         .device = event->device,
@@ -38,6 +35,15 @@ static uint32_t add_ghost(struct ms_model *model, enum ms_space space, const str
         .type = MS_TYPE_PTA,
         .state = MS_BLOCK_GHOST,
     };
+}
+
+static uint32_t add_ghost(struct ms_model *model, enum ms_space space, const struct ms_event *event, uint64_t addr,
+                          uint64_t size_b)
+{
+    if (model->stats.ghosts >= MS_GHOSTS_MAX) { /* more of them cost an id each, but no memory */
+        return 0;
+    }
+    struct ms_block ghost = ghost_of(model, space, event, addr, size_b);
     model->stats.ghosts++;
     return ms__blocks_add(&model->blocks, &ghost);
 }
@@ -74,20 +80,23 @@ static struct ms_row *begin_row(struct ms_model *model, const struct ms_event *e
     if (number == 0) {
         number = add_ghost(model, space, event, addr, size_b);
     }
-    uint64_t allocation_id;
+    struct ms_block unknown;
+    struct ms_block *block = &unknown;
     if (number != 0) {
-        struct ms_block *block = ms__block(&model->blocks, number);
-        allocation_id = block->allocation_id;
-        if (block->accesses++ == 0) {
-            block->first_access_ns = event->time_ns;
-        }
-        block->last_access_ns = event->time_ns;
-        if (block->state == MS_BLOCK_LIVE) {
-            ms__owner_accessed(model, block);
-            MS__CALL(model, on_access, MS__SELF, block, event);
-        }
+        block = ms__block(&model->blocks, number);
     } else {
-        allocation_id = ++model->last_allocation;
+        unknown = ghost_of(model, space, event, addr, size_b);
+    }
+    uint64_t allocation_id = block->allocation_id;
+    if (block->accesses++ == 0) {
+        block->first_access_ns = event->time_ns;
+    }
+    block->last_access_ns = event->time_ns;
+    if (block->state == MS_BLOCK_LIVE) {
+        ms__owner_accessed(model, block);
+    }
+    if (block->state == MS_BLOCK_LIVE || block->state == MS_BLOCK_GHOST) {
+        MS__CALL(model, on_access, MS__SELF, block, event);
     }
     struct ms_row *row =
         ms__row(model, MS_EV_ACCESS, types[type < MS_COUNT_OF(types) ? type : MS_ACCESS_UNKNOWN], event, device);

@@ -39,8 +39,8 @@ static struct ms_text safe_text(struct ms_model *model, struct ms_text text)
 
 /* ---- operators ---- */
 
-/* The innermost operator of a thread is one that calls itself: a dispatch mode of Python's hands an operator back to the
- * dispatcher, which announces it once more. */
+/* The innermost operator of a thread is one that calls itself: a dispatch mode of Python's hands an operator back to
+ * the dispatcher, which announces it once more. */
 static bool op_is_again(const struct ms_thread_state *thread)
 {
     uint32_t depth = thread->op_depth;
@@ -78,6 +78,17 @@ static bool wants_launch(const struct ms_model *model, uint32_t level)
     return (model->collect & MS_WANT_LAUNCH) != 0 && (model->options.levels & level) != 0;
 }
 
+static void tell_op(struct ms_model *model, const struct ms_event *event, bool begins, bool atb, struct ms_text name)
+{
+    struct ms_op_info op = {.device = event->device,
+                            .tid = event->tid,
+                            .begins = begins,
+                            .atb = atb,
+                            .time_ns = event->time_ns,
+                            .name = name};
+    MS__CALL(model, on_op, MS__SELF, &op);
+}
+
 static void aten_op(struct ms_model *model, const struct ms_event *event, bool begin, const char *s, size_t length_b)
 {
     struct ms_text name = {.s = ""};
@@ -89,6 +100,7 @@ static void aten_op(struct ms_model *model, const struct ms_event *event, bool b
     bool again = begin ? op_enter(model, event->tid, name) : op_leave(model, event->tid);
     again = again && !model->options.event_ids; /* rows of a dump are operators each */
     if (!again && ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
+        tell_op(model, event, begin, false, name);
         ms__row(model, MS_EV_OP_LAUNCH, begin ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END, event, event->device)->name =
             name;
         ms__row_send(model, MS_WANT_LAUNCH);
@@ -195,6 +207,9 @@ int ms__launch(struct ms_model *model, const struct ms_event *event)
     }
     if (!wants_launch(model, kind.level) || !ms__active(model, event->device)) {
         return 0;
+    }
+    if (kind.event == MS_EV_OP_LAUNCH) {
+        tell_op(model, event, event->kind == MS_R_OP_START, true, event->text);
     }
     struct ms_row *row = ms__row(model, kind.event, kind.type, event, event->device);
     row->name = event->text;

@@ -402,6 +402,7 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
         struct ms_block *there = ms__block(&model->blocks, n);
         if (there->state == MS_BLOCK_SHADOW_FREE && there->allocation_id == block.allocation_id) {
             there->state = MS_BLOCK_LIVE; /* its FREE row is not out yet */
+            there->shadow = 1;
             there->revived++;
             pool_add(&pool->state, block.size_b);
             MS__CALL(model, on_malloc, MS__SELF, there, &pool->state);
@@ -421,6 +422,7 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
     pool_add(&pool->state, block.size_b);
     if (block.state == MS_BLOCK_LIVE) {
         struct ms_block *stored = ms__block(&model->blocks, number);
+        stored->shadow = 1;
         MS__CALL(model, on_malloc, MS__SELF, stored, &pool->state);
         send_row(model, true, stored, event, NULL, true);
     }
@@ -461,6 +463,7 @@ void ms__promote(struct ms_model *model, uint32_t device, const struct ms_event 
         struct ms_pool_entry *pool = ms__pool(model, block->space, block->device);
         if (block->state == MS_BLOCK_SHADOW && pool != NULL) {
             block->state = MS_BLOCK_LIVE;
+            block->shadow = 1;
             block->malloc_ns = event->time_ns > model->last_ns ? event->time_ns : model->last_ns + 1;
             MS__CALL(model, on_malloc, MS__SELF, block, &pool->state);
             send_row(model, true, block, event, NULL, true);

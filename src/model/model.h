@@ -111,7 +111,7 @@ struct ms_block {
     uint8_t module_id;     /* HAL */
     uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
     uint8_t revived;       /* times that its free failed */
-    uint8_t reserved;
+    uint8_t shadow;        /* allocated while nothing was traced: its MALLOC row was made later */
     uint32_t accesses;
     uint64_t first_access_ns, last_access_ns;
 
@@ -143,6 +143,15 @@ struct ms_step_info {
     uint64_t time_ns, row; /* row: id of the next row */
 };
 
+/* An operator begins or ends: while it is traced, at level op, and if launches are wanted. */
+struct ms_op_info {
+    uint32_t device, tid;
+    bool begins;
+    bool atb; /* false: ATen */
+    uint64_t time_ns;
+    struct ms_text name;
+};
+
 /* Any function may be NULL. Called in order of events; for one event: on_malloc or on_free, then on_row. Analyses see
  * what is traced and on a wanted device, whatever is written; exporters see what is written. */
 struct ms_consumer {
@@ -150,10 +159,12 @@ struct ms_consumer {
     int (*on_row)(void *self, const struct ms_row *row);
     int (*on_slice)(void *self, const struct ms_slice *slice);
     int (*on_malloc)(void *self, const struct ms_block *block, const struct ms_pool_state *pool);
+    /* block may be a ghost */
     int (*on_access)(void *self, const struct ms_block *block, const struct ms_event *event);
     int (*on_free)(void *self, const struct ms_block *block, enum ms_block_end how, const struct ms_pool_state *pool,
                    uint64_t time_ns);
     int (*on_step)(void *self, const struct ms_step_info *step);
+    int (*on_op)(void *self, const struct ms_op_info *op); /* before its row */
     int (*on_gap)(void *self, const struct ms_event *event);
     /* owner or inefficient_type of a block changed after its MALLOC row went out; the block may be freed already */
     int (*on_late)(void *self, const struct ms_block *block);

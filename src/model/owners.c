@@ -111,6 +111,19 @@ static bool is_word(const char *s, size_t length_b, const char *word)
     return strlen(word) == length_b && memcmp(s, word, length_b) == 0;
 }
 
+/* A label; what would break a line or a terminal is written as an escape. */
+static size_t append_label(char *out, size_t at, size_t room, struct ms_intern_text label)
+{
+    static const char controls[] = "\n\f\r\b\t\v\x7f";
+    static const char *const escapes[] = {"\\n", "\\f", "\\r", "\\b", "\\t", "\\v", "\\x7f"};
+    for (uint32_t i = 0; i < label.length_b; i++) {
+        const char *found = label.s[i] != '\0' ? strchr(controls, label.s[i]) : NULL;
+        const char *s = found != NULL ? escapes[found - controls] : &label.s[i];
+        at = append(out, at, room, s, found != NULL ? strlen(s) : 1);
+    }
+    return at;
+}
+
 static uint32_t text_of_set(struct ms_model *model, const struct label_set *set)
 {
     char text[2048];
@@ -120,7 +133,7 @@ static uint32_t text_of_set(struct ms_model *model, const struct label_set *set)
     if (set->slots[DETAIL] != 0) {
         part = ms_intern_get(&model->texts, set->slots[DETAIL]);
         at = append(text, at, sizeof(text), "@model@", 7);
-        at = append(text, at, sizeof(text), part.s, part.length_b);
+        at = append_label(text, at, sizeof(text), part);
     }
     part = ms_intern_get(&model->texts, set->slots[OPS]);
     bool ops = is_word(part.s, part.length_b, "ops");
@@ -132,7 +145,7 @@ static uint32_t text_of_set(struct ms_model *model, const struct label_set *set)
         part = ms_intern_get(&model->texts, set->slots[rest[i]]);
         if (part.length_b != 0 && !(rest[i] == OPS && ops)) {
             at = append(text, at, sizeof(text), "@", 1);
-            at = append(text, at, sizeof(text), part.s, part.length_b);
+            at = append_label(text, at, sizeof(text), part);
         }
     }
     return ms_intern(&model->texts, text, at);

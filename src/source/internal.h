@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/macros.h"
 #include "source/source.h"
+#include "source/words.h"
 
 /* ---- source.c ---- */
 
@@ -48,13 +49,6 @@ void ms__progress(struct ms_source *source, uint64_t bytes_more);
 /* ---- find.c ---- */
 int ms__find(struct ms_source *source, const char *path);
 
-/* ---- words.c: texts of columns.h, and those of other generations, back to numbers; COUNT: not known ---- */
-unsigned ms__event_of(const char *s, size_t length_b);
-unsigned ms__type_of(const char *s, size_t length_b);
-unsigned ms__attr_of(const char *s, size_t length_b);    /* MS_ATTR_OTHER: not known */
-int ms__column_of(const char *s, size_t length_b);       /* of memscope_dump; -1: not known */
-int ms__slice_column_of(const char *s, size_t length_b); /* of python_trace; -1: not known */
-
 /* ---- parse.c: cells to rows ---- */
 
 struct ms_cells {
@@ -72,14 +66,11 @@ enum ms_parse { MS_PARSED, MS_UNREADABLE, MS_UNKNOWN };
 /* Texts of the row point into the cells, or into scratch. On UNREADABLE *column is what is wrong. */
 enum ms_parse ms__parse_row(struct ms_stack_texts *stacks, struct ms_buffer *scratch, const struct ms_cells *cells,
                             struct ms_row *row, enum ms_dump_column *column);
-bool ms__parse_u64(const char *s, size_t length_b, uint64_t *out); /* decimal, the whole text */
-bool ms__parse_hex(const char *s, size_t length_b, uint64_t *out); /* 0x and digits */
-bool ms__is_none(struct ms_text cell);                             /* empty, or N/A */
+bool ms__is_none(struct ms_text cell); /* empty, or N/A */
 /* Times that are N/A become 0. False: unreadable. */
 bool ms__parse_slice(const struct ms_text cells[MS_SLICE_COLUMN_COUNT], struct ms_slice *slice);
 /* "{k:v,k:v}" or JSON, as far as it can be understood. */
 void ms__parse_attrs(struct ms_buffer *scratch, struct ms_text text, struct ms_row *row);
-const struct ms_attr *ms__attr(const struct ms_row *row, enum ms_attr_key key); /* NULL: it has none */
 
 /* ---- files of rows ---- */
 

@@ -2,6 +2,7 @@
 #include "model_case.h"
 
 #include "analyze/gap.h"
+#include "analyze/inefficient_marks.h"
 #include "analyze/leaks.h"
 #include "base/parse.h"
 #include "export/chrome.h"
@@ -336,6 +337,7 @@ struct running {
     struct ms_dump *dump;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
+    struct ms_inefficient_marks *marks;
     FILE *report, *log;
 };
 
@@ -361,6 +363,13 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
             .sz = sizeof(gap), .model = r->model, .out = r->report, .log = log_line, .argument = r->log};
         if (ms_leaks_new(&leaks, &r->leaks) != 0 || ms_gap_new(&gap, &r->gap) != 0) {
             return -1;
+        }
+        if ((c->options.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
+            if (ms_inefficient_marks_new(r->model, &r->marks) != 0) {
+                return -1;
+            }
+            struct ms_consumer marks = ms_inefficient_marks_consumer(r->marks);
+            ms_model_add(r->model, &marks);
         }
         struct ms_consumer consumer = ms_leaks_consumer(r->leaks);
         ms_model_add(r->model, &consumer);
@@ -439,6 +448,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     close(json_fd);
     ms_leaks_free(r.leaks);
     ms_gap_free(r.gap);
+    ms_inefficient_marks_free(r.marks);
     ms_model_free(r.model);
     fclose(r.report);
     fclose(r.log);

@@ -1,6 +1,6 @@
-/* Subcommands. They must not take names away from programs: a word is a command only as the first argument, and only in
- * front of an existing directory or dump file, or of --help or --schema. The work is done by the collector's program,
- * in a clean environment. */
+/* Subcommands. They must not take names away from programs: a word (or two) is a command only as the first argument,
+ * and only in front of an existing directory or dump file, or of --help or --schema. The work is done by the
+ * collector's program, in a clean environment. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -14,7 +14,8 @@
 
 extern char **environ;
 
-static const char *const words[] = {"info", "recover", "export", "report", "query"};
+static const char *const words[] = {"info", "recover", "export", "report", "query", "check"};
+static const char *const checks[] = {"leaks", "inefficient"}; /* the second word of check */
 static const char *const with_value[] = {"-o",     "-f",       "--output",
                                          "--file", "--format", "--timeout"}; /* as a word behind */
 
@@ -37,7 +38,9 @@ static bool is_dump(const char *path)
 bool command_is(int argc, char **argv)
 {
     bool known = argc > 1 && is_one_of(argv[1], words, MS_COUNT_OF(words));
-    for (int i = 2; known && i < argc; i++) {
+    bool check = known && argc > 2 && strcmp(argv[1], "check") == 0 && strncmp(argv[2], "-", 1) != 0;
+    known = known && (!check || is_one_of(argv[2], checks, MS_COUNT_OF(checks)));
+    for (int i = check ? 3 : 2; known && i < argc; i++) {
         struct stat st;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--schema") == 0) {
             return true;

@@ -23,6 +23,7 @@ void progress_end(void);
 int cmd_info(int argc, char **argv);
 int cmd_export(int argc, char **argv); /* and recover */
 int cmd_compare(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 

@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"info", cmd_info},       {"export", cmd_export}, {"recover", cmd_export},
-    {"compare", cmd_compare}, {"report", cmd_report}, {"query", cmd_query},
+    {"info", cmd_info},     {"export", cmd_export}, {"recover", cmd_export}, {"compare", cmd_compare},
+    {"report", cmd_report}, {"query", cmd_query},   {"check", cmd_check},
 };
 
 int main(int argc, char **argv)
