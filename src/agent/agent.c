@@ -16,6 +16,7 @@
 #include "agent/kernel.h"
 #include "agent/own_collector.h"
 #include "agent/stacks.h"
+#include "agent/watch.h"
 #include "trace/definitions.h"
 
 #include <errno.h>
@@ -102,6 +103,7 @@ static struct ms_shm *attach(void)
     }
     ms_mstx_attached();
     ms_kernel_attached();
+    ms_watch_attached();
     return shm;
 }
 
@@ -129,6 +131,9 @@ void ms_agent_init(void)
     have_session = ms_session_parse(text, &session) == 0;
     if (text == NULL && (shadow == NULL || strcmp(shadow, "0") != 0)) {
         begin_alone();
+    }
+    if (have_session) {
+        ms_watch_configure(session.watch);
     }
     bool may_record = session.state != MS_STATE_OFF || (session.flags & MS_SESSION_CONTROL) != 0;
     if (have_session && may_record && pthread_key_create != NULL) {
@@ -159,6 +164,7 @@ int ms_agent_attach(const char *text)
         }
         session = new;
         have_session = true;
+        ms_watch_configure(session.watch);
         int rc = ms_producer_setup(attach);
         if (rc != 0) {
             return rc;

@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/control.h"
 #include "agent/record_text.h"
+#include "agent/watch.h"
 
 static uint32_t wants(void)
 {
@@ -51,8 +52,21 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
 static void mark(struct ms_agent_text text)
 {
     struct ms_p_mark p = {.stream_id = -1};
-    if (ms_tracing()) {
-        ms_record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text.text, text.length_b, false, true);
+    char copy[1024]; /* with an end */
+    if (!ms_tracing()) {
+        return;
+    }
+    bool watched = ms_watching() && text.length_b < sizeof(copy);
+    if (watched) {
+        memcpy(copy, text.text, text.length_b);
+        copy[text.length_b] = '\0';
+        if (ms_watch_mark_is_end(copy)) {
+            ms_watch_mark(copy, NULL);
+        }
+    }
+    ms_record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text.text, text.length_b, false, true);
+    if (watched && !ms_watch_mark_is_end(copy)) {
+        ms_watch_mark(copy, NULL);
     }
 }
 
@@ -168,4 +182,8 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .stamp = stamp,
     .slice = slice,
     .on_sanitizer_mark = ms_mstx_listen,
+    .watch_add = ms_watch_add,
+    .watch_remove = ms_watch_remove,
+    .watch_begin = ms_watch_begin,
+    .watch_end = ms_watch_end,
 };

@@ -31,6 +31,10 @@ struct ms_agent_state {
 #define MS_AGENT_MEMORY  6
 #define MS_AGENT_UNKNOWN UINT64_MAX
 
+struct ms_agent_range {
+    uint64_t addr, size_b;
+};
+
 struct ms_agent_v1 {
     uint32_t version; /* MS_AGENT_V1 */
     uint32_t size_b;
@@ -82,6 +86,15 @@ struct ms_agent_v1 {
     /* Who is told of marks for the sanitizer ("sanitizer-op:..."), in whatever thread makes them and under its locks;
      * NULL: nobody. */
     void (*on_sanitizer_mark)(void (*listener)(const char *text, void *stream));
+
+    /* Watching memory, see agent/watch.h. The name of a range is at most 64 bytes; dumps: how often its content is
+     * noted, negative: without limit. 0, -EINVAL, -ENOSPC (too many); remove: -ENOENT, size 0: whatever begins there.
+     */
+    int (*watch_add)(uint64_t addr, uint64_t size_b, struct ms_agent_text name, int64_t dumps);
+    int (*watch_remove)(uint64_t addr, uint64_t size_b);
+    /* An operator or kernel that has a path instead of marks: around it, and what it writes. */
+    void (*watch_begin)(struct ms_agent_text path, void *stream);
+    void (*watch_end)(struct ms_agent_text path, void *stream, const struct ms_agent_range *outputs, size_t count);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/stacks.h"
 #include "agent/torch.h"
+#include "agent/watch.h"
 #include "trace/definitions.h"
 
 #include <errno.h>
@@ -140,6 +141,7 @@ static void use(struct ms_shm *shm, const char *text)
     if (session.python_depth > 0) {
         ms_stack_python_load();
     }
+    ms_watch_configure(session.watch);
     __atomic_store_n(&shm->event_mask, (uint32_t)session.event_mask, __ATOMIC_RELAXED);
     __atomic_store_n(&shm->c_depth, (uint32_t)session.c_depth, __ATOMIC_RELAXED);
     __atomic_store_n(&shm->python_depth, (uint32_t)session.python_depth, __ATOMIC_RELAXED);

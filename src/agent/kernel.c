@@ -15,6 +15,7 @@
 #include "agent/kernel.h"
 
 #include "agent/hooks.h"
+#include "agent/watch.h"
 #include "trace/definitions.h"
 
 /* ---- names ---- */
@@ -194,6 +195,9 @@ static void record_launch(uint32_t device, uint32_t stream, uint32_t task, uint6
     size_t length_b;
     const char *text = ms_kernel_name(p.name, &length_b);
     ms_texts_add(&name, text, length_b, true);
+    if (ms_watching()) {
+        ms_watch_launch_named(text, length_b);
+    }
     pending_add(&p); /* first: the device may be quicker than we are */
     struct ms_slot slot;
     struct ms_p_kernel_launch *r = ms_rec_begin(&slot, sizeof(*r) + ms_texts_tail_b(&name), MS_ORDER_PLAIN);

@@ -36,8 +36,9 @@ const struct ms_option ms_options[] = {
      .help = "leaks, decompose, inefficient, oom[:K], or none;\n"
              "each brings the events that it needs. K: 1 to 1000 largest blocks (10)"},
     {"watch", NULL, "", "OPS", ANALYSIS, SET, ms_set_watch, NO_FLAG, "off",
-     .help = "[START[:OUT],]END[,full-content]: dump the outputs of operator START around\n"
-             "every operator until END, to find who overwrites them"},
+     .help = "[START[#CALL][:OUT],]END[,full-content]: note the outputs of operator START in front\n"
+             "of and behind every operator until END, to find who overwrites them.\n"
+             "OUT: that output alone; CALL: of that call of START alone"},
     {"compare", NULL, "", NULL, ANALYSIS, FLAG_OF(compare),
      .help = "compare two recordings, see --input; with --steps=N one step of both,\n"
              "with --steps=N,M step N of the first and step M of the second"},
@@ -66,7 +67,8 @@ const struct ms_option ms_options[] = {
      .help = "end the recording of a process when its trace is so large, at least 16M", .later = true},
     {"ring", NULL, "", NULL, RECORDER, FLAG_OF(ring),
      .help = "at --max-trace-size forget the oldest part instead of ending (1G if not set);\n"
-             "with --export=end the dump files have the rest only", .later = true},
+             "with --export=end the dump files have the rest only",
+     .later = true},
     {"on-full", NULL, "", "POLICY", RECORDER, SET, ms_set_on_full, NO_FLAG, "wait:20",
      .help = "wait[:MS]: a program that outruns the recorder waits up to MS milliseconds;\n"
              "drop: it never waits. What is lost is counted and reported",

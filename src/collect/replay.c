@@ -5,10 +5,12 @@
 #include "analyze/gap.h"
 #include "analyze/inefficient_marks.h"
 #include "analyze/leaks.h"
+#include "analyze/watch.h"
 #include "base/clock.h"
 #include "collect/frames.h"
 #include "collect/options.h"
 #include "export/dump.h"
+#include "export/watch.h"
 #include "model/model.h"
 
 #include <errno.h>
@@ -32,6 +34,8 @@ struct ms_replay {
     struct ms_model *model; /* NULL: of no use */
     struct ms_checkpoints checkpoints;
     struct ms_dump *dump;
+    struct ms_watch_dump *watch_dump;
+    struct ms_watch_report *watch_report;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
     struct ms_inefficient_marks *marks;
@@ -176,9 +180,50 @@ static int open_dump(struct ms_replay *replay)
     return rc;
 }
 
+static void watch_directory_created(void *argument, const char *path)
+{
+    struct ms_replay *replay = argument;
+    char text[2 * MS_PATH_MAX_B];
+    int n = snprintf(text, sizeof(text), "[msmemscope] Info: Created watch_dump directory at %s.\n", path);
+    replay->options.print(replay->options.argument, 1, true, text, (size_t)n);
+}
+
+static void print_watch(void *argument, const char *text, size_t text_b)
+{
+    struct ms_replay *replay = argument;
+    replay->options.print(replay->options.argument, 1, false, text, text_b);
+}
+
+/* Tensors may be watched by the program alone, so this is not a question of settings. */
+static int open_watch(struct ms_replay *replay)
+{
+    struct ms_watch_dump_options dump = {.sz = sizeof(dump),
+                                         .dirfd = replay->options.outfd,
+                                         .dir = replay->options.out,
+                                         .replace = replay->options.replace,
+                                         .created = watch_directory_created,
+                                         .argument = replay};
+    int rc = ms_watch_dump_open(&dump, &replay->watch_dump);
+    rc = rc != 0 ? rc : add(replay, ms_watch_dump_consumer(replay->watch_dump));
+    if (rc != 0 || !replay->options.reports) {
+        return rc;
+    }
+    struct ms_watch_report_options report = {.sz = sizeof(report),
+                                             .model = replay->model,
+                                             .start = replay->settings.watch.start,
+                                             .print = print_watch,
+                                             .argument = replay};
+    rc = ms_watch_report_new(&report, &replay->watch_report);
+    return rc != 0 ? rc : add(replay, ms_watch_report_consumer(replay->watch_report));
+}
+
 static int open_output(struct ms_replay *replay)
 {
-    return replay->options.output == MS_REPLAY_SYMBOLS ? 0 : open_dump(replay);
+    if (replay->options.output == MS_REPLAY_SYMBOLS) {
+        return 0;
+    }
+    int rc = open_dump(replay);
+    return rc != 0 ? rc : open_watch(replay);
 }
 
 static int open_reports(struct ms_replay *replay)
@@ -423,6 +468,8 @@ void ms_replay_close(struct ms_replay *replay)
         ms_gap_free(replay->gap);
     }
     ms_inefficient_marks_free(replay->marks);
+    ms_watch_dump_close(replay->watch_dump);
+    ms_watch_report_free(replay->watch_report);
     if (replay->report != NULL) {
         fclose(replay->report);
     }

@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "export/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,24 @@ static bool answer(int connection, int status, const char *text)
     struct iovec parts[2] = {{&reply, sizeof(reply)}, {(void *)(uintptr_t)text, text_b}};
     struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
     return sendmsg(connection, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static void answer_with_file(int connection, int file)
+{
+    struct ms_reply reply = {.head = ms_message_head(MS_MESSAGE_REPLY, sizeof(reply), 0)};
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    memset(&control, 0, sizeof(control));
+    struct iovec part = {&reply, sizeof(reply)};
+    struct msghdr header = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+    sendmsg(connection, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void answer_and_close(int connection, int status, const char *text)
@@ -148,6 +168,39 @@ static void configure(struct collector *c, struct recorded *process, const char 
     answer_and_close(connection, length_b < sizeof(text) ? 0 : -E2BIG, length_b < sizeof(text) ? text : "");
 }
 
+/* The name is the target's; where it stands is ours to say. */
+static int open_watch_file(struct recorded *process, uint64_t device, const char *name)
+{
+    char path[64];
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 255) {
+        return -EINVAL;
+    }
+    int rc = ms_watch_directory(process->dirfd, (uint32_t)device, path, sizeof(path), NULL);
+    int dir = rc == 0 ? openat(process->dirfd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : rc;
+    if (dir < 0) {
+        return rc != 0 ? rc : -errno;
+    }
+    int file = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    rc = file >= 0 ? file : -errno;
+    close(dir);
+    return rc;
+}
+
+static void give_watch_file(struct collector *c, struct recorded *process, const struct ms_request *request,
+                            const char *name, int connection)
+{
+    int rc = process->phase == QUIET ? collector_begin(c, process) : 0;
+    rc = rc == 0 && process->in_memory ? -ENOENT : rc;
+    int file = rc == 0 ? open_watch_file(process, request->value, name) : rc;
+    if (file < 0) {
+        answer_and_close(connection, file, "");
+        return;
+    }
+    answer_with_file(connection, file);
+    close(file);
+    close(connection);
+}
+
 void request_take(struct collector *c, const struct ms_request *request, const char *text, int connection)
 {
     char copy[MS_REQUEST_TEXT_B + 1];
@@ -173,6 +226,9 @@ void request_take(struct collector *c, const struct ms_request *request, const c
         snprintf(info, sizeof(info), "output=%s\n",
                  process->phase == QUIET || process->in_memory ? process->settings.output : process->path);
         answer_and_close(connection, 0, info);
+        break;
+    case MS_REQUEST_WATCH:
+        give_watch_file(c, process, request, copy, connection);
         break;
     case MS_REQUEST_STOP:
     case MS_REQUEST_STEP:

@@ -295,7 +295,7 @@ int ms_set_watch(struct ms_settings *s, const char *value, struct ms_why *why)
 {
     const char *start, *end, *word, *rest = value;
     size_t start_b, end_b, word_b;
-    uint64_t id = UINT32_MAX;
+    uint64_t id = UINT32_MAX, call = 0;
     bool full = false;
     if (*value == '\0' || strcmp(value, "none") == 0) {
         memset(&s->watch, 0, sizeof(s->watch));
@@ -323,6 +323,11 @@ int ms_set_watch(struct ms_settings *s, const char *value, struct ms_why *why)
         good = colon != start && read_digits(digits, digits_b, 0, UINT32_MAX - 1, &id);
         start_b = (size_t)(colon - start);
     }
+    const char *hash = good ? memrchr(start, '#', start_b) : NULL;
+    if (hash != NULL && hash != start &&
+        read_digits(hash + 1, start_b - (size_t)(hash + 1 - start), 1, UINT32_MAX, &call)) {
+        start_b = (size_t)(hash - start); /* else it belongs to the name */
+    }
     if (!good || start_b >= MS_WATCH_NAME_B) {
         return ms_refuse(why, "invalid watch config.");
     }
@@ -330,6 +335,7 @@ int ms_set_watch(struct ms_settings *s, const char *value, struct ms_why *why)
     s->watch.on = true;
     s->watch.full_content = full;
     s->watch.output_id = (uint32_t)id;
+    s->watch.call = (uint32_t)call;
     memcpy(s->watch.start, start, start_b);
     memcpy(s->watch.end, end, end_b);
     return 0;

@@ -97,11 +97,14 @@ void ms_settings_to_session(const struct ms_settings *s, struct ms_session *sess
     session->npu_mask = s->all_npus ? UINT32_MAX : s->npu_mask;
     session->watch[0] = '\0';
     if (s->watch.on) {
-        char id[16] = "";
+        char call[16] = "", id[16] = "";
+        if (s->watch.call != 0) {
+            snprintf(call, sizeof(call), "#%u", s->watch.call);
+        }
         if (s->watch.output_id != UINT32_MAX) {
             snprintf(id, sizeof(id), ":%u", s->watch.output_id);
         }
-        snprintf(session->watch, sizeof(session->watch), "%s%s,%s%s", s->watch.start, id, s->watch.end,
+        snprintf(session->watch, sizeof(session->watch), "%s%s%s,%s%s", s->watch.start, call, id, s->watch.end,
                  s->watch.full_content ? ",full-content" : "");
     }
 }

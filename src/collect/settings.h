@@ -45,6 +45,7 @@ struct ms_settings {
     struct {
         bool on, full_content;
         uint32_t output_id; /* UINT32_MAX: all */
+        uint32_t call;      /* of start, from 1; 0: every one */
         char start[MS_WATCH_NAME_B], end[MS_WATCH_NAME_B];
     } watch;
     enum ms_format format;

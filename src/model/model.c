@@ -288,6 +288,11 @@ int ms__process(struct ms_model *model, const struct ms_event *event)
         return apply_config(model, event);
     case MS_R_SLICE:
         return slice(model, event);
+    case MS_R_WATCH:
+        if (ms__active(model, event->device)) {
+            MS__CALL(model, on_watch, MS__SELF, event);
+        }
+        return 0;
     case MS_R_USAGE:
         return usage(model, event);
     case MS_R_GAP:

@@ -166,6 +166,7 @@ struct ms_consumer {
     int (*on_step)(void *self, const struct ms_step_info *step);
     int (*on_op)(void *self, const struct ms_op_info *op); /* before its row */
     int (*on_gap)(void *self, const struct ms_event *event);
+    int (*on_watch)(void *self, const struct ms_event *event); /* content of a watched tensor */
     /* owner or inefficient_type of a block changed after its MALLOC row went out; the block may be freed already */
     int (*on_late)(void *self, const struct ms_block *block);
     int (*on_stop)(void *self);  /* STOP: files must be complete up to here */

@@ -1,5 +1,5 @@
 /* Requests of an API call: one connection each, an answer is waited for. Runs in the target, on behalf of a caller who
- * knows that it may take time; never from a hook. */
+ * knows that it may take time; from hooks only for watching tensors, which waits for the device anyway. */
 #include "session/session.h"
 
 #include "base/clock.h"
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SILENCE_MS 10000
+#define FILE_MS    1000
 
 static int send_request(int fd, enum ms_request_kind kind, uint64_t value, const char *text, size_t text_b)
 {
@@ -27,10 +28,32 @@ static int send_request(int fd, enum ms_request_kind kind, uint64_t value, const
     return sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* One packet, or -EPIPE at the end, -ETIMEDOUT after SILENCE_MS without any. */
-static ssize_t receive(int fd, void *out, size_t out_b)
+/* A packet and the descriptor that it brings; *file is -1 if it brings none. */
+static ssize_t receive_packet(int fd, void *out, size_t out_b, int *file)
 {
-    uint64_t deadline_ns = ms_clock_raw_ns() + SILENCE_MS * 1000000ull;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {out, out_b};
+    struct msghdr header = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t n = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&header) : NULL;
+    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+        head->cmsg_len == CMSG_LEN(sizeof(int))) {
+        if (*file >= 0) {
+            close(*file);
+        }
+        memcpy(file, CMSG_DATA(head), sizeof(int));
+    }
+    return n;
+}
+
+/* One packet, or -EPIPE at the end, -ETIMEDOUT after silence_ms without any. */
+static ssize_t receive(int fd, void *out, size_t out_b, uint64_t silence_ms, int *file)
+{
+    uint64_t deadline_ns = ms_clock_raw_ns() + silence_ms * 1000000ull;
     for (;;) {
         uint64_t now_ns = ms_clock_raw_ns();
         struct pollfd wait = {fd, POLLIN, 0};
@@ -38,7 +61,7 @@ static ssize_t receive(int fd, void *out, size_t out_b)
         if (n == 0) {
             return -ETIMEDOUT;
         }
-        ssize_t got = n > 0 ? recv(fd, out, out_b, MSG_DONTWAIT) : -1;
+        ssize_t got = n > 0 ? receive_packet(fd, out, out_b, file) : -1;
         if (got > 0) {
             return got;
         }
@@ -51,8 +74,8 @@ static ssize_t receive(int fd, void *out, size_t out_b)
     }
 }
 
-int ms_session_request(const struct ms_session *session, enum ms_request_kind kind, uint64_t value, const char *text,
-                       char *reply_text, size_t reply_text_b)
+static int request(const struct ms_session *session, enum ms_request_kind kind, uint64_t value, const char *text,
+                   uint64_t silence_ms, char *reply_text, size_t reply_text_b, int *file)
 {
     size_t text_b = text != NULL ? strlen(text) : 0;
     if (text_b > MS_REQUEST_TEXT_B) {
@@ -68,7 +91,7 @@ int ms_session_request(const struct ms_session *session, enum ms_request_kind ki
         char bytes[sizeof(struct ms_reply) + MS_REQUEST_TEXT_B];
     } answer;
     while (rc == 0) {
-        ssize_t n = receive(fd, &answer, sizeof(answer));
+        ssize_t n = receive(fd, &answer, sizeof(answer), silence_ms, file);
         if (n < 0) {
             rc = (int)n;
         } else if (ms_message_check(&answer, (size_t)n) != MS_MESSAGE_REPLY) {
@@ -86,5 +109,29 @@ int ms_session_request(const struct ms_session *session, enum ms_request_kind ki
         reply_text[length] = '\0';
     }
     close(fd);
+    return rc;
+}
+
+int ms_session_request(const struct ms_session *session, enum ms_request_kind kind, uint64_t value, const char *text,
+                       char *reply_text, size_t reply_text_b)
+{
+    int file = -1;
+    int rc = request(session, kind, value, text, SILENCE_MS, reply_text, reply_text_b, &file);
+    if (file >= 0) {
+        close(file); /* not asked for */
+    }
+    return rc;
+}
+
+int ms_session_request_file(const struct ms_session *session, uint32_t device, const char *name)
+{
+    int file = -1;
+    int rc = request(session, MS_REQUEST_WATCH, device, name, FILE_MS, NULL, 0, &file);
+    if (rc == 0) {
+        return file >= 0 ? file : -EPROTO;
+    }
+    if (file >= 0) {
+        close(file);
+    }
     return rc;
 }

@@ -50,7 +50,9 @@ enum ms_request_kind {
                               Reply: the new session string, a line end, a warning or nothing */
     MS_REQUEST_STEP = 4,   /* answered when everything before the stamp is in the trace */
     MS_REQUEST_INFO = 5,   /* text of the reply: lines `key=value`: output=DIR of this process, ... */
-    MS_REQUEST_KINDS = 6,
+    MS_REQUEST_WATCH = 6,  /* value: device; text: name of a file for the content of a watched tensor. The reply brings
+                              its descriptor, open for writing, empty */
+    MS_REQUEST_KINDS = 7,
 };
 
 struct ms_request {

@@ -93,6 +93,10 @@ int ms_session_register(const struct ms_session *session, int memfd, size_t shm_
 int ms_session_request(const struct ms_session *session, enum ms_request_kind kind, uint64_t value, const char *text,
                        char *reply_text, size_t reply_text_b);
 
+/* A file of that name for the content of a watched tensor of the device: a descriptor or -errno. Waits, for a second at
+ * most. */
+int ms_session_request_file(const struct ms_session *session, uint32_t device, const char *name);
+
 /* ---- the collector's side ---- */
 
 /* Fills socket with 128 random bits. 0 or -errno. */

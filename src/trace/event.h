@@ -33,6 +33,7 @@
  *
  * An allocation that comes from a dump has its owner as text.
  *
+ *   WATCH addr size_b flag(hash) value(MS_WATCH_*) task_id(index) text(point) text2(name)
  *   RECORDER memory[0 .. 3]: bytes of buffers at most, ns of draining, ps per record, bytes of the collector
  *
  * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK may

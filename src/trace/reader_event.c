@@ -253,6 +253,12 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
         e->device = r->arg;
         e->size_b = f[0], e->process_used_b = f[1], e->total_b = f[2];
         break;
+    case MS_R_WATCH:
+        e->device = r->arg;
+        e->addr = f[0], e->size_b = f[1], e->flag = f[2], e->task_id = (uint32_t)f[3], e->value = f[4];
+        e->text = text_of(t, f[5], r->text[0]);
+        e->text2 = text_of(t, f[6], r->text[1]);
+        break;
     case MS_R_RECORDER:
         memcpy(e->memory, f, 4 * sizeof(f[0]));
         break;

@@ -214,11 +214,29 @@ enum ms_gap_cause {
 struct ms_p_usage { /* by the collector; arg: device, MS_DEV_CPU: host memory */
     uint64_t device_used_b, process_used_b, total_b;
 };
-struct ms_p_recorder { /* by the collector, at the end: what recording cost */
-    uint64_t buffers_b;    /* shared memory in use at most */
-    uint64_t drain_ns;     /* processor time of draining */
-    uint64_t record_ps;    /* per record in the program, measured on this machine, without stacks; 0: unknown */
-    uint64_t collector_b;  /* resident memory of the collector, with all its processes */
+struct ms_p_recorder {    /* by the collector, at the end: what recording cost */
+    uint64_t buffers_b;   /* shared memory in use at most */
+    uint64_t drain_ns;    /* processor time of draining */
+    uint64_t record_ps;   /* per record in the program, measured on this machine, without stacks; 0: unknown */
+    uint64_t collector_b; /* resident memory of the collector, with all its processes */
+};
+struct ms_p_watch { /* arg: device; content of a watched tensor in front of or behind an operator or kernel */
+    uint64_t addr, size_b;
+    uint64_t hash;                  /* see agent/watch.h; 0 with MS_WATCH_UNREADABLE */
+    uint32_t index;                 /* of the output */
+    uint32_t flags;                 /* MS_WATCH_* */
+    struct ms_text_ref point, name; /* operator with its thread and count; what is watched */
+};
+enum {
+    MS_WATCH_AFTER = 1,       /* behind the operator, else in front of it */
+    MS_WATCH_FULL = 2,        /* its bytes are in a file */
+    MS_WATCH_UNREADABLE = 4,  /* they could not be read */
+    MS_WATCH_WRITTEN = 8,     /* the operator says that it writes it */
+    MS_WATCH_KERNEL = 16,     /* a kernel, not an operator */
+    MS_WATCH_IN_OP = 32,      /* of a kernel: an operator of its thread is under way */
+    MS_WATCH_CONCURRENT = 64, /* an operator of another thread is under way */
+    MS_WATCH_FIRST = 128,     /* it is watched from here on */
+    MS_WATCH_LAST = 256,      /* it is watched up to here */
 };
 struct ms_p_clock {  /* arg: enum ms_clock_kind of this stamp and those that follow */
     uint64_t before; /* last stamp in the clock before */
@@ -279,6 +297,7 @@ struct ms_p_clock {  /* arg: enum ms_clock_kind of this stamp and those that fol
     X(48, ADDRESS_FREE_FAILED, struct ms_p_addr,          PLAIN,  "a")         \
     X(49, HOST_UNREGISTER_FAILED, struct ms_p_addr,       PLAIN,  "a")         \
     X(50, RECORDER,           struct ms_p_recorder,       PLAIN,  "qqqq")      \
+    X(51, WATCH,              struct ms_p_watch,          PLAIN,  "aqqddtt")   \
     X(64, DEF_TEXT,           struct ms_p_text,           DEF,    "t")         \
     X(65, DEF_STACK,          struct ms_p_stack,          DEF,    "fd")        \
     X(66, DEF_PYSTACK,        struct ms_p_stack,          DEF,    "fd")        \

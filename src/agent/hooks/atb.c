@@ -299,6 +299,34 @@ static void access_param(uint32_t device, const struct mki_svector_tensor *list,
     }
 }
 
+/* ---- watching ---- */
+
+#define WATCHED_OUTPUTS 64u
+
+static void watch_list(struct ms_agent_text path, const struct atb_svector_tensor *list)
+{
+    struct ms_agent_range ranges[WATCHED_OUTPUTS];
+    size_t count = 0;
+    bool sound =
+        list->size <= (list->heap != NULL ? TENSORS_MAX : ATB_SVECTOR_INLINE + 1u) && list->size <= list->capacity + 1;
+    const struct atb_tensor *tensors = list->heap != NULL ? list->heap : list->storage;
+    for (uint64_t i = 0; sound && i < list->size && count < WATCHED_OUTPUTS; i++) {
+        ranges[count++] = (struct ms_agent_range){(uintptr_t)tensors[i].deviceData, tensors[i].dataSize};
+    }
+    agent()->watch_end(path, NULL, ranges, count);
+}
+
+static void watch_param(struct ms_agent_text path, const struct mki_svector_tensor *list)
+{
+    struct ms_agent_range ranges[WATCHED_OUTPUTS];
+    size_t count = 0;
+    bool sound = list != NULL && list->size <= MKI_SVECTOR_INLINE + 1u;
+    for (uint64_t i = 0; sound && i < list->size && count < WATCHED_OUTPUTS; i++) {
+        ranges[count++] = (struct ms_agent_range){(uintptr_t)list->storage[i].data, list->storage[i].dataSize};
+    }
+    agent()->watch_end(path, NULL, ranges, count);
+}
+
 /* ---- operators ---- */
 
 static int execute_recorded(int (*real)(void *, const void *), void *runner, const void *pack, uint32_t wanted)
@@ -324,10 +352,12 @@ static int execute_recorded(int (*real)(void *, const void *), void *runner, con
     if ((wanted & MS_WANT_ACCESS) != 0) {
         access_pack(device, p, name);
     }
+    a->watch_begin(path, NULL);
     int status = real(runner, pack);
     if ((wanted & MS_WANT_ACCESS) != 0) {
         access_pack(device, p, name);
     }
+    watch_list(path, &p->outTensors);
     if ((wanted & MS_WANT_LAUNCH) != 0) {
         a->operation(MS_R_OP_END, device, workspace, workspace_b, name, path);
     }
@@ -423,6 +453,12 @@ static void record_kernel(const void *param, struct ms_agent_text path, uint32_t
     if ((wanted & MS_WANT_ACCESS) != 0 && in != NULL && out != NULL) {
         access_param(device, in(param), MS_ACCESS_UNKNOWN, name);
         access_param(device, out(param), MS_ACCESS_WRITE, name);
+    }
+    struct ms_agent_text kernel = {path.text, (size_t)(name.text + name.length_b - path.text)};
+    if (before) {
+        a->watch_begin(kernel, NULL);
+    } else {
+        watch_param(kernel, out != NULL ? out(param) : NULL);
     }
     if (!before && (wanted & MS_WANT_LAUNCH) != 0) {
         a->operation(MS_R_OP_KERNEL_END, device, 0, 0, name, path);

@@ -5,6 +5,7 @@
  * Reservations and mappings never become rows; they tie pool addresses to the physical memory under them. */
 #include "agent/agent.h"
 #include "agent/hooks.h"
+#include "agent/watch.h"
 
 enum { MEMORY = MS_WANT_ALLOC | MS_WANT_FREE };
 
@@ -39,6 +40,9 @@ drvError_t halMemFree(void *pp)
     unsigned state = ms_wanted(MEMORY);
     if (MS_LIKELY(state == MS_STATE_OFF)) {
         return MS_REAL(halMemFree)(pp);
+    }
+    if (ms_watching()) {
+        ms_watch_freed((uintptr_t)pp);
     }
     struct ms_stack_ids ids;
     MS_RECORD(HAL_FREE, state, 0, ms_stacks(state, &ids), .addr = (uintptr_t)pp);

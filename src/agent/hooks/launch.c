@@ -7,6 +7,7 @@
  * unwinder of libgcc in every process that we are preloaded into.) */
 #include "agent/hooks.h"
 #include "agent/kernel.h"
+#include "agent/watch.h"
 
 static __attribute__((noinline)) uintptr_t enter(uintptr_t frame)
 {
@@ -15,8 +16,19 @@ static __attribute__((noinline)) uintptr_t enter(uintptr_t frame)
         return outer;
     }
     ms_kernel_launching();
+    if (ms_watching()) {
+        ms_watch_launch_before();
+    }
     ms_self.launch_frame = frame & ((1ull << 48) - 1);
     return 0;
+}
+
+static __attribute__((noinline)) void leave(uintptr_t outer)
+{
+    ms_self.launch_frame = outer;
+    if (outer == 0 && ms_watching()) {
+        ms_watch_launch_after();
+    }
 }
 
 #define X(library, result, name, parameters, arguments, missing, other)                                                \
@@ -27,7 +39,7 @@ static __attribute__((noinline)) uintptr_t enter(uintptr_t frame)
         }                                                                                                              \
         uintptr_t outer = enter((uintptr_t)__builtin_frame_address(0));                                                \
         result launched = MS_REAL(name) arguments;                                                                     \
-        ms_self.launch_frame = outer;                                                                                  \
+        leave(outer);                                                                                                  \
         return launched;                                                                                               \
     }
 MS_HOOKS_LAUNCH(X)

@@ -12,6 +12,7 @@
  * Threads: any; the only state is the last level told for each pool and device, and the counter of ranges. */
 #define MSTX_NO_IMPL
 #include "agent/record_text.h"
+#include "agent/watch.h"
 #include "mstx/ms_tools_ext_mem.h"
 
 int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
@@ -50,9 +51,17 @@ static void mark(const char *message, aclrtStream stream)
         strncmp(message, for_sanitizer, sizeof(for_sanitizer) - 1) == 0) {
         listener(message, stream);
     }
-    if (ms_tracing()) {
-        struct ms_p_mark p = {.stream_id = ms_stream_id(stream)};
-        record_text(MS_R_MARK, message, &p, sizeof(p));
+    if (!ms_tracing()) {
+        return;
+    }
+    bool watched_first = ms_watching() && ms_watch_mark_is_end(message); /* what is told stands inside the operator */
+    if (watched_first) {
+        ms_watch_mark(message, stream);
+    }
+    struct ms_p_mark p = {.stream_id = ms_stream_id(stream)};
+    record_text(MS_R_MARK, message, &p, sizeof(p));
+    if (ms_watching() && !watched_first) {
+        ms_watch_mark(message, stream);
     }
 }
 
@@ -254,6 +263,9 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
     const struct ms_stack_ids *stacks = ms_stacks(state, &ids);
     for (size_t i = 0; i < batch->refCount; i++) {
         const char *region = batch->refArray[i].pointer; /* or the handle, which is the same here */
+        if (ms_watching()) {
+            ms_watch_freed((uintptr_t)region);
+        }
         if (region != NULL && region != &no_address) {
             MS_RECORD(POOL_FREE, state, MS_POOL_ARG(domain->pool, MS_DEV_UNKNOWN), stacks, .addr = (uintptr_t)region);
         }

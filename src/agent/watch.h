@@ -1,0 +1,62 @@
+/* Watching tensors: their content in front of and behind every operator, to find who overwrites them.
+ *
+ * What is watched: the outputs of operator START from its end until operator END has ended (--watch), and what the
+ * program names itself (ms_watch_add). While nothing is watched and nothing shall be, a call here is one load and one
+ * branch. Otherwise this is not a hot path: each point waits for the device, copies the tensors to the host and hashes
+ * them.
+ *
+ * Results go into the stream as WATCH records; full contents into files that the collector opens for us. Nothing of
+ * this changes results or errno of the program, and a tensor that cannot be read fails nobody. */
+#ifndef MS_AGENT_WATCH_H
+#define MS_AGENT_WATCH_H
+
+#include "agent/agent_v1.h"
+#include "base/macros.h"
+
+#include <stdbool.h>
+
+extern uint32_t ms_watch_wanted __attribute__((visibility("hidden")));
+
+static inline bool ms_watching(void)
+{
+    return MS_UNLIKELY(__atomic_load_n(&ms_watch_wanted, __ATOMIC_RELAXED) != 0);
+}
+
+/* "[START[#CALL][:OUT]],END[,full-content]"; empty: off. What is watched by it is let go. */
+void ms_watch_configure(const char *text);
+
+/* A mark of an ATen operator (begin, access, end), before or after it is recorded; others are passed over. */
+void ms_watch_mark(const char *message, void *stream);
+bool ms_watch_mark_is_end(const char *message);
+
+/* An ATB operator or kernel by its path. */
+void ms_watch_begin(struct ms_agent_text path, void *stream);
+void ms_watch_end(struct ms_agent_text path, void *stream, const struct ms_agent_range *outputs, size_t count);
+
+/* Around a launch of the outermost hook, and the name of the kernel as soon as it is known, in between. */
+void ms_watch_launch_before(void);
+void ms_watch_launch_named(const char *name, size_t length_b);
+void ms_watch_launch_after(void);
+
+/* Memory at this address is being given back. */
+void ms_watch_freed(uint64_t addr);
+
+/* Watches a range under a name of up to 64 bytes; dumps: that often, negative: without limit. 0, -EINVAL, -ENOSPC. */
+int ms_watch_add(uint64_t addr, uint64_t size_b, struct ms_agent_text name, int64_t dumps);
+int ms_watch_remove(uint64_t addr, uint64_t size_b); /* size 0: whatever begins there; -ENOENT */
+
+/* In a forked child: nothing is watched, and nobody holds the lock. */
+void ms_watch_attached(void);
+
+/* ---- watch_read.c: contents ---- */
+
+/* 64-bit CRC, shifting right, with 0x42F0E1EBA9EA3693 as it stands; starts and ends inverted. */
+uint64_t ms_watch_hash(uint64_t hash, const void *data, size_t length_b); /* begin with 0 */
+
+/* Waits for the stream, NULL: for the whole device; not for ever. */
+void ms_watch_synchronize(void *stream);
+/* Content of device memory, a piece at a time, through a buffer of ours. False: it cannot be read. file: -1, or where
+ * it goes as well; to: NULL, or size_b bytes. */
+bool ms_watch_read(uint64_t addr, uint64_t size_b, int file, char *to, uint64_t *hash);
+
+#endif
