@@ -65,7 +65,8 @@ static const struct ms_query_column step_pools[] = {
 static const struct ms_query_column blocks[] = {
     COMPUTED("block", NUMBER, "its number, over all processes"),
     COLUMN(ms_block_record, "process", process, U32, "see processes"),
-    COLUMN(ms_block_record, "allocation_id", allocation_id, U64, "its number in the process, as in dumps (see events.id)"),
+    COLUMN(ms_block_record, "allocation_id", allocation_id, U64,
+           "its number in the process, as in dumps (see events.id)"),
     COLUMN(ms_block_record, "device", device, DEVICE, "number of the NPU, or 'cpu'"),
     COLUMN(ms_block_record, "pool", pool, POOL, "as in devices; bytes of a pool lie inside those of HAL"),
     COLUMN(ms_block_record, "addr", addr, HEX, "address, as in dumps"),
@@ -91,7 +92,8 @@ static const struct ms_query_column blocks[] = {
 
 static const struct ms_query_column events[] = {
     COLUMN(ms_event_record, "process", process, U32, "see processes"),
-    COLUMN(ms_event_record, "id", id, U64, "ID in the dump; of a trace: of a dump of all that was recorded, --device=npu,cpu"),
+    COLUMN(ms_event_record, "id", id, U64,
+           "ID in the dump; of a trace: of a dump of all that was recorded, --device=npu,cpu"),
     COLUMN(ms_event_record, "time_ns", time_ns, U64, "when it was"),
     COLUMN(ms_event_record, "event", event, EVENT_EVENT, "MALLOC, FREE, ACCESS, OP_LAUNCH, KERNEL_LAUNCH, MSTX ..."),
     COLUMN(ms_event_record, "type", type, POOL, "Event Type of the dump"),

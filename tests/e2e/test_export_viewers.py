@@ -186,6 +186,13 @@ def test_json_has_every_row(recorded, export):
         for key, value in row.attr.items():
             if key in ("size", "used", "total", "allocation_id"):
                 assert event["attr"][key] == int(value)
+    blocks = {line["allocation_id"]: line for line in lines if line["kind"] == "block"}
+    for event in events.values():  # a block says what its two rows say
+        if event["event"] in ("MALLOC", "FREE") and event["attr"].get("shadow") != "true":
+            block = blocks[event["attr"]["allocation_id"]]
+            when = "malloc_ns" if event["event"] == "MALLOC" else "free_ns"
+            assert (block["size"], block["pool"], block["addr"], block[when]) == (
+                event["attr"]["size"], event["type"], event["addr"], event["time_ns"])
     stacks = {line["id"]: line for line in lines if line["kind"] == "stack"}
     leaks = [line for line in lines if line["kind"] == "block" and line["end"] == "live" and line["pool"] == "PTA" and
              "plant_leak" in [frame["function"] for frame in stacks.get(line.get("stack"), {}).get("c", ())]]
@@ -279,6 +286,18 @@ def test_what_is_read_in_part_is_told(export_to, recorded, tmp_path, form):
     done, out = export_to(path, form, expect=1)
     assert "the result is partial" in done.stderr
     check(form, next(p for p in out.rglob("*") if p.is_file()))
+
+
+@pytest.mark.foreign_databases
+@pytest.mark.parametrize("form", ALL)
+def test_damage_of_a_recording_is_told(export_to, recorded, form):
+    (segment,) = recorded.rglob("*.seg")
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 0xff
+    segment.write_bytes(data)
+    done, out = export_to(recorded, form, expect=1)
+    assert str(segment.name) in done.stderr, done.stderr
+    check(form, next(p for p in out.rglob("*") if p.is_file() and "device_cpu" not in str(p)))
 
 
 @pytest.mark.foreign_databases
