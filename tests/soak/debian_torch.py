@@ -1,5 +1,5 @@
-"""A fixture for tests with real PyTorch: from Debian's unstable suite, in a folder of its own (some minutes, 2 GB, made once).
-NPUSCOPE_TORCH names another such folder."""
+"""Fixtures for tests with real PyTorch: from Debian's newer suites, each in a folder of its own (some minutes, 1 to 2 GB, made
+once). NPUSCOPE_TORCH names another such folder for the unstable one."""
 
 import os
 import pathlib
@@ -17,11 +17,18 @@ def mirror():
     return targets.stdout.split()[0]
 
 
-@pytest.fixture(scope="session")
-def torch_root():
-    """A folder with Debian's newest PyTorch."""
-    root = pathlib.Path(os.environ.get("NPUSCOPE_TORCH", BUILD / "soak-torch"))
+def folder_of(suite):
+    """A folder with the PyTorch of a suite."""
+    root = BUILD / ("soak-torch" if suite == "sid" else f"soak-torch-{suite}")
+    if suite == "sid":
+        root = pathlib.Path(os.environ.get("NPUSCOPE_TORCH", root))
     if not (root / "usr/lib/python3/dist-packages/torch").exists():
         subprocess.run(["mmdebstrap", "--variant=minbase", "--include=python3-torch",
-                        '--aptopt=Acquire::Check-Valid-Until "false"', "sid", str(root), mirror()], check=True)
+                        '--aptopt=Acquire::Check-Valid-Until "false"', suite, str(root), mirror()], check=True)
     return root
+
+
+@pytest.fixture(scope="session")
+def torch_root():
+    """The newest."""
+    return folder_of("sid")
