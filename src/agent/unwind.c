@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Reads what lies on the stack, whatever a sanitizer thinks of it; so does everything that is inlined there. */
+#define UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
+#define WALKING   static inline __attribute__((always_inline)) UNCHECKED
+
 static struct {
     uint64_t rule, check;
 } rules[MS_UNWIND_RULES];
@@ -26,7 +30,7 @@ static __attribute__((noinline)) struct ms_unwind_rule look(uintptr_t pc, uint64
     return found.rule;
 }
 
-static inline __attribute__((always_inline)) bool rule_at(unsigned at, uint64_t key, struct ms_unwind_rule *out)
+WALKING bool rule_at(unsigned at, uint64_t key, struct ms_unwind_rule *out)
 {
     union rule_word known = {.word = __atomic_load_n(&rules[at].rule, __ATOMIC_RELAXED)};
     *out = known.rule;
@@ -36,8 +40,7 @@ static inline __attribute__((always_inline)) bool rule_at(unsigned at, uint64_t 
 /* *at: the entry of the frame before, then that of this one. Who called last time is most often who calls now, and its
  * rule is there before the return address is: the processor goes on with it and compares later. epoch: of loaded
  * modules; what was entered in another one is not found. */
-static inline __attribute__((always_inline)) struct ms_unwind_rule rule_of(uintptr_t pc, uint64_t epoch,
-                                                                           uint16_t *callers, unsigned *at)
+WALKING struct ms_unwind_rule rule_of(uintptr_t pc, uint64_t epoch, uint16_t *callers, unsigned *at)
 {
     struct ms_unwind_rule rule;
     uint64_t key = pc ^ epoch << 48;
@@ -53,7 +56,7 @@ static inline __attribute__((always_inline)) struct ms_unwind_rule rule_of(uintp
 }
 
 /* Return addresses may be signed on aarch64. */
-static inline uintptr_t plain_address(uintptr_t pc)
+WALKING uintptr_t plain_address(uintptr_t pc)
 {
 #if defined(__aarch64__)
     register uintptr_t x30 __asm__("x30") = pc;
@@ -64,7 +67,7 @@ static inline uintptr_t plain_address(uintptr_t pc)
 #endif
 }
 
-static inline void note(struct ms_unwind_notes *notes, uintptr_t begin, uintptr_t address, uintptr_t value)
+WALKING void note(struct ms_unwind_notes *notes, uintptr_t begin, uintptr_t address, uintptr_t value)
 {
     intptr_t off = (intptr_t)(address - begin);
     if (notes->count == MS_UNWIND_NOTES || off < INT32_MIN || off > INT32_MAX) {
@@ -82,7 +85,7 @@ struct walk {
     uintptr_t fp_at; /* where the frame pointer's value was taken from; 0: still the one of the start */
 };
 
-static inline __attribute__((always_inline)) bool load(const struct walk *w, uintptr_t address, uintptr_t *value)
+WALKING bool load(const struct walk *w, uintptr_t address, uintptr_t *value)
 {
     if (MS_UNLIKELY(!ms_stack_readable(&w->thread->range, address, sizeof(*value)) || address % sizeof(*value) != 0)) {
         return false;
@@ -91,16 +94,14 @@ static inline __attribute__((always_inline)) bool load(const struct walk *w, uin
     return true;
 }
 
-static inline __attribute__((always_inline)) uintptr_t place(enum ms_unwind_base base, int64_t off, uintptr_t cfa,
-                                                             const struct ms_unwind_start *f)
+WALKING uintptr_t place(enum ms_unwind_base base, int64_t off, uintptr_t cfa, const struct ms_unwind_start *f)
 {
     return (base == MS_UNWIND_CFA ? cfa : base == MS_UNWIND_SP ? f->sp : f->fp) + (uintptr_t)off * 8;
 }
 
 /* One frame further, by any rule. */
-static __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) bool step(struct walk *w,
-                                                                                          struct ms_unwind_rule rule,
-                                                                                          struct ms_unwind_start *f)
+static __attribute__((noinline)) UNCHECKED bool step(struct walk *w, struct ms_unwind_rule rule,
+                                                     struct ms_unwind_start *f)
 {
     uintptr_t cfa = (rule.cfa_base == MS_UNWIND_FP ? f->fp : f->sp) + (uintptr_t)(int64_t)rule.cfa_off_b, at = cfa;
     if (rule.last || (rule.cfa_load && !load(w, at, &cfa)) || cfa <= f->sp) {
@@ -133,8 +134,7 @@ static __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) 
 }
 
 /* The same by a plain rule, without taking notes. False: in the other way. */
-static inline __attribute__((always_inline)) bool step_plainly(struct ms_stack_range range, struct ms_unwind_rule rule,
-                                                               struct ms_unwind_start *f)
+WALKING bool step_plainly(struct ms_stack_range range, struct ms_unwind_rule rule, struct ms_unwind_start *f)
 {
     uintptr_t cfa = (rule.cfa_base == MS_UNWIND_FP ? f->fp : f->sp) + (uintptr_t)(int64_t)rule.cfa_off_b;
     /* Everything lies between where we are and the new frame. */
@@ -153,9 +153,8 @@ static inline __attribute__((always_inline)) bool step_plainly(struct ms_stack_r
     return true;
 }
 
-static inline __attribute__((always_inline)) uint32_t go(struct ms_unwind_thread *thread,
-                                                         const struct ms_unwind_start *start, uintptr_t *pcs,
-                                                         uint32_t max, struct ms_unwind_notes *notes)
+WALKING uint32_t go(struct ms_unwind_thread *thread, const struct ms_unwind_start *start, uintptr_t *pcs, uint32_t max,
+                    struct ms_unwind_notes *notes)
 {
     struct walk w = {.thread = thread, .notes = notes, .begin = start->sp};
     struct ms_unwind_start f = *start;
@@ -181,16 +180,14 @@ static inline __attribute__((always_inline)) uint32_t go(struct ms_unwind_thread
     return count;
 }
 
-__attribute__((no_sanitize("address", "thread", "undefined"))) uint32_t ms_unwind(struct ms_unwind_thread *thread,
-                                                                                  const struct ms_unwind_start *start,
-                                                                                  uintptr_t *pcs, uint32_t max)
+UNCHECKED uint32_t ms_unwind(struct ms_unwind_thread *thread, const struct ms_unwind_start *start, uintptr_t *pcs,
+                             uint32_t max)
 {
     return go(thread, start, pcs, max, NULL);
 }
 
-__attribute__((no_sanitize("address", "thread", "undefined"))) uint32_t ms_unwind_noted(
-    struct ms_unwind_thread *thread, const struct ms_unwind_start *start, uintptr_t *pcs, uint32_t max,
-    struct ms_unwind_notes *notes)
+UNCHECKED uint32_t ms_unwind_noted(struct ms_unwind_thread *thread, const struct ms_unwind_start *start, uintptr_t *pcs,
+                                   uint32_t max, struct ms_unwind_notes *notes)
 {
     notes->count = 0;
     notes->full = notes->has_fp = false;

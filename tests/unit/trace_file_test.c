@@ -222,7 +222,8 @@ static void test_large_checkpoint(void **state)
     assert_int_equal(ms_aux_open(t, &aux), 0);
     while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
         events++;
-        if (made < 2 && events > (made + 1) * 4000 && ms_trace_position(t, &position)) {
+        if (made < 2 && events > 4000 && ms_trace_position(t, &position) &&
+            (made == 0 || position.segment > positions[0].segment)) {
             int rc = made == 0 ? checkpoint_of(aux, &position, "model", 5, NULL, 0)
                                : checkpoint_of(aux, &position, large, LARGE_B, NULL, 0);
             assert_int_equal(rc, 0);
@@ -230,7 +231,6 @@ static void test_large_checkpoint(void **state)
         }
     }
     assert_int_equal(made, 2);
-    assert_true(positions[0].segment < positions[1].segment);
     ms_aux_close(aux);
     ms_trace_close(t);
 
