@@ -143,10 +143,10 @@ void ms_agent_init(void)
 }
 
 /* For the last words of a program that runs out of memory, if for nothing else. */
-static void load_stacks(void)
+static void load_stacks(bool late)
 {
-    ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
-    ms_stack_python_load();
+    ms_stack_c_load(session.c_depth > 0, (session.flags & MS_SESSION_FRAME_POINTERS) != 0);
+    ms_stack_python_load(late);
 }
 
 int ms_agent_attach(const char *text)
@@ -170,7 +170,7 @@ int ms_agent_attach(const char *text)
             return rc;
         }
     }
-    load_stacks();
+    load_stacks(true);
     ms_got_bind(&got);
     if (got.refused > 0) {
         ms_agent_log("some calls of the driver cannot be seen: pages of the program cannot be made writable");
@@ -185,7 +185,7 @@ static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
     ms_own_collector_find();
     ms_resolve_loaded(false);
     if (have_session) {
-        load_stacks();
+        load_stacks(false);
     }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
         ms_rec_state(); /* attaches: somebody wants to switch us on later */

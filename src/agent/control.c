@@ -136,10 +136,10 @@ static void use(struct ms_shm *shm, const char *text)
         return;
     }
     if (session.c_depth > 0) {
-        ms_stack_c_load((session.flags & MS_SESSION_FRAME_POINTERS) != 0);
+        ms_stack_c_load(true, (session.flags & MS_SESSION_FRAME_POINTERS) != 0);
     }
     if (session.python_depth > 0) {
-        ms_stack_python_load();
+        ms_stack_python_load(true);
     }
     ms_watch_configure(session.watch);
     __atomic_store_n(&shm->event_mask, (uint32_t)session.event_mask, __ATOMIC_RELAXED);

@@ -23,17 +23,27 @@ struct found_object {
 };
 static int (*find_object)(void *pc, struct found_object *out);
 
-static char program[4096]; /* path of the main program, whose own entry is nameless */
-
-void ms_loaded_setup(void)
+/* Path of the main program, whose own entry is nameless. Threads that ask at once write the same bytes. */
+static const char *program_path(void)
 {
-    if (dlsym == NULL || program[0] != '\0') {
-        return;
+    static char path[4096];
+    static uint32_t known;
+    if (__atomic_load_n(&known, __ATOMIC_ACQUIRE) == 0) {
+        long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+        path[length > 0 ? length : 0] = '\0';
+        __atomic_store_n(&known, 1, __ATOMIC_RELEASE);
     }
-    find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
-    /* Now: programs remove or replace their own file. */
-    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
-    program[length > 0 ? length : 0] = '\0';
+    return path;
+}
+
+/* What is not wanted costs every process some microseconds for nothing: looking for a symbol here, 40 for asking /proc.
+ * It is done without, or later. (Programs remove or replace their own file, so later is second best.) */
+void ms_loaded_setup(bool wanted)
+{
+    if (wanted && find_object == NULL && dlsym != NULL) {
+        find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+        program_path();
+    }
 }
 
 static void read_build_id(struct ms_module_info *out, const void *notes, size_t notes_b)
@@ -59,7 +69,7 @@ static void describe(struct ms_module_info *out, uintptr_t bias, const char *pat
                      unsigned count)
 {
     uintptr_t end = bias;
-    *out = (struct ms_module_info){.base = bias, .path = path != NULL && path[0] != '\0' ? path : program};
+    *out = (struct ms_module_info){.base = bias, .path = path != NULL && path[0] != '\0' ? path : program_path()};
     for (unsigned i = 0; i < count; i++) {
         if (segments[i].p_type == PT_LOAD && bias + segments[i].p_vaddr + segments[i].p_memsz > end) {
             end = bias + segments[i].p_vaddr + segments[i].p_memsz;

@@ -7,8 +7,8 @@
 
 #include "trace/definitions.h"
 
-/* Looks for what the C library offers; from constructors. May be repeated. */
-void ms_loaded_setup(void);
+/* Looks for what the C library offers; from constructors. May be repeated. wanted: modules will be asked for. */
+void ms_loaded_setup(bool wanted);
 
 /* A ms_module_fn. Offsets from base are addresses as they stand in the file of the module, so that they can be looked
  * up there later; the build id tells whether a file is the right one. */

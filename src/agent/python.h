@@ -92,7 +92,7 @@ struct ms_python {
 extern struct ms_python ms_python __attribute__((visibility("hidden")));
 
 /* python_find.c: the interpreter, if there is one that can be used, and its layout. */
-void ms_python_find(void);
+void ms_python_find(bool late);
 
 /* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */
 void ms_python_begin(uintptr_t thread);

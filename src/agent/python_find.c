@@ -110,10 +110,15 @@ static bool find_functions(struct ms_python *python)
     return all && python->code_type != 0 && python->text_type != 0 && python->bytes_type != 0 && python->none != NULL;
 }
 
-void ms_python_find(void)
+/* Of an interpreter that was there when we were loaded. A search in vain allocates memory, for a text that says so;
+ * most programs have none. */
+extern const char *Py_GetVersion(void) __attribute__((weak));
+
+void ms_python_find(bool late)
 {
     enum { OLDEST = 0x0309 };
-    if (dlsym == NULL || ms_python.mode != MS_PYTHON_OFF || dlsym(RTLD_DEFAULT, "Py_GetVersion") == NULL) {
+    bool there_is = Py_GetVersion != NULL || (late && dlsym != NULL && dlsym(RTLD_DEFAULT, "Py_GetVersion") != NULL);
+    if (dlsym == NULL || ms_python.mode != MS_PYTHON_OFF || !there_is) {
         return;
     }
     if (!find_functions(&ms_python)) {

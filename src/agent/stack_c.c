@@ -20,12 +20,12 @@ enum { OURS = 2 }; /* frames before the caller of the hook: ms_stacks_take, the 
 static uint32_t by_pointers;      /* atomic: frame pointers are to be used, and have not been refuted */
 static uint32_t pointers_checked; /* atomic: different stacks compared so far */
 
-void ms_stack_c_load(bool frame_pointers)
+void ms_stack_c_load(bool wanted, bool frame_pointers)
 {
     if (__atomic_load_n(&pointers_checked, __ATOMIC_RELAXED) == 0 || !frame_pointers) {
         __atomic_store_n(&by_pointers, frame_pointers, __ATOMIC_RELAXED);
     }
-    ms_loaded_setup();
+    ms_loaded_setup(wanted);
 }
 
 /* Frames beyond ours, at most depth; 0 as well if the hook is not where it has to be. */

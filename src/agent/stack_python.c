@@ -14,9 +14,9 @@
 
 #include "agent/python.h"
 
-void ms_stack_python_load(void)
+void ms_stack_python_load(bool late)
 {
-    ms_python_find();
+    ms_python_find(late);
 }
 
 /* ---- code objects ---- */

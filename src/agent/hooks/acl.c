@@ -7,7 +7,7 @@
 aclError aclInit(const char *configPath)
 {
     if (ms_rec_state() != MS_STATE_OFF) {
-        ms_stack_python_load(); /* an interpreter may have been loaded since we were */
+        ms_stack_python_load(true); /* an interpreter may have been loaded since we were */
     }
     if (ms_kernel_wanted()) {
         ms_kernel_prepare(); /* libraries are loaded, kernels are not: now their names can be heard */
