@@ -129,5 +129,5 @@ def test_records(agent, tmp_path):
 
 def test_stacks_are_those_of_the_c_library(tmp_path):
     walker = [ROOT / "src/agent" / name for name in ("unwind.c", "unwind_table.c", "stack_range.c", "loaded.c")]
-    run(*CC, "-o", tmp_path / "walk", ROOT / "tests/compat/unwind_walk.c", *walker)
+    run(*CC, f"-I{ROOT}/tests/unit", "-o", tmp_path / "walk", ROOT / "tests/compat/unwind_walk.c", *walker)
     run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", tmp_path / "walk")

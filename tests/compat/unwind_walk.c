@@ -3,6 +3,7 @@
 #include "agent/hooks.h"
 #include "agent/loaded.h"
 #include "agent/unwind.h"
+#include "frame_shapes.h"
 
 #include <execinfo.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ void ms_def_forget_modules(void)
 static struct ms_unwind_thread thread;
 static unsigned walks, frames, wrong;
 
-static __attribute__((noinline)) void compare(void)
+static __attribute__((noinline)) void bottom(void)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
     struct ms_unwind_start start = {
@@ -38,52 +39,6 @@ static __attribute__((noinline)) void compare(void)
     wrong += !same;
 }
 
-static void descend(unsigned plan, unsigned depth);
-
-static __attribute__((noinline)) void plain(unsigned plan, unsigned depth)
-{
-    volatile char room[40];
-    room[0] = (char)plan;
-    descend(plan >> 2, depth);
-    __asm__ volatile("" ::"r"(room[0]));
-}
-
-static __attribute__((noinline)) void flexible(unsigned plan, unsigned depth)
-{
-    volatile char *room = __builtin_alloca((plan & 12) * 64 + 64);
-    room[0] = (char)plan;
-    descend(plan >> 2, depth);
-    room[1] = 0;
-}
-
-static __attribute__((noinline)) void aligned(unsigned plan, unsigned depth)
-{
-    _Alignas(64) volatile char room[64];
-    volatile char *more = __builtin_alloca((plan & 12) + 16);
-    room[0] = more[0] = (char)plan;
-    descend(plan >> 2, depth);
-    __asm__ volatile("" ::"r"(room), "r"(more) : "memory");
-}
-
-static __attribute__((noinline)) void large(unsigned plan, unsigned depth)
-{
-    volatile char room[9000];
-    room[0] = room[8999] = (char)plan;
-    descend(plan >> 2, depth);
-    __asm__ volatile("" ::"r"(room) : "memory");
-}
-
-static __attribute__((noinline)) void descend(unsigned plan, unsigned depth)
-{
-    static void (*const ways[])(unsigned, unsigned) = {plain, flexible, aligned, large};
-    if (depth == 0) {
-        compare();
-    } else {
-        ways[plan & 3](plan, depth - 1);
-    }
-    __asm__ volatile("" ::: "memory");
-}
-
 /* From inside of the C library. */
 static int by_number(const void *a, const void *b)
 {
@@ -98,9 +53,9 @@ int main(void)
 {
     enum { ROUNDS = 2000, NUMBERS = 1000 };
     int numbers[NUMBERS];
-    ms_loaded_setup();
+    ms_loaded_setup(true);
     for (unsigned i = 0; i < ROUNDS; i++) {
-        descend((unsigned)rand(), i % 9);
+        descend((uint64_t)rand() << 16 ^ (uint64_t)rand(), i % 9);
     }
     for (unsigned i = 0; i < NUMBERS; i++) {
         numbers[i] = rand();

@@ -4,6 +4,7 @@
 #include "acl/acl.h"
 #include "ascend_hal.h"
 #include "base/macros.h"
+#include "frame_shapes.h"
 #include "mstx/ms_tools_ext.h"
 
 #include <dlfcn.h>
@@ -193,9 +194,6 @@ static void unloading_forgets(void **state)
 
 /* ---- stacks that are recognised are the stacks that are there ---- */
 
-/* Frames of all kinds: of fixed size, with a frame pointer, of a size that differs from call to call. */
-static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth);
-
 static void *there[64]; /* the same stack, by the C library */
 static int there_count;
 
@@ -205,54 +203,6 @@ static __attribute__((noinline)) void bottom(void)
     there_count = backtrace(there, 64);
     halMemAlloc(&p, 512, MEM_DEV | MEM_TYPE_HBM);
     halMemFree(p);
-}
-
-static __attribute__((noinline)) void plain(uint64_t plan, unsigned depth)
-{
-    volatile char room[40];
-    room[0] = (char)plan;
-    if ((plan & 8) != 0) {
-        descend(plan >> 4, depth);
-    } else {
-        descend(plan >> 4, depth); /* another return address ... */
-        __asm__ volatile("nop");   /* ... also for the compiler */
-    }
-    __asm__ volatile("" ::"r"(room[0]));
-}
-
-static __attribute__((noinline)) void flexible(uint64_t plan, unsigned depth)
-{
-    volatile char *room = __builtin_alloca(((plan & 12) << 6) + 64);
-    room[0] = (char)plan;
-    descend(plan >> 4, depth);
-    room[1] = 0;
-}
-
-/* Re-aligned, so that the beginning of the frame is known by a word in it alone. */
-static __attribute__((noinline)) void aligned(uint64_t plan, unsigned depth)
-{
-    _Alignas(64) volatile char room[64];
-    volatile char *more = __builtin_alloca((plan & 12) + 16);
-    room[0] = more[0] = (char)plan;
-    descend(plan >> 4, depth);
-    __asm__ volatile("" ::"r"(room), "r"(more) : "memory");
-}
-
-static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void framed(uint64_t plan, unsigned depth)
-{
-    descend(plan >> 4, depth);
-    __asm__ volatile("" ::: "memory");
-}
-
-static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth)
-{
-    static void (*const ways[])(uint64_t, unsigned) = {plain, flexible, framed, aligned};
-    if (depth == 0) {
-        bottom();
-    } else {
-        ways[plan & 3](plan, depth - 1);
-    }
-    __asm__ volatile("" ::: "memory");
 }
 
 /* Two stacks that begin at the same place and end at the same place; the second one has room, never written to, where
