@@ -2,6 +2,7 @@
 #include "view/ranks_view.h"
 
 #include "base/parse.h"
+#include "view/report_json.h"
 
 #include <string.h>
 
@@ -42,17 +43,7 @@ static void put_cause(const struct ms_rank_cause *cause, struct ms_json *json)
     ms_json_object(json, NULL);
     ms_json_text(json, "owner", cause->owner);
     ms_json_text(json, "label", cause->label);
-    ms_json_array(json, "frames");
-    for (size_t i = 0; i < cause->frame_count; i++) {
-        const struct ms_report_frame *frame = &cause->frames[i];
-        ms_json_object(json, NULL);
-        ms_json_text(json, "language", frame->python ? "python" : "c");
-        ms_json_text(json, "function", frame->function);
-        ms_json_text(json, "file", frame->file);
-        ms_json_number(json, "line", frame->line);
-        ms_json_close(json);
-    }
-    ms_json_close(json);
+    ms_frames_json(cause->frames, cause->frame_count, json);
     ms_json_number(json, "bytes", cause->bytes);
     ms_json_number(json, "reference_b", cause->reference_b);
     ms_json_close(json);

@@ -295,6 +295,20 @@ static void put_notes(struct ms_json *json, const struct ms_report_note *notes, 
     ms_json_close(json);
 }
 
+void ms_frames_json(const struct ms_report_frame *frames, size_t count, struct ms_json *json)
+{
+    ms_json_array(json, "frames");
+    for (size_t i = 0; i < count; i++) {
+        ms_json_object(json, NULL);
+        ms_json_text(json, "language", frames[i].python ? "python" : "c");
+        ms_json_text(json, "function", frames[i].function);
+        ms_json_text(json, "file", frames[i].file);
+        ms_json_number(json, "line", frames[i].line);
+        ms_json_close(json);
+    }
+    ms_json_close(json);
+}
+
 static void put_sites(struct ms_json *json, const struct ms_report_process *process)
 {
     ms_json_array(json, "sites");
@@ -303,17 +317,7 @@ static void put_sites(struct ms_json *json, const struct ms_report_process *proc
         ms_json_object(json, NULL);
         ms_json_text(json, "label", site->label);
         ms_json_text(json, "op", site->op);
-        ms_json_array(json, "frames");
-        for (size_t j = 0; j < site->frame_count; j++) {
-            const struct ms_report_frame *frame = &site->frames[j];
-            ms_json_object(json, NULL);
-            ms_json_text(json, "language", frame->python ? "python" : "c");
-            ms_json_text(json, "function", frame->function);
-            ms_json_text(json, "file", frame->file);
-            ms_json_number(json, "line", frame->line);
-            ms_json_close(json);
-        }
-        ms_json_close(json);
+        ms_frames_json(site->frames, site->frame_count, json);
         ms_json_close(json);
     }
     ms_json_close(json);

@@ -4,8 +4,11 @@
 
 #include "analyze/report.h"
 #include "base/buffer.h"
+#include "view/json.h"
 
 /* Appends one JSON object and a newline. Running out of memory is told by out->failed. */
 void ms_report_json(const struct ms_report *report, struct ms_buffer *out);
+/* The member "frames" of a place. */
+void ms_frames_json(const struct ms_report_frame *frames, size_t count, struct ms_json *json);
 
 #endif

@@ -252,6 +252,21 @@ def test_nothing_to_show(browser, pages, tmp_path):
     assert_quiet(browser)
 
 
+def test_out_of_memory(browser, pages, tmp_path):
+    """What the driver refused comes first, whatever can be saved."""
+    dump = tmp_path / "memscope_dump_1.csv"
+    rows = [f'{i},MALLOC,HAL,N/A,{1000 + i},7,7,0,0x{0x100000 * (i + 1):016x},"{{allocation_id:{i + 1},addr:0x{0x100000 * (i + 1):016x},'
+            f'size:{MIB}}}",,' for i in range(5)]
+    rows.append(f'5,OOM_DETAIL,OOM_TRIGGER,N/A,2000,7,7,0,N/A,"{{func:halMemAlloc,req_size:{4 * MIB},flag:0}}",,')
+    dump.write_text(HEADER + "\n".join(rows) + "\n")
+    page, _ = pages.report(dump)
+    browser.open(page)
+    assert "The driver had no memory left for a request of 4\u00a0MiB." in browser.text(".verdict-line")
+    assert "refused by the driver" in browser.texts(".card")[0]
+    assert "step" not in browser.text(".verdict-line"), "there were none"
+    assert_quiet(browser)
+
+
 def test_files(softnpu, memscope, pages, tmp_path):
     run = pages.recording("--leak")
     for bad in ("no/such/page.html", "."):

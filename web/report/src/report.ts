@@ -270,7 +270,7 @@ function verdictOf(device: Device, span: number): Verdict {
     tiles.push({ label: "All advice together", value: device.saves_together_b, form: "bytes",
         note: device.saves_together_b > 0 ? `${percent(device.saves_together_b, peak.used_b)} of the peak` : "nothing to gain",
         alarm: false });
-    return { peak: peak.used_b, at: time(peak.t_ns, span), step: peak.step, op: peak.op, kind: "in use", tiles };
+    return { peak: peak.used_b, at: time(peak.t_ns, span), step: device.steps.length > 0 ? peak.step : -1, op: peak.op, kind: "in use", tiles };
 }
 
 /** What pools have given out at that moment. */
@@ -445,7 +445,8 @@ function adviceOf(report: Report, process: Process, device: Device): Advice[] {
     return device.advice.map((entry) => {
         const pattern = report.patterns.find((p) => p.name === entry.pattern);
         const site = siteOf(process, entry.site);
-        const steps = entry.first_step === entry.last_step ? entry.first_step > 0 ? `step ${entry.first_step}` : "before the first step" :
+        const refused = entry.pattern === "out_of_memory";
+        const steps = device.steps.length === 0 ? "" : entry.first_step === entry.last_step ? entry.first_step > 0 ? `step ${entry.first_step}` : "before the first step" :
             `steps ${entry.first_step} to ${entry.last_step}`;
         return {
             title: pattern?.title ?? entry.pattern,
@@ -459,7 +460,8 @@ function adviceOf(report: Report, process: Process, device: Device): Advice[] {
             place: entry.site === null ? "" : site.label,
             detail: site.detail,
             facts: [
-                `${count(entry.blocks)} block${entry.blocks === 1 ? "" : "s"} of ${bytes(entry.bytes)} in all`,
+                refused ? `asked ${count(entry.blocks)} time${entry.blocks === 1 ? "" : "s"}` :
+                    `${count(entry.blocks)} block${entry.blocks === 1 ? "" : "s"} of ${bytes(entry.bytes)} in all`,
                 steps,
                 entry.op ? `in ${shortOp(entry.op)}` : "",
                 entry.from_op ? `after ${shortOp(entry.from_op)}` : "",
@@ -467,6 +469,7 @@ function adviceOf(report: Report, process: Process, device: Device): Advice[] {
                 entry.confidence ? `confidence ${entry.confidence}` : "",
             ].filter((text) => text !== ""),
             minor: entry.minor,
+            refused: refused ? entry.bytes : 0,
         };
     });
 }

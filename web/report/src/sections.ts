@@ -47,12 +47,14 @@ function barred(value: number, max: number, text: string): Child {
 export function verdict(subject: Subject): HTMLElement {
     const v: Verdict = subject.verdict;
     const best = subject.advice.reduce((most, advice) => Math.max(most, advice.saving), 0);
+    const refused = subject.advice.reduce((most, advice) => Math.max(most, advice.refused), 0);
     return h("div", { class: "verdict" },
         h("p", { class: "verdict-line" },
             "Peak of ", h("strong", null, bytes(v.peak)), ` ${v.kind}`,
-            v.step > 0 ? [" in ", h("strong", null, `step ${v.step}`)] : " before the first step",
+            v.step > 0 ? [" in ", h("strong", null, `step ${v.step}`)] : v.step === 0 ? " before the first step" : null,
             v.op ? [", in ", code(v.op)] : null,
             v.at ? `, ${v.at} after the start` : null, ".",
+            refused > 0 ? [" The driver had no memory left for a request of ", h("strong", null, bytes(refused)), "."] : null,
             best > 0 ? [" The largest saving found lowers it by ", h("strong", null, bytes(best)),
                 ` (${percent(best, v.peak)}).`] : " No change was found that would lower it by more than 1\u2009%."),
         h("dl", { class: "tiles" }, v.tiles.map((tile) => h("div", { class: tile.alarm ? "tile alarm" : "tile" },
@@ -66,6 +68,9 @@ export function verdict(subject: Subject): HTMLElement {
 
 /** What is gained, in one figure: of the peak, else of what the pool holds, else only seen. */
 function gain(advice: Advice, peak: number): Child {
+    if (advice.refused > 0) {
+        return [h("b", { class: "refused" }, figure(advice.refused)), h("span", null, "refused by the driver")];
+    }
     if (advice.saving > 0) {
         return [h("b", null, figure(advice.saving)), h("span", null, `off the peak \u00b7 ${percent(advice.saving, peak)}`),
             h("span", { class: "meter" },
@@ -78,7 +83,7 @@ function gain(advice: Advice, peak: number): Child {
 }
 
 function card(advice: Advice, peak: number): HTMLElement {
-    return h("li", { class: advice.saving > 0 || advice.returned > 0 ? "card" : "card quiet" },
+    return h("li", { class: advice.saving > 0 || advice.returned > 0 || advice.refused > 0 ? "card" : "card quiet" },
         h("div", { class: "card-figure" }, gain(advice, peak)),
         h("div", { class: "card-body" },
             h("h4", null, advice.title),
@@ -89,9 +94,9 @@ function card(advice: Advice, peak: number): HTMLElement {
 }
 
 export function adviceCards(list: Advice[], peak: number): HTMLElement {
-    const sorted = [...list].sort((a, b) => Number(a.minor) - Number(b.minor) || b.saving - a.saving || b.returned - a.returned ||
+    const sorted = [...list].sort((a, b) => b.refused - a.refused || Number(a.minor) - Number(b.minor) || b.saving - a.saving || b.returned - a.returned ||
         b.stake - a.stake);
-    const first = Math.min(6, sorted.filter((advice) => !advice.minor).length);
+    const first = Math.min(6, sorted.filter((advice) => !advice.minor || advice.refused > 0).length);
     const element = h("ol", { class: "cards" }, sorted.slice(0, first).map((advice) => card(advice, peak)));
     const rest = sorted.length - first;
     const more = h("button", { type: "button", class: "more", click: () => {

@@ -37,7 +37,7 @@ export interface Subject {
 export interface Verdict {
     peak: number;
     at: string;
-    step: number; // 0: before the first
+    step: number; // 0: before the first; -1: there are none
     op: string; // empty: none
     kind: string;
     tiles: { label: string; value: number; form: "bytes" | "percent"; note: string; alarm: boolean }[];
@@ -95,6 +95,7 @@ export interface Advice {
     detail: string;
     facts: string[];
     minor: boolean;
+    refused: number; // the request that the driver had no memory for; 0: another pattern
 }
 
 export interface RanksView {
