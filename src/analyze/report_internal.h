@@ -76,10 +76,11 @@ struct ms_report_builder {
     int error;
 };
 
-/* ---- making results, results.c and finding_text.c ---- */
+/* ---- making results, results.c, report_sites.c and finding_text.c ---- */
 
 int ms__results(struct ms_collected *collected, struct ms_report_process *out);
 uint32_t ms__site(struct ms_collected *collected, uint32_t place); /* index of the report's sites */
+const char *ms__text(struct ms_collected *collected, struct ms_text text);
 const char *ms__model_text(struct ms_collected *collected, uint32_t id);
 const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* of ms_ledger.ops */
 /* "aten.clone.default" */

@@ -2,192 +2,17 @@
 #include "analyze/report_internal.h"
 
 #include "base/macros.h"
-#include "model/calls.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_KEPT  32u
-#define LABEL_FRAMES 4u
-#define OPS_KEPT     200u
-
-/* ---- texts ---- */
-
-static const char *text_of(struct ms_collected *collected, struct ms_text text)
-{
-    return ms_arena_text(collected->arena, text.s, text.length_b);
-}
-
-const char *ms__model_text(struct ms_collected *collected, uint32_t id)
-{
-    return id != 0 ? text_of(collected, ms_model_text(collected->model, id)) : "";
-}
-
-const char *ms__op_text(struct ms_collected *collected, uint32_t name)
-{
-    struct ms_intern_text text = ms_intern_get(&collected->ledger.ops, name);
-    return name != 0 ? ms_arena_text(collected->arena, text.s, text.length_b) : "";
-}
-
-const char *ms__short_op(const char *op)
-{
-    static const char prefix[] = "torch._ops.";
-    return strncmp(op, prefix, sizeof(prefix) - 1) == 0 ? op + sizeof(prefix) - 1 : op;
-}
+#define OPS_KEPT 200u
 
 static uint64_t since_begin(const struct ms_collected *collected, uint64_t time_ns)
 {
     return time_ns > collected->ledger.begin_ns ? time_ns - collected->ledger.begin_ns : 0;
-}
-
-/* ---- sites ---- */
-
-static bool is_recorder(struct ms_call call, bool python)
-{
-    if (python) {
-        return false;
-    }
-    const char *slash = call.file.length_b != 0 ? memrchr(call.file.s, '/', call.file.length_b) : NULL;
-    const char *name = slash != NULL ? slash + 1 : call.file.s;
-    return call.file.length_b != 0 && ms_call_is_plumbing(name, (size_t)(call.file.s + call.file.length_b - name));
-}
-
-/* Frames of libraries that have debug information name a source, not the library: look at the line itself. */
-static bool is_plumbing_line(struct ms_text line)
-{
-    const char *paren = memchr(line.s, '(', line.length_b);
-    const char *end = paren != NULL ? paren : line.s + line.length_b;
-    const char *slash = memrchr(line.s, '/', (size_t)(end - line.s));
-    const char *name = slash != NULL ? slash + 1 : line.s;
-    return ms_call_is_plumbing(name, (size_t)(line.s + line.length_b - name));
-}
-
-static void add_frames(struct ms_collected *collected, struct ms_text stack, bool python,
-                       struct ms_report_frame *frames, size_t *count)
-{
-    const char *at = stack.s, *end = stack.s != NULL ? stack.s + stack.length_b : NULL;
-    bool inside = false; /* of the program: plumbing is left out only before it */
-    while (at < end && *count < FRAMES_KEPT) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        struct ms_text line = {.s = at, .length_b = (uint32_t)((newline != NULL ? newline : end) - at)};
-        at = newline != NULL ? newline + 1 : end;
-        struct ms_call call = ms_call_parse(line, python);
-        if (line.length_b == 0 || (!python && !inside && (is_recorder(call, python) || is_plumbing_line(line)))) {
-            continue;
-        }
-        inside = true;
-        frames[(*count)++] = (struct ms_report_frame){.python = python,
-                                                      .function = text_of(collected, call.function),
-                                                      .file = text_of(collected, call.file),
-                                                      .line = call.line};
-    }
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* Python of an installed library, or what it was not read from a file. */
-static bool is_library(const struct ms_report_frame *frame)
-{
-    return strstr(frame->file, "-packages/") != NULL || frame->file[0] == '<' ||
-           strncmp(frame->file, "/usr/lib/python", 15) == 0;
-}
-
-/* "train.py:57 train, in AdamW.step": the user's line, and what it called at last. */
-static const char *label_of_python(struct ms_collected *collected, const struct ms_report_frame *frames, size_t count)
-{
-    size_t at = 0;
-    while (at < count && frames[at].python && is_library(&frames[at])) {
-        at++;
-    }
-    if (at == count || !frames[at].python) {
-        at = 0; /* libraries only */
-    }
-    return ms_arena_print(collected->arena, "%s:%u %s%s%s", base_name(frames[at].file), frames[at].line,
-                          frames[at].function, at != 0 ? ", in " : "", at != 0 ? frames[0].function : "");
-}
-
-static const char *label_of_frames(struct ms_collected *collected, const struct ms_report_frame *frames, size_t count)
-{
-    if (frames[0].python) {
-        return label_of_python(collected, frames, count);
-    }
-    char text[512];
-    size_t used = 0;
-    bool repeats = strncmp(frames[0].function, base_name(frames[0].file), strlen(base_name(frames[0].file))) == 0;
-    if (frames[0].line != 0) {
-        used = (size_t)snprintf(text, sizeof(text), "%s:%u ", base_name(frames[0].file), frames[0].line);
-    } else if (frames[0].file[0] != '\0' && !repeats) {
-        used = (size_t)snprintf(text, sizeof(text), "%s ", base_name(frames[0].file));
-    }
-    for (size_t i = 0; i < count && i < LABEL_FRAMES && used < sizeof(text); i++) {
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i != 0 ? " < " : "", frames[i].function);
-    }
-    return ms_arena_text(collected->arena, text, used < sizeof(text) ? used : sizeof(text) - 1);
-}
-
-static void describe_site(struct ms_collected *collected, const struct ms_place *place, struct ms_report_site *site)
-{
-    struct ms_report_frame frames[FRAMES_KEPT];
-    size_t count = 0;
-    const struct ms_stack_source *stacks = &collected->stacks;
-    if (place->python_stack != 0 && stacks->python_stack != NULL) {
-        add_frames(collected, stacks->python_stack(stacks->self, place->python_stack), true, frames, &count);
-    }
-    if (place->c_stack != 0 && stacks->c_stack != NULL) {
-        add_frames(collected, stacks->c_stack(stacks->self, place->c_stack), false, frames, &count);
-    }
-    site->op = ms__model_text(collected, place->op);
-    struct ms_report_frame *kept = count != 0 ? ms_arena_get(collected->arena, count * sizeof(*kept)) : NULL;
-    if (kept != NULL) {
-        memcpy(kept, frames, count * sizeof(*kept));
-        site->frames = kept;
-        site->frame_count = count;
-        site->label = label_of_frames(collected, kept, count);
-    } else if (site->op[0] != '\0') {
-        site->label = ms_arena_print(collected->arena, "in %s", ms__short_op(site->op));
-    } else if (place->size_b != 0) {
-        site->label = ms_arena_print(collected->arena, "%s blocks of %llu bytes", ms_space_title(place->space),
-                                     (unsigned long long)place->size_b);
-    } else {
-        site->label = ms_arena_print(collected->arena, "%s blocks", ms_space_title(place->space));
-    }
-}
-
-uint32_t ms__site(struct ms_collected *collected, uint32_t place)
-{
-    if (place >= collected->ledger.place_count) {
-        return MS_REPORT_NO_SITE;
-    }
-    if (collected->site_of == NULL) {
-        collected->site_of = calloc(collected->ledger.place_count, sizeof(*collected->site_of));
-    }
-    if (collected->site_of == NULL) {
-        collected->error = -ENOMEM;
-        return MS_REPORT_NO_SITE;
-    }
-    if (collected->site_of[place] == 0) {
-        if (collected->site_count == collected->site_room) {
-            size_t room = collected->site_room != 0 ? collected->site_room * 2 : 64;
-            struct ms_report_site *sites = realloc(collected->sites, room * sizeof(*sites));
-            if (sites == NULL) {
-                collected->error = -ENOMEM;
-                return MS_REPORT_NO_SITE;
-            }
-            collected->sites = sites;
-            collected->site_room = room;
-        }
-        struct ms_report_site *site = &collected->sites[collected->site_count++];
-        *site = (struct ms_report_site){0};
-        describe_site(collected, &collected->ledger.places[place], site);
-        collected->site_of[place] = (uint32_t)collected->site_count;
-    }
-    return collected->site_of[place] - 1;
 }
 
 /* ---- live sets ---- */
@@ -195,7 +20,7 @@ uint32_t ms__site(struct ms_collected *collected, uint32_t place)
 static const char *owner_of(struct ms_collected *collected, const struct ms_remnant *remnant)
 {
     struct ms_text owner = ms_model_owner(collected->model, remnant->owner);
-    return owner.length_b != 0 ? text_of(collected, owner) : ms_type_name(remnant->type);
+    return owner.length_b != 0 ? ms__text(collected, owner) : ms_type_name(remnant->type);
 }
 
 static struct ms_report_block block_of(struct ms_collected *collected, const struct ms_remnant *remnant)

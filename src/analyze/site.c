@@ -16,8 +16,8 @@ static struct ms_text base_name(struct ms_text path)
     return (struct ms_text){.s = name, .length_b = (uint32_t)(path.s + path.length_b - name)};
 }
 
-/* The line itself names the library, where its call may name a source. */
-static bool is_plumbing(struct ms_text line)
+/* Where a call names a source, its line still names the library. */
+bool ms_site_is_plumbing(struct ms_text line)
 {
     const char *paren = memchr(line.s, '(', line.length_b);
     struct ms_text library = {.s = line.s, .length_b = paren != NULL ? (uint32_t)(paren - line.s) : line.length_b};
@@ -25,10 +25,13 @@ static bool is_plumbing(struct ms_text line)
     return ms_call_is_plumbing(library.s, (size_t)(line.s + line.length_b - library.s));
 }
 
-static bool is_framework(const struct ms_call *call)
+/* Python of an installed library, or that was not read from a file. */
+static bool is_library(const struct ms_call *call)
 {
-    return memmem(call->file.s, call->file.length_b, "/torch/", 7) != NULL ||
-           memmem(call->file.s, call->file.length_b, "/torch_npu/", 11) != NULL;
+    static const char system[] = "/usr/lib/python";
+    return call->file.length_b == 0 || call->file.s[0] == '<' ||
+           memmem(call->file.s, call->file.length_b, "-packages/", 10) != NULL ||
+           (call->file.length_b >= sizeof(system) - 1 && memcmp(call->file.s, system, sizeof(system) - 1) == 0);
 }
 
 static size_t add(char *out, size_t used, size_t room, const char *before, struct ms_text text)
@@ -42,11 +45,11 @@ size_t ms_site_text(struct ms_text stack, bool python, char *out, size_t room)
     struct ms_call calls[CALLS_KEPT];
     size_t count = 0, first = 0, used = 0;
     for (struct ms_text line; count < CALLS_KEPT && ms_stack_line(&stack, &line);) {
-        if (python || count != 0 || !is_plumbing(line)) {
+        if (python || count != 0 || !ms_site_is_plumbing(line)) {
             calls[count++] = ms_call_parse(line, python);
         }
     }
-    while (python && first < count && is_framework(&calls[first])) {
+    while (python && first < count && is_library(&calls[first])) {
         first++;
     }
     first = first < count ? first : 0;
@@ -64,8 +67,12 @@ size_t ms_site_text(struct ms_text stack, bool python, char *out, size_t room)
         used = add(out, used, room, "", file);
         used = add(out, used, room, " ", (struct ms_text){0});
     }
-    for (size_t i = first; i < count && i < first + CALLS_SHOWN; i++) {
-        used = add(out, used, room, i != first ? " < " : "", calls[i].function);
+    if (python) { /* the user's line, and what it called at last */
+        used = add(out, used, room, "", function);
+        return first != 0 ? add(out, used, room, ", in ", calls[0].function) : used;
+    }
+    for (size_t i = 0; i < count && i < CALLS_SHOWN; i++) {
+        used = add(out, used, room, i != 0 ? " < " : "", calls[i].function);
     }
     return used;
 }
