@@ -36,6 +36,9 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
     if (addr == 0 || !ms_tracing()) {
         return;
     }
+    if (ms_watching()) {
+        ms_watch_access(addr, size_b, type == MS_ACCESS_WRITE);
+    }
     struct ms_texts texts = {0};
     struct ms_slot slot;
     ms_texts_add(&texts, name.text, name.length_b, true);
@@ -52,21 +55,15 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
 static void mark(struct ms_agent_text text)
 {
     struct ms_p_mark p = {.stream_id = -1};
-    char copy[1024]; /* with an end */
     if (!ms_tracing()) {
         return;
     }
-    bool watched = ms_watching() && text.length_b < sizeof(copy);
-    if (watched) {
-        memcpy(copy, text.text, text.length_b);
-        copy[text.length_b] = '\0';
-        if (ms_watch_mark_is_end(copy)) {
-            ms_watch_mark(copy, NULL);
-        }
+    if (ms_watching()) { /* in front of the end, behind everything else: what is told stands inside the operator */
+        ms_watch_text(text.text, text.length_b, true);
     }
     ms_record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text.text, text.length_b, false, true);
-    if (watched && !ms_watch_mark_is_end(copy)) {
-        ms_watch_mark(copy, NULL);
+    if (ms_watching()) {
+        ms_watch_text(text.text, text.length_b, false);
     }
 }
 

@@ -154,12 +154,23 @@ static void put_number(struct text *t, uint64_t number)
     put(t, s, (size_t)(digits + sizeof(digits) - s));
 }
 
+/* Operators without a device work on host memory. */
+static uint32_t device_now(void)
+{
+    uint32_t device = ms_device_current();
+    return device != MS_DEV_UNKNOWN ? device : MS_DEV_CPU;
+}
+
 /* "<device>_<tid>/<name>", as ATB's own paths begin. */
 static void put_torch_point(struct text *t, uint32_t tid, const char *name, size_t name_b)
 {
-    uint32_t device = ms_device_current();
+    uint32_t device = device_now();
     t->length_b = 0;
-    put_number(t, device);
+    if (device == MS_DEV_CPU) {
+        put(t, "cpu", 3);
+    } else {
+        put_number(t, device);
+    }
     put(t, "_", 1);
     put_number(t, tid);
     put(t, "/", 1);
@@ -337,14 +348,15 @@ static void dump_one(struct watched *w, uint32_t device, const struct text *poin
     w->left -= w->left > 0;
 }
 
-static bool others_open(uint32_t tid)
+/* Other operators that are under way: of other threads, and around the one of this thread. */
+static uint32_t others_open(uint32_t tid)
 {
+    uint32_t flags = 0, own = 0;
     for (uint32_t i = 0; i < open_count; i++) {
-        if (open_ops[i].tid != tid) {
-            return true;
-        }
+        own += open_ops[i].tid == tid;
+        flags |= open_ops[i].tid != tid ? MS_WATCH_CONCURRENT : 0u;
     }
-    return false;
+    return flags | (own > 1 ? MS_WATCH_IN_OP : 0u);
 }
 
 /* Everything that is watched, at a point. op NULL: none of this thread. */
@@ -353,11 +365,11 @@ static void dump(const struct text *point, uint32_t count, uint32_t flags, const
     if (!any_watched()) {
         return;
     }
-    uint32_t device = ms_device_current();
+    uint32_t device = device_now();
     struct text tag = *point;
     put(&tag, "_", 1);
     put_number(&tag, count);
-    flags |= others_open(own_tid()) ? MS_WATCH_CONCURRENT : 0u;
+    flags |= others_open(own_tid());
     ms_watch_synchronize(stream);
     for (uint32_t i = 0; i < WATCHED_MAX; i++) {
         if (is_live(&watched[i])) {
@@ -430,6 +442,10 @@ static void touch(struct open_op *op, struct ms_agent_range range, bool writes, 
         if (w->size_b != 0 && range.addr < w->addr + w->size_b && w->addr < range.addr + range.size_b) {
             op->written[i / 64] |= 1ull << (i % 64);
         }
+    }
+    for (uint32_t i = 0; output && i < op->output_count; i++) {
+        output =
+            op->outputs[i].addr != range.addr; /* named twice: as argument and as result, by access and by the end */
     }
     if (output && op->output_count < OUTPUTS_MAX && range.addr != 0 && range.size_b != 0) {
         op->outputs[op->output_count++] = range;
@@ -542,6 +558,31 @@ void ms_watch_mark(const char *message, void *stream)
         touch(op, range, is_true(value_of(colon + 1, "is_write")), is_true(value_of(colon + 1, "is_output")));
     } else if (*kind == 'e' && named != NULL && (op = find_ending(tid, name.text, name.length_b)) != NULL) {
         end(op, stream);
+    }
+    leave(error);
+}
+
+void ms_watch_text(const char *text, size_t length_b, bool ends)
+{
+    char copy[1024];
+    if (text != NULL && length_b < sizeof(copy)) {
+        memcpy(copy, text, length_b);
+        copy[length_b] = '\0';
+        if (ms_watch_mark_is_end(copy) == ends) {
+            ms_watch_mark(copy, NULL);
+        }
+    }
+}
+
+void ms_watch_access(uint64_t addr, uint64_t size_b, bool writes)
+{
+    int error;
+    if (!writes || !enter(&error)) {
+        return;
+    }
+    struct open_op *op = find_open(own_tid());
+    if (op != NULL) {
+        touch(op, (struct ms_agent_range){addr, size_b}, true, true);
     }
     leave(error);
 }
@@ -662,7 +703,7 @@ void ms_watch_launch_named(const char *name, size_t length_b)
 
 static void tell_before(const struct text *tag, uint32_t flags)
 {
-    uint32_t device = ms_device_current();
+    uint32_t device = device_now();
     for (uint32_t i = 0; i < WATCHED_MAX; i++) {
         struct watched *w = &watched[i];
         if (launch.before[i].serial == 0 || !is_live(w) || w->serial != launch.before[i].serial) {

@@ -28,6 +28,10 @@ void ms_watch_configure(const char *text);
 /* A mark of an ATen operator (begin, access, end), before or after it is recorded; others are passed over. */
 void ms_watch_mark(const char *message, void *stream);
 bool ms_watch_mark_is_end(const char *message);
+/* The same for a text without an end. ends: whether to handle ends of operators, or everything else. */
+void ms_watch_text(const char *text, size_t length_b, bool ends);
+/* The operator of this thread reads or writes; what it writes counts as its output. */
+void ms_watch_access(uint64_t addr, uint64_t size_b, bool writes);
 
 /* An ATB operator or kernel by its path. */
 void ms_watch_begin(struct ms_agent_text path, void *stream);

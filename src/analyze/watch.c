@@ -178,7 +178,7 @@ static int on_watch(void *self, const struct ms_event *event)
         } else if (t->known && t->hash != event->flag) {
             suspect(report, t, event);
         }
-        /* A kernel inside an operator is judged when the operator has said what it writes. */
+        /* What happens inside an operator is judged when the operator has said what it writes. */
         bool open = (flags & MS_WATCH_CONCURRENT) != 0 || (flags & MS_WATCH_IN_OP) != 0;
         if (t->suspicion.held && !open) {
             tell(report, t);

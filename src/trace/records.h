@@ -233,7 +233,7 @@ enum {
     MS_WATCH_UNREADABLE = 4,  /* they could not be read */
     MS_WATCH_WRITTEN = 8,     /* the operator says that it writes it */
     MS_WATCH_KERNEL = 16,     /* a kernel, not an operator */
-    MS_WATCH_IN_OP = 32,      /* of a kernel: an operator of its thread is under way */
+    MS_WATCH_IN_OP = 32,      /* inside of an operator of its thread */
     MS_WATCH_CONCURRENT = 64, /* an operator of another thread is under way */
     MS_WATCH_FIRST = 128,     /* it is watched from here on */
     MS_WATCH_LAST = 256,      /* it is watched up to here */

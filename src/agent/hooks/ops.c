@@ -16,6 +16,7 @@
  * forked child keeps the observers. */
 #include "abi/c10.h"
 #include "agent/hooks.h"
+#include "agent/watch.h"
 #include "agent/peek.h"
 #include "agent/record_text.h"
 #include "agent/torch.h"
@@ -200,7 +201,13 @@ static inline __attribute__((always_inline)) void record(const void *function, b
     }
     if (s != NULL) {
         struct ms_p_mark p = {.stream_id = -1};
+        if (ms_watching() && !begin) {
+            ms_watch_text(s, length_b, true);
+        }
         ms_record_text(MS_R_MARK, device_of(ms_gate->shm), &p, sizeof(p), s, length_b, true, begin);
+        if (ms_watching() && begin) {
+            ms_watch_text(s, length_b, false);
+        }
     }
     errno = error;
 }
