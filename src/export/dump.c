@@ -2,12 +2,14 @@
  *
  * Rows come in order of their ids. A row of a device goes to that device's file; a row without device goes to all of
  * them, and is kept for files that are made later. With late attributes, rows first wait in a spool and are routed when
- * the dump is flushed.
+ * the dump is flushed. Python calls belong to the memory of the first NPU that appears: until then, or until tracing
+ * stops, they wait as well.
  *
  * Errors: the first one is kept with the path; a file that could not be written gets nothing more, the others go on. */
 #include "export/dump_internal.h"
 
 #include "base/clock.h"
+#include "base/macros.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +28,10 @@ struct ms_dump {
     uint32_t file_count, file_last;
     struct ms_spool common;  /* rows without device */
     struct ms_spool waiting; /* all rows, with late attributes */
-    uint64_t routed;         /* offset in waiting */
-    uint64_t routed_row;     /* rows below this id are in the files */
+    struct ms_spool slices;  /* Python calls, as long as there is no file for them */
+    struct ms_dump_file *slice_file;
+    uint64_t routed;     /* offset in waiting */
+    uint64_t routed_row; /* rows below this id are in the files */
     struct ms_late late;
     bool dirty; /* a row in a file is out of date */
     struct ms_dump_stats stats;
@@ -234,6 +238,55 @@ static int route_waiting(void *argument, struct ms_row *row)
     return 0;
 }
 
+/* ---- Python calls ---- */
+
+#define SLICES_WAIT_B (64u << 20) /* so many for an NPU to appear */
+
+static int write_slice(struct ms_dump_file *file, const struct ms_slice *slice)
+{
+    if (file->failed) {
+        return 0;
+    }
+    file->dump->stats.slices++;
+    return fail(file->dump, file, file->dump->ops->slice(file, slice));
+}
+
+static int write_waiting(void *argument, struct ms_row *row)
+{
+    struct ms_slice slice = {.start_ns = row->time_ns,
+                             .end_ns = row->range_id,
+                             .pid = row->pid,
+                             .tid = row->tid,
+                             .device = row->device,
+                             .function = row->name};
+    return write_slice(argument, &slice);
+}
+
+/* The file of the first NPU; any: else that of the first device at all. It is the same from then on. */
+static void find_slice_file(struct ms_dump *dump, bool any, int *rc)
+{
+    for (uint32_t i = 0; i < dump->file_count && dump->slice_file == NULL; i++) {
+        dump->slice_file = dump->files[i]->device != MS_DEV_CPU ? dump->files[i] : NULL;
+    }
+    if (dump->slice_file == NULL && any) {
+        dump->slice_file = dump->file_count != 0 ? dump->files[0] : file_of(dump, MS_DEV_CPU, rc);
+    }
+    if (dump->slice_file != NULL) {
+        uint64_t from = 0;
+        fail(dump, NULL, ms__spool_each(&dump->slices, &from, write_waiting, dump->slice_file));
+        ms__spool_free(&dump->slices);
+    }
+}
+
+/* Nothing may wait any longer. */
+static void end_slices(struct ms_dump *dump)
+{
+    int rc;
+    if (dump->slices.rows != 0) {
+        find_slice_file(dump, true, &rc);
+    }
+}
+
 /* ---- consumer ---- */
 
 static int on_row(void *self, const struct ms_row *row)
@@ -249,18 +302,25 @@ static int on_slice(void *self, const struct ms_slice *slice)
 {
     struct ms_dump *dump = self;
     int rc = 0;
-    struct ms_dump_file *file;
     if (slice->device != MS_DEV_UNKNOWN) {
-        file = file_of(dump, slice->device, &rc);
-    } else { /* of a thread without device: with the first one */
-        file = dump->file_count != 0 ? dump->files[0] : file_of(dump, MS_DEV_CPU, &rc);
+        struct ms_dump_file *file = file_of(dump, slice->device, &rc);
+        int slice_rc = file != NULL ? write_slice(file, slice) : 0;
+        return rc != 0 ? rc : slice_rc;
     }
-    if (file == NULL || file->failed) {
-        return rc;
+    if (MS_UNLIKELY(dump->slice_file == NULL)) {
+        find_slice_file(dump, dump->slices.size_b > SLICES_WAIT_B, &rc);
     }
-    int slice_rc = fail(dump, file, dump->ops->slice(file, slice));
-    dump->stats.slices++;
-    return rc != 0 ? rc : slice_rc;
+    if (dump->slice_file != NULL) {
+        int slice_rc = write_slice(dump->slice_file, slice);
+        return rc != 0 ? rc : slice_rc;
+    }
+    struct ms_row row = {.name = slice->function,
+                         .time_ns = slice->start_ns,
+                         .range_id = slice->end_ns,
+                         .pid = slice->pid,
+                         .tid = slice->tid,
+                         .device = slice->device};
+    return fail(dump, NULL, ms__spool_add(&dump->slices, dump->dirfd, &row));
 }
 
 static int on_late(void *self, const struct ms_block *block)
@@ -285,6 +345,8 @@ static int on_late(void *self, const struct ms_block *block)
 
 static int on_stop(void *self)
 {
+    ms_dump_flush(self); /* rows that waited may make files of devices */
+    end_slices(self);
     return ms_dump_flush(self);
 }
 
@@ -394,6 +456,7 @@ int ms_dump_close(struct ms_dump *dump)
         return 0;
     }
     ms_dump_flush(dump);
+    end_slices(dump);
     fail(dump, NULL, finish(dump));
     for (uint32_t i = 0; i < dump->file_count; i++) {
         struct ms_dump_file *file = dump->files[i];
@@ -415,6 +478,7 @@ int ms_dump_close(struct ms_dump *dump)
     free(dump->files);
     ms__spool_free(&dump->common);
     ms__spool_free(&dump->waiting);
+    ms__spool_free(&dump->slices);
     ms__late_free(&dump->late);
     close(dump->dirfd);
     free(dump->dir);
@@ -434,6 +498,7 @@ int ms_dump_open(const struct ms_dump_options *options, struct ms_dump **out)
     *dump = (struct ms_dump){.options = *options,
                              .common = MS_SPOOL_INIT,
                              .waiting = MS_SPOOL_INIT,
+                             .slices = MS_SPOOL_INIT,
                              .late = MS_LATE_INIT,
                              .ops = options->format == MS_DUMP_DB ? &ms__sqlite_ops : &ms__csv_ops};
     dump->dirfd = openat(options->dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -20,9 +20,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SETS       (MS_DEFINITIONS / 2)
-#define SEEN       1024
-#define CODE_SALTS 4096
+#define SETS           (MS_DEFINITIONS / 2)
+#define SEEN           1024
+#define CODE_SALTS     4096
+#define MS_DESCRIBED_B 2048u
 
 struct entry {
     uint64_t hash; /* 0: empty */
@@ -566,6 +567,30 @@ uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, u
             (struct ms_frame){.in = code, .offset = code != 0 ? frames[i].instruction : frames[i].code};
     }
     return define_stack(ctx, &key, MS_R_DEF_PYSTACK, count, cut);
+}
+
+static __attribute__((noinline)) uint32_t describe_text(struct ms_ctx *ctx, const struct ms_def_key *key,
+                                                        ms_text_fn describe, void *argument)
+{
+    char text[MS_DESCRIBED_B];
+    int error = errno;
+    size_t length_b = describe(argument, text, sizeof(text));
+    errno = error;
+    return length_b != 0 ? define_text(ctx, key, text, length_b, 0) : 0;
+}
+
+uint32_t ms_def_text_of(uintptr_t code, uint64_t what, ms_text_fn describe, void *argument)
+{
+    struct ms_ctx *ctx = ms__ctx();
+    if (MS_UNLIKELY(ctx == NULL || definitions(ctx) == NULL)) {
+        return 0;
+    }
+    struct ms_def_key key = {.hash = MS_R_DEF_TEXT + ((uint64_t)MS_R_DEF_CODE << 8)};
+    key_add(&key, code != 0 ? code_identity(code) : 0);
+    key_add(&key, what);
+    key = key_end(key);
+    uint32_t id = find(ctx->definitions, &key);
+    return MS_LIKELY(id != 0) ? id : describe_text(ctx, &key, describe, argument);
 }
 
 void ms_def_forget_code(uintptr_t code)

@@ -22,6 +22,12 @@
 #define MS_TEXT_MAX_B 8192u
 uint32_t ms_def_text(const char *text, size_t length_b);
 
+/* Writes a text and returns its length. */
+typedef size_t (*ms_text_fn)(void *argument, char *out, size_t out_b);
+/* Id of a text that stands for something of a code object's (0: of nobody's), or for something else that `what` tells
+ * from all others; describe is called, and may call anything, if it is not remembered. */
+uint32_t ms_def_text_of(uintptr_t code, uint64_t what, ms_text_fn describe, void *argument);
+
 /* Texts of one record, each as an id or in the record itself.
  *
  *     struct ms_texts texts = {0};

@@ -241,7 +241,8 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
         e->text = text_of(t, f[1], r->text[0]);
         break;
     case MS_R_SLICE:
-        e->value = r->arg;
+        e->value = r->arg & 0xff;
+        e->tid = r->arg >> 8 != 0 ? r->arg >> 8 : e->tid;
         e->slice_start_ns = f[0] != 0 ? ms__file_ns(t, c->clock_kind, f[0]) : 0;
         e->slice_end_ns = f[1] != 0 ? ms__file_ns(t, c->clock_kind, f[1]) : 0;
         e->text = text_of(t, f[2], r->text[0]);

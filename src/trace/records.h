@@ -156,7 +156,8 @@ struct ms_p_addr_label { /* arg: level */
     uint64_t addr;
     struct ms_text_ref label;
 };
-struct ms_p_slice { /* one call of a Python trace; arg: what is missing (1 start, 2 end) */
+struct ms_p_slice { /* one call of a Python trace; arg: what is missing (1 start, 2 end), and from bit 8 on the thread
+                     * whose call it is, if not that of the stream */
     uint64_t start_stamp, end_stamp;
     struct ms_text_ref text;
 };
