@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._sanitizer import enable_npu_sanitizer
     from ._slices import RecordFunction
     from ._snapshot import TakeSnapshot, take_snapshot
+    from ._tracer import tracer
 
 # Where each of the other public names comes from.
 _HOMES = {
@@ -33,12 +34,13 @@ _HOMES = {
     "RecordFunction": "_slices",
     "take_snapshot": "_snapshot",
     "TakeSnapshot": "_snapshot",
+    "tracer": "_tracer",
 }
 _MODULES = ("describe",)
 
 __all__ = [
     "RecordFunction", "TakeSnapshot", "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer",
-    "init_framework_hooks", "start", "step", "stop", "take_snapshot",
+    "init_framework_hooks", "start", "step", "stop", "take_snapshot", "tracer",
 ]
 
 

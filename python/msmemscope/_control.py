@@ -24,6 +24,7 @@ _ONCE = {
     "output_path": "output",
 }
 
+starts = 0  # calls of start()
 _effective = "MSMEMSCOPE_SESSION" in os.environ  # the command line has configured this process; then config() does
 
 
@@ -74,6 +75,7 @@ def config(*args: str, **settings: str) -> None:
 
 def start() -> None:
     """Begins to trace. What was allocated before is known, as far as the recorder was there to see it."""
+    global starts
     try:
         _recorder.need(bind=True)
         _native.start()
@@ -81,6 +83,7 @@ def start() -> None:
         if _recorder.left_out(error):
             return
         raise
+    starts += 1
     _recorder.say("Info", "Start tracing.")
     _recorder.tell_unseen()
     _recorder.changed()
@@ -92,6 +95,7 @@ def stop() -> None:
         _recorder.warn("stop() has nothing to stop: nothing is traced.")
         return
     _recorder.say("Info", "Stop tracing.")
+    _native.trace(False)
     _native.stop()
     _recorder.say("Info", "Fflush temporary cache events to file!")
     _recorder.changed()

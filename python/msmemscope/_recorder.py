@@ -52,6 +52,8 @@ def listen(listener: Callable[[State], None]) -> None:
 
 def changed() -> None:
     state = State()
+    if state.events & TRACEBACK:
+        from . import _tracer  # listens  # noqa: F401
     for listener in list(_listeners):
         try:
             listener(state)

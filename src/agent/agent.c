@@ -15,6 +15,7 @@
 #include "agent/hooks.h"
 #include "agent/kernel.h"
 #include "agent/own_collector.h"
+#include "agent/python_trace.h"
 #include "agent/stacks.h"
 #include "agent/watch.h"
 #include "trace/definitions.h"
@@ -186,6 +187,9 @@ static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
     ms_resolve_loaded(false);
     if (have_session) {
         load_stacks(false);
+    }
+    if (have_session && (session.event_mask & MS_WANT_TRACEBACK) != 0) {
+        ms_python_trace_await();
     }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
         ms_rec_state(); /* attaches: somebody wants to switch us on later */

@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/control.h"
+#include "agent/python_trace.h"
 #include "agent/record_text.h"
 #include "agent/watch.h"
 
@@ -156,6 +157,11 @@ static void slice(uint64_t start, uint64_t end, uint32_t missing, struct ms_agen
     }
 }
 
+static int python_trace(int on, char *why, size_t why_b)
+{
+    return ms_python_trace(on != 0, why, why_b);
+}
+
 const struct ms_agent_v1 ms_agent_v1 = {
     .version = MS_AGENT_V1,
     .size_b = sizeof(ms_agent_v1),
@@ -183,4 +189,6 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .watch_remove = ms_watch_remove,
     .watch_begin = ms_watch_begin,
     .watch_end = ms_watch_end,
+    .python_trace = python_trace,
+    .python_own = ms_call_own,
 };

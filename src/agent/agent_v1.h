@@ -95,6 +95,11 @@ struct ms_agent_v1 {
     /* An operator or kernel that has a path instead of marks: around it, and what it writes. */
     void (*watch_begin)(struct ms_agent_text path, void *stream);
     void (*watch_end)(struct ms_agent_text path, void *stream, const struct ms_agent_range *outputs, size_t count);
+
+    /* Begins or ends the trace of Python calls, see agent/python_trace.h; with the GIL. Functions of files in that
+     * directory are not traced. */
+    int (*python_trace)(int on, char *why, size_t why_b);
+    void (*python_own)(const char *directory);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

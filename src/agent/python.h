@@ -72,7 +72,18 @@ struct ms_python_method {
     X(int, _PyCode_SetExtra, (void *code, ssize_t index, void *extra))                                                 \
     X(void *, PyInterpreterState_Get, (void))                                                                          \
     X(void *, PyInterpreterState_ThreadHead, (void *interpreter))                                                      \
-    X(void *, PyThreadState_Next, (void *thread))
+    X(void *, PyThreadState_Next, (void *thread))                                                                      \
+    X(void *, PyInterpreterState_Main, (void))                                                                         \
+    X(void, PyErr_Clear, (void))                                                                                       \
+    X(long, PyLong_AsLong, (void *number))                                                                             \
+    X(void *, PyObject_Str, (void *object))                                                                            \
+    X(void *, PySys_GetObject, (const char *name))                                                                     \
+    X(void *, PyDict_GetItemString, (void *dictionary, const char *key))                                               \
+    X(void *, PyEval_GetFrame, (void))                                                                                 \
+    X(void *, PyFrame_GetVarString, (void *frame, const char *name)) /* 3.12 ... */                                    \
+    X(int, PyFrame_GetLasti, (void *frame))                          /* 3.11 ... */                                    \
+    X(void, PyEval_SetProfile, (int (*function)(void *, void *, int, void *), void *self))                             \
+    X(int, _PyEval_SetProfile, (void *thread, int (*function)(void *, void *, int, void *), void *self))
 
 struct ms_python {
     uint32_t mode;  /* atomic: enum ms_python_mode */
@@ -81,8 +92,8 @@ struct ms_python {
     uint32_t tells; /* atomic: the interpreter tells the end of each code object */
     ssize_t extra;  /* index of ours in code objects; negative: none */
     struct ms_python_layout layout;
-    bool layout_known;
-    uintptr_t code_type, text_type, bytes_type;
+    bool layout_known, free_threaded;
+    uintptr_t code_type, text_type, bytes_type, method_descriptor_type;
     void *none;
 #define X(result, name, parameters) result(*name) parameters;
     MS_PYTHON_FUNCTIONS(X)
@@ -93,11 +104,17 @@ extern struct ms_python ms_python __attribute__((visibility("hidden")));
 
 /* python_find.c: the interpreter, if there is one that can be used, and its layout. */
 void ms_python_find(bool late);
+/* Something of the interpreter's by its name; NULL: it has none of that name. Takes the loader's lock. */
+void *ms_python_symbol(const char *name);
 
 /* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */
 void ms_python_begin(uintptr_t thread);
 /* Has us told when the interpreter ends; with the GIL held, once is enough. */
 void ms_python_await_exit(void);
+/* The same at once, by a thread that has the GIL. */
+void ms_python_set_up(void);
+/* We are told of the end of every code object that we follow. */
+bool ms_python_tells_ends(void);
 /* This thread, whose state this is, holds the GIL. */
 bool ms_python_holds_gil(uintptr_t thread);
 /* Has us told when this code object, that a frame of this thread holds, ends: now if the thread has the GIL, else soon.
@@ -107,6 +124,9 @@ void ms_python_follow(uintptr_t code);
 /* stack_python.c */
 uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut);
 bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);
+/* An attribute of an object that keeps it, if it is a str; else "". With the GIL; leaves an exception if there is none.
+ */
+const char *ms_python_attribute(void *object, const char *name, uint32_t *length_b);
 
 /* A frame without its fingerprint. */
 #define MS_PYTHON_ADDRESS(code) ((code) & ((1ull << 48) - 1))
@@ -114,6 +134,12 @@ bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);
 static inline uintptr_t ms_python_word(uintptr_t object, size_t off)
 {
     return *(const uintptr_t *)(object + off);
+}
+
+static inline uintptr_t ms_python_type(uintptr_t object)
+{
+    enum { TYPE = 8 };
+    return ms_python_word(object, TYPE);
 }
 
 #endif

@@ -91,6 +91,11 @@ static unsigned version_of(const char *text)
     return part[0] << 8 | (part[1] & 0xff);
 }
 
+void *ms_python_symbol(const char *name)
+{
+    return dlsym != NULL ? dlsym(RTLD_DEFAULT, name) : NULL;
+}
+
 /* False: one that we need is missing. */
 static bool find_functions(struct ms_python *python)
 {
@@ -126,8 +131,8 @@ void ms_python_find(bool late)
     }
     const char *text = ms_python.Py_GetVersion();
     unsigned version = version_of(text);
-    bool free_threaded = strstr(text, "free-threading") != NULL;
-    ms_python.layout_known = !free_threaded && layout_of(version, &ms_python.layout);
+    ms_python.free_threaded = strstr(text, "free-threading") != NULL;
+    ms_python.layout_known = !ms_python.free_threaded && layout_of(version, &ms_python.layout);
     /* For tests: an interpreter whose layout is not known, or is not what its version says. */
     const char *test = getenv("MSMEMSCOPE_TEST_PYTHON");
     ms_python.layout_known = ms_python.layout_known && (test == NULL || strcmp(test, "unknown") != 0);

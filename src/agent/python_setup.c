@@ -9,6 +9,7 @@
 #include "agent/glibc_floor.h"
 #include "agent/peek.h"
 #include "agent/python.h"
+#include "agent/python_trace.h"
 
 #define CHECKED_FRAMES 64u
 
@@ -125,18 +126,19 @@ static bool walks_agree(uintptr_t thread)
 
 /* ---- ends of code objects ---- */
 
+static void on_code_freed(void *code)
+{
+    ms_def_forget_code((uintptr_t)code);
+    ms_call_forget((uintptr_t)code);
+}
+
 static int on_code(int event, void *code)
 {
     enum { DESTROYED = 1 };
     if (event == DESTROYED) {
-        ms_def_forget_code((uintptr_t)code);
+        on_code_freed(code);
     }
     return 0;
-}
-
-static void on_code_freed(void *code)
-{
-    ms_def_forget_code((uintptr_t)code);
 }
 
 static void watch_codes(void)
@@ -209,6 +211,7 @@ void ms_python_follow(uintptr_t code)
 static void *switch_off(void *self, void *arguments)
 {
     (void)self, (void)arguments;
+    ms_python_trace(false, NULL, 0);
     __atomic_store_n(&ms_python.mode, MS_PYTHON_OFF, __ATOMIC_RELEASE);
     __atomic_store_n(&ms_python.ended, 1, __ATOMIC_RELEASE);
     ms_python.Py_IncRef(ms_python.none);
@@ -244,11 +247,16 @@ bool ms_python_holds_gil(uintptr_t thread)
     return current != NULL && (uintptr_t)current() == thread;
 }
 
-/* With the GIL, in the main thread, between two instructions. */
+/* With the GIL. */
 static int set_up(void *argument)
 {
+    static bool done;
     (void)argument;
     void *type, *value, *traceback;
+    if (done) {
+        return 0;
+    }
+    done = true;
     ms_python.PyErr_Fetch(&type, &value, &traceback);
     uintptr_t thread = (uintptr_t)ms_python.PyGILState_GetThisThreadState();
     uint32_t mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
@@ -266,13 +274,32 @@ static int set_up(void *argument)
     return 0;
 }
 
+/* The first step of believing a layout. */
+static void check_types(uintptr_t thread)
+{
+    if (ms_python.mode == MS_PYTHON_RAW && !chain_is_sound(thread)) {
+        __atomic_store_n(&ms_python.mode, MS_PYTHON_API, __ATOMIC_RELEASE);
+    }
+}
+
+void ms_python_set_up(void)
+{
+    if (__atomic_exchange_n(&ms_python.begun, 1, __ATOMIC_ACQ_REL) == 0) {
+        check_types((uintptr_t)ms_python.PyGILState_GetThisThreadState());
+    }
+    set_up(NULL);
+}
+
+bool ms_python_tells_ends(void)
+{
+    return ms_python.extra >= 0 || __atomic_load_n(&ms_python.tells, __ATOMIC_RELAXED) != 0;
+}
+
 void ms_python_begin(uintptr_t thread)
 {
     if (__atomic_exchange_n(&ms_python.begun, 1, __ATOMIC_ACQ_REL) != 0) {
         return;
     }
-    if (ms_python.mode == MS_PYTHON_RAW && !chain_is_sound(thread)) {
-        __atomic_store_n(&ms_python.mode, MS_PYTHON_API, __ATOMIC_RELEASE);
-    }
+    check_types(thread);
     ms_python.Py_AddPendingCall(set_up, NULL);
 }

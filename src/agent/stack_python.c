@@ -161,14 +161,13 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
 
 /* ---- by the interpreter's functions ---- */
 
-/* A str attribute of a code object, which keeps it; "" if it is none. */
-static const char *attribute(void *code, const char *name, uint32_t *length_b)
+const char *ms_python_attribute(void *object, const char *name, uint32_t *length_b)
 {
-    void *object = ms_python.PyObject_GetAttrString(code, name);
+    void *value = ms_python.PyObject_GetAttrString(object, name);
     ssize_t its_b = 0;
-    const char *text = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &its_b) : NULL;
-    if (object != NULL) {
-        ms_python.Py_DecRef(object);
+    const char *text = value != NULL ? ms_python.PyUnicode_AsUTF8AndSize(value, &its_b) : NULL;
+    if (value != NULL) {
+        ms_python.Py_DecRef(value);
     }
     *length_b = text != NULL ? (uint32_t)its_b : 0;
     return text != NULL ? text : "";
@@ -177,10 +176,10 @@ static const char *attribute(void *code, const char *name, uint32_t *length_b)
 static bool describe_by_functions(uintptr_t code, struct ms_code_info *out)
 {
     *out = (struct ms_code_info){.version = 0};
-    out->file = attribute((void *)code, "co_filename", &out->file_b);
-    out->name = attribute((void *)code, "co_qualname", &out->name_b);
+    out->file = ms_python_attribute((void *)code, "co_filename", &out->file_b);
+    out->name = ms_python_attribute((void *)code, "co_qualname", &out->name_b);
     if (out->name_b == 0) {
-        out->name = attribute((void *)code, "co_name", &out->name_b);
+        out->name = ms_python_attribute((void *)code, "co_name", &out->name_b);
     }
     ms_python_follow(code);
     return true;

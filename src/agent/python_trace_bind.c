@@ -1,0 +1,387 @@
+/* How the interpreter tells us of calls.
+ *
+ * From 3.12 on by sys.monitoring: it covers all threads, those to come as well, leaves profilers of others alone, and
+ * hands over the code object without making a frame object for each call. Before, by a profile function in each thread:
+ * in those that are there at once, in later ones by threading.setprofile, whose function puts ours in its own place
+ * when the thread makes its first call. (Threads of _thread.start_new_thread are not seen then.) The same where other
+ * tools have taken what sys.monitoring offers.
+ *
+ * A process that is traced from its beginning has no interpreter yet when we are loaded: an audit hook, which is the
+ * one thing that may be given to an interpreter before it begins, is told when the main program is about to run.
+ *
+ * Failure policy: what an interpreter lacks is said in words; the program goes on untraced. */
+#include "agent/glibc_floor.h"
+#include "agent/python_trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static bool on_now;
+
+/* ---- functions of C ---- */
+
+static uintptr_t c_function_type, c_method_type;
+
+static inline bool is_c(uintptr_t object)
+{
+    uintptr_t type = ms_python_type(object);
+    return type == c_function_type || type == ms_python.method_descriptor_type || type == c_method_type;
+}
+
+/* ---- sys.monitoring ---- */
+
+typedef void *const *arguments; /* code, instruction, and what the event has besides */
+
+static void *none(void)
+{
+    ms_python.Py_IncRef(ms_python.none);
+    return ms_python.none;
+}
+
+static void *on_enter(void *self, arguments a, ssize_t count)
+{
+    (void)self, (void)count;
+    ms_call_enter((uintptr_t)a[0]);
+    return none();
+}
+
+static void *on_leave(void *self, arguments a, ssize_t count)
+{
+    (void)self, (void)count;
+    ms_call_leave((uintptr_t)a[0]);
+    return none();
+}
+
+static void *on_call(void *self, arguments a, ssize_t count)
+{
+    (void)self, (void)count;
+    if (is_c((uintptr_t)a[2])) {
+        ms_call_enter_c((uintptr_t)a[0], (uintptr_t)a[2], (uint32_t)ms_python.PyLong_AsLong(a[1]));
+    }
+    return none();
+}
+
+static void *on_c_leave(void *self, arguments a, ssize_t count)
+{
+    (void)self, (void)count;
+    if (is_c((uintptr_t)a[2])) {
+        ms_call_leave_c((uintptr_t)a[0], (uintptr_t)a[2]);
+    }
+    return none();
+}
+
+enum { FAST_CALL = 0x80 };
+typedef void *(*event_function)(void *self, arguments a, ssize_t count);
+
+static const struct event {
+    const char *name;
+    event_function function;
+} events[] = {
+    {"PY_START", on_enter},  {"PY_RESUME", on_enter},  {"PY_THROW", on_enter},
+    {"PY_RETURN", on_leave}, {"PY_YIELD", on_leave},   {"PY_UNWIND", on_leave},
+    {"CALL", on_call},       {"C_RETURN", on_c_leave}, {"C_RAISE", on_c_leave},
+};
+static struct ms_python_method event_methods[MS_COUNT_OF(events)];
+static int tool_id = -1;
+
+static void release(void *object)
+{
+    if (object != NULL) {
+        ms_python.Py_DecRef(object);
+    }
+}
+
+/* Number of an event; 0 with an exception. */
+static long event_bit(void *monitoring, const char *name)
+{
+    void *names = ms_python.PyObject_GetAttrString(monitoring, "events");
+    void *value = names != NULL ? ms_python.PyObject_GetAttrString(names, name) : NULL;
+    long bit = value != NULL ? ms_python.PyLong_AsLong(value) : 0;
+    release(value);
+    release(names);
+    return bit;
+}
+
+/* One of the ids that nobody has a right to; -1: all are taken. */
+static int take_tool_id(void *monitoring)
+{
+    static const int ids[] = {4, 3};
+    for (size_t i = 0; i < MS_COUNT_OF(ids); i++) {
+        void *done = ms_python.PyObject_CallMethod(monitoring, "use_tool_id", "is", ids[i], "msmemscope");
+        release(done);
+        if (done != NULL) {
+            return ids[i];
+        }
+        ms_python.PyErr_Clear();
+    }
+    return -1;
+}
+
+static bool register_event(void *monitoring, size_t i, long *mask)
+{
+    event_methods[i] = (struct ms_python_method){
+        events[i].name, (void *(*)(void *, void *))(void (*)(void))events[i].function, FAST_CALL, NULL};
+    long bit = event_bit(monitoring, events[i].name);
+    void *function = bit > 0 ? ms_python.PyCFunction_NewEx(&event_methods[i], NULL, NULL) : NULL;
+    void *before = function != NULL
+                       ? ms_python.PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, bit, function)
+                       : NULL;
+    bool done = before != NULL;
+    release(before);
+    release(function);
+    *mask |= bit;
+    return done;
+}
+
+static void stop_monitoring(void)
+{
+    void *monitoring = ms_python.PySys_GetObject("monitoring");
+    release(ms_python.PyObject_CallMethod(monitoring, "set_events", "ii", tool_id, 0));
+    for (size_t i = 0; i < MS_COUNT_OF(events); i++) {
+        release(ms_python.PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id,
+                                              event_bit(monitoring, events[i].name), ms_python.none));
+    }
+    release(ms_python.PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id));
+    tool_id = -1;
+}
+
+/* False: this interpreter does not have it, or other tools use all of it. */
+static bool start_monitoring(void)
+{
+    long mask = 0;
+    void *monitoring = ms_python.PySys_GetObject("monitoring"); /* not ours to release */
+    tool_id = monitoring != NULL ? take_tool_id(monitoring) : -1;
+    bool done = tool_id >= 0;
+    for (size_t i = 0; i < MS_COUNT_OF(events) && done; i++) {
+        done = register_event(monitoring, i, &mask);
+    }
+    void *set = done ? ms_python.PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask) : NULL;
+    release(set);
+    if (set == NULL && tool_id >= 0) {
+        stop_monitoring();
+    }
+    return set != NULL;
+}
+
+/* ---- profile functions ---- */
+
+enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
+
+/* Where in its code a frame is. */
+static uint32_t instruction_of(void *frame)
+{
+    const struct ms_python_layout *layout = &ms_python.layout;
+    if (ms_python.PyFrame_GetLasti != NULL) {
+        return (uint32_t)ms_python.PyFrame_GetLasti(frame);
+    }
+    if (ms_python.layout_known && layout->at != MS_PYTHON_POINTER) {
+        uint32_t at = *(const uint32_t *)((uintptr_t)frame + layout->frame_at);
+        return layout->at == MS_PYTHON_UNITS ? at * 2 : at;
+    }
+    return MS_CALL_LINE | (uint32_t)ms_python.PyFrame_GetLineNumber(frame);
+}
+
+static int profile(void *self, void *frame, int what, void *argument)
+{
+    (void)self;
+    void *code = ms_python.PyFrame_GetCode(frame);
+    switch (what) {
+    case EVENT_CALL:
+        ms_call_enter((uintptr_t)code);
+        break;
+    case EVENT_RETURN:
+        ms_call_leave((uintptr_t)code);
+        break;
+    case EVENT_C_CALL:
+        ms_call_enter_c((uintptr_t)code, (uintptr_t)argument, instruction_of(frame));
+        break;
+    case EVENT_C_EXCEPTION:
+    case EVENT_C_RETURN:
+        ms_call_leave_c((uintptr_t)code, (uintptr_t)argument);
+        break;
+    default:
+        break;
+    }
+    ms_python.Py_DecRef(code); /* its frame has it */
+    return 0;
+}
+
+/* Of a new thread, in the place of a profile function that is written in Python: frame, event, argument. */
+static void *on_new_thread(void *self, arguments a, ssize_t count)
+{
+    ssize_t length_b = 0;
+    const char *event = count == 3 ? ms_python.PyUnicode_AsUTF8AndSize(a[1], &length_b) : NULL;
+    ms_python.PyEval_SetProfile(on_now ? profile : NULL, NULL);
+    if (on_now && event != NULL && strcmp(event, "call") == 0) {
+        profile(self, a[0], EVENT_CALL, NULL);
+    }
+    return none();
+}
+
+static struct ms_python_method new_thread_method = {
+    "msmemscope_thread", (void *(*)(void *, void *))(void (*)(void))on_new_thread, FAST_CALL, NULL};
+static void *hook_before; /* function for new threads that somebody else has set */
+
+static void set_hook(void *function)
+{
+    void *threading = ms_python.PyImport_ImportModule("threading");
+    release(threading != NULL ? ms_python.PyObject_CallMethod(threading, "setprofile", "O", function) : NULL);
+    release(threading);
+}
+
+static void hook_threads(void)
+{
+    void *threading = ms_python.PyImport_ImportModule("threading");
+    hook_before = threading != NULL ? ms_python.PyObject_GetAttrString(threading, "_profile_hook") : NULL;
+    void *function = ms_python.PyCFunction_NewEx(&new_thread_method, NULL, NULL);
+    if (function != NULL) {
+        set_hook(function);
+    }
+    release(function);
+    release(threading);
+}
+
+static void unhook_threads(void)
+{
+    set_hook(hook_before != NULL ? hook_before : ms_python.none);
+    release(hook_before);
+    hook_before = NULL;
+}
+
+static void set_profile(int (*function)(void *, void *, int, void *))
+{
+    void *thread = ms_python.PyInterpreterState_ThreadHead(ms_python.PyInterpreterState_Get());
+    for (; thread != NULL; thread = ms_python.PyThreadState_Next(thread)) {
+        ms_python._PyEval_SetProfile(thread, function, NULL);
+    }
+}
+
+/* ---- either ---- */
+
+/* Why this interpreter, or this thread of it, cannot be traced; NULL: it can. */
+static const char *obstacle(void)
+{
+    void *thread = ms_python.PyGILState_GetThisThreadState != NULL ? ms_python.PyGILState_GetThisThreadState() : NULL;
+    if (__atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF || thread == NULL) {
+        return "there is no interpreter of Python 3.9 or later";
+    }
+    if (ms_python.free_threaded) {
+        return "interpreters without the GIL are not traced";
+    }
+    if (!ms_python_holds_gil((uintptr_t)thread) ||
+        ms_python.PyInterpreterState_Get() != ms_python.PyInterpreterState_Main()) {
+        return "only the main interpreter is traced";
+    }
+    c_function_type = (uintptr_t)ms_python_symbol("PyCFunction_Type");
+    c_method_type = (uintptr_t)ms_python_symbol("PyCMethod_Type");
+    ms_python.method_descriptor_type = (uintptr_t)ms_python_symbol("PyMethodDescr_Type");
+    if (c_function_type == 0 || ms_python.method_descriptor_type == 0) {
+        return "the interpreter lacks functions that a trace needs";
+    }
+    return NULL;
+}
+
+/* Do objects of functions lie in memory as we think? */
+static bool functions_are_sound(void)
+{
+    enum { METHOD = 16, SELF = 24 };
+    void *function = ms_python.PyCFunction_NewEx(&new_thread_method, ms_python.none, NULL);
+    bool sound = function != NULL && ms_python_type((uintptr_t)function) == c_function_type &&
+                 ms_python_word((uintptr_t)function, METHOD) == (uintptr_t)&new_thread_method &&
+                 ms_python_word((uintptr_t)function, SELF) == (uintptr_t)ms_python.none;
+    release(function);
+    return sound;
+}
+
+static const char *start(void)
+{
+    const char *why = obstacle();
+    if (why != NULL) {
+        return why;
+    }
+    ms_python_set_up();
+    if (!functions_are_sound() || !ms_python_tells_ends()) {
+        return "this build of the interpreter is not laid out as its version says";
+    }
+    ms_calls_begin();
+    on_now = true;
+    if (start_monitoring()) {
+        return NULL;
+    }
+    ms_python.PyErr_Clear();
+    if (ms_python._PyEval_SetProfile == NULL || ms_python.PyEval_SetProfile == NULL) {
+        on_now = false;
+        return "the interpreter lacks functions that a trace needs";
+    }
+    hook_threads();
+    set_profile(profile);
+    return NULL;
+}
+
+static void stop(void)
+{
+    on_now = false;
+    if (tool_id >= 0) {
+        stop_monitoring();
+    } else {
+        set_profile(NULL);
+        unhook_threads();
+    }
+    ms_calls_end();
+}
+
+int ms_python_trace(bool on, char *why, size_t why_b)
+{
+    const char *obstacle_now = NULL;
+    void *type, *value, *traceback;
+    if (on == on_now) {
+        return -EALREADY;
+    }
+    bool ended = __atomic_load_n(&ms_python.ended, __ATOMIC_ACQUIRE) != 0;
+    if (!ended) {
+        ms_python_find(true); /* it may have come after us */
+    }
+    if (__atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF) {
+        obstacle_now = obstacle();
+    } else {
+        ms_python.PyErr_Fetch(&type, &value, &traceback);
+        if (on) {
+            obstacle_now = start();
+        } else {
+            stop();
+        }
+        ms_python.PyErr_Restore(type, value, traceback); /* and with it goes whatever error we have made */
+    }
+    if (obstacle_now != NULL && why_b > 0) {
+        snprintf(why, why_b, "%s", obstacle_now);
+    }
+    return obstacle_now != NULL ? -ENOTSUP : 0;
+}
+
+/* ---- from the beginning ---- */
+
+/* Told of everything that the interpreter finds worth telling; it is about to run the main program. */
+static int on_audit(const char *event, void *event_arguments, void *data)
+{
+    static const char run[] = "cpython.run_";
+    (void)event_arguments, (void)data;
+    if (MS_LIKELY(strncmp(event, run, sizeof(run) - 1) != 0) || on_now || ms_wanted(MS_WANT_TRACEBACK) != MS_STATE_ON) {
+        return 0;
+    }
+    char why[256] = "", line[320];
+    if (ms_python_trace(true, why, sizeof(why)) == -ENOTSUP) {
+        snprintf(line, sizeof(line), "no Python trace: %s", why);
+        ms_agent_log(line);
+    }
+    return 0;
+}
+
+void ms_python_trace_await(void)
+{
+    static bool awaited;
+    int (*add)(int (*)(const char *, void *, void *), void *) = ms_python_symbol("PySys_AddAuditHook");
+    if (!awaited && add != NULL) {
+        awaited = true;
+        add(on_audit, NULL);
+    }
+}

@@ -1,0 +1,401 @@
+"""The Python trace: which functions ran when, in each interpreter that this machine has."""
+
+import csv
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from python_target import Target
+
+COLUMNS = ["FuncInfo", "StartTime(ns)", "EndTime(ns)", "Thread Id", "Process Id"]
+
+
+def interpreters():
+    """The one that runs the tests, and others in the path that work: NPUSCOPE_PYTHONS names more."""
+    found = {sys.version_info[:2]: sys.executable}
+    names = [*os.environ.get("NPUSCOPE_PYTHONS", "").split(), *(f"python3.{n}" for n in range(9, 15))]
+    for path in filter(None, map(shutil.which, names)):
+        asked = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True)
+        if asked.returncode == 0:
+            found.setdefault(tuple(map(int, asked.stdout.split())), path)
+    return {f"{a}.{b}": path for (a, b), path in sorted(found.items())}
+
+
+PYTHONS = interpreters()
+
+
+@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
+def traced(softnpu, tmp_path, request):
+    return Traced(softnpu, tmp_path / "target", python=request.param)
+
+
+@pytest.fixture
+def traced_here(softnpu, tmp_path):
+    return Traced(softnpu, tmp_path / "target")
+
+
+class Slice:
+    def __init__(self, cells):
+        self.text, self.start, self.end = cells[0], *(None if c == "N/A" else int(c) for c in cells[1:3])
+        self.tid, self.pid = int(cells[3]), int(cells[4])
+
+    def __repr__(self):
+        return f"<{self.text} {self.start} {self.end} t{self.tid}>"
+
+
+class Traced(Target):
+    def traces(self):
+        return sorted(self.output.glob("*/device_*/dump/python_trace_*.csv"))
+
+    def slices(self):
+        """Of all threads, functions of the program as `line: name`."""
+        found = []
+        for path in self.traces():
+            tid = int(re.fullmatch(r"python_trace_(\d+)_\d{14}\.csv", path.name)[1])
+            with open(path, newline="") as file:
+                rows = list(csv.reader(file))
+            assert rows[0] == COLUMNS
+            found += map(Slice, rows[1:])
+            assert {row.tid for row in found[-len(rows) + 1:]} == {tid}
+        return self.shortened(found)
+
+    def shortened(self, slices):
+        for row in slices:
+            row.text = re.sub(rf"{re.escape(str(self.folder / 'target.py'))}\((\d+)\)", r"\1", row.text)
+        return slices
+
+    def ours(self):
+        """What the program itself does, without libraries."""
+        return [row for row in self.slices() if re.match(r"(start: |stop: )?\d+: ", row.text)]
+
+
+def texts(rows):
+    return [re.sub(r"\b(\w+\.)+", "", row.text) for row in rows]  # 3.9 and 3.10 have no qualified names
+
+
+def check_nesting(rows):
+    """Slices of a thread lie in each other or side by side, with room between them: readers tell depth by that."""
+    for tid in {row.tid for row in rows}:
+        open_ends = []
+        for row in sorted((r for r in rows if r.tid == tid and r.start and r.end), key=lambda r: (r.start, -r.end)):
+            assert row.start <= row.end
+            while open_ends and open_ends[-1].end < row.start:
+                open_ends.pop()
+            if open_ends:
+                assert open_ends[-1].start < row.start and row.end <= open_ends[-1].end, (open_ends[-1], row)
+            open_ends.append(row)
+
+
+CALLS = """\
+import msmemscope, threading
+def leaf(x): return len(x)
+def numbers(n):
+    for i in range(n):
+        yield leaf("ab")
+def fails():
+    raise ValueError
+class Model:
+    def step(self):
+        try:
+            fails()
+        except ValueError:
+            return leaf("c")
+def work():
+    Model().step()
+    return sum(numbers(2))
+{}
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+work()
+"""
+EXPECTED = ["6: fails", "2: leaf", "2: leaf", "9: step", "2: leaf", "2: leaf", "3: numbers", "2: leaf", "2: leaf", "3: numbers",
+            "3: numbers", "16: work", "14: work"]
+
+
+@pytest.mark.parametrize("start", ["", "msmemscope.config(events='traceback', analysis=''); msmemscope.start()"],
+                         ids=["command-line", "api"])
+def test_calls(traced, start):
+    """Calls, generators, exceptions, functions of C with the line that calls them; the main thread and another one."""
+    if start:
+        traced.run(CALLS.format(start) + "msmemscope.stop()\n")
+    else:
+        traced.way = "launcher"
+        traced.run(CALLS.format("pass"), options=["--events=traceback", "--collect-mode=immediate"])
+    rows = traced.slices()
+    check_nesting(rows)
+    assert len(traced.traces()) == 2
+    for tid in {row.tid for row in rows}:
+        mine = [row for row in rows if row.tid == tid and re.match(r"\d+: ", row.text)]
+        mine = mine[next(i for i, row in enumerate(mine) if row.text == "6: fails"):]
+        assert texts(mine)[:len(EXPECTED)] == EXPECTED
+        assert [row.text for row in rows if row.tid == tid].count("<built-in function len>") >= 3
+    inner = next(row for row in rows if row.text == "<built-in function sum>")
+    outer = next(row for row in rows if row.text.startswith("16: ") and row.tid == inner.tid and row.end >= inner.end)
+    assert outer.start < inner.start and inner.end <= outer.end
+
+
+def test_what_is_open(traced):
+    """Functions that had begun before have no start, those that end later no end; ours are not shown."""
+    traced.run("""\
+        import msmemscope, threading
+        def main():
+            begin()
+            inside()
+            msmemscope.stop()
+        def begin():
+            msmemscope.config(events="traceback", analysis="")
+            msmemscope.start()
+        def inside():
+            with msmemscope.RecordFunction("named"):
+                pass
+        waits, go = threading.Event(), threading.Event()
+        def sleeper():
+            waits.set()
+            go.wait()
+        thread = threading.Thread(target=sleeper)
+        thread.start()
+        waits.wait()
+        main()
+        go.set()
+        thread.join()
+    """)
+    rows = [row for row in traced.slices() if re.match(r"(start: |stop: )?(\d+: |named)", row.text)]
+    assert texts(rows) == ["start: 6: begin", "named", "9: inside", "stop: 1: <module>", "stop: 2: main"]
+    assert [(row.start is None, row.end is None) for row in rows] == [
+        (True, False), (False, False), (False, False), (True, True), (True, True)]
+
+
+def test_threads_that_come_and_go(traced):
+    """Many threads, each with a file of its own; none of what is done while nothing is traced."""
+    traced.run("""\
+        import msmemscope, threading
+        def f(): pass
+        def body():
+            for _ in range(100): f()
+        def run():
+            threads = [threading.Thread(target=body) for _ in range(10)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        msmemscope.config(events="traceback", analysis="")
+        run()
+        for _ in range(3):
+            msmemscope.start()
+            run()
+            msmemscope.stop()
+        run()
+    """)
+    rows = traced.slices()
+    check_nesting(rows)
+    assert texts(rows).count("2: f") == 3000
+    assert texts(rows).count("3: body") == 30
+
+
+def test_tracer(traced):
+    """As the documents show it: nothing but tracer.start() and tracer.stop()."""
+    done = traced.run("""\
+        import msmemscope
+        def f(): pass
+        f()
+        msmemscope.tracer.start()
+        f()
+        msmemscope.tracer.start()
+        msmemscope.tracer.stop()
+        f()
+        msmemscope.tracer.stop()
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        f()
+        msmemscope.tracer.start()
+        f(); f()
+        msmemscope.tracer.stop()
+        f()
+        msmemscope.stop()
+    """)
+    assert texts(traced.ours()).count("2: f") == 3
+    assert done.err.count("is active already") == 1 and done.err.count("is not active") == 1
+    assert done.out.count("Start tracing") == 2 and done.out.count("Stop tracing") == 2
+
+
+def test_switched_off_by_config(traced_here):
+    traced_here.run("""\
+        import msmemscope
+        def f(): pass
+        msmemscope.config(events="alloc,free,traceback", analysis="")
+        msmemscope.start()
+        f()
+        msmemscope.config(events="", analysis="")
+        f()
+        msmemscope.config(events="traceback", analysis="")
+        f()
+        msmemscope.stop()
+    """)
+    assert texts(traced_here.ours()).count("2: f") == 2
+
+
+def test_database(traced):
+    traced.run("""\
+        import msmemscope, npu
+        npu.init()
+        def f(): npu.work(1)
+        msmemscope.config(events="alloc,free,traceback", analysis="", data_format="db", device="npu")
+        msmemscope.start()
+        f()
+        msmemscope.stop()
+        print(__import__("os").getpid())
+    """)
+    (path,) = [p for p in traced.files() if "device_0" in str(p)]  # beside the memory
+    with sqlite3.connect(path) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'python_trace_%'")]
+        assert len(tables) == 1
+        columns = [(name, kind) for _, name, kind, *_ in db.execute(f"PRAGMA table_info({tables[0]})")]
+        rows = traced.shortened([Slice(cells) for cells in db.execute(f"SELECT * FROM {tables[0]}")])
+        times = [int(t) for (t,) in db.execute("SELECT \"Timestamp(ns)\" FROM memscope_dump WHERE Event = 'MALLOC'")]
+    assert columns == list(zip(COLUMNS, ("TEXT", "TEXT", "TEXT", "INTEGER", "INTEGER")))
+    (f,) = [row for row in rows if row.text == "3: f"]
+    assert f.pid == int(tables[0].split("_")[-1]) and any(f.start < t < f.end for t in times)  # one clock
+
+
+def test_modules_of_torch_and_what_is_left_out(traced):
+    """nn.Module goes by the class; nothing below __torch_dispatch__, no functions of C in contextlib's __exit__."""
+    folder = traced.folder / "torch" / "nn" / "modules"
+    folder.mkdir(parents=True)
+    for package in ("torch", "torch/nn", "torch/nn/modules"):
+        (traced.folder / package / "__init__.py").write_text("")
+    (folder / "module.py").write_text(
+        "class Module:\n    def _call_impl(self, *a):\n        return self.forward(*a)\n"
+        "    def _wrapped(self, *a):\n        return self._call_impl(*a)\n    __call__ = _wrapped\n")
+    traced.run("""\
+        import contextlib, msmemscope
+        from torch.nn.modules.module import Module
+        class Linear(Module):
+            def forward(self, x): return x
+        class Mode:
+            def __torch_dispatch__(self): return below(2)
+        def below(n): return n and below(n - 1)
+        @contextlib.contextmanager
+        def scope():
+            yield
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        Linear()(1)
+        Linear()(2)
+        Mode().__torch_dispatch__()
+        below(0)
+        with scope(): pass
+        msmemscope.stop()
+    """)
+    found = [row.text for row in traced.slices()]
+    assert found.count("nn.Module: Linear") == 2
+    assert len([t for t in found if re.search(r"module\.py\(2\): (Module\.)?_call_impl", t)]) == 2
+    assert len([t for t in found if re.fullmatch(r"7: below", t)]) == 1
+    assert len([t for t in found if re.fullmatch(r"6: (Mode\.)?__torch_dispatch__", t)]) == 1
+    exits = [row for row in traced.slices() if re.search(r"contextlib\.py\(\d+\): .*__exit__", row.text)]
+    assert len(exits) == 1  # not a second one for the line that calls next()
+
+
+def test_code_that_is_gone(traced):
+    """Code objects whose address is used again, many names, deep recursion."""
+    traced.run("""\
+        import msmemscope, sys
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        for i in range(200):
+            space = {}
+            exec(compile("def f(): pass\\nf()", "file%03d" % i, "exec"), space)
+        sys.setrecursionlimit(6000)
+        def deep(n): return n and deep(n - 1)
+        deep(2500)
+        deep(3)
+        msmemscope.stop()
+    """)
+    found = [row.text for row in traced.slices()]
+    assert [t for t in found if t.endswith(": f")] == [f"file{i:03d}(1): f" for i in range(200)]
+    assert 2000 < len([t for t in found if t.endswith(": deep") and t.startswith("8")]) <= 2505
+
+
+def test_where_monitoring_is_taken(traced):
+    """By two other tools: a profile function does it as well."""
+    traced.run("""\
+        import msmemscope, sys, threading
+        if sys.version_info >= (3, 12):
+            for tool in range(6): sys.monitoring.use_tool_id(tool, "other")
+        def f(): return len("")
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        f()
+        thread = threading.Thread(target=f)
+        thread.start()
+        thread.join()
+        msmemscope.stop()
+        f()
+        assert sys.getprofile() is None and threading._profile_hook is None
+    """)
+    rows = traced.slices()
+    check_nesting(rows)
+    assert texts(traced.ours()).count("4: f") == 4 and len({row.tid for row in traced.ours()}) == 2
+
+
+def test_other_profilers(traced):
+    """Another profiler in the same thread is left alone where the interpreter lets us; nothing is damaged anywhere."""
+    traced.run("""\
+        import cProfile, msmemscope, sys
+        def f(): pass
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        f()
+        profile = cProfile.Profile()
+        profile.enable()
+        f()
+        profile.disable()
+        msmemscope.stop()
+        assert any("f" == key[2] for key in profile.getstats() and __import__("pstats").Stats(profile).stats)
+        if sys.version_info >= (3, 12):
+            assert sys.monitoring.get_tool(3) is None and sys.monitoring.get_tool(4) is None
+        else:
+            assert sys.getprofile() is None
+    """)
+    expected = 2 if traced.python in [p for v, p in PYTHONS.items() if tuple(map(int, v.split("."))) >= (3, 12)] else 1
+    assert texts(traced.ours()).count("2: f") == expected
+
+
+def test_end_of_the_interpreter(traced):
+    """Tracing is on until the end; threads and objects that are left do no harm."""
+    traced.way = "launcher"
+    done = traced.run("""\
+        import atexit, threading, time
+        def f(): pass
+        class Last:
+            def __del__(self): f()
+        keep = Last()
+        cycle = [keep]; cycle.append(cycle)
+        def forever():
+            while True:
+                f()
+                time.sleep(0.001)
+        threading.Thread(target=forever, daemon=True).start()
+        atexit.register(f)
+        def numbers():
+            yield 1
+            yield 2
+        suspended = numbers(); next(suspended)
+    """, options=["--events=traceback", "--collect-mode=immediate"])
+    assert done.err == ""
+    rows = traced.ours()
+    assert texts(rows).count("1: <module>") == 1 and "stop: 7: forever" in texts(rows)
+
+
+def test_isolated(traced):
+    """Without environment, without site: the trace needs nothing of the package's."""
+    traced.way = "launcher"
+    script = traced.folder / "isolated.py"
+    script.write_text("def f(): pass\nf()\n")
+    argv = traced.argv("", options=["--events=traceback", "--collect-mode=immediate"])
+    argv[-1:] = ["-I", "-S", str(script)]
+    done = subprocess.run(argv, cwd=traced.folder, env=traced.softnpu.env(**traced.env), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row.text for row in traced.slices() if row.text.endswith("isolated.py(1): f")] != []
