@@ -20,6 +20,7 @@ from ._control import config, start, step, stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import describe as describe
+    from ._holders import Holder, holders
     from ._hooks import cleanup_framework_hooks, init_framework_hooks
     from ._sanitizer import enable_npu_sanitizer
     from ._slices import RecordFunction
@@ -34,13 +35,14 @@ _HOMES = {
     "RecordFunction": "_slices",
     "take_snapshot": "_snapshot",
     "TakeSnapshot": "_snapshot",
+    "holders": "_holders",
     "tracer": "_tracer",
 }
 _MODULES = ("describe",)
 
 __all__ = [
     "RecordFunction", "TakeSnapshot", "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer",
-    "init_framework_hooks", "start", "step", "stop", "take_snapshot", "tracer",
+    "holders", "init_framework_hooks", "start", "step", "stop", "take_snapshot", "tracer",
 ]
 
 

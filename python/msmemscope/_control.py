@@ -96,9 +96,13 @@ def stop() -> None:
         return
     _recorder.say("Info", "Stop tracing.")
     _native.trace(False)
-    _native.stop()
+    suspects = _native.stop()
     _recorder.say("Info", "Fflush temporary cache events to file!")
     _recorder.changed()
+    if suspects:
+        from . import _holders
+
+        _holders.report(suspects)
 
 
 def step() -> None:

@@ -53,6 +53,8 @@ struct ms_leaks {
     struct ms_map site_of_key;
     struct ms_map pool_handles; /* mapped where pool blocks are */
     uint64_t count, bytes;
+    char suspects[MS_SUSPECTS_B];
+    uint64_t stops;
 };
 
 /* ---- steps ---- */
@@ -114,6 +116,65 @@ static int on_step(void *self, const struct ms_step_info *step)
         ms_model_blocks(leaks->options.model, true, tell_suspect, &walk);
     }
     return 0;
+}
+
+static bool is_suspect(struct ms_leaks *leaks, const struct ms_block *block)
+{
+    const uint32_t *ended = ended_of(leaks, block->device, false);
+    return ended != NULL && block->step > 1 && *ended > block->step;
+}
+
+/* ---- when tracing stops ---- */
+
+#define SUSPECTS_SHOWN 48u
+
+struct largest {
+    struct ms_leaks *leaks;
+    struct ms_block block[SUSPECTS_SHOWN]; /* copies, the largest first */
+    uint32_t count;
+};
+
+static int keep_largest(void *argument, const struct ms_block *block)
+{
+    struct largest *largest = argument;
+    bool full = largest->count == SUSPECTS_SHOWN;
+    if (block->state != MS_BLOCK_LIVE || ms_step_pool_name(block->space) == NULL ||
+        !is_suspect(largest->leaks, block) || (full && block->size_b <= largest->block[largest->count - 1].size_b)) {
+        return 0;
+    }
+    uint32_t at = full ? largest->count - 1 : largest->count++;
+    for (; at > 0 && largest->block[at - 1].size_b < block->size_b; at--) {
+        largest->block[at] = largest->block[at - 1];
+    }
+    largest->block[at] = *block;
+    return 0;
+}
+
+static int on_stop(void *self)
+{
+    struct ms_leaks *leaks = self;
+    struct largest largest = {.leaks = leaks};
+    size_t used = 0;
+    leaks->suspects[0] = '\0';
+    leaks->stops++;
+    int rc = ms_model_blocks(leaks->options.model, false, keep_largest, &largest);
+    for (uint32_t i = 0; i < largest.count && used < sizeof(leaks->suspects); i++) {
+        const struct ms_block *block = &largest.block[i];
+        size_t length_b = (size_t)snprintf(leaks->suspects + used, sizeof(leaks->suspects) - used,
+                                           "0x%" PRIx64 " %" PRIu64 " %s %u\n", block->addr, block->size_b,
+                                           ms_device_text("npu:", block->device).s, block->step);
+        if (used + length_b >= sizeof(leaks->suspects)) {
+            leaks->suspects[used] = '\0'; /* no half a line */
+        }
+        used += length_b;
+    }
+    return rc;
+}
+
+const char *ms_leaks_suspects(const struct ms_leaks *leaks, uint64_t *stops)
+{
+    *stops = leaks->stops;
+    return leaks->suspects;
 }
 
 /* ---- collecting at the end ---- */
@@ -230,8 +291,7 @@ static int collect(void *argument, const struct ms_block *block)
     bool hal = block->type == MS_TYPE_HAL;
     bool in_segments = false;
     if (pool) {
-        const uint32_t *ended = ended_of(leaks, block->device, false);
-        bool suspect = ended != NULL && block->step > 1 && *ended > block->step;
+        bool suspect = is_suspect(leaks, block);
         if (suspect && !add_leak(&leaks->leaks, &leaks->leak_count, &leaks->leak_room, block)) {
             return -ENOMEM;
         }
@@ -475,7 +535,7 @@ int ms_leaks_new(const struct ms_leaks_options *options, struct ms_leaks **out)
 
 struct ms_consumer ms_leaks_consumer(struct ms_leaks *leaks)
 {
-    return (struct ms_consumer){.self = leaks, .on_step = on_step, .on_end = on_end};
+    return (struct ms_consumer){.self = leaks, .on_step = on_step, .on_stop = on_stop, .on_end = on_end};
 }
 
 uint64_t ms_leaks_count(const struct ms_leaks *leaks, uint64_t *bytes)

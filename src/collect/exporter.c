@@ -140,6 +140,12 @@ static void publish(struct recorded *process)
 {
     struct ms_replay_stats stats;
     ms_replay_stats(process->replay, &stats);
+    uint64_t stops;
+    const char *suspects = ms_replay_suspects(process->replay, &stops);
+    if (stops != process->suspects_of) {
+        process->suspects_of = stops;
+        snprintf(process->suspects, sizeof(process->suspects), "%s", suspects);
+    }
     __atomic_store_n(&process->exported_stamp, stats.done_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->exported_events, stats.events, __ATOMIC_RELEASE);
     uint64_t per_mille = stats.bytes_total > 0 ? stats.bytes_read * 1000 / stats.bytes_total : 0;

@@ -11,6 +11,7 @@
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
 
+#include "analyze/leaks.h"
 #include "collect/modules.h"
 #include "collect/project.h"
 #include "collect/replay.h"
@@ -67,16 +68,18 @@ struct recorded {
 
     /* exporter.c */
     struct ms_replay *replay;
-    struct ms_marks marks;    /* atomic, for the sweeper */
-    bool has_files;           /* the exporter has gone on in files */
-    bool tracking;            /* the replay makes checkpoints only; files come later, or never */
-    uint32_t exported;        /* atomic: the files are complete (or given up), replay is gone */
-    uint64_t exported_stamp;  /* atomic: everything below is in the files */
-    uint64_t exported_events; /* atomic: moves while there is progress */
-    uint32_t per_mille;       /* atomic: of the trace */
-    bool only_at_end;         /* --export=end */
-    uint32_t hurry;           /* atomic: look now */
-    uint64_t due_ns;          /* when to look again */
+    struct ms_marks marks;        /* atomic, for the sweeper */
+    bool has_files;               /* the exporter has gone on in files */
+    bool tracking;                /* the replay makes checkpoints only; files come later, or never */
+    uint32_t exported;            /* atomic: the files are complete (or given up), replay is gone */
+    uint64_t exported_stamp;      /* atomic: everything below is in the files */
+    char suspects[MS_SUSPECTS_B]; /* when it was last stopped; written before exported_stamp passes that stop */
+    uint64_t suspects_of;         /* which stop that was */
+    uint64_t exported_events;     /* atomic: moves while there is progress */
+    uint32_t per_mille;           /* atomic: of the trace */
+    bool only_at_end;             /* --export=end */
+    uint32_t hurry;               /* atomic: look now */
+    uint64_t due_ns;              /* when to look again */
     unsigned pause_ms;
     struct recorded *next_export;
 };

@@ -431,6 +431,12 @@ int ms_replay_run(struct ms_replay *replay, unsigned events)
     }
 }
 
+const char *ms_replay_suspects(const struct ms_replay *replay, uint64_t *stops)
+{
+    *stops = 0;
+    return replay->leaks != NULL ? ms_leaks_suspects(replay->leaks, stops) : "";
+}
+
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out)
 {
     struct ms_trace_stats trace;

@@ -58,6 +58,10 @@ struct ms_replay_stats {
 };
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out);
 
+/* Blocks that seem to leak when tracing is stopped, see analyze/leaks.h; "": none, or nobody looks for leaks. *stops
+ * tells one from another. */
+const char *ms_replay_suspects(const struct ms_replay *replay, uint64_t *stops);
+
 /* Before END: cut off; what was written stays and is valid. */
 void ms_replay_close(struct ms_replay *replay);
 

@@ -283,7 +283,10 @@ void request_turn(struct collector *c)
         bool done = fulfilled(pending);
         if (done) {
             int rc = pending->kind == MS_REQUEST_START ? pending->process->move_error : 0;
-            answer(pending->connection, rc, rc != 0 ? "[msmemscope] Error: the trace cannot be written." : "");
+            const char *text = rc != 0                            ? "[msmemscope] Error: the trace cannot be written."
+                               : pending->kind == MS_REQUEST_STOP ? pending->process->suspects
+                                                                  : "";
+            answer(pending->connection, rc, text);
         } else if (pending->process->phase == RECORDING) { /* what they did before may have been too early */
             sweeper_poke(&c->sweeper);
             if (pending->kind != MS_REQUEST_STEP) {

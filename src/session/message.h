@@ -44,8 +44,9 @@ struct ms_hello {
 /* What an API call asks of the collector. START and CONFIG are asked before the agent acts and records them, STOP and
  * STEP afterwards; their `value` is one more than the stamp of the record. */
 enum ms_request_kind {
-    MS_REQUEST_START = 1,  /* make the directory, write config.json */
-    MS_REQUEST_STOP = 2,   /* answered when everything before the stamp is in the output files */
+    MS_REQUEST_START = 1, /* make the directory, write config.json */
+    MS_REQUEST_STOP = 2,  /* answered when everything before the stamp is in the output files; text of the reply: blocks
+                             that seem to leak, see ms_leaks_suspects */
     MS_REQUEST_CONFIG = 3, /* text: lines `option=value`, names of the command line; refused as a whole or taken.
                               Reply: the new session string, a line end, a warning or nothing */
     MS_REQUEST_STEP = 4,   /* answered when everything before the stamp is in the trace */

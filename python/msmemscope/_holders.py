@@ -1,0 +1,493 @@
+"""Who holds a block of memory: the way from a variable, an attribute, a class or a running function to the tensor.
+
+Found by asking the garbage collector who refers to whom, backwards from the tensor: a scan of all objects for each step
+of the way, so for a question that somebody asks, not for every event. Nothing that is found is kept, or changed.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import contextmanager
+from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+_STEPS = 12  # of a way, at most
+_WAYS = 100  # from one object to blocks
+_NODES = 100000  # of autograd's graphs that are looked at
+_OPTIMIZED = 1  # flag of code whose local variables are no dictionary
+
+
+class Holder(NamedTuple):
+    """One that holds a block."""
+
+    name: str  # "__main__.losses[3]", "loss in train()"
+    type: str  # of what has that name
+    where: str  # where it was created, or its function or class is defined; empty: not known
+    held: str  # what of the block's it holds: "Tensor", "Tensor saved by MulBackward0"
+    cycle: bool  # no variable leads here, only objects that refer to each other: gc.collect() may end it
+
+    def __str__(self) -> str:
+        text = f"{self.name} ({self.type})" + (f", {self.where}" if self.where else "")
+        if self.cycle:
+            text += ", a cycle that only the garbage collector ends"
+        return text + (f", holds a {self.held}" if self.held else "")
+
+
+def holders(what: object, limit: int = 10) -> list[Holder]:
+    """Python objects that hold a tensor, or the block at an address: those that are nearest first.
+
+    A block that no Python object holds has none; C code may hold it then.
+    """
+    with _collector_off():
+        return _Search({0: _targets(what)}, limit).found()[0]
+
+
+def holders_of(addresses: list[int], limit: int = 1) -> dict[int, list[Holder]]:
+    """The same for many blocks at once."""
+    with _collector_off():
+        return _Search(blocks(addresses), limit).found()
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """What is being looked at stays as it is."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _is(thing: object, kinds: type | tuple[type, ...]) -> bool:
+    """As isinstance, but asks the object nothing: it may answer anything, or raise."""
+    return issubclass(type(thing), kinds)
+
+
+def _attributes(thing: object) -> Any:
+    """The dictionary of an object's attributes; empty if it has none, or will not tell."""
+    try:
+        return getattr(thing, "__dict__", {})
+    except Exception:
+        return {}
+
+
+# ---- tensors and their memory ----
+
+
+def is_tensor(thing: object) -> bool:
+    return callable(getattr(type(thing), "data_ptr", None))
+
+
+def memory_of(tensor: Any) -> tuple[int, int]:
+    """Address and bytes of what a tensor keeps, which is its storage; 0 if it has none."""
+    for storage in ("untyped_storage", "_storage", "storage"):
+        if callable(getattr(type(tensor), storage, None)):
+            try:
+                kept = getattr(tensor, storage)()
+                return int(kept.data_ptr()), int(kept.nbytes())
+            except Exception:
+                continue
+    try:
+        return int(tensor.data_ptr()), int(getattr(tensor, "nbytes", 1) or 1)
+    except Exception:
+        return 0, 0  # of a kind that has no memory
+
+
+def _targets(what: object) -> list[tuple[object, str]]:
+    """Objects that keep the block, with what they are to it."""
+    if not _is(what, int) and not is_tensor(what):
+        return [(what, "")]
+    address = what if _is(what, int) else memory_of(what)[0]
+    if address == 0:
+        return [(what, _type_name(what))] if not _is(what, int) else []
+    return blocks([address])[address]
+
+
+def blocks(addresses: list[int]) -> dict[int, list[tuple[object, str]]]:
+    """The same for many addresses at once."""
+    from bisect import bisect_right
+
+    found: dict[int, list[tuple[object, str]]] = {address: [] for address in addresses}
+    ordered = sorted(found)
+    things = gc.get_objects()
+    graphs: list[Any] = []
+
+    def note(tensor: Any, holder: object, held: str) -> None:
+        begin, size = memory_of(tensor)
+        at = bisect_right(ordered, begin + max(size, 1) - 1)
+        while begin and at > 0 and ordered[at - 1] >= begin:
+            at -= 1
+            found[ordered[at]].append((holder, held))
+    for thing in things:
+        if is_tensor(thing) and not _is(thing, type):
+            note(thing, thing, _type_name(thing))
+            if _graph(thing) is not None:
+                graphs.append(thing)
+    before = {id(thing) for thing in things}
+    del things
+    budget = _NODES
+    for tensor in _referred(graphs, before):
+        seen: dict[int, object] = {}
+        for saved, node in _saved(tensor.grad_fn, seen, budget):
+            note(saved, tensor, f"graph whose {node} keeps the block")
+        budget -= len(seen)
+    return found
+
+
+def _graph(tensor: Any) -> Any:
+    try:
+        return getattr(tensor, "grad_fn", None)
+    except Exception:
+        return None
+
+
+def _referred(tensors: list[Any], before: set[int]) -> list[Any]:
+    """Those that something in Python refers to: PyTorch keeps the objects of others too, as long as C++ needs the tensor."""
+    numbers = {id(tensor) for tensor in tensors}
+    held = {number for variables in _running().values() for number in variables if number in numbers}
+    for referrer in gc.get_referrers(*tensors) if tensors else ():
+        if id(referrer) in before and referrer is not tensors:
+            held |= {id(referent) for referent in gc.get_referents(referrer)} & numbers
+    return [tensor for tensor in tensors if id(tensor) in held]
+
+
+def _saved(node: Any, seen: dict[int, object], most: int) -> Iterator[tuple[Any, str]]:
+    """Tensors that a graph of autograd keeps for its backward pass; C++ holds them, no Python object does."""
+    waiting = [node]
+    while waiting and len(seen) < most:
+        node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen[id(node)] = node  # as long as it is there its number is its own
+        for name in dir(type(node)):
+            if name.startswith("_saved_"):
+                try:
+                    value = getattr(node, name)
+                except Exception:
+                    continue  # freed by the backward pass
+                for saved in value if _is(value, (tuple, list)) else (value,):
+                    if is_tensor(saved):
+                        yield saved, type(node).__name__
+        waiting += [after for after, _ in getattr(node, "next_functions", ())]
+
+
+# ---- the way to them ----
+
+
+class _Search:
+    """Backwards from the targets, all at once, until each way has come to something that has a name."""
+
+    def __init__(self, blocks: dict[int, list[tuple[object, str]]], limit: int) -> None:
+        self.limit = limit  # for each block
+        self.result: dict[int, list[Holder]] = {block: [] for block in blocks}
+        self.held: dict[int, list[tuple[int, str]]] = {}  # a target: blocks that it holds, and as what
+        self.targets = [target for targets in blocks.values() for target, _ in targets]
+        for block, targets in blocks.items():
+            for target, held in targets:
+                self.held.setdefault(id(target), []).append((block, held))
+        self.next: dict[int, list[tuple[object, str]]] = {}  # an object: what it refers to on the way, and how
+        self.seen: dict[int, object] = {}  # and so that no number means another object meanwhile
+        self.cyclic = False
+        self.before: set[int] = set()  # what was there before us: our own containers are nobody's holders
+
+    def found(self) -> dict[int, list[Holder]]:
+        self.before = {id(thing) for thing in gc.get_objects()}
+        self.before -= {id(self), id(self.__dict__), id(self.targets), id(self.next), id(self.seen), id(self.held)}
+        try:
+            self._search()
+            if self.cyclic:
+                self._cycles()
+            return self.result
+        finally:
+            self.targets, self.next, self.seen, self.before = [], {}, {}, set()
+
+    def _search(self) -> None:
+        level = {id(target): target for target in self.targets}
+        self.seen.update(level)
+        frames = _running()
+        for _ in range(_STEPS):
+            for frame, variables in frames.items():
+                for number in variables.keys() & level.keys():
+                    self._add(f"{variables[number]} in {_code_name(frame.f_code)}()", level[number],
+                              f"running at {_place(frame.f_code, frame.f_lineno)}")
+            upper: dict[int, object] = {}
+            for referrer in gc.get_referrers(*level.values()) if not self._enough() else ():
+                if id(referrer) in self.before and not (_is(referrer, FrameType) and referrer in frames):
+                    self._refers(referrer, level, upper)
+            self.seen.update(upper)
+            level = upper
+            if not level:
+                break
+
+    def _refers(self, referrer: object, level: dict[int, object], upper: dict[int, object]) -> None:
+        root = _root_name(referrer)
+        for referent in gc.get_referents(referrer):
+            if id(referent) not in level:
+                continue
+            edge = _edge(referrer, referent)
+            self.before.add(id(_attributes(referrer)))  # in 3.11 and 3.12 it is made when it is asked for
+            if root is not None:
+                self._add(root + edge, referent, _where_in(referrer, edge), referrer)
+            elif id(referrer) in self.seen:
+                self.cyclic = True
+            else:
+                ways = self.next.setdefault(id(referrer), [])
+                if len(ways) < _WAYS and not any(way[0] is referent for way in ways[-1:]):
+                    ways.append((referent, edge))
+                upper[id(referrer)] = referrer
+
+    def _enough(self) -> bool:
+        return all(len(found) >= self.limit for found in self.result.values())
+
+    def _add(self, name: str, first: object, where: str, root: object = None) -> None:
+        """Something with a name refers to `first`: what it leads to."""
+        top = root if _is(root, type) else _container(first)
+        where = _created(top) or where or _written(top)
+        for path, target in self._down(first):
+            self._hold(target, _tidy(name + path), top, where, False)
+
+    def _hold(self, target: object, name: str, top: object, where: str, cycle: bool) -> None:
+        for block, held in self.held[id(target)]:
+            holder = Holder(name, _type_name(top), where, held, cycle)
+            if len(self.result[block]) < self.limit and holder not in self.result[block]:
+                self.result[block].append(holder)
+
+    def _down(self, thing: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+        if id(thing) in self.held:
+            yield "", thing
+        for after, edge in self.next.get(id(thing), ()) if depth < _STEPS else ():
+            for path, target in self._down(after, depth + 1):
+                yield edge + path, target
+
+    def _cycles(self) -> None:
+        """No variable leads to them, but objects that refer to each other."""
+        empty = {block for block, found in self.result.items() if not found}
+        for thing in list(self.seen.values()) if empty else ():
+            for path, target in self._down(thing):
+                if path and type(thing) not in (dict, CellType) and any(block in empty for block, _ in self.held[id(target)]):
+                    self._hold(target, _tidy(f"<{_type_name(thing)}>" + path), thing, _created(thing) or _written(thing), True)
+
+
+# ---- frames ----
+
+
+def _running() -> dict[FrameType, dict[int, str]]:
+    """Functions that are running, in all threads, but ours: numbers of objects, and the variables that refer to them."""
+    found: dict[FrameType, dict[int, str]] = {}
+    for frame in list(sys._current_frames().values()):
+        upper: FrameType | None = frame
+        while upper is not None:
+            if upper.f_code.co_filename != __file__:
+                found[upper] = {id(value): name for name, value in reversed(_variables(upper))}
+            upper = upper.f_back
+        del frame  # may be our own, which would hold itself
+    return found
+
+
+def _variables(frame: FrameType) -> list[tuple[str, object]]:
+    """Local variables of a function. Up to 3.12, asking for them makes a dictionary that lives as long as the frame and would
+    hold what it has: it is emptied again, unless somebody else has it. The body of a module or a class has a dictionary
+    that is found by itself."""
+    if not frame.f_code.co_flags & _OPTIMIZED:
+        return []
+    variables = frame.f_locals
+    items = list(variables.items())
+    if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:
+        variables.clear()
+    return items
+
+
+def _variable(frame: FrameType | None, thing: object) -> str:
+    """Of a function that is suspended."""
+    names = [name for name, value in _variables(frame) if value is thing] if frame is not None else []
+    return f".{names[0]}" if names else ".<local>"
+
+
+# ---- words ----
+
+
+def _type_name(thing: object) -> str:
+    kind = type(thing)
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__", "torch") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _container(thing: object) -> object:
+    """The object whose attributes a dictionary is."""
+    if type(thing) is dict:
+        for referrer in gc.get_referrers(thing):
+            if not _is(referrer, FrameType) and _attributes(referrer) is thing:
+                return referrer
+    return thing
+
+
+def _root_name(thing: object) -> str | None:
+    """The name of something that everybody can find; None: it has none."""
+    if _is(thing, ModuleType):
+        return thing.__name__
+    if _is(thing, type):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    if type(thing) is dict and _is(thing.get("__name__"), str):
+        module = sys.modules.get(thing["__name__"])
+        if module is not None and _attributes(module) is thing:
+            return module.__name__
+    return None
+
+
+def _edge(referrer: object, referent: object) -> str:
+    """How one refers to the other, as an expression."""
+    for kinds, describe in _EDGES:
+        if _is(referrer, kinds):
+            return describe(referrer, referent)
+    for name, value in list(_attributes(referrer).items()):
+        if value is referent:
+            return f".{name}"
+    for kind in type(referrer).__mro__:
+        for name in _slots(kind):
+            try:
+                if getattr(referrer, name) is referent:
+                    return f".{name}"
+            except Exception:
+                continue
+    if type(referent) is dict and _attributes(referrer) is referent:
+        return ".__dict__"
+    return f".<{_type_name(referrer)}>"
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    return [slots] if _is(slots, str) else list(slots)
+
+
+def _of_dict(referrer: Any, referent: object) -> str:
+    for key, value in list(referrer.items()):
+        if value is referent:
+            return f"[{key!r}]" if _is(key, (str, int, float, bool, bytes)) else f"[<{_type_name(key)}>]"
+    return ".keys()"
+
+
+def _of_sequence(referrer: Any, referent: object) -> str:
+    for index, value in enumerate(referrer):
+        if value is referent:
+            return f"[{index}]"
+    return "[?]"
+
+
+def _of_function(referrer: Any, referent: object) -> str:
+    closure = referrer.__closure__ or ()
+    if closure is referent or any(cell is referent for cell in closure):
+        names = referrer.__code__.co_freevars
+        return f".{_code_name(referrer.__code__)}.__closure__" if closure is referent else \
+            f"<{_code_name(referrer.__code__)}>.{names[[cell is referent for cell in closure].index(True)]}"
+    if referrer.__defaults__ is referent:
+        return ".__defaults__"
+    return "." + ("__dict__" if _attributes(referrer) is referent else "<function>")
+
+
+def _of_generator(referrer: Any, referent: object) -> str:
+    return "" if _is(referent, FrameType) else _variable(referrer.gi_frame, referent)
+
+
+_EDGES: tuple[tuple[tuple[type, ...], Callable[[Any, object], str]], ...] = (
+    ((dict,), _of_dict),
+    ((list, tuple), _of_sequence),
+    ((set, frozenset), lambda referrer, referent: "{...}"),
+    ((CellType,), lambda referrer, referent: ""),
+    ((MethodType,), lambda referrer, referent: ".__self__" if referrer.__self__ is referent else ".__func__"),
+    ((FunctionType,), _of_function),
+    ((GeneratorType,), _of_generator),
+    ((FrameType,), _variable),
+    ((type,), lambda referrer, referent: ".__dict__" if type(referent) is dict else ".<type>"),
+)
+
+
+def _tidy(name: str) -> str:
+    """Attributes are written as such, not as items of the dictionary that they are in."""
+    import re
+
+    name = re.sub(r"\.__dict__\['(\w+)'\]", r".\1", name)
+    head = re.match(r"[\w.<>]+?(?=\['(\w+)'\])", name)
+    if head is not None and head[0] in sys.modules:
+        name = re.sub(r"\['(\w+)'\]", r".\1", name, count=1)
+    return name
+
+
+# ---- where ----
+
+
+def _code_name(code: CodeType) -> str:
+    return getattr(code, "co_qualname", code.co_name)
+
+
+def _place(code: CodeType, line: int | None = None) -> str:
+    return f"{code.co_filename}:{line or code.co_firstlineno}"
+
+
+def _created(thing: object) -> str:
+    """Where it was created, if tracemalloc knows (python -X tracemalloc)."""
+    import tracemalloc
+
+    trace = tracemalloc.get_object_traceback(thing) if tracemalloc.is_tracing() else None
+    return f"created at {trace[-1].filename}:{trace[-1].lineno}" if trace else ""
+
+
+def _written(thing: object) -> str:
+    """Where what it is was written."""
+    if _is(thing, MethodType):
+        thing = thing.__func__
+    if _is(thing, FunctionType):
+        return f"function at {_place(thing.__code__)}"
+    if _is(thing, GeneratorType):
+        return f"generator at {_place(thing.gi_code)}"
+    kind = thing if _is(thing, type) else type(thing)
+    lines = [_place(value.__code__) for value in kind.__dict__.values() if _is(value, FunctionType)]
+    return f"class at {lines[0]}" if lines else ""
+
+
+def _where_in(root: object, edge: str) -> str:
+    """The line that gives a variable of a module its value first."""
+    import re
+
+    name = re.match(r"(?:\['|\.)(\w+)", edge)
+    space = root if type(root) is dict else _attributes(root)
+    path = space.get("__file__") if not _is(root, type) else None
+    if name is None or not _is(path, str) or not path.endswith(".py"):
+        return ""
+    import ast
+
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    lines = [node.lineno for node in ast.walk(tree)
+             if _is(node, ast.Name) and _is(node.ctx, ast.Store) and node.id == name[1]]
+    return f"assigned at {path}:{min(lines)}" if lines else ""
+
+
+# ---- report ----
+
+
+def report(suspects: str) -> None:
+    """Blocks that outlived their step, as the recorder tells them at stop(): lines of address, bytes, device and step."""
+    import re
+
+    from ._recorder import say
+
+    lines = [line.split() for line in suspects.splitlines()]
+    sizes = {int(line[0], 16): int(line[1]) for line in lines if len(line) == 4}
+    groups: dict[str, list[int]] = {}
+    for address, found in holders_of(list(sizes)).items():
+        text = re.sub(r"\[\d+\]", "[...]", str(found[0]), count=1) if found else "no Python object"
+        groups.setdefault(text, []).append(sizes[address])
+    if groups:
+        say("Info", "Memory that outlived its step, and who holds it:")
+    for text, held in sorted(groups.items(), key=lambda group: -sum(group[1])):
+        print(f"    {sum(held) / 2 ** 20:f} Mb(s) in {len(held)} allocation(s): {text}", flush=True)

@@ -1,0 +1,227 @@
+"""Who holds a block: variables, attributes, classes, closures, generators, running functions, cycles; with and without PyTorch."""
+
+import json
+import re
+
+import pytest
+from python_target import Target
+from test_trace import PYTHONS
+from torch_runs import PYTHON
+
+PRELUDE = """\
+import gc, json, sys
+import msmemscope
+class Tensor:
+    def __init__(self, address, size=64): self.address, self.nbytes = address, size
+    def data_ptr(self): return self.address
+def show(what, *limit):
+    print(json.dumps([holder._asdict() for holder in msmemscope.holders(what, *limit)]))
+class Model:
+    shared = None
+    def __init__(self): self.kept = []
+class Slim:
+    __slots__ = ("field",)
+"""
+
+
+@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
+def target(softnpu, tmp_path, request):
+    return Target(softnpu, tmp_path / "target", python=request.param)
+
+
+@pytest.fixture
+def torch_target(softnpu, tmp_path):
+    return Target(softnpu, tmp_path / "target", python=PYTHON)
+
+
+def asked(target, code, prelude=PRELUDE, **env):
+    done = target.run(prelude + code, **env)
+    assert done.err == ""
+    return [json.loads(line) for line in done.out.splitlines() if line.startswith("[{") or line == "[]"]
+
+
+WAYS = {
+    "list": ("losses = [1, Tensor(0x1000)]", "__main__.losses[1]", "list"),
+    "dictionaries": ("cache = {'a': {2: (Tensor(0x1000),)}}", "__main__.cache['a'][2][0]", "dict"),
+    "attribute": ("model = Model(); model.kept.append(Tensor(0x1000))", "__main__.model.kept[0]", "Model"),
+    "class": ("Model.shared = Tensor(0x1000)", "__main__.Model.shared", "type"),
+    "slot": ("slim = Slim(); slim.field = Tensor(0x1000)", "__main__.slim.field", "Slim"),
+    "set": ("several = {Tensor(0x1000)}", "__main__.several{...}", "set"),
+    "block": ("inside = Tensor(0xf00, 0x200)", "__main__.inside", "Tensor"),  # the address lies in the middle
+    "generator": ("def numbers():\n    local = Tensor(0x1000)\n    yield\nsuspended = numbers(); next(suspended)",
+                  "__main__.suspended.local", "generator"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways(target, way):
+    code, name, kind = WAYS[way]
+    line = PRELUDE.count("\n") + 1 + code.count("\n")
+    ((holder,),) = asked(target, f"{code}\nshow(0x1000)\n")
+    assert (holder["name"], holder["type"], holder["cycle"]) == (name, kind, False)
+    assert holder["held"] == "Tensor"
+    assert way == "class" or holder["where"] == f"assigned at {target.folder}/target.py:{line}"
+
+
+def test_variables_of_running_functions(target):
+    """Of all threads; asking leaves nothing behind that would hold them."""
+    first, second, third = asked(target, """
+import threading, weakref
+def work():
+    activation = Tensor(0x1000)
+    show(0x1000)
+    died = weakref.ref(activation)
+    del activation
+    assert died() is None
+    show(0x1000)
+ready, go = threading.Event(), threading.Event()
+def other():
+    def hook(): return captured
+    captured = Tensor(0x2000)
+    ready.set()
+    go.wait()
+work()
+thread = threading.Thread(target=other)
+thread.start()
+ready.wait()
+show(0x2000)
+go.set()
+thread.join()
+""")
+    assert first[0]["name"] == "activation in work()" and re.match(r"running at .*target\.py:\d+$", first[0]["where"])
+    assert second == []
+    assert third[0]["name"] == "captured in other()"
+
+
+def test_closures_and_hooks(target):
+    (found,) = asked(target, """
+def register():
+    kept = Tensor(0x1000)
+    def hook(): return kept
+    return hook
+hooks = {"forward": register()}
+show(0x1000)
+""")
+    assert re.fullmatch(r"__main__\.hooks\['forward'\]\.(register\.<locals>\.)?hook\.__closure__\[0\]", found[0]["name"])
+
+
+def test_cycles(target):
+    """What only its own references keep is called so, and is gone after a collection."""
+    before, after = asked(target, """
+gc.disable()
+model = Model()
+model.me, model.tensor = model, Tensor(0x1000)
+del model
+show(0x1000)
+gc.collect()
+show(0x1000)
+assert not gc.isenabled()
+""")
+    assert [(holder["name"], holder["cycle"]) for holder in before] == [("<Model>.tensor", True)]
+    assert after == []
+
+
+def test_several_and_limit(target):
+    many, few, none = asked(target, """
+a = b = Tensor(0x1000)
+c = [a]
+show(a)
+show(0x1000, 2)
+show(0x1000, 0)
+""")
+    names = [holder["name"] for holder in many]
+    assert set(names) == {"__main__.a", "__main__.c[0]", "what in show()"}  # one name in each place
+    assert len(few) == 2 and none == []
+
+
+def test_where_it_was_created(target):
+    """Exactly, if tracemalloc was on."""
+    (found,) = asked(target, "def make():\n    return Slim()\nkept = make()\nkept.field = Tensor(0x1000)\nshow(0x1000)\n",
+                     PYTHONTRACEMALLOC="5")
+    assert found[0]["where"] == f"created at {target.folder}/target.py:{PRELUDE.count(chr(10)) + 2}"
+
+
+def test_report_of_leaks_at_stop(target):
+    """Blocks that outlive their step are told with their holders; a clean run says nothing."""
+    code = PRELUDE + """
+import npu
+npu.init()
+pool = npu.Pool()
+msmemscope.config(analysis="leaks")
+def train(leaks):
+    for step in range(6):
+        block = pool.malloc(1 << 20)
+        if leaks:
+            losses.append(Tensor(block, 1 << 20))
+        else:
+            pool.free(block)
+        msmemscope.step()
+losses = []
+msmemscope.start()
+train({leaks})
+msmemscope.stop()
+"""
+    assert "who holds it" not in target.run(code.replace("{leaks}", "False")).out
+    done = target.run(code.replace("{leaks}", "True"))
+    (line,) = [line for line in done.out.splitlines() if "losses" in line]
+    assert re.fullmatch(r"    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), "
+                        r"assigned at .*target\.py:\d+, holds a Tensor", line)
+
+
+# ---- PyTorch ----
+
+TORCH = """\
+import json, sys
+import msmemscope, torch
+from torch import nn
+from msmemscope._holders import memory_of
+def show(what, *limit):
+    print(json.dumps([holder._asdict() for holder in msmemscope.holders(what, *limit)]))
+"""
+
+
+def test_tensors(torch_target):
+    """A list of losses, whose graph keeps activations that no Python object refers to; a hook; an optimizer; a view."""
+    loss, activation, hook, weight, state, view = asked(torch_target, """
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+kept, inner = {}, []
+model[0].register_forward_hook(lambda module, inputs, output: kept.update(first=output))
+model[1].register_forward_hook(lambda module, inputs, output: inner.append(memory_of(output)[0]))
+losses = [model(torch.ones(4, 8)).pow(2).sum()]
+show(memory_of(losses[0])[0])
+show(inner[0])
+show(memory_of(kept["first"])[0])
+show(memory_of(model[0].weight)[0])
+losses[0].backward()
+optimizer = torch.optim.Adam(model.parameters())
+optimizer.step()
+show(memory_of(next(iter(optimizer.state.values()))["exp_avg"])[0])
+base = torch.ones(100)
+view = base[10:20]
+address = memory_of(base)[0]
+del base
+show(address)
+""", TORCH)
+    assert loss[0]["name"] == "__main__.losses[0]" and loss[0]["held"] == "Tensor"
+    assert activation[0]["name"] == "__main__.losses[0]" and re.match(r"graph whose \w+Backward0 keeps", activation[0]["held"])
+    assert "__main__.kept['first']" in [holder["name"] for holder in hook]
+    assert weight[0]["name"] == "__main__.model._modules['0']._parameters['weight']"
+    assert re.match(r"__main__\.optimizer\.state\[.*\]\['exp_avg'\]", state[0]["name"])
+    assert view[0]["name"] == "__main__.view"
+
+
+def test_report_of_a_training_that_keeps_its_losses(torch_target):
+    done = torch_target.run("""
+        import msmemscope, torch
+        msmemscope.config(device="cpu", analysis="leaks", events="alloc,free")
+        losses = []
+        weight = torch.ones(1000, 1000, requires_grad=True)
+        msmemscope.start()
+        for _ in range(6):
+            losses.append((weight * 2).exp().sum())
+            msmemscope.step()
+        msmemscope.stop()
+    """)
+    lines = [line for line in done.out.splitlines() if "__main__.losses" in line]
+    assert lines and re.search(r"Mb\(s\) in \d+ allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), .*graph whose \w+ keeps the block",
+                               lines[0]), done.out
