@@ -3,6 +3,7 @@
 import collections
 import os
 import pathlib
+import re
 import textwrap
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "torch"
@@ -19,9 +20,9 @@ def program(folder, text):
 
 
 def number(done):
-    """What a program has printed as a line of its own; the recorder's lines may stand around it."""
-    (value,) = [int(line) for line in done.stdout.splitlines() if line.isdigit()]
-    return value
+    """What a program has printed as a line of its own; the recorder's lines may stand around it, and before its end."""
+    (value,) = re.findall(r"^([0-9]+)(?:\[msmemscope\].*)?$", done.stdout, re.M)
+    return int(value)
 
 
 def live_sums(rows):
