@@ -82,7 +82,7 @@ class Bench:
         self.prelude = PRELUDE.format(package=str(build / "msmemscope" / "python"), support=str(root / "tests/python/support"))
 
     def run(self, code, **values):
-        env = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
+        env = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
         done = subprocess.run([sys.executable, "-c", self.prelude + code.format(**values)], cwd=self.folder, env=env,
                               capture_output=True, text=True, check=True)
         return [float(number) for number in done.stdout.split()]

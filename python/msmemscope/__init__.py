@@ -19,6 +19,7 @@ from ._control import config, start, step, stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import analyzer as analyzer
     from . import describe as describe
     from ._holders import Holder, holders
     from ._hooks import cleanup_framework_hooks, init_framework_hooks
@@ -26,23 +27,32 @@ if TYPE_CHECKING:
     from ._slices import RecordFunction
     from ._snapshot import TakeSnapshot, take_snapshot
     from ._tracer import tracer
+    from ._watcher import watcher
+    from .analyzer import analyze, check_inefficient, check_leaks, get_analyzer_config, list_analyzers
 
 # Where each of the other public names comes from.
 _HOMES = {
+    "analyze": "analyzer",
+    "check_inefficient": "analyzer",
+    "check_leaks": "analyzer",
     "cleanup_framework_hooks": "_hooks",
     "enable_npu_sanitizer": "_sanitizer",
+    "get_analyzer_config": "analyzer",
     "init_framework_hooks": "_hooks",
+    "list_analyzers": "analyzer",
     "RecordFunction": "_slices",
     "take_snapshot": "_snapshot",
     "TakeSnapshot": "_snapshot",
     "holders": "_holders",
     "tracer": "_tracer",
+    "watcher": "_watcher",
 }
-_MODULES = ("describe",)
+_MODULES = ("analyzer", "describe")
 
 __all__ = [
-    "RecordFunction", "TakeSnapshot", "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer",
-    "holders", "init_framework_hooks", "start", "step", "stop", "take_snapshot", "tracer",
+    "RecordFunction", "TakeSnapshot", "analyze", "analyzer", "check_inefficient", "check_leaks",
+    "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer", "get_analyzer_config", "holders",
+    "init_framework_hooks", "list_analyzers", "start", "step", "stop", "take_snapshot", "tracer", "watcher",
 ]
 
 

@@ -7,7 +7,7 @@ from . import _home, _recorder
 
 
 def main() -> None:
-    command = os.path.join(_home.find(), "bin", "msmemscope")
+    command = os.path.join(_home.find(), "bin", "msmemscope.bin")  # the command itself is a script for shells around it
     _recorder.withdraw()
     os.execv(command, [command, *sys.argv[1:]])
 

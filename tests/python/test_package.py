@@ -9,8 +9,8 @@ import sys
 import pytest
 from python_target import HOME, Target
 
-NAMES = ["RecordFunction", "TakeSnapshot", "config", "describe", "enable_npu_sanitizer", "start", "step", "stop",
-         "take_snapshot"]
+NAMES = ["RecordFunction", "TakeSnapshot", "analyze", "analyzer", "check_inefficient", "check_leaks", "config", "describe",
+         "enable_npu_sanitizer", "get_analyzer_config", "list_analyzers", "start", "step", "stop", "take_snapshot", "watcher"]
 
 
 def test_names(target):

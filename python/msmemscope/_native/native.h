@@ -26,9 +26,10 @@ struct native_part {
 };
 
 /* The parts, in the files of the same names. */
-#define NATIVE_PARTS(X) X(access) X(agent) X(control) X(labels) X(marks) X(snapshot) X(slices) X(tracer)
+#define NATIVE_PARTS(X)                                                                                                \
+    X(access) X(agent) X(analyze) X(control) X(labels) X(marks) X(snapshot) X(slices) X(tracer) X(watch)
 
-#define X(name)         extern const struct native_part native_part_##name;
+#define X(name) extern const struct native_part native_part_##name;
 NATIVE_PARTS(X)
 #undef X
 
