@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -159,3 +160,14 @@ def test_two_libraries_by_hand(installed, softnpu, first, second):
     preload = f"{installed}/lib64/{first}:{installed}/lib64/{second}"
     done = softnpu.run("sh", "-c", "true; exit 7", env={"LD_PRELOAD": preload})
     assert done.returncode == 7 and done.stderr == ""
+
+
+def test_python_packages(installed, softnpu, tmp_path):
+    """The recorded program finds them without being told; so does a shell that was prepared."""
+    code = "import msmemscope, mstx; print(msmemscope.__file__, mstx.__file__)"
+    expected = f"{installed}/python/msmemscope/__init__.py {installed}/python/mstx/__init__.py\n"
+    recording = Recording(softnpu, installed, tmp_path / "out")
+    assert recording.run(sys.executable, "-c", code).stdout == expected
+    done = softnpu.run("bash", "-c", f". {installed}/set_env.sh && exec {sys.executable} -c '{code}'")
+    assert done.stdout == expected, done.stderr
+    assert [path for path in (installed / "python").rglob("*.so") if not path.name.endswith(".abi3.so")] == []
