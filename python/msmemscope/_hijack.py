@@ -56,8 +56,9 @@ class Patch:
         self._inherited = found is None
         if found is None:
             found = getattr(holder, self.target.function, None)
-        kind = type(found) if isinstance(found, (staticmethod, classmethod)) else None
-        function = found.__func__ if kind is not None else found
+        kind, function = None, found
+        if isinstance(found, (staticmethod, classmethod)):
+            kind, function = type(found), found.__func__
         if not callable(function):
             return
         wrapper = self.factory(function, self)

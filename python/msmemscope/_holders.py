@@ -15,7 +15,11 @@ from typing import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
+
+    from typing_extensions import TypeGuard
+
+    T = TypeVar("T")
 
 _STEPS = 12  # of a way, at most
 _WAYS = 100  # from one object to blocks
@@ -66,7 +70,7 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _is(thing: object, kinds: type | tuple[type, ...]) -> bool:
+def _is(thing: object, kinds: type[T] | tuple[type[T], ...]) -> TypeGuard[T]:
     """As isinstance, but asks the object nothing: it may answer anything, or raise."""
     return issubclass(type(thing), kinds)
 

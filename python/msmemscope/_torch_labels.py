@@ -187,7 +187,7 @@ class _InstanceStep:
 
 
 def _subclasses(kind: type) -> list[type]:
-    found = list(kind.__subclasses__())
+    found: list[type] = list(kind.__subclasses__())
     return found + [further for each in found for further in _subclasses(each)]
 
 
