@@ -1,5 +1,6 @@
 """The command line of msmemscope: help, version, errors, commands on recordings, the script that can be sourced."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -62,9 +63,24 @@ def test_commands_on_recordings(softnpu, command, build, tmp_path):
     assert softnpu.run(command, "recover", out).returncode == 0
     assert dump.read_bytes() == before
     assert "events" in softnpu.run(command, "info", out).stdout
-    # Words that are not in front of a directory are programs.
-    assert softnpu.run(command, "export", tmp_path / "nothing").returncode == 127
     assert softnpu.run(command, "info", tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("word", ["info", "recover", "export", "report", "query", "check"])
+def test_commands_leave_programs_their_names(softnpu, command, tmp_path, word):
+    """A word that is not in front of a directory is a program's name, if there is such a program."""
+    program = tmp_path / "bin" / word
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho own program, $*\n")
+    program.chmod(0o755)
+    env = softnpu.env(PATH=f"{program.parent}:{softnpu.env()['PATH']}")
+    done = subprocess.run([command, word, "nothing"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "own program, nothing" in done.stdout
+    arguments = {"query": [word, "nothing", "SELECT 1"], "check": [word, "inefficient", "nothing"]}.get(word, [word, "nothing"])
+    program.unlink()
+    (program.parent / "readlink").symlink_to(shutil.which("readlink"))
+    done = softnpu.run(command, *arguments, PATH=program.parent)
+    assert done.returncode in (1, 2) and "nothing: No such file or directory" in done.stderr
 
 
 def test_the_script_can_be_sourced(softnpu, command, build):

@@ -1,6 +1,6 @@
 /* Subcommands. They must not take names away from programs: a word (or two) is a command only as the first argument,
- * and only in front of an existing directory or dump file, or of --help or --schema. The work is done by the
- * collector's program, in a clean environment. */
+ * and only in front of an existing directory or dump file, or of --help or --schema, or if PATH has no program of that
+ * name. The work is done by the collector's program, in a clean environment. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -35,9 +35,29 @@ static bool is_dump(const char *path)
     return dot != NULL && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0);
 }
 
+static bool is_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; at != NULL;) {
+        size_t length = strcspn(at, ":");
+        char file[4096];
+        struct stat st;
+        int n = snprintf(file, sizeof(file), "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? at : ".", name);
+        if (n > 0 && (size_t)n < sizeof(file) && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
+            access(file, X_OK) == 0) {
+            return true;
+        }
+        at = at[length] == ':' ? at + length + 1 : NULL;
+    }
+    return false;
+}
+
 bool command_is(int argc, char **argv)
 {
     bool known = argc > 1 && is_one_of(argv[1], words, MS_COUNT_OF(words));
+    if (known && !is_program(argv[1])) {
+        return true;
+    }
     bool check = known && argc > 2 && strcmp(argv[1], "check") == 0 && strncmp(argv[2], "-", 1) != 0;
     known = known && (!check || is_one_of(argv[2], checks, MS_COUNT_OF(checks)));
     for (int i = check ? 3 : 2; known && i < argc; i++) {
