@@ -148,8 +148,11 @@ struct moment_of_use {
 static bool replaces(struct ms_text op)
 {
     static const char *const whole[] = {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_"};
+    if (op.s == NULL) {
+        return true;
+    }
     const char *end = op.s + op.length_b;
-    const char *dot = op.length_b != 0 ? memrchr(op.s, '.', op.length_b) : NULL;
+    const char *dot = memrchr(op.s, '.', op.length_b);
     const char *from = dot != NULL && dot > op.s ? memrchr(op.s, '.', (size_t)(dot - op.s)) : NULL;
     from = from != NULL ? from + 1 : op.s;
     end = dot != NULL ? dot : end;
