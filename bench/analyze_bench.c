@@ -1,6 +1,6 @@
 /* The analyses: check_leaks and check_inefficient on CSV dumps of 1, 3 and 10 million events, and leaks and inefficient
  * together as the model runs them, on as many events. Each in a process of its own, whose memory can be told. */
-#include "bench.h"
+#include "bench_child.h"
 
 #include "analyze/api.h"
 #include "analyze/inefficient_marks.h"
@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char path[64];
@@ -18,9 +16,7 @@ static unsigned events_now;
 
 #define LIVE_BLOCKS 20000u
 
-/* Allocations and frees of the driver between marks: 20,000 blocks are live all the time. As the original does, rows of
- * a block stand together: in the order of frees. */
-static void make_hal_dump(unsigned events)
+static FILE *new_dump(void)
 {
     FILE *file = fopen(path, "w");
     if (file == NULL) {
@@ -29,6 +25,14 @@ static void make_hal_dump(unsigned events)
     fputs("ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),"
           "Call Stack(C)\n",
           file);
+    return file;
+}
+
+/* Allocations and frees of the driver between marks: 20,000 blocks are live all the time. As the original does, rows of
+ * a block stand together: in the order of frees. */
+static void make_hal_dump(unsigned events)
+{
+    FILE *file = new_dump();
     unsigned blocks = events / 2;
     for (unsigned i = 0; i < blocks; i++) {
         unsigned long long addr = 0x120000000000ull + i % (LIVE_BLOCKS + 7) * 2097152ull;
@@ -50,13 +54,7 @@ static void make_hal_dump(unsigned events)
 /* Operators of six rows: start, allocation, two accesses, free of an older block, end. In order, as ours are. */
 static void make_pool_dump(unsigned events)
 {
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        exit(1);
-    }
-    fputs("ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),"
-          "Call Stack(C)\n",
-          file);
+    FILE *file = new_dump();
     for (unsigned id = 0; id < events; id++) {
         unsigned op = id / 6, part = id % 6, old = op > 500 ? op - 500 : 0;
         unsigned block = part == 1 || part == 2 ? op : part == 3 ? (op > 40 ? op - 40 : 0) : old;
@@ -79,8 +77,9 @@ static void make_pool_dump(unsigned events)
     fclose(file);
 }
 
-static void run_leaks(void)
+static void run_leaks(const void *unused)
 {
+    (void)unused;
     char why[MS_ANALYZE_WHY_B];
     struct ms_check_leaks_result result;
     if (ms_check_leaks(path, "mark", 1, NULL, &result, why, sizeof(why)) != 0 || result.devices != 1) {
@@ -89,8 +88,9 @@ static void run_leaks(void)
     }
 }
 
-static void run_inefficient(void)
+static void run_inefficient(const void *unused)
 {
+    (void)unused;
     char why[MS_ANALYZE_WHY_B];
     struct ms_check_inefficient_result result;
     if (ms_check_inefficient(path, 0, MS_CHECK_ALL, 3000, NULL, &result, why, sizeof(why)) != 0 ||
@@ -108,8 +108,9 @@ static int count_late(void *self, const struct ms_block *block)
 }
 
 /* The same operators as events, straight into the model. */
-static void run_model(void)
+static void run_model(const void *unused)
 {
+    (void)unused;
     struct ms_model_options options = MS_MODEL_OPTIONS_DEFAULT;
     options.analysis = MS_ANALYSIS_LEAKS | MS_ANALYSIS_INEFFICIENT;
     struct ms_model *model;
@@ -163,29 +164,10 @@ static void run_model(void)
     ms_model_free(model);
 }
 
-static double measure(void (*work)(void), double *memory_mib, double *cpu)
-{
-    uint64_t start = ms_clock_raw_ns();
-    pid_t child = fork();
-    if (child == 0) {
-        work();
-        _exit(0);
-    }
-    int status;
-    struct rusage usage;
-    if (wait4(child, &status, 0, &usage) != child || status != 0) {
-        exit(1);
-    }
-    *memory_mib = (double)usage.ru_maxrss / 1024;
-    *cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    return (double)(ms_clock_raw_ns() - start) / 1e9;
-}
-
 struct subject {
     const char *name;
     void (*make)(unsigned events);
-    void (*work)(void);
+    void (*work)(const void *);
     unsigned goal_events;
     const char *goal, *memory_goal, *original;
 };
@@ -209,21 +191,21 @@ int main(int argc, char **argv)
             if (s->make != NULL) {
                 s->make(events_now);
             }
-            double memory, cpu, seconds = measure(s->work, &memory, &cpu);
+            struct bench_cost cost = bench_in_child(s->work, NULL);
             bool goal = events_now == s->goal_events;
             char figure[96];
             snprintf(figure, sizeof(figure), "%s, %u M events", s->name, sizes[j]);
             bench_row(&(struct bench_row){.figure = figure,
-                                          .value = seconds,
+                                          .value = cost.wall_s,
                                           .unit = "s",
                                           .against = "CPU time",
-                                          .ratio = seconds / cpu,
+                                          .ratio = cost.wall_s / cost.cpu_s,
                                           .goal = goal ? s->goal : NULL,
                                           .original = goal ? s->original : NULL});
-            double per_event_ns = cpu * 1e9 / events_now;
+            double per_event_ns = cost.cpu_s * 1e9 / events_now;
             first_ns = j == 0 ? per_event_ns : first_ns;
             bench_figure("... CPU per event", per_event_ns, "ns", "at 1 M", per_event_ns / first_ns, NULL);
-            bench_figure("... memory", memory, "MiB", NULL, 0, goal ? s->memory_goal : NULL);
+            bench_figure("... memory", cost.memory_mib, "MiB", NULL, 0, goal ? s->memory_goal : NULL);
         }
     }
     unlink(path);

@@ -1,6 +1,6 @@
 /* Reading and comparing dumps: bytes per second of the CSV reader, and two dumps of which a tenth of the kernels have
  * other names (names that only one side has, and names that stand elsewhere on the other side), at several sizes. */
-#include "bench.h"
+#include "bench_child.h"
 
 #include "analyze/compare.h"
 #include "source/source.h"
@@ -8,9 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char paths[2][64];
@@ -56,8 +54,9 @@ static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
     return ms_compare_begin(*compare, side++, model, (struct ms_stack_source){0});
 }
 
-static void compare_dumps(void)
+static void compare_dumps(const void *unused)
 {
+    (void)unused;
     struct ms_compare *compare;
     struct ms_compare_options options = {
         .sz = sizeof(options), .levels = MS_WANT_KERNEL, .names = {paths[0], paths[1]}};
@@ -89,31 +88,16 @@ static void compare_dumps(void)
     close(out);
 }
 
-/* In a process of its own, whose memory can be told. */
 static void measure(unsigned rows, bool goal)
 {
     char figure[96];
     for (unsigned side = 0; side < 2; side++) {
         make_dump(paths[side], rows, side + 1, 1);
     }
-    uint64_t start = ms_clock_raw_ns();
-    pid_t child = fork();
-    if (child == 0) {
-        compare_dumps();
-        _exit(0);
-    }
-    int status;
-    struct rusage usage;
-    if (wait4(child, &status, 0, &usage) != child || status != 0) {
-        fprintf(stderr, "compare_bench: failed\n");
-        exit(1);
-    }
-    double seconds = (double)(ms_clock_raw_ns() - start) / 1e9;
+    struct bench_cost cost = bench_in_child(compare_dumps, NULL);
     snprintf(figure, sizeof(figure), "compare of %u k rows each, 10 %% other names", rows / 1000);
-    double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    bench_figure(figure, seconds, "s", "CPU time", seconds / cpu, goal ? "10 s" : NULL);
-    bench_figure("... memory", (double)usage.ru_maxrss / 1024, "MiB", NULL, 0, goal ? "500 MB" : NULL);
+    bench_figure(figure, cost.wall_s, "s", "CPU time", cost.wall_s / cost.cpu_s, goal ? "<= 10 s" : NULL);
+    bench_figure("... memory", cost.memory_mib, "MiB", NULL, 0, goal ? "<= 476 MiB" : NULL);
 }
 
 static int count_row(void *self, const struct ms_row *row)

@@ -1,7 +1,7 @@
 /* What exports and questions cost: events per second into each format of one file, and statements on dumps, at 1 M and
  * 10 M events (the time must grow tenfold, not more). And where rows should wait for SQLite: in arrays behind virtual
  * tables, or in a database with indexes (docs/design/15-query.md). */
-#include "bench.h"
+#include "bench_child.h"
 
 #include "base/buffer.h"
 #include "export/exporter.h"
@@ -12,33 +12,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define WINDOW  4096u /* live blocks */
 #define MILLION 1000000u
 
 static char path[64];
-
-/* In a process of its own, whose memory can be told. Returns seconds of CPU. */
-static double measure(void (*fn)(const void *argument), const void *argument, double *memory_mib)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        fn(argument);
-        _exit(0);
-    }
-    int status;
-    struct rusage usage;
-    if (wait4(child, &status, 0, &usage) != child || status != 0) {
-        fprintf(stderr, "query_bench: failed\n");
-        exit(1);
-    }
-    *memory_mib = (double)usage.ru_maxrss / 1024;
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
 
 /* ---- exports ---- */
 
@@ -114,22 +93,22 @@ static void export_events(const void *argument)
 
 static void measure_exports(void)
 {
-    double memory_mib;
     struct export alone = {NULL, MILLION};
-    double model_s = measure(export_events, &alone, &memory_mib);
+    double model_s = bench_in_child(export_events, &alone).cpu_s;
     for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
         if (format->stem == NULL) {
             continue; /* model_bench has them */
         }
         char figure[96];
         struct export one = {format, MILLION}, ten = {format, 10 * MILLION};
-        double one_s = measure(export_events, &one, &memory_mib);
+        double one_s = bench_in_child(export_events, &one).cpu_s;
         snprintf(figure, sizeof(figure), "export to %s, 1 M events", format->name);
         bench_figure(figure, one_s * 1e3, "ns/event", "model alone", one_s / model_s, NULL);
-        double ten_s = measure(export_events, &ten, &memory_mib);
+        struct bench_cost cost = bench_in_child(export_events, &ten);
+        double ten_s = cost.cpu_s;
         snprintf(figure, sizeof(figure), "export to %s, 10 M events", format->name);
         bench_figure(figure, ten_s * 1e2, "ns/event", "1 M events", ten_s / one_s, "<= 12");
-        bench_figure("... memory", memory_mib, "MiB", NULL, 0, NULL);
+        bench_figure("... memory", cost.memory_mib, "MiB", NULL, 0, NULL);
     }
 }
 
@@ -269,7 +248,7 @@ static void compare_places(void)
 
 static void measure_questions(void)
 {
-    double memory_mib, first[3] = {0};
+    double first[3] = {0};
     const struct {
         const char *what;
         void (*fn)(const void *argument);
@@ -285,12 +264,13 @@ static void measure_questions(void)
         }
         for (size_t i = 0; i < 3; i++) {
             char figure[96];
-            double s = measure(questions[i].fn, questions[i].argument, &memory_mib);
+            struct bench_cost cost = bench_in_child(questions[i].fn, questions[i].argument);
+            double s = cost.cpu_s;
             replay_s = i == 0 ? s : replay_s;
             first[i] = millions == 1 ? s : first[i];
             snprintf(figure, sizeof(figure), "query: %s, CSV dump of %u M rows", questions[i].what, millions);
             bench_figure(figure, s, "s", i == 0 ? NULL : "replay alone", s / replay_s, NULL);
-            bench_figure("... memory", memory_mib, "MiB", NULL, 0, NULL);
+            bench_figure("... memory", cost.memory_mib, "MiB", NULL, 0, NULL);
             if (millions == 10) {
                 bench_figure("... growth of time", s / first[i], "x", "1 M rows", s / first[i], "<= 12");
             }

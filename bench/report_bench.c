@@ -3,7 +3,7 @@
  *
  * Work: operators of a training job with a caching pool: begin, two accesses, an allocation, end, a free; steps of 1000
  * operators; 20,000 live blocks of a few dozen sizes, most of them freed soon, some late. */
-#include "bench.h"
+#include "bench_child.h"
 
 #include "analyze/report.h"
 #include "base/buffer.h"
@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LIVE = 20000, OPS_PER_STEP = 1000, EVENTS_PER_OP = 6, SWEEP_EVERY = 512, NAMES = 40 };
@@ -200,8 +198,9 @@ static int end_process(void *argument, uint32_t pid, struct ms_model *model)
                                  "trace");
 }
 
-static void make_report(uint64_t events)
+static void make_report(const void *argument)
 {
+    uint64_t events = *(const uint64_t *)argument;
     struct reading reading = {0};
     struct ms_report_options options = {.sz = sizeof(options), .input = directory};
     struct ms_model_options model;
@@ -232,23 +231,12 @@ static double measure(uint64_t events, bool goal, double before_ns)
 {
     char figure[64];
     make_trace(events);
-    pid_t child = fork();
-    if (child == 0) {
-        make_report(events);
-        _exit(0);
-    }
-    int status;
-    struct rusage usage;
-    if (wait4(child, &status, 0, &usage) != child || status != 0) {
-        exit(1);
-    }
-    double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    double each_ns = cpu * 1e9 / (double)events;
+    struct bench_cost cost = bench_in_child(make_report, &events);
+    double each_ns = cost.cpu_s * 1e9 / (double)events;
     snprintf(figure, sizeof(figure), "report on %llu M events", (unsigned long long)(events / 1000000));
-    bench_figure(figure, cpu, "s", before_ns != 0 ? "per event, 1 M" : NULL, before_ns != 0 ? each_ns / before_ns : 0,
-                 goal ? "<= 15 s" : NULL);
-    bench_figure("... memory", (double)usage.ru_maxrss / 1024, "MiB", NULL, 0, goal ? "<= 1024 MiB" : NULL);
+    bench_figure(figure, cost.wall_s, "s", before_ns != 0 ? "CPU per event, 1 M" : NULL,
+                 before_ns != 0 ? each_ns / before_ns : 0, goal ? "<= 15 s" : NULL);
+    bench_figure("... memory", cost.memory_mib, "MiB", NULL, 0, goal ? "<= 1024 MiB" : NULL);
     return each_ns;
 }
 
