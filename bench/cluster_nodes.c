@@ -6,8 +6,8 @@
  *
  * usage: cluster_nodes NODES PORT [NPUS [OPERATORS]]      prints "ready" when all nodes listen */
 #include "base/macros.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
+#include "monitor/store/series.h"
 
 #include <arpa/inet.h>
 #include <event2/buffer.h>

@@ -1,11 +1,11 @@
 /* Metrics of the daemon: what a value costs, a report of a training process, a page for Prometheus, a request for OTLP;
  * and what a full store holds in memory. */
-#include "bench.h"
 #include "base/macros.h"
+#include "bench.h"
 #include "monitor/metrics/npu.h"
 #include "monitor/metrics/otlp_json.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
+#include "monitor/store/series.h"
 #include "monitor/wire/opstats.h"
 
 #include <stdlib.h>

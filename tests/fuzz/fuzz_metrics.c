@@ -1,7 +1,7 @@
 /* What training processes send as metrics. */
 #include "monitor/metrics/npu.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
+#include "monitor/store/series.h"
 
 #include <math.h>
 #include <stdlib.h>

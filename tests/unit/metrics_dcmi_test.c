@@ -1,7 +1,7 @@
 /* Devices through the management library: softnpu's, and one that fails and lies. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 #include "own_machine.h"
 
 #include <setjmp.h>

@@ -4,8 +4,8 @@
 #include "monitor/metrics/kernel_file.h"
 #include "monitor/metrics/pmu.h"
 #include "monitor/metrics/process.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Reports of training processes: sums as JSON, statistics per operator; good ones and lies. */
 #include "base/macros.h"
 #include "monitor/metrics/npu.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 #include "monitor/wire/opstats.h"
 
 #include <setjmp.h>

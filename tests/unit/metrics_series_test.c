@@ -1,7 +1,7 @@
 /* The store of series and the records: identity, bounds, hostile label values. */
 #include "base/macros.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

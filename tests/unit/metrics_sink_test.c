@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "monitor/metrics/queue.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/sink_otlp.h"
 #include "monitor/metrics/sink_tensorboard.h"
 #include "monitor/metrics/tfevents.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

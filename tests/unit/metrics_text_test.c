@@ -2,9 +2,9 @@
 #include "base/macros.h"
 #include "monitor/metrics/otlp_json.h"
 #include "monitor/metrics/sink_json.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
 #include "monitor/metrics/tfevents.h"
+#include "monitor/store/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

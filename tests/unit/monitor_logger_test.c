@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "monitor/daemon/logger.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <regex.h>

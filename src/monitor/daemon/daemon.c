@@ -1,16 +1,13 @@
 /* Start, loop and end of the daemon.
  *
- * Modules start in the order of the table and stop in reverse; a module that cannot start ends the daemon with status 1
- * after those before it were stopped. The service manager hears READY=1 when all have started, so whoever waits for the
- * unit can use sockets and port at once. */
+ * Modules start in the order of their list and stop in reverse; a module that cannot start ends the daemon with status
+ * 1 after those before it were stopped. The service manager hears READY=1 when all have started, so whoever waits for
+ * the unit can use sockets and port at once. */
 #include "monitor/daemon/daemon.h"
 
 #include "base/clock.h"
-#include "monitor/daemon/ipc.h"
 #include "monitor/daemon/registry_internal.h"
-#include "monitor/daemon/rpc.h"
 #include "monitor/daemon/service.h"
-#include "monitor/metrics/modules.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,25 +17,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The order of data: what receives comes after what it hands on to. */
-static const struct ms_daemon_module *const modules[] = {
-    &ms_module_service,
-    /* metrics: the store, back ends, collectors */
-    &ms_module_metrics,
-    &ms_module_json,
-    &ms_module_tensorboard,
-    &ms_module_prometheus,
-    &ms_module_otlp,
-    &ms_module_kernel,
-    &ms_module_process,
-    &ms_module_pmu,
-    &ms_module_dcmi,
-    &ms_module_npu,
-    /* what arrives */
-    &ms_module_ipc,
-    &ms_module_rpc,
-};
-
 void ms_daemon_stop(struct ms_daemon *daemon)
 {
     event_base_loopexit(daemon->base, NULL);
@@ -46,9 +24,9 @@ void ms_daemon_stop(struct ms_daemon *daemon)
 
 void ms_daemon_reload(struct ms_daemon *daemon)
 {
-    for (size_t i = 0; i < MS_COUNT_OF(modules); i++) {
-        if (modules[i]->reload != NULL) {
-            modules[i]->reload(daemon);
+    for (size_t i = 0; daemon->modules[i] != NULL; i++) {
+        if (daemon->modules[i]->reload != NULL) {
+            daemon->modules[i]->reload(daemon);
         }
     }
     ms_log_info("reloaded");
@@ -56,8 +34,8 @@ void ms_daemon_reload(struct ms_daemon *daemon)
 
 static int start_modules(struct ms_daemon *daemon, size_t *started)
 {
-    for (*started = 0; *started < MS_COUNT_OF(modules); (*started)++) {
-        const struct ms_daemon_module *module = modules[*started];
+    for (*started = 0; daemon->modules[*started] != NULL; (*started)++) {
+        const struct ms_daemon_module *module = daemon->modules[*started];
         int result = module->start(daemon);
         if (result != 0) {
             ms_log_error("%s could not start: %s", module->name, strerror(-result));
@@ -70,8 +48,8 @@ static int start_modules(struct ms_daemon *daemon, size_t *started)
 static void stop_modules(struct ms_daemon *daemon, size_t started)
 {
     while (started-- > 0) {
-        if (modules[started]->stop != NULL) {
-            modules[started]->stop(daemon);
+        if (daemon->modules[started]->stop != NULL) {
+            daemon->modules[started]->stop(daemon);
         }
     }
 }
@@ -145,9 +123,9 @@ static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
     return daemon->exit_code;
 }
 
-int ms_daemon_run(int argc, char **argv)
+int ms_daemon_run(const struct ms_daemon_module *const *modules, int argc, char **argv)
 {
-    struct ms_daemon daemon = {.exit_code = EXIT_SUCCESS};
+    struct ms_daemon daemon = {.modules = modules, .exit_code = EXIT_SUCCESS};
     struct ms_flag_notes notes = {NULL, 0, 0};
     char error[512];
     int status = EXIT_FAILURE;

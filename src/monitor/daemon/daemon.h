@@ -11,7 +11,10 @@
 
 #include <event2/event.h>
 
+struct ms_daemon_module;
+
 struct ms_daemon {
+    const struct ms_daemon_module *const *modules; /* ended by NULL */
     struct event_base *base;
     struct ms_flags flags;
     struct ms_registry *registry;
@@ -28,8 +31,8 @@ struct ms_daemon_module {
     void (*reload)(struct ms_daemon *daemon); /* SIGHUP: open files anew, read certificates anew; may be NULL */
 };
 
-/* main of the daemon; returns the exit status. */
-int ms_daemon_run(int argc, char **argv);
+/* main of the daemon, with these modules (ended by NULL); returns the exit status. */
+int ms_daemon_run(const struct ms_daemon_module *const *modules, int argc, char **argv);
 void ms_daemon_stop(struct ms_daemon *daemon); /* leaves the loop soon, then modules stop in order */
 
 /* The version that getVersion answers and --version prints. */

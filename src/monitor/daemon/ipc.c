@@ -12,7 +12,7 @@
 #include "monitor/daemon/endpoints.h"
 #include "monitor/daemon/persist.h"
 #include "monitor/daemon/registry_internal.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include "monitor/daemon/logger.h"
 
 #include "base/clock.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <fcntl.h>

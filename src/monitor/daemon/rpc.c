@@ -5,7 +5,7 @@
  * IPv6. A port that cannot be had ends the daemon; a loopback address that the machine lacks does not. */
 #include "monitor/daemon/rpc_internal.h"
 
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "monitor/daemon/functions.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"
 #include "monitor/metrics/process.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "base/macros.h"
 #include "monitor/daemon/logger.h"
 #include "monitor/metrics/kernel_file.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <net/if.h>

@@ -8,7 +8,7 @@
 #include "monitor/metrics/dcmi.h"
 #include "monitor/metrics/modules.h"
 #include "monitor/metrics/queue.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <poll.h>

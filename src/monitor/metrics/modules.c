@@ -3,7 +3,7 @@
 
 #include "monitor/metrics/kernel.h"
 #include "monitor/metrics/pmu.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Parts of the metrics that the daemon starts, in this order; see the table in daemon.c. */
+/* Parts of the metrics that the daemon starts, in this order; see the table in cli/dynolog/main.c. */
 #ifndef MS_METRICS_MODULES_H
 #define MS_METRICS_MODULES_H
 

@@ -8,8 +8,8 @@
 #include "monitor/daemon/ipc.h"
 #include "monitor/metrics/modules.h"
 #include "monitor/metrics/process.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 #include "monitor/wire/opstats.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * start of the daemon. */
 #include "monitor/metrics/otlp_json.h"
 
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 

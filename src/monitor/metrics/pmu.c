@@ -9,8 +9,8 @@
 #include "monitor/metrics/pmu.h"
 
 #include "base/macros.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -7,8 +7,8 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "monitor/metrics/kernel_file.h"
-#include "monitor/metrics/record.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/record.h"
+#include "monitor/store/series.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "monitor/daemon/logger.h"
 #include "monitor/metrics/modules.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <inttypes.h>
 #include <math.h>

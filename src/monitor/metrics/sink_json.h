@@ -2,7 +2,7 @@
 #ifndef MS_METRICS_SINK_JSON_H
 #define MS_METRICS_SINK_JSON_H
 
-#include "monitor/metrics/record.h"
+#include "monitor/store/record.h"
 
 #define MS_JSON_LINE_MAX_B 15000 /* what the log takes as one line, with some room */
 

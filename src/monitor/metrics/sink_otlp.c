@@ -15,7 +15,7 @@
 #include "base/parse.h"
 #include "monitor/metrics/modules.h"
 #include "monitor/metrics/otlp_json.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "monitor/metrics/modules.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/text_format.h"
+#include "monitor/store/series.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -10,8 +10,8 @@
 #include "base/macros.h"
 #include "monitor/metrics/modules.h"
 #include "monitor/metrics/queue.h"
-#include "monitor/metrics/series.h"
 #include "monitor/metrics/tfevents.h"
+#include "monitor/store/series.h"
 
 #include <dirent.h>
 #include <errno.h>

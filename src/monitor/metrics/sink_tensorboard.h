@@ -2,7 +2,7 @@
 #ifndef MS_METRICS_SINK_TENSORBOARD_H
 #define MS_METRICS_SINK_TENSORBOARD_H
 
-#include "monitor/metrics/record.h"
+#include "monitor/store/record.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #include "monitor/metrics/text_format.h"
 
 #include "base/macros.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Records and their way to the back ends that take them. Threads: the event loop's alone. Failure: a field for which
  * there is no memory is left out and counted; the rest of the record stays good. */
-#include "monitor/metrics/record.h"
+#include "monitor/store/record.h"
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <errno.h>
 #include <stdlib.h>

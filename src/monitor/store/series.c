@@ -4,7 +4,7 @@
  * holds at most `limit` series of its own and limit / 4 + 1 merged ones. Memory is O(live): a series and its key are
  * one allocation, the table of chains is sized once. Threads: the event loop's alone, no locks. Failure: out of memory
  * counts as refused. */
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include "base/clock.h"
 #include "base/macros.h"

@@ -7,8 +7,8 @@
  *   labels  L(job) | L(rank) ...; `host` is on every series and not named here
  *   limit   how many series of this metric may exist; see series.h for what happens beyond
  */
-#ifndef MS_METRICS_METRIC_TABLE_H
-#define MS_METRICS_METRIC_TABLE_H
+#ifndef MS_MONITOR_STORE_METRIC_TABLE_H
+#define MS_MONITOR_STORE_METRIC_TABLE_H
 
 /* Labels: X(name, merges, help). Where a metric has reached its limit, the values of labels that merge become "other",
  * so that totals stay right. */

@@ -11,10 +11,10 @@
  * MS_LABEL_MAX_B - 1 bytes; what is not printable UTF-8 becomes '?'.
  *
  * Threads: one; the event loop's. Nothing here blocks. */
-#ifndef MS_METRICS_SERIES_H
-#define MS_METRICS_SERIES_H
+#ifndef MS_MONITOR_STORE_SERIES_H
+#define MS_MONITOR_STORE_SERIES_H
 
-#include "monitor/metrics/metric_table.h"
+#include "monitor/store/metric_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>

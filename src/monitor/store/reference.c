@@ -1,6 +1,6 @@
 /* Prints docs/metrics.md from the table of metrics. */
 #include "base/macros.h"
-#include "monitor/metrics/series.h"
+#include "monitor/store/series.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ int main(void)
 {
     puts(
         "# Metrics of dynolog\n\n"
-        "Made from the table in `src/monitor/metrics/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
+        "Made from the table in `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
         "Get them from Prometheus (`--use_prometheus`, `GET /metrics`) or by OTLP (`--use_otlp`); `docs/cluster.md` says\n"
         "how many series a cluster has. Every series carries `host`. A scrape chooses groups by\n"
         "`/metrics?collect[]=npu&collect[]=host`.\n\n"
