@@ -8,9 +8,9 @@
 #ifndef MS_COLLECT_COLLECTOR_H
 #define MS_COLLECT_COLLECTOR_H
 
-#include "collect/channel.h"
-#include "collect/inbox.h"
 #include "collect/recorded.h"
+#include "supervise/channel.h"
+#include "supervise/inbox.h"
 
 #include <pthread.h>
 #include <semaphore.h>

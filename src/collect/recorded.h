@@ -12,10 +12,10 @@
 #define MS_COLLECT_RECORDED_H
 
 #include "analyze/leaks.h"
-#include "collect/modules.h"
-#include "collect/project.h"
-#include "collect/replay.h"
 #include "collect/usage.h"
+#include "recording/modules.h"
+#include "recording/project.h"
+#include "replay/replay.h"
 #include "session/message.h"
 
 enum recorded_phase { QUIET, RECORDING, ENDED, CLOSED, DONE };

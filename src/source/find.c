@@ -4,7 +4,7 @@
  * CSV and as a database, the database is read. */
 #include "source/internal.h"
 
-#include "collect/project.h"
+#include "recording/project.h"
 #include "trace/reader.h"
 
 #include <dirent.h>

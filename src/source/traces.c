@@ -2,9 +2,10 @@
  * they are those of its dump; events are fed with the options of whoever asks. */
 #include "source/internal.h"
 
-#include "collect/frames.h"
-#include "collect/options.h"
-#include "collect/replay.h"
+#include "options/options.h"
+#include "recording/checkpoints.h"
+#include "recording/frames.h"
+#include "recording/model_options.h"
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -80,14 +81,7 @@ static int open_trace(struct ms_source *source, const struct ms_source_group *gr
 static bool parse_config(void *argument, const char *text, size_t length_b, struct ms_model_options *options)
 {
     struct opened *opened = argument;
-    struct ms_why why;
-    char *copy = strndup(text, length_b);
-    bool good = copy != NULL && ms_options_apply_text(&opened->settings, copy, &why) == 0;
-    if (good) {
-        ms_replay_model_options(&opened->settings, options);
-    }
-    free(copy);
-    return good;
+    return ms_recording_config(&opened->settings, text, length_b, options);
 }
 
 /* A ring forgets its beginning, and a program that starts its recording itself has one that was never written: the
@@ -180,7 +174,7 @@ int ms__trace_rows(struct ms_source *source, const struct ms_source_group *group
         struct ms_model_options options = MS_MODEL_OPTIONS_DEFAULT;
         struct rows_only only = {consumer, source};
         struct ms_consumer inner = {.self = &only, .on_row = on_row, .on_slice = on_slice, .on_close = on_close};
-        ms_replay_model_options(&opened.settings, &options);
+        ms_recording_model_options(&opened.settings, &options);
         options.parse_config = parse_config;
         options.argument = &opened;
         rc = new_model(source, group, &opened, &options);

@@ -1,5 +1,5 @@
 /* Session strings, messages of the session socket, and lines of options, from anybody. */
-#include "collect/options.h"
+#include "options/options.h"
 #include "session/session.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The table of options: values, messages, both generations of names, text and back, help. */
-#include "collect/options.h"
-#include "collect/paths.h"
-#include "collect/project.h"
+#include "options/options.h"
+#include "options/paths.h"
+#include "recording/project.h"
 #include "trace/shm.h"
 
 #include <errno.h>

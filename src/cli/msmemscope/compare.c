@@ -4,8 +4,8 @@
 #include "base/parse.h"
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
-#include "collect/options.h"
-#include "collect/project.h"
+#include "options/options.h"
+#include "recording/project.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
 
-#include "collect/options.h"
-#include "collect/replay.h"
+#include "options/options.h"
+#include "replay/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>

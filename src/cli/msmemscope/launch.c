@@ -8,10 +8,10 @@
 
 #include "base/bar.h"
 #include "base/clock.h"
-#include "collect/options.h"
-#include "collect/output.h"
-#include "collect/paths.h"
-#include "collect/supervisor.h"
+#include "options/options.h"
+#include "options/paths.h"
+#include "supervise/output.h"
+#include "supervise/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>

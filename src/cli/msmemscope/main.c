@@ -1,7 +1,7 @@
 /* msmemscope: reads the command line and does what it says. */
 #include "cli/msmemscope/cli.h"
 
-#include "collect/options.h"
+#include "options/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/bar.h"
 #include "base/clock.h"
-#include "collect/project.h"
+#include "recording/project.h"
 
 #include <dirent.h>
 #include <errno.h>

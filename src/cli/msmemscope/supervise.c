@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "collect/options.h"
-#include "collect/output.h"
-#include "collect/supervisor.h"
+#include "options/options.h"
+#include "supervise/output.h"
+#include "supervise/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
