@@ -21,10 +21,11 @@
 
 struct db {
     sqlite3 *handle;
-    sqlite3_stmt *insert, *insert_slice, *update;
+    sqlite3_stmt *insert, *insert_steady, *insert_slice, *update;
     bool in_batch;
     uint32_t batch_rows;
     uint32_t slice_pid;  /* whose table there is; 0: none */
+    int64_t last_rowid;  /* 0: none yet */
     struct ms_rows rows; /* not handed over yet */
     struct ms_buffer attr, slice_texts, held_slices;
 };
@@ -88,14 +89,11 @@ static int end_batch(struct db *db)
 }
 
 #define COLUMN_AND_TYPE(name, text, sql) ", \"" text "\" " sql
-#define COLUMN(name, text, sql)          ", \"" text "\""
 #define PARAMETER(name, text, sql)       ", ?"
 
 static int make_table(struct db *db)
 {
     static const char table[] = "CREATE TABLE IF NOT EXISTS memscope_dump (" MS_DUMP_COLUMNS(COLUMN_AND_TYPE) ")";
-    static const char insert[] =
-        "INSERT INTO memscope_dump (rowid" MS_DUMP_COLUMNS(COLUMN) ") SELECT rowid, * FROM " MS_ROWS_TABLE;
     char create[sizeof(table)];
     memcpy(create, table, sizeof(table));
     *strchr(create, ',') = ' '; /* the list begins with one comma too many */
@@ -104,7 +102,8 @@ static int make_table(struct db *db)
              ? rc
              : run(db, "CREATE INDEX IF NOT EXISTS idx_memscope_dump_timestamp ON memscope_dump (\"Timestamp(ns)\")");
     rc = rc != 0 ? rc : error_of(db, ms__rows_register(&db->rows, db->handle));
-    return rc != 0 ? rc : prepare(db, insert, &db->insert);
+    rc = rc != 0 ? rc : error_of(db, ms__rows_prepare(db->handle, false, &db->insert));
+    return rc != 0 ? rc : error_of(db, ms__rows_prepare(db->handle, true, &db->insert_steady));
 }
 
 static int db_open(struct ms_dump_file *file)
@@ -125,7 +124,7 @@ static int db_open(struct ms_dump_file *file)
     char pragmas[256];
     snprintf(
         pragmas, sizeof(pragmas),
-        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
+        "PRAGMA page_size=32768; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
         CACHE_KIB);
     rc = run(db, pragmas);
     rc = rc != 0 ? rc : make_table(db);
@@ -175,15 +174,38 @@ static int write_rows(struct db *db)
     if (rows->count == 0) {
         return 0;
     }
+    sqlite3_stmt *insert = rows->varied ? db->insert : db->insert_steady;
+    if (!rows->varied) {
+        int at = 0;
+#define X(name, field) ms__rows_bind(rows, &rows->cells[0][MS_COL_##name], insert, ++at);
+        MS_ROWS_STEADY(X)
+#undef X
+    }
     int rc = begin_batch(db);
     if (rc == 0) {
-        rc = error_of(db, sqlite3_step(db->insert));
-        sqlite3_reset(db->insert);
+        rc = error_of(db, sqlite3_step(insert));
+        sqlite3_reset(insert);
     }
     db->batch_rows += rows->count;
     rows->count = 0;
+    rows->varied = false;
     rows->texts.used = 0;
     return rc == 0 && db->batch_rows >= BATCH_ROWS ? end_batch(db) : rc;
+}
+
+/* What is the same in two rows whose cells of a steady column are the same. False: not such a column. */
+MS_CELL_INLINE bool cell_sign(const struct ms_row *row, enum ms_dump_column column, uint32_t *sign)
+{
+    switch (column) {
+#define X(name, field)                                                                                                 \
+    case MS_COL_##name:                                                                                                \
+        *sign = row->field;                                                                                            \
+        return true;
+        MS_ROWS_STEADY(X)
+#undef X
+    default:
+        return false;
+    }
 }
 
 MS_CELL_INLINE void put_cell(struct ms_rows *rows, const struct ms_dump *dump, const struct ms_row *row,
@@ -191,6 +213,15 @@ MS_CELL_INLINE void put_cell(struct ms_rows *rows, const struct ms_dump *dump, c
 {
     struct ms_rows_cell *cell = &rows->cells[rows->count][column];
     uint64_t number;
+    uint32_t sign;
+    if (cell_sign(row, column, &sign)) {
+        if (rows->count != 0 && rows->sign[column] == sign) {
+            *cell = rows->cells[rows->count - 1][column];
+            return;
+        }
+        rows->sign[column] = sign;
+        rows->varied |= rows->count != 0;
+    }
     if (ms__cell_number(row, column, &number)) {
         *cell = (struct ms_rows_cell){.number = (int64_t)number};
         return;
@@ -205,7 +236,9 @@ static int db_row(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct db *db = file->state;
     struct ms_rows *rows = &db->rows;
-    rows->rowid[rows->count] = (int64_t)row->id + 1;
+    int64_t rowid = (int64_t)row->id + 1;
+    rows->rowid[rows->count] = db->last_rowid != 0 && rowid == db->last_rowid + 1 ? 0 : rowid;
+    db->last_rowid = rowid;
 #define X(name, text, sql) put_cell(rows, file->dump, row, MS_COL_##name);
     MS_DUMP_COLUMNS(X)
 #undef X
@@ -333,6 +366,7 @@ static int db_close(struct ms_dump_file *file)
     }
     int rc = file->failed ? end_batch(db) : db_flush(file);
     sqlite3_finalize(db->insert);
+    sqlite3_finalize(db->insert_steady);
     sqlite3_finalize(db->insert_slice);
     sqlite3_finalize(db->update);
     int close_rc = error_of(db, sqlite3_close(db->handle));
