@@ -46,9 +46,13 @@ int main(int argc, char **argv)
         int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
         for (int i = 0; i < 5; i++) signal(sigs[i], note);
         work(n);
+        sigset_t all, none;
+        sigfillset(&all);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &all, NULL); /* comes while it is waited for, not before */
         puts("ready");
         fflush(stdout);
-        while (!got) pause();
+        while (!got) sigsuspend(&none);
         printf("got %d\n", (int)got);
         return 5;
     }

@@ -1,0 +1,82 @@
+/* What the tests of kernels share: a loaded binary, its functions, memory for them. */
+#ifndef RT_KERNEL_FIXTURE_H
+#define RT_KERNEL_FIXTURE_H
+
+#include "hal_test.h"
+
+#include "acl/acl.h"
+#include "runtime/rt.h"
+#include "softnpu/runtime/context_life.h"
+#include "softnpu/runtime/error.h"
+#include "softnpu/runtime/task.h"
+
+static char kernels_path[512];
+static aclrtBinHandle bin;
+
+static inline void check_failed(aclError code, aclError expected)
+{
+    assert_int_equal(code, expected);
+    assert_non_null(snpu_take_message());
+}
+
+static inline aclError synchronize(void)
+{
+    struct snpu_stream *stream;
+    assert_int_equal(snpu_stream_resolve("test", NULL, &stream), 0);
+    return snpu_stream_synchronize(stream, -1);
+}
+
+static inline aclrtFuncHandle function(const char *name)
+{
+    aclrtFuncHandle f = NULL;
+    assert_int_equal(aclrtBinaryGetFunction(bin, name, &f), ACL_SUCCESS);
+    return f;
+}
+
+static inline void *dev_memory(size_t size_b)
+{
+    void *p = NULL;
+    assert_int_equal(aclrtMalloc(&p, size_b, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    memset(p, 0, size_b);
+    return p;
+}
+
+struct fill_args {
+    uint32_t *out;
+    uint32_t add;
+};
+
+struct input_args {
+    uint32_t *out;
+    const uint32_t *input;
+    uint32_t data[4];
+};
+
+static inline void check_filled(const uint32_t *out, uint32_t blocks, uint32_t add)
+{
+    for (uint32_t i = 0; i < blocks; i++) {
+        assert_int_equal(out[i], i + add + 1000 * blocks);
+    }
+}
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    snprintf(kernels_path, sizeof(kernels_path), "%s/tests/unit/rt_kernels.so", getenv("NPUSCOPE_BUILD"));
+    return snpu_device_set("test", 0) != 0 || aclrtBinaryLoadFromFile(kernels_path, NULL, &bin) != 0;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    return aclrtBinaryUnLoad(bin) != 0;
+}
+
+/* First in main. */
+static inline void four_cores(void)
+{
+    hal_use_machine("1", "1G");
+    setenv("SOFTNPU_CORES", "4", 1);
+}
+
+#endif
