@@ -306,12 +306,7 @@ static int begins(struct ms_model *model, enum ms_space space, const struct ms_e
     block.kernel_index = model->kernel_index;
     block.step = ms__steps_of(model, block.device)->number;
     block.malloc_ns = event->time_ns;
-    if (model->thread_count != 0) {
-        const struct ms_thread_state *thread = ms__thread(model, event->tid, false);
-        if (thread != NULL && thread->op_depth != 0) {
-            block.op = thread->ops[(thread->op_depth < MS_OP_DEPTH ? thread->op_depth : MS_OP_DEPTH) - 1];
-        }
-    }
+    block.op = ms__running_op(model, event->tid);
     block.owner = event->text.length_b == 0 ? ms__owner_at_malloc(model, &block) : ms__owner_given(model, event->text);
     uint32_t number = ms__blocks_add(&model->blocks, &block);
     if (number == 0) {

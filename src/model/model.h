@@ -228,6 +228,8 @@ bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usa
 void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found);
 uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
 struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
+/* The innermost operator that runs in a thread; empty: none. */
+struct ms_text ms_model_op(struct ms_model *model, uint32_t tid);
 struct ms_text ms_model_text(const struct ms_model *model, uint32_t id);
 const char *ms_module_name(unsigned module_id); /* "RUNTIME"; "UNKNOWN" */
 

@@ -248,6 +248,7 @@ void ms__step_api(struct ms_model *model, const struct ms_event *event);
 
 /* owners.c */
 struct ms_thread_state *ms__thread(struct ms_model *model, uint32_t tid, bool make);
+uint32_t ms__running_op(struct ms_model *model, uint32_t tid); /* innermost, a text; 0: none */
 uint32_t ms__owner_at_malloc(struct ms_model *model, const struct ms_block *block);
 uint32_t ms__owner_given(struct ms_model *model, struct ms_text text);
 int ms__label_event(struct ms_model *model, const struct ms_event *event);

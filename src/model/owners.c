@@ -45,6 +45,15 @@ struct ms_thread_state *ms__thread(struct ms_model *model, uint32_t tid, bool ma
     return thread;
 }
 
+uint32_t ms__running_op(struct ms_model *model, uint32_t tid)
+{
+    const struct ms_thread_state *thread = model->thread_count != 0 ? ms__thread(model, tid, false) : NULL;
+    if (thread == NULL || thread->op_depth == 0) {
+        return 0;
+    }
+    return thread->ops[(thread->op_depth < MS_OP_DEPTH ? thread->op_depth : MS_OP_DEPTH) - 1];
+}
+
 static void push(struct ms_thread_state *thread, unsigned level, uint32_t label)
 {
     if (level >= MS_LABEL_USER) {
@@ -182,6 +191,11 @@ struct ms_text ms_model_text(const struct ms_model *model, uint32_t id)
 {
     struct ms_intern_text text = ms_intern_get(&model->texts, id);
     return (struct ms_text){.s = text.s, .length_b = text.length_b, .id = id};
+}
+
+struct ms_text ms_model_op(struct ms_model *model, uint32_t tid)
+{
+    return ms_model_text(model, ms__running_op(model, tid));
 }
 
 struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id)

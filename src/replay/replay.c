@@ -5,6 +5,7 @@
 #include "analyze/gap.h"
 #include "analyze/inefficient_marks.h"
 #include "analyze/leaks.h"
+#include "analyze/oom.h"
 #include "analyze/watch.h"
 #include "base/clock.h"
 #include "export/dump.h"
@@ -37,6 +38,7 @@ struct ms_replay {
     struct ms_dump *dump;
     struct ms_watch_dump *watch_dump;
     struct ms_watch_report *watch_report;
+    struct ms_oom_report *oom;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
     struct ms_inefficient_marks *marks;
@@ -201,23 +203,22 @@ static int open_output(struct ms_replay *replay)
     return rc != 0 ? rc : open_watch(replay);
 }
 
-static int open_reports(struct ms_replay *replay)
+static int open_oom(struct ms_replay *replay)
 {
-    const struct ms_settings *s = &replay->settings;
-    const uint32_t both = MS_EVENT_ALLOC | MS_EVENT_FREE;
-    bool wanted = (s->analysis & (MS_ANALYSE_LEAKS | MS_ANALYSE_OOM)) != 0 && s->step_count == 0 &&
-                  (ms_settings_collected(s) & both) == both;
-    if (!replay->options.reports || !wanted) {
-        return 0;
-    }
-    replay->report = open_memstream(&replay->report_text, &replay->report_b);
-    if (replay->report == NULL) {
-        return -ENOMEM;
-    }
+    struct ms_oom_options oom = {.sz = sizeof(oom),
+                                 .model = replay->model,
+                                 .stacks = ms_frames_source(replay->frames),
+                                 .out = replay->report};
+    int rc = ms_oom_report_new(&oom, &replay->oom);
+    return rc != 0 ? rc : add(replay, ms_oom_report_consumer(replay->oom));
+}
+
+static int open_steps(struct ms_replay *replay)
+{
     struct ms_leaks_options leaks = {.sz = sizeof(leaks),
                                      .model = replay->model,
                                      .stacks = ms_frames_source(replay->frames),
-                                     .hal = s->collect_mode == MS_COLLECT_IMMEDIATE,
+                                     .hal = replay->settings.collect_mode == MS_COLLECT_IMMEDIATE,
                                      .out = replay->report,
                                      .log = log_line,
                                      .argument = replay};
@@ -227,6 +228,24 @@ static int open_reports(struct ms_replay *replay)
     rc = rc != 0 ? rc : add(replay, ms_leaks_consumer(replay->leaks));
     rc = rc != 0 ? rc : ms_gap_new(&gap, &replay->gap);
     return rc != 0 ? rc : add(replay, ms_gap_consumer(replay->gap));
+}
+
+static int open_reports(struct ms_replay *replay)
+{
+    const struct ms_settings *s = &replay->settings;
+    const uint32_t both = MS_EVENT_ALLOC | MS_EVENT_FREE;
+    bool collected = replay->options.reports && (ms_settings_collected(s) & both) == both;
+    bool oom = collected && (s->analysis & MS_ANALYSE_OOM) != 0;
+    bool steps = collected && (s->analysis & (MS_ANALYSE_LEAKS | MS_ANALYSE_OOM)) != 0 && s->step_count == 0;
+    if (!oom && !steps) {
+        return 0;
+    }
+    replay->report = open_memstream(&replay->report_text, &replay->report_b);
+    if (replay->report == NULL) {
+        return -ENOMEM;
+    }
+    int rc = oom ? open_oom(replay) : 0;
+    return rc == 0 && steps ? open_steps(replay) : rc;
 }
 
 /* Where the text of stacks comes from. A trace of the past is only read; files of its program may still be here. */
@@ -442,6 +461,7 @@ void ms_replay_close(struct ms_replay *replay)
     if (replay->model != NULL) {
         ms_model_free(replay->model);
     }
+    ms_oom_report_free(replay->oom);
     if (replay->leaks != NULL) {
         ms_leaks_free(replay->leaks);
     }

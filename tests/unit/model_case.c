@@ -4,6 +4,7 @@
 #include "analyze/gap.h"
 #include "analyze/inefficient_marks.h"
 #include "analyze/leaks.h"
+#include "analyze/oom.h"
 #include "base/parse.h"
 #include "export/chrome.h"
 
@@ -335,6 +336,7 @@ static void log_line(void *argument, int level, const char *line)
 struct running {
     struct ms_model *model;
     struct ms_dump *dump;
+    struct ms_oom_report *oom;
     struct ms_leaks *leaks;
     struct ms_gap_analysis *gap;
     struct ms_inefficient_marks *marks;
@@ -361,7 +363,9 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
                                          .argument = r->log};
         struct ms_gap_options gap = {
             .sz = sizeof(gap), .model = r->model, .out = r->report, .log = log_line, .argument = r->log};
-        if (ms_leaks_new(&leaks, &r->leaks) != 0 || ms_gap_new(&gap, &r->gap) != 0) {
+        struct ms_oom_options oom = {.sz = sizeof(oom), .model = r->model, .stacks = stacks, .out = r->report};
+        if (ms_oom_report_new(&oom, &r->oom) != 0 || ms_leaks_new(&leaks, &r->leaks) != 0 ||
+            ms_gap_new(&gap, &r->gap) != 0) {
             return -1;
         }
         if ((c->options.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
@@ -371,7 +375,9 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
             struct ms_consumer marks = ms_inefficient_marks_consumer(r->marks);
             ms_model_add(r->model, &marks);
         }
-        struct ms_consumer consumer = ms_leaks_consumer(r->leaks);
+        struct ms_consumer consumer = ms_oom_report_consumer(r->oom);
+        ms_model_add(r->model, &consumer);
+        consumer = ms_leaks_consumer(r->leaks);
         ms_model_add(r->model, &consumer);
         consumer = ms_gap_consumer(r->gap);
         ms_model_add(r->model, &consumer);
@@ -446,6 +452,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     int chrome_rc = ms_chrome_close(chrome);
     close_rc = close_rc != 0 ? close_rc : chrome_rc;
     close(json_fd);
+    ms_oom_report_free(r.oom);
     ms_leaks_free(r.leaks);
     ms_gap_free(r.gap);
     ms_inefficient_marks_free(r.marks);
