@@ -31,7 +31,7 @@ struct defects {
     int64_t planted_step; /* where a single defect goes */
     const char *corrupt_name;
     bool corrupted;
-    struct tensor *early, *late;
+    struct tensor *early, *late, *idle;
     struct tensor *pieces[FRAGMENT_PIECES];
     struct planted *first, **last;
 };
@@ -151,26 +151,46 @@ static void plant_late_free(struct trainer *trainer)
     op_end(npu, TENSORS(late));
 }
 
-/* Used, then not for thousands of operators, then used again: it could have been somewhere else meanwhile. */
+/* x is read, and the sum of what was read goes on. */
+static void read_one(struct npu *npu, struct tensor *sum, const struct tensor *x)
+{
+    op_begin(npu, "add_.Tensor", TENSORS(x));
+    struct tk_add_args args = {.x = sum->f32, .y = x->f32, .z = sum->f32, .count = 1, .alpha = 1.0, .beta = 0.0};
+    NPU_LAUNCH(npu, add, 1, args);
+    op_end(npu, TENSORS(sum));
+}
+
+/* Used, then not for thousands of operators, then used again: it could have been somewhere else meanwhile. Everything
+ * else that lives is read again and again, as by somebody who looks after the weights. */
 static void plant_idle(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
     op_begin(npu, "clone.default", TENSORS(NULL));
-    struct tensor *idle = new_bytes(npu, 4 * MIB);
+    struct tensor *idle = trainer->defects->idle = new_bytes(npu, 4 * MIB);
     launch_fill(npu, idle, 0);
     op_end(npu, TENSORS(idle));
     remember(trainer, "idle", idle, "operators=%d", IDLE_OPERATORS);
-    struct tensor *counter = TENSOR(npu, 1);
-    op_fill_(npu, counter, 0);
-    for (int i = 0; i < IDLE_OPERATORS; i++) {
-        op_add_(npu, counter, counter);
+    struct tensor *sum = TENSOR(npu, 1);
+    op_fill_(npu, sum, 0);
+    for (size_t i = 0; i < IDLE_OPERATORS;) {
+        const struct parameter *param = &trainer->gpt.params[i / 3 % trainer->gpt.count];
+        const struct tensor *const state[] = {param->value, param->m, param->v};
+        for (size_t k = 0; k < sizeof(state) / sizeof(state[0]); k++, i++) {
+            read_one(npu, sum, state[k] != NULL ? state[k] : param->value); /* the first step has no m and v */
+        }
     }
-    tensor_free(npu, &counter);
+    tensor_free(npu, &sum);
+}
+
+static void use_idle(struct trainer *trainer)
+{
+    struct npu *npu = &trainer->npu;
+    struct tensor *idle = trainer->defects->idle;
     op_begin(npu, "mul_.Scalar", TENSORS(idle));
     struct tk_scale_args args = {.x = idle->f32, .y = idle->f32, .count = idle->count, .alpha = 0.5};
     NPU_LAUNCH(npu, scale, idle->count, args);
     op_end(npu, TENSORS(idle));
-    tensor_free(npu, &idle);
+    tensor_free(npu, &trainer->defects->idle);
 }
 
 /* Small blocks that live on between large ones that do not: the holes cannot be joined. */
@@ -182,6 +202,10 @@ static void plant_fragmentation(struct trainer *trainer)
     for (size_t i = 0; i < FRAGMENT_PIECES; i++) {
         large[i] = new_bytes(npu, 8 * MIB - 4096);
         trainer->defects->pieces[i] = new_bytes(npu, 3 * MIB / 2);
+        launch_fill(npu, large[i], 0);
+        launch_fill(npu, trainer->defects->pieces[i], 0);
+        op_access(npu, large[i], true, false);
+        op_access(npu, trainer->defects->pieces[i], true, true);
     }
     for (size_t i = 0; i < FRAGMENT_PIECES; i++) {
         tensor_free(npu, &large[i]);
@@ -191,6 +215,18 @@ static void plant_fragmentation(struct trainer *trainer)
     check_pool(npool_get_stats(npu->pool, npu->device, &stats), "npool_get_stats");
     remember(trainer, "fragment", trainer->defects->pieces[0], "pieces=%d inactive_split=%" PRIu64, FRAGMENT_PIECES,
              stats.inactive_split_bytes.current);
+}
+
+/* They are in use: nothing is wrong with the small ones but where they lie. */
+static void use_pieces(struct trainer *trainer)
+{
+    struct npu *npu = &trainer->npu;
+    struct tensor *sum = TENSOR(npu, 1);
+    op_fill_(npu, sum, 0);
+    for (size_t i = 0; i < FRAGMENT_PIECES; i++) {
+        read_one(npu, sum, trainer->defects->pieces[i]);
+    }
+    tensor_free(npu, &sum);
 }
 
 /* Asks for as much as the device has in all. The job ends here, as it does in real life. */
@@ -255,6 +291,9 @@ void defects_begin_step(struct trainer *trainer)
     if (trainer->options->early_alloc && trainer->step == trainer->defects->planted_step) {
         plant_early_alloc(trainer);
     }
+    if (trainer->options->idle && trainer->step == trainer->defects->planted_step) {
+        plant_idle(trainer);
+    }
 }
 
 void defects_middle_of_step(struct trainer *trainer)
@@ -269,9 +308,6 @@ void defects_middle_of_step(struct trainer *trainer)
     if (options->late_free) {
         plant_late_free(trainer);
     }
-    if (options->idle) {
-        plant_idle(trainer);
-    }
     if (options->fragment) {
         plant_fragmentation(trainer);
     }
@@ -284,6 +320,12 @@ void defects_end_step(struct trainer *trainer)
 {
     if (trainer->defects->early != NULL) {
         use_early(trainer);
+    }
+    if (trainer->defects->idle != NULL) {
+        use_idle(trainer);
+    }
+    if (trainer->defects->pieces[0] != NULL) {
+        use_pieces(trainer);
     }
     tensor_free(&trainer->npu, &trainer->defects->late);
 }
