@@ -163,16 +163,16 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         return ms_arena_print(arena, "Requests%s%s grow from %s to %s; with the size of the first one, that %s.", in,
                               t->op, a, b, t->gain);
     case MS_PATTERN_OVER_RESERVE:
-        return ms_arena_print(arena,
-                              "%llu segments (%s) held no block from step %u to %u; emptying the cache gives them "
-                              "back.",
-                              (unsigned long long)f->blocks, b, f->first_step, f->last_step);
+        return ms_arena_print(
+            arena, "%llu segment%s (%s) held no block from step %u to %u; emptying the cache gives %s back.",
+            (unsigned long long)f->blocks, f->blocks != 1 ? "s" : "", b, f->first_step, f->last_step, it);
     case MS_PATTERN_FRAGMENTATION:
         size_text(f->size_b, a);
         return ms_arena_print(arena,
-                              "%llu segments are kept by a few blocks, like %s%s%s since step %u; without these, %s "
+                              "%llu segment%s kept by a few blocks, like %s%s%s since step %u; without these, %s "
                               "could go back to the driver.",
-                              (unsigned long long)f->blocks, a, in, t->op, f->first_step, b);
+                              (unsigned long long)f->blocks, f->blocks != 1 ? "s are" : " is", a, in, t->op,
+                              f->first_step, b);
     case MS_PATTERN_SPLIT_WASTE:
         return ms_arena_print(arena, "%s lie free in pieces that are smaller than any request.", b);
     case MS_PATTERN_STREAM_BLOCKED:
@@ -253,7 +253,7 @@ static int tell(struct ms_collected *collected, const struct ms_finding *finding
     }
     *out = (struct ms_report_finding){
         .pattern = finding->pattern,
-        .site = ms__site(collected, finding->site),
+        .site = ms__site(collected, finding->pattern == MS_PATTERN_OOM ? finding->asked_at : finding->site),
         .op = ms__model_text(collected, finding->op),
         .from_op = ms__op_text(collected, finding->from_op),
         .to_op = ms__op_text(collected, finding->to_op),

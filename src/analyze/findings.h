@@ -18,6 +18,7 @@ struct ms_finding {
     uint64_t addr, size_b; /* of the largest block */
     uint64_t reserved_b;   /* patterns of pools */
     uint64_t extra;        /* OOM: bytes used then; growing: size of the first request */
+    uint32_t asked_at;     /* OOM: place of the first request; it is no part of what makes findings one */
     struct ms_cut *cuts;
     size_t cut_count, cut_room;
 };

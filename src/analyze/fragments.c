@@ -39,13 +39,17 @@ struct look {
     bool any;
     uint64_t used_b, blocks, largest_gap_b;
     uint64_t too_small_b, smallest_b; /* gaps below the smallest request */
+    uint64_t largest_too_small_b;
     struct ms_block largest;
 };
 
 static void gap(struct look *look, uint64_t gap_b)
 {
     look->largest_gap_b = gap_b > look->largest_gap_b ? gap_b : look->largest_gap_b;
-    look->too_small_b += gap_b < look->smallest_b ? gap_b : 0;
+    if (gap_b < look->smallest_b) {
+        look->too_small_b += gap_b;
+        look->largest_too_small_b = gap_b > look->largest_too_small_b ? gap_b : look->largest_too_small_b;
+    }
 }
 
 static int look_at(void *argument, const struct ms_block *block)
@@ -158,8 +162,9 @@ static void drop_every_second(struct ms_fragments *fragments)
     fragments->every_ns *= 2;
 }
 
+/* largest_b: of the pieces that are too small, for small and for large blocks. */
 static void note_split(struct ms_fragments *fragments, const struct ms_ledger_device *device, uint32_t device_at,
-                       uint64_t too_small_b, struct ms_findings *findings)
+                       uint64_t too_small_b, const uint64_t largest_b[2], struct ms_findings *findings)
 {
     fragments->split_b[fragments->split_at++ % 3] = too_small_b;
     uint64_t lasting_b = too_small_b;
@@ -174,7 +179,19 @@ static void note_split(struct ms_fragments *fragments, const struct ms_ledger_de
         finding->reserved_b = finding->bytes = lasting_b;
         finding->time_ns = device->time_ns;
         finding->first_step = finding->last_step = device->step;
+        memcpy(fragments->split_largest_b, largest_b, sizeof(fragments->split_largest_b));
     }
+}
+
+/* A request that one of the pieces could serve: they were no waste after all. */
+static void take_split_back(struct ms_fragments *fragments, uint32_t device_at, struct ms_findings *findings)
+{
+    struct ms_finding *finding = ms_finding_at(findings, MS_PATTERN_SPLIT_WASTE, device_at, MS_REPORT_NO_SITE, 0);
+    if (finding != NULL) {
+        finding->reserved_b = finding->bytes = 0;
+    }
+    memset(fragments->split_largest_b, 0, sizeof(fragments->split_largest_b));
+    fragments->split_at = 0;
 }
 
 static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
@@ -184,7 +201,7 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     struct collect c = {.ledger = ledger, .device_at = device_at};
     struct ms_report_free point = {.t_ns = device->time_ns, .reserved_b = device->reserved_b, .used_b = device->used_b};
     struct ms_pins *pins = calloc(1, sizeof(*pins));
-    uint64_t too_small_b = 0;
+    uint64_t too_small_b = 0, largest_b[2] = {0, 0};
     int rc = pins != NULL ? ms_model_segments(ledger->model, collect, &c) : -ENOMEM;
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
         struct look look;
@@ -194,6 +211,8 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
         point.largest_free_b = look.largest_gap_b > point.largest_free_b ? look.largest_gap_b : point.largest_free_b;
         point.empty_b += look.used_b == 0 ? look.size_b : 0;
         too_small_b += look.too_small_b;
+        uint64_t *largest = &largest_b[small ? 0 : 1];
+        *largest = look.largest_too_small_b > *largest ? look.largest_too_small_b : *largest;
         if (c.ranges[i].fuller && is_sparse(look.used_b, look.size_b)) {
             point.pinned_free_b += look.size_b - look.used_b;
             add_pin(pins, ledger, &look);
@@ -207,7 +226,7 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     free(pins);
     if (rc == 0) {
         fragments->points[fragments->point_count++] = point;
-        note_split(fragments, device, device_at, too_small_b, findings);
+        note_split(fragments, device, device_at, too_small_b, largest_b, findings);
     }
     if (fragments->point_count == MS_FREE_POINTS) {
         drop_every_second(fragments);
@@ -276,9 +295,12 @@ int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger
     }
     int rc = 0;
     if (more && MS_SPACE_IS_POOL(life->space)) {
-        uint64_t *smallest =
-            &fragments->smallest_b[life->space == MS_SPACE_PTA && life->size_b <= SMALL_BLOCK_B ? 0 : 1];
+        unsigned class = life->space == MS_SPACE_PTA && life->size_b <= SMALL_BLOCK_B ? 0 : 1;
+        uint64_t *smallest = &fragments->smallest_b[class];
         *smallest = *smallest == 0 || life->size_b < *smallest ? life->size_b : *smallest;
+        if (life->size_b <= fragments->split_largest_b[class]) {
+            take_split_back(fragments, device_at, findings);
+        }
         const struct ms_life *segment = life->segment != 0 ? ms_ledger_life(ledger, life->segment) : NULL;
         if (segment != NULL && segment->inside_ever == 1 && segment->space == MS_SPACE_HAL &&
             fragments->walked < 2 * device->now + WALK_FREE) {

@@ -35,6 +35,7 @@ struct ms_fragments {
     uint64_t smallest_b[2], smallest_before_b[2];
     uint64_t split_b[3]; /* remainders too small, at the last three looks */
     unsigned split_at;
+    uint64_t split_largest_b[2]; /* pieces of the finding, the largest: a request of that size would take it back */
 };
 
 /* After every change; a pool's block may have needed a new segment. 0 or -ENOMEM. */

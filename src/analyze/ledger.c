@@ -141,7 +141,7 @@ void ms_ledger_each(struct ms_ledger *ledger, ms_life_fn *fn, void *argument)
 }
 
 /* Equal stacks, or without stacks equal operators, or without these equal sizes, are one place. */
-static uint32_t place_of(struct ms_ledger *ledger, const struct ms_block *block)
+uint32_t ms_ledger_place(struct ms_ledger *ledger, const struct ms_block *block)
 {
     struct ms_place place = {.c_stack = block->c_stack, .op = block->op, .space = block->space};
     place.python_stack = block->python_stack != MS_STACK_NO_GIL ? block->python_stack : 0;
@@ -391,7 +391,7 @@ uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block
         .step = block->step,
         .op = block->op,
         .owner = block->owner,
-        .site = place_of(ledger, block),
+        .site = ms_ledger_place(ledger, block),
         .space = block->space,
         .type = block->type,
         .class = (uint8_t)ms_owner_class_of(block, ms_model_owner(ledger->model, block->owner)),

@@ -84,6 +84,9 @@ struct ms_ledger_device {
     uint32_t step, ended_step; /* the last one that began, that ended */
     struct ms_usage usage;     /* what the driver said last */
     uint64_t usage_driver_b;   /* driver_b then */
+    uint64_t usage_ns;         /* when it was first told so */
+    bool rest_known;           /* rest_b is of an answer that stayed the same for a while */
+    uint64_t rest_b;           /* what the process has beyond what it asked the driver for */
 };
 
 /* ---- operators ---- */
@@ -172,6 +175,8 @@ void ms_ledger_settle(struct ms_ledger *ledger, uint32_t tid, const struct ms_le
 /* Operators of a thread; end gives back what is known of the one that ended (NULL: none was open). */
 void ms_ledger_op_begin(struct ms_ledger *ledger, const struct ms_row *row);
 const struct ms_open_op *ms_ledger_op_end(struct ms_ledger *ledger, const struct ms_row *row);
+/* Where a block was allocated, as an index of places. */
+uint32_t ms_ledger_place(struct ms_ledger *ledger, const struct ms_block *block);
 const struct ms_open_op *ms_ledger_op(struct ms_ledger *ledger, uint32_t tid); /* innermost; NULL: none */
 /* An ACCESS row. Gives the life, 0: not known; *found gets the patterns of 7.6 that this access shows. */
 uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, unsigned *found);

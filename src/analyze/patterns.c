@@ -7,7 +7,8 @@
 
 const struct ms_pattern ms_patterns[MS_PATTERN_COUNT] = {
     [MS_PATTERN_OOM] = {"out_of_memory", "Out of memory", "The driver had no memory left for a request.",
-                        "Look at what was live then; what follows says what of it need not be."},
+                        "Look at what is live at the peak, below, and at what of it need not be; a recording with "
+                        "--analysis=oom also lists what was live at that moment."},
     [MS_PATTERN_LEAK] =
         {"leak", "Leak",
          "Blocks that were allocated in a step after the first, were not used again, and were kept until the program ended.",

@@ -54,6 +54,20 @@ static struct ms_op_entry *op_entry(struct ms_device_parts *parts, uint32_t name
 
 /* ---- what the ledger tells ---- */
 
+/* The driver is asked ten times a second, beside the program: an answer may be of a moment before the last request, and
+ * then the next one differs. One that stands for longer is right. */
+static void look_at_usage(struct ms_collected *collected, struct ms_ledger_device *device)
+{
+    struct ms_usage usage;
+    if (ms_model_usage(collected->model, device->device, &usage) &&
+        memcmp(&usage, &device->usage, sizeof(usage)) != 0) {
+        ms__settle_usage(device, device->time_ns);
+        device->usage = usage;
+        device->usage_driver_b = device->driver_b;
+        device->usage_ns = device->time_ns;
+    }
+}
+
 static void changed(void *argument, struct ms_ledger_device *device, uint32_t device_at, struct ms_life *life,
                     bool more)
 {
@@ -62,12 +76,7 @@ static void changed(void *argument, struct ms_ledger_device *device, uint32_t de
     if (parts == NULL) {
         return;
     }
-    struct ms_usage usage;
-    if (ms_model_usage(collected->model, device->device, &usage) &&
-        memcmp(&usage, &device->usage, sizeof(usage)) != 0) {
-        device->usage = usage;
-        device->usage_driver_b = device->driver_b;
-    }
+    look_at_usage(collected, device);
     keep(collected, ms_curve_add(&parts->curve, device->used_b) ? 0 : -ENOMEM);
     keep(collected, ms_series_add(&parts->series, device, collected->ledger.begin_ns));
     uint32_t step = collected->builder->options.peak_step;
@@ -165,6 +174,13 @@ static uint64_t attr_number(const struct ms_row *row, enum ms_attr_key key)
     return 0;
 }
 
+/* Who asked; no place if that is not known. */
+static uint32_t place_of(struct ms_ledger *ledger, const struct ms_row *row)
+{
+    const struct ms_block asked = {.c_stack = row->c_stack, .python_stack = row->python_stack, .space = MS_SPACE_HAL};
+    return row->c_stack != 0 || row->python_stack != 0 ? ms_ledger_place(ledger, &asked) : MS_REPORT_NO_SITE;
+}
+
 /* The allocator tries again several times: one finding for the operator and step. */
 static void out_of_memory(struct ms_collected *collected, const struct ms_row *row)
 {
@@ -181,6 +197,7 @@ static void out_of_memory(struct ms_collected *collected, const struct ms_row *r
         finding->first_step = device->step;
         finding->time_ns = row->time_ns;
         finding->extra = device->used_b;
+        finding->asked_at = place_of(&collected->ledger, row);
     }
     finding->from_op = op != NULL ? op->name : finding->from_op;
     finding->last_step = device->step;

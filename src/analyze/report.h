@@ -91,6 +91,7 @@ struct ms_report_frame {
 /* Where blocks are allocated: a call stack, or what is known without one. */
 struct ms_report_site {
     const char *label; /* one line: "defects.c:112 plant_leak", "in aten.clone.default", "PTA blocks" */
+    const char *shown; /* label, and what tells it from others with the same one: "... (cache.c:51)" */
     const char *op;    /* operator that was running */
     const struct ms_report_frame *frames; /* innermost first; without the frames of recorders */
     size_t frame_count;
@@ -130,8 +131,8 @@ struct ms_report_account {
     size_t module_count;
     uint64_t pinned_b;                                      /* host memory that is pinned, of the whole process */
     bool usage_known;                                       /* the driver was asked */
-    uint64_t process_used_b, device_used_b, device_total_b; /* what it said last */
-    int64_t rest_b; /* process_used - driver: what the process has beyond what it asked the driver for */
+    uint64_t process_used_b, device_used_b, device_total_b; /* what it said, carried on by requests since */
+    uint64_t rest_b; /* process_used - driver: what the process has beyond what it asked the driver for */
 };
 
 /* The exact live set of one moment. */

@@ -85,6 +85,10 @@ const char *ms__model_text(struct ms_collected *collected, uint32_t id);
 const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* of ms_ledger.ops */
 /* "aten.clone.default" */
 const char *ms__short_op(const char *op);
+/* After the last ms__site: sites get what is shown of them. */
+int ms__distinguish_sites(struct ms_collected *collected);
+/* What the driver said last has stood until now. */
+void ms__settle_usage(struct ms_ledger_device *device, uint64_t now_ns);
 int ms__findings(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out);
 int ms__add_note(struct ms_arena *arena, struct ms_report_note **notes, size_t *count, enum ms_note_level level,
                  const char *text);

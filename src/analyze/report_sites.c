@@ -117,3 +117,73 @@ uint32_t ms__site(struct ms_collected *collected, uint32_t place)
     }
     return collected->site_of[place] - 1;
 }
+
+/* ---- telling sites apart ---- */
+
+static int by_label(const void *a, const void *b)
+{
+    const struct ms_report_site *const *x = a, *const *y = b;
+    int order = strcmp((*x)->label, (*y)->label);
+    return order != 0 ? order : *x < *y ? -1 : *x > *y;
+}
+
+static bool same_frame(const struct ms_report_site *a, const struct ms_report_site *b, size_t at)
+{
+    if (at >= a->frame_count || at >= b->frame_count) {
+        return false;
+    }
+    const struct ms_report_frame *x = &a->frames[at], *y = &b->frames[at];
+    return x->line == y->line && strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
+}
+
+static const char *frame_text(struct ms_collected *collected, const struct ms_report_frame *frame)
+{
+    const char *slash = strrchr(frame->file, '/'), *file = slash != NULL ? slash + 1 : frame->file;
+    return frame->line != 0 ? ms_arena_print(collected->arena, "%s:%u", file, frame->line) : frame->function;
+}
+
+/* Sites with the same label: by the first frame in which not all of them agree, or else by their operator. */
+static int distinguish(struct ms_collected *collected, struct ms_report_site **sites, size_t count)
+{
+    size_t at = 0;
+    bool agree = true;
+    while (agree && at < FRAMES_KEPT) {
+        for (size_t i = 1; i < count && agree; i++) {
+            agree = same_frame(sites[0], sites[i], at);
+        }
+        at += agree;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *more =
+            at < sites[i]->frame_count ? frame_text(collected, &sites[i]->frames[at]) : ms__short_op(sites[i]->op);
+        sites[i]->shown = more[0] != '\0' && strstr(sites[i]->label, more) == NULL
+                              ? ms_arena_print(collected->arena, "%s (%s)", sites[i]->label, more)
+                              : sites[i]->label;
+        if (sites[i]->shown == NULL) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+int ms__distinguish_sites(struct ms_collected *collected)
+{
+    struct ms_report_site **sorted = calloc(collected->site_count + 1, sizeof(*sorted));
+    if (sorted == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < collected->site_count; i++) {
+        sorted[i] = &collected->sites[i];
+        sorted[i]->shown = sorted[i]->label;
+    }
+    qsort(sorted, collected->site_count, sizeof(*sorted), by_label);
+    int rc = 0;
+    for (size_t from = 0, end; rc == 0 && from < collected->site_count; from = end) {
+        for (end = from + 1; end < collected->site_count && strcmp(sorted[from]->label, sorted[end]->label) == 0;) {
+            end++;
+        }
+        rc = end - from > 1 ? distinguish(collected, sorted + from, end - from) : 0;
+    }
+    free(sorted);
+    return rc;
+}

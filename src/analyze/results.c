@@ -168,6 +168,35 @@ static void add_module(struct ms_collected *collected, struct ms_report_account 
     modules[at].blocks++;
 }
 
+#define USAGE_SETTLED_NS 250000000u /* more than two rounds of asking */
+
+static uint64_t rest_of(const struct ms_ledger_device *device)
+{
+    return device->usage.process_b > device->usage_driver_b ? device->usage.process_b - device->usage_driver_b : 0;
+}
+
+void ms__settle_usage(struct ms_ledger_device *device, uint64_t now_ns)
+{
+    if (device->usage_ns != 0 && now_ns - device->usage_ns >= USAGE_SETTLED_NS) {
+        device->rest_known = true;
+        device->rest_b = rest_of(device);
+    }
+}
+
+/* What the driver said is carried on by what the process asked it for since. */
+static void put_usage(const struct ms_ledger_device *device, struct ms_report_account *out)
+{
+    uint64_t others_b =
+        device->usage.device_b > device->usage.process_b ? device->usage.device_b - device->usage.process_b : 0;
+    out->usage_known = device->usage.total_b != 0 || device->usage.device_b != 0;
+    if (out->usage_known) {
+        out->rest_b = device->rest_known ? device->rest_b : rest_of(device);
+        out->process_used_b = device->driver_b + out->rest_b;
+        out->device_used_b = others_b + out->process_used_b;
+        out->device_total_b = device->usage.total_b;
+    }
+}
+
 static int put_account(struct ms_collected *collected, const struct ms_snapshot *snapshot, const struct ms_remnant *set,
                        size_t count, struct ms_report_account *out)
 {
@@ -182,12 +211,8 @@ static int put_account(struct ms_collected *collected, const struct ms_snapshot 
                                       .segment_b = device->segment_b,
                                       .pools = pools,
                                       .modules = modules,
-                                      .pinned_b = snapshot->pinned_b,
-                                      .usage_known = device->usage.total_b != 0 || device->usage.device_b != 0,
-                                      .process_used_b = device->usage.process_b,
-                                      .device_used_b = device->usage.device_b,
-                                      .device_total_b = device->usage.total_b};
-    out->rest_b = out->usage_known ? (int64_t)(device->usage.process_b - device->usage_driver_b) : 0;
+                                      .pinned_b = snapshot->pinned_b};
+    put_usage(device, out);
     for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
         if (MS_SPACE_IS_POOL(space) && (device->totals_b[space] != 0 || device->pool_used_b[space] != 0)) {
             pools[out->pool_count++] = (struct ms_report_pool){.space = (uint8_t)space,
@@ -236,6 +261,27 @@ static int make_moment(struct ms_collected *collected, const struct ms_snapshot 
     return rc != 0 ? rc : put_account(collected, snapshot, set, count, &out->account);
 }
 
+/* Pools do not say when they give segments back at the end of a process; they cannot hold more than the driver gave. */
+static void take_back_reserved(struct ms_ledger_device *end)
+{
+    uint64_t used_b = 0;
+    for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
+        used_b += MS_SPACE_IS_POOL(space) ? end->pool_used_b[space] : 0;
+    }
+    uint64_t spare_b = end->driver_b > used_b ? end->driver_b - used_b : 0;
+    end->reserved_b = 0;
+    for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
+        if (MS_SPACE_IS_POOL(space)) {
+            uint64_t given_b = end->pool_used_b[space];
+            uint64_t free_b = end->totals_b[space] > given_b ? end->totals_b[space] - given_b : 0;
+            free_b = free_b < spare_b ? free_b : spare_b;
+            spare_b -= free_b;
+            end->totals_b[space] = end->totals_b[space] > given_b ? given_b + free_b : end->totals_b[space];
+            end->reserved_b += end->totals_b[space];
+        }
+    }
+}
+
 static int put_moments(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out)
 {
     struct ms_ledger *ledger = &collected->ledger;
@@ -255,6 +301,10 @@ static int put_moments(struct ms_collected *collected, uint32_t device_at, struc
     set = NULL;
     struct ms_snapshot end;
     ms_snapshot_take(&end, ledger, ledger->devices[device_at], NULL);
+    ms__settle_usage(&end.device, ledger->last_ns);
+    if (parts->peak.snapshot.device.driver_b != 0) {
+        take_back_reserved(&end.device);
+    }
     rc = rc != 0 ? rc : ms_live_take(ledger, device_at, &set, &count);
     rc = rc != 0 ? rc : make_moment(collected, &end, set, count, &out->end);
     out->end.t_ns = since_begin(collected, ledger->last_ns);
@@ -491,6 +541,7 @@ int ms__results(struct ms_collected *collected, struct ms_report_process *out)
     qsort(devices, out->device_count, sizeof(*devices), by_number);
     out->devices = devices;
     rc = rc != 0 ? rc : make_notes(collected, &stats, out);
+    rc = rc != 0 || collected->error != 0 ? rc : ms__distinguish_sites(collected);
     struct ms_report_site *sites = ms_arena_get(collected->arena, (collected->site_count + 1) * sizeof(*sites));
     if (rc != 0 || sites == NULL || collected->error != 0) {
         return rc != 0 ? rc : -ENOMEM;

@@ -83,7 +83,7 @@ static void put_account(struct ms_json *json, const struct ms_report_account *ac
         ms_json_number(json, "process_used_b", account->process_used_b);
         ms_json_number(json, "device_used_b", account->device_used_b);
         ms_json_number(json, "device_total_b", account->device_total_b);
-        ms_json_signed(json, "rest_b", account->rest_b);
+        ms_json_number(json, "rest_b", account->rest_b);
         ms_json_close(json);
     } else {
         ms_json_null(json, "usage");
@@ -315,7 +315,7 @@ static void put_sites(struct ms_json *json, const struct ms_report_process *proc
     for (size_t i = 0; i < process->site_count; i++) {
         const struct ms_report_site *site = &process->sites[i];
         ms_json_object(json, NULL);
-        ms_json_text(json, "label", site->label);
+        ms_json_text(json, "label", site->shown);
         ms_json_text(json, "op", site->op);
         ms_frames_json(site->frames, site->frame_count, json);
         ms_json_close(json);

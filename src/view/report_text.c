@@ -12,6 +12,7 @@
 #define WIDTH       108u
 #define PINNED_B    (8u << 20) /* free bytes in sparse segments that are worth a table */
 #define SITE_FRAMES 5u
+#define ASIDE_B     (1u << 20)
 #define STEPS_ENDS  3u /* of the steps: the first and the last ones */
 
 struct printer {
@@ -39,7 +40,7 @@ static const char *short_op(const char *op)
 
 static const char *label(const struct printer *printer, uint32_t site)
 {
-    return site < printer->process->site_count ? printer->process->sites[site].label : "(other places)";
+    return site < printer->process->site_count ? printer->process->sites[site].shown : "(other places)";
 }
 
 /* Words in lines of at most 108 columns. */
@@ -93,7 +94,7 @@ static void print_moment(const struct printer *printer, const char *name, const 
 
 /* ---- advice ---- */
 
-static void print_frames(const struct printer *printer, uint32_t site)
+static void print_frames(const struct printer *printer, const char *what, uint32_t site)
 {
     if (site >= printer->process->site_count) {
         return;
@@ -102,7 +103,7 @@ static void print_frames(const struct printer *printer, uint32_t site)
     if (at->frame_count == 0) {
         return;
     }
-    fprintf(printer->out, "     allocated by %s\n", at->label);
+    fprintf(printer->out, "     %s by %s\n", what, at->shown);
     for (size_t i = 0, shown = 0; i < at->frame_count && shown < SITE_FRAMES; i++) {
         if (at->frames[i].line != 0) {
             fprintf(printer->out, "       %s:%u  %s\n", at->frames[i].file, at->frames[i].line, at->frames[i].function);
@@ -139,7 +140,7 @@ static void print_finding(const struct printer *printer, size_t number, const st
     }
     fputc('\n', out);
     print_wrapped(out, 5, finding->text);
-    print_frames(printer, finding->site);
+    print_frames(printer, finding->pattern == MS_PATTERN_OOM ? "asked for" : "allocated", finding->site);
     print_wrapped(out, 5, ms_patterns[finding->pattern].remedy);
 }
 
@@ -276,8 +277,7 @@ static void print_account(const struct printer *printer, const struct ms_report_
     print_modules(printer, peak, end);
     if (peak->usage_known || end->usage_known) {
         account_line(printer, "the driver says of this process", "", peak->process_used_b, end->process_used_b);
-        fprintf(printer->out, "    %-40s %10.2f %10.2f\n", "  of it not asked for (context, code, others)",
-                (double)peak->rest_b / 1048576.0, (double)end->rest_b / 1048576.0);
+        account_line(printer, "  of it not asked for (context, code)", "", peak->rest_b, end->rest_b);
         account_line(printer, "whole device in use", "", peak->device_used_b, end->device_used_b);
     }
     if (device->device != MS_DEV_CPU && (mib(peak->pinned_b) >= 0.005 || mib(end->pinned_b) >= 0.005)) {
@@ -367,8 +367,24 @@ static void print_notes(FILE *out, const struct ms_report_note *notes, size_t co
     }
 }
 
+/* Beside an NPU, a few buffers on the host are not worth a page. */
+static bool is_aside(const struct printer *printer, const struct ms_report_device *device)
+{
+    bool major = false;
+    for (size_t i = 0; i < device->finding_count; i++) {
+        major = major || !device->findings[i].minor;
+    }
+    return device->device == MS_DEV_CPU && device->peak.used_b < ASIDE_B && printer->process->device_count > 1 &&
+           !major && !printer->options->all;
+}
+
 static void print_device(const struct printer *printer, const struct ms_report_device *device)
 {
+    if (is_aside(printer, device)) {
+        fprintf(printer->out, "\n%s\n  peak  %10.2f MiB in use, %" PRIu64 " blocks (--device=cpu shows more)\n",
+                device->name, mib(device->peak.used_b), device->peak.blocks);
+        return;
+    }
     fprintf(printer->out, "\n%s\n", device->name);
     print_moment(printer, "peak", &device->peak, true);
     print_moment(printer, "end", &device->end, false);

@@ -199,14 +199,18 @@ static void begin(struct rig *rig)
     assert_int_equal(ms_report_process_begin(rig->builder, 7, rig->model), 0);
 }
 
-static const struct ms_report *finish(struct rig *rig)
+static const struct ms_report *finish_with(struct rig *rig, struct ms_stack_source stacks)
 {
     assert_int_equal(ms_model_end(rig->model), 0);
-    struct ms_stack_source none = {0};
-    assert_int_equal(ms_report_process_end(rig->builder, rig->model, none, "n", "p", "trace"), 0);
+    assert_int_equal(ms_report_process_end(rig->builder, rig->model, stacks, "n", "p", "trace"), 0);
     const struct ms_report *report = ms_report_finish(rig->builder);
     assert_non_null(report);
     return report;
+}
+
+static const struct ms_report *finish(struct rig *rig)
+{
+    return finish_with(rig, (struct ms_stack_source){0});
 }
 
 static void end(struct rig *rig)
@@ -296,6 +300,52 @@ static void test_a_segment_is_not_counted_twice(void **state)
     assert_int_equal(account->segments, 1);
     assert_int_equal(account->module_count, 1);
     assert_int_equal(account->driver_b, account->segment_b + account->modules[0].bytes);
+    end(&rig);
+}
+
+static void tell_usage(struct rig *rig, uint64_t device_mib, uint64_t process_mib)
+{
+    feed(rig, (struct ms_event){.kind = MS_R_USAGE,
+                                .size_b = device_mib << 20,
+                                .process_used_b = process_mib << 20,
+                                .total_b = 65536ull << 20});
+}
+
+static void drop(struct rig *rig, uint64_t addr)
+{
+    feed(rig, (struct ms_event){.kind = MS_R_HAL_FREE, .addr = addr, .device = MS_DEV_UNKNOWN});
+}
+
+/* What the driver said is of another moment than the peak and the end: it is carried on, and what nobody asked for
+ * stays what it was. Pools do not say that they have given their segments back. */
+static void test_what_the_driver_says(void **state)
+{
+    (void)state;
+    struct rig rig;
+    begin(&rig);
+    feed(&rig, hal(0x10000000, 20 << 20));
+    feed(&rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = 20 << 20});
+    tell_usage(&rig, 123, 23); /* 3 MiB of the process are no request, 100 are others' */
+    feed(&rig, (struct ms_event){.kind = MS_R_POOL_ALLOC, .pool = MS_POOL_PTA, .addr = 0x10000000, .size_b = 3 << 20});
+    rig.now_ns += 1000000000;
+    feed(&rig, hal(0x40000000, 50 << 20)); /* the peak, before the driver was asked again */
+    tell_usage(&rig, 123, 23);             /* of the moment before, as it happens */
+    tell_usage(&rig, 173, 73);
+    drop(&rig, 0x40000000);
+    drop(&rig, 0x10000000);
+    const struct ms_report *report = finish(&rig);
+    const struct ms_report_device *device = &report->processes[0].devices[0];
+    const struct ms_report_account *peak = &device->peak.account, *last = &device->end.account;
+    assert_int_equal(peak->driver_b, 70 << 20);
+    assert_int_equal(peak->process_used_b, 73 << 20);
+    assert_int_equal(peak->device_used_b, 173 << 20);
+    assert_int_equal(peak->rest_b, 3 << 20);
+    assert_int_equal(last->driver_b, 0);
+    assert_int_equal(last->process_used_b, 3 << 20);
+    assert_int_equal(last->device_used_b, 103 << 20);
+    assert_int_equal(last->rest_b, 3 << 20);
+    assert_int_equal(device->peak.reserved_b, 20 << 20);
+    assert_int_equal(device->end.reserved_b, 3 << 20); /* the block that is still there */
     end(&rig);
 }
 
@@ -578,6 +628,86 @@ static void test_a_free_range_that_could_not_be_used(void **state)
     }
 }
 
+/* Two blocks of another stream lie free, none of them large enough alone; what blocks is counted by what it costs. */
+static void test_what_a_blocked_range_costs(void **state)
+{
+    (void)state;
+    struct rig rig;
+    begin(&rig);
+    segment(&rig, 0x10000000, 20 << 20);
+    allocate(&rig, 0x10000000, 6 << 20);
+    allocate(&rig, 0x10600000, 6 << 20);
+    allocate(&rig, 0x10c00000, 8 << 20);
+    release(&rig, 0x10000000);
+    release(&rig, 0x10c00000); /* 6 and 8 MiB are free, 14 in all */
+    segment(&rig, 0x20000000, 20 << 20);
+    allocate(&rig, 0x20000000, 10 << 20); /* neither of them would do */
+    segment(&rig, 0x30000000, 20 << 20);
+    allocate(&rig, 0x30000000, 7 << 20); /* 8 MiB would do, and 10 of the second segment */
+    segment(&rig, 0x40000000, 2 << 20);
+    allocate(&rig, 0x40000000, 1 << 20); /* small blocks never lie in large segments */
+    segment(&rig, 0x50000000, 20 << 20);
+    allocate(&rig, 0x50000000, 7 << 20);
+    const struct ms_report_finding *finding = find(finish(&rig), MS_PATTERN_STREAM_BLOCKED);
+    assert_non_null(finding);
+    assert_int_equal(finding->blocks, 2);
+    assert_int_equal(finding->saves_reserved_b, 40 << 20);
+    assert_int_equal(finding->size_b, 7 << 20);
+    assert_int_equal(finding->addr, 0x30000000);
+    assert_false(finding->minor);
+    end(&rig);
+}
+
+/* A step that asks for 9 MiB in a segment that has room, looked at twice. */
+static void step_of_nine(struct rig *rig, uint64_t number)
+{
+    mark_step(rig, number, true);
+    for (unsigned i = 0; i < 2; i++) {
+        rig->now_ns += 2000000;
+        allocate(rig, 0x30000000, 9 << 20);
+        release(rig, 0x30000000);
+    }
+    mark_step(rig, number, false);
+}
+
+static void test_remainders_too_small_for_any_request(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t later_b; /* asked for once, in the last step */
+        unsigned steps;
+        uint64_t wasted_b;
+    } cases[] = {
+        {0, 4, (3 << 20) + (1 << 19)},       /* 1.5 MiB and 2 MiB */
+        {9 << 20, 4, (3 << 20) + (1 << 19)}, /* as before */
+        {2 << 20, 4, 0},                     /* the larger of them would do */
+        {1 << 19, 4, (3 << 20) + (1 << 19)}, /* a small block has a pool of its own */
+        {0, 1, 0},                           /* nobody knows yet what steps ask for */
+    };
+    for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
+        struct rig rig;
+        begin(&rig);
+        segment(&rig, 0x10000000, 20 << 20);
+        allocate(&rig, 0x10000000, 9 << 20);
+        allocate(&rig, 0x10a80000, (9 << 20) + (1 << 19)); /* 1.5 MiB between them, none behind */
+        segment(&rig, 0x20000000, 20 << 20);
+        allocate(&rig, 0x20000000, 18 << 20); /* 2 MiB behind it */
+        segment(&rig, 0x30000000, 20 << 20);
+        for (uint64_t step = 1; step <= cases[i].steps; step++) {
+            step_of_nine(&rig, step);
+        }
+        if (cases[i].later_b != 0) {
+            mark_step(&rig, 9, true);
+            allocate(&rig, 0x31000000, cases[i].later_b);
+            release(&rig, 0x31000000);
+            mark_step(&rig, 9, false);
+        }
+        const struct ms_report_finding *finding = find(finish(&rig), MS_PATTERN_SPLIT_WASTE);
+        assert_int_equal(finding != NULL ? finding->saves_reserved_b : 0, cases[i].wasted_b);
+        end(&rig);
+    }
+}
+
 static void test_segments_over_steps(void **state)
 {
     (void)state;
@@ -615,6 +745,45 @@ static void test_segments_over_steps(void **state)
     end(&rig);
 }
 
+/* ---- places ---- */
+
+static struct ms_text stack_text(void *self, uint32_t id)
+{
+    static const char *const stacks[] = {
+        "",
+        "prog(f+0x1) [0x1] at /a/f.c:1\nprog(g+0x1) [0x2] at /a/g.c:51\nprog(main+0x1) [0x3] at /a/main.c:9\n",
+        "prog(f+0x1) [0x1] at /a/f.c:1\nprog(g+0x1) [0x2] at /a/g.c:52\nprog(main+0x1) [0x3] at /a/main.c:9\n",
+        "prog(h+0x1) [0x1] at /a/h.c:1\nprog(main+0x1) [0x3] at /a/main.c:9\n",
+    };
+    (void)self;
+    return (struct ms_text){.s = stacks[id], .length_b = (uint32_t)strlen(stacks[id])};
+}
+
+/* Two places that read alike are told apart by the first call in which they differ; others stay as short as they are.
+ */
+static void test_places_that_read_alike(void **state)
+{
+    (void)state;
+    struct rig rig;
+    begin(&rig);
+    for (uint32_t i = 1; i <= 3; i++) {
+        feed(&rig, (struct ms_event){.kind = MS_R_POOL_ALLOC,
+                                     .pool = MS_POOL_PTA,
+                                     .addr = i << 24,
+                                     .size_b = (uint64_t)(4 - i) << 20,
+                                     .c_stack = i});
+    }
+    const struct ms_report *report = finish_with(&rig, (struct ms_stack_source){.c_stack = stack_text});
+    const struct ms_report_process *process = &report->processes[0];
+    static const char *const shown[] = {"f.c:1 f < g < main (g.c:51)", "f.c:1 f < g < main (g.c:52)", "h.c:1 h < main"};
+    for (unsigned i = 0; i < 3; i++) {
+        const struct ms_report_site *site = &process->sites[process->devices[0].peak.sites[i].site];
+        assert_string_equal(site->shown, shown[i]);
+        assert_string_equal(site->label, i < 2 ? "f.c:1 f < g < main" : shown[i]);
+    }
+    end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,13 +791,17 @@ int main(void)
         cmocka_unit_test(test_cuts_of_a_coarse_curve_are_bounds),
         cmocka_unit_test(test_live_sets_and_sums),
         cmocka_unit_test(test_a_segment_is_not_counted_twice),
+        cmocka_unit_test(test_what_the_driver_says),
         cmocka_unit_test(test_hostile_events),
         cmocka_unit_test(test_blocks_that_are_never_used),
         cmocka_unit_test(test_writes_that_nobody_reads),
         cmocka_unit_test(test_blocks_that_could_be_used_again),
         cmocka_unit_test(test_blocks_that_are_too_large),
         cmocka_unit_test(test_a_free_range_that_could_not_be_used),
+        cmocka_unit_test(test_what_a_blocked_range_costs),
+        cmocka_unit_test(test_remainders_too_small_for_any_request),
         cmocka_unit_test(test_segments_over_steps),
+        cmocka_unit_test(test_places_that_read_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
