@@ -1,6 +1,7 @@
 /* The analyses: check_leaks and check_inefficient on CSV dumps of 1, 3 and 10 million events, and leaks and inefficient
  * together as the model runs them, on as many events. Each in a process of its own, whose memory can be told. */
 #include "bench_child.h"
+#include "dump.h"
 
 #include "analyze/api.h"
 #include "analyze/inefficient_marks.h"
@@ -16,23 +17,11 @@ static unsigned events_now;
 
 #define LIVE_BLOCKS 20000u
 
-static FILE *new_dump(void)
-{
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        exit(1);
-    }
-    fputs("ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),"
-          "Call Stack(C)\n",
-          file);
-    return file;
-}
-
 /* Allocations and frees of the driver between marks: 20,000 blocks are live all the time. As the original does, rows of
  * a block stand together: in the order of frees. */
 static void make_hal_dump(unsigned events)
 {
-    FILE *file = new_dump();
+    FILE *file = bench_dump(path);
     unsigned blocks = events / 2;
     for (unsigned i = 0; i < blocks; i++) {
         unsigned long long addr = 0x120000000000ull + i % (LIVE_BLOCKS + 7) * 2097152ull;
@@ -54,7 +43,7 @@ static void make_hal_dump(unsigned events)
 /* Operators of six rows: start, allocation, two accesses, free of an older block, end. In order, as ours are. */
 static void make_pool_dump(unsigned events)
 {
-    FILE *file = new_dump();
+    FILE *file = bench_dump(path);
     for (unsigned id = 0; id < events; id++) {
         unsigned op = id / 6, part = id % 6, old = op > 500 ? op - 500 : 0;
         unsigned block = part == 1 || part == 2 ? op : part == 3 ? (op > 40 ? op - 40 : 0) : old;

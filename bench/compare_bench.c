@@ -1,6 +1,7 @@
 /* Reading and comparing dumps: bytes per second of the CSV reader, and two dumps of which a tenth of the kernels have
  * other names (names that only one side has, and names that stand elsewhere on the other side), at several sizes. */
 #include "bench_child.h"
+#include "dump.h"
 
 #include "analyze/compare.h"
 #include "source/source.h"
@@ -17,13 +18,7 @@ static char paths[2][64];
 static void make_dump(const char *path, unsigned rows, unsigned seed, unsigned shuffle)
 {
     static const char *const names[] = {"Add", "LayerNormV3", "FlashAttentionScore", "Cast", "TransData", "MatMulV2"};
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        exit(1);
-    }
-    fputs("ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),"
-          "Call Stack(C)\n",
-          file);
+    FILE *file = bench_dump(path);
     uint64_t random = seed;
     for (unsigned n = 0; n < rows; n++) {
         unsigned i = n / shuffle * shuffle + (shuffle - 1 - n % shuffle);

@@ -2,6 +2,7 @@
  * 10 M events (the time must grow tenfold, not more). And where rows should wait for SQLite: in arrays behind virtual
  * tables, or in a database with indexes (docs/design/15-query.md). */
 #include "bench_child.h"
+#include "dump.h"
 
 #include "base/buffer.h"
 #include "export/exporter.h"
@@ -116,8 +117,7 @@ static void measure_exports(void)
 
 static void make_dump(uint32_t rows)
 {
-    static const char header[] = "ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,"
-                                 "Call Stack(Python),Call Stack(C)\n";
+    static const char header[] = BENCH_DUMP_HEADER;
     struct ms_buffer out = {0};
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ms_buffer_add(&out, header, sizeof(header) - 1);

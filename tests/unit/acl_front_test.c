@@ -234,7 +234,7 @@ static void application_log_reaches_the_file(void **state)
 
 int main(void)
 {
-    own_machine_use("2");
+    own_machine_use("2", NULL);
     if (!mkdtemp(log_folder)) {
         return 1;
     }

@@ -233,7 +233,7 @@ aclScalar *scalar_whole(int64_t v)
 
 int aclnn_open_device(void **state)
 {
-    own_machine_use("2");
+    own_machine_use("2", NULL);
     return aclInit(NULL) != 0 || aclrtSetDevice(0) != 0 || aclrtCreateStream(&aclnn_stream) != 0 ||
            aclnnInit(NULL) != 0;
 }

@@ -1,5 +1,7 @@
 #include "agent_fixture.h"
 
+#include "own_machine.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,18 +29,10 @@ static int listener(void)
     return atoi(text);
 }
 
-/* Of this program alone: children that a test forks leave by _exit. */
-static void remove_machine(void)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", getuid(), getenv("SOFTNPU_MACHINE"));
-    unlink(path);
-}
-
 void session_begin(char **argv, void (*configure)(struct ms_session *))
 {
     if (getenv(MS_SESSION_ENV) != NULL) {
-        atexit(remove_machine);
+        own_machine_keep();
         return;
     }
     struct ms_session session;
@@ -56,10 +50,7 @@ void session_begin(char **argv, void (*configure)(struct ms_session *))
     ms_session_format(&session, text, sizeof(text));
     setenv(LISTENER_ENV, number, 1);
     setenv(MS_SESSION_ENV, text, 1);
-    snprintf(number, sizeof(number), "agent-test-%d", getpid());
-    setenv("SOFTNPU_MACHINE", number, 1);
-    setenv("SOFTNPU_DEVICES", "2", 1);
-    setenv("SOFTNPU_HBM", "4G", 1);
+    own_machine_name("2", "4G");
     execv("/proc/self/exe", argv);
     abort();
 }

@@ -15,7 +15,7 @@ static void nobody_uses_the_machine_yet(void **state)
     assert_int_equal(dcmi_get_device_hbm_info(0, 0, &hbm), 0);
     assert_int_equal(hbm.memory_size, 256);
     assert_int_equal(hbm.memory_usage, 0);
-    assert_int_equal(access(hal_machine_path, F_OK), -1); /* looking does not create it */
+    assert_int_equal(access(own_machine_path, F_OK), -1); /* looking does not create it */
 }
 
 static void cards_and_devices(void **state)

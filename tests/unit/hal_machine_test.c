@@ -365,7 +365,7 @@ static void a_full_machine_leaves_one_alone(void **state)
 /* A process may die at any instant of charging; what it leaves must not stand in the way of others. */
 static void remains_of_a_dead_process_do_no_harm(void **state)
 {
-    struct machine_file *file = map_machine(hal_machine_path);
+    struct machine_file *file = map_machine(own_machine_path);
     struct hal_child c = hal_spawn("hold", "4096");
     hal_hear(&c);
     for (uint32_t i = 0; i < SNPU_MAX_PROCESSES; i++) {
@@ -453,7 +453,7 @@ static void *alloc_half(void *arg)
 /* Another process has added what it will have to take back in a moment: whoever decides for good waits for it. */
 static void a_charge_in_flight_is_waited_for(void **state)
 {
-    struct machine_file *file = map_machine(hal_machine_path);
+    struct machine_file *file = map_machine(own_machine_path);
     struct hal_child c = hal_spawn("hold", "4096");
     hal_hear(&c);
     struct machine_use *its = NULL;

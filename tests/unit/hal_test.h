@@ -12,6 +12,7 @@
 #include "ascend_hal.h"
 #include "base/clock.h"
 #include "base/macros.h"
+#include "own_machine.h"
 #include "softnpu/hal/hal_ext.h"
 
 #include <errno.h>
@@ -30,29 +31,12 @@
 #define APP       ((unsigned long long)33 << MEM_MODULE_ID_BIT)
 #define DEV_FLAGS (APP | MEM_DEV | MEM_TYPE_HBM)
 
-static char hal_machine_path[128];
-
-static inline void hal_remove_machine(void)
-{
-    unlink(hal_machine_path);
-}
-
 /* To be called first in main. A child of a test inherits the machine through the environment. */
 static inline void hal_use_machine(const char *devices, const char *hbm)
 {
-    char name[64];
-    if (getenv("HAL_TEST_CHILD") != NULL) {
-        return;
+    if (getenv("HAL_TEST_CHILD") == NULL) {
+        own_machine_use(devices, hbm);
     }
-    snprintf(name, sizeof(name), "test-%s-%d", program_invocation_short_name, (int)getpid());
-    snprintf(hal_machine_path, sizeof(hal_machine_path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
-    setenv("SOFTNPU_MACHINE", name, 1);
-    setenv("SOFTNPU_DEVICES", devices, 1);
-    setenv("SOFTNPU_HBM", hbm, 1);
-    unsetenv("SOFTNPU_FAULT");
-    unsetenv("SOFTNPU_CONTEXT_B");
-    unsetenv("SOFTNPU_SOC");
-    atexit(hal_remove_machine);
 }
 
 struct hal_child {

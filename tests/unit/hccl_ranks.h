@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "hccl/hccl.h"
+#include "own_machine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -255,12 +256,9 @@ static inline int ranks_play_one(char **argv, const struct scenario *list, size_
 
 static inline void ranks_begin(void)
 {
-    char text[64];
-    snprintf(text, sizeof(text), "hccl-test-%d", getpid());
-    setenv("SOFTNPU_MACHINE", text, 1);
-    setenv("SOFTNPU_HBM", "4G", 1);
-    snprintf(text, sizeof(text), "%d", DEVICES);
-    setenv("SOFTNPU_DEVICES", text, 1);
+    char devices[16];
+    snprintf(devices, sizeof(devices), "%d", DEVICES);
+    own_machine_use(devices, "4G");
     setenv("HCCL_BUFFSIZE", "2", 1);
     unsetenv("ASCEND_RT_VISIBLE_DEVICES");
     strcpy(folder, "/tmp/hccl-test-XXXXXX");
@@ -271,11 +269,8 @@ static inline void ranks_begin(void)
 
 static inline void ranks_end(void)
 {
-    char machine[128];
     clear_folder();
     rmdir(folder);
-    snprintf(machine, sizeof(machine), "/dev/shm/softnpu-%u-%s", (unsigned)getuid(), getenv("SOFTNPU_MACHINE"));
-    unlink(machine);
 }
 
 #endif

@@ -143,7 +143,7 @@ static void libraries_that_do_not_work(void **state)
 
 int main(void)
 {
-    own_machine_use("2");
+    own_machine_use("2", NULL);
     setenv("SOFTNPU_HBM", "256M", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(software_devices, begin, end),

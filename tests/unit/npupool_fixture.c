@@ -1,6 +1,7 @@
 #include "npupool_fixture.h"
 
 #include "ascend_hal.h"
+#include "own_machine.h"
 
 #include <dlfcn.h>
 #include <semaphore.h>
@@ -9,25 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void remove_machine(void)
-{
-    char path[128];
-    snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", (unsigned)getuid(), getenv("SOFTNPU_MACHINE"));
-    unlink(path);
-}
-
 void fixture_environment(char **argv, const char *const *variables)
 {
     static const char done[] = "NPUPOOL_TEST_READY";
     if (getenv(done) != NULL) {
-        atexit(remove_machine);
+        own_machine_keep();
         return;
     }
-    char machine[64];
-    snprintf(machine, sizeof(machine), "npupool-test-%d", (int)getpid());
-    setenv("SOFTNPU_MACHINE", machine, 1);
-    setenv("SOFTNPU_DEVICES", "2", 1);
-    setenv("SOFTNPU_HBM", "1G", 1);
+    own_machine_name("2", "1G");
     setenv(done, "1", 1);
     /* A preloaded library comes before the sanitizer's, which it would otherwise complain about. */
     char asan[512];
@@ -64,7 +54,7 @@ void fixture_reset(void)
         __atomic_store_n(&found, real, __ATOMIC_RELAXED);                                                              \
     }
 
-#define COUNT(member) __atomic_add_fetch(&fixture_calls.member, 1, __ATOMIC_RELAXED)
+#define COUNT(member)       __atomic_add_fetch(&fixture_calls.member, 1, __ATOMIC_RELAXED)
 #define NOTE(member, value) __atomic_store_n(&fixture_calls.member, value, __ATOMIC_RELAXED)
 
 drvError_t halMemAlloc(void **pp, unsigned long long size, unsigned long long flag)

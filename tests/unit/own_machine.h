@@ -1,4 +1,4 @@
-/* A machine for this test program alone, gone when the program ends. To be called first in main. */
+/* A machine for this test program alone, gone when the program ends. */
 #ifndef TESTS_OWN_MACHINE_H
 #define TESTS_OWN_MACHINE_H
 
@@ -17,15 +17,37 @@ static inline void own_machine_remove(void)
     }
 }
 
-static inline void own_machine_use(const char *devices)
+/* Puts the machine into the environment, for children, or this program if it executes itself; nothing else decides what
+ * it is like. hbm NULL: as large as it is by default. */
+static inline void own_machine_name(const char *devices, const char *hbm)
 {
+    static const char *const others[] = {"SOFTNPU_HBM", "SOFTNPU_SOC", "SOFTNPU_FAULT", "SOFTNPU_CONTEXT_B"};
     char name[64];
-    own_machine_pid = getpid();
-    snprintf(name, sizeof(name), "%.40s-%d", program_invocation_short_name, (int)own_machine_pid);
-    snprintf(own_machine_path, sizeof(own_machine_path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        unsetenv(others[i]);
+    }
+    snprintf(name, sizeof(name), "%.40s-%d", program_invocation_short_name, (int)getpid());
     setenv("SOFTNPU_MACHINE", name, 1);
     setenv("SOFTNPU_DEVICES", devices, 1);
+    if (hbm != NULL) {
+        setenv("SOFTNPU_HBM", hbm, 1);
+    }
+}
+
+/* The machine of the environment goes when this process ends. */
+static inline void own_machine_keep(void)
+{
+    own_machine_pid = getpid();
+    snprintf(own_machine_path, sizeof(own_machine_path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(),
+             getenv("SOFTNPU_MACHINE"));
     atexit(own_machine_remove);
+}
+
+/* Both; first in main. */
+static inline void own_machine_use(const char *devices, const char *hbm)
+{
+    own_machine_name(devices, hbm);
+    own_machine_keep();
 }
 
 #endif

@@ -326,7 +326,7 @@ static void aclprof_writes_every_task(void **state)
 
 int main(void)
 {
-    own_machine_use("1");
+    own_machine_use("1", NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_seen),
                                        cmocka_unit_test(aclprof_writes_every_task)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@
 
 static inline void own_machine(void)
 {
-    own_machine_use("2");
+    own_machine_use("2", NULL);
 }
 
 /* Group fixtures: the main thread uses device 0. */

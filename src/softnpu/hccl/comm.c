@@ -323,50 +323,47 @@ HcclResult HcclCommResume(HcclComm handle)
     return result;
 }
 
+/* The communicator, for a function that answers in *out. */
+static HcclResult get_to_answer(const char *function, HcclComm handle, const void *out, const char *name,
+                                struct hccl_comm **comm)
+{
+    HcclResult result = hccl_comm_get(function, handle, comm);
+    if (result == HCCL_SUCCESS && out == NULL) {
+        hccl_comm_put(*comm);
+        result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", function, name);
+    }
+    return result;
+}
+
 HcclResult HcclGetRankSize(HcclComm handle, uint32_t *rankSize)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
-    if (result != HCCL_SUCCESS) {
-        return result;
-    }
-    if (rankSize == NULL) {
-        result = HCCL_FAIL(HCCL_E_PTR, "%s: rankSize is NULL", __func__);
-    } else {
+    HcclResult result = get_to_answer(__func__, handle, rankSize, "rankSize", &comm);
+    if (result == HCCL_SUCCESS) {
         *rankSize = comm->link.n;
+        hccl_comm_put(comm);
     }
-    hccl_comm_put(comm);
     return result;
 }
 
 HcclResult HcclGetRankId(HcclComm handle, uint32_t *rank)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
-    if (result != HCCL_SUCCESS) {
-        return result;
-    }
-    if (rank == NULL) {
-        result = HCCL_FAIL(HCCL_E_PTR, "%s: rank is NULL", __func__);
-    } else {
+    HcclResult result = get_to_answer(__func__, handle, rank, "rank", &comm);
+    if (result == HCCL_SUCCESS) {
         *rank = comm->link.rank;
+        hccl_comm_put(comm);
     }
-    hccl_comm_put(comm);
     return result;
 }
 
 HcclResult HcclGetCommName(HcclComm handle, char *commName)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
-    if (result != HCCL_SUCCESS) {
-        return result;
-    }
-    if (commName == NULL) {
-        result = HCCL_FAIL(HCCL_E_PTR, "%s: commName is NULL", __func__);
-    } else {
+    HcclResult result = get_to_answer(__func__, handle, commName, "commName", &comm);
+    if (result == HCCL_SUCCESS) {
         snprintf(commName, COMM_NAME_MAX_LENGTH, "%s", comm->name);
+        hccl_comm_put(comm);
     }
-    hccl_comm_put(comm);
     return result;
 }

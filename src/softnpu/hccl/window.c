@@ -48,6 +48,22 @@ static HcclResult add(const char *function, struct hccl_comm *comm, uint32_t kin
     return HCCL_SUCCESS;
 }
 
+/* The communicator with its lock, which keeps the pieces. */
+static HcclResult get_locked(const char *function, HcclComm handle, struct hccl_comm **comm)
+{
+    HcclResult result = hccl_comm_get(function, handle, comm);
+    if (result == HCCL_SUCCESS) {
+        pthread_mutex_lock(&(*comm)->lock);
+    }
+    return result;
+}
+
+static void put_locked(struct hccl_comm *comm)
+{
+    pthread_mutex_unlock(&comm->lock);
+    hccl_comm_put(comm);
+}
+
 /* ---- windows ---- */
 
 HcclResult HcclCommRegister(HcclComm handle, void *addr, uint64_t size, void **window, uint32_t flag)
@@ -85,36 +101,30 @@ static struct hccl_window *window_of(struct hccl_comm *comm, const void *handle)
 HcclResult HcclCommDeregister(HcclComm handle, void *window)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
     struct hccl_window *w = window_of(comm, window);
     if (w != NULL) {
         w->kind = FREE;
-    }
-    pthread_mutex_unlock(&comm->lock);
-    if (w == NULL) {
+    } else {
         result = HCCL_FAIL(window == NULL ? HCCL_E_PTR : HCCL_E_PARA, "%s: %p is not registered", __func__, window);
     }
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 
 HcclResult HcclCommExchangeMem(HcclComm handle, void *windowHandle, uint32_t *peerRanks, uint32_t peerRankNum)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
-    bool known = window_of(comm, windowHandle) != NULL;
-    pthread_mutex_unlock(&comm->lock);
     if (windowHandle == NULL || peerRanks == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, peerRanks == NULL ? "peerRanks" : "windowHandle");
-    } else if (!known) {
+    } else if (window_of(comm, windowHandle) == NULL) {
         result = HCCL_FAIL(HCCL_E_PARA, "%s: %p is not registered", __func__, windowHandle);
     }
     for (uint32_t i = 0; i < peerRankNum && result == HCCL_SUCCESS; i++) {
@@ -122,7 +132,7 @@ HcclResult HcclCommExchangeMem(HcclComm handle, void *windowHandle, uint32_t *pe
             result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", __func__, peerRanks[i], comm->link.n);
         }
     }
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 
@@ -131,11 +141,10 @@ HcclResult HcclCommExchangeMem(HcclComm handle, void *windowHandle, uint32_t *pe
 HcclResult HcclCommSetMemoryRange(HcclComm handle, void *baseVirPtr, size_t size, size_t alignment, uint64_t flags)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
     if (baseVirPtr == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: baseVirPtr is NULL", __func__);
     } else if (size == 0 || (uintptr_t)baseVirPtr + size < size || overlaps(comm, RANGE, baseVirPtr, size)) {
@@ -143,19 +152,17 @@ HcclResult HcclCommSetMemoryRange(HcclComm handle, void *baseVirPtr, size_t size
     } else {
         result = add(__func__, comm, RANGE, baseVirPtr, size, NULL);
     }
-    pthread_mutex_unlock(&comm->lock);
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 
 HcclResult HcclCommUnsetMemoryRange(HcclComm handle, void *baseVirPtr)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
     struct hccl_window *w = find(comm, RANGE, baseVirPtr);
     if (baseVirPtr == NULL || w == NULL) {
         result = HCCL_FAIL(baseVirPtr == NULL ? HCCL_E_PTR : HCCL_E_NOT_FOUND, "%s: no range begins at %p", __func__,
@@ -165,8 +172,7 @@ HcclResult HcclCommUnsetMemoryRange(HcclComm handle, void *baseVirPtr)
     } else {
         w->kind = FREE;
     }
-    pthread_mutex_unlock(&comm->lock);
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 
@@ -184,11 +190,10 @@ HcclResult HcclCommActivateCommMemory(HcclComm handle, void *virPtr, size_t size
                                       aclrtDrvMemHandle physical, uint64_t flags)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
     if (virPtr == NULL || physical == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, virPtr == NULL ? "virPtr" : "handle");
     } else if (size == 0 || !in_some_range(comm, virPtr, size)) {
@@ -199,19 +204,17 @@ HcclResult HcclCommActivateCommMemory(HcclComm handle, void *virPtr, size_t size
     } else {
         result = add(__func__, comm, ACTIVE, virPtr, size, NULL);
     }
-    pthread_mutex_unlock(&comm->lock);
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 
 HcclResult HcclCommDeactivateCommMemory(HcclComm handle, void *virPtr)
 {
     struct hccl_comm *comm;
-    HcclResult result = hccl_comm_get(__func__, handle, &comm);
+    HcclResult result = get_locked(__func__, handle, &comm);
     if (result != HCCL_SUCCESS) {
         return result;
     }
-    pthread_mutex_lock(&comm->lock);
     struct hccl_window *w = find(comm, ACTIVE, virPtr);
     if (virPtr == NULL || w == NULL) {
         result = HCCL_FAIL(virPtr == NULL ? HCCL_E_PTR : HCCL_E_NOT_FOUND, "%s: no active memory begins at %p",
@@ -219,8 +222,7 @@ HcclResult HcclCommDeactivateCommMemory(HcclComm handle, void *virPtr)
     } else {
         w->kind = FREE;
     }
-    pthread_mutex_unlock(&comm->lock);
-    hccl_comm_put(comm);
+    put_locked(comm);
     return result;
 }
 

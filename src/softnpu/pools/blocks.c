@@ -9,35 +9,30 @@ static struct block *of_node(const struct npool_node *node)
     return node != NULL ? MS_CONTAINER_OF(node, struct block, node) : NULL;
 }
 
-static int compare(uintptr_t a, uintptr_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int order_by_size(const struct npool_node *a, const struct npool_node *b)
 {
     const struct block *x = of_node(a), *y = of_node(b);
-    int order = compare((uintptr_t)x->stream, (uintptr_t)y->stream);
-    order = order != 0 ? order : compare(x->size_b, y->size_b);
-    return order != 0 ? order : compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
+    int order = npool__compare((uintptr_t)x->stream, (uintptr_t)y->stream);
+    order = order != 0 ? order : npool__compare(x->size_b, y->size_b);
+    return order != 0 ? order : npool__compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
 }
 
 static int order_by_stream(const struct npool_node *a, const struct npool_node *b)
 {
     const struct block *x = of_node(a), *y = of_node(b);
-    int order = compare((uintptr_t)x->stream, (uintptr_t)y->stream);
-    return order != 0 ? order : compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
+    int order = npool__compare((uintptr_t)x->stream, (uintptr_t)y->stream);
+    return order != 0 ? order : npool__compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
 }
 
 int npool__order_by_address(const struct npool_node *a, const struct npool_node *b)
 {
-    return compare((uintptr_t)of_node(a)->ptr, (uintptr_t)of_node(b)->ptr);
+    return npool__compare((uintptr_t)of_node(a)->ptr, (uintptr_t)of_node(b)->ptr);
 }
 
 int npool__order_segments(const struct npool_node *a, const struct npool_node *b)
 {
-    return compare((uintptr_t)MS_CONTAINER_OF(a, struct segment, by_address)->base,
-                   (uintptr_t)MS_CONTAINER_OF(b, struct segment, by_address)->base);
+    return npool__compare((uintptr_t)MS_CONTAINER_OF(a, struct segment, by_address)->base,
+                          (uintptr_t)MS_CONTAINER_OF(b, struct segment, by_address)->base);
 }
 
 static void pool_init(struct block_pool *pool, struct pool_pair *pair, bool small)
@@ -60,7 +55,7 @@ struct block *npool__block_at(const struct npool_device *device, const void *ptr
     return found != NULL && found->ptr == ptr ? found : NULL;
 }
 
-struct block *npool__block_new(struct segment *segment, struct block_pool *pool, aclrtStream stream, char *ptr,
+static struct block *block_new(struct segment *segment, struct block_pool *pool, aclrtStream stream, char *ptr,
                                size_t size_b)
 {
     struct block *block = calloc(1, sizeof(*block));
@@ -72,6 +67,19 @@ struct block *npool__block_new(struct segment *segment, struct block_pool *pool,
         block->size_b = size_b;
         block->mapped = true;
     }
+    return block;
+}
+
+struct block *npool__block_first(struct npool_device *device, struct request *request, struct segment *segment)
+{
+    struct block *block = block_new(segment, request->pool, request->stream, segment->base, segment->reserved_b);
+    if (block == NULL) {
+        npool__segment_close(device, segment);
+        request->error = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a block");
+        return NULL;
+    }
+    segment->first = block;
+    request->pool->pair->segments++;
     return block;
 }
 
@@ -137,7 +145,7 @@ static void unlink_block(struct block *block)
 static struct block *cut(struct block *block, size_t size_b)
 {
     struct block *rest =
-        npool__block_new(block->segment, block->pool, block->stream, block->ptr + size_b, block->size_b - size_b);
+        block_new(block->segment, block->pool, block->stream, block->ptr + size_b, block->size_b - size_b);
     if (rest != NULL) {
         rest->mapped = block->mapped;
         block->size_b = size_b;
@@ -290,16 +298,11 @@ static struct block *find_room(struct npool_device *device, struct request *requ
     if (request->error != ACL_SUCCESS) {
         return NULL;
     }
-    struct block *block = npool__block_new(segment, request->pool, request->stream, segment->base, segment->reserved_b);
-    if (block == NULL) {
-        npool__segment_close(device, segment);
-        request->error = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a block");
-        return NULL;
+    struct block *block = npool__block_first(device, request, segment);
+    if (block != NULL) {
+        block->mapped = false;
+        npool__tree_insert(&request->pool->unmapped, &block->node);
     }
-    block->mapped = false;
-    segment->first = block;
-    request->pool->pair->segments++;
-    npool__tree_insert(&request->pool->unmapped, &block->node);
     return block;
 }
 

@@ -264,9 +264,7 @@ npool_caching *npool_caching_create(const struct npool_config *config)
         (void)npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for an allocator");
         return NULL;
     }
-    if (config != NULL) {
-        pool->config = *config;
-    } else if (npool_config_from_env(&pool->config) != ACL_SUCCESS) {
+    if (npool__config_take(&pool->config, config) != ACL_SUCCESS) {
         free(pool);
         return NULL;
     }
@@ -356,15 +354,7 @@ static struct block *from_driver(npool_caching *pool, struct npool_device *devic
     if (request->error != ACL_SUCCESS) {
         return NULL;
     }
-    struct block *block = npool__block_new(segment, request->pool, request->stream, segment->base, segment->reserved_b);
-    if (block == NULL) {
-        npool__segment_close(device, segment);
-        request->error = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a block");
-        return NULL;
-    }
-    segment->first = block;
-    request->pool->pair->segments++;
-    return block;
+    return npool__block_first(device, request, segment);
 }
 
 static struct block *from_other_mempools(struct npool_device *device, struct request *request)

@@ -122,8 +122,8 @@ void npool__pair_init(struct pool_pair *pair, uint64_t mempool_id, npool_mempool
 int npool__order_by_address(const struct npool_node *a, const struct npool_node *b);
 int npool__order_segments(const struct npool_node *a, const struct npool_node *b);
 struct block *npool__block_at(const struct npool_device *device, const void *ptr); /* active, NULL if none */
-struct block *npool__block_new(struct segment *segment, struct block_pool *pool, aclrtStream stream, char *ptr,
-                               size_t size_b);
+/* The whole of a new segment, for the request. NULL: no host memory; the segment is closed, the request says so. */
+struct block *npool__block_first(struct npool_device *device, struct request *request, struct segment *segment);
 void npool__block_delete(struct block *block);
 void npool__put_free(struct npool_device *device, struct block *block);
 void npool__take_free(struct npool_device *device, struct block *block);

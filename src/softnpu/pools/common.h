@@ -25,6 +25,9 @@ aclError npool__fail(aclError code, const char *format, ...) MS_PRINTF(2, 3);
 /* The same for a failed ACL call: adds its code and the runtime's own text. */
 aclError npool__fail_acl(aclError code, const char *format, ...) MS_PRINTF(2, 3);
 
+/* The caller's configuration, or that of the environment if it gave none. */
+aclError npool__config_take(struct npool_config *out, const struct npool_config *given);
+
 /* The current device, checked against NPOOL_DEVICES_MAX. */
 aclError npool__current_device(int32_t *device);
 

@@ -266,3 +266,12 @@ aclError npool_config_from_env(struct npool_config *config)
     *config = result;
     return ACL_SUCCESS;
 }
+
+aclError npool__config_take(struct npool_config *out, const struct npool_config *given)
+{
+    if (given == NULL) {
+        return npool_config_from_env(out);
+    }
+    *out = *given;
+    return ACL_SUCCESS;
+}

@@ -15,9 +15,7 @@
 #define VMM_ALIGN_B (2 * NPOOL_MIB)
 
 struct buffer {
-    struct npool_node node; /* free: by size, address; used: by address */
-    char *ptr;
-    size_t size_b;
+    struct npool_piece piece; /* free: by size, address; used: by address */
     bool used;
     struct buffer *prev, *next;
 };
@@ -42,23 +40,7 @@ struct npool_mindspore {
 
 static struct buffer *of_node(const struct npool_node *node)
 {
-    return node != NULL ? MS_CONTAINER_OF(node, struct buffer, node) : NULL;
-}
-
-static int compare(uintptr_t a, uintptr_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int order_by_address(const struct npool_node *a, const struct npool_node *b)
-{
-    return compare((uintptr_t)of_node(a)->ptr, (uintptr_t)of_node(b)->ptr);
-}
-
-static int order_by_size(const struct npool_node *a, const struct npool_node *b)
-{
-    int order = compare(of_node(a)->size_b, of_node(b)->size_b);
-    return order != 0 ? order : order_by_address(a, b);
+    return node != NULL ? MS_CONTAINER_OF(node, struct buffer, piece.node) : NULL;
 }
 
 static aclError reserve_range(npool_mindspore *pool)
@@ -103,8 +85,8 @@ npool_mindspore *npool_mindspore_create(const struct npool_mindspore_options *op
     set->init_size_b = set->init_size_b != 0 ? set->init_size_b : BLOCK_B;
     set->increase_size_b = set->increase_size_b != 0 ? set->increase_size_b : BLOCK_B;
     set->vmm_align_b = set->vmm_align_b != 0 ? set->vmm_align_b : VMM_ALIGN_B;
-    pool->free = (struct npool_tree)NPOOL_TREE(order_by_size);
-    pool->used = (struct npool_tree)NPOOL_TREE(order_by_address);
+    pool->free = (struct npool_tree)NPOOL_TREE(npool__pieces_by_size);
+    pool->used = (struct npool_tree)NPOOL_TREE(npool__pieces_by_address);
     pthread_mutex_init(&pool->lock, NULL);
     if ((options != NULL && options->sz < sizeof(*options)) || set->vmm_align_b % VMM_ALIGN_B != 0) {
         (void)npool__fail(ACL_ERROR_INVALID_PARAM,
@@ -122,8 +104,8 @@ static struct buffer *new_buffer(char *ptr, size_t size_b)
 {
     struct buffer *buffer = calloc(1, sizeof(*buffer));
     if (buffer != NULL) {
-        buffer->ptr = ptr;
-        buffer->size_b = size_b;
+        buffer->piece.ptr = ptr;
+        buffer->piece.size_b = size_b;
     }
     return buffer;
 }
@@ -156,7 +138,7 @@ static aclError add_block(npool_mindspore *pool, size_t size_b)
     pool->blocks = block;
     pool->stats.blocks++;
     pool->stats.total_b += block_b;
-    npool__tree_insert(&pool->free, &buffer->node);
+    npool__tree_insert(&pool->free, &buffer->piece.node);
     return ACL_SUCCESS;
 }
 
@@ -207,7 +189,7 @@ static aclError map_more(npool_mindspore *pool, size_t size_b)
 static aclError extend_range(npool_mindspore *pool, size_t size_b)
 {
     struct buffer *last = pool->last != NULL && !pool->last->used ? pool->last : NULL;
-    size_t more_b = MS_ROUND_UP(size_b - (last != NULL ? last->size_b : 0), pool->options.vmm_align_b);
+    size_t more_b = MS_ROUND_UP(size_b - (last != NULL ? last->piece.size_b : 0), pool->options.vmm_align_b);
     char *begin = pool->range + pool->mapped_b;
     struct buffer *buffer = last != NULL ? NULL : new_buffer(begin, more_b);
     if (last == NULL && buffer == NULL) {
@@ -221,8 +203,8 @@ static aclError extend_range(npool_mindspore *pool, size_t size_b)
     pool->stats.total_b += more_b;
     pool->stats.blocks += more_b / pool->options.vmm_align_b;
     if (last != NULL) {
-        npool__tree_remove(&pool->free, &last->node);
-        last->size_b += more_b;
+        npool__tree_remove(&pool->free, &last->piece.node);
+        last->piece.size_b += more_b;
         buffer = last;
     } else {
         buffer->prev = pool->last;
@@ -231,7 +213,7 @@ static aclError extend_range(npool_mindspore *pool, size_t size_b)
         }
         pool->last = buffer;
     }
-    npool__tree_insert(&pool->free, &buffer->node);
+    npool__tree_insert(&pool->free, &buffer->piece.node);
     return ACL_SUCCESS;
 }
 
@@ -239,15 +221,16 @@ static aclError extend_range(npool_mindspore *pool, size_t size_b)
 
 static struct buffer *best_fit(const npool_mindspore *pool, size_t size_b)
 {
-    const struct buffer key = {.size_b = size_b};
-    return of_node(npool__tree_at_least(&pool->free, &key.node));
+    const struct buffer key = {.piece.size_b = size_b};
+    return of_node(npool__tree_at_least(&pool->free, &key.piece.node));
 }
 
 static void split(npool_mindspore *pool, struct buffer *buffer, size_t size_b)
 {
-    struct buffer *rest = buffer->size_b > size_b ? new_buffer(buffer->ptr + size_b, buffer->size_b - size_b) : NULL;
+    struct buffer *rest =
+        buffer->piece.size_b > size_b ? new_buffer(buffer->piece.ptr + size_b, buffer->piece.size_b - size_b) : NULL;
     if (rest != NULL) {
-        buffer->size_b = size_b;
+        buffer->piece.size_b = size_b;
         rest->prev = buffer;
         rest->next = buffer->next;
         if (rest->next != NULL) {
@@ -257,7 +240,7 @@ static void split(npool_mindspore *pool, struct buffer *buffer, size_t size_b)
         if (pool->last == buffer) {
             pool->last = rest;
         }
-        npool__tree_insert(&pool->free, &rest->node);
+        npool__tree_insert(&pool->free, &rest->piece.node);
     }
 }
 
@@ -280,16 +263,16 @@ aclError npool_mindspore_malloc(npool_mindspore *pool, void **ptr, size_t size_b
     }
     npool__leave_device(&scope);
     if (ret == ACL_SUCCESS) {
-        npool__tree_remove(&pool->free, &buffer->node);
+        npool__tree_remove(&pool->free, &buffer->piece.node);
         split(pool, buffer, need_b);
         buffer->used = true;
-        npool__tree_insert(&pool->used, &buffer->node);
-        pool->stats.used_b += buffer->size_b;
+        npool__tree_insert(&pool->used, &buffer->piece.node);
+        pool->stats.used_b += buffer->piece.size_b;
         if (pool->stats.used_b > pool->stats.used_peak_b) {
             pool->stats.used_peak_b = pool->stats.used_b;
         }
-        npool__report_mindspore_alloc(pool->device, buffer->ptr, buffer->size_b, pool->stats.total_b);
-        *ptr = buffer->ptr;
+        npool__report_mindspore_alloc(pool->device, buffer->piece.ptr, buffer->piece.size_b, pool->stats.total_b);
+        *ptr = buffer->piece.ptr;
     }
     pthread_mutex_unlock(&pool->lock);
     return ret;
@@ -301,9 +284,9 @@ static void absorb(npool_mindspore *pool, struct buffer *buffer, struct buffer *
     if (neighbour == NULL || neighbour->used) {
         return;
     }
-    npool__tree_remove(&pool->free, &neighbour->node);
+    npool__tree_remove(&pool->free, &neighbour->piece.node);
     if (neighbour == buffer->prev) {
-        buffer->ptr = neighbour->ptr;
+        buffer->piece.ptr = neighbour->piece.ptr;
         buffer->prev = neighbour->prev;
         if (buffer->prev != NULL) {
             buffer->prev->next = buffer;
@@ -317,7 +300,7 @@ static void absorb(npool_mindspore *pool, struct buffer *buffer, struct buffer *
     if (pool->last == neighbour) {
         pool->last = buffer;
     }
-    buffer->size_b += neighbour->size_b;
+    buffer->piece.size_b += neighbour->piece.size_b;
     free(neighbour);
 }
 
@@ -330,18 +313,18 @@ aclError npool_mindspore_free(npool_mindspore *pool, void *ptr)
         return ACL_SUCCESS;
     }
     pthread_mutex_lock(&pool->lock);
-    const struct buffer key = {.ptr = ptr};
-    struct buffer *buffer = of_node(npool__tree_at_least(&pool->used, &key.node));
+    const struct buffer key = {.piece.ptr = ptr};
+    struct buffer *buffer = of_node(npool__tree_at_least(&pool->used, &key.piece.node));
     aclError ret = ACL_SUCCESS;
-    if (buffer == NULL || buffer->ptr != ptr) {
+    if (buffer == NULL || buffer->piece.ptr != ptr) {
         ret = npool__fail(ACL_ERROR_INVALID_PARAM, "npool_mindspore_free: %p is not a buffer in use", ptr);
     } else {
-        npool__tree_remove(&pool->used, &buffer->node);
+        npool__tree_remove(&pool->used, &buffer->piece.node);
         buffer->used = false;
-        pool->stats.used_b -= buffer->size_b;
+        pool->stats.used_b -= buffer->piece.size_b;
         absorb(pool, buffer, buffer->prev);
         absorb(pool, buffer, buffer->next);
-        npool__tree_insert(&pool->free, &buffer->node);
+        npool__tree_insert(&pool->free, &buffer->piece.node);
         npool__report_mindspore_free(pool->device, ptr, pool->stats.total_b);
     }
     pthread_mutex_unlock(&pool->lock);

@@ -15,9 +15,7 @@ enum source {
 };
 
 struct pinned_block {
-    struct npool_node node; /* in the active or in the free tree; in neither while events are pending */
-    char *ptr;
-    size_t size_b;
+    struct npool_piece piece; /* in the active or in the free tree; in neither while events are pending */
     enum source source;
     bool allocated;
     aclrtStream *streams; /* recorded since it was handed out */
@@ -44,23 +42,7 @@ struct npool_pinned {
 
 static struct pinned_block *of_node(const struct npool_node *node)
 {
-    return node != NULL ? MS_CONTAINER_OF(node, struct pinned_block, node) : NULL;
-}
-
-static int compare(uintptr_t a, uintptr_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int order_by_address(const struct npool_node *a, const struct npool_node *b)
-{
-    return compare((uintptr_t)of_node(a)->ptr, (uintptr_t)of_node(b)->ptr);
-}
-
-static int order_by_size(const struct npool_node *a, const struct npool_node *b)
-{
-    int order = compare(of_node(a)->size_b, of_node(b)->size_b);
-    return order != 0 ? order : order_by_address(a, b);
+    return node != NULL ? MS_CONTAINER_OF(node, struct pinned_block, piece.node) : NULL;
 }
 
 npool_pinned *npool_pinned_create(const struct npool_config *config)
@@ -70,15 +52,13 @@ npool_pinned *npool_pinned_create(const struct npool_config *config)
         (void)npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a pinned pool");
         return NULL;
     }
-    if (config != NULL) {
-        pool->config = *config;
-    } else if (npool_config_from_env(&pool->config) != ACL_SUCCESS) {
+    if (npool__config_take(&pool->config, config) != ACL_SUCCESS) {
         free(pool);
         return NULL;
     }
     pthread_mutex_init(&pool->lock, NULL);
-    pool->active = (struct npool_tree)NPOOL_TREE(order_by_address);
-    pool->free = (struct npool_tree)NPOOL_TREE(order_by_size);
+    pool->active = (struct npool_tree)NPOOL_TREE(npool__pieces_by_address);
+    pool->free = (struct npool_tree)NPOOL_TREE(npool__pieces_by_size);
     return pool;
 }
 
@@ -150,7 +130,7 @@ static char *from_reserved(npool_pinned *pool, size_t size_b)
 static void delete_block(npool_pinned *pool, struct pinned_block *block)
 {
     if (block->source != SOURCE_RESERVED) {
-        give_back(pool, block->ptr, block->size_b, block->source);
+        give_back(pool, block->piece.ptr, block->piece.size_b, block->source);
     }
     pool->stats.blocks--;
     free(block->streams);
@@ -161,10 +141,10 @@ static void delete_block(npool_pinned *pool, struct pinned_block *block)
 
 static void cache(npool_pinned *pool, struct pinned_block *block)
 {
-    if (block->source != SOURCE_RESERVED && block->size_b > pool->config.pinned_max_cached_b) {
+    if (block->source != SOURCE_RESERVED && block->piece.size_b > pool->config.pinned_max_cached_b) {
         delete_block(pool, block);
     } else {
-        npool__tree_insert(&pool->free, &block->node);
+        npool__tree_insert(&pool->free, &block->piece.node);
     }
 }
 
@@ -202,10 +182,10 @@ static aclError new_block(npool_pinned *pool, size_t size_b, struct pinned_block
     if (block == NULL) {
         return npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a pinned block");
     }
-    block->size_b = size_b;
+    block->piece.size_b = size_b;
     block->source = SOURCE_RESERVED;
-    block->ptr = from_reserved(pool, size_b);
-    aclError ret = block->ptr == NULL ? acquire(pool, size_b, &block->ptr, &block->source) : ACL_SUCCESS;
+    block->piece.ptr = from_reserved(pool, size_b);
+    aclError ret = block->piece.ptr == NULL ? acquire(pool, size_b, &block->piece.ptr, &block->source) : ACL_SUCCESS;
     if (ret != ACL_SUCCESS) {
         free(block);
         return ret;
@@ -228,20 +208,20 @@ aclError npool_pinned_malloc(npool_pinned *pool, void **ptr, size_t size_b)
     pthread_mutex_lock(&pool->lock);
     process_events(pool, false);
     size_t rounded_b = round_size(pool, size_b);
-    const struct pinned_block key = {.size_b = rounded_b};
-    struct pinned_block *block = of_node(npool__tree_at_least(&pool->free, &key.node));
+    const struct pinned_block key = {.piece.size_b = rounded_b};
+    struct pinned_block *block = of_node(npool__tree_at_least(&pool->free, &key.piece.node));
     aclError ret = ACL_SUCCESS;
-    if (block != NULL && block->size_b == rounded_b) {
-        npool__tree_remove(&pool->free, &block->node);
+    if (block != NULL && block->piece.size_b == rounded_b) {
+        npool__tree_remove(&pool->free, &block->piece.node);
     } else {
         ret = new_block(pool, rounded_b, &block);
     }
     if (ret == ACL_SUCCESS) {
         block->allocated = true;
         block->stream_count = 0;
-        pool->stats.allocated_b += block->size_b;
-        npool__tree_insert(&pool->active, &block->node);
-        *ptr = block->ptr;
+        pool->stats.allocated_b += block->piece.size_b;
+        npool__tree_insert(&pool->active, &block->piece.node);
+        *ptr = block->piece.ptr;
     }
     pthread_mutex_unlock(&pool->lock);
     return ret;
@@ -249,9 +229,9 @@ aclError npool_pinned_malloc(npool_pinned *pool, void **ptr, size_t size_b)
 
 static struct pinned_block *find(const npool_pinned *pool, const void *ptr)
 {
-    const struct pinned_block key = {.ptr = (char *)(uintptr_t)ptr};
-    struct pinned_block *block = of_node(npool__tree_at_least(&pool->active, &key.node));
-    return block != NULL && block->ptr == ptr ? block : NULL;
+    const struct pinned_block key = {.piece.ptr = (char *)(uintptr_t)ptr};
+    struct pinned_block *block = of_node(npool__tree_at_least(&pool->active, &key.piece.node));
+    return block != NULL && block->piece.ptr == ptr ? block : NULL;
 }
 
 aclError npool_pinned_record(npool_pinned *pool, void *ptr, aclrtStream stream)
@@ -297,9 +277,9 @@ aclError npool_pinned_free(npool_pinned *pool, void *ptr)
         pthread_mutex_unlock(&pool->lock);
         return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_pinned_free: %p is not a block in use", ptr);
     }
-    npool__tree_remove(&pool->active, &block->node);
+    npool__tree_remove(&pool->active, &block->piece.node);
     block->allocated = false;
-    pool->stats.allocated_b -= block->size_b;
+    pool->stats.allocated_b -= block->piece.size_b;
     for (uint32_t i = 0; i < block->stream_count; i++) {
         struct pending_event *pending = calloc(1, sizeof(*pending));
         if (pending == NULL || npool__event_record(&pending->event, block->streams[i]) != ACL_SUCCESS) {
@@ -327,9 +307,9 @@ aclError npool_pinned_empty_cache(npool_pinned *pool)
     pthread_mutex_lock(&pool->lock);
     process_events(pool, true);
     for (struct pinned_block *at = of_node(npool__tree_first(&pool->free)), *next; at != NULL; at = next) {
-        next = of_node(npool__tree_above(&pool->free, &at->node));
+        next = of_node(npool__tree_above(&pool->free, &at->piece.node));
         if (at->source != SOURCE_RESERVED) {
-            npool__tree_remove(&pool->free, &at->node);
+            npool__tree_remove(&pool->free, &at->piece.node);
             delete_block(pool, at);
         }
     }

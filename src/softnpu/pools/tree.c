@@ -1,6 +1,8 @@
 /* See tree.h. Every walk is a loop: the depth is logarithmic, but nothing here depends on the stack. */
 #include "tree.h"
 
+#include "base/macros.h"
+
 #include <stddef.h>
 
 /* Marsaglia's xorshift32: full period, never 0. */
@@ -107,4 +109,20 @@ struct npool_node *npool__tree_first(const struct npool_tree *tree)
         at = at->left;
     }
     return at;
+}
+
+static const struct npool_piece *piece_of(const struct npool_node *node)
+{
+    return MS_CONTAINER_OF(node, const struct npool_piece, node);
+}
+
+int npool__pieces_by_address(const struct npool_node *a, const struct npool_node *b)
+{
+    return npool__compare((uintptr_t)piece_of(a)->ptr, (uintptr_t)piece_of(b)->ptr);
+}
+
+int npool__pieces_by_size(const struct npool_node *a, const struct npool_node *b)
+{
+    int order = npool__compare(piece_of(a)->size_b, piece_of(b)->size_b);
+    return order != 0 ? order : npool__pieces_by_address(a, b);
 }

@@ -4,6 +4,7 @@
 #ifndef NPUPOOL_TREE_H
 #define NPUPOOL_TREE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct npool_node {
@@ -34,5 +35,21 @@ struct npool_node *npool__tree_at_least(const struct npool_tree *tree, const str
 struct npool_node *npool__tree_above(const struct npool_tree *tree, const struct npool_node *key);
 struct npool_node *npool__tree_below(const struct npool_tree *tree, const struct npool_node *key);
 struct npool_node *npool__tree_first(const struct npool_tree *tree);
+
+/* ---- a piece of memory in a tree ---- */
+
+struct npool_piece {
+    struct npool_node node;
+    char *ptr;
+    size_t size_b;
+};
+
+static inline int npool__compare(uintptr_t a, uintptr_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int npool__pieces_by_address(const struct npool_node *a, const struct npool_node *b);
+int npool__pieces_by_size(const struct npool_node *a, const struct npool_node *b); /* then by address */
 
 #endif
