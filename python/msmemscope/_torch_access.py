@@ -1,8 +1,9 @@
 """Which memory each operator of PyTorch reads and writes.
 
-A dispatch mode sees every operator with its arguments; what its schema says about them is worked out once per operator, the
-rest is done in C (_native/access.c). The mode alone costs several microseconds per operator, so it stands only while
-accesses are recorded. Begin and end of operators come from elsewhere: PyTorch's own observers.
+A dispatch mode sees every operator with its arguments. What its schema says about them is worked out here, once per operator;
+the rest is done in C (_native/access.c), and no Python runs for an operator. The mode alone costs several microseconds per
+operator, so it stands only while accesses are recorded. Begin and end of operators come from elsewhere: PyTorch's own
+observers.
 
 A mode belongs to a thread; the threads of autograd take it over from the one that calls backward(), and threads that are
 started meanwhile get it, too.
@@ -10,6 +11,7 @@ started meanwhile get it, too.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 from . import _hijack, _native
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 # As in _native/access.c.
 NOTHING, READ, WRITE = 0, 1, 2
 
-_facts: dict[Any, tuple[bytes, bytes, dict[str, int], bytes]] = {}
 _on = False
 _thread = threading.local()
 _patch: Patch | None = None
@@ -47,36 +48,67 @@ def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes]:
         return NOTHING if name == "empty_like" or (alias is not None and not alias.is_write) else WRITE
 
     named = {each.name: argument(each.alias_info) for each in schema.arguments}
-    found = (
+    return (
         f"{function.__module__}.{function.__name__}".encode(),
         bytes(named[each.name] for each in schema.arguments if not each.kwarg_only),
         {each: what for each, what in named.items() if what != NOTHING},
         bytes(result(each.alias_info) for each in schema.returns),
     )
-    _facts[function] = found
+
+
+# Numbers that PyTorch has for them.
+_CPU, _META = 0, 14
+_TYPES = {"uint8": 0, "int64": 4, "float32": 6, "float64": 7, "bool": 11}
+_SHAPES = ((257,), (13, 17), (5, 3, 7), (2, 9, 4, 11), (3, 2, 8, 6, 1), ())
+
+
+def _examples(torch: Any) -> list[tuple[Any, int, int, tuple[int, ...], int, int]]:
+    """Tensors of many kinds: each with where its storage is, offset, sizes, and PyTorch's numbers for type and device. From
+    these _native/access_layout.c learns where a tensor keeps all this."""
+    found = []
+    for i, shape in enumerate(_SHAPES):
+        for j, (name, number) in enumerate(_TYPES.items()):
+            if (i + j) % 2:
+                continue
+            storage = torch.empty(4096, dtype=getattr(torch, name), device="cpu")
+            offset = 19 + 31 * i + 7 * j
+            tensor = torch.as_strided(storage, shape, tuple(range(1, len(shape) + 1)), offset)
+            tensor = torch.nn.Parameter(tensor, requires_grad=False) if j == 1 else tensor
+            found.append((tensor, storage.data_ptr(), offset, shape, number, _CPU))
+    buffer = torch.frombuffer(bytearray(64), dtype=torch.uint8)
+    found[-2:] = [(buffer, buffer.data_ptr(), 0, (64,), _TYPES["uint8"], _CPU),
+                  (torch.empty(2, 3, dtype=torch.float32, device="meta"), 0, 0, (2, 3), _TYPES["float32"], _META)]
     return found
+
+
+def _learn(torch: Any) -> None:
+    """None of it is the program's: it is not recorded, and not seen by modes of the program's own."""
+    guards = [getattr(torch._C, name)() for name in ("_DisableTorchDispatch", "DisableTorchFunction") if hasattr(torch._C, name)]
+    examples = []
+    with contextlib.ExitStack() as stack:
+        _native.quiet(True)
+        stack.callback(_native.quiet, False)
+        for guard in guards:  # some guard as long as they are there, some in a `with`
+            if hasattr(guard, "__enter__"):
+                stack.enter_context(guard)
+        with contextlib.suppress(Exception):  # then tensors are asked instead of looked at
+            examples = _examples(torch)
+        _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, examples)
+        examples.clear()  # while it is quiet
 
 
 def _make_mode() -> Any:
     """The class needs PyTorch."""
-    from torch import Tensor
-    from torch.nn import Parameter
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    _native.access_begin(Tensor, Parameter)
-    known, inputs, outputs = _facts.get, _native.access_inputs, _native.access_outputs
-    empty: dict[str, Any] = {}
+    _learn(torch)
 
     class AccessMode(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if not _on:
-                return func(*args, **(kwargs or empty))
-            facts = known(func) or facts_of(func)
-            inputs(facts, args, kwargs)
-            result = func(*args, **(kwargs or empty))
-            outputs(facts, result)
-            return result
+        pass
 
+    # Later than the class: newer versions wrap what is in it.
+    AccessMode.__torch_dispatch__ = _native.access_dispatch
     return AccessMode
 
 
@@ -129,6 +161,7 @@ def enable() -> None:
     global _on, _patch
     _enter()
     _on = True
+    _native.access_on(True)
     if _patch is None:
         _patch = _hijack.add(Patch(Target("threading", "Thread", "run"), _around_run))
 
@@ -136,6 +169,7 @@ def enable() -> None:
 def disable() -> None:
     global _on, _patch
     _on = False
+    _native.access_on(False)
     if _patch is not None:
         _hijack.remove(_patch)
         _patch = None

@@ -162,6 +162,15 @@ static int python_trace(int on, char *why, size_t why_b)
     return ms_python_trace(on != 0, why, why_b);
 }
 
+static void quiet(int on)
+{
+    if (on) {
+        ms_self.suppressed++;
+    } else if (ms_self.suppressed != 0) {
+        ms_self.suppressed--;
+    }
+}
+
 const struct ms_agent_v1 ms_agent_v1 = {
     .version = MS_AGENT_V1,
     .size_b = sizeof(ms_agent_v1),
@@ -191,4 +200,5 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .watch_end = ms_watch_end,
     .python_trace = python_trace,
     .python_own = ms_call_own,
+    .quiet = quiet,
 };

@@ -100,6 +100,9 @@ struct ms_agent_v1 {
      * directory are not traced. */
     int (*python_trace)(int on, char *why, size_t why_b);
     void (*python_own)(const char *directory);
+
+    /* What this thread does is not recorded until it is taken back, as often as it was said. */
+    void (*quiet)(int on);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

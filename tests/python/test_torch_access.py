@@ -1,5 +1,7 @@
 """Which memory operators of real PyTorch read and write."""
 
+import textwrap
+
 from torch_runs import PYTHON, number, program
 
 
@@ -125,3 +127,124 @@ def test_start_and_stop(softnpu, recording):
     assert number(done) == 4, done.stdout
     rows = [row for row in recording.rows() if row.name == "torch._ops.aten.neg.default"]
     assert [row.type for row in rows] == ["READ", "WRITE"] * 2
+
+
+# What a program needs to ask for accesses by itself.
+LOOKING = """
+    import torch
+    import msmemscope
+    from msmemscope import _native
+    msmemscope.config(device="cpu", events="access,launch", analysis="", output={output!r})
+    msmemscope.start()
+    msmemscope.stop()
+"""
+
+
+def by_interface(softnpu, recording, text):
+    script = program(recording.output.parent, textwrap.dedent(LOOKING.format(output=str(recording.output))) + textwrap.dedent(text))
+    done = softnpu.run(PYTHON, script, PYTHONPATH=str(recording.command).replace("bin/msmemscope", "python"))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_what_is_seen_is_what_is_asked(softnpu, recording):
+    """Tensors are looked at instead of being asked: it comes to the same, or they are asked after all."""
+    by_interface(softnpu, recording, """
+        import torch.nested
+        def both(tensor):
+            seen, asked = _native.access_of(tensor, True), _native.access_of(tensor, False)
+            assert seen == asked or seen is None, (tensor, seen, asked)
+            return seen
+        whole = torch.arange(5040)
+        views = [whole, whole[17:], whole[::3], whole[7], whole.view(7, 8, 9, 10).transpose(0, 3), whole.view(2, 3, 4, 5, 42),
+                 whole.unfold(0, 5, 2), whole.to(torch.float32).t(), torch.nn.Parameter(torch.ones(3, 4)),
+                 torch.ones(3, requires_grad=True) * 2, torch.frombuffer(bytearray(b"123456789"), dtype=torch.uint8)[3:]]
+        types = [torch.ones(3, 5).to(getattr(torch, name))[1:] for name in (
+            "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool").split()]
+        for tensor in views + types:
+            address, size, *_ = both(tensor)
+            assert address == tensor.data_ptr() and size == tensor.numel() * tensor.element_size()
+        others = [torch.ones(1, 1, 1, 1, 1, 2), torch.ones(0, 3), torch.ones(3, 3).to_sparse(), torch.ones(3, device="meta"),
+                  torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8), torch.ones(4, 4).to_mkldnn(),
+                  torch.empty(3, 3).to_sparse_csr(), torch.nested.nested_tensor([torch.ones(3), torch.ones(5)])]
+        for tensor in others:
+            both(tensor)
+        assert _native.access_of("no tensor", True) is None and _native.access_of(None, False) is None
+    """)
+
+
+def test_what_is_done_to_learn_is_not_seen(softnpu, recording):
+    """Neither in the files nor by modes of the program."""
+    script = program(recording.output.parent, f"""
+        import torch
+        import msmemscope
+        from torch.utils._python_dispatch import TorchDispatchMode
+        class Count(TorchDispatchMode):
+            seen = 0
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                Count.seen += 1
+                return func(*args, **(kwargs or {{}}))
+        msmemscope.config(device="cpu", events="access,launch", analysis="", output={str(recording.output)!r})
+        with Count():
+            msmemscope.start()
+            torch.ones(301)
+        msmemscope.stop()
+        print(Count.seen)
+    """)
+    done = softnpu.run(PYTHON, script, PYTHONPATH=str(recording.command).replace("bin/msmemscope", "python"))
+    assert done.returncode == 0, done.stderr
+    assert number(done) == 1
+    assert {row.attr["size"] for row in recording.rows() if row.event in ("MALLOC", "FREE")} == {str(4 * 301)}
+
+
+def test_nothing_is_kept_of_operators(softnpu, recording):
+    """References and memory do not grow from operator to operator, whatever becomes of it."""
+    by_interface(softnpu, recording, """
+        import gc, resource, sys, tracemalloc
+        aten, dispatch = torch.ops.aten, _native.access_dispatch
+        a, b, nothing = torch.ones(7, 9), torch.ones(7, 9), {}
+        pair, listed, out, deep = (a, b), ([a, b],), {"out": torch.empty(7, 9)}, (torch.ones(1, 1, 1, 1, 1, 2),)
+        class Unknown:
+            def __call__(self, *arguments):
+                return arguments
+        unknown = Unknown()
+        def failing(*call):
+            try:
+                dispatch(*call)
+            except (RuntimeError, TypeError):
+                return
+            raise SystemExit("no error")
+        def once():
+            dispatch(aten.add.Tensor, (), pair, nothing)
+            dispatch(aten.add.Tensor, (), pair)
+            dispatch(aten.add.Tensor, (), list(pair), None)
+            dispatch(aten.cat.default, (), listed)
+            dispatch(aten.add.out, (), pair, out)
+            dispatch(aten.neg.default, (), deep)
+            dispatch(aten.max.dim, (), (a, 0))
+            dispatch(unknown, (), pair)
+            failing(aten.mm.default, (), pair)
+            failing(aten.mm.default, (), ("no tensor", a))
+            failing(aten.mm.default)
+            failing(aten.mm.default, (), 3)
+        watched = [None, a, b, nothing, pair, listed[0], listed, out, out["out"], deep, deep[0], unknown, Unknown, aten.add.Tensor,
+                   aten.add.Tensor._op, aten.add.out, aten.max.dim, torch.float32, torch.Tensor, torch.Size, _native.access_of]
+        msmemscope.start()
+        assert dispatch(unknown, (), pair) == pair
+        def state():
+            gc.collect()
+            return ([sys.getrefcount(thing) for thing in watched], len(gc.get_objects()), tracemalloc.get_traced_memory()[0],
+                    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        def drift(before, after):
+            return {str(thing)[:60]: there - here for thing, here, there in zip(watched, before[0], after[0]) if abs(there - here) > 20}
+        tracemalloc.start(1)
+        for _ in range(50):
+            once()
+        before = state()
+        for _ in range(300):
+            once()
+        after = state()
+        msmemscope.stop()
+        assert not drift(before, after), drift(before, after)
+        assert abs(after[1] - before[1]) < 50 and after[2] - before[2] < 20000 and after[3] - before[3] < 8192, (before[1:], after[1:])
+    """)

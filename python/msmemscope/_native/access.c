@@ -1,256 +1,210 @@
-/* Accesses of operators: from the arguments of one, as PyTorch's dispatch mode gets them, to records.
+/* Accesses of operators: the function that PyTorch's dispatch mode calls for each, and what is known of operators.
  *
- * What an operator does with each argument is known (see _torch_access.py, which makes the facts); here the tensors
- * among the arguments are found, with where they are, how large, and of which kind. The text that describes a tensor is
- * made once for each pair of type and shape.
+ * What an operator does with each of its arguments and results follows from its schema; that is worked out in Python,
+ * once (_torch_access.py), and kept here by the address of the operator's object, which is kept, too. So an operator
+ * comes to us, and goes on to PyTorch, without a line of Python.
  *
- * Nothing of this may disturb an operator: what fails is passed over, exceptions of it are forgotten. With the GIL. */
-#include "native.h"
+ * Nothing of this may disturb an operator: what fails is passed over, exceptions of it are forgotten; exceptions of the
+ * operator itself are the program's. With the GIL; an operator may let it go while it runs, so that others are added
+ * meanwhile: they lie where they are until the process ends. */
+#include "access.h"
 
 #include "trace/records.h"
 
-enum { NOTHING, READ, WRITE };
-
-static PyTypeObject *tensor_type, *parameter_type;
-static PyObject *forms; /* (dtype, shape) -> (description, bytes) */
-static struct {
-    PyObject *is_cpu, *get_device, *data_ptr, *dtype, *shape, *element_size, *numel;
-} names;
-
-#define FORMS_MAX 65536 /* then it is begun anew: shapes may change without end */
-
-/* ---- tensors ---- */
-
-/* Tensors that only stand for others, as those of tracers, have types of their own. */
-static bool is_tensor(PyObject *object)
-{
-    return Py_TYPE(object) == tensor_type || Py_TYPE(object) == parameter_type;
-}
-
-static unsigned long long number(PyObject *object, PyObject *method)
-{
-    PyObject *result = PyObject_CallMethodObjArgs(object, method, NULL);
-    unsigned long long value = result != NULL ? PyLong_AsUnsignedLongLong(result) : 0;
-    Py_XDECREF(result);
-    return value;
-}
-
-static PyObject *new_form(PyObject *tensor, PyObject *key)
-{
-    unsigned long long bytes = number(tensor, names.numel) * number(tensor, names.element_size);
-    PyObject *text = PyUnicode_FromFormat("dtype:%S,shape:%S", PyTuple_GetItem(key, 0), PyTuple_GetItem(key, 1));
-    PyObject *encoded = text != NULL ? PyUnicode_AsUTF8String(text) : NULL;
-    PyObject *form = encoded != NULL && !PyErr_Occurred() ? Py_BuildValue("(OK)", encoded, bytes) : NULL;
-    if (form != NULL) {
-        if (PyDict_Size(forms) >= FORMS_MAX) {
-            PyDict_Clear(forms);
-        }
-        PyDict_SetItem(forms, key, form);
-    }
-    Py_XDECREF(text);
-    Py_XDECREF(encoded);
-    return form;
-}
-
-/* A new reference to (description, bytes), or NULL. */
-static PyObject *form_of(PyObject *tensor)
-{
-    PyObject *dtype = PyObject_GetAttr(tensor, names.dtype), *shape = PyObject_GetAttr(tensor, names.shape);
-    PyObject *key = dtype != NULL && shape != NULL ? PyTuple_Pack(2, dtype, shape) : NULL;
-    PyObject *form = key != NULL ? PyDict_GetItemWithError(forms, key) : NULL;
-    if (form != NULL) {
-        Py_INCREF(form);
-    } else if (key != NULL && !PyErr_Occurred()) {
-        form = new_form(tensor, key);
-    }
-    Py_XDECREF(dtype);
-    Py_XDECREF(shape);
-    Py_XDECREF(key);
-    return form;
-}
-
-/* Pool and device of a tensor; false: of no device that has memory of ours. */
-static bool place_of(const struct ms_agent_v1 *agent, PyObject *tensor, unsigned *pool, uint32_t *device)
-{
-    PyObject *cpu = PyObject_GetAttr(tensor, names.is_cpu);
-    bool on_cpu = cpu == Py_True;
-    Py_XDECREF(cpu);
-    if (on_cpu) {
-        *pool = MS_POOL_HOST;
-        *device = MS_DEV_CPU;
-        return true;
-    }
-    PyObject *index = PyObject_CallMethodObjArgs(tensor, names.get_device, NULL);
-    long value = index != NULL ? PyLong_AsLong(index) : -1;
-    Py_XDECREF(index);
-    *pool = MS_POOL_PTA;
-    *device = value >= 0 ? agent->device_of_user((uint32_t)value) : MS_DEV_UNKNOWN;
-    return value >= 0;
-}
-
-static void try_record(const struct ms_agent_v1 *agent, PyObject *tensor, unsigned what, PyObject *name)
-{
-    unsigned pool;
-    uint32_t device;
-    if (!place_of(agent, tensor, &pool, &device)) {
-        return;
-    }
-    unsigned long long address = number(tensor, names.data_ptr);
-    PyObject *form = address != 0 && !PyErr_Occurred() ? form_of(tensor) : NULL;
-    if (form == NULL) {
-        return;
-    }
-    PyObject *text = PyTuple_GetItem(form, 0);
-    struct ms_agent_text operation = {PyBytes_AsString(name), (size_t)PyBytes_Size(name)};
-    struct ms_agent_text description = {PyBytes_AsString(text), (size_t)PyBytes_Size(text)};
-    agent->access(pool, device, address, PyLong_AsUnsignedLongLong(PyTuple_GetItem(form, 1)),
-                  what == WRITE ? MS_ACCESS_WRITE : MS_ACCESS_READ, operation, description);
-    Py_DECREF(form);
-}
-
-static void record(const struct ms_agent_v1 *agent, PyObject *tensor, unsigned what, PyObject *name)
-{
-    try_record(agent, tensor, what, name);
-    PyErr_Clear();
-}
-
-/* A tensor, or a list of some; anything else is none of ours. */
-static void look_at(const struct ms_agent_v1 *agent, PyObject *object, unsigned what, PyObject *name)
-{
-    if (is_tensor(object)) {
-        record(agent, object, what, name);
-    } else if (PyList_Check(object)) {
-        for (Py_ssize_t i = 0; i < PyList_Size(object); i++) {
-            PyObject *item = PyList_GetItem(object, i);
-            if (is_tensor(item)) {
-                record(agent, item, what, name);
-            }
-        }
-    } else if (PyTuple_Check(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_Size(object); i++) {
-            PyObject *item = PyTuple_GetItem(object, i);
-            if (is_tensor(item)) {
-                record(agent, item, what, name);
-            }
-        }
-    }
-}
+enum { NOTHING, READ, WRITE }; /* as in _torch_access.py */
 
 /* ---- operators ---- */
 
-struct facts { /* borrowed */
-    PyObject *name, *keywords;
+struct op {
+    PyObject *function; /* what PyTorch calls it by */
+    PyObject *run;      /* what its __call__ comes down to */
+    PyObject *facts;    /* keeps the rest */
+    struct ms_agent_text name;
     const char *inputs, *outputs;
     Py_ssize_t input_count, output_count;
+    PyObject *keywords;
+    bool kept;
 };
 
-static bool read_facts(PyObject *tuple, struct facts *out)
+#define OPERATORS_MAX 8192u /* further ones are worked out at each call */
+#define SLOTS         (2 * OPERATORS_MAX)
+static struct op *operators[SLOTS];
+static uint32_t operator_count;
+
+static PyObject *work_out;   /* operator -> facts */
+static PyObject *plain_type; /* of operators that only hand their arguments on to _op */
+static bool on;
+
+static void forget(struct op *op)
 {
-    PyObject *inputs, *outputs;
-    if (!PyArg_ParseTuple(tuple, "SSOS", &out->name, &inputs, &out->keywords, &outputs)) {
-        return false;
-    }
-    out->inputs = PyBytes_AsString(inputs);
-    out->outputs = PyBytes_AsString(outputs);
-    out->input_count = PyBytes_Size(inputs);
-    out->output_count = PyBytes_Size(outputs);
-    return true;
+    Py_XDECREF(op->function);
+    Py_XDECREF(op->run);
+    Py_XDECREF(op->facts);
+    PyMem_Free(op);
 }
 
-static PyObject *inputs(PyObject *module, PyObject *arguments)
+/* NULL with an exception. */
+static struct op *new_operator(PyObject *function)
 {
-    PyObject *tuple, *positional, *keywords;
-    struct facts facts;
-    const struct ms_agent_v1 *agent = native_agent();
-    if (!PyArg_ParseTuple(arguments, "OOO", &tuple, &positional, &keywords) || !read_facts(tuple, &facts)) {
+    struct op *op = PyMem_Calloc(1, sizeof(*op));
+    if (op == NULL) {
+        PyErr_NoMemory();
         return NULL;
     }
-    if (agent == NULL || forms == NULL || !PyTuple_Check(positional)) {
-        Py_RETURN_NONE;
+    PyObject *name, *inputs, *outputs;
+    Py_INCREF(function);
+    op->function = function;
+    op->facts = PyObject_CallFunctionObjArgs(work_out, function, NULL);
+    if (op->facts == NULL || !PyTuple_Check(op->facts) ||
+        !PyArg_ParseTuple(op->facts, "SSO!S", &name, &inputs, &PyDict_Type, &op->keywords, &outputs)) {
+        forget(op);
+        return NULL;
     }
+    op->name = (struct ms_agent_text){PyBytes_AsString(name), (size_t)PyBytes_Size(name)};
+    op->inputs = PyBytes_AsString(inputs);
+    op->outputs = PyBytes_AsString(outputs);
+    op->input_count = PyBytes_Size(inputs);
+    op->output_count = PyBytes_Size(outputs);
+    op->run = (PyObject *)Py_TYPE(function) == plain_type ? PyObject_GetAttrString(function, "_op") : NULL;
+    if (op->run == NULL) {
+        PyErr_Clear();
+        Py_INCREF(function);
+        op->run = function;
+    }
+    return op;
+}
+
+/* NULL: nothing is known of it. */
+static struct op *operator_of(PyObject *function)
+{
+    uint32_t at = (uint32_t)(((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u >> 40);
+    for (; operators[at % SLOTS] != NULL; at++) {
+        if (operators[at % SLOTS]->function == function) {
+            return operators[at % SLOTS];
+        }
+    }
+    struct op *op = new_operator(function);
+    if (op == NULL) {
+        PyErr_Clear();
+    } else if (operator_count < OPERATORS_MAX) {
+        while (operators[at % SLOTS] != NULL) { /* others were added while Python ran */
+            at++;
+        }
+        op->kept = true;
+        operators[at % SLOTS] = op;
+        operator_count++;
+    }
+    return op;
+}
+
+/* ---- arguments and results ---- */
+
+static void look_at(const struct ms_agent_v1 *agent, const struct op *op, PyObject *object, long what)
+{
+    if (what != NOTHING) {
+        access_record(agent, object, what == WRITE ? MS_ACCESS_WRITE : MS_ACCESS_READ, op->name);
+    }
+}
+
+static void inputs(const struct ms_agent_v1 *agent, const struct op *op, PyObject *positional, PyObject *keywords)
+{
     Py_ssize_t count = PyTuple_Size(positional);
-    for (Py_ssize_t i = 0; i < count && i < facts.input_count; i++) {
-        if (facts.inputs[i] != NOTHING) {
-            look_at(agent, PyTuple_GetItem(positional, i), (unsigned)facts.inputs[i], facts.name);
-        }
+    for (Py_ssize_t i = 0; i < count && i < op->input_count; i++) {
+        look_at(agent, op, PyTuple_GetItem(positional, i), op->inputs[i]);
     }
-    if (PyDict_Check(keywords) && PyDict_Check(facts.keywords)) {
-        PyObject *key, *value;
-        Py_ssize_t at = 0;
-        while (PyDict_Next(keywords, &at, &key, &value)) {
-            PyObject *what = PyDict_GetItemWithError(facts.keywords, key);
-            if (what != NULL) {
-                look_at(agent, value, (unsigned)PyLong_AsLong(what), facts.name);
-            }
-        }
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (keywords != NULL && PyDict_Next(keywords, &at, &key, &value)) {
+        PyObject *what = PyDict_GetItemWithError(op->keywords, key);
+        look_at(agent, op, value, what != NULL ? PyLong_AsLong(what) : NOTHING);
     }
     PyErr_Clear();
-    Py_RETURN_NONE;
 }
 
-static PyObject *outputs(PyObject *module, PyObject *arguments)
+static void outputs(const struct ms_agent_v1 *agent, const struct op *op, PyObject *result)
 {
-    PyObject *tuple, *result;
-    struct facts facts;
-    const struct ms_agent_v1 *agent = native_agent();
-    if (!PyArg_ParseTuple(arguments, "OO", &tuple, &result) || !read_facts(tuple, &facts)) {
+    if (op->output_count == 1) {
+        look_at(agent, op, result, op->outputs[0]);
+    } else if (PyTuple_Check(result)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(result) && i < op->output_count; i++) {
+            look_at(agent, op, PyTuple_GetItem(result, i), op->outputs[i]);
+        }
+    }
+}
+
+/* ---- what Python calls ---- */
+
+/* As PyTorch calls it: arguments by position, the last of which may be absent. */
+static PyObject *dispatch(PyObject *module, PyObject *arguments)
+{
+    PyObject *function, *types, *positional = NULL, *keywords = NULL;
+    if (!PyArg_UnpackTuple(arguments, "__torch_dispatch__", 2, 4, &function, &types, &positional, &keywords)) {
         return NULL;
     }
-    if (agent == NULL || forms == NULL) {
-        Py_RETURN_NONE;
+    positional = positional != NULL ? PySequence_Tuple(positional) : PyTuple_New(0); /* of a tuple: itself */
+    if (positional == NULL) {
+        return NULL;
     }
-    if (facts.output_count == 1) {
-        if (facts.outputs[0] != NOTHING) {
-            look_at(agent, result, (unsigned)facts.outputs[0], facts.name);
-        }
-    } else if (PyTuple_Check(result)) {
-        for (Py_ssize_t i = 0; i < PyTuple_Size(result) && i < facts.output_count; i++) {
-            if (facts.outputs[i] != NOTHING) {
-                look_at(agent, PyTuple_GetItem(result, i), (unsigned)facts.outputs[i], facts.name);
-            }
-        }
+    keywords = keywords != NULL && PyDict_Check(keywords) ? keywords : NULL;
+    const struct ms_agent_v1 *agent = on ? native_agent() : NULL;
+    struct op *op = agent != NULL ? operator_of(function) : NULL;
+    if (op == NULL) {
+        PyObject *result = PyObject_Call(function, positional, keywords);
+        Py_DECREF(positional);
+        return result;
     }
-    PyErr_Clear();
-    Py_RETURN_NONE;
+    inputs(agent, op, positional, keywords);
+    PyObject *result = PyObject_Call(op->run, positional, keywords);
+    if (result != NULL) {
+        outputs(agent, op, result);
+    }
+    if (!op->kept) {
+        forget(op);
+    }
+    Py_DECREF(positional);
+    return result;
 }
 
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *tensor, *parameter;
-    if (!PyArg_ParseTuple(arguments, "OO", &tensor, &parameter)) {
+    PyObject *tensor, *parameter, *plain, *function, *examples;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOO!", &PyType_Type, &tensor, &PyType_Type, &parameter, &plain, &function,
+                          &PyList_Type, &examples) ||
+        access_tensors(tensor, parameter) != 0) {
         return NULL;
     }
-    if (!PyType_Check(tensor) || !PyType_Check(parameter)) {
-        PyErr_SetString(PyExc_TypeError, "two classes are needed");
-        return NULL;
-    }
-    const struct {
-        PyObject **name;
-        const char *text;
-    } all[] = {{&names.is_cpu, "is_cpu"}, {&names.get_device, "get_device"}, {&names.data_ptr, "data_ptr"},
-               {&names.dtype, "dtype"},   {&names.shape, "shape"},           {&names.element_size, "element_size"},
-               {&names.numel, "numel"}};
-    for (size_t i = 0; i < MS_COUNT_OF(all); i++) {
-        if (*all[i].name == NULL && (*all[i].name = PyUnicode_InternFromString(all[i].text)) == NULL) {
-            return NULL;
-        }
-    }
-    Py_INCREF(tensor);
-    Py_INCREF(parameter);
-    Py_XDECREF((PyObject *)tensor_type);
-    Py_XDECREF((PyObject *)parameter_type);
-    tensor_type = (PyTypeObject *)tensor;
-    parameter_type = (PyTypeObject *)parameter;
-    if (forms == NULL && (forms = PyDict_New()) == NULL) {
-        return NULL;
-    }
+    Py_INCREF(plain);
+    Py_XDECREF(plain_type);
+    plain_type = plain;
+    Py_INCREF(function);
+    Py_XDECREF(work_out);
+    work_out = function;
+    return PyBool_FromLong(access_learn(examples));
+}
+
+static PyObject *turn(PyObject *module, PyObject *value)
+{
+    on = value == Py_True && work_out != NULL;
     Py_RETURN_NONE;
 }
 
+static PyObject *look(PyObject *module, PyObject *arguments)
+{
+    PyObject *tensor;
+    int seen;
+    const struct ms_agent_v1 *agent = native_agent_needed();
+    return agent != NULL && PyArg_ParseTuple(arguments, "Op", &tensor, &seen) ? access_of(agent, tensor, seen) : NULL;
+}
+
 static PyMethodDef methods[] = {
-    {"access_begin", begin, METH_VARARGS, "access_begin(Tensor, Parameter): the classes of what has memory"},
-    {"access_inputs", inputs, METH_VARARGS, "access_inputs(facts, args, kwargs): of an operator that begins"},
-    {"access_outputs", outputs, METH_VARARGS, "access_outputs(facts, result): of one that has ended"},
+    {"access_begin", begin, METH_VARARGS,
+     "access_begin(Tensor, Parameter, OpOverload, facts, examples) -> bool: the classes of what has memory and of "
+     "operators; what works out the facts of one; tensors to learn from. True: tensors can be looked at"},
+    {"access_on", turn, METH_O, "access_on(bool): record what access_dispatch sees"},
+    {"access_dispatch", dispatch, METH_VARARGS, "access_dispatch(operator, types, args, kwargs): a __torch_dispatch__"},
+    {"access_of", look, METH_VARARGS,
+     "access_of(tensor, seen) -> (address, bytes, description, pool, device) | None: as it is recorded, looked at or "
+     "asked"},
     {NULL, NULL, 0, NULL},
 };
 

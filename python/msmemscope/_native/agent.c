@@ -102,6 +102,14 @@ static PyObject *wants(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLong(agent != NULL ? agent->wants() : 0);
 }
 
+static PyObject *quiet(PyObject *module, PyObject *value)
+{
+    if (agent != NULL && NATIVE_HAS(agent, quiet)) {
+        agent->quiet(value == Py_True);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"load", load, METH_O, "load(path) -> bool: finds the recorder, or loads it; true if it came late, by us"},
     {"loaded", loaded, METH_NOARGS, "loaded() -> bool: load() has found one"},
@@ -109,6 +117,7 @@ static PyMethodDef methods[] = {
     {"state", state, METH_NOARGS,
      "state() -> (recorded, state, events, analysis, flags, npus, c depth, python depth); attaches nothing"},
     {"wants", wants, METH_NOARGS, "wants() -> int: events that are being traced now; 0: nothing is"},
+    {"quiet", quiet, METH_O, "quiet(bool): what this thread does from now on is not recorded, until it is said again"},
     {NULL, NULL, 0, NULL},
 };
 
