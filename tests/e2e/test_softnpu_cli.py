@@ -1,4 +1,4 @@
-"""The softnpu command as a user meets it: run, env, info, top, and what it says when something is wrong."""
+"""The softnpu command as a user meets it: run, env, info, top, clean, and what it says when something is wrong."""
 
 import json
 import os
@@ -83,6 +83,7 @@ def test_env_prints_what_run_sets(softnpu):
         (["run", "--", "/etc/passwd"], 126, "cannot run"),
         (["info", "extra"], 2, "takes no argument"),
         (["top", "--interval", "0"], 2, "--interval '0'"),
+        (["clean", "extra"], 2, "--machine NAME"),
     ],
 )
 def test_wrong_use_is_explained(softnpu, arguments, status, text):
@@ -93,7 +94,7 @@ def test_wrong_use_is_explained(softnpu, arguments, status, text):
 
 def test_help_teaches(softnpu):
     assert "softnpu run" in softnpu.cli("--help").stdout
-    for command in ("run", "env", "info", "top"):
+    for command in ("run", "env", "info", "top", "clean"):
         done = softnpu.cli(command, "--help")
         assert done.returncode == 0 and f"usage: softnpu {command}" in done.stdout
     assert "oom@call=" in softnpu.cli("run", "--help").stdout
@@ -153,6 +154,19 @@ def test_a_machine_in_use_keeps_its_shape(softnpu, holder):
     assert softnpu.cli("run", "--devices", "2", "--", "true").returncode == 0
     user.communicate("\n")
     assert softnpu.cli("run", "--devices", "5", "--", "true").returncode == 0
+
+
+def test_clean_removes_what_nobody_uses(softnpu, holder):
+    user = softnpu.start(holder, 0, 1 << 20)
+    assert user.stdout.readline() == "0\n"
+    done = softnpu.cli("clean", "--machine", softnpu.name)
+    assert done.returncode == 1 and "a process uses it" in done.stderr
+    user.kill()
+    user.wait()
+    assert softnpu.info()["exists"] is True
+    assert softnpu.cli("clean", "--machine", softnpu.name).returncode == 0
+    assert softnpu.info()["exists"] is False
+    assert softnpu.cli("clean", "--machine", softnpu.name).returncode == 0
 
 
 def test_top_reports_in_a_pipe(softnpu, holder):

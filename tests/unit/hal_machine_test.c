@@ -63,6 +63,27 @@ static int role_occupy(const char *path)
     return 0;
 }
 
+/* "lock": keeps others from changing the file. */
+static int role_lock(const char *path)
+{
+    int fd = open(path, O_RDWR);
+    struct flock file = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_FILE, .l_len = 1};
+    child_say(fcntl(fd, F_SETLK, &file) == 0 ? "locked" : "failed");
+    while (child_listen() != NULL) {
+    }
+    return 0;
+}
+
+/* "watch": looks on without taking part. */
+static int role_watch(const char *name)
+{
+    struct snpu_machine *machine;
+    child_say(snpu_machine_observe(name, &machine) == 0 ? "watching" : "failed");
+    while (child_listen() != NULL) {
+    }
+    return 0;
+}
+
 static int role_context(const char *argument)
 {
     char line[64];
@@ -130,8 +151,9 @@ static int role_giant(const char *argument)
 static const struct {
     const char *name;
     int (*run)(const char *argument);
-} roles[] = {{"hold", role_hold},       {"look", role_look}, {"exec", role_exec},   {"occupy", role_occupy},
-             {"context", role_context}, {"grab", role_grab}, {"churn", role_churn}, {"giant", role_giant}};
+} roles[] = {{"hold", role_hold},   {"look", role_look},   {"exec", role_exec},       {"occupy", role_occupy},
+             {"lock", role_lock},   {"watch", role_watch}, {"context", role_context}, {"grab", role_grab},
+             {"churn", role_churn}, {"giant", role_giant}};
 
 /* ---- helpers ---- */
 
@@ -444,6 +466,71 @@ static void giant_pages(void **state)
     unlink(other_path);
 }
 
+static void note_name(void *argument, const char *name)
+{
+    *(bool *)argument = *(bool *)argument || strcmp(name, other_name) == 0;
+}
+
+static void machines_are_removed_when_nobody_is_there(void **state)
+{
+    bool listed = false;
+    struct hal_child c;
+    use_other_machine();
+    assert_int_equal(snpu_machine_remove(other_name), -ENOENT);
+    look_at(other_name, "1", &c);
+    assert_int_equal(snpu_machine_remove(other_name), -EBUSY);
+    kill(c.pid, SIGKILL);
+    hal_end(&c);
+    snpu_machine_each(note_name, &listed);
+    assert_true(listed);
+    c = hal_spawn("watch", other_name);
+    assert_string_equal(hal_hear(&c), "watching");
+    assert_int_equal(snpu_machine_remove(other_name), -EBUSY);
+    hal_end(&c);
+    assert_int_equal(snpu_machine_remove(other_name), 0);
+    assert_int_equal(access(other_path, F_OK), -1);
+    int fd = open(other_path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(fd, "something else", 14), 14);
+    close(fd);
+    assert_int_equal(snpu_machine_remove(other_name), -EPROTO);
+    unlink(other_path);
+}
+
+static bool has_open(pid_t pid, const char *path)
+{
+    char link[64], target[256];
+    bool found = false;
+    for (int fd = 0; fd < 64 && !found; fd++) {
+        snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, fd);
+        ssize_t n = readlink(link, target, sizeof(target) - 1);
+        target[n > 0 ? n : 0] = '\0';
+        found = strcmp(target, path) == 0;
+    }
+    return found;
+}
+
+static void who_joins_a_machine_that_is_just_removed_makes_it_anew(void **state)
+{
+    use_other_machine();
+    look_at(other_name, "2", NULL);
+    struct hal_child lock = hal_spawn("lock", other_path);
+    assert_string_equal(hal_hear(&lock), "locked");
+    char *mine = strdup(getenv("SOFTNPU_MACHINE"));
+    setenv("SOFTNPU_MACHINE", other_name, 1);
+    struct hal_child c = hal_spawn("look", "");
+    setenv("SOFTNPU_MACHINE", mine, 1);
+    free(mine);
+    for (uint64_t end = ms_clock_raw_ns() + 10000000000u; !has_open(c.pid, other_path) && ms_clock_raw_ns() < end;) {
+        sched_yield();
+    }
+    assert_int_equal(unlink(other_path), 0);
+    hal_end(&lock);
+    assert_string_equal(hal_hear(&c), "devices 2 capacity 268435456 used 0 fine");
+    assert_int_equal(access(other_path, F_OK), 0);
+    hal_end(&c);
+    assert_int_equal(snpu_machine_remove(other_name), 0);
+}
+
 static void *alloc_half(void *arg)
 {
     void *p = NULL;
@@ -531,6 +618,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(killed_at_any_instant_nothing_is_lost),
         cmocka_unit_test(a_charge_in_flight_is_waited_for),
         cmocka_unit_test(giant_pages),
+        cmocka_unit_test(machines_are_removed_when_nobody_is_there),
+        cmocka_unit_test(who_joins_a_machine_that_is_just_removed_makes_it_anew),
         cmocka_unit_test(a_context_takes_its_share),
         cmocka_unit_test(settings_are_checked),
     };

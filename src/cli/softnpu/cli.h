@@ -27,7 +27,7 @@ enum option {
     OPT_COUNT
 };
 
-enum command_bit { CMD_RUN = 1, CMD_ENV = 2, CMD_INFO = 4, CMD_TOP = 8 };
+enum command_bit { CMD_RUN = 1, CMD_ENV = 2, CMD_INFO = 4, CMD_TOP = 8, CMD_CLEAN = 16 };
 
 struct options {
     const char *value[OPT_COUNT]; /* NULL: not given; "" for options without argument */
@@ -54,6 +54,7 @@ int cmd_run(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_clean(int argc, char **argv);
 
 void cli_error(const char *format, ...) MS_PRINTF(1, 2);
 

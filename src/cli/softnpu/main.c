@@ -22,6 +22,9 @@ static const struct command {
      "Devices and processes are those of one machine (--machine), a set of devices that processes of one user share."},
     {"top", CMD_TOP, cmd_top, "[options]", "watch devices, processes and streams",
      "Full screen on a terminal (q quits), one report per interval with --batch or when the output is not a terminal."},
+    {"clean", CMD_CLEAN, cmd_clean, "[options]", "remove machines that nobody uses",
+     "A machine is a small file in /dev/shm that stays when its last process ends. Removes those of this user without a\n"
+     "living process, or, with --machine, that one alone (1: somebody uses it)."},
 };
 
 void cli_error(const char *format, ...)

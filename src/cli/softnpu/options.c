@@ -74,13 +74,13 @@ static const struct spec {
                    "kernel-error@launch=N[,name=K]  the n-th kernel (named K) fails\n"
                    "lost-task@launch=N       the n-th kernel never ends\n"
                    "reset@launch=N           the device is lost at the n-th kernel"},
-    [OPT_MACHINE] = {"machine", "NAME", CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP, "SOFTNPU_MACHINE", NULL,
+    [OPT_MACHINE] = {"machine", "NAME", CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP | CMD_CLEAN, "SOFTNPU_MACHINE", NULL,
                      "set of devices to use, shared by all who name it (default)"},
     [OPT_JSON] = {"json", NULL, CMD_INFO | CMD_TOP, NULL, NULL, "print JSON"},
     [OPT_COVERAGE] = {"coverage", NULL, CMD_INFO, NULL, NULL, "list which functions of the interface are implemented"},
     [OPT_BATCH] = {"batch", "COUNT", CMD_TOP, NULL, check_count, "print COUNT plain reports instead of a screen"},
     [OPT_INTERVAL] = {"interval", "SECONDS", CMD_TOP, NULL, check_interval, "time between two reports (1)"},
-    [OPT_HELP] = {"help", NULL, CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP, NULL, NULL, "show this text"},
+    [OPT_HELP] = {"help", NULL, CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP | CMD_CLEAN, NULL, NULL, "show this text"},
 };
 
 const char *cli_option_env(enum option opt)

@@ -18,6 +18,10 @@
  * (`exclusive`), waits for those in flight, clears dead slots and decides for good. A process that stops or dies in
  * flight delays that by at most IN_FLIGHT_MAX_NS.
  *
+ * The file stays when the last process ends: a killed one could not remove it, and a forked child may be about to join.
+ * snpu_machine_remove takes it away under the file lock when no slot is locked and nobody looks on; whoever got the
+ * file lock after that finds the name gone and opens anew.
+ *
  * Failure policy: without the file (no /dev/shm, foreign owner, other version in use, 256 processes) the process gets a
  * private machine of its own and a message; nothing is ever written to a file that is not ours. The file never shrinks,
  * so that a reader's mapping stays valid. */
@@ -94,6 +98,18 @@ void snpu__machine_unlock(struct snpu_machine *m)
         byte_lock(m->fd, F_SETLK, F_UNLCK, LOCK_FILE, 1, NULL);
     }
     pthread_mutex_unlock(&m->lock);
+}
+
+static bool has_name(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) != 0 || st.st_nlink != 0;
+}
+
+bool snpu__machine_look(int fd)
+{
+    byte_lock(fd, F_SETLK, F_RDLCK, LOCK_LOOKERS, 1, NULL); /* who forbids that keeps the file as well */
+    return has_name(fd);
 }
 
 static bool locked_by_others(int fd, off_t first, off_t count)
@@ -227,11 +243,16 @@ static struct snpu_machine *join_privately(struct snpu_machine *m, const struct 
     return m;
 }
 
+static void path_of(const char *name, char path[128])
+{
+    snprintf(path, 128, "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
+}
+
 static int open_file(const char *name, int flags)
 {
     char path[128];
     struct stat st;
-    snprintf(path, sizeof(path), "/dev/shm/softnpu-%u-%s", (unsigned)geteuid(), name);
+    path_of(name, path);
     int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -errno;
@@ -309,14 +330,19 @@ struct snpu_machine *snpu_machine_join(const struct snpu_settings *settings, cha
     }
     pthread_mutex_init(&m->lock, NULL);
     m->slot = SNPU_MAX_PROCESSES;
-    int rc = m->fd = open_file(settings->machine, O_RDWR | O_CREAT);
-    if (m->fd >= 0) {
+    int rc;
+    while ((rc = m->fd = open_file(settings->machine, O_RDWR | O_CREAT)) >= 0) {
         snpu__machine_lock(m);
-        rc = map_file(m, &settings->config);
+        bool there = has_name(m->fd);
+        rc = there ? map_file(m, &settings->config) : 0;
         snpu__machine_unlock(m);
-        if (rc == 0) {
+        if (there && rc == 0) {
             return m;
         }
+        if (there) {
+            break;
+        }
+        close(m->fd); /* removed between open and lock: no lock of ours hangs on it */
     }
     explain(rc, settings->machine, why, why_len);
     return join_privately(m, &settings->config);
@@ -338,6 +364,29 @@ struct snpu_machine *snpu_machine_rejoin(struct snpu_machine *inherited, char *w
         explain(rc, "inherited", why, why_len);
     }
     return join_privately(m, &config);
+}
+
+int snpu_machine_remove(const char *name)
+{
+    char path[128], magic[sizeof(((struct machine_file *)NULL)->magic)];
+    struct snpu_machine m = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    m.fd = open_file(name, O_RDWR);
+    if (m.fd < 0) {
+        return m.fd;
+    }
+    int rc = 0;
+    path_of(name, path);
+    snpu__machine_lock(&m);
+    if (pread(m.fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, MACHINE_MAGIC, sizeof(magic)) != 0) {
+        rc = -EPROTO;
+    } else if (locked_by_others(m.fd, LOCK_SLOT(0), SNPU_MAX_PROCESSES + 1)) {
+        rc = -EBUSY;
+    } else if (has_name(m.fd) && unlink(path) != 0) {
+        rc = -errno;
+    }
+    snpu__machine_unlock(&m);
+    close(m.fd);
+    return rc;
 }
 
 bool snpu_machine_is_private(const struct snpu_machine *m)

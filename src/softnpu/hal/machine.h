@@ -78,6 +78,15 @@ struct snpu_process {
 /* Copies the living processes; returns how many there are (at most max are copied). */
 size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, size_t max);
 
+/* ---- tidying up ---- */
+
+/* Calls fn with the name of every machine of this user that has a file. */
+void snpu_machine_each(void (*fn)(void *argument, const char *name), void *argument);
+
+/* Removes the file of a machine. 0; -EBUSY: a living process uses it or looks on; -ENOENT: there is none; -EPROTO: the
+ * file is not a machine's; other -errno. Not in a process that takes part in a machine or looks on. */
+int snpu_machine_remove(const char *name);
+
 /* ---- things that a process names to others: exported handles, IPC memory ---- */
 
 #define SNPU_SHARE_NAME 65

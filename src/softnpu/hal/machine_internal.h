@@ -11,9 +11,11 @@
 #define MACHINE_SHARES  4096u
 #define CACHE_LINE      64
 
-/* Lock bytes, the same in every version of the file: one for changes of the file, one per slot for its owner's life. */
+/* Lock bytes, the same in every version of the file: one for changes of the file, one per slot for its owner's life,
+ * one that all who look on hold together. */
 #define LOCK_FILE    ((off_t)1 << 40)
 #define LOCK_SLOT(i) (LOCK_FILE + 1 + (off_t)(i))
+#define LOCK_LOOKERS LOCK_SLOT(SNPU_MAX_PROCESSES)
 
 /* One process on one device. Counters are changed by their own process alone, read by all. */
 struct machine_use {
@@ -69,6 +71,8 @@ struct snpu_machine {
 #define LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
+/* For the life of this process: the file stays, because somebody looks at it. False: its name was removed before. */
+bool snpu__machine_look(int fd);
 void snpu__machine_lock(struct snpu_machine *m);
 void snpu__machine_unlock(struct snpu_machine *m);
 /* Makes sure that these bytes of the file can be written. 0 or -ENOSPC. */

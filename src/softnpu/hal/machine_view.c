@@ -2,6 +2,7 @@
  * a file that is being replaced at this moment reads as a machine without devices. */
 #include "softnpu/hal/machine_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,18 +49,36 @@ int snpu_machine_observe(const char *name, struct snpu_machine **out)
         m->file = mmap(NULL, sizeof(*m->file), PROT_READ, MAP_SHARED, m->fd, 0);
         if (m->file == MAP_FAILED) {
             rc = -errno;
-        } else if (snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
+        } else if (!snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
+            munmap(m->file, sizeof(*m->file));
+        } else if (!snpu__machine_look(m->fd)) {
+            munmap(m->file, sizeof(*m->file));
+            rc = -ENOENT;
+        } else {
             pthread_mutex_init(&m->lock, NULL);
             m->slot = SNPU_MAX_PROCESSES;
             *out = m;
             return 0;
-        } else {
-            munmap(m->file, sizeof(*m->file));
         }
     }
     spare_fd = m->fd;
     free(m);
     return rc;
+}
+
+void snpu_machine_each(void (*fn)(void *argument, const char *name), void *argument)
+{
+    char prefix[32];
+    int prefix_b = snprintf(prefix, sizeof(prefix), "softnpu-%u-", (unsigned)geteuid());
+    DIR *folder = opendir("/dev/shm");
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (strncmp(entry->d_name, prefix, (size_t)prefix_b) == 0) {
+            fn(argument, entry->d_name + prefix_b);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
 }
 
 static uint32_t slots_high(const struct snpu_machine *m)
