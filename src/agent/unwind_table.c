@@ -441,13 +441,47 @@ static bool find_row(const uint8_t *table, uintptr_t place, struct unit *unit, s
     return true;
 }
 
+#if defined(__aarch64__)
+/* Where a signal handler returns to has no entry in the tables of newer kernels, on purpose: it is known by its two
+ * instructions. Registers of what was interrupted stand in the context that the kernel put on the stack. */
+static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
+{
+    static const uint32_t trampoline[] = {0xd2801168, 0xd4000001}; /* mov x8, #__NR_rt_sigreturn; svc #0 */
+    enum { CONTEXT = 128 + 176, X0 = CONTEXT + 8, FP = X0 + 29 * 8, SP = X0 + 31 * 8, PC = SP + 8 };
+    bool one_page = (pc - 1) / 4096 == (pc + sizeof(trampoline) - 1) / 4096; /* the module may end with the page */
+    if (pc % 4 != 0 || !one_page || memcmp((const void *)pc, trampoline, sizeof(trampoline)) != 0) {
+        return false;
+    }
+    *out = (struct ms_unwind_rule){.cfa_off_b = SP,
+                                   .pc_off = PC / 8,
+                                   .fp_off = FP / 8,
+                                   .pc_base = MS_UNWIND_SP,
+                                   .fp_base = MS_UNWIND_SP,
+                                   .cfa_base = MS_UNWIND_SP,
+                                   .cfa_load = 1,
+                                   .interrupted = 1,
+                                   .known = 1};
+    return true;
+}
+#else
+static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
+{
+    return false; /* the tables say it */
+}
+#endif
+
 struct ms_unwind_rule ms_unwind_table_look(const uint8_t *table, uintptr_t pc)
 {
-    struct ms_unwind_rule end = {.known = 1, .last = 1};
+    struct ms_unwind_rule end = {.known = 1, .last = 1}, after_signal;
     struct unit unit;
     struct row row;
-    if (table == NULL || !find_row(table, pc - 1, &unit, &row) || row.cfa_bad || row.pc.way != WAY_AT ||
-        row.fp.way == WAY_LOST) {
+    if (table == NULL) {
+        return end;
+    }
+    if (!find_row(table, pc - 1, &unit, &row)) {
+        return returns_from_signal(pc, &after_signal) ? after_signal : end;
+    }
+    if (row.cfa_bad || row.pc.way != WAY_AT || row.fp.way == WAY_LOST) {
         return end;
     }
     struct ms_unwind_rule rule = {

@@ -1,0 +1,33 @@
+/* See peek.h. As if it were another process's memory; where that call is not there or forbidden (containers, sandboxes,
+ * emulators), through the file that shows it. Raw calls: none of the C library's is a place to be cancelled at. */
+#include "agent/glibc_floor.h"
+#include "agent/peek.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static long from_file(uintptr_t address, void *out, size_t out_b)
+{
+    long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    long n = syscall(SYS_pread64, fd, out, out_b, (long)address);
+    syscall(SYS_close, fd);
+    return n;
+}
+
+bool ms_peek(uintptr_t address, void *out, size_t out_b)
+{
+    struct iovec to = {out, out_b}, from = {(void *)address, out_b};
+    int error = errno;
+    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1ul, &from, 1ul, 0ul);
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) {
+        n = from_file(address, out, out_b);
+    }
+    errno = error;
+    return n == (long)out_b;
+}
