@@ -29,6 +29,24 @@ static int listener(void)
     return atoi(text);
 }
 
+/* ARGV as it can be executed: programs built for another architecture run under what meson names, which exec does not
+ * know of. */
+static char **runnable(char **argv)
+{
+    static char words[1024], *line[64];
+    size_t n = 0;
+    const char *wrapper = getenv("MESON_EXE_WRAPPER");
+    snprintf(words, sizeof(words), "%s", wrapper != NULL ? wrapper : "");
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        line[n++] = word;
+    }
+    do {
+        assert_true(n < sizeof(line) / sizeof(line[0]));
+        line[n++] = *argv;
+    } while (*argv++ != NULL);
+    return line;
+}
+
 void session_begin(char **argv, void (*configure)(struct ms_session *))
 {
     if (getenv(MS_SESSION_ENV) != NULL) {
@@ -51,7 +69,9 @@ void session_begin(char **argv, void (*configure)(struct ms_session *))
     setenv(LISTENER_ENV, number, 1);
     setenv(MS_SESSION_ENV, text, 1);
     own_machine_name("2", "4G");
-    execv("/proc/self/exe", argv);
+    argv[0] = realpath("/proc/self/exe", NULL);
+    char **line = runnable(argv);
+    execv(line[0], line);
     abort();
 }
 
@@ -284,7 +304,8 @@ int run_program(const char *preload, const char *session, char **argv, char *out
     posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
     posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 2);
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, argv[0], &actions, NULL, argv, environment), 0);
+    char **line = runnable(argv);
+    assert_int_equal(posix_spawn(&pid, line[0], &actions, NULL, line, environment), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(pipe_fd[1]);
     char sink[4096];

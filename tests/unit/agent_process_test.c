@@ -128,9 +128,10 @@ static void grandchild_registers_anew(void **state)
     no_more_records(grandchild);
 }
 
-/* A child of vfork is its parent until it executes something. */
+/* A child of vfork is its parent until it executes something. Emulators that make a fork of it make it a child. */
 static int in_vfork_child(void *argument)
 {
+    *(bool *)argument = true;
     free_nonsense(0x8000);
     _exit(0);
 }
@@ -138,12 +139,14 @@ static int in_vfork_child(void *argument)
 static void vfork_records_as_its_parent(void **state)
 {
     static _Alignas(16) char stack[65536];
-    pid_t pid = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    bool shared = false;
+    pid_t pid = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &shared);
     assert_true(pid > 0);
     end_of(pid);
     free_nonsense(0x8001);
-    assert_null(session_poll());
-    expect_free(self, 0x8000);
+    struct process *child = session_poll();
+    assert_true((child == NULL) == shared);
+    expect_free(shared ? self : child, 0x8000);
     expect_free(self, 0x8001);
     no_more_records(self);
 }
