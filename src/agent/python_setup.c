@@ -7,7 +7,7 @@
  *
  * Failure policy: what cannot be proven is not used; nobody is told but the log. */
 #include "agent/glibc_floor.h"
-#include "agent/peek.h"
+#include "base/peek.h"
 #include "agent/python.h"
 #include "agent/python_trace.h"
 

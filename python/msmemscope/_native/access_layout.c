@@ -13,7 +13,7 @@
  * those with none of their elements here: sizes of nested and symbolic ones are elsewhere, and zero here. */
 #include "access.h"
 
-#include "agent/peek.h"
+#include "base/peek.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #include "abi/c10.h"
 #include "agent/hooks.h"
 #include "agent/watch.h"
-#include "agent/peek.h"
+#include "base/peek.h"
 #include "agent/record_text.h"
 #include "agent/torch.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/peek.h"
+#include "base/peek.h"
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,7 +1,6 @@
 /* See peek.h. As if it were another process's memory; where that call is not there or forbidden (containers, sandboxes,
  * emulators), through the file that shows it. Raw calls: none of the C library's is a place to be cancelled at. */
-#include "agent/glibc_floor.h"
-#include "agent/peek.h"
+#include "base/peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
