@@ -25,7 +25,7 @@ def run(*argv, **more):
 
 def metric_table():
     """name -> (type, labels), from the reference page that the build prints."""
-    page = run(BUILD / "src/monitor/metrics/metrics_reference").stdout
+    page = run(BUILD / "src/monitor/store/metrics_reference").stdout
     rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram) \| \S+ \| (.*?) \| \d+ \|", page, re.M)
     assert len(rows) > 50
     return {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows}
@@ -47,7 +47,7 @@ def check_expression(expression, table, recorded=()):
 
 
 def test_reference_page_is_up_to_date():
-    page = run(BUILD / "src/monitor/metrics/metrics_reference").stdout
+    page = run(BUILD / "src/monitor/store/metrics_reference").stdout
     assert (ROOT / "docs/metrics.md").read_text() == page, "run: scripts/metrics-reference build"
 
 
@@ -61,7 +61,7 @@ def test_prometheus_configuration():
     for rule in all_rules:
         check_expression(re.sub(r"\w+:(\w+):\w+", r"\1", rule["expr"]), table, recorded)
     config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
-    page = run(BUILD / "src/monitor/metrics/metrics_reference").stdout
+    page = run(BUILD / "src/monitor/store/metrics_reference").stdout
     groups = set(re.findall(r"^## Group `(\w+)`", page, re.M))
     scraped = [g for job in config["scrape_configs"] for g in job["params"]["collect[]"]]
     assert set(scraped) == groups - {"legacy"} and len(scraped) == len(set(scraped))
