@@ -1,12 +1,9 @@
 /* Binaries that nobody vouches for: genuine device files, JSON descriptions, and damaged ones of every kind. A damaged
  * file costs an error code; whatever loads can be asked for its functions and launched. */
-#include "hal_test.h"
+#include "rt_fixture.h"
 
-#include "acl/acl.h"
 #include "elf_sample.h"
-#include "softnpu/runtime/context_life.h"
 #include "softnpu/runtime/elf.h"
-#include "softnpu/runtime/error.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,12 +11,6 @@
 static char folder[512];
 static unsigned char *object; /* the shared object with the test kernels */
 static size_t object_b;
-
-static void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
-}
 
 static unsigned char *read_whole(const char *path, size_t *size_b)
 {

@@ -1,73 +1,10 @@
 /* Copies and fills: kinds, ranges, order in a stream, staging, rows, batches, operands in memory, reductions. */
-#include "hal_test.h"
+#include "rt_fixture.h"
 
-#include "acl/acl.h"
 #include "base/half.h"
 #include "runtime/rt.h"
-#include "softnpu/runtime/context_life.h"
-#include "softnpu/runtime/error.h"
-#include "softnpu/runtime/task.h"
 
 #include <sys/mman.h>
-
-static void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
-}
-
-static struct snpu_stream *default_stream(void)
-{
-    struct snpu_stream *stream;
-    assert_int_equal(snpu_stream_resolve("test", NULL, &stream), 0);
-    return stream;
-}
-
-static aclError synchronize(void)
-{
-    return snpu_stream_synchronize(default_stream(), -1);
-}
-
-static void *dev_memory(size_t size_b)
-{
-    void *p = NULL;
-    assert_int_equal(aclrtMalloc(&p, size_b, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    memset(p, 0, size_b);
-    return p;
-}
-
-static void must_free(void *p)
-{
-    assert_int_equal(aclrtFree(p), ACL_SUCCESS);
-}
-
-/* ---- holding a stream ---- */
-/* A task that waits until it is let go, so that what was queued behind it has provably not run. */
-static uint32_t gate;
-
-static int32_t run_gate(struct snpu_task *task)
-{
-    while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) == 0) {
-        if (snpu_task_wait(task, &gate, 0, -1) == -ECANCELED) {
-            return ACL_ERROR_RT_STREAM_ABORT;
-        }
-    }
-    return 0;
-}
-
-static const struct snpu_task_kind gate_kind = {.name = "GATE", .run = run_gate};
-
-static void close_gate(void)
-{
-    __atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
-    assert_int_equal(snpu_stream_submit(default_stream(), &gate_kind, NULL, 0, NULL, 0, NULL), 0);
-}
-
-static void open_gate(void)
-{
-    __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
-    snpu_wake_all(&gate);
-}
 
 /* ---- flat copies ---- */
 static void kinds(void **state)

@@ -2,43 +2,18 @@
 #ifndef RT_KERNEL_FIXTURE_H
 #define RT_KERNEL_FIXTURE_H
 
-#include "hal_test.h"
+#include "rt_fixture.h"
 
-#include "acl/acl.h"
 #include "runtime/rt.h"
-#include "softnpu/runtime/context_life.h"
-#include "softnpu/runtime/error.h"
-#include "softnpu/runtime/task.h"
 
 static char kernels_path[512];
 static aclrtBinHandle bin;
-
-static inline void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
-}
-
-static inline aclError synchronize(void)
-{
-    struct snpu_stream *stream;
-    assert_int_equal(snpu_stream_resolve("test", NULL, &stream), 0);
-    return snpu_stream_synchronize(stream, -1);
-}
 
 static inline aclrtFuncHandle function(const char *name)
 {
     aclrtFuncHandle f = NULL;
     assert_int_equal(aclrtBinaryGetFunction(bin, name, &f), ACL_SUCCESS);
     return f;
-}
-
-static inline void *dev_memory(size_t size_b)
-{
-    void *p = NULL;
-    assert_int_equal(aclrtMalloc(&p, size_b, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    memset(p, 0, size_b);
-    return p;
 }
 
 struct fill_args {

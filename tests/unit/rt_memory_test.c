@@ -1,12 +1,9 @@
 /* Device memory through ACL: what reaches the driver, sizes, policies, out of memory, freeing, pointers, information,
  * registered and managed memory. The test program defines halMemAlloc and halMemFree itself, as a preloaded tool does,
  * and so sees every call that the runtime makes. */
-#include "hal_test.h"
+#include "rt_fixture.h"
 
-#include "acl/acl.h"
 #include "runtime/rt.h"
-#include "softnpu/runtime/context_life.h"
-#include "softnpu/runtime/error.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -40,17 +37,6 @@ static int forget(void **state)
     call_count = free_count = 0;
     snpu_take_message();
     return 0;
-}
-
-static void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
-}
-
-static void must_free(void *p)
-{
-    assert_int_equal(aclrtFree(p), ACL_SUCCESS);
 }
 
 /* ---- flags and sizes ---- */

@@ -1,58 +1,9 @@
 /* Memory pools with stream-ordered allocation, and allocators that frameworks register. */
-#include "hal_test.h"
-
-#include "acl/acl.h"
-#include "softnpu/runtime/context_life.h"
-#include "softnpu/runtime/error.h"
-#include "softnpu/runtime/task.h"
+#include "rt_fixture.h"
 
 #include <pthread.h>
 
 #define UNIT_B ((size_t)2 << 20)
-
-static void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
-}
-
-static struct snpu_stream *default_stream(void)
-{
-    struct snpu_stream *stream;
-    assert_int_equal(snpu_stream_resolve("test", NULL, &stream), 0);
-    return stream;
-}
-
-static void synchronize(void)
-{
-    assert_int_equal(snpu_stream_synchronize(default_stream(), -1), 0);
-}
-
-static uint32_t gate;
-
-static int32_t run_gate(struct snpu_task *task)
-{
-    while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) == 0) {
-        if (snpu_task_wait(task, &gate, 0, -1) == -ECANCELED) {
-            return ACL_ERROR_RT_STREAM_ABORT;
-        }
-    }
-    return 0;
-}
-
-static const struct snpu_task_kind gate_kind = {.name = "GATE", .run = run_gate};
-
-static void close_gate(void)
-{
-    __atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
-    assert_int_equal(snpu_stream_submit(default_stream(), &gate_kind, NULL, 0, NULL, 0, NULL), 0);
-}
-
-static void open_gate(void)
-{
-    __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
-    snpu_wake_all(&gate);
-}
 
 static aclrtMemPool new_pool(size_t max_b, uint64_t threshold_b)
 {
@@ -102,7 +53,7 @@ static void life(void **state)
     give(a, NULL);
     check_failed(aclrtMemPoolFreeAsync(a, NULL), ACL_ERROR_RT_PARAM_INVALID);
     give(b, NULL);
-    synchronize();
+    assert_int_equal(synchronize(), 0);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT), 0);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH), 1024 + 3 * UNIT_B);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 4 * UNIT_B); /* kept */
@@ -111,7 +62,7 @@ static void life(void **state)
     assert_int_equal(aclrtMemPoolTrimTo(pool, 0), ACL_SUCCESS);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 3 * UNIT_B);
     give(c, NULL);
-    synchronize();
+    assert_int_equal(synchronize(), 0);
     assert_int_equal(aclrtMemPoolTrimTo(pool, 0), ACL_SUCCESS);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 0);
     assert_int_equal(used_b(0), before);
@@ -146,7 +97,7 @@ static void stream_order(void **state)
     assert_ptr_equal(c, a); /* the stream that freed it may */
     give(c, NULL);
     open_gate();
-    synchronize();
+    assert_int_equal(synchronize(), 0);
     char *d = take(pool, UNIT_B, other);
     assert_ptr_equal(d, a); /* passed: now anybody may */
     give(b, other);
@@ -166,7 +117,7 @@ static void limits(void **state)
     check_failed(aclrtMemPoolMallocAsync(&b, 0, pool, NULL), ACL_ERROR_RT_PARAM_INVALID);
     check_failed(aclrtMemPoolMallocAsync(&b, SIZE_MAX - 5, pool, NULL), ACL_ERROR_RT_PARAM_INVALID);
     give(a, NULL);
-    synchronize();
+    assert_int_equal(synchronize(), 0);
     assert_int_equal(used_b(0), before); /* threshold 0: nothing is kept */
     b = take(pool, 4 * UNIT_B, NULL);
     /* Destroyed with a block in use: the memory goes when the block is freed. */
@@ -174,7 +125,7 @@ static void limits(void **state)
     memset(b, 1, 4 * UNIT_B);
     assert_int_equal(used_b(0) - before, 4 * UNIT_B);
     give(b, NULL);
-    synchronize();
+    assert_int_equal(synchronize(), 0);
     assert_int_equal(used_b(0), before);
     pool = new_pool(0, 0);
     check_failed(aclrtMemPoolMallocAsync(&b, (size_t)1 << 45, pool, NULL), ACL_ERROR_RT_MEMORY_ALLOCATION);

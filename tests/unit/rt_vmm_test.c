@@ -1,10 +1,7 @@
 /* Virtual addresses, physical memory, access, sharing between processes by handle and by key, through ACL. */
-#include "hal_test.h"
+#include "rt_fixture.h"
 
-#include "acl/acl.h"
 #include "runtime/rt.h"
-#include "softnpu/runtime/context_life.h"
-#include "softnpu/runtime/error.h"
 
 #define PAGE_B ((size_t)2 << 20)
 
@@ -19,12 +16,6 @@ drvError_t halMemCreate(drv_mem_handle_t **handle, size_t size, const struct drv
     last_size_b = size;
     last_flag = flag;
     return halMemCreateInner(handle, size, prop, flag);
-}
-
-static void check_failed(aclError code, aclError expected)
-{
-    assert_int_equal(code, expected);
-    assert_non_null(snpu_take_message());
 }
 
 static aclrtPhysicalMemProp on_device(uint32_t dev, aclrtMemAttr attr)
