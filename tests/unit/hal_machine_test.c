@@ -77,7 +77,7 @@ static int role_lock(const char *path)
 /* "watch": looks on without taking part. */
 static int role_watch(const char *name)
 {
-    struct snpu_machine *machine;
+    static struct snpu_machine *machine; /* stays open like every view of a machine */
     child_say(snpu_machine_observe(name, &machine) == 0 ? "watching" : "failed");
     while (child_listen() != NULL) {
     }

@@ -249,6 +249,93 @@ static void flipped(void **state)
     free(copy);
 }
 
+static Elf64_Shdr section_of(uint32_t type)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr section = {0};
+    memcpy(&head, object, sizeof(head));
+    for (uint32_t i = 0; i < head.e_shnum; i++) {
+        memcpy(&section, object + head.e_shoff + i * sizeof(section), sizeof(section));
+        if (section.sh_type == type) {
+            return section;
+        }
+    }
+    fail_msg("no section of type %u", type);
+    return section;
+}
+
+static size_t segment_with(uint32_t flags)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, object, sizeof(head));
+    for (uint32_t i = 0; i < head.e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, object + head.e_phoff + i * sizeof(segment), sizeof(segment));
+        if (segment.p_type == PT_LOAD && (segment.p_flags & flags) == flags) {
+            return head.e_phoff + i * sizeof(segment);
+        }
+    }
+    fail_msg("no segment with flags %u", flags);
+    return 0;
+}
+
+static size_t undefined_symbol(void)
+{
+    Elf64_Shdr table = section_of(SHT_DYNSYM);
+    for (size_t at = table.sh_offset + sizeof(Elf64_Sym);; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, object + at, sizeof(symbol));
+        if (symbol.st_shndx == SHN_UNDEF) {
+            return at;
+        }
+    }
+}
+
+static size_t relocation_of(bool relative)
+{
+    Elf64_Shdr table = section_of(SHT_RELA);
+    for (size_t at = table.sh_offset;; at += sizeof(Elf64_Rela)) {
+        Elf64_Rela rela;
+        memcpy(&rela, object + at, sizeof(rela));
+        if ((ELF64_R_SYM(rela.r_info) == 0) == relative) {
+            return at;
+        }
+    }
+}
+
+/* Single bytes, each of which crashed the loader once. */
+static void lies_are_told(void **state)
+{
+    (void)state;
+    size_t needs = section_of(SHT_GNU_verneed).sh_offset;
+    size_t code_b = segment_with(PF_X) + offsetof(Elf64_Phdr, p_filesz);
+    code_b += object[code_b] == 0; /* a byte that can be made smaller */
+    const struct {
+        size_t at;
+        unsigned char flip;
+        const char *why;
+    } lies[] = {
+        {segment_with(PF_R) + offsetof(Elf64_Phdr, p_flags), PF_R, "a segment cannot be read, or is not complete"},
+        {code_b, object[code_b] ^ (object[code_b] - 1), "a segment cannot be read, or is not complete"},
+        {undefined_symbol() + offsetof(Elf64_Sym, st_other), STV_HIDDEN, "a symbol of others is hidden from them"},
+        {needs + offsetof(Elf64_Verneed, vn_file), 1, "bad version needs"},
+        {needs + sizeof(Elf64_Verneed) + offsetof(Elf64_Vernaux, vna_next), 16, "bad version needs"},
+        {relocation_of(true) + offsetof(Elf64_Rela, r_addend), 1, "an initialiser lies outside the code"},
+        {relocation_of(false) + offsetof(Elf64_Rela, r_offset), 1, "a relocation fills half of two addresses"},
+    };
+    unsigned char *copy = malloc(object_b);
+    for (size_t i = 0; i < MS_COUNT_OF(lies); i++) {
+        struct snpu_elf elf;
+        const char *why = "";
+        memcpy(copy, object, object_b);
+        copy[lies[i].at] ^= lies[i].flip;
+        assert_int_equal(snpu__elf_open(&elf, copy, object_b, &why), 0);
+        assert_int_equal(snpu__elf_check_loadable(&elf, &why), -EINVAL);
+        assert_string_equal(why, lies[i].why);
+    }
+    free(copy);
+}
+
 static void random_bytes(void **state)
 {
     (void)state;
@@ -302,7 +389,8 @@ int main(void)
     hal_use_machine("1", "1G");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_binary), cmocka_unit_test(json),    cmocka_unit_test(wrong_files),
-        cmocka_unit_test(truncated),     cmocka_unit_test(flipped), cmocka_unit_test(random_bytes),
+        cmocka_unit_test(truncated),     cmocka_unit_test(flipped), cmocka_unit_test(lies_are_told),
+        cmocka_unit_test(random_bytes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -21,9 +21,13 @@
 #if defined(__x86_64__)
 #define REL_RELATIVE  R_X86_64_RELATIVE
 #define REL_IRELATIVE R_X86_64_IRELATIVE
+#define REL_GLOB_DAT  R_X86_64_GLOB_DAT
+#define REL_JUMP_SLOT R_X86_64_JUMP_SLOT
 #else
 #define REL_RELATIVE  R_AARCH64_RELATIVE
 #define REL_IRELATIVE R_AARCH64_IRELATIVE
+#define REL_GLOB_DAT  R_AARCH64_GLOB_DAT
+#define REL_JUMP_SLOT R_AARCH64_JUMP_SLOT
 #endif
 
 /* Dynamic entries that are followed, by the place where we keep them. */
@@ -190,6 +194,11 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
             segment->p_vaddr > MAX_SPAN_B || segment->p_align < 4096 || segment->p_align > (64 << 20) ||
             (segment->p_vaddr - segment->p_offset) % segment->p_align != 0) {
             return refuse(c, "a segment lies outside the file or memory");
+        }
+        /* The loader reads it, and fills what the file does not have with zeros: code, if it cannot be written to. */
+        if ((segment->p_flags & PF_R) == 0 ||
+            ((segment->p_flags & PF_W) == 0 && segment->p_filesz != segment->p_memsz)) {
+            return refuse(c, "a segment cannot be read, or is not complete");
         }
         if (c->loads > 0) {
             const Elf64_Phdr *before = &c->load[c->loads - 1];
@@ -421,6 +430,9 @@ static bool check_symbols(struct check *c)
         if (symbol.st_name >= c->value[E_STRSZ]) {
             return refuse(c, "a symbol's name lies outside the string table");
         }
+        if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT) {
+            return refuse(c, "a symbol of others is hidden from them"); /* would be found here, at address 0 */
+        }
         if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
             !in_memory(c, symbol.st_value, 1, PF_X)) {
             return refuse(c, "a function lies outside the code");
@@ -479,6 +491,25 @@ static bool check_call_lists(struct check *c)
     return true;
 }
 
+/* Does a function begin here? Told by the symbol table, if it has the functions that nobody else sees. */
+static bool starts_function(const struct check *c, uint64_t addr)
+{
+    bool complete = false;
+    if (!in_memory(c, addr, 1, PF_X)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < c->elf->symbol_count; i++) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, c->elf->data + c->elf->symbols_off + i * sizeof(symbol), sizeof(symbol));
+        uint32_t type = ELF64_ST_TYPE(symbol.st_info);
+        if (symbol.st_value == addr && symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE)) {
+            return true;
+        }
+        complete = complete || (type == STT_FUNC && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL);
+    }
+    return !complete;
+}
+
 static bool check_relocations(struct check *c, enum entry start, enum entry size)
 {
     if (!c->present[start]) {
@@ -500,9 +531,12 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
         if (!in_memory(c, rela.r_offset, 8, PF_W) || ELF64_R_SYM(rela.r_info) >= c->symbols) {
             return refuse(c, "a relocation points outside the object");
         }
+        if ((type == REL_GLOB_DAT || type == REL_JUMP_SLOT) && rela.r_offset % 8 != 0) {
+            return refuse(c, "a relocation fills half of two addresses");
+        }
         bool listed = in_call_list(c, rela.r_offset);
         bool called = type == REL_IRELATIVE || (type == REL_RELATIVE && listed);
-        if (called && !in_memory(c, (uint64_t)rela.r_addend, 1, PF_X)) {
+        if (called && !starts_function(c, (uint64_t)rela.r_addend)) {
             return refuse(c, "an initialiser lies outside the code");
         }
     }
@@ -580,6 +614,20 @@ static bool check_initialisers(struct check *c)
     return true;
 }
 
+/* Is the string at this place the name of a library that the object asks for? The loader takes that for granted. */
+static bool is_needed(const struct check *c, uint64_t name)
+{
+    const char *strings = (const char *)at(c, c->value[E_STRTAB], c->value[E_STRSZ]); /* ends with a zero */
+    const uint8_t *table = at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz);
+    for (uint64_t i = 0; name < c->value[E_STRSZ] && u64(table + i * sizeof(Elf64_Dyn)) != DT_NULL; i++) {
+        if (u64(table + i * sizeof(Elf64_Dyn)) == DT_NEEDED &&
+            strcmp(strings + u64(table + i * sizeof(Elf64_Dyn) + 8), strings + name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Version needs and definitions: chains of records linked by relative offsets, each with a chain of its own. */
 static bool check_version_needs(struct check *c)
 {
@@ -599,13 +647,14 @@ static bool check_version_needs(struct check *c)
                 return refuse(c, "bad version needs");
             }
             memcpy(&item, p, sizeof(item));
-            if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0 && k + 1 < need.vn_cnt)) {
+            if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0) != (k + 1 == need.vn_cnt)) {
                 return refuse(c, "bad version needs");
             }
             note_version(c, item.vna_other);
             aux += item.vna_next;
         }
-        if (need.vn_file >= c->value[E_STRSZ] || (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
+        if (need.vn_cnt == 0 || !is_needed(c, need.vn_file) ||
+            (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
             return refuse(c, "bad version needs");
         }
         addr += need.vn_next;
