@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import analyzer as analyzer
     from . import describe as describe
-    from ._holders import Holder, holders
+    from ._holders import Holder, holders, tell_holders
     from ._hooks import cleanup_framework_hooks, init_framework_hooks
     from ._sanitizer import enable_npu_sanitizer
     from ._slices import RecordFunction
@@ -44,6 +44,7 @@ _HOMES = {
     "take_snapshot": "_snapshot",
     "TakeSnapshot": "_snapshot",
     "holders": "_holders",
+    "tell_holders": "_holders",
     "tracer": "_tracer",
     "watcher": "_watcher",
 }
@@ -52,7 +53,8 @@ _MODULES = ("analyzer", "describe")
 __all__ = [
     "RecordFunction", "TakeSnapshot", "analyze", "analyzer", "check_inefficient", "check_leaks",
     "cleanup_framework_hooks", "config", "describe", "enable_npu_sanitizer", "get_analyzer_config", "holders",
-    "init_framework_hooks", "list_analyzers", "start", "step", "stop", "take_snapshot", "tracer", "watcher",
+    "init_framework_hooks", "list_analyzers", "start", "step", "stop", "take_snapshot", "tell_holders", "tracer",
+    "watcher",
 ]
 
 

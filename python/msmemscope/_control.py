@@ -102,7 +102,7 @@ def stop() -> None:
     if suspects:
         from . import _holders
 
-        _holders.report(suspects)
+        _holders.remember(suspects)
 
 
 def step() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _STEPS = 12  # of a way, at most
 _WAYS = 100  # from one object to blocks
 _NODES = 100000  # of autograd's graphs that are looked at
+_SCRIPT = getattr(sys.modules.get("__main__"), "__file__", None)  # by the time of atexit the module does not know it any more
 _OPTIMIZED = 1  # flag of code whose local variables are no dictionary
 
 
@@ -461,7 +462,7 @@ def _where_in(root: object, edge: str) -> str:
 
     name = re.match(r"(?:\['|\.)(\w+)", edge)
     space = root if type(root) is dict else _attributes(root)
-    path = space.get("__file__") if not _is(root, type) else None
+    path = space.get("__file__", _SCRIPT if space.get("__name__") == "__main__" else None) if not _is(root, type) else None
     if name is None or not _is(path, str) or not path.endswith(".py"):
         return ""
     import ast
@@ -478,20 +479,59 @@ def _where_in(root: object, edge: str) -> str:
 
 # ---- report ----
 
+_suspects: dict[int, int] = {}  # blocks that outlived their step, at the last stop(): address and bytes; asked of nobody yet
+_waiting = False  # for the end of the program
 
-def report(suspects: str) -> None:
-    """Blocks that outlived their step, as the recorder tells them at stop(): lines of address, bytes, device and step."""
+
+def _amount(sizes: list[int]) -> str:
+    return f"{sum(sizes) / 2 ** 20:f} Mb(s) in {len(sizes)} allocation(s)"
+
+
+def remember(suspects: str) -> None:
+    """Blocks that outlived their step, as the recorder tells them at stop(): lines of address, bytes, device and step. To look
+    for who holds them takes longer than stop() may: that waits until it is asked for, or for the end of the program."""
+    global _suspects, _waiting
+    from ._recorder import say
+
+    lines = [line.split() for line in suspects.splitlines()]
+    _suspects = {int(line[0], 16): int(line[1]) for line in lines if len(line) == 4}
+    if not _suspects:
+        return
+    say("Info", f"{_amount(list(_suspects.values()))} outlived their step; who holds them is told at the end of the program, "
+                "or now by msmemscope.tell_holders().")
+    if not _waiting:
+        import atexit
+
+        atexit.register(_at_exit)
+        _waiting = True
+
+
+def tell_holders() -> None:
+    """Prints which Python objects hold the memory that had outlived its step when stop() was called."""
+    global _suspects
+    suspects, _suspects = _suspects, {}
+    _tell(suspects, "no Python object")
+
+
+def _at_exit() -> None:
+    """What nobody holds by now may be freed, too: no word about it."""
+    try:
+        _tell(_suspects, "")
+    except Exception:
+        return  # parts of the interpreter may be gone
+
+
+def _tell(suspects: dict[int, int], nobody: str) -> None:
     import re
 
     from ._recorder import say
 
-    lines = [line.split() for line in suspects.splitlines()]
-    sizes = {int(line[0], 16): int(line[1]) for line in lines if len(line) == 4}
     groups: dict[str, list[int]] = {}
-    for address, found in holders_of(list(sizes)).items():
-        text = re.sub(r"\[\d+\]", "[...]", str(found[0]), count=1) if found else "no Python object"
-        groups.setdefault(text, []).append(sizes[address])
+    for address, found in holders_of(list(suspects)).items() if suspects else ():
+        text = re.sub(r"\[\d+\]", "[...]", str(found[0]), count=1) if found else nobody
+        if text:
+            groups.setdefault(text, []).append(suspects[address])
     if groups:
         say("Info", "Memory that outlived its step, and who holds it:")
     for text, held in sorted(groups.items(), key=lambda group: -sum(group[1])):
-        print(f"    {sum(held) / 2 ** 20:f} Mb(s) in {len(held)} allocation(s): {text}", flush=True)
+        print(f"    {_amount(held)}: {text}", flush=True)

@@ -141,9 +141,7 @@ def test_where_it_was_created(target):
     assert found[0]["where"] == f"created at {target.folder}/target.py:{PRELUDE.count(chr(10)) + 2}"
 
 
-def test_report_of_leaks_at_stop(target):
-    """Blocks that outlive their step are told with their holders; a clean run says nothing."""
-    code = PRELUDE + """
+LEAKING = PRELUDE + """
 import npu
 npu.init()
 pool = npu.Pool()
@@ -160,12 +158,33 @@ losses = []
 msmemscope.start()
 train({leaks})
 msmemscope.stop()
+print("stopped")
 """
-    assert "who holds it" not in target.run(code.replace("{leaks}", "False")).out
-    done = target.run(code.replace("{leaks}", "True"))
-    (line,) = [line for line in done.out.splitlines() if "losses" in line]
-    assert re.fullmatch(r"    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), "
-                        r"assigned at .*target\.py:\d+, holds a Tensor", line)
+HELD = r"    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), assigned at .*target\.py:\d+, holds a Tensor"
+
+
+def told(done):
+    """What was told about leaks: behind stop(), and by whom they are held."""
+    before, _, after = done.out.partition("stopped\n")
+    assert "who holds it:" not in before  # stop() does not wait for that
+    return "outlived their step" in before, [line for line in after.splitlines() if "Mb(s) in" in line]
+
+
+def test_leaks_are_told_with_their_holders(target):
+    """At the end of the program, if nobody has asked; a clean run says nothing."""
+    assert told(target.run(LEAKING.replace("{leaks}", "False"))) == (False, [])
+    noticed, (line,) = told(target.run(LEAKING.replace("{leaks}", "True")))
+    assert noticed and re.fullmatch(HELD, line)
+
+
+def test_leaks_are_told_when_it_is_asked(target):
+    """Once; what has gone by then is held by nobody, and at the end not worth a word."""
+    leaking = LEAKING.replace("{leaks}", "True")
+    _, (line,) = told(target.run(leaking + "msmemscope.tell_holders()\nlosses.clear()\nmsmemscope.tell_holders()\n"))
+    assert re.fullmatch(HELD, line)
+    _, (line,) = told(target.run(leaking + "losses.clear()\nmsmemscope.tell_holders()\n"))
+    assert line.endswith("in 4 allocation(s): no Python object")
+    assert told(target.run(leaking + "losses.clear()\n")) == (True, [])
 
 
 # ---- PyTorch ----
