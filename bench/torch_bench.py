@@ -2,13 +2,17 @@
 
 usage: torch_bench.py BUILD
 
-A transformer of 12 layers, 256 wide, 2,048 tokens a step. Each kind of recording is a process of its own that waits for its turn;
-steps of all of them alternate, so that a disturbance of the machine hits each alike, and the best step counts. What an
-operator costs is processor time of a narrow model, whose operators do next to nothing, with one thread.
+A transformer of 12 layers, 256 wide, 2,048 tokens a step. Each kind of recording is a process of its own that waits for its
+turn; steps of all of them alternate, beginning with another one each time, so that a disturbance of the machine hits each
+alike. A step is compared with the plain step of the same round: the middle of these ratios is what budgets are held against;
+beside it stands what all steps together took, which no lucky step can hide anything from, and their processor time with that
+of the collector. What an operator costs is processor time of a narrow model, whose operators do next to nothing, with one
+thread: the middle of the differences.
+
+memray is measured beside it where it is installed; NPUSCOPE_MEMRAY_PYTHON names a Python that has it and PyTorch.
 """
 
 import argparse
-import importlib.util
 import os
 import pathlib
 import statistics
@@ -50,20 +54,21 @@ def train(options):
         loss.backward()
         optimizer.step()
 
-    clock = time.process_time if options.processor else time.perf_counter
     if options.empty:
         Empty().__enter__()
-    step()
+    for _ in range(2):  # the first makes what stays, the second finds its pages
+        step()
     for _ in sys.stdin:
         counted = 0
-        begin = clock()
+        begin = time.perf_counter(), time.process_time()
         step()
-        print(clock() - begin, counted, flush=True)
+        print(time.perf_counter() - begin[0], time.process_time() - begin[1], counted, flush=True)
 
 
 class Child:
-    def __init__(self, name, prefix, *arguments):
-        self.name, self.times, self.operators = name, [], 0
+    def __init__(self, name, prefix, *arguments, output=None):
+        self.name, self.output = name, output
+        self.wall, self.processor, self.operators = [], [], 0
         self.process = subprocess.Popen([*prefix, str(pathlib.Path(__file__).resolve()), "--train", *arguments],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
@@ -73,8 +78,21 @@ class Child:
         words = self.process.stdout.readline().split()
         while words and not words[0][0].isdigit():
             words = self.process.stdout.readline().split()  # of somebody else's
-        self.times.append(float(words[0]))
-        self.operators = max(self.operators, int(words[1]))
+        self.wall.append(float(words[0]))
+        self.processor.append(float(words[1]))
+        self.operators = max(self.operators, int(words[2]))
+
+    def collector(self):
+        """Processor time of the collector that writes to our output, all steps so far; 0: there is none."""
+        for entry in pathlib.Path("/proc").glob("[0-9]*") if self.output is not None else ():
+            try:
+                files = [os.readlink(file) for file in (entry / "fd").iterdir()]
+                if (entry / "comm").read_text().startswith("msmemscope-coll") and self.output in files:
+                    used = (entry / "stat").read_text().rpartition(")")[2].split()[11:13]
+                    return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+            except OSError:
+                continue  # gone, or not ours to look at
+        return 0.0
 
     def end(self):
         self.process.stdin.close()
@@ -83,9 +101,16 @@ class Child:
 
 
 def alternate(children, rounds):
-    for _ in range(rounds):
-        for child in children:
+    for child in children:
+        child.step()  # is there, and warm
+        child.wall.clear(), child.processor.clear()
+        child.before = child.collector()
+    for i in range(rounds):
+        first = i % len(children)
+        for child in children[first:] + children[:first]:
             child.step()
+    for child in children:
+        child.collected = child.collector() - child.before
     return {child.name: child for child in children}
 
 
@@ -95,64 +120,89 @@ def figure(name, value, unit, against="", ratio=None, goal="", original=""):
     print(f"| {name} | {value:.4g} {unit} | {against} | {'' if ratio is None else f'{ratio:.3f}'} | {goal} | {original} |", flush=True)
 
 
-def measure(build):
-    with tempfile.TemporaryDirectory(prefix="torch-bench-") as folder:
-        def recorded(name, *options):
-            return [f"{build}/msmemscope/bin/msmemscope", "--quiet", "--device=cpu", "--analysis=none", f"--output={folder}/{name}",
-                    *options, "--", sys.executable]
+def memray_python():
+    python = os.environ.get("NPUSCOPE_MEMRAY_PYTHON", sys.executable)
+    found = subprocess.run([python, "-c", "import memray, torch"], capture_output=True, check=False).returncode == 0
+    return python if found else None
 
-        children = [
-            Child("plain", [sys.executable]),
-            Child("events", recorded("events", "--events=alloc,free,launch")),
-            Child("stacks", recorded("stacks", "--events=alloc,free,launch", "--call-stack=python")),
-        ]
-        if importlib.util.find_spec("memray") is not None:
-            children.append(Child("memray", [sys.executable, "-m", "memray", "run", "-q", "-o", f"{folder}/memray.bin"]))
-        steps = alternate(children, 8)
-        small = ["--width", "32", "--tokens", "64", "--threads", "1", "--processor"]
-        modes = alternate([
-            Child("none", [sys.executable], *small),
-            Child("launches", recorded("launches", "--events=launch"), *small),
-            Child("all", recorded("all", "--events=alloc,free,launch"), *small),
-            Child("stacked", recorded("stacked", "--events=alloc,free,launch", "--call-stack=python"), *small),
-            Child("empty", [sys.executable], *small, "--empty"),
-            Child("accesses", recorded("accesses", "--events=access"), *small),
-        ], 20)
-        for child in [*steps.values(), *modes.values()]:
-            child.end()
-    plain = min(steps["plain"].times)
-    figure("training step, plain", plain * 1e3, "ms")
+
+def tell_steps(steps):
+    plain = steps["plain"]
+    figure("training step, plain, middle of the steps", statistics.median(plain.wall) * 1e3, "ms")
     for name, what, goal in (("events", "with alloc, free and launch", "<= 1.03"), ("stacks", "and Python stacks", "<= 1.05"),
                              ("memray", "memray instead", "")):
-        if name in steps:
-            best = min(steps[name].times)
-            figure(f"training step, {what}", best * 1e3, "ms", "plain", best / plain, goal)
-    middle = statistics.median(steps["events"].times) / statistics.median(steps["plain"].times)
-    figure("the same by the middle of the steps", statistics.median(steps["events"].times) * 1e3, "ms", "plain", middle)
+        if name not in steps:
+            continue
+        child = steps[name]
+        ratios = [with_it / without for with_it, without in zip(child.wall, plain.wall)]
+        figure(f"training step, {what}, middle", statistics.median(child.wall) * 1e3, "ms", "plain step of the same round",
+               statistics.median(ratios), goal)
+        figure("- mean of all steps", statistics.mean(child.wall) * 1e3, "ms", "plain", sum(child.wall) / sum(plain.wall))
+        used = sum(child.processor) + child.collected
+        figure("- processor time, the collector's included", used / len(child.processor) * 1e3, "ms", "plain",
+               used / sum(plain.processor))
+
+
+def tell_operators(modes):
     operators = modes["empty"].operators
     figure("operators in a step", operators, "operators")
-    none, empty = min(modes["none"].times), min(modes["empty"].times)
     for name, what, base, goal in (
-        ("launches", "launch events, per operator", none, ""),
-        ("all", "with alloc and free", none, ""),
-        ("stacked", "and Python stacks", none, ""),
-        ("empty", "an empty dispatch mode, per operator", none, ""),
-        ("accesses", "accesses, per operator, above an empty dispatch mode", empty, "<= 3 us"),
+        ("launches", "launch events, per operator", "none", ""),
+        ("all", "with alloc and free", "none", ""),
+        ("stacked", "and Python stacks", "none", ""),
+        ("empty", "an empty dispatch mode, per operator", "none", ""),
+        ("accesses", "accesses, per operator, above an empty dispatch mode", "empty", "<= 3 us"),
     ):
-        figure(what, (min(modes[name].times) - base) / operators * 1e6, "us", goal=goal)
+        more = [with_it - without for with_it, without in zip(modes[name].processor, modes[base].processor)]
+        figure(what, statistics.median(more) / operators * 1e6, "us", goal=goal)
+
+
+def measure(build, rounds):
+    with tempfile.TemporaryDirectory(prefix="torch-bench-") as folder:
+        def recorded(name, events, *more, options=()):
+            output = f"{folder}/{name}"
+            prefix = [f"{build}/msmemscope/bin/msmemscope", "--quiet", "--device=cpu", "--analysis=none", f"--output={output}",
+                      f"--events={events}", *options, "--", sys.executable]
+            return Child(name, prefix, *more, output=output)
+
+        python, stacks = memray_python(), ["--call-stack=python"]
+        children = [
+            Child("plain", [sys.executable]),
+            recorded("events", "alloc,free,launch"),
+            recorded("stacks", "alloc,free,launch", options=stacks),
+        ]
+        if python is not None:
+            children.append(Child("memray", [python, "-m", "memray", "run", "-q", "-o", f"{folder}/memray.bin"]))
+        steps = alternate(children, rounds)
+        for child in children:
+            child.end()
+        small = ["--width", "32", "--tokens", "64", "--threads", "1"]
+        children = [
+            Child("none", [sys.executable], *small),
+            recorded("launches", "launch", *small),
+            recorded("all", "alloc,free,launch", *small),
+            recorded("stacked", "alloc,free,launch", *small, options=stacks),
+            Child("empty", [sys.executable], *small, "--empty"),
+            recorded("accesses", "access", *small),
+        ]
+        modes = alternate(children, 3 * rounds)
+        for child in children:
+            child.end()
+    tell_steps(steps)
+    tell_operators(modes)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", nargs="?", default=os.environ.get("NPUSCOPE_BUILD", str(ROOT / "build")))
+    parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--train", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--tokens", type=int, default=2048)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--processor", action="store_true", help="count processor time")
     parser.add_argument("--empty", action="store_true")
     options = parser.parse_args()
-    train(options) if options.train else measure(options.build)
+    train(options) if options.train else measure(options.build, options.rounds)
 
 
 main()
