@@ -62,5 +62,6 @@ void ms_watch_synchronize(void *stream);
 /* Content of device memory, a piece at a time, through a buffer of ours. False: it cannot be read. file: -1, or where
  * it goes as well; to: NULL, or size_b bytes. */
 bool ms_watch_read(uint64_t addr, uint64_t size_b, int file, char *to, uint64_t *hash);
+bool ms_watch_write(int file, const char *data, size_t length_b); /* false: not all of it */
 
 #endif

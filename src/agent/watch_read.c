@@ -96,7 +96,7 @@ void ms_watch_synchronize(void *stream)
     }
 }
 
-static bool write_all(int file, const char *data, size_t length_b)
+bool ms_watch_write(int file, const char *data, size_t length_b)
 {
     while (length_b > 0) {
         ssize_t n = syscall(SYS_write, file, data, length_b);
@@ -139,7 +139,7 @@ bool ms_watch_read(uint64_t addr, uint64_t size_b, int file, char *to, uint64_t 
             return false;
         }
         *hash = ms_watch_hash(*hash, buffer, piece_b);
-        if (file >= 0 && !write_all(file, buffer, piece_b)) {
+        if (file >= 0 && !ms_watch_write(file, buffer, piece_b)) {
             return false;
         }
         if (to != NULL) {

@@ -108,3 +108,26 @@ def test_a_trace_that_is_full(sanitized, victim, tmp_path):
     done = quiet(sanitized.run("--max-trace-size=16M", "--ring", "--analysis=leaks", "--", victim, account.path, 2, 100000,
                                "_exit", 2, timeout=300))
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("content", ["", ",full-content"], ids=["hashes", "contents"])
+@pytest.mark.parametrize("form", ["csv", "db"])
+def test_watched_tensors(sanitized, form, content):
+    """The collector gives files to the target, writes hashes, and finds the operator that overwrites a weight."""
+    names = [f"torch._ops.aten.{name}.default" for name in ("native_layer_norm", "_fused_adamw_")]
+    done = quiet(sanitized.run(
+        f"--format={form}", f"--watch={','.join(names)}{content}", "--events=launch,access", "--level=op,kernel",
+        "--analysis=none", "--", BUILD / "examples" / "acl-train", "--steps", 2, "--layers", 1, "--hidden", 32, "--heads", 2,
+        "--seq", 8, "--vocab", 32, timeout=300))
+    assert done.returncode == 0, done.stderr
+    assert "watched output 0 of" in done.stdout or "was overwritten" in done.stdout
+    noted = list(sanitized.output.glob("*/device_0/watch_dump/" + ("*.bin" if content else "*.csv")))
+    assert noted and all(path.stat().st_size > 0 for path in noted)
+    assert quiet(sanitized.tool("report", timeout=300)).returncode == 0
+
+
+def test_out_of_memory(sanitized):
+    done = quiet(sanitized.run("--analysis=oom:5", "--call-stack=c", "--", BUILD / "examples" / "acl-train", "--steps", 4,
+                               "--oom", timeout=300))
+    assert done.returncode == 1 and "====== ERROR: Out of memory ======" in done.stdout
+    assert quiet(sanitized.tool("report", timeout=300)).returncode == 0

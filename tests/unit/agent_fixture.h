@@ -45,6 +45,10 @@ struct process *session_poll(void);
  * Returns how many there are in all. */
 size_t records_of(const struct process *process, struct seen *out, size_t max);
 
+/* Gives a file to the next process that asks for one, as the collector does; -1: refuses. The name that was asked for.
+ */
+void session_give_file(int file, char *name, size_t name_b);
+
 /* The calling process itself: registers it if need be. */
 struct process *own_process(void);
 
