@@ -121,8 +121,9 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
     case MS_PATTERN_OOM:
         size_text(f->size_b, a);
         size_text(f->extra, b);
-        return ms_arena_print(arena, "A request of %s failed%s%s in step %u; %s were in use then.", a,
-                              t->told->from_op[0] != '\0' ? " in " : "", named(t->told->from_op, ""), f->first_step, b);
+        snprintf(steps, sizeof(steps), f->first_step != 0 ? " in step %u" : "", f->first_step);
+        return ms_arena_print(arena, "A request of %s failed%s%s%s; %s were in use then.", a,
+                              t->told->from_op[0] != '\0' ? " in " : "", named(t->told->from_op, ""), steps, b);
     case MS_PATTERN_LEAK:
         if (f->steps > 1) {
             snprintf(steps, sizeof(steps), "in %u of the steps %u to %u", f->steps, f->first_step, f->last_step);

@@ -58,9 +58,23 @@ int ms_csv_rewind(struct ms_csv *csv)
     }
     csv->at = csv->end = 0;
     csv->offset = 0;
-    csv->eof = false;
+    csv->eof = csv->hole = false;
     csv->next_line = 1;
     return 0;
+}
+
+/* A file that was never written to its end, as after a power failure, ends with a hole, of any size. Bytes that were
+ * just read are part of it: nothing follows them. */
+static bool is_final_hole(const struct ms_csv *csv, size_t read_b)
+{
+    const char *bytes = csv->bytes + csv->end;
+    uint64_t from = csv->offset + csv->end;
+    bool zeros = bytes[0] == '\0' && memcmp(bytes, bytes + 1, read_b - 1) == 0;
+    if (!zeros || lseek(csv->fd, (off_t)from, SEEK_DATA) >= 0 || errno != ENXIO) {
+        lseek(csv->fd, (off_t)(from + read_b), SEEK_SET);
+        return false;
+    }
+    return true;
 }
 
 /* More bytes behind those that are there. False: the record is too long, or no memory. */
@@ -85,8 +99,9 @@ static bool refill(struct ms_csv *csv)
     if (n < 0) {
         csv->error = -errno;
     }
-    csv->eof = n <= 0;
-    csv->end += n > 0 ? (size_t)n : 0;
+    csv->hole = n > 0 && is_final_hole(csv, (size_t)n);
+    csv->eof = n <= 0 || csv->hole;
+    csv->end += csv->eof ? 0 : (size_t)n;
     return true;
 }
 

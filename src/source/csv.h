@@ -22,6 +22,7 @@ struct ms_csv {
     size_t room, at, end; /* [at, end) is not consumed */
     uint64_t offset;      /* in the file, of bytes[0] */
     bool eof;
+    bool hole; /* the rest of the file was never written */
     int error; /* of read */
 
     uint64_t line;          /* of the record, from 1 */

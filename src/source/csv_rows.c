@@ -96,6 +96,10 @@ static int next_record(struct csv_rows *r)
         if (!r->rows.quiet) {
             report_progress(r);
         }
+        if (rc == MS_CSV_END && r->csv.hole && ms__is_new(&r->rows, r->csv.offset + r->csv.end)) {
+            ms__problem(r->rows.source, r->rows.file->path, r->csv.next_line, r->csv.offset + r->csv.end, true,
+                        "from here on the file is empty: it was not written to its end");
+        }
         if (rc <= 0 || rc == MS_CSV_RECORD) {
             if (rc < 0) {
                 ms__problem(r->rows.source, r->rows.file->path, r->csv.line, r->csv.record_offset, true, "%s",

@@ -24,8 +24,17 @@ void ms__problem(struct ms_source *source, const char *file, uint64_t line, uint
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
-    struct ms_problem problem = {.file = file, .line = line, .offset = offset, .reason = reason, .lost = lost};
+    /* What is quoted from a file may be anything; it is shown on a terminal. */
+    for (char *s = reason; *s != '\0'; s++) {
+        *s = (unsigned char)*s < ' ' || *s == '\x7f' ? '?' : *s;
+    }
+    struct ms_buffer shown = {0};
+    ms_buffer_utf8(&shown, reason, strlen(reason));
+    ms_buffer_add(&shown, "", 1);
+    struct ms_problem problem = {
+        .file = file, .line = line, .offset = offset, .reason = shown.failed ? "" : shown.s, .lost = lost};
     source->options.problem(source->options.argument, &problem);
+    ms_buffer_free(&shown);
 }
 
 bool ms__is_new(struct ms_rows *rows, uint64_t position)

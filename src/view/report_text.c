@@ -12,6 +12,8 @@
 #define WIDTH       108u
 #define PINNED_B    (8u << 20) /* free bytes in sparse segments that are worth a table */
 #define SITE_FRAMES 5u
+#define RANKS_WHOLE 8u /* more of them are a table */
+#define RANKS_SHOWN 64u
 #define ASIDE_B     (1u << 20)
 #define STEPS_ENDS  3u /* of the steps: the first and the last ones */
 
@@ -402,23 +404,81 @@ static void print_device(const struct printer *printer, const struct ms_report_d
     print_ops(printer, device);
 }
 
+static void print_process(struct printer *printer, const struct ms_report_process *process)
+{
+    FILE *out = printer->out;
+    printer->process = process;
+    fprintf(out, "\nprocess %u, %s (%s): %.3f s, %" PRIu64 " events, %" PRIu64 " blocks\n", process->pid, process->name,
+            process->source, (double)process->duration_ns / 1e9, process->events, process->blocks);
+    print_notes(out, process->notes, process->note_count);
+    for (size_t i = 0; i < process->device_count; i++) {
+        print_device(printer, &process->devices[i]);
+    }
+    if (process->device_count == 0) {
+        fputs("  No allocation was recorded.\n", out);
+    }
+}
+
+/* ---- many ranks: a line for each, and all of those that say most ---- */
+
+static const struct ms_report_device *device_of(const struct ms_report *report, const struct ms_rank *rank)
+{
+    return &report->processes[rank->process].devices[rank->device];
+}
+
+static void print_rank(const struct printer *printer, const struct ms_report *report, const struct ms_rank *rank,
+                       int width)
+{
+    const struct ms_report_device *device = device_of(report, rank);
+    const struct ms_report_finding *first = device->finding_count != 0 ? &device->findings[0] : NULL;
+    char peak[16];
+    ms_format_size(device->peak.used_b, peak);
+    fprintf(printer->out, "  %-*s  %11s  %6u  %-32s  %s%s\n", width, rank->name, peak, device->peak.step,
+            short_op(device->peak.op), first != NULL && !first->minor ? ms_patterns[first->pattern].title : "-",
+            report->processes[rank->process].note_count != 0 ? "  (see its notes)" : "");
+}
+
+static void print_many(struct printer *printer, const struct ms_report *report)
+{
+    const struct ms_ranks *ranks = report->ranks;
+    size_t width = 6, highest = 0, count = ranks->rank_count;
+    for (size_t i = 0; i < count; i++) {
+        width = strlen(ranks->ranks[i].name) > width ? strlen(ranks->ranks[i].name) : width;
+        bool higher =
+            device_of(report, &ranks->ranks[i])->peak.used_b > device_of(report, &ranks->ranks[highest])->peak.used_b;
+        highest = higher ? i : highest;
+    }
+    fprintf(printer->out, "\n  %-*s  %11s  %6s  %-32s  %s\n", (int)width, "rank", "peak", "step", "in", "first advice");
+    for (size_t i = 0; i < count && i < RANKS_SHOWN; i++) {
+        print_rank(printer, report, &ranks->ranks[i], (int)width);
+    }
+    if (count > RANKS_SHOWN) {
+        fprintf(printer->out, "  ... and %zu more\n", count - RANKS_SHOWN);
+    }
+    fprintf(printer->out,
+            "\n  Below: %s, which has the highest peak%s%s. The others: --all, or the directory of one.\n",
+            ranks->ranks[highest].name, ranks->departs && ranks->rank != highest ? ", and the first to depart, " : "",
+            ranks->departs && ranks->rank != highest ? ranks->ranks[ranks->rank].name : "");
+    print_process(printer, &report->processes[ranks->ranks[highest].process]);
+    if (ranks->departs && ranks->ranks[ranks->rank].process != ranks->ranks[highest].process) {
+        print_process(printer, &report->processes[ranks->ranks[ranks->rank].process]);
+    }
+}
+
 void ms_report_text(const struct ms_report *report, const struct ms_report_text_options *options, FILE *out)
 {
     struct printer printer = {.out = out, .options = options, .top = options->top != 0 ? options->top : 10};
     fprintf(out, "%s%s\n", report->input, report->partial ? "   PARTIAL: figures are of what could be read" : "");
     print_notes(out, report->notes, report->note_count);
     ms_ranks_print(report->ranks, out);
+    if (report->ranks != NULL && report->ranks->rank_count > RANKS_WHOLE && !options->all) {
+        print_many(&printer, report);
+        return;
+    }
     for (size_t i = 0; i < report->process_count; i++) {
-        const struct ms_report_process *process = &report->processes[i];
-        printer.process = process;
-        fprintf(out, "\nprocess %u, %s (%s): %.3f s, %" PRIu64 " events, %" PRIu64 " blocks\n", process->pid,
-                process->name, process->source, (double)process->duration_ns / 1e9, process->events, process->blocks);
-        print_notes(out, process->notes, process->note_count);
-        for (size_t j = 0; j < process->device_count; j++) {
-            print_device(&printer, &process->devices[j]);
-        }
-        if (process->device_count == 0) {
-            fputs("  No allocation was recorded.\n", out);
-        }
+        print_process(&printer, &report->processes[i]);
+    }
+    if (report->process_count == 0) {
+        fputs("  There is nothing in it: no event of any process.\n", out);
     }
 }

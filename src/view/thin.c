@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASIDE_B (1u << 20)
+
 static size_t group_of(size_t count, size_t limit)
 {
     return limit != 0 && count > limit ? (count + limit - 1) / limit : 1;
@@ -78,6 +80,12 @@ static bool thin_device(struct ms_report_device *device, const struct ms_thin_op
     return thin_steps(device, options->steps) && ok;
 }
 
+/* The host is the last of the devices. */
+static bool is_aside(const struct ms_report_device *devices, size_t count)
+{
+    return count > 1 && devices[count - 1].device == MS_DEV_CPU && devices[count - 1].peak.used_b < ASIDE_B;
+}
+
 /* The thin one knows what it was made of. */
 struct thin {
     struct ms_report report;
@@ -104,6 +112,7 @@ struct ms_report *ms_thin(const struct ms_report *report, const struct ms_thin_o
         ok = devices != NULL;
         if (ok && count != 0) {
             memcpy(devices, report->processes[i].devices, count * sizeof(*devices));
+            count -= options->npus && is_aside(devices, count);
         }
         processes[i] = report->processes[i];
         processes[i].devices = devices;

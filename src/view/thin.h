@@ -7,6 +7,7 @@
 struct ms_thin_options {
     size_t points; /* of a series, at most */
     size_t steps;  /* of a device, at most, and the last one */
+    bool npus;     /* a host beside NPUs that holds next to nothing is left out */
 };
 
 /* *out shares what it can with the report, which must outlive it. NULL: no memory. */

@@ -123,7 +123,7 @@ def test_everything_else_stays_as_it_is(check, tmp_path, ending):
         file.write("12,MALLOC,PTA,cut in the mid")
     before = path.read_bytes()
     path.chmod(0o640)
-    done = check("inefficient", path, "--idle", "3")
+    done = check("inefficient", path, "--idle", "3", expect=1)
     assert "the file ends in the middle of this row" in done.stderr
     kept = tmp_path / "dump.csv.orig"
     assert kept.read_bytes() == before
@@ -132,7 +132,7 @@ def test_everything_else_stays_as_it_is(check, tmp_path, ending):
     assert path.stat().st_mode & 0o777 == 0o640
     # Once more: nothing is new, so nothing is written.
     after = path.read_bytes()
-    assert "no row changed" in check("inefficient", path, "--idle", "3").stdout
+    assert "no row changed" in check("inefficient", path, "--idle", "3", expect=1).stdout
     assert path.read_bytes() == after and sorted(tmp_path.iterdir()) == [path, kept]
 
 

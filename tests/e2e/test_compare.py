@@ -173,7 +173,7 @@ def test_cut_files_give_partial_results(compare, tmp_path):
     good, cut = tmp_path / "good.csv", tmp_path / "cut.csv"
     good.write_text(HEADER + kernel_rows(1000))
     cut.write_text(good.read_text()[:-30])
-    done, rows = compare(f"--input={good},{cut}", "--level=kernel")
+    done, rows = compare(f"--input={good},{cut}", "--level=kernel", expect=1)
     assert "cut.csv:1001: the file ends in the middle of this row" in done.stderr and "the result is partial" in done.stderr
     assert len(rows) == 1000 and rows[-1][4] == "N/A" and rows[-2][4] != "N/A"
 
@@ -185,7 +185,7 @@ def test_cut_files_give_partial_results(compare, tmp_path):
     db.close()
     content = database.read_bytes()
     database.write_bytes(content[:len(content) // 2 + 100])
-    done, rows = compare(f"--input={good},{database}", "--level=kernel")
+    done, rows = compare(f"--input={good},{database}", "--level=kernel", expect=1)
     assert "the result is partial" in done.stderr
     assert sum(row[4] != "N/A" for row in rows) > 1500
     assert not list(tmp_path.glob("cut.db-*")) and len(database.read_bytes()) == len(content) // 2 + 100

@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
 
 from browser import Browser
 from conftest import ROOT, Softnpu
+from recorder import wait_until
 
 HEADER = "ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),Call Stack(C)\n"
 MIB = 1 << 20
@@ -195,6 +197,23 @@ def test_ranks(browser, pages):
     first = browser.run("return [...document.querySelectorAll('.field td.first')].map(c => c.title)")
     assert len(first) == 1 and f"step {departure['step']}:" in first[0]
     assert browser.run("return [...document.querySelectorAll('.field a')].every(a => document.querySelector(a.hash))")
+    assert_quiet(browser)
+
+
+def test_many_ranks(browser, pages, tmp_path):
+    """A page of 64 ranks is one that opens: what is below a rank is drawn when one goes there."""
+    clean = pages.recording()
+    ranks = [clean, *(shutil.copytree(clean, tmp_path / f"rank{i}") for i in range(1, 64))]
+    page, report = pages.report(*ranks)
+    assert page.stat().st_size < 12 * MIB
+    browser.open(page)
+    assert browser.run("return document.querySelectorAll('.field tbody tr').length") == 64
+    assert browser.run("return document.querySelectorAll('nav h2 a').length") == 64  # and no line for each host
+    assert browser.run("return document.querySelectorAll('*').length") < 20000
+    last = browser.run("const all = [...document.querySelectorAll('.field a')]; all.at(-1).scrollIntoView(); all.at(-1).click();"
+                       "return all.at(-1).hash")
+    wait_until(lambda: browser.run(f"return document.querySelector('{last}').querySelectorAll('svg.plot').length") > 0)
+    assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
     assert_quiet(browser)
 
 

@@ -1,6 +1,7 @@
 """Reports of many processes: the same step on all ranks, the first one to depart, and the place that explains it."""
 
 import json
+import shutil
 
 import pytest
 
@@ -54,6 +55,22 @@ def test_one_of_several_leaks(record, report):
     assert any(frame["function"] == "plant_leak" for frame in cause["frames"])
     assert len(departure["causes"]) == 1, "and nothing else"
     assert "is the first to depart, in step 2" in text and "plant_leak" in text.split("depart")[1].split("process ")[0]
+
+
+def test_sixty_four_ranks(record, report, softnpu, memscope, tmp_path):
+    """A line for each of them; everything of two: the highest one and the one that departs, here the same."""
+    clean, leaking = record("rank0"), record("rank41", "--leak")
+    ranks = [leaking if i == 41 else clean if i == 0 else shutil.copytree(clean, tmp_path / f"rank{i}") for i in range(64)]
+    found, text = report(*ranks)
+    assert len(found["ranks"]["ranks"]) == 64 and found["ranks"]["departure"]["rank"] == 41
+    lines = text.splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if line.startswith("  rank ")):]
+    rows = table[1:65]
+    assert table[65] == "" and all(row.startswith("  npu 0") for row in rows)
+    assert [i for i, row in enumerate(rows) if not row.endswith("-")] == [41] and rows[41].endswith("Leak")
+    assert len(lines) < 250 and text.count("What to do") == 1 and "1. Leak, steps" in text
+    whole = softnpu.run(memscope, "report", *ranks, "--all").stdout
+    assert whole.count("What to do") == 64
 
 
 def test_two_ranks_and_one_process(record, report):

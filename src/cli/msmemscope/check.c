@@ -1,5 +1,5 @@
-/* msmemscope check: the functions on dumps that the Python package has as well. Exit status 0; 1: leaks were found, or
- * a device has too few marks; 2: wrong usage, or the dump cannot be used. */
+/* msmemscope check: the functions on dumps that the Python package has as well. Exit status 0; 1: leaks were found, a
+ * device has too few marks, or rows are missing; 2: wrong usage, or the dump cannot be used. */
 #include "analyze/api.h"
 #include "base/parse.h"
 #include "cli/msmemscope/recordings.h"
@@ -29,9 +29,12 @@ static void print_line(void *argument, const char *line)
     puts(line);
 }
 
+static uint64_t problems;
+
 static void print_problem(void *argument, const char *line)
 {
     (void)argument;
+    problems++;
     progress_end();
     fprintf(stderr, "msmemscope: %s\n", line);
 }
@@ -86,6 +89,19 @@ static int fail(const char *why)
     return EXIT_WRONG;
 }
 
+/* Tells what is missing. checked: something was looked at. */
+static bool is_incomplete(const struct arguments *a, uint64_t left_out, bool checked)
+{
+    if (problems != 0) {
+        fprintf(stderr,
+                "[msmemscope] Warn: %s could not be read completely (%llu rows left out); the result is partial.\n",
+                a->file, (unsigned long long)left_out);
+    } else if (!checked) {
+        fprintf(stderr, "[msmemscope] Warn: %s has no rows to check.\n", a->file);
+    }
+    return problems != 0 || !checked;
+}
+
 static int check_leaks(const struct arguments *a, const struct ms_analyze_io *io)
 {
     char why[MS_ANALYZE_WHY_B];
@@ -101,7 +117,8 @@ static int check_leaks(const struct arguments *a, const struct ms_analyze_io *io
         return fail(why);
     }
     progress_end();
-    return result.leaks != 0 || result.skipped != 0 ? EXIT_FOUND : 0;
+    bool incomplete = is_incomplete(a, result.rows_left_out, result.devices + result.skipped != 0);
+    return incomplete || result.leaks != 0 || result.skipped != 0 ? EXIT_FOUND : 0;
 }
 
 static int check_inefficient(const struct arguments *a, const struct ms_analyze_io *io)
@@ -136,7 +153,7 @@ static int check_inefficient(const struct arguments *a, const struct ms_analyze_
     } else {
         puts("no row changed");
     }
-    return 0;
+    return is_incomplete(a, result.rows_left_out, result.rows != 0) ? EXIT_FOUND : 0;
 }
 
 int cmd_check(int argc, char **argv)

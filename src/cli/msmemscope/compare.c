@@ -1,5 +1,5 @@
 /* msmemscope --compare: two recordings or dumps, or two steps of one. Exit status 0; 1 with --fail-above when memory
- * grew by more; 2 when there is nothing to compare. */
+ * grew by more, or when an input could be read in part only; 2 when there is nothing to compare. */
 #include "analyze/compare.h"
 #include "base/parse.h"
 #include "cli/msmemscope/inputs.h"
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_ABOVE = 1, EXIT_FAILED = 2 };
+enum { EXIT_ABOVE = 1, EXIT_PARTIAL = 1, EXIT_FAILED = 2 };
 
 struct reading {
     struct ms_compare *compare;
@@ -30,7 +30,7 @@ static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
     return ms_compare_begin(reading->compare, reading->side, model, ms_source_stacks(reading->source));
 }
 
-static int read_side(struct ms_compare *compare, int side, const char *path, bool legacy)
+static int read_side(struct ms_compare *compare, int side, const char *path, bool legacy, bool *partial)
 {
     struct reading reading = {.compare = compare, .side = side};
     int rc = input_open(path, false, &reading.source);
@@ -48,7 +48,7 @@ static int read_side(struct ms_compare *compare, int side, const char *path, boo
             rc = ms_source_feed(reading.source, i, &options, &listener);
         }
     }
-    input_close(reading.source, path);
+    *partial = input_close(reading.source, path) || *partial;
     return rc;
 }
 
@@ -165,12 +165,13 @@ int cmd_compare(int argc, char **argv)
         options.steps[1] = settings.steps[settings.step_count - 1];
     }
     struct ms_compare *compare;
+    bool partial = false;
     int rc = ms_compare_new(&options, &compare);
     if (rc != 0) {
         return fail(strerror(-rc));
     }
     for (int side = 0; rc == 0 && side < MS_COMPARE_SIDES; side++) {
-        rc = read_side(compare, side, paths[side], settings.compare_legacy);
+        rc = read_side(compare, side, paths[side], settings.compare_legacy, &partial);
     }
     rc = rc != 0 ? rc : ms_compare_finish(compare);
     rc = rc != 0 ? rc : write_files(compare, &settings);
@@ -178,6 +179,7 @@ int cmd_compare(int argc, char **argv)
     if (rc == 0) {
         ms_compare_print(compare, stdout);
         status = judge(compare, &settings);
+        status = partial ? EXIT_PARTIAL : status;
     } else {
         const char *reason = ms_compare_error(compare);
         status = fail(reason[0] != '\0' ? reason : rc == -EPROTO || rc == -ENOENT ? "" : strerror(-rc));

@@ -242,8 +242,7 @@ static void print_text(const struct recording *recording, const struct counts *c
            (unsigned long long)counts->lost_memory);
     for (unsigned i = 0; i < MS_GAP_CAUSES; i++) {
         if (counts->lost_by_cause[i] != 0) {
-            printf("    %-22s %llu\n", ms_gap_cause_name(i),
-                   (unsigned long long)counts->lost_by_cause[i]);
+            printf("    %-22s %llu\n", ms_gap_cause_name(i), (unsigned long long)counts->lost_by_cause[i]);
         }
     }
 }

@@ -31,7 +31,7 @@ int input_open(const char *path, bool dumps, struct ms_source **out)
     return ms_source_open(path, &options, out);
 }
 
-void input_close(struct ms_source *source, const char *path)
+bool input_close(struct ms_source *source, const char *path)
 {
     struct ms_source_stats stats;
     ms_source_stats(source, &stats);
@@ -49,4 +49,5 @@ void input_close(struct ms_source *source, const char *path)
                 (unsigned long long)stats.unknown_rows);
     }
     ms_source_close(source);
+    return stats.partial;
 }

@@ -6,7 +6,7 @@
 
 /* Problems go to stderr as FILE:LINE: reason, progress to a terminal. 0 or -errno, which has been told. */
 int input_open(const char *path, bool dumps, struct ms_source **out);
-/* Tells that the result is partial, if it is, and closes. */
-void input_close(struct ms_source *source, const char *path);
+/* Tells whether the result is partial, to the user too, and closes. */
+bool input_close(struct ms_source *source, const char *path);
 
 #endif

@@ -238,7 +238,7 @@ static int make(const struct wanted *wanted)
     if (rc == 0) {
         struct ms_report whole = *report;
         whole.ranks = ranks;
-        status = show(&whole, wanted) != 0 || report->partial ? EXIT_PARTIAL : 0;
+        status = show(&whole, wanted) != 0 || report->partial || report->process_count == 0 ? EXIT_PARTIAL : 0;
     } else if (rc != -ENOENT && rc != -EPROTO) { /* those were told */
         fprintf(stderr, "msmemscope: %s: %s\n", inputs->options.input, strerror(-rc));
     }

@@ -73,8 +73,9 @@ static struct ms_thin_options limits(const struct ms_report *report)
     for (size_t i = 0; i < report->process_count; i++) {
         devices += report->processes[i].device_count;
     }
-    return devices <= PAGE_DEVICES ? (struct ms_thin_options){.points = MS_REPORT_POINTS, .steps = PAGE_STEPS}
-                                   : (struct ms_thin_options){.points = MS_REPORT_POINTS / 8, .steps = PAGE_STEPS / 4};
+    return devices <= PAGE_DEVICES
+               ? (struct ms_thin_options){.points = MS_REPORT_POINTS, .steps = PAGE_STEPS}
+               : (struct ms_thin_options){.points = MS_REPORT_POINTS / 8, .steps = PAGE_STEPS / 4, .npus = true};
 }
 
 int report_page_write(const struct ms_report *report, const char *path)

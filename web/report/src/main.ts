@@ -96,6 +96,12 @@ function show(view: View): void {
     follow(nav);
 }
 
+/** Whoever follows a link to a device wants to see all of it. */
+function unfold(): void {
+    document.getElementById(location.hash.slice(1))?.querySelector<HTMLButtonElement>(":scope > button.more")?.click();
+}
+window.addEventListener("hashchange", unfold);
+
 // Paper is white.
 let screenTheme: Theme = "light";
 window.addEventListener("beforeprint", () => {
@@ -107,6 +113,7 @@ window.addEventListener("afterprint", () => setTheme(screenTheme));
 setTheme(remembered() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
 try {
     show(fromReport(JSON.parse(document.getElementById("report")!.textContent!)));
+    unfold();
 } catch (error) {
     append(document.body, h("p", { class: "warning" }, `This report cannot be shown: ${error instanceof Error ? error.message : error}`));
     throw error;
