@@ -105,10 +105,11 @@ def _make_mode() -> Any:
     _learn(torch)
 
     class AccessMode(TorchDispatchMode):  # type: ignore[misc]
-        pass
+        def __init__(self) -> None:
+            super().__init__()
+            # Of the object, not of the class: newer versions wrap what they find there.
+            self.__torch_dispatch__ = _native.access_bind(self)
 
-    # Later than the class: newer versions wrap what is in it.
-    AccessMode.__torch_dispatch__ = _native.access_dispatch
     return AccessMode
 
 

@@ -201,7 +201,9 @@ def test_nothing_is_kept_of_operators(softnpu, recording):
     """References and memory do not grow from operator to operator, whatever becomes of it."""
     by_interface(softnpu, recording, """
         import gc, resource, sys, tracemalloc
-        aten, dispatch = torch.ops.aten, _native.access_dispatch
+        mode = object()
+        aten, dispatch = torch.ops.aten, _native.access_bind(mode)
+        assert dispatch.__self__ is mode  # newer versions insist on it
         a, b, nothing = torch.ones(7, 9), torch.ones(7, 9), {}
         pair, listed, out, deep = (a, b), ([a, b],), {"out": torch.empty(7, 9)}, (torch.ones(1, 1, 1, 1, 1, 2),)
         class Unknown:
@@ -227,8 +229,9 @@ def test_nothing_is_kept_of_operators(softnpu, recording):
             failing(aten.mm.default, (), ("no tensor", a))
             failing(aten.mm.default)
             failing(aten.mm.default, (), 3)
-        watched = [None, a, b, nothing, pair, listed[0], listed, out, out["out"], deep, deep[0], unknown, Unknown, aten.add.Tensor,
-                   aten.add.Tensor._op, aten.add.out, aten.max.dim, torch.float32, torch.Tensor, torch.Size, _native.access_of]
+        watched = [None, mode, a, b, nothing, pair, listed[0], listed, out, out["out"], deep, deep[0], unknown, Unknown,
+                   aten.add.Tensor, aten.add.Tensor._op, aten.add.out, aten.max.dim, torch.float32, torch.Tensor, torch.Size,
+                   _native.access_of]
         msmemscope.start()
         assert dispatch(unknown, (), pair) == pair
         def state():

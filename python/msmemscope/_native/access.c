@@ -135,7 +135,7 @@ static void outputs(const struct ms_agent_v1 *agent, const struct op *op, PyObje
 /* ---- what Python calls ---- */
 
 /* As PyTorch calls it: arguments by position, the last of which may be absent. */
-static PyObject *dispatch(PyObject *module, PyObject *arguments)
+static PyObject *dispatch(PyObject *mode, PyObject *arguments)
 {
     PyObject *function, *types, *positional = NULL, *keywords = NULL;
     if (!PyArg_UnpackTuple(arguments, "__torch_dispatch__", 2, 4, &function, &types, &positional, &keywords)) {
@@ -163,6 +163,14 @@ static PyObject *dispatch(PyObject *module, PyObject *arguments)
     }
     Py_DECREF(positional);
     return result;
+}
+
+/* A method of that object: PyTorch wants to find the mode in its __self__. */
+static PyObject *bind(PyObject *module, PyObject *mode)
+{
+    static PyMethodDef method = {"__torch_dispatch__", dispatch, METH_VARARGS,
+                                 "__torch_dispatch__(operator, types, args, kwargs)"};
+    return PyCFunction_NewEx(&method, mode, NULL);
 }
 
 static PyObject *begin(PyObject *module, PyObject *arguments)
@@ -200,8 +208,8 @@ static PyMethodDef methods[] = {
     {"access_begin", begin, METH_VARARGS,
      "access_begin(Tensor, Parameter, OpOverload, facts, examples) -> bool: the classes of what has memory and of "
      "operators; what works out the facts of one; tensors to learn from. True: tensors can be looked at"},
-    {"access_on", turn, METH_O, "access_on(bool): record what access_dispatch sees"},
-    {"access_dispatch", dispatch, METH_VARARGS, "access_dispatch(operator, types, args, kwargs): a __torch_dispatch__"},
+    {"access_on", turn, METH_O, "access_on(bool): record what dispatch modes see"},
+    {"access_bind", bind, METH_O, "access_bind(mode): its __torch_dispatch__"},
     {"access_of", look, METH_VARARGS,
      "access_of(tensor, seen) -> (address, bytes, description, pool, device) | None: as it is recorded, looked at or "
      "asked"},
