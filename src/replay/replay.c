@@ -205,10 +205,8 @@ static int open_output(struct ms_replay *replay)
 
 static int open_oom(struct ms_replay *replay)
 {
-    struct ms_oom_options oom = {.sz = sizeof(oom),
-                                 .model = replay->model,
-                                 .stacks = ms_frames_source(replay->frames),
-                                 .out = replay->report};
+    struct ms_oom_options oom = {
+        .sz = sizeof(oom), .model = replay->model, .stacks = ms_frames_source(replay->frames), .out = replay->report};
     int rc = ms_oom_report_new(&oom, &replay->oom);
     return rc != 0 ? rc : add(replay, ms_oom_report_consumer(replay->oom));
 }
