@@ -6,15 +6,12 @@
  * is the machine code itself, as with any library.
  *
  * A refused file costs an error code; a table we do not know is not followed by the loader either. */
-#include "softnpu/runtime/elf.h"
+#include "softnpu/runtime/elf_loadable_internal.h"
 
 #include "base/macros.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <string.h>
 
-#define MAX_SEGMENTS    64
 #define MAX_SPAN_B      (UINT64_C(4) << 30)
 #define MAX_DYN_ENTRIES 4096
 
@@ -29,40 +26,6 @@
 #define REL_GLOB_DAT  R_AARCH64_GLOB_DAT
 #define REL_JUMP_SLOT R_AARCH64_JUMP_SLOT
 #endif
-
-/* Dynamic entries that are followed, by the place where we keep them. */
-enum entry {
-    E_STRTAB,
-    E_STRSZ,
-    E_SYMTAB,
-    E_SYMENT,
-    E_HASH,
-    E_GNU_HASH,
-    E_RELA,
-    E_RELASZ,
-    E_RELAENT,
-    E_JMPREL,
-    E_PLTRELSZ,
-    E_PLTREL,
-    E_RELR,
-    E_RELRSZ,
-    E_INIT,
-    E_FINI,
-    E_INIT_ARRAY,
-    E_INIT_ARRAYSZ,
-    E_FINI_ARRAY,
-    E_FINI_ARRAYSZ,
-    E_VERSYM,
-    E_VERNEED,
-    E_VERNEEDNUM,
-    E_VERDEF,
-    E_VERDEFNUM,
-    E_PLTGOT,
-    E_RELACOUNT,
-    E_FLAGS,
-    E_FLAGS_1,
-    E_COUNT,
-};
 
 #define TAG_RELR    36 /* names that older headers lack */
 #define TAG_RELRSZ  35
@@ -125,27 +88,7 @@ static const struct {
 #define KNOWN_FLAGS   (DF_ORIGIN | DF_SYMBOLIC | DF_BIND_NOW | DF_STATIC_TLS)
 #define KNOWN_FLAGS_1 (DF_1_NOW | DF_1_NODELETE | DF_1_ORIGIN)
 
-struct check {
-    const struct snpu_elf *elf;
-    Elf64_Phdr load[MAX_SEGMENTS];
-    size_t loads;
-    Elf64_Phdr dynamic;
-    bool present[E_COUNT];
-    uint64_t value[E_COUNT];
-    uint64_t symbols;   /* entries of the dynamic symbol table, from its hash table */
-    uint32_t versions;  /* highest version number that is defined or needed */
-    uint64_t filled[2]; /* places in the lists of initialisers and finalisers that a relocation fills */
-    const char *why;
-};
-
-static bool refuse(struct check *c, const char *why)
-{
-    c->why = why;
-    return false;
-}
-
-/* File bytes behind [addr, addr + size_b), or NULL. */
-static const uint8_t *at(const struct check *c, uint64_t addr, uint64_t size_b)
+const uint8_t *snpu__elf_at(const struct check *c, uint64_t addr, uint64_t size_b)
 {
     for (size_t i = 0; i < c->loads; i++) {
         const Elf64_Phdr *load = &c->load[i];
@@ -167,20 +110,6 @@ static bool in_memory(const struct check *c, uint64_t addr, uint64_t size_b, uin
         }
     }
     return false;
-}
-
-static uint32_t u32(const uint8_t *p)
-{
-    uint32_t value;
-    memcpy(&value, p, sizeof(value));
-    return value;
-}
-
-static uint64_t u64(const uint8_t *p)
-{
-    uint64_t value;
-    memcpy(&value, p, sizeof(value));
-    return value;
 }
 
 static bool check_segment(struct check *c, const Elf64_Phdr *segment)
@@ -233,7 +162,7 @@ static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
     case PT_NOTE:
     case PT_GNU_PROPERTY:
     case PT_TLS:
-        return segment->p_filesz == 0 || at(c, segment->p_vaddr, segment->p_filesz) != NULL ||
+        return segment->p_filesz == 0 || snpu__elf_at(c, segment->p_vaddr, segment->p_filesz) != NULL ||
                refuse(c, "a note or thread-local segment is not loaded");
     case PT_GNU_RELRO:
         return in_memory(c, segment->p_vaddr, segment->p_memsz, PF_W) || refuse(c, "bad relocation-read-only segment");
@@ -311,7 +240,8 @@ static bool check_entries(struct check *c)
 static bool check_dynamic(struct check *c)
 {
     uint64_t room = c->dynamic.p_filesz / sizeof(Elf64_Dyn);
-    const uint8_t *table = room > 0 && room <= MAX_DYN_ENTRIES ? at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz) : NULL;
+    const uint8_t *table =
+        room > 0 && room <= MAX_DYN_ENTRIES ? snpu__elf_at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz) : NULL;
     if (table == NULL || !in_memory(c, c->dynamic.p_vaddr, c->dynamic.p_memsz, PF_W)) {
         return refuse(c, "no dynamic section");
     }
@@ -329,7 +259,7 @@ static bool check_dynamic(struct check *c)
     if (!check_entries(c)) {
         return false;
     }
-    const uint8_t *strings = at(c, c->value[E_STRTAB], c->value[E_STRSZ]);
+    const uint8_t *strings = snpu__elf_at(c, c->value[E_STRTAB], c->value[E_STRSZ]);
     if (!c->present[E_STRTAB] || !c->present[E_SYMTAB] || strings == NULL || c->value[E_STRSZ] == 0 ||
         strings[c->value[E_STRSZ] - 1] != '\0') {
         return refuse(c, "bad string or symbol table");
@@ -347,14 +277,14 @@ static bool check_dynamic(struct check *c)
 /* The GNU hash table: bloom filter, buckets, chains. Its longest chain tells how many symbols there are. */
 static bool count_gnu_hash(struct check *c)
 {
-    const uint8_t *head = at(c, c->value[E_GNU_HASH], 16);
+    const uint8_t *head = snpu__elf_at(c, c->value[E_GNU_HASH], 16);
     if (head == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t buckets = u32(head), first = u32(head + 4), bloom = u32(head + 8), shift = u32(head + 12);
     uint64_t fixed_b = 16 + bloom * 8 + buckets * 4;
     if (buckets == 0 || bloom == 0 || (bloom & (bloom - 1)) != 0 || shift > 31 ||
-        at(c, c->value[E_GNU_HASH], fixed_b) == NULL) {
+        snpu__elf_at(c, c->value[E_GNU_HASH], fixed_b) == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t last = 0;
@@ -370,7 +300,7 @@ static bool count_gnu_hash(struct check *c)
         return true;
     }
     for (uint64_t symbol = last;; symbol++) {
-        const uint8_t *link = at(c, c->value[E_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
+        const uint8_t *link = snpu__elf_at(c, c->value[E_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
         if (link == NULL) {
             return refuse(c, "a hash chain has no end");
         }
@@ -383,12 +313,12 @@ static bool count_gnu_hash(struct check *c)
 
 static bool count_hash(struct check *c)
 {
-    const uint8_t *head = at(c, c->value[E_HASH], 8);
+    const uint8_t *head = snpu__elf_at(c, c->value[E_HASH], 8);
     if (head == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t buckets = u32(head), chains = u32(head + 4);
-    const uint8_t *links = at(c, c->value[E_HASH] + 8, (buckets + chains) * 4);
+    const uint8_t *links = snpu__elf_at(c, c->value[E_HASH] + 8, (buckets + chains) * 4);
     if (links == NULL || buckets == 0) {
         return refuse(c, "bad hash table");
     }
@@ -419,7 +349,7 @@ static bool check_symbols(struct check *c)
     if ((c->present[E_HASH] && !count_hash(c)) || (c->present[E_GNU_HASH] && !count_gnu_hash(c))) {
         return false;
     }
-    const uint8_t *table = at(c, c->value[E_SYMTAB], c->symbols * sizeof(Elf64_Sym));
+    const uint8_t *table = snpu__elf_at(c, c->value[E_SYMTAB], c->symbols * sizeof(Elf64_Sym));
     if (table == NULL) {
         return refuse(c, "the symbol table lies outside the file");
     }
@@ -439,29 +369,6 @@ static bool check_symbols(struct check *c)
         }
     }
     return true;
-}
-
-/* After the needs and definitions: every symbol's version must be one of them. */
-static bool check_symbol_versions(struct check *c)
-{
-    if (!c->present[E_VERSYM]) {
-        return true;
-    }
-    const uint8_t *table = at(c, c->value[E_VERSYM], c->symbols * 2);
-    for (uint64_t i = 0; table != NULL && i < c->symbols; i++) {
-        uint16_t version;
-        memcpy(&version, table + i * 2, sizeof(version));
-        if ((version & 0x7fff) > 1 && (version & 0x7fff) > c->versions) {
-            return refuse(c, "a symbol has an unknown version");
-        }
-    }
-    return table != NULL || refuse(c, "bad symbol versions");
-}
-
-static void note_version(struct check *c, uint32_t version)
-{
-    version &= 0x7fff;
-    c->versions = version > c->versions ? version : c->versions;
 }
 
 static const struct {
@@ -516,7 +423,7 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
         return true;
     }
     uint64_t count = c->value[size] / sizeof(Elf64_Rela);
-    const uint8_t *table = at(c, c->value[start], c->value[size]);
+    const uint8_t *table = snpu__elf_at(c, c->value[start], c->value[size]);
     if (table == NULL || c->value[size] % sizeof(Elf64_Rela) != 0 ||
         (start == E_RELA && c->value[E_RELACOUNT] > count)) {
         return refuse(c, "relocations lie outside the file");
@@ -548,7 +455,7 @@ static bool check_packed_relocations(struct check *c)
     if (!c->present[E_RELR]) {
         return true;
     }
-    const uint8_t *table = at(c, c->value[E_RELR], c->value[E_RELRSZ]);
+    const uint8_t *table = snpu__elf_at(c, c->value[E_RELR], c->value[E_RELRSZ]);
     if (table == NULL || c->value[E_RELRSZ] % 8 != 0) {
         return refuse(c, "relocations lie outside the file");
     }
@@ -603,7 +510,7 @@ static bool check_initialisers(struct check *c)
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
         if (c->present[call_lists[i].start] &&
             (c->value[call_lists[i].size] % 8 != 0 ||
-             at(c, c->value[call_lists[i].start], c->value[call_lists[i].size]) == NULL)) {
+             snpu__elf_at(c, c->value[call_lists[i].start], c->value[call_lists[i].size]) == NULL)) {
             return refuse(c, "bad list of initialisers");
         }
     }
@@ -614,85 +521,11 @@ static bool check_initialisers(struct check *c)
     return true;
 }
 
-/* Is the string at this place the name of a library that the object asks for? The loader takes that for granted. */
-static bool is_needed(const struct check *c, uint64_t name)
-{
-    const char *strings = (const char *)at(c, c->value[E_STRTAB], c->value[E_STRSZ]); /* ends with a zero */
-    const uint8_t *table = at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz);
-    for (uint64_t i = 0; name < c->value[E_STRSZ] && u64(table + i * sizeof(Elf64_Dyn)) != DT_NULL; i++) {
-        if (u64(table + i * sizeof(Elf64_Dyn)) == DT_NEEDED &&
-            strcmp(strings + u64(table + i * sizeof(Elf64_Dyn) + 8), strings + name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Version needs and definitions: chains of records linked by relative offsets, each with a chain of its own. */
-static bool check_version_needs(struct check *c)
-{
-    uint64_t addr = c->value[E_VERNEED];
-    for (uint64_t i = 0; c->present[E_VERNEED] && i < c->value[E_VERNEEDNUM]; i++) {
-        Elf64_Verneed need;
-        const uint8_t *p = at(c, addr, sizeof(need));
-        if (p == NULL) {
-            return refuse(c, "bad version needs");
-        }
-        memcpy(&need, p, sizeof(need));
-        uint64_t aux = addr + need.vn_aux;
-        for (uint32_t k = 0; k < need.vn_cnt; k++) {
-            Elf64_Vernaux item;
-            p = at(c, aux, sizeof(item));
-            if (p == NULL) {
-                return refuse(c, "bad version needs");
-            }
-            memcpy(&item, p, sizeof(item));
-            if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0) != (k + 1 == need.vn_cnt)) {
-                return refuse(c, "bad version needs");
-            }
-            note_version(c, item.vna_other);
-            aux += item.vna_next;
-        }
-        if (need.vn_cnt == 0 || !is_needed(c, need.vn_file) ||
-            (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
-            return refuse(c, "bad version needs");
-        }
-        addr += need.vn_next;
-    }
-    return true;
-}
-
-static bool check_version_definitions(struct check *c)
-{
-    uint64_t addr = c->value[E_VERDEF];
-    for (uint64_t i = 0; c->present[E_VERDEF] && i < c->value[E_VERDEFNUM]; i++) {
-        Elf64_Verdef def;
-        Elf64_Verdaux item;
-        const uint8_t *p = at(c, addr, sizeof(def));
-        if (p == NULL) {
-            return refuse(c, "bad version definitions");
-        }
-        memcpy(&def, p, sizeof(def));
-        p = at(c, addr + def.vd_aux, sizeof(item));
-        if (p == NULL) {
-            return refuse(c, "bad version definitions");
-        }
-        memcpy(&item, p, sizeof(item));
-        if (item.vda_name >= c->value[E_STRSZ] || (def.vd_next == 0) != (i + 1 == c->value[E_VERDEFNUM])) {
-            return refuse(c, "bad version definitions");
-        }
-        note_version(c, def.vd_ndx);
-        addr += def.vd_next;
-    }
-    return true;
-}
-
 static bool check_all(struct check *c)
 {
     return check_segments(c) && check_dynamic(c) && check_symbols(c) && check_initialisers(c) &&
            check_relocations(c, E_RELA, E_RELASZ) && check_relocations(c, E_JMPREL, E_PLTRELSZ) &&
-           check_packed_relocations(c) && check_call_lists(c) && check_version_needs(c) &&
-           check_version_definitions(c) && check_symbol_versions(c);
+           check_packed_relocations(c) && check_call_lists(c) && snpu__elf_check_versions(c);
 }
 
 int snpu__elf_check_loadable(const struct snpu_elf *elf, const char **why)
