@@ -68,7 +68,7 @@ static void complain_error(struct recorded *process, int error)
 {
     bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
     if (cut) {
-        complain(process, "%s. Neither is the trace; reports are.", strerror(-error));
+        complain(process, "%s. Neither is the trace; reports are, unless they say \"uncertain\".", strerror(-error));
     } else {
         complain(process, "%s. The trace is: msmemscope export %s", strerror(-error), process->path);
     }

@@ -15,6 +15,7 @@ struct ms_overflow {
     pthread_mutex_t lock;
     int fd; /* -1: no reader */
     uint64_t written, consumed, punched;
+    uint64_t lost, lost_since_stamp;
     unsigned users;
 };
 
@@ -67,6 +68,23 @@ bool ms_overflow_append(struct ms_overflow *o, const void *data, size_t length_b
     }
     pthread_mutex_unlock(&o->lock);
     return room;
+}
+
+void ms_overflow_lose(struct ms_overflow *o, uint64_t records, uint64_t since_stamp)
+{
+    pthread_mutex_lock(&o->lock);
+    o->lost_since_stamp = o->lost == 0 ? since_stamp : o->lost_since_stamp;
+    o->lost += records;
+    pthread_mutex_unlock(&o->lock);
+}
+
+uint64_t ms_overflow_lost(struct ms_overflow *o, uint64_t *since_stamp)
+{
+    pthread_mutex_lock(&o->lock);
+    uint64_t lost = o->lost;
+    *since_stamp = o->lost_since_stamp;
+    pthread_mutex_unlock(&o->lock);
+    return lost;
 }
 
 int ms_overflow_attach(struct ms_overflow *o)

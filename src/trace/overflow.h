@@ -17,10 +17,14 @@ void ms_overflow_release(struct ms_overflow *overflow); /* writer and reader eac
 
 /* Writer. False: there is no room, or nobody reads; nothing was kept. */
 bool ms_overflow_append(struct ms_overflow *overflow, const void *data, size_t length_b);
+/* Writer: so many records found no room; the last ones before them have the stamp. */
+void ms_overflow_lose(struct ms_overflow *overflow, uint64_t records, uint64_t since_stamp);
 
 /* Reader: takes part from now on; a descriptor of its own for the memory, or -errno. */
 int ms_overflow_attach(struct ms_overflow *overflow);
 /* Everything before the offset has been read for good. */
 void ms_overflow_consumed(struct ms_overflow *overflow, uint64_t offset);
+/* All that were lost, and since when. */
+uint64_t ms_overflow_lost(struct ms_overflow *overflow, uint64_t *since_stamp);
 
 #endif

@@ -144,6 +144,23 @@ const struct ms_process *ms_trace_process(const struct ms_trace *t)
 
 /* ---- events ---- */
 
+/* What was lost in the middle shows as holes between records. Behind the last record nothing shows: the writer's own
+ * reader asks what found no room in memory, any other one what the end block counts. */
+static bool lost_at_end(struct ms_trace *t, struct ms_event *event)
+{
+    bool cut = t->stats.ending == MS_ENDING_DISK || t->stats.ending == MS_ENDING_LIMIT;
+    uint64_t since_stamp = t->end_stamp;
+    uint64_t lost = t->overflow != NULL ? ms_overflow_lost(t->overflow, &since_stamp)
+                    : cut               ? t->stats.counted[MS_GAP_DISK]
+                                        : 0;
+    if (t->tail_told || lost <= t->holes) {
+        return false;
+    }
+    t->tail_told = true;
+    ms__event_tail(t, lost - t->holes, since_stamp, event);
+    return true;
+}
+
 int ms_trace_next(struct ms_trace *t, struct ms_event *event)
 {
     if (t->current != NULL) {
@@ -161,7 +178,7 @@ int ms_trace_next(struct ms_trace *t, struct ms_event *event)
         }
         t->released_low = t->low;
         if (t->ended) {
-            return MS_TRACE_END;
+            return lost_at_end(t, event) ? MS_TRACE_EVENT : MS_TRACE_END;
         }
         if (ms__files_advance(t) == MS_ADVANCE_WAIT) {
             return MS_TRACE_AGAIN;

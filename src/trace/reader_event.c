@@ -301,3 +301,13 @@ void ms__event_fill(struct ms_trace *t, const struct ms_cursor *c, struct ms_eve
     e->text.s = e->text2.s = "";
     fill_fields(t, c, e);
 }
+
+void ms__event_tail(struct ms_trace *t, uint64_t lost, uint64_t since_stamp, struct ms_event *e)
+{
+    struct ms_cursor end = {
+        .stream = MS_STREAM_COLLECTOR,
+        .clock_kind = t->low_kind,
+        .record = {.kind = MS_R_GAP, .stamp = since_stamp, .field = {since_stamp, lost, lost, lost, MS_GAP_DISK}},
+    };
+    ms__event_fill(t, &end, e);
+}

@@ -94,6 +94,8 @@ int ms__load_definitions(struct ms_trace *trace, struct ms_bytes content);
 
 uint64_t ms__file_ns(const struct ms_trace *trace, uint32_t clock_kind, uint64_t stamp);
 void ms__event_fill(struct ms_trace *trace, const struct ms_cursor *cursor, struct ms_event *event);
+/* A gap behind everything, of records that were lost since a stamp. */
+void ms__event_tail(struct ms_trace *trace, uint64_t lost, uint64_t since_stamp, struct ms_event *event);
 
 void ms__learn_device_clock(struct ms_trace *trace, uint32_t device, uint64_t counter, uint64_t khz, uint64_t time_ns);
 
@@ -135,6 +137,8 @@ struct ms_trace {
     int overflow_fd;              /* until it is `file` */
     uint64_t memory_at;           /* how far memory was read before */
     bool moved;                   /* memory has ended, files are next */
+    uint64_t holes;               /* records that were missing between others and told as gaps */
+    bool tail_told;               /* and those behind the last one */
     struct ms_blockfile again;    /* for content that was dropped */
     uint64_t again_segment;
 
@@ -173,7 +177,7 @@ struct ms_trace {
     size_t checkpoint_clocks_b;
     struct ms_buffer checkpoint_parts; /* of the one that is being met */
     uint64_t checkpoint_part;          /* that comes next; UINT64_MAX: the first of another one */
-    uint64_t definition_mark; /* counts checkpoints, to tell what one of them has put already */
+    uint64_t definition_mark;          /* counts checkpoints, to tell what one of them has put already */
     bool have_checkpoint;
     bool first_counts; /* of the checkpoints in a file, else the last */
     struct ms_symbols *symbols;

@@ -193,8 +193,9 @@ static bool released_before(struct ms_trace *t, const struct ms_cursor *c, uint6
 }
 
 /* Puts a GAP in front of the record. */
-static void put_gap(struct ms_cursor *c)
+static void put_gap(struct ms_trace *t, struct ms_cursor *c)
 {
+    t->holes += c->missing;
     c->after_gap = c->record;
     c->gap = true;
     c->order = 0;
@@ -229,7 +230,7 @@ static bool advance(struct ms_trace *t, struct ms_cursor *c)
         }
         c->order = order_of(c->record.kind);
         if (c->missing != 0) {
-            put_gap(c);
+            put_gap(t, c);
         } else {
             c->last_stamp = c->record.stamp;
         }

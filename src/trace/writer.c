@@ -191,7 +191,10 @@ static void flush_to_memory(struct ms_writer *w)
     w->left_out += w->waiting_records;
     if (w->waiting.used_b != 0 && !ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b)) {
         w->stats.lost_disk += w->waiting_records;
+        ms_overflow_lose(w->overflow, w->waiting_records, w->written_stamp);
         w->epoch++; /* definitions may be among what is lost */
+    } else {
+        w->written_stamp = w->last_stamp;
     }
 }
 

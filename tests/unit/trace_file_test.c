@@ -3,6 +3,8 @@
 
 #include "trace/writer_internal.h"
 
+#include <sys/resource.h>
+
 static uint64_t read_steps(struct rig *rig, uint64_t *gaps, uint64_t *damages)
 {
     struct ms_trace *t;
@@ -393,6 +395,49 @@ static void test_size_limit(void **state)
     uint64_t gaps, damages;
     steps = read_steps(&rig, &gaps, &damages);
     assert_true(steps > 1000 && steps < 40000 && damages == 0);
+    assert_int_equal(gaps, 1); /* at the end: the files alone do not have everything */
+    rig_end(&rig);
+}
+
+/* The files have ended and then memory has no room either: what is missing at the end has nothing behind it that would
+ * show the hole, and must be told all the same. */
+static void test_nothing_shows_what_the_end_lacks(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
+    struct ms_trace *t = rig_read(&rig, &live);
+    record(&rig, 0, 20000, true);
+    settle(&rig);
+    struct rlimit before, none = {0};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    record(&rig, 20000, 1000, true);
+    rig_finish(&rig);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    ms_trace_writer_closed(t);
+    uint64_t steps = 0, last_ns = 0;
+    struct ms_event e, gap = {0};
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_equal(gap.kind, 0); /* nothing comes behind it */
+        gap = e.kind == MS_R_GAP ? e : gap;
+        last_ns = e.kind == MS_R_GAP ? last_ns : e.time_ns;
+        steps += e.kind == MS_R_STEP;
+    }
+    assert_int_equal(steps, 20000);
+    assert_int_equal(gap.kind, MS_R_GAP);
+    assert_int_equal(gap.gap.lost, 1000 + 1000 / 50);
+    assert_int_equal(gap.gap.lost_alloc, gap.gap.lost);
+    assert_int_equal(gap.gap.cause, MS_GAP_DISK);
+    assert_true(gap.time_ns > last_ns && gap.gap.since_ns != 0 && gap.gap.since_ns <= gap.time_ns);
+    assert_int_equal(ms_trace_next(t, &e), MS_TRACE_END);
+    ms_trace_close(t);
     rig_end(&rig);
 }
 
@@ -531,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_large_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_nothing_shows_what_the_end_lacks),
         cmocka_unit_test(test_from_memory_to_files),
         cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
