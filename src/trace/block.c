@@ -18,6 +18,7 @@ struct ms_unpacker {
 };
 
 #define LEVEL       1
+#define HASH_LOG    11 /* of the compressor's table: 8 KiB stay in the first cache, see docs/design/12-collector.md */
 #define MATCH_B     7 /* differences repeat rarely: looking for shorter ones costs 10 ns per record and saves 0.4 bytes */
 #define TOO_SMALL_B 96 /* not worth the compressor's own head; an END block, which is rewritten in place, stays so */
 
@@ -31,6 +32,7 @@ struct ms_packer *ms_packer_new(void)
     if (packer != NULL) {
         ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, MATCH_B);
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_hashLog, HASH_LOG);
     }
     return packer;
 }

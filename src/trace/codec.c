@@ -19,27 +19,24 @@ void ms_encode_begin(struct ms_encoder *e, const struct ms_run *run, uint8_t *to
     e->run.sequences = 0;
     e->stamp = run->first_stamp;
     e->skipped = 0;
-    e->forms = e->next_form = e->last_form = 0;
+    e->forms = e->next_form = 0;
     e->start = to;
     e->at = to + MS_RUN_HEAD_MAX_B;
 }
 
-static bool is_form(const struct ms_form *form, const struct ms_record *r)
-{
-    return form->kind == r->kind && form->flags == r->flags && form->arg == r->arg;
-}
-
 /* The form of a record; *told: it is new. */
-static uint32_t find_form(struct ms_encoder *e, const struct ms_record *r, bool *told)
+static inline uint32_t find_form(struct ms_encoder *e, const struct ms_record *r, bool *told)
 {
+    uint64_t key = r->kind | (uint32_t)r->flags << 8 | (uint64_t)r->arg << 32;
     *told = false;
     for (uint32_t i = 0; i < e->forms; i++) {
-        if (is_form(&e->form[i], r)) {
+        if (e->key[i] == key) {
             return i;
         }
     }
     *told = true;
     uint32_t at = e->forms < MS_FORMS ? e->forms++ : e->next_form++ % MS_FORMS;
+    e->key[at] = key;
     e->form[at] = (struct ms_form){.arg = r->arg, .kind = r->kind, .flags = r->flags};
     return at;
 }
@@ -74,10 +71,64 @@ static uint64_t payload_numbers(const struct ms_record *r, const char *shape, st
     return texts_b;
 }
 
+/* Any record. */
+static uint8_t *put_any(uint8_t *at, const struct ms_record *r, const struct ms_record_spec *spec, struct ms_form *form,
+                        uint64_t stamp_number)
+{
+    uint64_t number[MS_GROUP_MAX];
+    number[0] = stamp_number;
+    uint64_t texts_b = payload_numbers(r, spec->shape, form, number + 1);
+    unsigned numbers = 1u + spec->fields;
+    if (r->flags & MS_RECORD_STACKS) {
+        struct ms_stack_ids ids;
+        memcpy(&ids, (const uint64_t *)r + r->words - 1, sizeof(ids));
+        number[numbers++] = ms_fold((uint64_t)ids.c - form->stacks.c);
+        number[numbers++] = ms_fold((uint64_t)ids.python - form->stacks.python);
+        form->stacks = ids;
+    }
+    at = ms_put_group(at, number, numbers);
+    if (texts_b != 0) {
+        memcpy(at, (const uint8_t *)(r + 1) + spec->payload_b, texts_b);
+        at += texts_b;
+    }
+    return at;
+}
+
+/* The same for a payload of so many words and nothing else, which most records have: allocations and frees. The number
+ * of fields is a constant where this is inlined, and all numbers stay in registers. */
+static inline __attribute__((always_inline)) uint8_t *put_words(uint8_t *at, const struct ms_record *r, unsigned fields,
+                                                                struct ms_form *form, uint64_t stamp_number)
+{
+    const uint64_t *payload = (const uint64_t *)(r + 1);
+    uint64_t number[1 + MS_WIDE_FIELDS] = {stamp_number};
+    for (unsigned i = 0; i < fields; i++) {
+        number[1 + i] = ms_fold(payload[i] - form->before[i]);
+        form->before[i] = payload[i];
+    }
+    return ms_put_group(at, number, 1 + fields);
+}
+
+static uint8_t *put_wide(uint8_t *at, const struct ms_record *r, unsigned fields, struct ms_form *form,
+                         uint64_t stamp_number)
+{
+    switch (fields) {
+    case 0:
+        return put_words(at, r, 0, form, stamp_number);
+    case 1:
+        return put_words(at, r, 1, form, stamp_number);
+    case 2:
+        return put_words(at, r, 2, form, stamp_number);
+    case 3:
+        return put_words(at, r, 3, form, stamp_number);
+    default:
+        _Static_assert(MS_WIDE_FIELDS == 4, "cases");
+        return put_words(at, r, 4, form, stamp_number);
+    }
+}
+
 void ms_encode(struct ms_encoder *e, const struct ms_record *r)
 {
     const struct ms_record_spec *spec = &ms_record_specs[r->kind];
-    uint64_t number[MS_GROUP_MAX];
     uint8_t *at = e->at;
     bool told;
     uint32_t index = find_form(e, r, &told);
@@ -94,23 +145,12 @@ void ms_encode(struct ms_encoder *e, const struct ms_record *r)
         *at++ = r->flags;
         at = ms_put_varint(at, r->arg);
     }
-    number[0] = ms_fold(r->stamp - e->stamp);
+    if (MS_LIKELY(spec->wide && (r->flags & MS_RECORD_STACKS) == 0)) {
+        e->at = put_wide(at, r, spec->fields, form, ms_fold(r->stamp - e->stamp));
+    } else {
+        e->at = put_any(at, r, spec, form, ms_fold(r->stamp - e->stamp));
+    }
     e->stamp = r->stamp;
-    uint64_t texts_b = payload_numbers(r, spec->shape, form, number + 1);
-    unsigned numbers = 1u + spec->fields;
-    if (r->flags & MS_RECORD_STACKS) {
-        struct ms_stack_ids ids;
-        memcpy(&ids, (const uint64_t *)r + r->words - 1, sizeof(ids));
-        number[numbers++] = ms_fold((uint64_t)ids.c - form->stacks.c);
-        number[numbers++] = ms_fold((uint64_t)ids.python - form->stacks.python);
-        form->stacks = ids;
-    }
-    at = ms_put_group(at, number, numbers);
-    if (texts_b != 0) {
-        memcpy(at, (const uint8_t *)(r + 1) + spec->payload_b, texts_b);
-        at += texts_b;
-    }
-    e->at = at;
     e->run.records++;
     e->run.sequences++;
 }

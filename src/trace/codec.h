@@ -38,8 +38,9 @@ struct ms_encoder {
     struct ms_run run;
     uint64_t stamp;
     uint64_t skipped; /* sequence numbers of definitions since the last record */
-    uint32_t forms, next_form, last_form;
+    uint32_t forms, next_form;
     uint8_t *start, *at;
+    uint64_t key[MS_FORMS]; /* kind, flags and arg of each form */
     struct ms_form form[MS_FORMS];
 };
 

@@ -71,29 +71,33 @@ static void check_stamp(struct ms_drain *d, struct ms_stream_state *s, struct ms
 }
 
 /* One record of a chunk. 0, -EBADMSG if it is damaged, or -errno of our own. */
-static int take_record(struct ms_drain *d, struct ms_chunk_view *v, struct ms_record *r)
+static inline int take_record(struct ms_drain *d, struct ms_chunk_view *v, struct ms_record *r, struct ms_run *where)
 {
     struct ms_stream_state *s = &d->out.catalog->stream[v->stream];
-    struct ms_run where = {.stream = v->stream, .tid = v->tid, .clock_kind = v->clock_kind, .first_seq = v->next_seq};
-    if (v->next_seq < s->next_seq) {
+    where->first_seq = v->next_seq;
+    where->clock_kind = v->clock_kind;
+    if (MS_UNLIKELY(v->next_seq < s->next_seq)) {
         d->stats.duplicates++;
         v->next_seq++;
         return 0;
     }
-    if (s->clock_kind != v->clock_kind) {
+    if (MS_UNLIKELY(s->clock_kind != v->clock_kind)) {
         s->clock_kind = v->clock_kind;
         s->last_stamp = 0;
     }
     check_stamp(d, s, v, r);
-    where.first_stamp = r->stamp;
-    int rc = ms__out_record(&d->out, &where, r);
-    d->stats.damage[MS_DAMAGE_LENGTH] += rc == -EBADMSG;
-    if (rc == 0) {
-        d->stats.damage[MS_DAMAGE_SEQUENCE] += v->next_seq != s->next_seq;
-        d->stats.records++;
-        s->next_seq = ++v->next_seq;
+    where->first_stamp = r->stamp;
+    int rc = ms__out_record(&d->out, where, r);
+    if (MS_UNLIKELY(rc != 0)) {
+        d->stats.damage[MS_DAMAGE_LENGTH] += rc == -EBADMSG;
+        return rc;
     }
-    return rc;
+    if (MS_UNLIKELY(v->next_seq != s->next_seq)) {
+        d->stats.damage[MS_DAMAGE_SEQUENCE]++;
+    }
+    d->stats.records++;
+    s->next_seq = ++v->next_seq;
+    return 0;
 }
 
 /* Takes what was copied of a chunk. 0 or -errno of our own; what was not reached then stays in the chunk. */
@@ -101,9 +105,10 @@ static int take_records(struct ms_drain *d, struct ms_chunk_view *v, uint32_t le
 {
     char *at = (char *)d->copy;
     uint32_t left_b = length_b;
+    struct ms_run where = {.stream = v->stream, .tid = v->tid};
     while (left_b != 0 && !v->bad) {
         struct ms_record *r = (struct ms_record *)(void *)at;
-        int rc = sound(d, r, left_b) ? take_record(d, v, r) : -EBADMSG;
+        int rc = sound(d, r, left_b) ? take_record(d, v, r, &where) : -EBADMSG;
         if (rc == -EBADMSG) {
             v->bad = true; /* where the next record begins is not known any more */
         } else if (rc != 0) {

@@ -217,11 +217,25 @@ static int run_for(struct ms_outgoing *out, const struct ms_run *where, size_t r
     return 0;
 }
 
+static inline void encode(struct ms_outgoing *out, const struct ms_record *r)
+{
+    ms_encode(&out->encoder, r);
+    out->first_stamp = r->stamp < out->first_stamp ? r->stamp : out->first_stamp;
+    out->last_stamp = r->stamp > out->last_stamp ? r->stamp : out->last_stamp;
+}
+
 int ms__out_record(struct ms_outgoing *out, const struct ms_run *where, struct ms_record *r)
 {
     const struct ms_record_spec *spec = ms_record_spec(r->kind);
     size_t content_b = (size_t)r->words * 8 - sizeof(*r);
     struct ms_parts parts;
+    if (spec->plain && (r->flags & MS_RECORD_STACKS) == 0) { /* no ids, no lengths: nothing to take apart */
+        int rc = content_b == spec->payload_b ? run_for(out, where, (size_t)r->words * 8) : -EBADMSG;
+        if (rc == 0) {
+            encode(out, r);
+        }
+        return rc;
+    }
     if (!ms_parts(spec, r->flags, r + 1, content_b, &parts)) {
         return -EBADMSG;
     }
@@ -236,8 +250,6 @@ int ms__out_record(struct ms_outgoing *out, const struct ms_run *where, struct m
     if (parts.texts != 0 || parts.stacks != NULL) {
         renumber(out, where->stream, &parts);
     }
-    ms_encode(&out->encoder, r);
-    out->first_stamp = r->stamp < out->first_stamp ? r->stamp : out->first_stamp;
-    out->last_stamp = r->stamp > out->last_stamp ? r->stamp : out->last_stamp;
+    encode(out, r);
     return 0;
 }

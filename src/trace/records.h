@@ -321,6 +321,8 @@ _Static_assert(sizeof(struct ms_record) == 16, "record head");
 MS_RECORDS(X)
 #undef X
 
+#define MS_WIDE_FIELDS 4
+
 struct ms_record_spec {
     const char *name; /* NULL: there is no kind of that number */
     const char *shape;
@@ -328,6 +330,7 @@ struct ms_record_spec {
     uint8_t order;  /* enum ms_record_order */
     uint8_t fields; /* letters of the shape */
     uint8_t plain;  /* 1: numbers only, no tail */
+    uint8_t wide;   /* 1: besides, all of them are a or q, and few: the payload is an array of words */
 };
 extern const struct ms_record_spec ms_record_specs[MS_R_LIMIT];
 
