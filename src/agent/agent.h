@@ -65,11 +65,19 @@ extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"),
 /* What to do with an event that is wanted if one of the bits of `mask` (MS_WANT_*) is: enum ms_trace_state. */
 static inline unsigned ms_wanted(uint32_t mask)
 {
-    unsigned state = ms_rec_state();
+    const struct ms_shm *shm = ms_rec_session();
+    if (MS_UNLIKELY(shm == NULL)) {
+        ms_rec_state_slow();
+        shm = ms_rec_session();
+        if (shm == NULL) {
+            return MS_STATE_OFF;
+        }
+    }
+    unsigned state = __atomic_load_n(&shm->state, __ATOMIC_RELAXED);
     if (MS_LIKELY(state == MS_STATE_OFF)) {
         return MS_STATE_OFF;
     }
-    bool wanted = (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & mask) != 0 && ms_self.suppressed == 0;
+    bool wanted = (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & mask) != 0 && ms_self.suppressed == 0;
     return wanted ? state : (unsigned)MS_STATE_OFF;
 }
 

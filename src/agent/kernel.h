@@ -12,6 +12,15 @@ static inline bool ms_kernel_wanted(void)
            (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & BOTH) == BOTH && ms_self.suppressed == 0;
 }
 
+/* The same without a call: whether it is worth asking. */
+static inline bool ms_kernel_maybe(void)
+{
+    enum { BOTH = MS_WANT_LAUNCH | MS_WANT_KERNEL };
+    const struct ms_shm *shm = ms_rec_session();
+    return shm == NULL || (__atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON &&
+                           (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & BOTH) == BOTH);
+}
+
 /* ---- kernel.c ---- */
 
 /* Listens to what the runtime reports, as soon as there is a profiling library. Names of kernels are announced when

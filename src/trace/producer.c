@@ -343,17 +343,6 @@ static bool make_room(struct ms_ctx *ctx, size_t length_b, uint32_t *cause)
     return ms__chunk_take(ctx, cause);
 }
 
-static void *reserve(struct ms_slot *slot, struct ms_ctx *ctx, size_t length_b)
-{
-    __atomic_store_n(&ctx->head->reserved, ctx->seq + 1, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    MS_TESTPOINT("reserved");
-    slot->ctx = ctx;
-    slot->record = (struct ms_record *)(void *)(ctx->chunk->data + ctx->offset);
-    slot->length_b = (uint32_t)length_b;
-    return slot->record + 1;
-}
-
 /* A record of our own in front of the one that is wanted; the context stays busy. */
 static bool write_own(struct ms_ctx *ctx, enum ms_record_kind kind, uint32_t arg, const void *payload, size_t payload_b,
                       uint32_t *cause)
@@ -362,7 +351,8 @@ static bool write_own(struct ms_ctx *ctx, enum ms_record_kind kind, uint32_t arg
     if (!make_room(ctx, sizeof(struct ms_record) + payload_b, cause)) {
         return false;
     }
-    memcpy(reserve(&slot, ctx, sizeof(struct ms_record) + payload_b), payload, payload_b);
+    ms_rec_reserve(ctx);
+    memcpy(ms_rec_payload(&slot, ctx, payload_b), payload, payload_b);
     ms_rec_commit(&slot, kind, 0, arg, ms_rec_stamp(&slot));
     ctx->busy = 1;
     return true;
@@ -416,7 +406,7 @@ static bool tell_clock(struct ms_ctx *ctx, uint32_t kind, uint32_t *cause)
     return told;
 }
 
-static void *begin(struct ms_slot *slot, size_t payload_b, unsigned order)
+static struct ms_ctx *begin(size_t payload_b, unsigned order)
 {
     struct ms_shm *shm = attached();
     struct ms_ctx *ctx = ms_ctx_tls;
@@ -446,10 +436,11 @@ static void *begin(struct ms_slot *slot, size_t payload_b, unsigned order)
         return NULL;
     }
     ctx->limit = MS_CHUNK_DATA_B;
-    return reserve(slot, ctx, length_b);
+    ms_rec_reserve(ctx);
+    return ctx;
 }
 
-void *ms_rec_begin_slow(struct ms_slot *slot, size_t payload_b, unsigned order)
+struct ms_ctx *ms_rec_begin_slow(size_t payload_b, unsigned order)
 {
     struct ms_ctx *ctx = ms_ctx_tls;
     if (ctx == &starting) {
@@ -469,9 +460,9 @@ void *ms_rec_begin_slow(struct ms_slot *slot, size_t payload_b, unsigned order)
         }
     }
     struct quiet before = quiet_begin();
-    void *payload = begin(slot, payload_b, order);
+    ctx = begin(payload_b, order);
     quiet_end(before);
-    return payload;
+    return ctx;
 }
 
 struct ms_ctx *ms__ctx(void)

@@ -69,6 +69,7 @@ struct ms_gate {
     struct ms_ctx *pool; /* contexts of ended threads */
     uint32_t contexts_used;
     uint32_t next_check; /* where the search for contexts of vanished threads goes on */
+    uint32_t populated;  /* chunks below were asked to be in memory */
 };
 extern struct ms_gate *ms_gate __attribute__((visibility("hidden")));
 
@@ -95,7 +96,8 @@ void ms_producer_forked(void);
 
 /* ---- slow paths, out of line ---- */
 unsigned ms_rec_state_slow(void);
-void *ms_rec_begin_slow(struct ms_slot *slot, size_t payload_b, unsigned order);
+/* The context, busy and with its record reserved. It takes no slot, so that slots of hooks are registers. */
+struct ms_ctx *ms_rec_begin_slow(size_t payload_b, unsigned order);
 
 /* enum ms_trace_state. Attaches the process if it is not yet. */
 static inline unsigned ms_rec_state(void)
@@ -115,6 +117,25 @@ static inline uint8_t ms_rec_flags(unsigned state)
     return state == MS_STATE_SHADOW ? MS_RECORD_SHADOW : 0;
 }
 
+/* A signal handler that records from here on sees busy and gives up; the collector sees reserved before the stamp is
+ * taken, which is what its watermark rests on. */
+static inline void ms_rec_reserve(struct ms_ctx *ctx)
+{
+    ctx->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&ctx->head->reserved, ctx->seq + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    MS_TESTPOINT("reserved");
+}
+
+static inline void *ms_rec_payload(struct ms_slot *slot, struct ms_ctx *ctx, size_t payload_b)
+{
+    slot->ctx = ctx;
+    slot->record = (struct ms_record *)(void *)(ctx->chunk->data + ctx->offset);
+    slot->length_b = (uint32_t)(sizeof(struct ms_record) + payload_b);
+    return slot->record + 1;
+}
+
 /* Room for a payload (with its tail) of payload_b bytes, a multiple of 8. order: enum ms_record_order of what is going
  * to be written, for counting it if it is lost. */
 static inline void *ms_rec_begin(struct ms_slot *slot, size_t payload_b, unsigned order)
@@ -122,19 +143,14 @@ static inline void *ms_rec_begin(struct ms_slot *slot, size_t payload_b, unsigne
     struct ms_ctx *ctx = ms_ctx_tls;
     if (MS_UNLIKELY(ctx == NULL || ctx->busy != 0 || ctx->shm != ms_gate->shm ||
                     ctx->offset + sizeof(struct ms_record) + payload_b > ctx->limit)) {
-        return ms_rec_begin_slow(slot, payload_b, order);
+        ctx = ms_rec_begin_slow(payload_b, order);
+        if (ctx == NULL) {
+            return NULL;
+        }
+    } else {
+        ms_rec_reserve(ctx);
     }
-    /* A signal handler that records from here on sees busy and gives up; the collector sees reserved before the stamp
-     * is taken, which is what its watermark rests on. */
-    ctx->busy = 1;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    __atomic_store_n(&ctx->head->reserved, ctx->seq + 1, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    MS_TESTPOINT("reserved");
-    slot->ctx = ctx;
-    slot->record = (struct ms_record *)(void *)(ctx->chunk->data + ctx->offset);
-    slot->length_b = (uint32_t)(sizeof(struct ms_record) + payload_b);
-    return slot->record + 1;
+    return ms_rec_payload(slot, ctx, payload_b);
 }
 
 static inline uint64_t ms_rec_stamp(const struct ms_slot *slot)

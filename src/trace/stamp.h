@@ -9,6 +9,7 @@
 #define MS_TRACE_STAMP_H
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "trace/shm.h"
 
 #if defined(__x86_64__)
@@ -19,12 +20,12 @@
 static inline uint64_t ms_stamp(uint32_t clock_kind)
 {
 #if defined(__x86_64__)
-    if (clock_kind == MS_CLOCK_TSC) {
+    if (MS_LIKELY(clock_kind == MS_CLOCK_TSC)) {
         _mm_lfence();
         return __rdtsc();
     }
 #elif defined(__aarch64__)
-    if (clock_kind == MS_CLOCK_CNTVCT) {
+    if (MS_LIKELY(clock_kind == MS_CLOCK_CNTVCT)) {
         uint64_t t;
         __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(t)::"memory");
         return t;

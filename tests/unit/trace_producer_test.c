@@ -418,7 +418,7 @@ static void test_fork_within_a_record(void **state)
     struct sigaction action = {.sa_handler = fork_in_handler}, before;
     sigaction(SIGUSR1, &action, &before);
     assert_true(rig_number(0));
-    struct ms_slot slot;
+    struct ms_slot slot = {0};
     struct ms_p_number *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_PLAIN);
     assert_non_null(p);
     raise(SIGUSR1);
