@@ -14,7 +14,7 @@ cannot be seen then. Needs nothing but Python; everything but the four functions
 
 from __future__ import annotations
 
-from . import _recorder
+from . import _control, _recorder
 from ._control import config, start, step, stop
 
 TYPE_CHECKING = False
@@ -80,5 +80,12 @@ def _follow(state: _recorder.State) -> None:
     _collectors.follow(state)
 
 
-_recorder.listen(_follow)
-_recorder.load()
+def _begin() -> None:
+    from atexit import register
+
+    _recorder.listen(_follow)
+    _recorder.load()
+    register(_control.at_exit)
+
+
+_begin()

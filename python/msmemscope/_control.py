@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from . import _native, _recorder
 
@@ -105,6 +106,22 @@ def stop() -> None:
         _holders.remember(suspects)
 
 
+def at_exit() -> None:
+    """Of the interpreter, when all objects are still there: who holds what has outlived its step, also in a program that was
+    traced until now."""
+    try:
+        state = _recorder.State()
+        suspects = _native.suspects() if state.tracing and state.analysis & _recorder.LEAKS else ""
+        if suspects or f"{__package__}._holders" in sys.modules:
+            from . import _holders
+
+            if suspects:
+                _holders.note(suspects)
+            _holders.at_exit()
+    except Exception:
+        return  # the collector may be gone, and parts of the interpreter
+
+
 def step() -> None:
     """Ends a step of the program's and begins the next; nothing happens while nothing is traced."""
     _native.step()
@@ -123,8 +140,6 @@ def _print(line: str) -> None:
 
 def _failed(reason: str) -> ValueError:
     """The words that scripts look for, after the reason in the command line's words."""
-    import sys
-
     if reason and sys.stderr is not None:
         print(reason if reason.startswith("[msmemscope]") else f"[msmemscope] Error: {reason}", file=sys.stderr, flush=True)
     return ValueError("Set msmemscope trace config failed!")

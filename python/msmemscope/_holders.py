@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _STEPS = 12  # of a way, at most
 _WAYS = 100  # from one object to blocks
 _NODES = 100000  # of autograd's graphs that are looked at
-_SCRIPT = getattr(sys.modules.get("__main__"), "__file__", None)  # by the time of atexit the module does not know it any more
 _OPTIMIZED = 1  # flag of code whose local variables are no dictionary
 
 
@@ -221,8 +220,8 @@ class _Search:
         for _ in range(_STEPS):
             for frame, variables in frames.items():
                 for number in variables.keys() & level.keys():
-                    self._add(f"{variables[number]} in {_code_name(frame.f_code)}()", level[number],
-                              f"running at {_place(frame.f_code, frame.f_lineno)}")
+                    self._add(variables[number], level[number], f"running at {_place(frame.f_code, frame.f_lineno)}",
+                              scope=f" in {_code_name(frame.f_code)}()")
             upper: dict[int, object] = {}
             for referrer in gc.get_referrers(*level.values()) if not self._enough() else ():
                 if id(referrer) in self.before and not (_is(referrer, FrameType) and referrer in frames):
@@ -252,12 +251,12 @@ class _Search:
     def _enough(self) -> bool:
         return all(len(found) >= self.limit for found in self.result.values())
 
-    def _add(self, name: str, first: object, where: str, root: object = None) -> None:
+    def _add(self, name: str, first: object, where: str, root: object = None, scope: str = "") -> None:
         """Something with a name refers to `first`: what it leads to."""
         top = root if _is(root, type) else _container(first)
         where = _created(top) or where or _written(top)
         for path, target in self._down(first):
-            self._hold(target, _tidy(name + path), top, where, False)
+            self._hold(target, _tidy(name + path) + scope, top, where, False)
 
     def _hold(self, target: object, name: str, top: object, where: str, cycle: bool) -> None:
         for block, held in self.held[id(target)]:
@@ -462,7 +461,9 @@ def _where_in(root: object, edge: str) -> str:
 
     name = re.match(r"(?:\['|\.)(\w+)", edge)
     space = root if type(root) is dict else _attributes(root)
-    path = space.get("__file__", _SCRIPT if space.get("__name__") == "__main__" else None) if not _is(root, type) else None
+    path = None
+    if not _is(root, type):  # at its end the program itself has no __file__ any more
+        path = space.get("__file__") or getattr(space.get("__loader__"), "path", None)
     if name is None or not _is(path, str) or not path.endswith(".py"):
         return ""
     import ast
@@ -480,30 +481,28 @@ def _where_in(root: object, edge: str) -> str:
 # ---- report ----
 
 _suspects: dict[int, int] = {}  # blocks that outlived their step, at the last stop(): address and bytes; asked of nobody yet
-_waiting = False  # for the end of the program
 
 
 def _amount(sizes: list[int]) -> str:
     return f"{sum(sizes) / 2 ** 20:f} Mb(s) in {len(sizes)} allocation(s)"
 
 
-def remember(suspects: str) -> None:
-    """Blocks that outlived their step, as the recorder tells them at stop(): lines of address, bytes, device and step. To look
-    for who holds them takes longer than stop() may: that waits until it is asked for, or for the end of the program."""
-    global _suspects, _waiting
-    from ._recorder import say
-
+def note(suspects: str) -> None:
+    """Blocks that outlived their step, as the recorder tells them: lines of address, bytes, device and step."""
+    global _suspects
     lines = [line.split() for line in suspects.splitlines()]
     _suspects = {int(line[0], 16): int(line[1]) for line in lines if len(line) == 4}
-    if not _suspects:
-        return
-    say("Info", f"{_amount(list(_suspects.values()))} outlived their step; who holds them is told at the end of the program, "
-                "or now by msmemscope.tell_holders().")
-    if not _waiting:
-        import atexit
 
-        atexit.register(_at_exit)
-        _waiting = True
+
+def remember(suspects: str) -> None:
+    """The same at stop(). To look for who holds them takes longer than stop() may: that waits until it is asked for, or for the
+    end of the program."""
+    from ._recorder import say
+
+    note(suspects)
+    if _suspects:
+        say("Info", f"{_amount(list(_suspects.values()))} outlived their step; who holds them is told at the end of the program, "
+                    "or now by msmemscope.tell_holders().")
 
 
 def tell_holders() -> None:
@@ -513,12 +512,9 @@ def tell_holders() -> None:
     _tell(suspects, "no Python object")
 
 
-def _at_exit() -> None:
+def at_exit() -> None:
     """What nobody holds by now may be freed, too: no word about it."""
-    try:
-        _tell(_suspects, "")
-    except Exception:
-        return  # parts of the interpreter may be gone
+    _tell(_suspects, "")
 
 
 def _tell(suspects: dict[int, int], nobody: str) -> None:
@@ -526,12 +522,21 @@ def _tell(suspects: dict[int, int], nobody: str) -> None:
 
     from ._recorder import say
 
-    groups: dict[str, list[int]] = {}
+    groups: dict[Holder | None, list[tuple[int, str]]] = {}  # alike but for indices
     for address, found in holders_of(list(suspects)).items() if suspects else ():
-        text = re.sub(r"\[\d+\]", "[...]", str(found[0]), count=1) if found else nobody
-        if text:
-            groups.setdefault(text, []).append(suspects[address])
+        kind = found[0]._replace(name=re.sub(r"\[\d+\]", "[...]", found[0].name)) if found else None
+        if found or nobody:
+            groups.setdefault(kind, []).append((suspects[address], found[0].name if found else ""))
     if groups:
         say("Info", "Memory that outlived its step, and who holds it:")
-    for text, held in sorted(groups.items(), key=lambda group: -sum(group[1])):
-        print(f"    {_amount(held)}: {text}", flush=True)
+    for kind, held in sorted(groups.items(), key=lambda group: -sum(size for size, _ in group[1])):
+        text = kind._replace(name=_common([name for _, name in held])) if kind is not None else nobody
+        print(f"    {_amount([size for size, _ in held])}: {text}", flush=True)
+
+
+def _common(names: list[str]) -> str:
+    """One name for many that differ in indices."""
+    import re
+
+    parts = zip(*(re.split(r"(?<=\[)(\d+)(?=\])", name) for name in names))
+    return "".join(part[0] if len(set(part)) == 1 else "..." for part in parts)

@@ -201,4 +201,5 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .python_trace = python_trace,
     .python_own = ms_call_own,
     .quiet = quiet,
+    .suspects = ms_control_suspects,
 };

@@ -103,6 +103,9 @@ struct ms_agent_v1 {
 
     /* What this thread does is not recorded until it is taken back, as often as it was said. */
     void (*quiet)(int on);
+
+    /* What stop() answers, while tracing goes on. */
+    int (*suspects)(char *why, size_t why_b);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

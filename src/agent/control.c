@@ -67,7 +67,7 @@ static int ask(enum ms_request_kind kind, uint64_t value, const char *text, char
 }
 
 /* A record of control; its stamp, 0 if it could not be written. */
-static uint64_t record(enum ms_record_kind kind, const void *payload, size_t payload_b)
+static uint64_t record(enum ms_record_kind kind, uint32_t arg, const void *payload, size_t payload_b)
 {
     struct ms_slot slot;
     void *p = ms_rec_begin(&slot, payload_b, MS_ORDER_PLAIN);
@@ -79,7 +79,7 @@ static uint64_t record(enum ms_record_kind kind, const void *payload, size_t pay
     }
     uint64_t stamp = ms_rec_stamp(&slot);
     stamp = stamp < slot.ctx->last_stamp ? slot.ctx->last_stamp : stamp;
-    ms_rec_commit(&slot, kind, 0, 0, stamp);
+    ms_rec_commit(&slot, kind, 0, arg, stamp);
     return stamp;
 }
 
@@ -113,7 +113,7 @@ static int start(char *why, size_t why_b)
         return rc;
     }
     set_state(shm, MS_STATE_ON);
-    return record(MS_R_START, NULL, 0) != 0 ? 0 : no_room(why, why_b);
+    return record(MS_R_START, 0, NULL, 0) != 0 ? 0 : no_room(why, why_b);
 }
 
 static int stop(char *why, size_t why_b)
@@ -124,7 +124,17 @@ static int stop(char *why, size_t why_b)
     }
     uint32_t wanted = __atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED);
     set_state(shm, (wanted & (MS_WANT_ALLOC | MS_WANT_FREE)) != 0 ? MS_STATE_SHADOW : MS_STATE_OFF);
-    uint64_t stamp = record(MS_R_STOP, NULL, 0);
+    uint64_t stamp = record(MS_R_STOP, 0, NULL, 0);
+    return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
+}
+
+static int suspects(char *why, size_t why_b)
+{
+    const struct ms_shm *shm = memory();
+    if (shm == NULL) {
+        return not_recorded(why, why_b);
+    }
+    uint64_t stamp = record(MS_R_STOP, MS_STOP_GOES_ON, NULL, 0);
     return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
 }
 
@@ -176,7 +186,7 @@ static int config(const char *lines, char *why, size_t why_b)
     memset(&change, 0, sizeof(change));
     change.head.text.length_b = (uint32_t)length_b;
     memcpy(change.text, lines, length_b);
-    bool written = record(MS_R_CONFIG, &change, sizeof(change.head) + MS_ROUND_UP(length_b, 8)) != 0;
+    bool written = record(MS_R_CONFIG, 0, &change, sizeof(change.head) + MS_ROUND_UP(length_b, 8)) != 0;
     return written ? say(why, why_b, 0, warning) : no_room(why, why_b);
 }
 
@@ -207,6 +217,12 @@ int ms_control_stop(char *why, size_t why_b)
     return enter() ? leave(stop(why, why_b)) : busy_now(why, why_b);
 }
 
+int ms_control_suspects(char *why, size_t why_b)
+{
+    say(why, why_b, 0, "");
+    return enter() ? leave(suspects(why, why_b)) : busy_now(why, why_b);
+}
+
 int ms_control_config(const char *lines, char *why, size_t why_b)
 {
     say(why, why_b, 0, "");
@@ -226,7 +242,7 @@ int ms_control_step(char *why, size_t why_b)
         return not_recorded(why, why_b);
     }
     struct ms_p_number step = {__atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)};
-    return record(MS_R_STEP, &step, sizeof(step)) != 0 ? 0 : no_room(why, why_b);
+    return record(MS_R_STEP, 0, &step, sizeof(step)) != 0 ? 0 : no_room(why, why_b);
 }
 
 int ms_control_output(char *path, size_t path_b)

@@ -12,6 +12,9 @@
 int ms_control_start(char *why, size_t why_b);
 /* Tracing ends. When it returns everything that happened before is in the output files. */
 int ms_control_stop(char *why, size_t why_b);
+/* As if tracing had ended now, but it goes on. Both: text in why are blocks that have outlived their step, see
+ * ms_leaks_suspects. */
+int ms_control_suspects(char *why, size_t why_b);
 /* The next step begins. Waits for nothing. */
 int ms_control_step(char *why, size_t why_b);
 /* Lines "option=value", by the names of the command line; all or nothing. */

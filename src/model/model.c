@@ -171,6 +171,10 @@ static int start(struct ms_model *model, const struct ms_event *event)
 
 static int stop(struct ms_model *model, const struct ms_event *event)
 {
+    if (event->value == MS_STOP_GOES_ON) {
+        MS__CALL(model, on_stop, MS__SELF);
+        return 0;
+    }
     if (model->tracing) {
         system_row(model, event, MS_TYPE_STOP_TRACE);
     }

@@ -24,6 +24,7 @@
  *   OP_*, OP_KERNEL_* text(name) text2(path) addr(workspace) size_b(workspace)
  *   ACCESS pool addr size_b type text(name) text2(attributes)
  *   SNAPSHOT memory[6] text(name)
+ *   STOP value(MS_STOP_*)
  *   STEP value                           CONFIG text                            LOG text
  *   LABEL_PUSH, LABEL_POP value(level) text      ADDR_LABEL value(level) addr text
  *   SLICE slice_start_ns slice_end_ns value(1: no start, 2: no end) text

@@ -263,10 +263,12 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
     case MS_R_RECORDER:
         memcpy(e->memory, f, 4 * sizeof(f[0]));
         break;
+    case MS_R_STOP:
+        e->value = r->arg;
+        break;
     case MS_R_ACL_INIT:
     case MS_R_ACL_FINI:
     case MS_R_START:
-    case MS_R_STOP:
     case MS_R_CLOCK:
     case MS_R_DEF_TEXT:
     case MS_R_DEF_STACK:

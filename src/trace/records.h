@@ -144,6 +144,8 @@ struct ms_p_access { /* arg: pool and device */
     uint32_t reserved;
     struct ms_text_ref name, attributes;
 };
+enum { MS_STOP_GOES_ON = 1 }; /* arg of STOP: nothing ends, but files are completed up to here */
+
 enum ms_access { MS_ACCESS_UNKNOWN, MS_ACCESS_READ, MS_ACCESS_WRITE };
 struct ms_p_snapshot { /* arg: device */
     uint64_t reserved_b, max_reserved_b, allocated_b, max_allocated_b, total_b, free_b;

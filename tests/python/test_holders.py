@@ -244,3 +244,34 @@ def test_report_of_a_training_that_keeps_its_losses(torch_target):
     lines = [line for line in done.out.splitlines() if "__main__.losses" in line]
     assert lines and re.search(r"Mb\(s\) in \d+ allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), .*graph whose \w+ keeps the block",
                                lines[0]), done.out
+
+
+def test_names_that_differ_in_indices(target):
+    """One line for many: what is the same in all of them stays."""
+    done = target.run("""
+        from msmemscope._holders import _common
+        print(_common(["a[0].b[1]", "a[0].b[12]"]), _common(["a[0]"]), _common(["a['[1]']", "a['[2]']"]), _common(["", ""]) == "")
+    """)
+    assert done.out == "a[0].b[...] a[0] a['[...]'] True\n"
+
+
+def test_told_at_the_end_of_a_program_that_does_not_stop(softnpu, tmp_path):
+    """The command line traces to the end: who holds what is told while objects are still there, and nothing is stopped."""
+    target = Target(softnpu, tmp_path / "target", "launcher")
+    done = target.run("""
+        import msmemscope, npu
+        pool = None
+        npu.init()
+        pool = npu.Pool()
+        class Tensor:
+            def __init__(self): self.address = pool.malloc(1 << 20)
+            def data_ptr(self): return self.address
+        msmemscope.start()
+        kept = []
+        for _ in range(6):
+            kept.append(Tensor())
+            msmemscope.step()
+    """)
+    assert re.search(r"who holds it:\n    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.kept\[\.\.\.\] \(list\), "
+                     r"assigned at .*target\.py:10, holds a Tensor", done.out), done.out
+    assert [row.type for row in target.rows() if row.event == "SYSTEM"] == ["START_TRACE", *["STEP"] * 6]

@@ -12,6 +12,13 @@ LINES = {
     "graph": ("defects.py", "self.state = torch.tanh"),
 }
 
+HOLDERS = {
+    "losses": "trained[0].history[...]",
+    "activations": "trained[0].seen[...]",
+    "optimizer": "trained[2].state[<torch.nn.parameter.Parameter>]['good_avg']",
+    "graph": "trained[0].state",
+}
+
 
 def recorded(recording, script, *arguments, options=()):
     recording.options.remove("--analysis=none")
@@ -27,9 +34,13 @@ def line_of(file, text):
     return {f"{file}({i}): " for i, line in enumerate(lines, 1) if text in line}
 
 
+def holder_of(defect):
+    return f"__main__.{HOLDERS[defect]} (tuple), assigned at {EXAMPLES}/train.py:"
+
+
 def test_a_clean_training_is_clean(recording):
     done = recorded(recording, "train.py", "--steps=6", "--layers=2")
-    assert "leak" not in done.stdout.lower(), done.stdout
+    assert "leak" not in done.stdout.lower() and "who holds it" not in done.stdout, done.stdout
     assert done.stdout.count("step") >= 6
 
 
@@ -40,6 +51,7 @@ def test_defects_are_found_with_their_line(recording, defect):
     sites = done.stdout.partition("Leaks by call site")[2]
     first = re.search(r"^ +1\. .*?(?=^ +2\. |\Z)", sites, re.S | re.M)
     assert first is not None and any(line in first[0] for line in line_of(*LINES[defect])), done.stdout
+    assert holder_of(defect) in done.stdout.partition("who holds it:\n")[2].splitlines()[0], done.stdout
 
 
 def test_growing_cache(recording):
@@ -53,12 +65,14 @@ def test_caches_that_are_kept(recording):
     assert "infer.py" in done.stdout.partition("Leaks by call site")[2]
 
 
-@pytest.mark.parametrize("defect", ["none", "activations"])
+@pytest.mark.parametrize("defect", ["none", *HOLDERS])
 def test_the_same_by_the_interface(recording, softnpu, defect):
     python_path = str(recording.command).replace("bin/msmemscope", "python")
     done = softnpu.run(PYTHON, EXAMPLES / "train.py", "--steps=6", "--layers=2", f"--defect={defect}", "--record", recording.output,
                        PYTHONPATH=python_path)
     assert done.returncode == 0, done.stderr
+    held = done.stdout.partition("who holds it:\n")[2]
+    assert held == "" if defect == "none" else holder_of(defect) in held.splitlines()[0], done.stdout
     rows = recording.rows()
     assert {"START_TRACE", "STOP_TRACE", "STEP", "HOST", "ATEN_START"} <= {row.type for row in rows}
     for row, sums in live_sums(rows):

@@ -41,6 +41,12 @@ static PyObject *stop(PyObject *module, PyObject *unused)
     return agent != NULL ? ask(agent->stop) : NULL;
 }
 
+static PyObject *suspects(PyObject *module, PyObject *unused)
+{
+    const struct ms_agent_v1 *agent = native_agent();
+    return agent != NULL && NATIVE_HAS(agent, suspects) ? ask(agent->suspects) : PyUnicode_FromString("");
+}
+
 static PyObject *step(PyObject *module, PyObject *unused)
 {
     const struct ms_agent_v1 *agent = native_agent();
@@ -78,6 +84,7 @@ static PyObject *output(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
     {"start", start, METH_NOARGS, "start() -> str: tracing begins"},
     {"stop", stop, METH_NOARGS, "stop() -> str: tracing ends; files are complete when it returns"},
+    {"suspects", suspects, METH_NOARGS, "suspects() -> str: what stop() would answer, while tracing goes on"},
     {"step", step, METH_NOARGS, "step(): the next step begins, if something is traced"},
     {"config", config, METH_O,
      "config(lines) -> str: settings by the names of the command line; a warning, or nothing"},
