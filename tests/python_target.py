@@ -24,8 +24,10 @@ class Target:
         folder.mkdir()
         self.output = folder / "memscopeDumpResults"
         self.env = {"PYTHONPATH": f"{HOME}/python:{SUPPORT}"}
-        if way == "preload":
-            self.env["LD_PRELOAD"] = str(HOME / "lib64" / "libascend_kernel_hook.so")
+        before = os.environ.get("NPUSCOPE_PRELOAD")  # a sanitizer's run-time library
+        libraries = [before, str(HOME / "lib64" / "libascend_kernel_hook.so") if way == "preload" else None]
+        if any(libraries):
+            self.env["LD_PRELOAD"] = ":".join(filter(None, libraries))
         if way == "launcher":
             self.env["PYTHONPATH"] = f"{SUPPORT}"  # the launcher brings the package
 
