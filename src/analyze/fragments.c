@@ -313,6 +313,13 @@ int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger
     return rc;
 }
 
+/* More than was ever seen. If it is as much, it lasts. */
+static bool is_worst(struct ms_finding *finding, const struct ms_ledger_device *device, uint64_t bytes)
+{
+    finding->last_step = bytes == finding->reserved_b ? device->ended_step : finding->last_step;
+    return bytes > finding->reserved_b;
+}
+
 struct by_site { /* free bytes in sparse segments, by the place of their largest block */
     uint32_t site;
     uint64_t free_b, segments;
@@ -341,7 +348,7 @@ static void tell_sparse(struct ms_findings *findings, const struct ms_ledger_dev
     struct ms_finding *finding = count != 0 ? ms_finding_at(findings, MS_PATTERN_FRAGMENTATION, device_at,
                                                             sites[best].site, sites[best].largest.op)
                                             : NULL;
-    if (finding == NULL || pins->free_b <= finding->reserved_b) {
+    if (finding == NULL || !is_worst(finding, device, pins->free_b)) {
         return;
     }
     finding->op = sites[best].largest.op;
@@ -359,7 +366,7 @@ static void tell_idle(struct ms_findings *findings, const struct ms_ledger_devic
 {
     struct ms_finding *finding =
         ms_finding_at(findings, MS_PATTERN_OVER_RESERVE, device_at, largest->site, largest->op);
-    if (finding == NULL || idle_b <= finding->reserved_b) {
+    if (finding == NULL || !is_worst(finding, device, idle_b)) {
         return;
     }
     finding->op = largest->op;

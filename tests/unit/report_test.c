@@ -734,9 +734,11 @@ static void test_segments_over_steps(void **state)
     const struct ms_report_finding *sparse = find(report, MS_PATTERN_FRAGMENTATION);
     assert_non_null(idle);
     assert_int_equal(idle->saves_reserved_b, 20 << 20);
+    assert_int_equal(idle->last_step, 6);
     assert_int_equal(idle->addr, 0x10000000);
     assert_non_null(sparse);
     assert_int_equal(sparse->saves_reserved_b, 18 << 20);
+    assert_int_equal(sparse->last_step, 6);
     assert_int_equal(sparse->addr, 0x21000000);
     const struct ms_report_fragmentation *f = &report->processes[0].devices[0].fragmentation;
     assert_int_equal(f->pin_total, 1);
