@@ -2,10 +2,11 @@
  *
  *     ACL_FN(status, result, name, (parameters), (arguments))
  *
- * status IMPLEMENTED: libascendcl_impl.so defines nameImpl; UNSUPPORTED: a nameImpl that answers "not supported" is made
- * from the row. A wrong status does not link. ACL_FN rows are the set that every program may count on, ACL_FN_EXTRA rows
- * the others, ACL_FN_FRONT rows have no Impl twin: the front libraries define them. Define ACL_FN before including this
- * file; the other two follow it unless they are defined as well. All three are undefined at the end. */
+ * status IMPLEMENTED: libascendcl_impl.so defines nameImpl; UNSUPPORTED: a nameImpl that answers "not supported" is
+ * made from the row. A wrong status does not link. ACL_FN rows are the set that every program may count on,
+ * ACL_FN_EXTRA rows the others, ACL_FN_FRONT rows have no Impl twin: the front libraries define them. Define ACL_FN
+ * before including this file; the other two follow it unless they are defined as well. All three are undefined at the
+ * end. */
 #ifndef ACL_FN_EXTRA
 #define ACL_FN_EXTRA ACL_FN
 #endif

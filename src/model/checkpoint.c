@@ -112,9 +112,15 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(oom_ns)                                                                                                          \
     X(kernel_index)                                                                                                    \
     X(pid)                                                                                                             \
-    X(tracing) X(step_source) X(step_leader) X(step_conflict_told) X(stats.events) X(stats.reordered)                  \
-        X(stats.double_mallocs) X(stats.unmatched_frees) X(stats.ghosts) X(stats.revived) X(stats.gaps) X(stats.lost)  \
-            X(stats.lost_memory) X(stats.uncertain_since_ns)
+    X(tracing)                                                                                                         \
+    X(step_source)                                                                                                     \
+    X(step_leader)                                                                                                     \
+    X(step_conflict_told)                                                                                              \
+    X(stats.events)                                                                                                    \
+    X(stats.reordered)                                                                                                 \
+    X(stats.double_mallocs)                                                                                            \
+    X(stats.unmatched_frees)                                                                                           \
+    X(stats.ghosts) X(stats.revived) X(stats.gaps) X(stats.lost) X(stats.lost_memory) X(stats.uncertain_since_ns)
 
 #define BLOCK_NUMBERS(X)                                                                                               \
     X(addr)                                                                                                            \
@@ -124,8 +130,11 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(malloc_row)                                                                                                      \
     X(flag)                                                                                                            \
     X(device)                                                                                                          \
-    X(tid) X(c_stack) X(python_stack) X(step) X(kernel_index) X(page_type) X(module_id) X(inefficient) X(revived)      \
-        X(accesses) X(first_access_ns) X(last_access_ns)
+    X(tid)                                                                                                             \
+    X(c_stack)                                                                                                         \
+    X(python_stack)                                                                                                    \
+    X(step)                                                                                                            \
+    X(kernel_index) X(page_type) X(module_id) X(inefficient) X(revived) X(accesses) X(first_access_ns) X(last_access_ns)
 
 static void put_steps(struct out *out, const struct ms_step_state *steps)
 {

@@ -117,7 +117,7 @@ static void put_functions(FILE *out, const struct ms_module *module, const struc
         } else {
             fprintf(out, "+0x%llx", (unsigned long long)frame->offset);
         }
-        fprintf(out, ") [0x%llx]", (unsigned long long)(module->base + frame->offset));
+        fprintf(out, ") [0x%llx]", (unsigned long long)module->base + frame->offset);
         if (tab != NULL) {
             fprintf(out, " at %.*s", (int)(line_end - tab - 1), tab + 1);
         }
@@ -136,7 +136,7 @@ static void put_c_frame(FILE *out, struct ms_frames *frames, const struct ms_fra
         put_functions(out, &module, frame, &text);
     } else {
         fprintf(out, "%.*s(+0x%llx) [0x%llx]\n", (int)module.path.length_b, module.path.s,
-                (unsigned long long)frame->offset, (unsigned long long)(module.base + frame->offset));
+                (unsigned long long)frame->offset, (unsigned long long)module.base + frame->offset);
     }
 }
 

@@ -209,7 +209,7 @@ static void test_operators(void **state)
     char *text = printed(compare);
     assert_non_null(strstr(text, "device 0: 2 items on both sides, 1 only in base, 1 only in compare\n"));
     assert_non_null(strstr(text, "app f  (1000 B -> 2.9 KiB)")); /* the same place in another run */
-    assert_null(strstr(text, "load"));                                /* what did not change is not shown */
+    assert_null(strstr(text, "load"));                           /* what did not change is not shown */
     free(text);
     struct ms_compare_result result;
     ms_compare_result(compare, &result);

@@ -51,8 +51,8 @@ struct ms_offline_reader {
     void (*restart)(void *self);                                   /* what was taken so far will come again */
 };
 
-/* All rows, in order of ids. A dump that is in order is streamed; otherwise 40 bytes are kept of each row that is chosen
- * (16 M of them at most; of more, the dump is sorted on disk). 0 or -errno, told in why. */
+/* All rows, in order of ids. A dump that is in order is streamed; otherwise 40 bytes are kept of each row that is
+ * chosen (16 M of them at most; of more, the dump is sorted on disk). 0 or -errno, told in why. */
 int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *reader);
 
 /* ---- write_csv.c, write_db.c: results into the dump ---- */
@@ -62,7 +62,7 @@ struct ms_offline_results {
     struct {
         uint32_t pid;
         struct ms_map found;
-    } *processes;
+    } * processes;
     size_t count;
 };
 uint8_t ms_offline_found(const struct ms_offline_results *results, uint32_t pid, uint64_t id); /* 0: nothing */

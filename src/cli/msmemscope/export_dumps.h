@@ -5,8 +5,8 @@
 #include "export/exporter.h"
 #include "source/source.h"
 
-/* dir is made if it is not there. fd: where the one file of the format goes instead, if not 0. 0 or -errno; -ENODATA has
- * been told. */
+/* dir is made if it is not there. fd: where the one file of the format goes instead, if not 0. 0 or -errno; -ENODATA
+ * has been told. */
 int export_process(struct ms_source *source, size_t at, const struct ms_exporter *format, const char *dir, int fd);
 
 #endif

@@ -32,7 +32,7 @@ static void print_missing(const struct abi_library *library)
             continue;
         }
         if (column == 0) {
-            column = printf("\n%s answers \"not supported\" to:\n ", library->file);
+            printf("\n%s answers \"not supported\" to:\n ", library->file);
             column = 1;
         }
         if (column + (int)strlen(n->name) + 1 > 118) {

@@ -86,7 +86,8 @@ out:
 
 void ms_dcmi_close(struct ms_dcmi *dcmi)
 {
-    /* The library stays loaded: it has no call that ends what dcmi_init() began, and threads of its own may run in it. */
+    /* The library stays loaded: it has no call that ends what dcmi_init() began, and threads of its own may run in it.
+     */
     free(dcmi);
 }
 
