@@ -38,6 +38,17 @@ static void record(struct rig *rig, uint64_t from, uint64_t count, bool sweep)
     }
 }
 
+/* Sweeps until everything that was recorded is final. */
+static void settle(struct rig *rig)
+{
+    struct ms_drain_stats stats;
+    uint64_t now = ms_drain_now(rig->drain);
+    do {
+        assert_true(ms_drain_sweep(rig->drain) >= 0);
+        ms_drain_stats(rig->drain, &stats);
+    } while (stats.low_stamp <= now);
+}
+
 static void test_segments_stand_alone(void **state)
 {
     (void)state;
@@ -206,7 +217,11 @@ static void test_large_checkpoint(void **state)
     struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
-    record(&rig, 0, 20000, true);
+    record(&rig, 0, 5000, true); /* a position is where everything before is final */
+    settle(&rig);
+    record(&rig, 5000, 13000, true);
+    settle(&rig);
+    record(&rig, 18000, 2000, true);
     rig_finish(&rig);
     uint32_t random = 1;
     char *large = malloc(LARGE_B);
@@ -282,17 +297,6 @@ static void compare_rest(struct ms_trace *t, const struct told *all, uint64_t in
     }
     assert_int_equal(rc, MS_TRACE_END);
     assert_int_equal(index, count);
-}
-
-/* Sweeps until everything that was recorded is final. */
-static void settle(struct rig *rig)
-{
-    struct ms_drain_stats stats;
-    uint64_t now = ms_drain_now(rig->drain);
-    do {
-        assert_true(ms_drain_sweep(rig->drain) >= 0);
-        ms_drain_stats(rig->drain, &stats);
-    } while (stats.low_stamp <= now);
 }
 
 /* Segments in the middle, then also those at the beginning, are deleted: reading goes on with a checkpoint, and what
