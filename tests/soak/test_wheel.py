@@ -1,11 +1,13 @@
 """pip install . into an empty environment: everything is built, and the commands and packages work from there."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT, Softnpu
+from recorder import wait_until
 
 EXAMPLE = """
 import msmemscope, mstx, sys
@@ -23,8 +25,10 @@ msmemscope.stop()
 @pytest.fixture(scope="module")
 def venv(tmp_path_factory):
     folder = tmp_path_factory.mktemp("venv")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    done = subprocess.run([folder / "bin" / "pip", "install", ROOT], capture_output=True, text=True)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    subprocess.run(["git", "clone", "-q", ROOT, folder / "clone"], check=True)  # what is committed, and nothing else
+    folder = folder / "venv"
+    done = subprocess.run([folder / "bin" / "pip", "install", folder.parent / "clone"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -52,6 +56,17 @@ def test_example(venv, tmp_path, around):
     assert done.returncode == 0, done.stdout + done.stderr
     (dump,) = tmp_path.glob("memscopeDumpResults/*/device_0/dump/memscope_dump_*.csv")
     assert dump.read_text().count("FREE,HAL") == 5 and "example.py" in dump.read_text()
+
+
+def test_the_example_of_the_readme(venv, tmp_path):
+    """Word for word, on a machine without a device and without a framework."""
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+    (tmp_path / "example.py").write_text("data = range(3)\ndef train(batch): pass\n" + code)
+    done = run(venv, tmp_path, "python", "example.py")
+    assert done.returncode == 0 and "Stop tracing." in done.stdout, done.stdout + done.stderr
+    # Events of no device find their file when it is certain that none comes.
+    pattern = "memscopeDumpResults/*/device_cpu/dump/memscope_dump_*.csv"
+    wait_until(lambda: [path.read_text().count("SYSTEM,STEP") for path in tmp_path.glob(pattern)] == [3])
 
 
 def test_a_shell_is_prepared(venv, tmp_path):
