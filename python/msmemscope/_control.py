@@ -64,7 +64,7 @@ def config(*args: str, **settings: str) -> None:
         if _recorder.left_out(error):
             return
         if error.errno not in (errno.EINVAL, errno.ENOENT, errno.EBUSY, errno.E2BIG):
-            raise
+            raise _recorder.explained(error) from None
         raise _failed(error.strerror or "") from None
     _effective = True
     if warning:
@@ -83,7 +83,7 @@ def start() -> None:
     except OSError as error:
         if _recorder.left_out(error):
             return
-        raise
+        raise _recorder.explained(error) from None
     starts += 1
     _recorder.say("Info", "Start tracing.")
     _recorder.tell_unseen()

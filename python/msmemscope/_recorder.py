@@ -134,6 +134,15 @@ def left_out(error: OSError) -> bool:
     return True
 
 
+def explained(error: OSError) -> OSError:
+    """The same, with what to do if it is our own collector that does not answer: it may not run on this machine."""
+    if error.errno not in (errno.ECONNREFUSED, errno.EPIPE, errno.ENOTCONN) or "MSMEMSCOPE_SESSION" in os.environ:
+        return error
+    program = os.path.join(_home.find(), "libexec", "msmemscope-collector")
+    return OSError(error.errno, f"[msmemscope] Error: the collector does not answer; does {program} run here (ldd shows libraries "
+                                "that are missing)?")
+
+
 def unseen() -> list[str]:
     """What a recording of this process misses, because the recorder came late."""
     if not _late:

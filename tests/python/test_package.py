@@ -85,6 +85,21 @@ def test_an_incomplete_installation_says_so(tmp_path):
     assert "the installation is not complete: no lib64/libascend_kernel_hook.so in" in done.stderr
 
 
+@pytest.mark.parametrize("call", ["config", "start"])
+def test_a_collector_that_does_not_run_is_named(tmp_path, call):
+    """As where a library is missing that it needs."""
+    shutil.copytree(HOME, tmp_path / "home", symlinks=True)
+    collector = tmp_path / "home" / "libexec" / "msmemscope-collector"
+    collector.unlink()
+    collector.symlink_to("/bin/false")
+    recorder = tmp_path / "home" / "lib64" / "libascend_kernel_hook.so"
+    recorder.unlink()
+    shutil.copy(HOME / "lib64" / "libascend_kernel_hook.so", recorder)
+    done = subprocess.run([sys.executable, "-c", f"import msmemscope; msmemscope.{call}()"], capture_output=True, text=True,
+                          cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path / "home" / "python")})
+    assert f"the collector does not answer; does {collector} run here" in done.stderr, done.stderr
+
+
 SUBINTERPRETER = """
 try:
     import _interpreters as interpreters
