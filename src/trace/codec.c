@@ -111,6 +111,7 @@ static inline __attribute__((always_inline)) uint8_t *put_words(uint8_t *at, con
 static uint8_t *put_wide(uint8_t *at, const struct ms_record *r, unsigned fields, struct ms_form *form,
                          uint64_t stamp_number)
 {
+    _Static_assert(MS_WIDE_FIELDS == 4, "cases");
     switch (fields) {
     case 0:
         return put_words(at, r, 0, form, stamp_number);
@@ -121,7 +122,6 @@ static uint8_t *put_wide(uint8_t *at, const struct ms_record *r, unsigned fields
     case 3:
         return put_words(at, r, 3, form, stamp_number);
     default:
-        _Static_assert(MS_WIDE_FIELDS == 4, "cases");
         return put_words(at, r, 4, form, stamp_number);
     }
 }
