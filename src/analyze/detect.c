@@ -177,10 +177,11 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
 
 /* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, where
  * accesses are recorded, not used in that one. Freed after their last use, or at the end of their step, they would have
- * been out of the way. */
+ * been out of the way. What the driver gave counts, too, where no pool keeps it for later. */
 static bool outlived(const struct ms_ledger *ledger, const struct ms_life *life)
 {
-    return analysed(life) && life->step >= 2 && ledger->devices[life->device_at]->ended_step > life->step;
+    return (analysed(life) || life->standing == MS_DIRECT) && life->step >= 2 &&
+           ledger->devices[life->device_at]->ended_step > life->step;
 }
 
 int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger, const struct ms_life *life,

@@ -106,4 +106,5 @@ def test_the_example_of_the_readme(target):
     assert len(kept) == 6 and all("step" in row.python_stack for row in kept)
     report = target.softnpu.run(HOME / "bin" / "msmemscope", "report", target.output)
     assert report.returncode == 0 and "+1.000 MiB per step" in report.stdout, report.stdout + report.stderr
+    assert "Leak, steps 2 to 5: peak -4.00 MiB (31 %), confidence high" in report.stdout, report.stdout
     assert "partial" not in report.stdout + report.stderr
