@@ -128,10 +128,10 @@ static int stop(char *why, size_t why_b)
     return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
 }
 
+/* Nothing is asked for a process without events: that would make it one that is recorded. */
 static int suspects(char *why, size_t why_b)
 {
-    const struct ms_shm *shm = memory();
-    if (shm == NULL) {
+    if (ms_rec_session() == NULL) {
         return not_recorded(why, why_b);
     }
     uint64_t stamp = record(MS_R_STOP, MS_STOP_GOES_ON, NULL, 0);
