@@ -73,6 +73,13 @@ void exporter_stop(struct exporter *exporter);                           /* when
 
 struct pending; /* request.c: a request that waits for its condition */
 
+/* What a process was, of those that ended last: it may have been another program before, and that be announced late. */
+struct image {
+    uint64_t pid_namespace, start_time;
+    uint32_t pid, exec_count;
+};
+#define IMAGES_KEPT 64u
+
 struct collector {
     struct ms_session session;
     struct ms_settings settings;
@@ -93,6 +100,8 @@ struct collector {
     struct exporter exporter;
     struct ms_modules *modules;
     struct recorded *processes;
+    struct image images[IMAGES_KEPT];
+    unsigned image_next;
     uint64_t next_serial; /* of those that register with us directly */
     struct pending *pending;
 };

@@ -191,15 +191,32 @@ int collector_begin(struct collector *c, struct recorded *process)
     return 0;
 }
 
-/* The same process, registered before: it has become another program since. Registrations come in order. */
+static struct image image_of(const struct ms_process *p)
+{
+    return (struct image){p->pid_namespace, p->start_time, p->pid, p->exec_count};
+}
+
+/* True: the new one comes after an old one of the same process. */
+static bool follows(struct image old, struct ms_process *new)
+{
+    struct image next = image_of(new);
+    bool same = old.pid == next.pid && old.pid_namespace == next.pid_namespace && old.start_time == next.start_time &&
+                next.start_time != 0;
+    if (same && old.exec_count >= new->exec_count) {
+        new->exec_count = old.exec_count + 1;
+    }
+    return same;
+}
+
+/* The same process, registered before: it has become another program since. Registrations come in order; a program that
+ * came and went may be forgotten by then but for its number. */
 static void end_former_image(struct collector *c, struct recorded *process)
 {
-    struct ms_process *new = &process->identity;
+    for (unsigned i = 0; i < IMAGES_KEPT; i++) {
+        follows(c->images[i], &process->identity);
+    }
     for (struct recorded *former = c->processes; former != NULL; former = former->next) {
-        const struct ms_process *old = &former->identity;
-        if (former != process && old->pid == new->pid && old->pid_namespace == new->pid_namespace &&
-            old->start_time == new->start_time &&new->start_time != 0) {
-            new->exec_count = old->exec_count >= new->exec_count ? old->exec_count + 1 : new->exec_count;
+        if (former != process && follows(image_of(&former->identity), &process->identity)) {
             former->dead = true;
         }
     }
@@ -366,6 +383,7 @@ void collector_turn(struct collector *c)
         struct recorded *process = *link;
         if (process->phase == DONE) {
             *link = process->next;
+            c->images[c->image_next++ % IMAGES_KEPT] = image_of(&process->identity);
             request_forget(c, process);
             free_process(process);
         } else {

@@ -124,6 +124,7 @@ def test_everybody_else_is_dead_when_a_process_begins(recording, families, tmp_p
     os.kill(job.pid, signal.SIGKILL)  # the one that would start another collector
     job.wait()
     os.kill(collector, signal.SIGKILL)
+    wait_until(lambda: not list(pathlib.Path(f"/proc/{collector}").glob("fd/*")))  # who still listens takes what comes along
     fifo.write_text("go")
     assert job.stdout.read().endswith("0\n")
     wait_until(lambda: recording.count("HAL_FREE") == [1, 1])
