@@ -240,7 +240,7 @@ static int32_t deliver(struct snpu_task *task, const struct call_task *t)
         if (!t->block) {
             free(item);
         }
-        return ACL_ERROR_RT_STREAM_NO_CB_REG;
+        return 0; /* the subscription has ended since: as if that had been while the task waited */
     }
     *box->last = item;
     box->last = &item->next;
