@@ -365,7 +365,7 @@ static int set_up(void **state)
 {
     (void)state;
     char path[600];
-    snprintf(path, sizeof(path), "%s/tests/unit/rt_kernels.so", getenv("NPUSCOPE_BUILD"));
+    snprintf(path, sizeof(path), "%s/tests/unit/plain_kernels.so", getenv("NPUSCOPE_BUILD"));
     object = read_whole(path, &object_b);
     snprintf(folder, sizeof(folder), "/tmp/rt_binary.XXXXXX");
     return mkdtemp(folder) == NULL || snpu_device_set("test", 0) != 0;
