@@ -133,13 +133,27 @@ static int write_and_free(struct ms_drain *d)
     return rc;
 }
 
-static int take_all(struct ms_drain *d)
+/* A producer may have filled a chunk that the walk had passed, and gone on to one that it then found. The next walk
+ * finds both; what is missing then, or when there is no producer any more, is missing. */
+static bool lacks_former(struct ms_drain *d, struct ms_chunk_view *v)
+{
+    bool lacks = !v->waited && !v->bad && v->taken_b == 0 && v->next_seq > d->out.catalog->stream[v->stream].next_seq;
+    v->waited |= lacks;
+    return lacks;
+}
+
+static int take_all(struct ms_drain *d, bool final)
 {
     int rc = 0;
+    uint32_t held = UINT32_MAX; /* a stream whose chunks wait for the next walk */
     ms__pool_look(d);
     for (uint32_t i = 0; i < d->found_count && rc == 0; i++) {
         uint32_t index = d->found[i].chunk;
         bool full;
+        if (!final && (d->found[i].stream == held || lacks_former(d, &d->view[index]))) {
+            held = d->found[i].stream;
+            continue;
+        }
         uint32_t length_b = ms__pool_copy(d, index, &full);
         rc = length_b != 0 ? take_records(d, &d->view[index], length_b) : 0;
         if (full && rc == 0) {
@@ -242,7 +256,7 @@ static int64_t sweep(struct ms_drain *d, bool final)
     }
     low = final ? UINT64_MAX : low < d->stats.low_stamp ? d->stats.low_stamp : low;
     d->anchor = now;
-    rc = take_all(d);
+    rc = take_all(d, final);
     rc = rc != 0 ? rc : tell_losses(d, final);
     rc = rc != 0 ? rc : ms__out_flush(&d->out);
     if (rc == 0 && d->other_clock != 0) { /* its stamps need anchors around them as well */

@@ -48,9 +48,10 @@ struct ms_chunk_view {
     uint32_t stream;
     uint32_t tid;
     uint32_t clock_kind;
-    bool known; /* looked at since it was last freed */
-    bool bad;   /* damaged: nothing more is taken from it */
-    bool old;   /* was there when the drain was opened: may repeat what an earlier one has written */
+    bool known;  /* looked at since it was last freed */
+    bool bad;    /* damaged: nothing more is taken from it */
+    bool old;    /* was there when the drain was opened: may repeat what an earlier one has written */
+    bool waited; /* for a chunk in front of it, over a walk */
 };
 
 struct ms_drain {

@@ -4,7 +4,8 @@
  * Why a sweep is complete: the heads are read first, and whatever was committed when a head was read lies in chunks
  * that were OWNED before (the producer's release, our acquire), so the walk over the table that follows sees them. If
  * a chunk of a stream is found, all earlier ones of the stream were FULL before it was taken; they are copied after the
- * walk, in order of sequence, hence completely.
+ * walk, in order of sequence, hence completely. But for those that were FREE when the walk came by: what was found
+ * behind them waits for the next walk. All of it was committed after the heads were read, so `low` holds nevertheless.
  * Why `low` holds: a producer stores `reserved` before it takes a stamp. A stream that shows reserved == committed
  * after T was read will stamp its next record later than T, but for the time that the store may wait in the store
  * buffer: that is what the millisecond is for. A stream in flight will not go below its last committed stamp. */
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "trace/producer_internal.h"
+#include "trace/testpoint.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -121,6 +123,7 @@ void ms__pool_look(struct ms_drain *d)
     d->found_count = 0;
     d->stats.chunks_in_use = 0;
     for (uint32_t i = 0; i < fresh; i++) {
+        MS_TESTPOINT("walking");
         uint32_t state = __atomic_load_n(&d->table[i].state, __ATOMIC_ACQUIRE) & MS_CHUNK_STATE;
         struct ms_chunk_view *v = &d->view[i];
         if (state == MS_CHUNK_FREE) {

@@ -69,6 +69,58 @@ static void kill_at(const char *label, int after)
     rig_end(&rig);
 }
 
+/* ---- producers that go on during a walk ---- */
+
+static uint64_t number_next;
+static int walk_left; /* places of the table until records are made */
+
+static void make_records(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_true(rig_number(number_next++));
+    }
+}
+
+static void record_while_walking(const char *label)
+{
+    if (strcmp(label, "walking") == 0 && walk_left-- == 0) {
+        make_records(4000); /* several chunks: some where the walk has been, some where it is going to be */
+    }
+}
+
+static void test_chunks_behind_the_walk(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_drain_stats stats;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    number_next = 0;
+    for (int round = 0; round < 60; round++) {
+        make_records(8000);
+        walk_left = round % 12;
+        ms_testpoint_hook = record_while_walking;
+        assert_true(ms_drain_sweep(rig.drain) >= 0);
+        ms_testpoint_hook = NULL;
+    }
+    ms_drain_stats(rig.drain, &stats);
+    for (unsigned i = 0; i < MS_DAMAGE_CAUSES; i++) {
+        assert_int_equal(stats.damage[i], 0);
+    }
+    rig_finish(&rig);
+    struct ms_trace *t = rig_read(&rig, NULL);
+    struct ms_event e;
+    uint64_t steps = 0;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_not_equal(e.kind, MS_R_GAP);
+        if (e.kind == MS_R_STEP) {
+            assert_int_equal(e.value, steps++);
+        }
+    }
+    ms_trace_close(t);
+    assert_int_equal(steps, number_next);
+    rig_end(&rig);
+}
+
 static void test_killed_anywhere(void **state)
 {
     (void)state;
@@ -143,6 +195,7 @@ static void test_foreign_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chunks_behind_the_walk),
         cmocka_unit_test(test_killed_anywhere),
         cmocka_unit_test(test_scribbled_memory),
         cmocka_unit_test(test_foreign_memory),
