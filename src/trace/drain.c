@@ -142,10 +142,11 @@ static bool lacks_former(struct ms_drain *d, struct ms_chunk_view *v)
     return lacks;
 }
 
-static int take_all(struct ms_drain *d, bool final)
+/* *again: there are chunks that wait for the next walk. */
+static int take_found(struct ms_drain *d, bool final, bool *again)
 {
     int rc = 0;
-    uint32_t held = UINT32_MAX; /* a stream whose chunks wait for the next walk */
+    uint32_t held = UINT32_MAX; /* a stream whose chunks wait */
     ms__pool_look(d);
     for (uint32_t i = 0; i < d->found_count && rc == 0; i++) {
         uint32_t index = d->found[i].chunk;
@@ -162,6 +163,18 @@ static int take_all(struct ms_drain *d, bool final)
         if (rc == 0 && ms__writer_should_flush(d->writer)) {
             rc = write_and_free(d);
         }
+    }
+    *again = held != UINT32_MAX;
+    return rc;
+}
+
+static int take_all(struct ms_drain *d, bool final)
+{
+    bool again;
+    int rc = take_found(d, final, &again);
+    if (rc == 0 && again) { /* those that are empty now would be found once more */
+        rc = write_and_free(d);
+        rc = rc == 0 ? take_found(d, final, &again) : rc;
     }
     return rc;
 }
