@@ -374,15 +374,21 @@ static void test_jump(void **state)
 
 /* ---- limits ---- */
 
+/* A trace that soon reaches its size, and the writer's own reader. */
+static struct ms_trace *begin_limited(struct rig *rig)
+{
+    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
+    rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig->writer};
+    return rig_read(rig, &live);
+}
+
 static void test_size_limit(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
-    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
-    rig_open_trace(&rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
-    struct ms_trace *t = rig_read(&rig, &live);
+    struct ms_trace *t = begin_limited(&rig);
     record(&rig, 0, 40000, true);
     struct ms_writer_stats stats;
     ms_writer_stats(rig.writer, &stats);
@@ -409,11 +415,7 @@ static void test_nothing_shows_what_the_end_lacks(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
-    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
-    rig_open_trace(&rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
-    struct ms_trace *t = rig_read(&rig, &live);
+    struct ms_trace *t = begin_limited(&rig);
     record(&rig, 0, 20000, true);
     settle(&rig);
     struct rlimit before, none = {0};

@@ -34,6 +34,22 @@ static void produce_until_killed(struct rig *rig, uint64_t *committed, const cha
     _exit(2);
 }
 
+/* How many there are: in their order, and none missing in between. */
+static uint64_t steps_of(struct rig *rig)
+{
+    struct ms_trace *t = rig_read(rig, NULL);
+    struct ms_event e;
+    uint64_t steps = 0;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        assert_int_not_equal(e.kind, MS_R_GAP);
+        if (e.kind == MS_R_STEP) {
+            assert_int_equal(e.value, steps++);
+        }
+    }
+    ms_trace_close(t);
+    return steps;
+}
+
 static void kill_at(const char *label, int after)
 {
     struct rig rig = {.clock_kind = MS_CLOCK_MONOTONIC, .memfd = -1};
@@ -54,16 +70,7 @@ static void kill_at(const char *label, int after)
     }
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     rig_finish(&rig);
-    struct ms_trace *t = rig_read(&rig, NULL);
-    struct ms_event e;
-    uint64_t steps = 0;
-    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
-        assert_int_not_equal(e.kind, MS_R_GAP);
-        if (e.kind == MS_R_STEP) {
-            assert_int_equal(e.value, steps++);
-        }
-    }
-    ms_trace_close(t);
+    uint64_t steps = steps_of(&rig);
     assert_in_range(steps, *committed, *committed + 1);
     munmap(committed, 4096);
     rig_end(&rig);
@@ -107,17 +114,7 @@ static void test_chunks_behind_the_walk(void **state)
         assert_int_equal(stats.damage[i], 0);
     }
     rig_finish(&rig);
-    struct ms_trace *t = rig_read(&rig, NULL);
-    struct ms_event e;
-    uint64_t steps = 0;
-    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
-        assert_int_not_equal(e.kind, MS_R_GAP);
-        if (e.kind == MS_R_STEP) {
-            assert_int_equal(e.value, steps++);
-        }
-    }
-    ms_trace_close(t);
-    assert_int_equal(steps, number_next);
+    assert_int_equal(steps_of(&rig), number_next);
     rig_end(&rig);
 }
 
