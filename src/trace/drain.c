@@ -172,11 +172,7 @@ static int take_all(struct ms_drain *d, bool final)
 {
     bool again;
     int rc = take_found(d, final, &again);
-    if (rc == 0 && again) { /* those that are empty now would be found once more */
-        rc = write_and_free(d);
-        rc = rc == 0 ? take_found(d, final, &again) : rc;
-    }
-    return rc;
+    return rc == 0 && again ? take_found(d, final, &again) : rc;
 }
 
 /* ---- records of the collector itself ---- */

@@ -121,6 +121,7 @@ void ms__pool_look(struct ms_drain *d)
     uint32_t fresh = __atomic_load_n(&d->shm->fresh, __ATOMIC_ACQUIRE);
     fresh = fresh < d->chunk_max ? fresh : d->chunk_max;
     d->found_count = 0;
+    d->emptied_count = 0; /* what could not be freed is still FULL, and found again */
     d->stats.chunks_in_use = 0;
     for (uint32_t i = 0; i < fresh; i++) {
         MS_TESTPOINT("walking");
