@@ -36,7 +36,6 @@ struct calls {
     struct call call[ROOM];
 };
 
-static __thread struct calls *own_calls __attribute__((tls_model("initial-exec")));
 static struct calls *all_calls;
 static uint32_t epoch, owner_pid;
 
@@ -145,8 +144,12 @@ static struct calls *new_calls(uint32_t pid, uint32_t tid)
 /* First event of this thread in this trace, or since the process was forked. */
 static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
 {
+    struct ms_ctx *ctx = ms_rec_context();
+    if (ctx == NULL) {
+        return NULL; /* what cannot be recorded need not be known */
+    }
     int error = errno;
-    struct calls *calls = own_calls;
+    struct calls *calls = ctx->of_owner;
     uint32_t pid = (uint32_t)syscall(SYS_getpid), tid = (uint32_t)syscall(SYS_gettid);
     if (owner_pid != pid) { /* in a child there is no thread but this one */
         for (struct calls *other = all_calls; other != NULL; other = other->next) {
@@ -155,7 +158,7 @@ static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
         owner_pid = pid;
     }
     if (calls == NULL || calls->tid != tid) {
-        calls = own_calls = new_calls(pid, tid);
+        ctx->of_owner = calls = new_calls(pid, tid);
     }
     if (calls != NULL && calls->epoch != epoch) {
         calls->epoch = epoch;
@@ -175,7 +178,8 @@ static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
 /* skip: frames of calls that are only beginning. */
 static inline struct calls *calls_here(uint32_t skip)
 {
-    struct calls *calls = own_calls;
+    const struct ms_ctx *ctx = ms_ctx_tls;
+    struct calls *calls = ctx != NULL ? ctx->of_owner : NULL;
     if (MS_UNLIKELY(calls == NULL || calls->epoch != epoch || calls->shm != ms_gate->shm)) {
         return calls_anew(skip);
     }

@@ -180,7 +180,7 @@ void ms__definitions_drop(struct ms_ctx *ctx)
 
 struct ms_scratch *ms_def_scratch(void)
 {
-    struct ms_ctx *ctx = ms__ctx();
+    struct ms_ctx *ctx = ms_rec_context();
     struct ms_definitions *d = ctx != NULL ? definitions(ctx) : NULL;
     return d != NULL ? &d->scratch : NULL;
 }
@@ -262,7 +262,7 @@ static uint32_t define_text(struct ms_ctx *ctx, const struct ms_def_key *key, co
 
 uint32_t ms_def_text(const char *text, size_t length_b)
 {
-    struct ms_ctx *ctx = ms__ctx();
+    struct ms_ctx *ctx = ms_rec_context();
     if (text == NULL || length_b == 0 || ctx == NULL || definitions(ctx) == NULL) {
         return 0;
     }
@@ -295,7 +295,7 @@ void ms_texts_add(struct ms_texts *texts, const char *text, size_t length_b, boo
     }
     texts->text[i] = text;
     texts->ref[i] = (struct ms_text_ref){.length_b = (uint32_t)length_b};
-    struct ms_ctx *ctx = length_b != 0 ? ms__ctx() : NULL;
+    struct ms_ctx *ctx = length_b != 0 ? ms_rec_context() : NULL;
     if (ctx == NULL || definitions(ctx) == NULL) {
         return;
     }
@@ -431,7 +431,7 @@ uint32_t ms_def_known(const struct ms_def_key *key)
 uint32_t ms_def_c_stack(const uintptr_t *pcs, uint32_t frames, uint32_t cut, ms_module_fn find_module,
                         struct ms_def_key *key_out, bool *again)
 {
-    struct ms_ctx *ctx = ms__ctx();
+    struct ms_ctx *ctx = ms_rec_context();
     if (frames == 0 || ctx == NULL || definitions(ctx) == NULL) {
         return 0;
     }
@@ -548,7 +548,7 @@ static struct ms_def_key python_stack_key(const struct ms_py_frame *frames, uint
 
 uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, uint32_t cut, ms_code_fn describe)
 {
-    struct ms_ctx *ctx = ms__ctx();
+    struct ms_ctx *ctx = ms_rec_context();
     if (count == 0 || ctx == NULL || definitions(ctx) == NULL) {
         return 0;
     }
@@ -581,7 +581,7 @@ static __attribute__((noinline)) uint32_t describe_text(struct ms_ctx *ctx, cons
 
 uint32_t ms_def_text_of(uintptr_t code, uint64_t what, ms_text_fn describe, void *argument)
 {
-    struct ms_ctx *ctx = ms__ctx();
+    struct ms_ctx *ctx = ms_rec_context();
     if (MS_UNLIKELY(ctx == NULL || definitions(ctx) == NULL)) {
         return 0;
     }

@@ -224,6 +224,7 @@ static struct ms_ctx *take_context(struct ms_shm *shm)
     if (ctx != NULL) {
         ctx->busy = 1;
         ctx->told = 0;
+        ctx->of_owner = NULL;
         /* In a vfork child the tid is the child's, but the context will be the parent's. */
         ctx->keep = (uint32_t)syscall(SYS_getpid) != ms_gate->pid;
         __atomic_store_n(&ctx->tid, tid, __ATOMIC_RELEASE);
@@ -465,7 +466,7 @@ struct ms_ctx *ms_rec_begin_slow(size_t payload_b, unsigned order)
     return ctx;
 }
 
-struct ms_ctx *ms__ctx(void)
+struct ms_ctx *ms_rec_context(void)
 {
     struct ms_ctx *ctx = ms_ctx_tls;
     if (ctx != NULL && ctx->shm == ms_gate->shm) {

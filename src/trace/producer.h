@@ -53,6 +53,7 @@ struct ms_ctx {
     uint32_t told;                      /* the THREAD record of this owner is written */
     uint32_t abandoned;                 /* was in use when its process forked; nobody's since */
     struct ms_definitions *definitions; /* NULL until the first one */
+    void *of_owner;                     /* whatever the program's side keeps for this thread; NULL at first */
     struct ms_ctx *next;
 };
 
@@ -98,6 +99,9 @@ void ms_producer_forked(void);
 unsigned ms_rec_state_slow(void);
 /* The context, busy and with its record reserved. It takes no slot, so that slots of hooks are registers. */
 struct ms_ctx *ms_rec_begin_slow(size_t payload_b, unsigned order);
+
+/* The calling thread's context, not busy; takes one if needed. NULL: the thread cannot record now. */
+struct ms_ctx *ms_rec_context(void);
 
 /* enum ms_trace_state. Attaches the process if it is not yet. */
 static inline unsigned ms_rec_state(void)

@@ -20,9 +20,6 @@ bool ms__chunk_dropping(const struct ms_shm *shm);
 /* Counts a record that is lost and sends the next one the slow way, which tells of it. */
 void ms__count_lost(struct ms_ctx *ctx, unsigned order, uint32_t cause);
 
-/* The calling thread's context, not busy; takes one if needed. NULL: the thread cannot record now. */
-struct ms_ctx *ms__ctx(void);
-
 /* Unmaps what a parent process left behind. */
 void ms__definitions_drop(struct ms_ctx *ctx);
 
