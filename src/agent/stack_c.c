@@ -17,8 +17,8 @@ _Static_assert(sizeof(struct walks) <= MS_SCRATCH_MORE_B, "it lies in the scratc
 
 enum { OURS = 2 }; /* frames before the caller of the hook: ms_stacks_take, the hook */
 
-static uint32_t by_pointers;      /* atomic: frame pointers are to be used, and have not been refuted */
-static uint32_t pointers_checked; /* atomic: different stacks compared so far */
+static uint32_t by_pointers MS_EARLY;      /* atomic: frame pointers are to be used, and have not been refuted */
+static uint32_t pointers_checked MS_EARLY; /* atomic: different stacks compared so far */
 
 void ms_stack_c_load(bool wanted, bool frame_pointers)
 {

@@ -21,7 +21,7 @@
 #define LOCK_TRIES  100 /* of 100 ms */
 
 enum { BY_OPTION = 1, BY_PROGRAM = 2 };
-uint32_t ms_watch_wanted; /* both may be set */
+uint32_t ms_watch_wanted MS_EARLY; /* both may be set */
 
 struct ms_watched ms__watched[MS_WATCHED_MAX];
 struct ms_watch_config ms__watch_config;
@@ -226,6 +226,9 @@ static uint32_t take_number(const char *s, size_t *length_b, char before, uint32
 void ms_watch_configure(const char *text)
 {
     const char *comma = strchr(text, ',');
+    if (comma == NULL && (__atomic_load_n(&ms_watch_wanted, __ATOMIC_RELAXED) & BY_OPTION) == 0) {
+        return; /* as before; most programs watch nothing, and need not have the tables in memory for it */
+    }
     if (!ms__watch_lock()) {
         return;
     }

@@ -10,4 +10,8 @@
 #define MS_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - __builtin_offsetof(type, member)))
 #define MS_ROUND_UP(x, unit)               ((((x) + (unit)-1) / (unit)) * (unit))
 
+/* For what every process reads or writes in which the agent is loaded, whether it records or not: beside the words that
+ * the loader has relocated, instead of on a page of its own that must come first. */
+#define MS_EARLY __attribute__((section(".data.early")))
+
 #endif

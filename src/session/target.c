@@ -3,6 +3,7 @@
  * caller. Whatever fails is an error code: the process then goes unrecorded, never wrong.
  *
  * One registration at a time (the agent's attach lock), hence the static buffer: a thread's stack may be small. */
+#include "base/macros.h"
 #include "session/address.h"
 
 #include <errno.h>
@@ -142,7 +143,7 @@ static size_t read_file(const char *path, char *out, size_t out_b)
 static struct {
     const char *begin;
     size_t length_b;
-} arguments;
+} arguments MS_EARLY;
 
 void ms_session_own_arguments(int argc, char **argv)
 {

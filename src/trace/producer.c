@@ -43,9 +43,9 @@ __thread struct ms_ctx *ms_ctx_tls;
  * busy. */
 static struct ms_ctx starting = {.busy = 1};
 
-static ms_attach_fn attach_process;
-static pthread_key_t thread_end;
-static bool have_key;
+static ms_attach_fn attach_process MS_EARLY;
+static pthread_key_t thread_end MS_EARLY;
+static bool have_key MS_EARLY;
 
 /* Contexts come from one static reserve (pages are touched as they are used); more threads than this at once record
  * nothing, and are counted. */

@@ -1,5 +1,6 @@
 """The libraries that go into other people's programs: what they need, what they show, and how old a system may be."""
 import re
+import resource
 import subprocess
 
 import pytest
@@ -65,6 +66,22 @@ def test_takes_little_thread_local_storage(build):
     total = sum(int(line.split()[5], 16) for line in readelf(build, "ascend_kernel_hook", "-l").splitlines()
                 if line.strip().startswith("TLS"))
     assert 0 < total <= 16
+
+
+def test_writes_few_pages_in_a_program_without_events(build):
+    """Each costs every program that a job starts a fault: relocated words, the session, and where the library is."""
+    agent = build / "msmemscope" / "lib64" / "libascend_kernel_hook.so"
+    env = {"LD_PRELOAD": str(agent), "MSMEMSCOPE_SESSION": "1;s=" + "0" * 32 + ";t=2;e=71;k=2"}
+    maps = subprocess.run(["cat", "/proc/self/smaps"], env=env, check=True, capture_output=True, text=True).stdout
+    written_kb, ours, end = 0, False, None
+    for line in maps.splitlines():
+        mapping = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+        if mapping:  # its zeros stand right behind it, without a name
+            ours = agent.name in line or (ours and len(line.split()) == 5 and mapping[1] == end)
+            end = mapping[2]
+        elif line.startswith("Anonymous:") and ours:
+            written_kb += int(line.split()[1])
+    assert 0 < written_kb * 1024 <= 7 * resource.getpagesize()
 
 
 @pytest.mark.parametrize("name", ATB)
