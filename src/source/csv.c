@@ -3,6 +3,8 @@
  * are copied. */
 #include "source/csv.h"
 
+#include "base/swar.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,29 +16,32 @@
 
 enum { MORE = -1, BROKEN = -2, UNENDED = -3 };
 
-struct raw_cell {
-    const char *begin, *end; /* with quotes */
-    bool quoted, doubled;
-};
-
-struct record {
-    struct raw_cell cells[MS_CSV_CELLS_MAX];
+struct record { /* its cells are in csv->cells, without their quotes; one bit each: */
+    uint64_t quoted, doubled;
     const char *after;
     uint64_t lines;
     bool line_end; /* it was ended, not cut */
 };
+_Static_assert(MS_CSV_CELLS_MAX <= 64, "a bit for each");
 
 /* ---- bytes ---- */
+
+/* Behind the last byte stand commas, so that whoever looks for the end of a cell need not look for theirs. */
+static void put_fence(struct ms_csv *csv)
+{
+    memset(csv->bytes + csv->end, ',', MS_SWAR_B);
+}
 
 int ms_csv_open(struct ms_csv *csv, int fd)
 {
     *csv = (struct ms_csv){.fd = fd, .room = BUFFER_B, .next_line = 1};
-    csv->bytes = malloc(csv->room);
+    csv->bytes = malloc(csv->room + MS_SWAR_B);
     if (csv->bytes == NULL) {
         close(fd);
         csv->fd = -1;
         return -ENOMEM;
     }
+    put_fence(csv);
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return 0;
 }
@@ -57,6 +62,7 @@ int ms_csv_rewind(struct ms_csv *csv)
         return -errno;
     }
     csv->at = csv->end = 0;
+    put_fence(csv);
     csv->offset = 0;
     csv->eof = csv->hole = false;
     csv->next_line = 1;
@@ -85,7 +91,7 @@ static bool refill(struct ms_csv *csv)
     csv->end -= csv->at;
     csv->at = 0;
     if (csv->end == csv->room) {
-        char *grown = csv->room < MS_CSV_RECORD_MAX_B ? realloc(csv->bytes, csv->room * 2) : NULL;
+        char *grown = csv->room < MS_CSV_RECORD_MAX_B ? realloc(csv->bytes, csv->room * 2 + MS_SWAR_B) : NULL;
         if (grown == NULL) {
             return false;
         }
@@ -102,6 +108,7 @@ static bool refill(struct ms_csv *csv)
     csv->hole = n > 0 && is_final_hole(csv, (size_t)n);
     csv->eof = n <= 0 || csv->hole;
     csv->end += csv->eof ? 0 : (size_t)n;
+    put_fence(csv);
     return true;
 }
 
@@ -156,44 +163,55 @@ static uint64_t count_lines(const char *s, const char *end)
     return lines;
 }
 
-/* The record at s: number of its cells, or MORE, BROKEN, UNENDED. */
-static int split(const char *s, const char *end, bool eof, bool loose, struct record *record)
+/* The comma or line end behind an unquoted cell, or the fence. */
+static const char *cell_end(const char *s)
 {
+    for (;; s += MS_SWAR_B) {
+        uint64_t word = ms_swar_load(s);
+        uint64_t marks = ms_swar_first_equal(word, ',') | ms_swar_first_equal(word, '\n');
+        if (marks != 0) {
+            return s + ms_swar_first(marks);
+        }
+    }
+}
+
+/* The record where the reader stands, into csv->cells: number of its cells, or MORE, BROKEN, UNENDED. */
+static int split(struct ms_csv *csv, bool loose, struct record *record)
+{
+    const char *s = csv->bytes + csv->at, *end = csv->bytes + csv->end;
     unsigned count = 0;
-    record->lines = 1;
+    *record = (struct record){.lines = 1};
     for (;;) {
         if (count == MS_CSV_CELLS_MAX) {
             return BROKEN;
         }
-        struct raw_cell *cell = &record->cells[count++];
-        *cell = (struct raw_cell){.begin = s};
-        if (s < end && *s == '"') {
+        struct ms_text *cell = &csv->cells[count++];
+        const char *begin = s;
+        if (*s == '"') {
             int why = 0;
-            const char *quote = closing_quote(s, end, eof, loose, &cell->doubled, &why);
+            bool doubled = false;
+            const char *quote = closing_quote(s, end, csv->eof, loose, &doubled, &why);
             if (quote == NULL) {
                 return why;
             }
-            cell->quoted = true;
+            record->quoted |= UINT64_C(1) << (count - 1);
+            record->doubled |= (uint64_t)doubled << (count - 1);
             record->lines += count_lines(s, quote);
+            *cell = (struct ms_text){.s = begin + 1, .length_b = (uint32_t)(quote - begin - 1)};
             s = quote + 1;
-            cell->end = s;
-            if (s < end && *s == '\r') {
-                s++;
-            }
+            s += s < end && *s == '\r';
         } else {
-            while (s < end && *s != ',' && *s != '\n') {
+            s = cell_end(s);
+            *cell = (struct ms_text){.s = begin, .length_b = (uint32_t)(s - begin)};
+            if (*s == ',' && s < end) {
                 s++;
+                continue;
             }
-            bool cr = s > cell->begin && s[-1] == '\r' && (s == end || *s == '\n');
-            cell->end = cr ? s - 1 : s;
+            cell->length_b -= s > begin && s[-1] == '\r';
         }
         if (s == end) {
-            if (!eof) {
-                return MORE;
-            }
             record->after = s;
-            record->line_end = false;
-            return (int)count;
+            return csv->eof ? (int)count : MORE;
         }
         if (*s++ == '\n') {
             record->after = s;
@@ -213,31 +231,40 @@ static void undouble(struct ms_buffer *scratch, struct ms_text *cell)
     *cell = (struct ms_text){.s = scratch->s + from, .length_b = (uint32_t)(scratch->used - from)};
 }
 
-/* Cells for the caller; surplus ones are text of cell `wide`. */
-static void give(struct ms_csv *csv, const struct record *record, unsigned count, unsigned columns, unsigned wide)
+static void undouble_cells(struct ms_csv *csv, const struct record *record)
 {
-    unsigned surplus = columns != 0 && count > columns ? count - columns : 0;
     csv->scratch.used = 0;
-    if (!ms_buffer_reserve(&csv->scratch, (size_t)(record->after - record->cells[0].begin))) {
+    if (!ms_buffer_reserve(&csv->scratch, (size_t)(record->after - (csv->bytes + csv->at)))) {
         csv->error = -ENOMEM;
         return;
     }
-    csv->count = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct raw_cell cell = record->cells[i];
-        if (surplus != 0 && i == wide) {
-            i += surplus;
-            cell.end = record->cells[i].end;
-            cell.quoted = cell.begin[0] == '"' && cell.end[-1] == '"' && cell.end - cell.begin >= 2;
-            cell.doubled = false;
-        }
-        struct ms_text *out = &csv->cells[csv->count++];
-        out->s = cell.begin + cell.quoted;
-        out->length_b = (uint32_t)(cell.end - cell.begin - 2 * cell.quoted);
-        out->id = 0;
-        if (cell.doubled) {
-            undouble(&csv->scratch, out);
-        }
+    for (uint64_t left = record->doubled; left != 0; left &= left - 1) {
+        undouble(&csv->scratch, &csv->cells[__builtin_ctzll(left)]);
+    }
+}
+
+/* Cell `wide` and so many behind it are one text. */
+static void join_cells(struct ms_csv *csv, const struct record *record, unsigned wide, unsigned surplus)
+{
+    struct ms_text *first = &csv->cells[wide];
+    const struct ms_text *last = first + surplus;
+    const char *begin = first->s - (record->quoted >> wide & 1);
+    const char *end = last->s + last->length_b + (record->quoted >> (wide + surplus) & 1);
+    bool quoted = begin[0] == '"' && end[-1] == '"' && end - begin >= 2;
+    *first = (struct ms_text){.s = begin + quoted, .length_b = (uint32_t)(end - begin - 2 * quoted)};
+    memmove(first + 1, last + 1, (csv->count - wide - surplus - 1) * sizeof(*first));
+    csv->count -= surplus;
+}
+
+/* Cells for the caller. Quotes are doubled only in records that follow the rules, and surplus only in the others. */
+static void give(struct ms_csv *csv, const struct record *record, unsigned count, unsigned columns, unsigned wide)
+{
+    csv->count = count;
+    if (record->doubled != 0) {
+        undouble_cells(csv, record);
+    }
+    if (columns != 0 && count > columns) {
+        join_cells(csv, record, wide, count - columns);
     }
 }
 
@@ -275,14 +302,13 @@ int ms_csv_next(struct ms_csv *csv, unsigned columns, unsigned wide)
         if (csv->at == csv->end && csv->eof) {
             return MS_CSV_END;
         }
-        const char *begin = csv->bytes + csv->at, *end = csv->bytes + csv->end;
         csv->line = csv->next_line;
         csv->record_offset = csv->offset + csv->at;
-        int count = csv->at < csv->end ? split(begin, end, csv->eof, false, &record) : MORE;
+        int count = csv->at < csv->end ? split(csv, false, &record) : MORE;
         bool loose = false;
-        if (!fits(count, columns, wide, false) && (count != MORE || (size_t)(end - begin) >= LARGE_B)) {
+        if (!fits(count, columns, wide, false) && (count != MORE || csv->end - csv->at >= LARGE_B)) {
             loose = true;
-            int loose_count = split(begin, end, csv->eof, true, &record);
+            int loose_count = split(csv, true, &record);
             count = count == MORE && !fits(loose_count, columns, wide, true) ? MORE : loose_count;
         }
         if (count == MORE) {

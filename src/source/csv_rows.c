@@ -9,12 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COLUMNS_MAX MS_DUMP_COLUMN_COUNT
+#define NO_CELL     MS_CSV_CELLS_MAX
+_Static_assert((int)MS_SLICE_COLUMN_COUNT <= (int)COLUMNS_MAX, "both kinds of files");
+
 struct csv_rows {
     struct ms_rows rows;
     struct ms_csv csv;
-    unsigned columns;                   /* of the header */
-    unsigned wide;                      /* the cell with free text */
-    int8_t column_of[MS_CSV_CELLS_MAX]; /* enum ms_dump_column or ms_slice_column; -1: not ours */
+    unsigned columns;             /* of the header */
+    unsigned wide;                /* the cell with free text */
+    uint8_t cell_of[COLUMNS_MAX]; /* by enum ms_dump_column or ms_slice_column; NO_CELL: there is none */
     bool id_first;
     struct ms_buffer scratch;
     uint64_t row;      /* number, for files without ids */
@@ -39,7 +43,8 @@ static int read_header(struct csv_rows *r)
     r->columns = r->csv.count;
     bool slices = r->rows.file->slices;
     unsigned seen = 0;
-    r->wide = MS_CSV_CELLS_MAX;
+    r->wide = NO_CELL;
+    memset(r->cell_of, NO_CELL, sizeof(r->cell_of));
     if (rc == MS_CSV_END) {
         ms__problem(r->rows.source, r->rows.file->path, 1, 0, true, "the file is empty");
         return -ENODATA;
@@ -50,8 +55,8 @@ static int read_header(struct csv_rows *r)
             cell.length_b--;
         }
         int column = slices ? ms__slice_column_of(cell.s, cell.length_b) : ms__column_of(cell.s, cell.length_b);
-        r->column_of[i] = (int8_t)column;
         if (column >= 0) {
+            r->cell_of[column] = (uint8_t)i;
             seen |= 1u << column;
             r->wide = column == (slices ? (int)MS_SLICE_COL_FUNCTION : (int)MS_COL_NAME) ? i : r->wide;
             r->id_first = r->id_first || (i == 0 && !slices && column == MS_COL_ID);
@@ -111,12 +116,10 @@ static int next_record(struct csv_rows *r)
     }
 }
 
-static void take_cells(const struct csv_rows *r, struct ms_text *at)
+static inline void take_cells(const struct csv_rows *r, struct ms_text *at, unsigned count)
 {
-    for (unsigned i = 0; i < r->columns; i++) {
-        if (r->column_of[i] >= 0) {
-            at[r->column_of[i]] = r->csv.cells[i];
-        }
+    for (unsigned i = 0; i < count; i++) {
+        at[i] = r->cell_of[i] != NO_CELL ? r->csv.cells[r->cell_of[i]] : (struct ms_text){0};
     }
 }
 
@@ -125,8 +128,10 @@ static int next_row(struct ms_rows *rows, struct ms_row *row)
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     int rc;
     while ((rc = next_record(r)) == MS_CSV_RECORD) {
-        struct ms_cells cells = {.name_quotes = r->csv.loose ? MS_QUOTES_ALL : MS_QUOTES_NONE};
-        take_cells(r, cells.at);
+        struct ms_cells cells;
+        take_cells(r, cells.at, MS_DUMP_COLUMN_COUNT);
+        cells.name_quotes = r->csv.loose ? MS_QUOTES_ALL : MS_QUOTES_NONE;
+        cells.wish = rows->source->wish;
         enum ms_dump_column column;
         enum ms_parse parsed = ms__parse_row(&rows->source->stacks, &r->scratch, &cells, row, &column);
         if (parsed == MS_PARSED) {
@@ -144,8 +149,8 @@ static int next_slice(struct ms_rows *rows, struct ms_slice *slice)
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     int rc;
     while ((rc = next_record(r)) == MS_CSV_RECORD) {
-        struct ms_text cells[MS_SLICE_COLUMN_COUNT] = {{0}};
-        take_cells(r, cells);
+        struct ms_text cells[MS_SLICE_COLUMN_COUNT];
+        take_cells(r, cells, MS_SLICE_COLUMN_COUNT);
         if (ms__parse_slice(cells, slice)) {
             slice->device = rows->file->device;
             return 1;
@@ -173,15 +178,11 @@ static int go_back(struct csv_rows *r)
 static int rest_in_order(struct ms_rows *rows, enum ms_source_order order, uint64_t after, bool *in_order)
 {
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
-    int want = order == MS_ORDER_TIME ? MS_COL_TIME : MS_COL_ID;
-    unsigned cell = 0;
-    while (cell < r->columns && r->column_of[cell] != want) {
-        cell++;
-    }
+    unsigned cell = r->cell_of[order == MS_ORDER_TIME ? MS_COL_TIME : MS_COL_ID];
     *in_order = true;
     rows->quiet = true;
     int rc = 1;
-    while (cell < r->columns && *in_order && (rc = next_record(r)) == MS_CSV_RECORD) {
+    while (cell != NO_CELL && *in_order && (rc = next_record(r)) == MS_CSV_RECORD) {
         uint64_t key;
         if (ms__parse_u64(r->csv.cells[cell].s, r->csv.cells[cell].length_b, &key)) {
             *in_order = key >= after;

@@ -293,7 +293,7 @@ static int next_row(struct ms_rows *rows, struct ms_row *row)
 {
     struct db_rows *r = MS_CONTAINER_OF(rows, struct db_rows, rows);
     while (step(r) == SQLITE_ROW) {
-        struct ms_cells cells = {.name_quotes = MS_QUOTES_ONE};
+        struct ms_cells cells = {.name_quotes = MS_QUOTES_ONE, .wish = rows->source->wish};
         for (int i = 0; i < MS_DUMP_COLUMN_COUNT; i++) {
             if (r->at[i] >= 0) {
                 cells.at[i] = text_at(r->statement, r->at[i]);

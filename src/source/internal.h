@@ -35,6 +35,7 @@ struct ms_source {
     size_t group_count, group_room;
     struct ms_stack_texts stacks;
     struct ms_stack_source stack_source;
+    const struct ms_source_wish *wish; /* of who is reading now */
     struct ms_source_stats stats;
     uint64_t bytes_total;
 };
@@ -53,6 +54,7 @@ int ms__find(struct ms_source *source, const char *path);
 
 struct ms_cells {
     struct ms_text at[MS_DUMP_COLUMN_COUNT]; /* s NULL: the dump has no such column */
+    const struct ms_source_wish *wish;       /* NULL: everything */
     enum ms_name_quotes {                    /* around names of marks */
                           MS_QUOTES_NONE,
                           MS_QUOTES_ONE, /* databases keep them */
@@ -69,8 +71,6 @@ enum ms_parse ms__parse_row(struct ms_stack_texts *stacks, struct ms_buffer *scr
 bool ms__is_none(struct ms_text cell); /* empty, or N/A */
 /* Times that are N/A become 0. False: unreadable. */
 bool ms__parse_slice(const struct ms_text cells[MS_SLICE_COLUMN_COUNT], struct ms_slice *slice);
-/* "{k:v,k:v}" or JSON, as far as it can be understood. */
-void ms__parse_attrs(struct ms_buffer *scratch, struct ms_text text, struct ms_row *row);
 
 /* ---- files of rows ---- */
 

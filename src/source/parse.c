@@ -2,25 +2,46 @@
  * same way becomes a number, everything else stays text. */
 #include "source/internal.h"
 
+#include "base/swar.h"
+
 #include <string.h>
 
 /* ---- numbers ---- */
 
-bool ms__parse_u64(const char *s, size_t length_b, uint64_t *out)
+/* A number of 20 digits may be too large; of 19 it cannot. */
+static bool parse_20(const char *s, uint64_t *out)
 {
     uint64_t number = 0;
-    if (length_b == 0 || length_b > 20) {
-        return false;
-    }
-    for (size_t i = 0; i < length_b; i++) {
+    for (size_t i = 0; i < 20; i++) {
         unsigned digit = (unsigned)(unsigned char)s[i] - '0';
-        if (digit > 9 || (length_b == 20 && __builtin_mul_overflow(number, 10, &number)) ||
-            (length_b == 20 && __builtin_add_overflow(number, digit, &number))) {
+        if (digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, digit, &number)) {
             return false;
         }
-        if (length_b < 20) {
-            number = number * 10 + digit;
+    }
+    *out = number;
+    return true;
+}
+
+bool ms__parse_u64(const char *s, size_t length_b, uint64_t *out)
+{
+    if (length_b == 0 || length_b >= 20) {
+        return length_b == 20 && parse_20(s, out);
+    }
+    uint64_t number = 0;
+    for (; length_b >= MS_SWAR_B; length_b -= MS_SWAR_B, s += MS_SWAR_B) {
+        uint64_t word = ms_swar_load(s);
+        if (!ms_swar_is_decimal(word)) {
+            return false;
         }
+        number = number * 100000000 + ms_swar_decimal(word);
+    }
+    for (; length_b != 0; length_b--, s++) {
+        unsigned digit = (unsigned)(unsigned char)*s - '0';
+        if (digit > 9) {
+            return false;
+        }
+        number = number * 10 + digit;
     }
     *out = number;
     return true;
@@ -40,8 +61,15 @@ bool ms__parse_hex(const char *s, size_t length_b, uint64_t *out)
     if (length_b < 3 || length_b > 18 || s[0] != '0' || (s[1] != 'x' && s[1] != 'X')) {
         return false;
     }
-    for (size_t i = 2; i < length_b; i++) {
-        int digit = hex_digit(s[i]);
+    for (s += 2, length_b -= 2; length_b >= MS_SWAR_B; length_b -= MS_SWAR_B, s += MS_SWAR_B) {
+        uint32_t digits;
+        if (!ms_swar_hex(ms_swar_load(s), &digits)) {
+            return false;
+        }
+        number = number << 32 | digits;
+    }
+    for (; length_b != 0; length_b--, s++) {
+        int digit = hex_digit(*s);
         if (digit < 0) {
             return false;
         }
@@ -95,17 +123,38 @@ const struct ms_attr *ms__attr(const struct ms_row *row, enum ms_attr_key key)
     return NULL;
 }
 
-static void add_attr(struct ms_row *row, struct ms_text key, struct ms_text value)
+struct attrs { /* of a row that is read */
+    struct ms_row *row;
+    uint64_t wanted; /* bits of keys that are still looked for: of a key the first one counts */
+    unsigned seen;   /* a row has room for so many, wanted or not */
+};
+
+static bool is_wanted(struct attrs *attrs, unsigned key)
+{
+    if (attrs->wanted == MS_EVERY_ATTR) {
+        return true;
+    }
+    bool wanted = key < MS_ATTR_KEY_COUNT && (attrs->wanted >> key & 1) != 0;
+    attrs->wanted &= wanted ? ~(UINT64_C(1) << key) : MS_EVERY_ATTR;
+    return wanted;
+}
+
+static void add_attr(struct attrs *attrs, struct ms_text key, struct ms_text value)
 {
     while (key.length_b != 0 && *key.s == ' ') {
         key.s++;
         key.length_b--;
     }
-    if (row->attr_count == MS_ROW_ATTRS_MAX || key.length_b == 0) {
+    if (attrs->seen == MS_ROW_ATTRS_MAX || key.length_b == 0) {
         return;
     }
-    struct ms_attr *attr = &row->attr[row->attr_count++];
-    attr->key = (uint8_t)ms__attr_of(key.s, key.length_b);
+    attrs->seen++;
+    unsigned number = ms__attr_of(key.s, key.length_b);
+    if (!is_wanted(attrs, number)) {
+        return;
+    }
+    struct ms_attr *attr = &attrs->row->attr[attrs->row->attr_count++];
+    attr->key = (uint8_t)number;
     attr->other_key = key.s;
     attr->other_key_b = key.length_b;
     const char *s = value.s;
@@ -127,23 +176,29 @@ static struct ms_text between(const char *begin, const char *end)
 }
 
 /* Values may hold commas ("shape:[1,5,]"): a key begins behind the last comma before its colon. */
-static void parse_plain(struct ms_row *row, const char *s, const char *end)
+static void parse_plain(struct attrs *attrs, const char *s, const char *end)
 {
     const char *key = s, *colon = NULL, *comma = NULL;
-    for (; s < end; s++) {
-        if (*s == ',' && colon != NULL) {
-            comma = s;
-        } else if (*s == ':' && colon == NULL) {
-            colon = s;
-        } else if (*s == ':' && comma != NULL) {
-            add_attr(row, between(key, colon), between(colon + 1, comma));
-            key = comma + 1;
-            colon = s;
-            comma = NULL;
+    size_t length_b = (size_t)(end - s);
+    for (size_t i = 0; i < length_b && attrs->wanted != 0; i += MS_SWAR_B) {
+        uint64_t word = ms_swar_load_part(s + i, length_b - i);
+        uint64_t marks = ms_swar_equal(word, ',') | ms_swar_equal(word, ':');
+        for (; marks != 0; marks &= marks - 1) {
+            const char *at = s + i + ms_swar_first(marks);
+            if (*at == ',') {
+                comma = colon != NULL ? at : NULL;
+            } else if (colon == NULL) {
+                colon = at;
+            } else if (comma != NULL) {
+                add_attr(attrs, between(key, colon), between(colon + 1, comma));
+                key = comma + 1;
+                colon = at;
+                comma = NULL;
+            }
         }
     }
     if (colon != NULL) {
-        add_attr(row, between(key, colon), between(colon + 1, end));
+        add_attr(attrs, between(key, colon), between(colon + 1, end));
     }
 }
 
@@ -220,9 +275,9 @@ static const char *pass_blanks(const char *s, const char *end)
     return s;
 }
 
-static void parse_json(struct ms_buffer *scratch, struct ms_row *row, const char *s, const char *end)
+static void parse_json(struct ms_buffer *scratch, struct attrs *attrs, const char *s, const char *end)
 {
-    while ((s = pass_blanks(s, end)) < end && *s == '"') {
+    while (attrs->wanted != 0 && (s = pass_blanks(s, end)) < end && *s == '"') {
         struct ms_text key, value;
         s = json_value(scratch, s, end, &key);
         if (s == NULL || (s = pass_blanks(s, end)) == end || *s != ':') {
@@ -232,15 +287,17 @@ static void parse_json(struct ms_buffer *scratch, struct ms_row *row, const char
         if (s == NULL) {
             return;
         }
-        add_attr(row, key, value);
+        add_attr(attrs, key, value);
         s = pass_blanks(s, end);
         s += s < end && *s == ',';
     }
 }
 
-void ms__parse_attrs(struct ms_buffer *scratch, struct ms_text text, struct ms_row *row)
+/* "{k:v,k:v}" or JSON, as far as it can be understood. */
+static void parse_attrs(struct ms_buffer *scratch, struct ms_text text, uint64_t wanted, struct ms_row *row)
 {
     const char *s = text.s, *end = text.s + text.length_b;
+    struct attrs attrs = {.row = row, .wanted = wanted};
     scratch->used = 0;
     if (text.length_b < 2 || *s != '{' || !ms_buffer_reserve(scratch, text.length_b)) {
         return;
@@ -248,9 +305,9 @@ void ms__parse_attrs(struct ms_buffer *scratch, struct ms_text text, struct ms_r
     s++;
     end -= end[-1] == '}';
     if (s < end && *s == '"') {
-        parse_json(scratch, row, s, end);
+        parse_json(scratch, &attrs, s, end);
     } else {
-        parse_plain(row, s, end);
+        parse_plain(&attrs, s, end);
     }
 }
 
@@ -314,18 +371,23 @@ enum ms_parse ms__parse_row(struct ms_stack_texts *stacks, struct ms_buffer *scr
     } else if (!ms__is_none(at[MS_COL_NAME])) {
         row->name = at[MS_COL_NAME];
     }
-    if (at[MS_COL_ATTR].s != NULL) {
-        ms__parse_attrs(scratch, at[MS_COL_ATTR], row);
+    bool addr_in_attr = !row->has_addr && (event == MS_EV_MALLOC || event == MS_EV_FREE || event == MS_EV_ACCESS);
+    uint64_t wanted = (cells->wish != NULL ? cells->wish->attrs[event] : MS_EVERY_ATTR) | (uint64_t)addr_in_attr
+                                                                                              << MS_ATTR_ADDR;
+    if (at[MS_COL_ATTR].s != NULL && wanted != 0) {
+        parse_attrs(scratch, at[MS_COL_ATTR], wanted, row);
     }
     const struct ms_attr *attr = ms__attr(row, MS_ATTR_ALLOCATION_ID);
     row->allocation_id = attr != NULL && attr->form == MS_FORM_NUMBER ? attr->number : 0;
-    if (!row->has_addr && (event == MS_EV_MALLOC || event == MS_EV_FREE || event == MS_EV_ACCESS)) {
+    if (addr_in_attr) {
         attr = ms__attr(row, MS_ATTR_ADDR);
         row->has_addr = attr != NULL && attr->form == MS_FORM_ADDR;
         row->addr = row->has_addr ? attr->number : 0;
     }
-    row->python_stack = stack_of(&stacks->python, at[MS_COL_PYTHON_STACK], true);
-    row->c_stack = stack_of(&stacks->c, at[MS_COL_C_STACK], false);
+    if (cells->wish == NULL || cells->wish->stacks) {
+        row->python_stack = stack_of(&stacks->python, at[MS_COL_PYTHON_STACK], true);
+        row->c_stack = stack_of(&stacks->c, at[MS_COL_C_STACK], false);
+    }
     return MS_PARSED;
 }
 

@@ -142,6 +142,7 @@ int ms_source_rows(struct ms_source *source, size_t at, enum ms_source_order ord
         return ms__trace_rows(source, group, consumer);
     }
     begin_dump(source);
+    source->wish = source->options.wish;
     return ms__merge(source, group, order, consumer);
 }
 
@@ -156,6 +157,7 @@ int ms_source_feed(struct ms_source *source, size_t at, const struct ms_model_op
         return ms__trace_feed(source, group, options, listener);
     }
     begin_dump(source);
+    source->wish = NULL;
     struct ms_events *events = ms__events_new(options, listener);
     if (events == NULL) {
         return -ENOMEM;

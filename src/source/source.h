@@ -32,10 +32,19 @@ struct ms_problem {
     bool lost;          /* data is missing; false: a remark */
 };
 
+/* What is looked at of the rows of a dump: what nobody asks for is not taken apart. */
+struct ms_source_wish {
+    uint64_t attrs[MS_EV_COUNT]; /* of rows of this event: MS_WISH(SIZE) | MS_WISH(ADDR) ... */
+    bool stacks;
+};
+#define MS_WISH(key)  (UINT64_C(1) << MS_ATTR_##key)
+#define MS_EVERY_ATTR UINT64_MAX
+
 struct ms_source_options {
-    size_t sz;       /* sizeof(struct ms_source_options) */
-    bool dumps;      /* where a trace has dumps beside it, read these */
-    size_t memory_b; /* for sorting; 0: 64 MiB */
+    size_t sz;                         /* sizeof(struct ms_source_options) */
+    bool dumps;                        /* where a trace has dumps beside it, read these */
+    size_t memory_b;                   /* for sorting; 0: 64 MiB */
+    const struct ms_source_wish *wish; /* of ms_source_rows; NULL: everything. A trace gives everything anyway */
     void (*problem)(void *argument, const struct ms_problem *problem);           /* may be NULL */
     void (*progress)(void *argument, uint64_t bytes_read, uint64_t bytes_total); /* may be NULL */
     void *argument;

@@ -1,15 +1,32 @@
 /* The words of columns.h, back to their numbers: one small hash table per family, made at first use, and the spellings
- * of other generations and of the documentation beside them. */
+ * of other generations and of the documentation beside them.
+ *
+ * A word is known by its length, its first eight bytes and its last eight, which is all of most: two comparisons. */
 #include "source/internal.h"
 
+#include "base/swar.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <strings.h>
 
-#define SLOTS 256u /* at least twice as many as the longest family */
+#define SLOT_BITS 7u /* at least three times as many as the longest family has words */
+#define SLOTS     (1u << SLOT_BITS)
+
+struct ends { /* equal for equal texts */
+    uint64_t head, tail;
+};
+
+struct word {
+    struct ends ends;
+    const char *text; /* NULL: the slot is free */
+    uint32_t length_b;
+    uint32_t number;
+};
 
 struct words {
-    uint8_t slots[SLOTS]; /* number + 1 */
+    struct word slots[SLOTS];
     const char *const *texts;
 };
 
@@ -33,41 +50,68 @@ static const char *const attr_texts[] = {
 
 static struct words events = {.texts = event_texts}, types = {.texts = type_texts}, attrs = {.texts = attr_texts};
 
-static unsigned hash_of(const char *s, size_t length_b)
+_Static_assert(MS_ATTR_KEY_COUNT < 64, "a bit for each in a wish");
+_Static_assert(3 * MS_ATTR_KEY_COUNT <= SLOTS && 3 * MS_TYPE_COUNT <= SLOTS, "longer families than slots");
+
+/* Of a text that is not empty. */
+static struct ends ends_of(const char *s, size_t length_b)
 {
-    unsigned h = (unsigned)length_b;
-    for (size_t i = 0; i < length_b; i++) {
-        h = h * 31 + (unsigned char)s[i];
+    if (length_b >= 8) {
+        return (struct ends){ms_swar_load(s), ms_swar_load(s + length_b - 8)};
     }
-    return (h ^ h >> 8) % SLOTS;
+    if (length_b >= 4) {
+        uint32_t head, tail;
+        memcpy(&head, s, 4);
+        memcpy(&tail, s + length_b - 4, 4);
+        return (struct ends){head, tail};
+    }
+    return (struct ends){(unsigned char)s[0] | (uint64_t)(unsigned char)s[length_b / 2] << 8,
+                         (unsigned char)s[length_b - 1]};
+}
+
+static unsigned slot_of(struct ends ends, size_t length_b)
+{
+    return (unsigned)((ends.head + ends.tail * 31 + length_b) * 0x9e3779b97f4a7c15ull >> (64 - SLOT_BITS));
 }
 
 static void fill(struct words *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        unsigned at = hash_of(words->texts[i], strlen(words->texts[i]));
-        while (words->slots[at] != 0) {
+        const char *text = words->texts[i];
+        struct ends ends = ends_of(text, strlen(text));
+        unsigned at = slot_of(ends, strlen(text));
+        while (words->slots[at].text != NULL) {
             at = (at + 1) % SLOTS;
         }
-        words->slots[at] = (uint8_t)(i + 1);
+        words->slots[at] = (struct word){ends, text, (uint32_t)strlen(text), (uint32_t)i};
     }
 }
+
+static atomic_bool filled;
 
 static void fill_all(void)
 {
     fill(&events, MS_COUNT_OF(event_texts));
     fill(&types, MS_COUNT_OF(type_texts));
     fill(&attrs, MS_COUNT_OF(attr_texts));
+    atomic_store_explicit(&filled, true, memory_order_release);
 }
 
 static unsigned find(const struct words *words, const char *s, size_t length_b, unsigned none)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fill_all);
-    for (unsigned at = hash_of(s, length_b); words->slots[at] != 0; at = (at + 1) % SLOTS) {
-        const char *text = words->texts[words->slots[at] - 1];
-        if (strncmp(text, s, length_b) == 0 && text[length_b] == 0) {
-            return words->slots[at] - 1u;
+    if (!atomic_load_explicit(&filled, memory_order_acquire)) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, fill_all);
+    }
+    if (length_b == 0) {
+        return none;
+    }
+    struct ends ends = ends_of(s, length_b);
+    for (unsigned at = slot_of(ends, length_b); words->slots[at].text != NULL; at = (at + 1) % SLOTS) {
+        const struct word *word = &words->slots[at];
+        if (word->ends.head == ends.head && word->ends.tail == ends.tail && word->length_b == length_b &&
+            (length_b <= 16 || memcmp(word->text, s, length_b) == 0)) {
+            return word->number;
         }
     }
     return none;

@@ -1,0 +1,86 @@
+/* Eight bytes of a text at a time, in one register (Lamport, "Multiple byte processing with full-word instructions",
+ * 1975): what readers of millions of rows do instead of a loop over bytes, and no instructions of one processor. The
+ * first byte of the text is the lowest of the word. */
+#ifndef MS_BASE_SWAR_H
+#define MS_BASE_SWAR_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MS_SWAR_B       8u
+#define MS_SWAR_EACH(b) (UINT64_C(0x0101010101010101) * (b)) /* a byte in every place */
+
+static inline uint64_t ms_swar_load(const char *s)
+{
+    uint64_t word;
+    memcpy(&word, s, sizeof(word));
+    return le64toh(word);
+}
+
+/* Up to eight bytes, the rest zeros; nothing beside them is read. */
+static inline uint64_t ms_swar_load_part(const char *s, size_t length_b)
+{
+    uint64_t word = 0;
+    if (length_b >= MS_SWAR_B) {
+        return ms_swar_load(s);
+    }
+    for (size_t i = 0; i < length_b; i++) {
+        word |= (uint64_t)(unsigned char)s[i] << 8 * i;
+    }
+    return word;
+}
+
+/* 0x80 in each place whose byte is c, 0 elsewhere. */
+static inline uint64_t ms_swar_equal(uint64_t word, char c)
+{
+    uint64_t x = word ^ MS_SWAR_EACH((unsigned char)c);
+    return ~(((x & MS_SWAR_EACH(0x7f)) + MS_SWAR_EACH(0x7f)) | x | MS_SWAR_EACH(0x7f));
+}
+
+/* The same for one place only, the first that is found; those behind it may lie. Two operations less. */
+static inline uint64_t ms_swar_first_equal(uint64_t word, char c)
+{
+    uint64_t x = word ^ MS_SWAR_EACH((unsigned char)c);
+    return (x - MS_SWAR_EACH(0x01)) & ~x & MS_SWAR_EACH(0x80);
+}
+
+/* Which byte the lowest mark of such a word is at; there is one. */
+static inline size_t ms_swar_first(uint64_t marks)
+{
+    return (size_t)__builtin_ctzll(marks) / 8;
+}
+
+/* Are all eight digits? */
+static inline bool ms_swar_is_decimal(uint64_t word)
+{
+    return (word & MS_SWAR_EACH(0xf0)) == MS_SWAR_EACH(0x30) &&
+           ((word + MS_SWAR_EACH(0x06)) & MS_SWAR_EACH(0xf0)) == MS_SWAR_EACH(0x30);
+}
+
+/* Of eight digits: neighbours are put together, then pairs, then fours. */
+static inline uint32_t ms_swar_decimal(uint64_t word)
+{
+    word = (word & MS_SWAR_EACH(0x0f)) * (10 << 8 | 1) >> 8;
+    word = (word & 0x00ff00ff00ff00ffull) * (100 << 16 | 1) >> 16;
+    return (uint32_t)((word & 0x0000ffff0000ffffull) * (10000ull << 32 | 1) >> 32);
+}
+
+/* Of eight hexadecimal digits. False: they are not. */
+static inline bool ms_swar_hex(uint64_t word, uint32_t *out)
+{
+    uint64_t letters = word >> 6 & MS_SWAR_EACH(0x01);
+    uint64_t value = (word & MS_SWAR_EACH(0x0f)) + letters * 9;
+    uint64_t spelled = value + MS_SWAR_EACH('0') + letters * ('a' - '9' - 1);
+    bool known = spelled == (word | letters * 0x20) &&
+                 ((value + MS_SWAR_EACH(0x06)) & MS_SWAR_EACH(0x10)) == letters << 4 &&
+                 (value & MS_SWAR_EACH(0x10)) == 0;
+    value = (value << 4 | value >> 8) & 0x00ff00ff00ff00ffull;
+    value = (value << 8 | value >> 16) & 0x0000ffff0000ffffull;
+    *out = (uint32_t)(value << 16 | value >> 32);
+    return known;
+}
+
+#endif
