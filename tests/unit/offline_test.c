@@ -166,6 +166,23 @@ static void test_result(void **state)
 }
 
 /* As the Python extension takes it. */
+/* Rows of one id in a dump that is not in order stay as they stand in it. */
+static void test_rows_of_one_id(void **state)
+{
+    (void)state;
+    struct ms_check_leaks_result result;
+    write_dump("same.csv", "1,MSTX,Mark,\"m\",1,7,7,0,N/A,,,\n"
+                           "9,MSTX,Mark,\"m\",9,7,7,0,N/A,,,\n"
+                           "2,MALLOC,HAL,N/A,2,7,7,0,0x0000000000001000,\"{size:512}\",,\n"
+                           "2,FREE,HAL,N/A,2,7,7,0,0x0000000000001000,\"{}\",,\n"
+                           "2,FREE,HAL,N/A,2,7,7,0,0x0000000000002000,\"{}\",,\n"
+                           "2,MALLOC,HAL,N/A,2,7,7,0,0x0000000000002000,\"{size:256}\",,\n"
+                           "8,MSTX,Mark,\"m\",8,7,7,0,N/A,,,\n");
+    assert_int_equal(ms_check_leaks(path, "m", 0, NULL, &result, why, sizeof(why)), 0);
+    assert_int_equal(result.leaks, 1);
+    assert_int_equal(result.bytes, 256);
+}
+
 static void test_the_library(void **state)
 {
     (void)state;
@@ -189,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_cancelling_writes_nothing),
         cmocka_unit_test(test_result),
+        cmocka_unit_test(test_rows_of_one_id),
         cmocka_unit_test(test_the_library),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -79,6 +79,7 @@ static int open_source(struct ms_offline *offline)
 {
     struct ms_source_options options = {.sz = sizeof(options),
                                         .dumps = true,
+                                        .wish = offline->wish,
                                         .problem = tell_problem,
                                         .progress = offline->io.progress != NULL ? tell_progress : NULL,
                                         .argument = offline};
@@ -92,10 +93,10 @@ static bool has_suffix(const char *path, const char *suffix)
     return path_b > suffix_b && strcmp(path + path_b - suffix_b, suffix) == 0;
 }
 
-int ms_offline_open(struct ms_offline *offline, const char *path, bool writable, const struct ms_analyze_io *io,
-                    char *why, size_t why_b)
+int ms_offline_open(struct ms_offline *offline, const char *path, bool writable, const struct ms_source_wish *wish,
+                    const struct ms_analyze_io *io, char *why, size_t why_b)
 {
-    *offline = (struct ms_offline){.path = path, .why = why, .why_b = why_b};
+    *offline = (struct ms_offline){.path = path, .why = why, .why_b = why_b, .wish = wish};
     if (why != NULL && why_b > 0) {
         why[0] = '\0';
     }
@@ -227,8 +228,8 @@ static int take_each(struct reading *reading)
     return rc;
 }
 
-/* Ids are given in order, so that there is a place for each: 4 bytes, and no comparison. Two rows of one id, as in
- * dumps of several processes, or ids far apart are sorted as usual. */
+/* Ids are given in order, so that there is a place for each: 4 bytes, and no comparison. Rows of one id, as in dumps of
+ * several processes, stay as they stand in the dump: their place is a list. Ids far apart are sorted as usual. */
 static int take_sorted(struct reading *reading)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -238,20 +239,19 @@ static int take_sorted(struct reading *reading)
     }
     bool dense = reading->count != 0 && (most - least) / 4 < reading->count;
     uint32_t *places = dense ? calloc((size_t)(most - least) + 1, sizeof(*places)) : NULL;
-    bool unique = places != NULL;
-    for (size_t i = 0; unique && i < reading->count; i++) {
+    if (places == NULL) {
+        qsort(reading->events, reading->count, sizeof(*reading->events), by_id);
+        return take_each(reading);
+    }
+    for (size_t i = reading->count; i-- > 0;) {
         uint32_t *place = &places[reading->events[i].id - least];
-        unique = *place == 0;
+        reading->events[i].next = *place;
         *place = (uint32_t)i + 1;
     }
     int rc = 0;
-    if (!unique) {
-        qsort(reading->events, reading->count, sizeof(*reading->events), by_id);
-        rc = take_each(reading);
-    }
-    for (uint64_t i = 0; unique && rc == 0 && i <= most - least; i++) {
-        if (places[i] != 0) {
-            rc = reading->reader->take(reading->reader->self, &reading->events[places[i] - 1]);
+    for (uint64_t i = 0; i <= most - least; i++) {
+        for (uint32_t at = places[i]; rc == 0 && at != 0; at = reading->events[at - 1].next) {
+            rc = reading->reader->take(reading->reader->self, &reading->events[at - 1]);
         }
     }
     free(places);

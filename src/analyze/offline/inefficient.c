@@ -39,6 +39,14 @@ struct check {
 
 /* ---- rows ---- */
 
+#define OF_MEMORY (MS_WISH(ALLOCATION_ID) | MS_WISH(SIZE) | MS_WISH(PINNED) | MS_WISH(SHADOW))
+
+static const struct ms_source_wish wish = {
+    .attrs[MS_EV_MALLOC] = OF_MEMORY,
+    .attrs[MS_EV_FREE] = OF_MEMORY,
+    .attrs[MS_EV_ACCESS] = MS_WISH(ALLOCATION_ID) | MS_WISH(TYPE),
+};
+
 static unsigned framework_of(unsigned type)
 {
     switch (type) {
@@ -265,7 +273,7 @@ int ms_check_inefficient(const char *path, uint64_t mem_size_b, unsigned types, 
                          size_t why_b)
 {
     struct ms_offline offline;
-    int rc = ms_offline_open(&offline, path, true, io, why, why_b);
+    int rc = ms_offline_open(&offline, path, true, &wish, io, why, why_b);
     if (rc == 0 && (types == 0 || (types & ~(unsigned)MS_CHECK_ALL) != 0)) {
         rc = ms_offline_fail(&offline, -EINVAL, "inefficient_type: unknown, or none at all");
     }

@@ -39,6 +39,8 @@ struct check {
 
 /* ---- rows ---- */
 
+static const struct ms_source_wish wish = {.attrs[MS_EV_MALLOC] = MS_WISH(SIZE)};
+
 static bool choose(void *self, const struct ms_row *row, struct ms_offline_event *event)
 {
     const struct check *check = self;
@@ -242,7 +244,7 @@ int ms_check_leaks(const char *path, const char *mark, uint64_t start_index, con
 {
     struct ms_offline offline;
     struct ms_check_leaks_result found = {0};
-    int rc = ms_offline_open(&offline, path, false, io, why, why_b);
+    int rc = ms_offline_open(&offline, path, false, &wish, io, why, why_b);
     if (rc == 0 && is_blank(mark)) {
         rc = ms_offline_fail(&offline, -EINVAL, "mstx_info, the text of the marks, must not be blank");
     }

@@ -20,15 +20,17 @@ struct ms_offline {
     struct ms_analyze_io io;
     char *why; /* NULL: nobody wants to know */
     size_t why_b;
+    const struct ms_source_wish *wish; /* of the analysis */
     struct ms_source *source;
     uint64_t rows, left_out;
     uint64_t problems, problems_told; /* a dump may be read twice, and is told about once */
     bool cancelled;
 };
 
-/* Checks path and file. writable: it will be written back. 0 or -errno, told in why. */
-int ms_offline_open(struct ms_offline *offline, const char *path, bool writable, const struct ms_analyze_io *io,
-                    char *why, size_t why_b);
+/* Checks path and file. writable: it will be written back. wish: what the analysis looks at. 0 or -errno, told in why.
+ */
+int ms_offline_open(struct ms_offline *offline, const char *path, bool writable, const struct ms_source_wish *wish,
+                    const struct ms_analyze_io *io, char *why, size_t why_b);
 void ms_offline_close(struct ms_offline *offline);
 
 void ms_offline_line(const struct ms_offline *offline, const char *format, ...) MS_PRINTF(2, 3);
@@ -41,6 +43,7 @@ struct ms_offline_event {
     uint64_t size_b;
     uint32_t pid, device;
     uint8_t kind, detail; /* of the analysis */
+    uint32_t next;        /* while they are sorted */
 };
 
 struct ms_offline_reader {

@@ -16,52 +16,61 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER_B (1u << 20)
+#define PIECE_B  (1u << 20)  /* written at once */
+#define REFILL_B (16u << 10) /* with less than this left the reader's buffer may slide on soon */
 
 /* ---- copying ---- */
 
 struct copier {
+    const struct ms_csv *csv; /* what it has in its buffer need not be read again */
     int in, out;
-    char *bytes; /* [at, end) is not copied */
-    size_t at, end;
-    uint64_t offset; /* in the dump, of bytes[at] */
+    uint64_t offset; /* in the dump: what is before it has been copied, or passed over */
     struct ms_buffer to_write;
+    uint64_t written_b;
     int error;
 };
 
 static void write_buffer(struct copier *c, size_t above_b)
 {
     if (c->error == 0 && c->to_write.used > above_b) {
+        uint64_t length_b = c->to_write.used;
         c->error = ms_buffer_write(&c->to_write, c->out);
+        /* Disks begin now: fsync has less to wait for. */
+        sync_file_range(c->out, (off_t)c->written_b, (off_t)length_b, SYNC_FILE_RANGE_WRITE);
+        c->written_b += length_b;
     }
     if (c->to_write.failed && c->error == 0) {
         c->error = -ENOMEM;
     }
 }
 
-/* Copies up to an offset, or passes over. False: the end of the dump, or an error. */
-static bool go_to(struct copier *c, uint64_t offset, bool copy)
+/* From the file itself, up to an offset or its end. */
+static void copy_file(struct copier *c, uint64_t offset)
 {
     while (c->offset < offset && c->error == 0) {
-        if (c->at == c->end) {
-            ssize_t n = read(c->in, c->bytes, BUFFER_B);
-            if (n <= 0) {
-                c->error = n < 0 ? -errno : 0;
-                return false;
-            }
-            c->at = 0;
-            c->end = (size_t)n;
+        size_t want = offset - c->offset < PIECE_B ? (size_t)(offset - c->offset) : PIECE_B;
+        bool room = ms_buffer_reserve(&c->to_write, want);
+        ssize_t n = room ? pread(c->in, c->to_write.s + c->to_write.used, want, (off_t)c->offset) : 0;
+        if (n <= 0) {
+            c->error = n < 0 ? -errno : 0;
+            return;
         }
-        size_t step = c->end - c->at;
-        step = step < offset - c->offset ? step : (size_t)(offset - c->offset);
-        if (copy) {
-            ms_buffer_add(&c->to_write, c->bytes + c->at, step);
-            write_buffer(c, BUFFER_B);
-        }
-        c->at += step;
-        c->offset += step;
+        c->to_write.used += (size_t)n;
+        c->offset += (uint64_t)n;
+        write_buffer(c, PIECE_B);
     }
-    return c->error == 0;
+}
+
+/* Up to an offset that the reader has reached. */
+static void copy_to(struct copier *c, uint64_t offset)
+{
+    const struct ms_csv *csv = c->csv;
+    copy_file(c, offset < csv->offset ? offset : csv->offset);
+    if (c->offset < offset && c->offset >= csv->offset) {
+        ms_buffer_add(&c->to_write, csv->bytes + (c->offset - csv->offset), (size_t)(offset - c->offset));
+        c->offset = offset;
+    }
+    write_buffer(c, PIECE_B);
 }
 
 /* ---- changing ---- */
@@ -129,7 +138,7 @@ static void rewrite_record(struct copier *c, const struct ms_csv *csv, unsigned 
            strchr("\r\n", csv->bytes[csv->at - ending_b - 1]) != NULL && csv->bytes[csv->at - ending_b - 1] != '\0') {
         ending_b++;
     }
-    go_to(c, csv->record_offset, true);
+    copy_to(c, csv->record_offset);
     for (unsigned i = 0; i < csv->count; i++) {
         const char *s = i == attr ? text->s : csv->cells[i].s;
         size_t length_b = i == attr ? text->used : csv->cells[i].length_b;
@@ -149,7 +158,7 @@ static void rewrite_record(struct copier *c, const struct ms_csv *csv, unsigned 
         }
     }
     ms_buffer_add(&c->to_write, csv->bytes + csv->at - ending_b, ending_b);
-    go_to(c, end, false);
+    c->offset = end;
 }
 
 static void replace_attr(struct copier *c, const struct ms_csv *csv, unsigned attr, const struct ms_buffer *text)
@@ -162,7 +171,7 @@ static void replace_attr(struct copier *c, const struct ms_csv *csv, unsigned at
     }
     uint64_t begin = csv->offset + (uint64_t)(cell->s - csv->bytes);
     bool quoted = begin > csv->record_offset && cell->s[-1] == '"';
-    go_to(c, begin, true);
+    copy_to(c, begin);
     if (!quoted) {
         ms_buffer_char(&c->to_write, '"');
     }
@@ -170,7 +179,7 @@ static void replace_attr(struct copier *c, const struct ms_csv *csv, unsigned at
     if (!quoted) {
         ms_buffer_char(&c->to_write, '"');
     }
-    go_to(c, begin + cell->length_b, false);
+    c->offset = begin + cell->length_b;
 }
 
 /* All records, through the copier. */
@@ -185,6 +194,7 @@ static int change_rows(const char *path, const struct ms_offline_results *result
         return rc;
     }
     *changed = 0;
+    c->csv = &csv;
     rc = ms_csv_next(&csv, 0, 0);
     bool known = rc == MS_CSV_RECORD && find_columns(&csv, &columns);
     while (known && (rc = ms_csv_next(&csv, columns.count, columns.wide)) > 0 && c->error == 0) {
@@ -198,9 +208,13 @@ static int change_rows(const char *path, const struct ms_offline_results *result
             replace_attr(c, &csv, columns.attr, &text);
             (*changed)++;
         }
+        if (csv.end - csv.at < REFILL_B) {
+            copy_to(c, csv.offset + csv.at);
+        }
     }
     if (rc >= 0 && c->error == 0) {
-        go_to(c, UINT64_MAX, true);
+        copy_to(c, csv.offset + csv.end);
+        copy_file(c, UINT64_MAX); /* what the reader did not look at */
     }
     write_buffer(c, 0);
     rc = rc < 0 ? rc : text.failed ? -ENOMEM : c->error;
@@ -285,8 +299,8 @@ int ms_offline_write_csv(struct ms_offline *offline, const struct ms_offline_res
         return ms_offline_fail(offline, -ENAMETOOLONG, "%s: the path is too long", offline->path);
     }
     free(resolved);
-    struct copier c = {.in = open(real, O_RDONLY | O_CLOEXEC), .out = -1, .bytes = malloc(BUFFER_B)};
-    int rc = c.in < 0 ? -errno : c.bytes == NULL ? -ENOMEM : 0;
+    struct copier c = {.in = open(real, O_RDONLY | O_CLOEXEC), .out = -1};
+    int rc = c.in < 0 ? -errno : 0;
     if (rc == 0) {
         c.out = make_file(real, made, sizeof(made));
         rc = c.out < 0 ? c.out : change_rows(real, results, &c, changed);
@@ -302,7 +316,6 @@ int ms_offline_write_csv(struct ms_offline *offline, const struct ms_offline_res
     if (c.out >= 0) {
         close(c.out);
     }
-    free(c.bytes);
     ms_buffer_free(&c.to_write);
     if (rc != 0) {
         kept[0] = '\0';
