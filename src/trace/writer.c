@@ -468,23 +468,43 @@ int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_
     return 0;
 }
 
+static void stay_in_memory(struct ms_writer *w)
+{
+    if (w->fd >= 0) {
+        close(w->fd);
+        w->fd = -1;
+    }
+    if (w->dir >= 0) {
+        give_reserve(w);
+        close(w->dir);
+        w->dir = -1;
+    }
+    w->waiting.used_b = 0;
+}
+
 int ms_writer_to_files(struct ms_writer *w, int dirfd, const char *settings)
 {
     if (!w->options.memory) {
         return -EALREADY;
     }
+    ms__writer_flush(w);
     w->dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+    w->left_out = 0;
+    snprintf(w->info.process.settings, sizeof(w->info.process.settings), "%s", settings);
     int rc = w->dir < 0 ? -errno : take_reserve(w);
-    rc = rc != 0 ? rc : pack_end(w, MS_ENDING_MOVED, 0);
+    rc = rc != 0 ? rc : begin_segment(w);
     if (rc != 0) {
+        stay_in_memory(w);
         return rc;
     }
-    ms__writer_flush(w);
-    snprintf(w->info.process.settings, sizeof(w->info.process.settings), "%s", settings);
-    w->first_segment = 2;
-    w->left_out = 0;
+    w->first_segment = w->info.segment;
     w->options.memory = false;
-    return begin_segment(w);
+    rc = pack_end(w, MS_ENDING_MOVED, 0); /* only now: a reader that is told looks for the segment at once */
+    if (rc == 0) {
+        ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b);
+    }
+    w->waiting.used_b = 0;
+    return rc;
 }
 
 void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)

@@ -507,6 +507,58 @@ static void test_from_memory_to_files(void **state)
     rig_end(&rig);
 }
 
+static struct ms_trace *waiting; /* reads on whenever a segment is about to be made */
+static bool refused;
+
+int openat(int dir, const char *path, int flags, ...) /* instead of the C library's */
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    if (waiting != NULL && (flags & O_CREAT) != 0 && strstr(path, ".seg") != NULL) {
+        struct ms_event e;
+        assert_int_equal(ms_trace_next(waiting, &e), MS_TRACE_AGAIN);
+        if (refused) {
+            errno = EMFILE;
+            return -1;
+        }
+    }
+    return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+/* A reader that waits for the files looks for them as soon as it is told of them, so they are there by then; if they
+ * cannot be made, everything goes on in memory. */
+static void test_told_of_files_that_are_there(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer, .memory = true};
+    struct ms_trace *t;
+    struct ms_event e;
+    uint64_t steps = 0;
+    assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
+    assert_int_equal(ms_trace_follow(t, rig.dir), 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        refused = i < 2;
+        waiting = t;
+        assert_int_equal(ms_writer_to_files(rig.writer, rig.dir, ""), refused ? -EMFILE : 0);
+        waiting = NULL;
+        record(&rig, i * 1000, 1000, true);
+        settle(&rig);
+        while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+            steps += e.kind == MS_R_STEP;
+        }
+        assert_int_equal(steps, (i + 1) * 1000);
+    }
+    rig_finish(&rig);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
 static unsigned syncs;
 int fdatasync(int fd) /* instead of the C library's */
 {
@@ -584,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_size_limit),
         cmocka_unit_test(test_nothing_shows_what_the_end_lacks),
         cmocka_unit_test(test_from_memory_to_files),
+        cmocka_unit_test(test_told_of_files_that_are_there),
         cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),
