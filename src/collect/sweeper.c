@@ -20,7 +20,8 @@
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 100
 #define BUSY_RECORDS 4096 /* a sweep that brought more is followed by the next one at once ... */
-#define CALM_RECORDS 256  /* ... that brought less, after twice the time */
+#define CALM_RECORDS                                                                                                   \
+    2048 /* ... that brought less, after twice the time: a sweep costs as much as 1,000 of its records */
 
 #define MS_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MS_MAX(a, b) ((a) > (b) ? (a) : (b))
