@@ -130,7 +130,7 @@ static int become_supervisor(void *argument)
 
 static int in_between(void *argument)
 {
-    syscall(SYS_setsid);
+    syscall(SYS_setpgid, 0, 0);
     if (clone(become_supervisor, stacks[1] + STACK_B, CLONE_VM | CLONE_VFORK, argument) < 0) {
         start_error = errno;
     }

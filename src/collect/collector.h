@@ -2,7 +2,8 @@
  *
  *   main      event loop: channel, connections, deaths, requests; makes directories; never waits for a process
  *   sweeper   the drain thread: copies, validates, compresses, writes, nothing else
- *   exporters a few threads at idle priority that tail the traces: model, files, reports
+ *   exporters a few threads at idle priority that tail the traces: model, files, reports; one of normal priority for
+ *             what somebody waits for
  *
  * Nobody waits for another one: the sweeper and the exporters set words in the process and wake the main thread. */
 #ifndef MS_COLLECT_COLLECTOR_H
@@ -55,10 +56,10 @@ void sweeper_stop(struct sweeper *sweeper);                          /* when it 
 #define EXPORTERS_MAX 8
 
 struct exporter {
-    pthread_t threads[EXPORTERS_MAX];
+    pthread_t threads[EXPORTERS_MAX + 1];
     unsigned thread_count;
     struct recorded *added; /* atomic: from the main thread */
-    sem_t wake;
+    sem_t wake, wake_awaited;
     uint32_t quit;        /* atomic */
     pthread_mutex_t lock; /* protects queue; among exporters only */
     struct recorded *queue;

@@ -1,5 +1,7 @@
 /* Export workers: a few threads at idle priority that take turns with the processes, a slice of events each. They tail
- * the trace files as any reader would, may lag without limit and hold nobody up.
+ * the trace files as any reader would and hold nobody up. Where a program leaves no processor idle they may get next to
+ * nothing, so one more thread, of normal priority, takes processes that somebody waits for (stop(), the end) or that
+ * lag far behind.
  *
  * A process is in the queue, or with one thread; its `replay` belongs to that thread. */
 #include "collect/collector.h"
@@ -14,9 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE_EVENTS 20000
+#define SLICE_EVENTS 4000          /* so few that a thread without processor time does not keep a process for seconds */
+#define LAG_MAX_B    (16ull << 20) /* of the trace: some seconds of work */
 #define PAUSE_MIN_MS 5
 #define PAUSE_MAX_MS 200
+#define LOOK_MS      1000 /* for processes that lag */
 
 /* ---- what a replay tells ---- */
 
@@ -148,6 +152,7 @@ static void publish(struct recorded *process)
     }
     __atomic_store_n(&process->exported_stamp, stats.done_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->exported_events, stats.events, __ATOMIC_RELEASE);
+    process->lag_b = stats.bytes_total > stats.bytes_read ? stats.bytes_total - stats.bytes_read : 0;
     uint64_t per_mille = stats.bytes_total > 0 ? stats.bytes_read * 1000 / stats.bytes_total : 0;
     __atomic_store_n(&process->per_mille, (uint32_t)(per_mille < 1000 ? per_mille : 1000), __ATOMIC_RELEASE);
 }
@@ -200,8 +205,15 @@ static bool take_turn(struct recorded *process)
 
 /* ---- threads ---- */
 
+static bool is_awaited(const struct recorded *process)
+{
+    return __atomic_load_n(&process->hurry, __ATOMIC_ACQUIRE) != 0 ||
+           __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0 ||
+           (process->lag_b > LAG_MAX_B && !process->only_at_end);
+}
+
 /* The process that is due the longest; *wait_ms: else, how long until one is. */
-static struct recorded *next_process(struct exporter *exporter, unsigned *wait_ms)
+static struct recorded *next_process(struct exporter *exporter, bool awaited_only, unsigned *wait_ms)
 {
     pthread_mutex_lock(&exporter->lock);
     for (struct recorded *added = __atomic_exchange_n(&exporter->added, NULL, __ATOMIC_ACQUIRE); added != NULL;) {
@@ -214,7 +226,7 @@ static struct recorded *next_process(struct exporter *exporter, unsigned *wait_m
     struct recorded **best = NULL;
     for (struct recorded **link = &exporter->queue; *link != NULL; link = &(*link)->next_export) {
         uint64_t due_ns = __atomic_load_n(&(*link)->hurry, __ATOMIC_ACQUIRE) != 0 ? 0 : (*link)->due_ns;
-        if (best == NULL || due_ns < best_ns) {
+        if ((best == NULL || due_ns < best_ns) && (!awaited_only || is_awaited(*link))) {
             best = link;
             best_ns = due_ns;
         }
@@ -225,40 +237,57 @@ static struct recorded *next_process(struct exporter *exporter, unsigned *wait_m
         __atomic_store_n(&process->hurry, 0, __ATOMIC_RELEASE);
     }
     uint64_t wait_ns = best_ns > now_ns ? best_ns - now_ns : 0;
-    *wait_ms = wait_ns < PAUSE_MAX_MS * 1000000ull ? (unsigned)(wait_ns / 1000000) + 1 : PAUSE_MAX_MS;
+    unsigned most_ms = awaited_only ? LOOK_MS : PAUSE_MAX_MS;
+    *wait_ms = wait_ns < most_ms * 1000000ull ? (unsigned)(wait_ns / 1000000) + 1 : most_ms;
     pthread_mutex_unlock(&exporter->lock);
     return process;
 }
 
-static void wait_a_while(struct exporter *exporter, unsigned wait_ms)
+static void wait_a_while(sem_t *wake, unsigned wait_ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)wait_ms * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    sem_timedwait(&exporter->wake, &until);
+    sem_timedwait(wake, &until);
 }
 
-static void *export_thread(void *argument)
+static void work(struct exporter *exporter, bool awaited_only, sem_t *wake)
 {
-    struct exporter *exporter = argument;
-    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* of this thread alone; refused: normal priority */
     while (__atomic_load_n(&exporter->quit, __ATOMIC_ACQUIRE) == 0) {
         unsigned wait_ms;
-        struct recorded *process = next_process(exporter, &wait_ms);
+        struct recorded *process = next_process(exporter, awaited_only, &wait_ms);
         if (process == NULL) {
-            wait_a_while(exporter, wait_ms);
+            wait_a_while(wake, wait_ms);
         } else if (take_turn(process)) {
+            bool pass_on = !awaited_only && is_awaited(process);
             pthread_mutex_lock(&exporter->lock);
             process->next_export = exporter->queue;
             exporter->queue = process;
             pthread_mutex_unlock(&exporter->lock);
+            if (pass_on) {
+                sem_post(&exporter->wake_awaited);
+            }
         } else {
             __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
             mailbox_wake(exporter->mail);
         }
     }
+}
+
+static void *idle_thread(void *argument)
+{
+    struct exporter *exporter = argument;
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* of this thread alone; refused: normal priority */
+    work(exporter, false, &exporter->wake);
+    return NULL;
+}
+
+static void *awaited_thread(void *argument)
+{
+    struct exporter *exporter = argument;
+    work(exporter, true, &exporter->wake_awaited);
     return NULL;
 }
 
@@ -267,11 +296,13 @@ int exporter_start(struct exporter *exporter, struct mailbox *mail)
     memset(exporter, 0, sizeof(*exporter));
     pthread_mutex_init(&exporter->lock, NULL);
     sem_init(&exporter->wake, 0, 0);
+    sem_init(&exporter->wake_awaited, 0, 0);
     exporter->mail = mail;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned wanted = cores < 4 ? 1 : cores / 2 > EXPORTERS_MAX ? EXPORTERS_MAX : (unsigned)(cores / 2);
-    while (exporter->thread_count < wanted) {
-        int error = pthread_create(&exporter->threads[exporter->thread_count], NULL, export_thread, exporter);
+    unsigned idle = cores < 4 ? 1 : cores / 2 > EXPORTERS_MAX ? EXPORTERS_MAX : (unsigned)(cores / 2);
+    while (exporter->thread_count < idle + 1) {
+        void *(*role)(void *) = exporter->thread_count < idle ? idle_thread : awaited_thread;
+        int error = pthread_create(&exporter->threads[exporter->thread_count], NULL, role, exporter);
         if (error != 0) {
             return exporter->thread_count > 0 ? 0 : -error;
         }
@@ -302,11 +333,13 @@ void exporter_poke(struct exporter *exporter, struct recorded *process)
 {
     __atomic_store_n(&process->hurry, 1, __ATOMIC_RELEASE);
     sem_post(&exporter->wake);
+    sem_post(&exporter->wake_awaited);
 }
 
 void exporter_stop(struct exporter *exporter)
 {
     __atomic_store_n(&exporter->quit, 1, __ATOMIC_RELEASE);
+    sem_post(&exporter->wake_awaited);
     for (unsigned i = 0; i < exporter->thread_count; i++) {
         sem_post(&exporter->wake);
     }

@@ -77,6 +77,7 @@ struct recorded {
     uint64_t suspects_of;         /* which stop that was */
     uint64_t exported_events;     /* atomic: moves while there is progress */
     uint32_t per_mille;           /* atomic: of the trace */
+    uint64_t lag_b;               /* of the trace, that is to be read */
     bool only_at_end;             /* --export=end */
     uint32_t hurry;               /* atomic: look now */
     uint64_t due_ns;              /* when to look again */

@@ -125,7 +125,7 @@ int ms_spawn_apart(char *const argv[], int channel_fd)
     }
     pid_t first = fork();
     if (first == 0) {
-        setsid();
+        setpgid(0, 0);
         pid_t second = fork();
         if (second == 0) {
             become(argv, environment, channel_fd, pipe_fds[1]);

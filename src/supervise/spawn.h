@@ -1,5 +1,6 @@
-/* Starting a program apart from everything: nobody's child but init's, in a session of its own, with no file but the
- * one given (as MS_CHANNEL_FD) and /dev/null, default signals (INT, QUIT, HUP, TERM ignored), a clean environment. */
+/* Starting a program apart from everything: nobody's child but init's, in a process group of its own, with no file but
+ * the one given (as MS_CHANNEL_FD) and /dev/null, default signals (INT, QUIT, HUP, TERM ignored), a clean environment.
+ */
 #ifndef MS_SUPERVISE_SPAWN_H
 #define MS_SUPERVISE_SPAWN_H
 

@@ -1,5 +1,6 @@
-/* Keeps a collector: starts it apart from everything (own session, parent init, clean environment, no inherited file),
- * receives registrations for it, keeps a copy of each, starts it once more if it dies, and prints what it reports.
+/* Keeps a collector: starts it apart from everything (own process group, parent init, clean environment, no inherited
+ * file), receives registrations for it, keeps a copy of each, starts it once more if it dies, and prints what it
+ * reports.
  *
  * The user of a supervisor polls ms_supervisor_fd and calls ms_supervisor_turn. One thread; never waits, except for the
  * collector's first word (ms_supervisor_start) and, when nothing is left to record, for its end (ms_supervisor_leave).

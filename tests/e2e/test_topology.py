@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from recorder import children_of, wait_until
+from recorder import children_of, collector_of, wait_until
 
 # Allocates and frees N times through the driver, after doing what its first argument says.
 PROGRAM = r"""
@@ -238,6 +238,27 @@ def test_signals_are_passed_on(tool, program, number):
     assert process.stdout.read() == f"got {int(number)}\n"
     assert process.wait(20) == 5
     assert tool.count("HAL_ALLOC") == [7]
+
+
+def schedulers(pid):
+    names = {os.SCHED_IDLE: "idle", os.SCHED_OTHER: "other"}
+    return [names.get(os.sched_getscheduler(int(task))) for task in os.listdir(f"/proc/{pid}/task")]
+
+
+def test_the_collector_stands_aside(tool, program):
+    """A group of its own, so that ^C is not for it. In the program's session: kernels that share processors out among sessions
+    would give the exporter, at idle priority in another one, as much as the program."""
+    process = tool.start("--quiet", "--", program, "wait", 3)
+    assert process.stdout.readline() == "ready\n"
+    wait_until(lambda: collector_of(tool.output) is not None)
+    collector = collector_of(tool.output)
+    assert os.getsid(collector) == os.getsid(process.pid)
+    assert os.getpgid(collector) not in (os.getpgid(process.pid), os.getpgid(0))
+    wait_until(lambda: {"idle", "other"} <= set(schedulers(collector)))
+    os.kill(collector, signal.SIGHUP)  # as when the terminal is closed
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 5 and tool.count("HAL_ALLOC") == [3]
 
 
 def test_interrupt_of_a_terminal_reaches_the_program_once(tool, program):
