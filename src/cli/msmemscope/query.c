@@ -175,10 +175,12 @@ static int read_inputs(struct ms_query *query, const struct task *task, int *sta
         input_close(source, task->paths[i]);
         *status = stats.partial ? EXIT_PARTIAL : *status;
         good++;
-        if (rc != 0 && rc != -EINTR) {
+        if (rc == -EPROTO) { /* the reason has been told; others may be sound */
+            *status = EXIT_PARTIAL;
+            rc = 0;
+        } else if (rc != 0 && rc != -EINTR) {
             fprintf(stderr, "msmemscope: %s: %s\n", task->paths[i], strerror(-rc));
             *status = EXIT_PARTIAL;
-            rc = rc == -EPROTO ? 0 : rc;
         }
     }
     return rc == 0 && good == 0 ? -ENOENT : rc;

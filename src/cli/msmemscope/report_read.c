@@ -84,8 +84,10 @@ static int read_input(const struct report_inputs *inputs, struct reading *readin
         if (failed == -ENOMEM) {
             rc = failed;
         } else if (failed != 0) { /* the others may be sound */
+            bool told = failed == -EPROTO || failed == -ENODATA;
             ms_report_note(builder, MS_NOTE_PARTIAL, "partial: %s could not be read: %s",
-                           ms_source_process(reading->source, reading->at)->path, strerror(-failed));
+                           ms_source_process(reading->source, reading->at)->path,
+                           told ? "not a dump or trace, or nothing in it" : strerror(-failed));
         }
     }
     struct ms_source_stats stats;
