@@ -169,6 +169,7 @@ static bool take_turn(struct recorded *process)
         ms_replay_trace_closed(process->replay);
     }
     go_on_in_files(process);
+    uint32_t awaited = __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE);
     int rc = ms_replay_run(process->replay, SLICE_EVENTS);
     publish(process);
     if (rc == MS_REPLAY_MORE) {
@@ -177,6 +178,7 @@ static bool take_turn(struct recorded *process)
         return true;
     }
     if (rc == MS_REPLAY_AGAIN) {
+        __atomic_compare_exchange_n(&process->awaited, &awaited, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         process->pause_ms = process->pause_ms < PAUSE_MAX_MS / 2 ? 2 * process->pause_ms : PAUSE_MAX_MS;
         process->due_ns = ms_clock_raw_ns() + (closed ? 1 : process->pause_ms) * 1000000ull;
         return true;
@@ -207,7 +209,7 @@ static bool take_turn(struct recorded *process)
 
 static bool is_awaited(const struct recorded *process)
 {
-    return __atomic_load_n(&process->hurry, __ATOMIC_ACQUIRE) != 0 ||
+    return __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE) != 0 ||
            __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0 ||
            (process->lag_b > LAG_MAX_B && !process->only_at_end);
 }
@@ -332,6 +334,7 @@ int exporter_add(struct exporter *exporter, struct recorded *process)
 void exporter_poke(struct exporter *exporter, struct recorded *process)
 {
     __atomic_store_n(&process->hurry, 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&process->awaited, 1, __ATOMIC_RELEASE);
     sem_post(&exporter->wake);
     sem_post(&exporter->wake_awaited);
 }
