@@ -1,6 +1,8 @@
 /* See buffer.h. */
 #include "base/buffer.h"
 
+#include "base/swar.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,31 +44,43 @@ int ms_buffer_write(struct ms_buffer *buffer, int fd)
     return rc;
 }
 
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-                                  "8081828384858687888990919293949596979899";
+/* Without leading zeros; returns where they end. */
+static char *first_digits(char *at, uint32_t number)
+{
+    uint64_t digits = ms_swar_digits(number);
+    size_t zeros = digits != 0 ? ms_swar_first(digits) : MS_SWAR_B - 1;
+    ms_swar_store(at, (digits | MS_SWAR_EACH('0')) >> 8 * zeros);
+    return at + MS_SWAR_B - zeros;
+}
 
-/* Digits are copied with a constant length, which is a few instructions instead of a call; the rest is overwritten. */
+static char *more_digits(char *at, uint32_t number)
+{
+    ms_swar_store(at, ms_swar_digits(number) | MS_SWAR_EACH('0'));
+    return at + MS_SWAR_B;
+}
+
 void ms_buffer_u64(struct ms_buffer *buffer, uint64_t number)
 {
-    enum { MOST = 20 };
-    char digits[2 * MOST];
-    char *at = digits + MOST;
-    while (number >= 100) {
-        at -= 2;
-        memcpy(at, &digit_pairs[number % 100 * 2], 2);
-        number /= 100;
+    enum { EIGHT = 100000000, MOST = 3 * MS_SWAR_B };
+    if (!ms_buffer_reserve(buffer, MOST)) {
+        return;
     }
-    if (number >= 10) {
-        at -= 2;
-        memcpy(at, &digit_pairs[number * 2], 2);
+    char *at = buffer->s + buffer->used;
+    if (number < 10) {
+        *at++ = (char)('0' + number);
+    } else if (number < EIGHT) {
+        at = first_digits(at, (uint32_t)number);
     } else {
-        *--at = (char)('0' + number);
+        uint64_t upper = number / EIGHT;
+        if (upper < EIGHT) {
+            at = first_digits(at, (uint32_t)upper);
+        } else {
+            at = first_digits(at, (uint32_t)(upper / EIGHT));
+            at = more_digits(at, (uint32_t)(upper % EIGHT));
+        }
+        at = more_digits(at, (uint32_t)(number % EIGHT));
     }
-    if (ms_buffer_reserve(buffer, MOST)) {
-        memcpy(buffer->s + buffer->used, at, MOST);
-        buffer->used += (size_t)(digits + MOST - at);
-    }
+    buffer->used = (size_t)(at - buffer->s);
 }
 
 static const char hex_digits[] = "0123456789abcdef";

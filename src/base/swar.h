@@ -20,6 +20,12 @@ static inline uint64_t ms_swar_load(const char *s)
     return le64toh(word);
 }
 
+static inline void ms_swar_store(char *s, uint64_t word)
+{
+    word = htole64(word);
+    memcpy(s, &word, sizeof(word));
+}
+
 /* Up to eight bytes, the rest zeros; nothing beside them is read. */
 static inline uint64_t ms_swar_load_part(const char *s, size_t length_b)
 {
@@ -66,6 +72,17 @@ static inline uint32_t ms_swar_decimal(uint64_t word)
     word = (word & MS_SWAR_EACH(0x0f)) * (10 << 8 | 1) >> 8;
     word = (word & 0x00ff00ff00ff00ffull) * (100 << 16 | 1) >> 16;
     return (uint32_t)((word & 0x0000ffff0000ffffull) * (10000ull << 32 | 1) >> 32);
+}
+
+/* A number below 10^8 as eight digits, from 0 to 9 each: halves, then pairs, then digits are taken apart side by side.
+ * Quotients by 100 and 10 are products with their reciprocals, exact for what they are used for. */
+static inline uint64_t ms_swar_digits(uint32_t number)
+{
+    uint64_t word = number / 10000 | (uint64_t)(number % 10000) << 32;
+    uint64_t quotients = (word * 10486 >> 20) & 0x0000007f0000007full;
+    word = quotients | (word - quotients * 100) << 16;
+    quotients = (word * 103 >> 10) & 0x000f000f000f000full;
+    return quotients | (word - quotients * 10) << 8;
 }
 
 /* Of eight hexadecimal digits. False: they are not. */

@@ -39,9 +39,26 @@ MS_CELL_INLINE void ms__cell_word(struct ms_buffer *buffer, const struct ms_cell
     }
 }
 
-MS_CELL_INLINE void ms__cell_literal(struct ms_buffer *buffer, const char *s)
+MS_CELL_INLINE void ms__cell_event(struct ms_buffer *buffer, unsigned event)
 {
-    ms_buffer_add(buffer, s, strlen(s));
+    static const struct ms_cell_word words[MS_EV_COUNT + 1] = {
+#define X(name, text) [MS_EV_##name] = MS_CELL_WORD(text),
+        MS_EVENTS(X)
+#undef X
+            [MS_EV_COUNT] = MS_CELL_WORD("UNKNOWN"),
+    };
+    ms__cell_word(buffer, &words[event < MS_EV_COUNT ? event : MS_EV_COUNT]);
+}
+
+MS_CELL_INLINE void ms__cell_type(struct ms_buffer *buffer, unsigned type)
+{
+    static const struct ms_cell_word words[MS_TYPE_COUNT + 1] = {
+#define X(event, name, text, meaning) [MS_TYPE_##name] = MS_CELL_WORD(text),
+        MS_EVENT_TYPES(X)
+#undef X
+            [MS_TYPE_COUNT] = MS_CELL_WORD("UNKNOWN"),
+    };
+    ms__cell_word(buffer, &words[type < MS_TYPE_COUNT ? type : MS_TYPE_COUNT]);
 }
 
 MS_CELL_INLINE void ms__cell_attrs(struct ms_buffer *buffer, const struct ms_row *row,
@@ -134,10 +151,10 @@ MS_CELL_INLINE void ms__cell_text(struct ms_buffer *buffer, const struct ms_dump
 {
     switch (column) {
     case MS_COL_EVENT:
-        ms__cell_literal(buffer, ms_event_name(row->event));
+        ms__cell_event(buffer, row->event);
         return;
     case MS_COL_TYPE:
-        ms__cell_literal(buffer, ms_type_name(row->type));
+        ms__cell_type(buffer, row->type);
         return;
     case MS_COL_NAME:
         if (row->event == MS_EV_MSTX) {

@@ -4,6 +4,8 @@
  * quoted, other names only when they must be; quotes inside are doubled. Python calls go to one file per thread. */
 #include "export/cells.h"
 
+#include "base/swar.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER_B       (64u * 1024)
+#define BUFFER_B       (256u * 1024)
 #define SLICE_BUFFER_B (16u * 1024)
 
 struct slice_file {
@@ -20,8 +22,15 @@ struct slice_file {
     struct ms_buffer buffer; /* the file is open only while this is written: there may be thousands of threads */
 };
 
+struct kept_number { /* as text: of many rows it is the same */
+    uint64_t number;
+    size_t length_b; /* 0: none yet */
+    char digits[24];
+};
+
 struct csv {
     struct ms_buffer buffer;
+    struct kept_number seconds, pid, tids[8];
     struct ms_map slice_of_tid;
     struct slice_file *slices;
     uint32_t slice_count, slice_room;
@@ -46,16 +55,34 @@ static void add_quoted(struct ms_buffer *buffer, const char *s, size_t length_b)
     ms_buffer_char(buffer, '"');
 }
 
+/* Most names have nothing below '-', which is asked first. */
+static bool has_special(uint64_t word)
+{
+    bool any = ((word - MS_SWAR_EACH('-')) & ~word & MS_SWAR_EACH(0x80)) != 0;
+    return any && (ms_swar_first_equal(word, ',') | ms_swar_first_equal(word, '"') | ms_swar_first_equal(word, '\n') |
+                   ms_swar_first_equal(word, '\r')) != 0;
+}
+
+static bool must_quote(const char *s, size_t length_b)
+{
+    if (length_b < MS_SWAR_B) {
+        return has_special(ms_swar_load_part(s, length_b));
+    }
+    bool special = has_special(ms_swar_load(s + length_b - MS_SWAR_B)); /* some bytes twice */
+    for (size_t i = 0; i + MS_SWAR_B < length_b && !special; i += MS_SWAR_B) {
+        special = has_special(ms_swar_load(s + i));
+    }
+    return special;
+}
+
 /* As it is, or quoted if it would end the cell. */
 static void add_cell(struct ms_buffer *buffer, const char *s, size_t length_b)
 {
-    for (size_t i = 0; i < length_b; i++) {
-        if (s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r') {
-            add_quoted(buffer, s, length_b);
-            return;
-        }
+    if (must_quote(s, length_b)) {
+        add_quoted(buffer, s, length_b);
+    } else {
+        ms_buffer_add(buffer, s, length_b);
     }
-    ms_buffer_add(buffer, s, length_b);
 }
 
 static const struct ms_cell_style style = {
@@ -79,13 +106,69 @@ static void end_line(struct ms_buffer *buffer)
     }
 }
 
-static void add_row(struct ms_buffer *buffer, const struct ms_dump *dump, const struct ms_row *row)
+static void keep(struct kept_number *kept, uint64_t number)
 {
+    struct ms_buffer text = {.s = kept->digits, .room = sizeof(kept->digits)};
+    ms_buffer_u64(&text, number);
+    kept->number = number;
+    kept->length_b = text.used;
+}
+
+static void add_kept(struct ms_buffer *buffer, struct kept_number *kept, uint64_t number)
+{
+    if (kept->number != number || kept->length_b == 0) {
+        keep(kept, number);
+    }
+    if (ms_buffer_reserve(buffer, sizeof(kept->digits))) {
+        memcpy(buffer->s + buffer->used, kept->digits, sizeof(kept->digits));
+        buffer->used += kept->length_b;
+    }
+}
+
+/* Seconds are kept; nine digits follow. */
+static void add_time(struct ms_buffer *buffer, struct kept_number *seconds, uint64_t time_ns)
+{
+    enum { SECOND_NS = 1000000000, EIGHT = 100000000 };
+    if (time_ns < SECOND_NS) {
+        ms_buffer_u64(buffer, time_ns);
+        return;
+    }
+    uint32_t rest_ns = (uint32_t)(time_ns % SECOND_NS);
+    add_kept(buffer, seconds, time_ns / SECOND_NS);
+    ms_buffer_char(buffer, (char)('0' + rest_ns / EIGHT));
+    if (ms_buffer_reserve(buffer, MS_SWAR_B)) {
+        ms_swar_store(buffer->s + buffer->used, ms_swar_digits(rest_ns % EIGHT) | MS_SWAR_EACH('0'));
+        buffer->used += MS_SWAR_B;
+    }
+}
+
+static void add_number(struct csv *csv, enum ms_dump_column column, uint64_t number)
+{
+    struct ms_buffer *buffer = &csv->buffer;
+    switch (column) {
+    case MS_COL_TIME:
+        add_time(buffer, &csv->seconds, number);
+        break;
+    case MS_COL_PID:
+        add_kept(buffer, &csv->pid, number);
+        break;
+    case MS_COL_TID:
+        add_kept(buffer, &csv->tids[number % (sizeof(csv->tids) / sizeof(csv->tids[0]))], number);
+        break;
+    default:
+        ms_buffer_u64(buffer, number);
+        break;
+    }
+}
+
+static void add_row(struct csv *csv, const struct ms_dump *dump, const struct ms_row *row)
+{
+    struct ms_buffer *buffer = &csv->buffer;
     uint64_t number;
     ms_buffer_reserve(buffer, 512);
 #define X(name, text, sql)                                                                                             \
     if (ms__cell_number(row, MS_COL_##name, &number)) {                                                                \
-        ms_buffer_u64(buffer, number);                                                                                 \
+        add_number(csv, MS_COL_##name, number);                                                                        \
     } else {                                                                                                           \
         ms__cell_text(buffer, dump, row, MS_COL_##name, &style);                                                       \
     }                                                                                                                  \
@@ -114,7 +197,7 @@ static int csv_open(struct ms_dump_file *file)
 static int csv_row(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct csv *csv = file->state;
-    add_row(&csv->buffer, file->dump, row);
+    add_row(csv, file->dump, row);
     return csv->buffer.used >= BUFFER_B ? ms_buffer_write(&csv->buffer, file->fd) : 0;
 }
 

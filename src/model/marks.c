@@ -89,14 +89,21 @@ static void tell_op(struct ms_model *model, const struct ms_event *event, bool b
     MS__CALL(model, on_op, MS__SELF, &op);
 }
 
+/* Behind "name=", which stands first in what we send ourselves; others may have more in front of it. */
+static struct ms_text aten_name(const char *s, size_t length_b)
+{
+    static const char first[] = " name=";
+    const char *found = length_b >= sizeof(first) - 1 && memcmp(s, first, sizeof(first) - 1) == 0
+                            ? s + 1
+                            : memmem(s, length_b, first + 1, sizeof(first) - 2);
+    const char *name = found != NULL ? found + sizeof(first) - 2 : NULL;
+    return name != NULL ? (struct ms_text){.s = name, .length_b = (uint32_t)(s + length_b - name)}
+                        : (struct ms_text){.s = ""};
+}
+
 static void aten_op(struct ms_model *model, const struct ms_event *event, bool begin, const char *s, size_t length_b)
 {
-    struct ms_text name = {.s = ""};
-    const char *found = memmem(s, length_b, "name=", 5);
-    if (found != NULL) {
-        name.s = found + 5;
-        name.length_b = (uint32_t)(s + length_b - name.s);
-    }
+    struct ms_text name = aten_name(s, length_b);
     bool again = begin ? op_enter(model, event->tid, name) : op_leave(model, event->tid);
     again = again && !model->options.event_ids; /* rows of a dump are operators each */
     if (!again && ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {

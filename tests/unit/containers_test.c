@@ -126,8 +126,13 @@ static void numbers_are_written_as_printf_does(void **state)
 {
     (void)state;
     struct ms_buffer buffer = {0};
+    uint64_t power = 1;
     for (unsigned i = 0; i < 20000; i++) {
         uint64_t number = next_random() >> next_random() % 64;
+        if (i < 60) { /* where digits begin to be one more */
+            number = power - 1 + i % 3;
+            power *= i % 3 == 2 ? 10 : 1;
+        }
         char expected[128];
         snprintf(expected, sizeof(expected), "%llu 0x%016llx 0x%llx", (unsigned long long)number,
                  (unsigned long long)number, (unsigned long long)number);
