@@ -343,10 +343,21 @@ static int on_late(void *self, const struct ms_block *block)
     return 0;
 }
 
+/* No device so far: rows without one must stand somewhere. */
+static int end_common(struct ms_dump *dump)
+{
+    int rc = 0;
+    if (dump->file_count == 0 && dump->common.rows != 0) {
+        file_of(dump, MS_DEV_CPU, &rc);
+    }
+    return rc;
+}
+
 static int on_stop(void *self)
 {
     ms_dump_flush(self); /* rows that waited may make files of devices */
     end_slices(self);
+    end_common(self);
     return ms_dump_flush(self);
 }
 
@@ -439,10 +450,7 @@ static int rewrite(struct ms_dump *dump)
 
 static int finish(struct ms_dump *dump)
 {
-    int rc = 0;
-    if (dump->stats.rows == 0 && dump->common.rows != 0 && dump->file_count == 0) {
-        file_of(dump, MS_DEV_CPU, &rc); /* no device at all: the common rows must stand somewhere */
-    }
+    int rc = end_common(dump);
     if (dump->dirty && dump->ops->patch != NULL) {
         uint64_t from = 0;
         return ms__spool_each(&dump->waiting, &from, patch_waiting, dump);

@@ -78,6 +78,24 @@ def test_files_are_complete_when_stop_returns(target_any):
     assert len(target_any.rows()) == len(rows)
 
 
+@pytest.mark.parametrize("data_format", ["csv", "db"])
+def test_rows_without_a_device_too(target, data_format):
+    process = target.start(f"""
+        import msmemscope, mstx
+        msmemscope.config(analysis="", data_format="{data_format}")
+        msmemscope.start()
+        mstx.mark("hello")
+        msmemscope.stop()
+        print("waiting", flush=True)
+        input()
+    """)
+    while process.stdout.readline() != "waiting\n":
+        assert process.poll() is None
+    assert [row.type for row in target.rows()] == ["START_TRACE", "Mark", "STOP_TRACE"]
+    process.communicate("\n", timeout=60)
+    assert len(target.rows()) == 3
+
+
 @pytest.mark.parametrize("end", ["", "import os; os._exit(0)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
 def test_a_program_that_ends_without_stop(target, until, end):
     process = target.start(f"""
