@@ -1,8 +1,14 @@
 /* What recording costs a program, on a driver whose calls do nothing, in each state of the recorder.
  *
  * Runs the program of bench/target with the agent preloaded, and plays the collector meanwhile: it only hands full
- * chunks back, so that the figures are the target's own. Time is processor time of the target's threads, for the steady
- * state after a first lap; each figure is the smallest of some runs, because others use the machine too. */
+ * chunks back, so that the figures are the target's own. Time is processor time of the target's threads.
+ *
+ * Others use the machine too, for seconds at a time. So everything is measured in rounds: each round runs each program
+ * once without the agent and once with it, one right after the other, and both are taken from the lap that took least
+ * in all rounds. A lap is some dozen chunks long; what recording costs on fresh memory is not here, but in
+ * trace_bench and record_bench.
+ *
+ * usage: agent_bench [WORDS]   only figures whose names have WORDS in them */
 #include "bench.h"
 #include "target_run.h"
 
@@ -73,7 +79,7 @@ static struct ms_shm *take_memory(int listener)
 
 /* ---- runs ---- */
 
-enum { REPEATS = 4, TURNS = 200000, STACK_TURNS = 25000, FRAMES = 17 };
+enum { ROUNDS = 10, TURNS = 200000, STACK_TURNS = 25000, PLACES_TURNS = 40960, FRAMES = 17 };
 
 struct setting {
     bool preload, session, listened;
@@ -161,38 +167,62 @@ static struct target_figures run(const struct setting *setting, char *const argv
     return figures;
 }
 
-static double smaller(double a, double b)
+/* ---- figures ---- */
+
+struct comparison {
+    char name[96];
+    char *kind;
+    const struct setting *without, *with;
+    unsigned threads, turns, events; /* events of a turn */
+    bool python;
+    const char *goal, *original;
+    double without_ns, with_ns; /* of a turn */
+};
+static struct comparison comparisons[64];
+static unsigned comparison_count;
+static const char *only = "";
+
+static void least(double *best, double value)
 {
-    return a == 0 || b < a ? b : a;
+    *best = *best == 0 || value < *best ? value : *best;
 }
 
-static struct target_figures best_of(const struct setting *setting, char *const argv[])
+static void compare(const struct comparison *comparison)
 {
-    struct target_figures best = {0};
-    for (int i = 0; i < REPEATS; i++) {
-        struct target_figures one = run(setting, argv);
-        best.cpu = smaller(best.cpu, one.cpu);
-        best.first = smaller(best.first, one.first);
-        best.thread = smaller(best.thread, one.thread);
+    if (strstr(comparison->name, only) != NULL && comparison_count < sizeof(comparisons) / sizeof(comparisons[0])) {
+        comparisons[comparison_count++] = *comparison;
     }
-    return best;
 }
 
 /* Processor time of a turn, in ns. */
-static double turn(const struct setting *setting, char *kind, unsigned threads, unsigned turns, bool python)
+static double turn(const struct comparison *c, const struct setting *setting)
 {
     char threads_text[16], turns_text[16], frames_text[16];
-    snprintf(threads_text, sizeof(threads_text), "%u", threads);
-    snprintf(turns_text, sizeof(turns_text), "%u", turns);
+    snprintf(threads_text, sizeof(threads_text), "%u", c->threads);
+    snprintf(turns_text, sizeof(turns_text), "%u", c->turns);
     snprintf(frames_text, sizeof(frames_text), "%u", (unsigned)FRAMES);
-    char *program[] = {TARGET_PROGRAM, kind, threads_text, turns_text, frames_text, NULL};
-    char *script[] = {"python3", TARGET_SCRIPT, TARGET_LIBRARY, kind, threads_text, turns_text, NULL};
-    return best_of(setting, python ? script : program).cpu;
+    char *program[] = {TARGET_PROGRAM, c->kind, threads_text, turns_text, frames_text, NULL};
+    char *script[] = {"python3", TARGET_SCRIPT, TARGET_LIBRARY, c->kind, threads_text, turns_text, NULL};
+    return run(setting, c->python ? script : program).lap;
 }
 
-/* ---- figures ---- */
+static void measure(struct comparison *c)
+{
+    least(&c->without_ns, turn(c, c->without));
+    least(&c->with_ns, turn(c, c->with));
+}
 
-static const unsigned thread_counts[] = {1, 2, 8};
+static void print(const struct comparison *c)
+{
+    double more = (c->with_ns - c->without_ns) / c->events;
+    bench_row(&(struct bench_row){.figure = c->name,
+                                  .value = more,
+                                  .unit = "ns",
+                                  .against = "the bare call",
+                                  .ratio = more / (c->without_ns / c->events),
+                                  .goal = c->goal,
+                                  .original = c->original});
+}
 
 struct subject {
     char *kind;
@@ -205,95 +235,119 @@ struct subject {
 
 static void memory_events(const struct subject *subject)
 {
+    static const unsigned thread_counts[] = {1, 2, 8};
     bool stacks = subject->setting->c_depth + subject->setting->python_depth > 0;
     for (unsigned k = 0; k < 3; k++) {
-        unsigned threads = thread_counts[k], turns = (stacks ? STACK_TURNS : TURNS) * 4 / (threads + 3);
-        char name[128];
-        /* Pools report nothing to nobody: for the bare call there is a tool that does nothing. */
-        const struct setting *bare_call = strcmp(subject->kind, "pool") == 0 ? &listened : &plain;
-        double without = turn(bare_call, subject->kind, threads, turns, subject->python) / 2;
-        double more = turn(subject->setting, subject->kind, threads, turns, subject->python) / 2 - without;
-        snprintf(name, sizeof(name), "%s event, %s, %u thread%s", subject->kind, subject->name, threads,
+        unsigned threads = thread_counts[k];
+        struct comparison c = {
+            .kind = subject->kind,
+            /* Pools report nothing to nobody: for the bare call there is a tool that does nothing. */
+            .without = strcmp(subject->kind, "pool") == 0 ? &listened : &plain,
+            .with = subject->setting,
+            .threads = threads,
+            .turns = (stacks ? STACK_TURNS : TURNS) * 4 / (threads + 3),
+            .events = 2,
+            .python = subject->python,
+            .goal = subject->goal,
+            .original = subject->original[k]};
+        snprintf(c.name, sizeof(c.name), "%s event, %s, %u thread%s", subject->kind, subject->name, threads,
                  threads > 1 ? "s" : "");
-        bench_row(&(struct bench_row){.figure = name,
-                                      .value = more,
-                                      .unit = "ns",
-                                      .against = "the bare call",
-                                      .ratio = more / without,
-                                      .goal = subject->goal,
-                                      .original = subject->original[k]});
+        compare(&c);
     }
 }
 
 /* The other C stacks are those of a loop, which are known after the first turn. */
 static void walked_stacks(const struct setting *setting)
 {
-    double without = turn(&plain, "places", 1, STACK_TURNS, false) / 2;
-    double more = turn(setting, "places", 1, STACK_TURNS, false) / 2 - without;
-    bench_figure("hal event, C stack of 20 frames that must be walked, 1 thread", more, "ns", "the bare call",
-                 more / without, "<= 285 ns");
+    compare(&(struct comparison){.name = "hal event, C stack of 20 frames that must be walked, 1 thread",
+                                 .kind = "places",
+                                 .without = &plain,
+                                 .with = setting,
+                                 .threads = 1,
+                                 .turns = PLACES_TURNS,
+                                 .events = 2,
+                                 .goal = "<= 285 ns"});
 }
 
 static void launches(void)
 {
-    static const struct {
-        const char *name, *goal, *original;
-        unsigned event_mask;
-    } levels[] = {{"kernel launch, no launches wanted", "<= 3 ns", NULL, MEMORY},
-                  {"kernel launch, level op", "<= 3 ns", "8.7 us", MEMORY | MS_WANT_LAUNCH | MS_WANT_OP},
-                  {"kernel launch, level kernel", NULL, "8.7 us", MEMORY | MS_WANT_LAUNCH | MS_WANT_KERNEL}};
-    double without = turn(&plain, "launch", 1, TURNS, false);
-    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        struct setting setting = on;
-        setting.event_mask = levels[i].event_mask;
-        double more = turn(&setting, "launch", 1, TURNS, false) - without;
-        bench_row(&(struct bench_row){.figure = levels[i].name,
-                                      .value = more,
-                                      .unit = "ns",
-                                      .against = "the bare call",
-                                      .ratio = more / without,
-                                      .goal = levels[i].goal,
-                                      .original = levels[i].original});
+    static struct setting levels[3];
+    static const struct comparison of_level[] = {
+        {.name = "kernel launch, no launches wanted", .goal = "<= 3 ns"},
+        {.name = "kernel launch, level op", .goal = "<= 3 ns", .original = "8.7 us"},
+        {.name = "kernel launch, level kernel", .original = "8.7 us"}};
+    static const unsigned masks[] = {MEMORY, MEMORY | MS_WANT_LAUNCH | MS_WANT_OP,
+                                     MEMORY | MS_WANT_LAUNCH | MS_WANT_KERNEL};
+    for (unsigned i = 0; i < 3; i++) {
+        levels[i] = on;
+        levels[i].event_mask = masks[i];
+        struct comparison c = of_level[i];
+        c.kind = "launch";
+        c.without = &plain;
+        c.with = &levels[i];
+        c.threads = c.events = 1;
+        c.turns = TURNS;
+        compare(&c);
     }
 }
 
-static void first_events(void)
+/* In us. */
+static struct beginnings {
+    double first, thread, exec;
+} beginnings_without, beginnings_with;
+
+static void first_events(const struct setting *setting, struct beginnings *best)
 {
     char *program[] = {TARGET_PROGRAM, "first", NULL};
-    struct target_figures without = best_of(&plain, program), with = best_of(&on, program);
-    for (int i = 0; i < 4; i++) {
-        struct target_figures more = best_of(&on, program);
-        with.first = smaller(with.first, more.first);
-        with.thread = smaller(with.thread, more.thread);
-    }
-    bench_figure("first event of a process", with.first - without.first, "us", NULL, 0, "<= 150 us");
-    bench_figure("first event of a thread", with.thread - without.thread, "us", NULL, 0, "<= 20 us");
+    struct target_figures one = run(setting, program);
+    least(&best->first, one.first);
+    least(&best->thread, one.thread);
 }
 
-/* Wall time in us from starting a program that records nothing to its end; the smallest of many, taken in turns. */
-static void start_and_end(double *without, double *with)
+/* Wall time from starting a program that records nothing to its end. */
+static void start_and_end(const struct setting *setting, struct beginnings *best)
 {
     char *program[] = {"true", NULL};
-    *without = *with = 0;
-    for (int i = 0; i < 400; i++) {
-        int listener = begin_session(i % 2 == 0 ? &plain : &on);
-        double *best = i % 2 == 0 ? without : with;
-        pid_t pid;
-        int out;
-        uint64_t start = ms_clock_raw_ns();
-        if (target_start(program, &pid, &out)) {
-            waitpid(pid, NULL, 0);
-            *best = smaller(*best, (double)(ms_clock_raw_ns() - start) / 1000);
-            close(out);
-        }
-        close(listener);
+    int listener = begin_session(setting);
+    pid_t pid;
+    int out;
+    uint64_t start = ms_clock_raw_ns();
+    if (target_start(program, &pid, &out)) {
+        waitpid(pid, NULL, 0);
+        least(&best->exec, (double)(ms_clock_raw_ns() - start) / 1000);
+        close(out);
     }
+    close(listener);
     unsetenv("LD_PRELOAD");
 }
 
-int main(void)
+static void measure_beginnings(void)
+{
+    enum { FIRSTS = 4, STARTS = 80 };
+    for (int i = 0; i < FIRSTS; i++) {
+        first_events(&plain, &beginnings_without);
+        first_events(&on, &beginnings_with);
+    }
+    for (int i = 0; i < STARTS; i++) {
+        start_and_end(&plain, &beginnings_without);
+        start_and_end(&on, &beginnings_with);
+    }
+}
+
+static void print_beginnings(void)
+{
+    const struct beginnings *without = &beginnings_without, *with = &beginnings_with;
+    double exec = with->exec - without->exec;
+    bench_figure("first event of a process", with->first - without->first, "us", NULL, 0, "<= 150 us");
+    bench_figure("first event of a thread", with->thread - without->thread, "us", NULL, 0, "<= 20 us");
+    bench_figure("exec of a program that records nothing", exec, "us", "without the tool", exec / without->exec,
+                 "<= 120 us");
+}
+
+int main(int argc, char **argv)
 {
     unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the names of those that do nothing */
+    only = argc > 1 ? argv[1] : only;
     struct setting c_stack = on, python_stack = on;
     c_stack.c_depth = 20;
     python_stack.python_depth = 50;
@@ -313,10 +367,19 @@ int main(void)
     }
     walked_stacks(&c_stack);
     launches();
-    first_events();
-    double without_us, with_us;
-    start_and_end(&without_us, &with_us);
-    bench_figure("exec of a program that records nothing", with_us - without_us, "us", "without the tool",
-                 (with_us - without_us) / without_us, "<= 120 us");
+    for (int round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < comparison_count; i++) {
+            measure(&comparisons[i]);
+        }
+        if (only[0] == '\0') {
+            measure_beginnings();
+        }
+    }
+    for (unsigned i = 0; i < comparison_count; i++) {
+        print(&comparisons[i]);
+    }
+    if (only[0] == '\0') {
+        print_beginnings();
+    }
     return 0;
 }

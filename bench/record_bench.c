@@ -3,7 +3,11 @@
  *
  * The target tells its own time. The collector, whose parent is whoever reaps orphans, becomes our child when it is
  * left alone, so that its processor time and memory come with its end. With --export=none it only drains; what it takes
- * more with files to write is the export. Figures are of recordings without loss, unless they say so. */
+ * more with files to write is the export. Figures are of recordings without loss, unless they say so.
+ *
+ * Others use the machine too, for seconds at a time. So the smaller programs are run in rounds, each of them once in
+ * each round, without the tool, with the drain alone, and with files; of each kind of run the smallest times are taken.
+ * Losses are those of all runs. */
 #include "bench.h"
 #include "target_run.h"
 
@@ -16,7 +20,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { FRAMES = 17, EVENTS = 1600000, STACK_EVENTS = 320000, MANY_EVENTS = 10000000, KILLED_AFTER = 50000 };
+enum { ROUNDS = 3, FRAMES = 17, EVENTS = 1600000, STACK_EVENTS = 320000, MANY_EVENTS = 10000000, KILLED_AFTER = 50000 };
 
 struct recording {
     struct target_figures target;
@@ -179,25 +183,81 @@ struct shape {
     const char *cpu_goal, *drain_goal, *bytes_goal, *original_1, *original_8;
 };
 
-static void events_of(char *kind, const struct shape *shape, unsigned threads)
+/* A program in one shape, and what all rounds found. */
+struct subject {
+    const struct shape *shape;
+    struct program program;
+    struct recording plain, drained, exported;
+};
+
+static void least(double *best, double value)
 {
-    const struct program program = {kind, threads, shape->stack != NULL ? STACK_EVENTS : EVENTS, shape->python};
-    const char *trace_only[] = {"--export=none", shape->stack, NULL};
-    const char *csv[] = {"--data-format=csv", shape->stack, NULL};
-    double events = events_in_all(&program);
-    struct recording plain = record_program(NULL, &program), drained = record_program(trace_only, &program),
-                     exported = record_program(csv, &program);
+    *best = *best == 0 || value < *best ? value : *best;
+}
+
+/* The smallest times, but the most bytes and the fewest rows. */
+static void take(struct recording *best, const struct recording *one)
+{
+    least(&best->target.cpu, one->target.cpu);
+    least(&best->target.wall, one->target.wall);
+    least(&best->collector_ns, one->collector_ns);
+    least(&best->rows, one->rows);
+    best->trace_b = one->trace_b > best->trace_b ? one->trace_b : best->trace_b;
+}
+
+static void measure(struct subject *s)
+{
+    const char *trace_only[] = {"--export=none", s->shape->stack, NULL};
+    const char *csv[] = {"--data-format=csv", s->shape->stack, NULL};
+    struct recording plain = record_program(NULL, &s->program), drained = record_program(trace_only, &s->program),
+                     exported = record_program(csv, &s->program);
+    take(&s->plain, &plain);
+    take(&s->drained, &drained);
+    take(&s->exported, &exported);
+}
+
+static void print(const struct subject *s)
+{
+    const struct shape *shape = s->shape;
+    unsigned threads = s->program.threads;
+    double events = events_in_all(&s->program);
     char name[96];
-    snprintf(name, sizeof(name), "%s event, %s, %u thread%s", kind, shape->name, threads, threads > 1 ? "s" : "");
-    figure("target CPU", name, (exported.target.cpu - plain.target.cpu) / 2, "ns", shape->cpu_goal, NULL);
-    figure("added wall", name, (exported.target.wall - plain.target.wall) / 2, "ns", NULL,
+    snprintf(name, sizeof(name), "%s event, %s, %u thread%s", s->program.kind, shape->name, threads,
+             threads > 1 ? "s" : "");
+    figure("target CPU", name, (s->exported.target.cpu - s->plain.target.cpu) / 2, "ns", shape->cpu_goal, NULL);
+    figure("added wall", name, (s->exported.target.wall - s->plain.target.wall) / 2, "ns", NULL,
            threads == 1   ? shape->original_1
            : threads == 8 ? shape->original_8
                           : NULL);
-    figure("drain CPU", name, drained.collector_ns / events, "ns", shape->drain_goal, NULL);
-    figure("export CPU (CSV)", name, (exported.collector_ns - drained.collector_ns) / events, "ns", NULL, NULL);
-    figure("trace", name, drained.trace_b / events, "B", shape->bytes_goal, NULL);
-    tell_loss(name, events, &exported);
+    figure("drain CPU", name, s->drained.collector_ns / events, "ns", shape->drain_goal, NULL);
+    figure("export CPU (CSV)", name, (s->exported.collector_ns - s->drained.collector_ns) / events, "ns", NULL, NULL);
+    figure("trace", name, s->drained.trace_b / events, "B", shape->bytes_goal, NULL);
+    tell_loss(name, events, &s->exported);
+}
+
+/* Every shape, for both kinds of events and each number of threads. */
+static void events(const struct shape *shapes, unsigned shape_count)
+{
+    static const unsigned threads[] = {1, 2, 8};
+    static char *const kinds[] = {"hal", "pool"};
+    struct subject subjects[32];
+    unsigned count = 0;
+    for (unsigned i = 0; i < shape_count; i++) {
+        for (unsigned k = 0; k < 3 * 2; k++) {
+            unsigned n = shapes[i].stack != NULL ? STACK_EVENTS : EVENTS;
+            subjects[count++] = (struct subject){
+                .shape = &shapes[i],
+                .program = {.kind = kinds[k % 2], .threads = threads[k / 2], .events = n, .python = shapes[i].python}};
+        }
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < count; i++) {
+            measure(&subjects[i]);
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        print(&subjects[i]);
+    }
 }
 
 static void many_events(void)
@@ -250,18 +310,12 @@ int main(void)
         {"no stack", NULL, false, "<= 60 ns", "<= 80 ns", "<= 10 B", "2.8 us", "25-28 us"},
         {"C stack of 20 frames", "--call-stack=c:20", false, "<= 310 ns", NULL, NULL, "43 us", NULL},
         {"Python stack of 28 frames", "--call-stack=python", true, "<= 460 ns", NULL, NULL, NULL, NULL}};
-    static const unsigned threads[] = {1, 2, 8};
     unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the names of those that do nothing */
     if (mkdtemp(directory) == NULL || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
         perror("record_bench");
         return 1;
     }
-    for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        for (unsigned k = 0; k < 3; k++) {
-            events_of("hal", &shapes[i], threads[k]);
-            events_of("pool", &shapes[i], threads[k]);
-        }
-    }
+    events(shapes, sizeof(shapes) / sizeof(shapes[0]));
     many_events();
     killed();
     rmdir(directory);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct target_figures {
-    double cpu, wall, peak, first, thread;
+    double cpu, lap, wall, peak, first, thread;
 };
 
 /* Starts a command whose output comes through *out. False: not possible. */
@@ -41,6 +41,7 @@ static inline struct target_figures target_read(int out)
         const char *name;
         double *value;
     } names[] = {{"cpu", &figures.cpu},
+                 {"lap", &figures.lap},
                  {"wall", &figures.wall},
                  {"peak", &figures.peak},
                  {"first", &figures.first},

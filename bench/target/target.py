@@ -10,7 +10,7 @@ library = ctypes.PyDLL(sys.argv[1])
 library.work_run.restype = ctypes.c_double
 kind = ["hal", "pool", "places", "launch"].index(sys.argv[2])
 threads, turns = int(sys.argv[3]), int(sys.argv[4])
-SLICE = 20000  # turns between two chances for other threads
+LAP = max(1, min(20000, turns // 10))  # turns between two chances for other threads
 results = []
 
 
@@ -22,7 +22,7 @@ def below(frames, count):
 
 def worker():
     below(27, turns // 16)
-    results.append(sum(below(27, min(SLICE, turns - done)) for done in range(0, turns, SLICE)))
+    results.append([below(27, min(LAP, turns - done)) for done in range(0, turns, LAP)])
 
 
 workers = [threading.Thread(target=worker) for _ in range(threads)]
@@ -32,6 +32,8 @@ for thread in workers:
 for thread in workers:
     thread.join()
 wall = time.monotonic_ns() - start
-print("cpu", sum(results) / (turns * threads))
+laps = [sum(lap) for lap in zip(*results)]
+print("cpu", sum(laps) / (turns * threads))
+print("lap", min(laps[:turns // LAP]) / (LAP * threads))
 print("wall", wall / (turns * threads * 17 / 16))
 print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

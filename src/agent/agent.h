@@ -124,13 +124,14 @@ static inline __attribute__((always_inline)) bool ms_record_put(enum ms_record_k
     if (MS_UNLIKELY(p == NULL)) {
         return false;
     }
+    uint64_t stamp = ms_rec_stamp(&slot); /* waits for all that stands before it: so little does */
     memcpy(p, payload, payload_b);
     uint8_t flags = ms_rec_flags(state);
     if (MS_UNLIKELY(stacks != NULL)) {
         memcpy(p + payload_b, stacks, sizeof(*stacks));
         flags |= MS_RECORD_STACKS;
     }
-    ms_rec_commit(&slot, kind, flags, arg, order == MS_ORDER_ALLOC ? ms_rec_stamp_ordered(&slot) : ms_rec_stamp(&slot));
+    ms_rec_commit(&slot, kind, flags, arg, stamp);
     return true;
 }
 

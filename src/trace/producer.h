@@ -161,7 +161,6 @@ static inline uint64_t ms_rec_stamp(const struct ms_slot *slot)
 {
     return ms_stamp(slot->ctx->clock_kind);
 }
-#define ms_rec_stamp_ordered ms_rec_stamp /* all reads are ordered, see stamp.h */
 
 static inline void ms_rec_commit(const struct ms_slot *slot, enum ms_record_kind kind, uint8_t flags, uint32_t arg,
                                  uint64_t stamp)
