@@ -3,11 +3,15 @@
 usage: torch_bench.py BUILD
 
 A transformer of 12 layers, 256 wide, 2,048 tokens a step. Each kind of recording is a process of its own that waits for its
-turn; steps of all of them alternate, beginning with another one each time, so that a disturbance of the machine hits each
-alike. A step is compared with the plain step of the same round: the middle of these ratios is what budgets are held against;
-beside it stands what all steps together took, which no lucky step can hide anything from, and their processor time with that
-of the collector. What an operator costs is processor time of a narrow model, whose operators do next to nothing, with one
-thread: the middle of the differences.
+turn; steps of all of them alternate, in another order each round, so that a disturbance of the machine hits each alike, and
+none always finds the caches as the same other one left them. A step is compared with the plain step of the same round: the
+middle of these ratios is what budgets are held against; beside it stands what all steps together took, which no lucky step
+can hide anything from, and their processor time with that of the collector.
+
+What an operator costs is processor time of a narrow model, whose operators do next to nothing, with one thread: the middle of
+the differences. One thread of the BLAS library, too: others of its own wait by yielding the processor, which is counted as
+time of the process and is several microseconds per operator, or none. The empty dispatch mode stands there twice: what is
+between two processes that do the same is what these figures may be wrong by.
 
 memray is measured beside it where it is installed; NPUSCOPE_MEMRAY_PYTHON names a Python that has it and PyTorch.
 """
@@ -15,6 +19,7 @@ memray is measured beside it where it is installed; NPUSCOPE_MEMRAY_PYTHON names
 import argparse
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -66,11 +71,12 @@ def train(options):
 
 
 class Child:
-    def __init__(self, name, prefix, *arguments, output=None):
+    def __init__(self, name, prefix, *arguments, output=None, environment=None):
         self.name, self.output = name, output
         self.wall, self.processor, self.operators = [], [], 0
         self.process = subprocess.Popen([*prefix, str(pathlib.Path(__file__).resolve()), "--train", *arguments],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                        env={**os.environ, **(environment or {})})
 
     def step(self):
         self.process.stdin.write("\n")
@@ -105,9 +111,9 @@ def alternate(children, rounds):
         child.step()  # is there, and warm
         child.wall.clear(), child.processor.clear()
         child.before = child.collector()
-    for i in range(rounds):
-        first = i % len(children)
-        for child in children[first:] + children[:first]:
+    order = random.Random(1)
+    for _ in range(rounds):
+        for child in order.sample(children, len(children)):
             child.step()
     for child in children:
         child.collected = child.collector() - child.before
@@ -151,6 +157,7 @@ def tell_operators(modes):
         ("all", "with alloc and free", "none", ""),
         ("stacked", "and Python stacks", "none", ""),
         ("empty", "an empty dispatch mode, per operator", "none", ""),
+        ("empty again", "an empty dispatch mode above another: error of these figures", "empty", ""),
         ("accesses", "accesses, per operator, above an empty dispatch mode", "empty", "<= 3 us"),
     ):
         more = [with_it - without for with_it, without in zip(modes[name].processor, modes[base].processor)]
@@ -159,11 +166,11 @@ def tell_operators(modes):
 
 def measure(build, rounds):
     with tempfile.TemporaryDirectory(prefix="torch-bench-") as folder:
-        def recorded(name, events, *more, options=()):
+        def recorded(name, events, *more, options=(), environment=None):
             output = f"{folder}/{name}"
             prefix = [f"{build}/msmemscope/bin/msmemscope", "--quiet", "--device=cpu", "--analysis=none", f"--output={output}",
                       f"--events={events}", *options, "--", sys.executable]
-            return Child(name, prefix, *more, output=output)
+            return Child(name, prefix, *more, output=output, environment=environment)
 
         python, stacks = memray_python(), ["--call-stack=python"]
         children = [
@@ -177,15 +184,17 @@ def measure(build, rounds):
         for child in children:
             child.end()
         small = ["--width", "32", "--tokens", "64", "--threads", "1"]
+        single = {"environment": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
         children = [
-            Child("none", [sys.executable], *small),
-            recorded("launches", "launch", *small),
-            recorded("all", "alloc,free,launch", *small),
-            recorded("stacked", "alloc,free,launch", *small, options=stacks),
-            Child("empty", [sys.executable], *small, "--empty"),
-            recorded("accesses", "access", *small),
+            Child("none", [sys.executable], *small, **single),
+            recorded("launches", "launch", *small, **single),
+            recorded("all", "alloc,free,launch", *small, **single),
+            recorded("stacked", "alloc,free,launch", *small, options=stacks, **single),
+            Child("empty", [sys.executable], *small, "--empty", **single),
+            Child("empty again", [sys.executable], *small, "--empty", **single),
+            recorded("accesses", "access", *small, **single),
         ]
-        modes = alternate(children, 3 * rounds)
+        modes = alternate(children, 4 * rounds)
         for child in children:
             child.end()
     tell_steps(steps)
