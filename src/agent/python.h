@@ -121,6 +121,17 @@ bool ms_python_holds_gil(uintptr_t thread);
  */
 void ms_python_follow(uintptr_t code);
 
+/* Code objects that are followed, by their addresses: each at one place, where a later one may push it out. Written
+ * with the GIL, until the object's memory is free again; read by threads that have a frame of the object. */
+#define MS_PYTHON_FOLLOWED 4096u
+extern uintptr_t ms_python_followed[MS_PYTHON_FOLLOWED] __attribute__((visibility("hidden"))); /* atomic */
+
+static inline uintptr_t *ms_python_followed_at(uintptr_t code)
+{
+    return &ms_python_followed[code * 0x9e3779b97f4a7c15u >> 52];
+}
+_Static_assert(MS_PYTHON_FOLLOWED == 1 << (64 - 52), "as many as the hash has values");
+
 /* stack_python.c */
 uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut);
 bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);

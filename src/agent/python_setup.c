@@ -126,8 +126,14 @@ static bool walks_agree(uintptr_t thread)
 
 /* ---- ends of code objects ---- */
 
+uintptr_t ms_python_followed[MS_PYTHON_FOLLOWED];
+
 static void on_code_freed(void *code)
 {
+    uintptr_t *at = ms_python_followed_at((uintptr_t)code);
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) == (uintptr_t)code) {
+        __atomic_store_n(at, 0, __ATOMIC_RELAXED);
+    }
     ms_def_forget_code((uintptr_t)code);
     ms_call_forget((uintptr_t)code);
 }
@@ -141,8 +147,14 @@ static int on_code(int event, void *code)
     return 0;
 }
 
+/* With the GIL held, of the main interpreter; may leave an exception. */
 static void watch_codes(void)
 {
+    static bool done;
+    if (done) {
+        return;
+    }
+    done = true;
     if (ms_python.PyCode_AddWatcher != NULL) {
         if (ms_python.PyCode_AddWatcher(on_code) >= 0) {
             __atomic_store_n(&ms_python.tells, 1, __ATOMIC_RELEASE);
@@ -153,12 +165,13 @@ static void watch_codes(void)
     }
 }
 
-/* With the GIL held. What is set already stays: setting it again would tell us of an end. */
+/* With the GIL held; may leave an exception. What is set already stays: setting it again would tell us of an end. */
 static void follow(void *code)
 {
     void *ours = NULL;
-    if (ms_python.extra >= 0 && ms_python._PyCode_GetExtra(code, ms_python.extra, &ours) == 0 && ours == NULL) {
-        ms_python._PyCode_SetExtra(code, ms_python.extra, code);
+    if (ms_python.extra >= 0 && ms_python._PyCode_GetExtra(code, ms_python.extra, &ours) == 0 &&
+        (ours == code || (ours == NULL && ms_python._PyCode_SetExtra(code, ms_python.extra, code) == 0))) {
+        __atomic_store_n(ms_python_followed_at((uintptr_t)code), (uintptr_t)code, __ATOMIC_RELAXED);
     }
 }
 
@@ -193,14 +206,22 @@ static int follow_soon(void *argument)
     return 0;
 }
 
+static bool in_main_interpreter(void)
+{
+    return ms_python.PyInterpreterState_Get != NULL && ms_python.PyInterpreterState_Main != NULL &&
+           ms_python.PyInterpreterState_Get() == ms_python.PyInterpreterState_Main();
+}
+
+/* The main thread may wait for others, all along: one that has the GIL does not wait for its pending call. */
 void ms_python_follow(uintptr_t code)
 {
-    if (ms_python.extra < 0) {
-        return;
-    }
-    if (ms_python_holds_gil((uintptr_t)ms_python.PyGILState_GetThisThreadState())) {
+    if (ms_python_holds_gil((uintptr_t)ms_python.PyGILState_GetThisThreadState()) && in_main_interpreter()) {
+        void *type, *value, *traceback;
+        ms_python.PyErr_Fetch(&type, &value, &traceback);
+        watch_codes();
         follow((void *)code);
-    } else if (__atomic_exchange_n(&asked, 1, __ATOMIC_ACQ_REL) == 0 &&
+        ms_python.PyErr_Restore(type, value, traceback);
+    } else if (ms_python.extra >= 0 && __atomic_exchange_n(&asked, 1, __ATOMIC_ACQ_REL) == 0 &&
                ms_python.Py_AddPendingCall(follow_soon, NULL) != 0) {
         __atomic_store_n(&asked, 0, __ATOMIC_RELEASE); /* too many calls wait: with the next code object */
     }

@@ -4,8 +4,8 @@
  * not call Python. It need not: the chain of a thread cannot change while that thread is in our C code, so (code
  * object, instruction) pairs can be read raw. A code object is described when its stack is seen for the first time,
  * while a frame keeps it alive: file, qualified name, first line, line table. Its address may mean another code object
- * later: the interpreter tells us (python_setup.c); until it does, and for those that it does not tell about, the upper
- * 16 bits of what we call "code" are a fingerprint of the contents.
+ * later: the interpreter tells us (python_setup.c), of each or of those that we follow; for the others the upper 16
+ * bits of what we call "code" are a fingerprint of the contents.
  *
  * An interpreter whose layout we do not know is asked by its own functions, which need the GIL: this thread has it, or
  * there is no stack. Frames then carry lines instead of instructions (version 0). */
@@ -153,7 +153,8 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
             *cut = 1;
             break;
         }
-        out[count].code = tells ? code : with_fingerprint(&layout, code);
+        bool told = tells || __atomic_load_n(ms_python_followed_at(code), __ATOMIC_RELAXED) == code;
+        out[count].code = MS_LIKELY(told) ? code : with_fingerprint(&layout, code);
         out[count++].instruction = (uint64_t)instruction;
     }
     return count;
