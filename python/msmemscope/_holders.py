@@ -7,6 +7,7 @@ of the way, so for a question that somebody asks, not for every event. Nothing t
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from contextlib import contextmanager
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _STEPS = 12  # of a way, at most
 _WAYS = 100  # from one object to blocks
 _NODES = 100000  # of autograd's graphs that are looked at
+_OWN = os.path.dirname(__file__) + os.sep  # files of ours
 _OPTIMIZED = 1  # flag of code whose local variables are no dictionary
 
 
@@ -289,7 +291,7 @@ def _running() -> dict[FrameType, dict[int, str]]:
     for frame in list(sys._current_frames().values()):
         upper: FrameType | None = frame
         while upper is not None:
-            if upper.f_code.co_filename != __file__:
+            if not upper.f_code.co_filename.startswith(_OWN):
                 found[upper] = {id(value): name for name, value in reversed(_variables(upper))}
             upper = upper.f_back
         del frame  # may be our own, which would hold itself

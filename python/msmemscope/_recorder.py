@@ -72,11 +72,16 @@ def warn(text: str) -> None:
 
 def load() -> None:
     """At import, so that libraries which are loaded later are seen from their first event on."""
-    global _late
     path = os.path.join(_home.find(), "lib64", _home.RECORDER)
     if os.environ.get("MSMEMSCOPE_SHADOW") == "0" and "MSMEMSCOPE_SESSION" not in os.environ:
         return  # only when it is asked for something
+    _load(path)
+
+
+def _load(path: str) -> None:
+    global _late
     _late = _native.load(path)
+    _native.own(os.path.dirname(__file__))
     if _late:
         _announce(path)
 
@@ -111,12 +116,8 @@ def withdraw() -> None:
 
 def need(bind: bool = False) -> None:
     """The recorder is there; with `bind`, it has hooked what is loaded by now. OSError if that cannot be."""
-    global _late
     if not _native.loaded():
-        path = os.path.join(_home.find(), "lib64", _home.RECORDER)
-        _late = _native.load(path)
-        if _late:
-            _announce(path)
+        _load(os.path.join(_home.find(), "lib64", _home.RECORDER))
     if not State().recorded:
         if "MSMEMSCOPE_SESSION" in os.environ:
             raise OSError(errno.ENOTCONN, "[msmemscope] Error: nobody records this process.")

@@ -4,7 +4,6 @@ On while something is traced and events has "traceback", or tracer.start() was c
 
 from __future__ import annotations
 
-import os
 import sys
 
 from . import _control, _native, _recorder
@@ -66,5 +65,4 @@ def follow(state: _recorder.State) -> None:
 
 
 tracer = Tracer()
-_native.trace_own(os.path.dirname(__file__))
 _recorder.listen(follow)

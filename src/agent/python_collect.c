@@ -5,12 +5,16 @@
  * A hook never calls Python: it asks for a pending call, which the main thread makes with the GIL, between two
  * instructions. Only processes that a session was given to; one that imports the package by itself does this itself.
  *
+ * The package tells where its files are, so that its functions are not taken for the program's.
+ *
  * Failure policy: without the package, or if it fails, the recording has no labels and accesses, and its log says so.
  */
 #include "agent/glibc_floor.h"
 #include "agent/own_collector.h"
 #include "agent/python.h"
 #include "agent/torch.h"
+
+#include <stdlib.h>
 
 enum { IDLE, ASKED, DONE };
 static uint32_t progress; /* atomic */
@@ -32,6 +36,37 @@ static void forget(void)
     drop(value);
     drop(traceback);
 }
+
+/* ---- files of the package ---- */
+
+struct directory {
+    size_t length_b; /* with the slash at its end */
+    char path[];
+};
+static const struct directory *own; /* atomic; one that was told before stays where it is: hooks may be reading it */
+
+void ms_python_own(const char *directory)
+{
+    size_t length_b = strlen(directory) + 1;
+    if (own != NULL && own->length_b == length_b && memcmp(own->path, directory, length_b - 1) == 0) {
+        return;
+    }
+    struct directory *copy = malloc(sizeof(*copy) + length_b);
+    if (copy != NULL) {
+        copy->length_b = length_b;
+        memcpy(copy->path, directory, length_b - 1);
+        copy->path[length_b - 1] = '/';
+        __atomic_store_n(&own, copy, __ATOMIC_RELEASE);
+    }
+}
+
+bool ms_python_is_own(const char *file, size_t file_b)
+{
+    const struct directory *directory = __atomic_load_n(&own, __ATOMIC_ACQUIRE);
+    return directory != NULL && file_b > directory->length_b && memcmp(file, directory->path, directory->length_b) == 0;
+}
+
+/* ---- what it does ---- */
 
 static void *import_package(void)
 {

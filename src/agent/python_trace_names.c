@@ -15,7 +15,6 @@
 
 #include "base/map.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,13 +55,10 @@ static void error_put_back(struct error error)
 /* ---- how functions are treated ---- */
 
 static struct ms_map known; /* code object: MS_CALL_* */
-static char own_directory[PATH_MAX];
-static size_t own_directory_b;
 
 void ms_call_own(const char *directory)
 {
-    int length_b = snprintf(own_directory, sizeof(own_directory), "%s/", directory);
-    own_directory_b = length_b > 0 && (size_t)length_b < sizeof(own_directory) ? (size_t)length_b : 0;
+    ms_python_own(directory);
     ms_map_free(&known); /* may have been run before they were known as ours */
 }
 
@@ -98,7 +94,7 @@ static __attribute__((noinline)) uint32_t find_out(uintptr_t code)
     uint32_t file_b, name_b, flags = 0;
     const char *file = text_attribute(code, "co_filename", &file_b);
     const char *name = text_attribute(code, "co_name", &name_b);
-    if (own_directory_b != 0 && file_b > own_directory_b && memcmp(file, own_directory, own_directory_b) == 0) {
+    if (ms_python_is_own(file, file_b)) {
         flags = MS_CALL_QUIET | MS_CALL_NO_C;
     } else if (strcmp(name, "__torch_dispatch__") == 0) {
         flags = MS_CALL_CLOSED;

@@ -110,10 +110,17 @@ bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out)
     return true;
 }
 
+static void mark_own(struct ms_code_info *info)
+{
+    info->version |= ms_python_is_own(info->file, info->file_b) ? MS_CODE_OWN : 0;
+}
+
 static bool describe(uintptr_t code, struct ms_code_info *out)
 {
     ms_python_follow(MS_PYTHON_ADDRESS(code));
-    return ms_python_raw_describe(code, out);
+    bool known = ms_python_raw_describe(code, out);
+    mark_own(out);
+    return known;
 }
 
 /* ---- raw ---- */
@@ -182,6 +189,7 @@ static bool describe_by_functions(uintptr_t code, struct ms_code_info *out)
     if (out->name_b == 0) {
         out->name = ms_python_attribute((void *)code, "co_name", &out->name_b);
     }
+    mark_own(out);
     ms_python_follow(code);
     return true;
 }

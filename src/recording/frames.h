@@ -2,7 +2,7 @@
  *
  *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      a line per function, inlined ones included; without
  *           what is not known, down to module(+0xOFFSET) [0xADDRESS], and [0xADDRESS] for code of no file
- *   Python  file(line): function
+ *   Python  file(line): function, without those of our own package
  *
  * Texts of C frames are taken from the trace if they are there; else from the files that the addresses belong to, and
  * then put into the trace, so that it can be read where these files are not. */

@@ -35,6 +35,7 @@ ROUNDS = {
         _native.loaded(), _native.state(), _native.wants(), _native.attach(None), _native.load(path)
         refused(_native.attach, 1)
         refused(_native.attach, odd)
+        _native.own("/nowhere"), refused(_native.own, 1)
     """,
     "control": """
         _native.config("analysis=none"), _native.output(), _native.step(), _native.suspects()
@@ -75,8 +76,7 @@ ROUNDS = {
         refused(_native.snapshot, 0, odd, (1,) * 6)
     """,
     "tracer": """
-        _native.trace(True), _native.trace(False), _native.trace_own("/nowhere")
-        refused(_native.trace_own, 1)
+        _native.trace(True), _native.trace(False)
     """,
     "watch": """
         watcher.watch(tensor, name=name), watcher.remove(tensor), _native.unwatch(1, 1)

@@ -60,6 +60,31 @@ def test_python_stack_of_a_tensor(recording):
     assert f"{script}(4): make" in lines[0] and f"{script}(5): <module>" in lines[1], row.python_stack
 
 
+def test_stacks_are_the_program_s(recording):
+    """Functions of ours that stand in between are not shown; those of a program that has a folder of our name are."""
+    folder = recording.output.parent / "msmemscope"
+    folder.mkdir(parents=True)
+    (folder / "mine.py").write_text("def call(function):\n    return function()\n")
+    script = program(recording.output.parent, f"""
+        import sys
+        sys.path.insert(0, {str(folder)!r})
+        import mine
+        import torch
+        from msmemscope.describe import describer
+        class Model(torch.nn.Module):
+            @describer(owner="made")
+            def forward(self):
+                return torch.empty(1000003, dtype=torch.uint8)
+        mine.call(Model())
+    """)
+    done = recording.run("--device=cpu", "--events=alloc,free", "--analysis=decompose", "--call-stack=python:20", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    (row,) = [row for row in tensors(recording) if row.number("size") == 1000003]
+    assert "made" in row.attr["owner"]
+    shown = [line for line in row.python_stack.splitlines() if "torch/nn/modules/module.py" not in line]
+    assert shown == [f"{script}(10): Model.forward", f"{folder}/mine.py(2): call", f"{script}(11): <module>"]
+
+
 def test_operators_of_all_threads(recording):
     script = program(recording.output.parent, """
         import threading

@@ -110,6 +110,19 @@ static PyObject *quiet(PyObject *module, PyObject *value)
     Py_RETURN_NONE;
 }
 
+static PyObject *own(PyObject *module, PyObject *directory)
+{
+    PyObject *encoded = NULL;
+    if (!PyUnicode_FSConverter(directory, &encoded)) {
+        return NULL;
+    }
+    if (agent != NULL && NATIVE_HAS(agent, python_own)) {
+        agent->python_own(PyBytes_AsString(encoded));
+    }
+    Py_DecRef(encoded);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"load", load, METH_O, "load(path) -> bool: finds the recorder, or loads it; true if it came late, by us"},
     {"loaded", loaded, METH_NOARGS, "loaded() -> bool: load() has found one"},
@@ -117,6 +130,7 @@ static PyMethodDef methods[] = {
     {"state", state, METH_NOARGS,
      "state() -> (recorded, state, events, analysis, flags, npus, c depth, python depth); attaches nothing"},
     {"wants", wants, METH_NOARGS, "wants() -> int: events that are being traced now; 0: nothing is"},
+    {"own", own, METH_O, "own(directory): functions of files in it are not traced, and not shown in call stacks"},
     {"quiet", quiet, METH_O, "quiet(bool): what this thread does from now on is not recorded, until it is said again"},
     {NULL, NULL, 0, NULL},
 };

@@ -21,23 +21,8 @@ static PyObject *trace(PyObject *module, PyObject *argument)
     return PyUnicode_FromString(rc == -ENOTSUP ? why : "");
 }
 
-static PyObject *trace_own(PyObject *module, PyObject *directory)
-{
-    const struct ms_agent_v1 *agent = native_agent();
-    PyObject *encoded = NULL;
-    if (!PyUnicode_FSConverter(directory, &encoded)) {
-        return NULL;
-    }
-    if (agent != NULL && NATIVE_HAS(agent, python_own)) {
-        agent->python_own(PyBytes_AsString(encoded));
-    }
-    Py_DecRef(encoded);
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"trace", trace, METH_O, "trace(on) -> str: begins or ends the Python trace; why it cannot be, or nothing"},
-    {"trace_own", trace_own, METH_O, "trace_own(directory): functions of files in it are not traced"},
     {NULL, NULL, 0, NULL},
 };
 
