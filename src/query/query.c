@@ -117,6 +117,8 @@ static int open_database(struct ms_query *query)
              ? rc
              : sqlite3_create_function(db, "human", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, human, NULL, NULL);
     sqlite3_progress_handler(db, PROGRESS_OPS, progress, query);
+    query->store.stopped = progress;
+    query->store.argument = query;
     sqlite3_set_authorizer(db, authorize, query);
     return rc;
 }

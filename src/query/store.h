@@ -35,6 +35,8 @@ struct ms_store {
     uint32_t wanted; /* bit per table */
     uint32_t needs;  /* MS_NEED_* */
     uint32_t processes;
+    int (*stopped)(void *argument); /* asked now and then while much is done; not 0: it is to end. May be NULL */
+    void *argument;
 };
 
 static inline uint64_t ms_store_count(const struct ms_store *store, enum ms_query_table table)
@@ -45,6 +47,14 @@ static inline uint64_t ms_store_count(const struct ms_store *store, enum ms_quer
 static inline void *ms_store_at(const struct ms_store *store, enum ms_query_table table, uint64_t at)
 {
     return store->tables[table].base + at * ms_query_schemas[table].record_b;
+}
+
+/* Text of the call site of a block: of its stack, else its operator. */
+static inline uint32_t ms_store_site(const struct ms_store *store, const struct ms_block_record *block)
+{
+    const struct ms_stack_record *stack =
+        block->stack != 0 ? ms_store_at(store, MS_TABLE_STACKS, block->stack - 1) : NULL;
+    return stack != NULL && stack->site != 0 ? stack->site : block->op;
 }
 
 static inline bool ms_store_wants(const struct ms_store *store, enum ms_query_table table)

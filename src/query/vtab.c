@@ -1,26 +1,41 @@
-/* See vtab.h. A scan costs what reading memory costs; a record is found by its number at once. There are no other
- * indexes: who joins large tables by other columns lets SQLite make one (docs/query.md). Used by the thread of the
- * connection. */
+/* See vtab.h. A scan costs what reading memory costs; a record is found by its number at once; records come in the
+ * order of columns with few values if a statement groups or sorts by these alone (order.h). There are no other indexes:
+ * who joins large tables by other columns lets SQLite make one (docs/query.md). Used by the thread of the connection.
+ */
 #include "query/vtab.h"
 
 #include "base/buffer.h"
 #include "model/model.h"
+#include "query/order.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ORDER_COLUMNS 8
+
+struct order { /* kept while the table is: a join may ask for it again and again */
+    struct order *next;
+    char columns[ORDER_COLUMNS + 1];
+    uint64_t count; /* of records then */
+    struct ms_records places;
+};
 
 struct table {
     sqlite3_vtab base;
     struct ms_store *store;
     enum ms_query_table which;
+    struct order *orders;
 };
 
 struct cursor {
     sqlite3_vtab_cursor base;
     uint64_t at, end;
+    uint64_t record;        /* the one at `at` */
+    const uint32_t *places; /* NULL: as they stand */
 };
 
-enum { PLAN_SCAN, PLAN_NUMBER };
+enum { PLAN_SCAN, PLAN_NUMBER, PLAN_ORDER };
 
 /* ---- planning ---- */
 
@@ -59,8 +74,15 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *table)
+static int disconnect(sqlite3_vtab *base)
 {
+    struct table *table = (struct table *)base;
+    while (table->orders != NULL) {
+        struct order *order = table->orders;
+        table->orders = order->next;
+        ms_records_free(&order->places);
+        sqlite3_free(order);
+    }
     sqlite3_free(table);
     return SQLITE_OK;
 }
@@ -80,6 +102,37 @@ static uint32_t need_of(const struct ms_query_column *column)
     default:
         return 0;
     }
+}
+
+/* SELECT DISTINCT keeps the values that it has seen, which are few, and gives them as they come. */
+static bool is_distinct(sqlite3_index_info *info)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+    return sqlite3_vtab_distinct(info) >= 2;
+#else
+    (void)info;
+    return false;
+#endif
+}
+
+/* Can the order that a statement wants be given? */
+static int plan_order(const struct table *table, sqlite3_index_info *info)
+{
+    char columns[ORDER_COLUMNS + 1] = "";
+    if (info->nOrderBy == 0 || info->nOrderBy > ORDER_COLUMNS || is_distinct(info)) {
+        return SQLITE_OK;
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        if (!ms_order_is_known(table->store, table->which, info->aOrderBy[i].iColumn)) {
+            return SQLITE_OK;
+        }
+        columns[i] = MS_ORDER_COLUMN(info->aOrderBy[i].iColumn, info->aOrderBy[i].desc != 0);
+    }
+    info->idxStr = sqlite3_mprintf("%s", columns);
+    info->needToFreeIdxStr = 1;
+    info->idxNum = PLAN_ORDER;
+    info->orderByConsumed = 1;
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -107,10 +160,10 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
             info->estimatedRows = 1;
             info->estimatedCost = 1;
-            break;
+            return SQLITE_OK;
         }
     }
-    return SQLITE_OK;
+    return plan_order(table, info);
 }
 
 /* ---- scanning ---- */
@@ -133,25 +186,67 @@ static int close_cursor(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int begin(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc, sqlite3_value **argv)
+static void go_to(struct cursor *cursor, uint64_t at)
 {
-    (void)plan_text;
+    cursor->at = at;
+    cursor->record = cursor->places != NULL && at < cursor->end ? cursor->places[at] : at;
+}
+
+/* NULL: see errno. */
+static const struct order *find_order(struct table *table, const char *columns, uint64_t count)
+{
+    struct order *order = table->orders;
+    while (order != NULL && (order->count != count || strcmp(order->columns, columns) != 0)) {
+        order = order->next;
+    }
+    if (order != NULL) {
+        return order;
+    }
+    order = sqlite3_malloc(sizeof(*order));
+    if (order == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    *order = (struct order){.next = table->orders, .count = count};
+    memcpy(order->columns, columns, strlen(columns) + 1);
+    if (!ms_order_make(table->store, table->which, columns, &order->places)) {
+        int error = errno;
+        table->base.zErrMsg = sqlite3_mprintf("sorting %s: %s", ms_query_schemas[table->which].name, strerror(error));
+        sqlite3_free(order);
+        errno = error;
+        return NULL;
+    }
+    table->orders = order;
+    return order;
+}
+
+static int begin(sqlite3_vtab_cursor *base, int plan, const char *columns, int argc, sqlite3_value **argv)
+{
     struct cursor *cursor = (struct cursor *)base;
-    const struct table *table = (const struct table *)base->pVtab;
-    cursor->at = 0;
+    struct table *table = (struct table *)base->pVtab;
+    uint64_t begin_at = 0;
     cursor->end = ms_store_count(table->store, table->which);
+    cursor->places = NULL;
     if (plan == PLAN_NUMBER && argc == 1) {
         sqlite3_int64 number = sqlite3_value_int64(argv[0]); /* SQLite compares what is found once more */
         bool there = number >= 1 && (uint64_t)number <= cursor->end;
-        cursor->at = there ? (uint64_t)number - 1 : 0;
+        begin_at = there ? (uint64_t)number - 1 : 0;
         cursor->end = there ? (uint64_t)number : 0;
+    } else if (plan == PLAN_ORDER) {
+        const struct order *order = find_order(table, columns, cursor->end);
+        if (order == NULL) {
+            return errno == EINTR ? SQLITE_INTERRUPT : errno == ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+        }
+        cursor->places = (const uint32_t *)(const void *)order->places.base;
     }
+    go_to(cursor, begin_at);
     return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *cursor)
+static int next(sqlite3_vtab_cursor *base)
 {
-    ((struct cursor *)cursor)->at++;
+    struct cursor *cursor = (struct cursor *)base;
+    go_to(cursor, cursor->at + 1);
     return SQLITE_OK;
 }
 
@@ -163,7 +258,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    *out = (sqlite3_int64)((const struct cursor *)base)->at + 1;
+    *out = (sqlite3_int64)((const struct cursor *)base)->record + 1;
     return SQLITE_OK;
 }
 
@@ -229,12 +324,9 @@ static void give_block(sqlite3_context *result, const struct ms_store *store, co
     case MS_QUERY_BLOCK_END:
         give_word(result, ends[block->end]);
         return;
-    case MS_QUERY_BLOCK_SITE: {
-        const struct ms_stack_record *stack =
-            block->stack != 0 ? ms_store_at(store, MS_TABLE_STACKS, block->stack - 1) : NULL;
-        give_text(result, store, stack != NULL && stack->site != 0 ? stack->site : block->op);
+    case MS_QUERY_BLOCK_SITE:
+        give_text(result, store, ms_store_site(store, block));
         return;
-    }
     case MS_QUERY_BLOCK_INEFFICIENT:
         give_inefficient(result, block->inefficient);
         return;
@@ -283,7 +375,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int i)
     const struct table *table = (const struct table *)base->pVtab;
     const struct ms_store *store = table->store;
     const struct ms_query_column *schema = &ms_query_schemas[table->which].columns[i];
-    uint64_t at = ((const struct cursor *)base)->at;
+    uint64_t at = ((const struct cursor *)base)->record;
     const void *record = ms_store_at(store, table->which, at);
     const char *field = (const char *)record + schema->offset;
     uint64_t u64;
