@@ -182,11 +182,6 @@ static struct comparison comparisons[64];
 static unsigned comparison_count;
 static const char *only = "";
 
-static void least(double *best, double value)
-{
-    *best = *best == 0 || value < *best ? value : *best;
-}
-
 static void compare(const struct comparison *comparison)
 {
     if (strstr(comparison->name, only) != NULL && comparison_count < sizeof(comparisons) / sizeof(comparisons[0])) {
@@ -208,8 +203,8 @@ static double turn(const struct comparison *c, const struct setting *setting)
 
 static void measure(struct comparison *c)
 {
-    least(&c->without_ns, turn(c, c->without));
-    least(&c->with_ns, turn(c, c->with));
+    bench_least(&c->without_ns, turn(c, c->without));
+    bench_least(&c->with_ns, turn(c, c->with));
 }
 
 static void print(const struct comparison *c)
@@ -300,8 +295,8 @@ static void first_events(const struct setting *setting, struct beginnings *best)
 {
     char *program[] = {TARGET_PROGRAM, "first", NULL};
     struct target_figures one = run(setting, program);
-    least(&best->first, one.first);
-    least(&best->thread, one.thread);
+    bench_least(&best->first, one.first);
+    bench_least(&best->thread, one.thread);
 }
 
 /* Wall time from starting a program that records nothing to its end. */
@@ -314,7 +309,7 @@ static void start_and_end(const struct setting *setting, struct beginnings *best
     uint64_t start = ms_clock_raw_ns();
     if (target_start(program, &pid, &out)) {
         waitpid(pid, NULL, 0);
-        least(&best->exec, (double)(ms_clock_raw_ns() - start) / 1000);
+        bench_least(&best->exec, (double)(ms_clock_raw_ns() - start) / 1000);
         close(out);
     }
     close(listener);

@@ -41,6 +41,12 @@ static inline void bench_figure(const char *figure, double value, const char *un
         .figure = figure, .value = value, .unit = unit, .against = against, .ratio = ratio, .goal = goal});
 }
 
+/* Keeps the smaller one; 0: not measured. For what is measured in rounds: the time least disturbed by others. */
+static inline void bench_least(double *best, double value)
+{
+    *best = value != 0 && (*best == 0 || value < *best) ? value : *best;
+}
+
 /* Smallest time of `repeats` runs of fn: the one least disturbed. */
 static inline double bench_best_ns(void (*fn)(void *), void *argument, int repeats)
 {

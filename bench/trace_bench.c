@@ -248,11 +248,6 @@ static double read_all(uint64_t *events)
     return ns;
 }
 
-static void least(double *best, double value)
-{
-    *best = *best == 0 || value < *best ? value : *best;
-}
-
 /* Producers and drain side by side. */
 static void record_and_drain(uint32_t clock_kind, unsigned threads, enum pace pace, struct result *best)
 {
@@ -271,10 +266,10 @@ static void record_and_drain(uint32_t clock_kind, unsigned threads, enum pace pa
     ms_drain_stats(session.drain, &drained);
     uint64_t events;
     double reader_ns = read_all(&events);
-    least(&best->producer_ns, ns);
-    least(&best->drain_ns, session.drain_ns / (double)drained.records);
-    least(&best->reader_ns, reader_ns / (double)events);
-    least(&best->wall_ns, wall_ns / EVENTS);
+    bench_least(&best->producer_ns, ns);
+    bench_least(&best->drain_ns, session.drain_ns / (double)drained.records);
+    bench_least(&best->reader_ns, reader_ns / (double)events);
+    bench_least(&best->wall_ns, wall_ns / EVENTS);
     best->bytes = (double)written.bytes / (double)drained.records;
     for (unsigned k = 0; k < MS_GAP_CAUSES; k++) {
         best->lost += (double)drained.lost[k];
@@ -316,8 +311,8 @@ static void measure(struct shape *shape)
     record_and_drain(shape->clock_kind, shape->threads, ALWAYS, &shape->always);
     record_and_drain(shape->clock_kind, shape->threads, IN_BURSTS, &in_bursts);
     shape->always.lost += in_bursts.lost;
-    least(&shape->steady_ns, in_bursts.producer_ns);
-    least(&shape->touch_ns, first_touch(shape->clock_kind, shape->threads));
+    bench_least(&shape->steady_ns, in_bursts.producer_ns);
+    bench_least(&shape->touch_ns, first_touch(shape->clock_kind, shape->threads));
 }
 
 static void figure(const char *what, const struct shape *shape, double ns, double plain, const char *goal)
@@ -366,8 +361,8 @@ int main(void)
     double plain = 0, off_ns = 0;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < 4; i++) {
-            least(&plain, run_threads(1, EVENTS, nothing, ALWAYS));
-            least(&off_ns, off());
+            bench_least(&plain, run_threads(1, EVENTS, nothing, ALWAYS));
+            bench_least(&off_ns, off());
         }
         for (unsigned i = 0; i < count; i++) {
             measure(&shapes[i]);
