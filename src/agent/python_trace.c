@@ -8,7 +8,8 @@
  *
  * Stacks outlive their threads and are taken over by later ones. Deeper than ROOM calls nothing is recorded.
  *
- * Cost of a call: two readings of the clock and one record of 40 bytes; no allocation, no text (names.c). */
+ * Cost of a call: two readings of the clock and one record of 40 bytes (two for a function of C); no allocation, no
+ * text (names.c). */
 #include "agent/glibc_floor.h"
 #include "agent/python_trace.h"
 
@@ -24,6 +25,7 @@ struct call {
     uint64_t start; /* 0: it had begun before */
     uint32_t flags; /* MS_CALL_* */
     uint32_t more;  /* function of C: where it was called; module: number of its name */
+    uintptr_t code; /* function of C: that it was called by */
 };
 
 struct calls {
@@ -47,15 +49,15 @@ static inline uint64_t now(void)
     return ms_stamp(ctx != NULL && ctx->shm == ms_gate->shm ? ctx->clock_kind : ms_gate->shm->clock_kind);
 }
 
-static inline void push(struct calls *calls, uintptr_t what, uint64_t start, uint32_t flags, uint32_t more)
+static inline void push(struct calls *calls, struct call call)
 {
     uint32_t depth = calls->depth++;
     if (MS_UNLIKELY(depth >= ROOM)) {
         return;
     }
-    flags |= calls->closed != 0 ? MS_CALL_QUIET : 0;
-    calls->call[depth] = (struct call){.what = what, .start = start, .flags = flags, .more = more};
-    if (MS_UNLIKELY((flags & MS_CALL_CLOSED) != 0) && calls->closed == 0) {
+    call.flags |= calls->closed != 0 ? MS_CALL_QUIET : 0;
+    calls->call[depth] = call;
+    if (MS_UNLIKELY((call.flags & MS_CALL_CLOSED) != 0) && calls->closed == 0) {
         calls->closed = calls->depth;
     }
 }
@@ -103,7 +105,7 @@ static void push_frames(struct calls *calls, uint32_t skip)
     }
     while (count > 0) {
         uintptr_t code = codes[--count];
-        push(calls, code, 0, ms_call_flags(code), 0);
+        push(calls, (struct call){.what = code, .flags = ms_call_flags(code)});
     }
 }
 
@@ -237,7 +239,7 @@ void ms_call_enter(uintptr_t code)
     }
     uint32_t flags = ms_call_flags(code);
     uint32_t more = MS_UNLIKELY((flags & MS_CALL_MODULE) != 0) && tracing ? ms_call_module() : 0;
-    push(calls, code, tracing ? now() : 0, flags, more);
+    push(calls, (struct call){.what = code, .start = tracing ? now() : 0, .flags = flags, .more = more});
 }
 
 void ms_call_leave(uintptr_t code)
@@ -272,10 +274,12 @@ void ms_call_enter_c(uintptr_t code, uintptr_t function, uint32_t at)
     const struct call *caller = calls->depth > 0 && calls->depth <= ROOM ? &calls->call[calls->depth - 1] : NULL;
     uint32_t of_caller = caller != NULL && caller->what == code ? caller->flags : ms_call_flags(code);
     uint32_t quiet = (of_caller & MS_CALL_NO_C) != 0 ? MS_CALL_QUIET : 0;
-    push(calls, function, tracing ? now() : 0, MS_CALL_IS_C | quiet, at);
+    push(calls,
+         (struct call){
+             .what = function, .start = tracing ? now() : 0, .flags = MS_CALL_IS_C | quiet, .more = at, .code = code});
 }
 
-void ms_call_leave_c(uintptr_t code, uintptr_t function)
+void ms_call_leave_c(uintptr_t function)
 {
     bool tracing = ms_tracing();
     struct calls *calls = calls_here(0);
@@ -286,8 +290,8 @@ void ms_call_leave_c(uintptr_t code, uintptr_t function)
     }
     /* Two slices, one in the other: readers tell depth by times, so the inner one begins a little later. */
     uint64_t later = ms_gate->shm->clock_kind == MS_CLOCK_TSC ? 8 : 1;
-    struct ms_call_name inner = {.code = code, .function = function, .kind = MS_NAME_C};
-    struct ms_call_name outer = {.code = code, .at = call.more, .kind = MS_NAME_LINE};
+    struct ms_call_name inner = {.function = function, .kind = MS_NAME_C};
+    struct ms_call_name outer = {.code = call.code, .at = call.more, .kind = MS_NAME_LINE};
     record(&inner, call.start + later);
     record(&outer, call.start);
 }

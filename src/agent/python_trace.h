@@ -33,7 +33,7 @@ void ms_call_enter(uintptr_t code);
 void ms_call_leave(uintptr_t code);
 /* A function of C, called by this code at this instruction. */
 void ms_call_enter_c(uintptr_t code, uintptr_t function, uint32_t at);
-void ms_call_leave_c(uintptr_t code, uintptr_t function);
+void ms_call_leave_c(uintptr_t function);
 
 /* ---- python_trace_names.c ---- */
 

@@ -65,7 +65,7 @@ static void *on_c_leave(void *self, arguments a, ssize_t count)
 {
     (void)self, (void)count;
     if (is_c((uintptr_t)a[2])) {
-        ms_call_leave_c((uintptr_t)a[0], (uintptr_t)a[2]);
+        ms_call_leave_c((uintptr_t)a[2]);
     }
     return none();
 }
@@ -184,6 +184,10 @@ static uint32_t instruction_of(void *frame)
 static int profile(void *self, void *frame, int what, void *argument)
 {
     (void)self;
+    if (what == EVENT_C_RETURN || what == EVENT_C_EXCEPTION) {
+        ms_call_leave_c((uintptr_t)argument);
+        return 0;
+    }
     void *code = ms_python.PyFrame_GetCode(frame);
     switch (what) {
     case EVENT_CALL:
@@ -194,10 +198,6 @@ static int profile(void *self, void *frame, int what, void *argument)
         break;
     case EVENT_C_CALL:
         ms_call_enter_c((uintptr_t)code, (uintptr_t)argument, instruction_of(frame));
-        break;
-    case EVENT_C_EXCEPTION:
-    case EVENT_C_RETURN:
-        ms_call_leave_c((uintptr_t)code, (uintptr_t)argument);
         break;
     default:
         break;
