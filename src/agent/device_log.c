@@ -337,7 +337,7 @@ static void start(uint32_t device)
 }
 
 /* One start or stop at a time. */
-static uint32_t changing;
+static uint32_t changing MS_EARLY;
 
 static bool begin_change(void)
 {

@@ -29,7 +29,7 @@ static uint64_t last_serial;
 
 /* ---- lock ---- */
 
-static uint32_t lock_word; /* 0 free, 1 held, 2 held with waiters */
+static uint32_t lock_word MS_EARLY; /* 0 free, 1 held, 2 held with waiters */
 
 bool ms__watch_lock(void)
 {
@@ -248,7 +248,7 @@ void ms_watch_configure(const char *text)
 
 void ms_watch_attached(void)
 {
-    static uint32_t owner;
+    static uint32_t owner MS_EARLY;
     uint32_t pid = (uint32_t)syscall(SYS_getpid), before = owner;
     owner = pid;
     if (before == 0 || before == pid) {

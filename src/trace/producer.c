@@ -50,7 +50,7 @@ static bool have_key MS_EARLY;
 /* Contexts come from one static reserve (pages are touched as they are used); more threads than this at once record
  * nothing, and are counted. */
 static struct ms_ctx contexts[MS_STREAMS_MAX];
-static uint32_t contexts_touched; /* survives fork, unlike gate->contexts_used: how many hold something */
+static uint32_t contexts_touched MS_EARLY; /* survives fork, unlike gate->contexts_used: how many hold something */
 
 /* Where the interrupted record of a forked child goes. */
 static struct ms_stream_head nobodys_head;
@@ -187,7 +187,7 @@ static void take_back_some(void)
 
 static struct ms_ctx *new_context(struct ms_shm *shm)
 {
-    while (ms_gate->contexts_used < MS_COUNT_OF(contexts) && contexts[ms_gate->contexts_used].abandoned) {
+    while (ms_gate->contexts_used < contexts_touched && contexts[ms_gate->contexts_used].abandoned) {
         ms_gate->contexts_used++;
     }
     uint32_t stream = __atomic_load_n(&shm->streams_used, __ATOMIC_RELAXED);

@@ -164,10 +164,12 @@ static bool is_ours(mstxDomainHandle_t domain)
 /* Last level told of each pool and device, plus one; 0: none yet. A level is a record only when it changes. */
 #define LEVELS_DEVICES 64
 static uint64_t levels[DOMAINS][LEVELS_DEVICES];
+static bool levels_told MS_EARLY; /* any of them */
 
 void ms_mstx_attached(void)
 {
-    for (unsigned i = 0; i < DOMAINS * LEVELS_DEVICES; i++) {
+    bool told = __atomic_exchange_n(&levels_told, false, __ATOMIC_RELAXED);
+    for (unsigned i = 0; told && i < DOMAINS * LEVELS_DEVICES; i++) {
         __atomic_store_n(&levels[0][0] + i, 0, __ATOMIC_RELAXED);
     }
 }
@@ -176,8 +178,11 @@ static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t dev
 {
     uint64_t *level = device < LEVELS_DEVICES ? &levels[domain - domains][device] : NULL;
     /* Asked first: pools tell their level with every block, and threads would take the line from each other. */
-    if (level != NULL && (__atomic_load_n(level, __ATOMIC_RELAXED) == total_b + 1 ||
-                          __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1)) {
+    if (level != NULL && __atomic_load_n(level, __ATOMIC_RELAXED) == total_b + 1) {
+        return;
+    }
+    __atomic_store_n(&levels_told, true, __ATOMIC_RELAXED);
+    if (level != NULL && __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1) {
         return;
     }
     if (!MS_RECORD(POOL_TOTAL, state, MS_POOL_ARG(domain->pool, device), NULL, .total_b = total_b) && level != NULL) {
