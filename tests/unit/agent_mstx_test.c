@@ -6,6 +6,8 @@
 #include "trace/definitions.h"
 
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <string.h>
 
 #define OK(call) assert_int_equal((call), 0)
@@ -259,6 +261,27 @@ static void mindspore_pool(void **state)
     no_more_records(self);
 }
 
+/* Its trace is another one, in which nothing was told yet. */
+static void forked_child_tells_the_level_again(void **state)
+{
+    enum { LEVEL = 0x77000 }; /* that no other test tells */
+    mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
+    heap(domain, 0, 0, LEVEL);
+    expect_total(MS_POOL_PTA, 0, LEVEL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        heap(domain, 0, 0, LEVEL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    struct process *child = session_wait();
+    assert_int_equal(child->hello.pid, pid);
+    const struct ms_p_pool_total *p = next_record(child, MS_R_POOL_TOTAL, NULL);
+    assert_int_equal(p->total_b, LEVEL);
+    heap(domain, 0, 0, LEVEL);
+    no_more_records(self);
+}
+
 static void nonsense(void **state)
 {
     mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
@@ -282,11 +305,17 @@ int main(int argc, char **argv)
 {
     session_begin(argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tool_id, start),          cmocka_unit_test_setup(marks, start),
-        cmocka_unit_test_setup(long_text_is_cut, start), cmocka_unit_test_setup(ranges, start),
-        cmocka_unit_test_setup(domains, start),          cmocka_unit_test_setup(caching_pool, start),
-        cmocka_unit_test_setup(workspace_pool, start),   cmocka_unit_test_setup(atb_pool, start),
-        cmocka_unit_test_setup(mindspore_pool, start),   cmocka_unit_test_setup(nonsense, start),
+        cmocka_unit_test_setup(tool_id, start),
+        cmocka_unit_test_setup(marks, start),
+        cmocka_unit_test_setup(long_text_is_cut, start),
+        cmocka_unit_test_setup(ranges, start),
+        cmocka_unit_test_setup(domains, start),
+        cmocka_unit_test_setup(caching_pool, start),
+        cmocka_unit_test_setup(workspace_pool, start),
+        cmocka_unit_test_setup(atb_pool, start),
+        cmocka_unit_test_setup(mindspore_pool, start),
+        cmocka_unit_test_setup(nonsense, start),
+        cmocka_unit_test_setup(forked_child_tells_the_level_again, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
