@@ -11,7 +11,7 @@ PROGRAM = textwrap.dedent("""
     import os, subprocess, sys, torch
     import torch.distributed as dist
     kind, rank, store = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    other = subprocess.Popen([sys.executable, __file__, kind, "1", store]) if rank == 0 else None
+    other = subprocess.Popen([sys.executable, __file__, kind, "1", store], stdin=subprocess.PIPE) if rank == 0 else None
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
     model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 256))
@@ -29,9 +29,14 @@ PROGRAM = textwrap.dedent("""
         model(torch.randn(8, 256)).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
+    # Neither rank closes its connections while the other may still be in the last collective, which would fail there.
+    if other is not None:
+        other.communicate()  # says that we are through, and waits for its end
+    else:
+        sys.stdin.read()
     dist.destroy_process_group()
     print("trained", rank, flush=True)
-    sys.exit(other.wait() if other is not None else 0)
+    sys.exit(other.returncode if other is not None else 0)
 """)
 
 # Parts of owners that must be there, beside those of any model.
