@@ -327,8 +327,9 @@ bool ms_trace_code(const struct ms_trace *t, uint32_t id, struct ms_code *out)
 void ms_trace_stats(const struct ms_trace *t, struct ms_trace_stats *out)
 {
     *out = t->stats;
-    out->released_below_stamp = t->low;
-    out->released_below_ns = t->low == UINT64_MAX ? UINT64_MAX : t->low != 0 ? ms__file_ns(t, t->low_kind, t->low) : 0;
+    uint64_t below = t->released_low; /* not low: of what may be released, some may wait for the next call */
+    out->released_below_stamp = below;
+    out->released_below_ns = below == UINT64_MAX ? UINT64_MAX : below != 0 ? ms__file_ns(t, t->low_kind, below) : 0;
     out->bytes_read += t->file.fd >= 0 ? t->file.offset : 0;
     out->end_ns = t->end_stamp != 0 ? ms__file_ns(t, t->low_kind, t->end_stamp) : 0;
     out->bytes_total = 0;

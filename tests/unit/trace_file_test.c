@@ -559,6 +559,33 @@ static void test_told_of_files_that_are_there(void **state)
     rig_end(&rig);
 }
 
+/* Whoever waits for a moment to be in the files must not be told so while events before it are still to be read. */
+static void test_how_far_it_has_been_read(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct ms_event e;
+    struct ms_trace_stats stats;
+    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(&rig, NULL);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
+    struct ms_trace *t;
+    assert_int_equal(ms_trace_open(rig.dir, "p", &live, &t), 0);
+    record(&rig, 0, 1000, true);
+    uint64_t last = 0;
+    settle(&rig);
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        ms_trace_stats(t, &stats);
+        assert_true(stats.released_below_stamp <= e.stamp);
+        last = e.stamp;
+    }
+    ms_trace_stats(t, &stats);
+    assert_true(stats.released_below_stamp > last);
+    rig_finish(&rig);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
 static unsigned syncs;
 int fdatasync(int fd) /* instead of the C library's */
 {
@@ -637,6 +664,7 @@ int main(void)
         cmocka_unit_test(test_nothing_shows_what_the_end_lacks),
         cmocka_unit_test(test_from_memory_to_files),
         cmocka_unit_test(test_told_of_files_that_are_there),
+        cmocka_unit_test(test_how_far_it_has_been_read),
         cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),
