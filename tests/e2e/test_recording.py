@@ -107,11 +107,12 @@ def exported(recorder, tmp_path, *arguments):
 
 
 def test_a_ring_keeps_the_latest_part_and_its_numbers(recorder, program, tmp_path):
-    assert recorder.run(program, "keep100", 100000, options=["--ring"], env=SMALL).returncode == 0
-    assert sum(path.stat().st_size for path in recorder.output.glob("*/trace/*.seg")) < 200000
+    assert recorder.run(program, "keep100", 200000, options=["--ring"], env=SMALL).returncode == 0
+    size = sum(path.stat().st_size for path in recorder.output.glob("*/trace/*.seg"))
+    assert size < 450000  # half of it; a segment takes whatever the drain, which may have had to wait, brings at once
     assert segments(recorder)[0] > 1
     (info,) = recorder.info()
-    assert info["begins_at"] > 0 and info["events"] + info["begins_at"] > 200000 and info["lost"] == info["gaps"] == 0
+    assert info["begins_at"] > 0 and info["events"] + info["begins_at"] > 400000 and info["lost"] == info["gaps"] == 0
     again, said = exported(recorder, tmp_path)
     first = int(again[1].split(",")[0])
     assert f"rows 0 to {first - 1} are not in it" in said
