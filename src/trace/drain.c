@@ -162,6 +162,7 @@ static int take_found(struct ms_drain *d, bool final, bool *again)
         }
         if (rc == 0 && ms__writer_should_flush(d->writer)) {
             rc = write_and_free(d);
+            rc = rc != 0 ? rc : ms__writer_rotate(d->writer); /* however much there is, a segment has its size */
         }
     }
     *again = held != UINT32_MAX;
