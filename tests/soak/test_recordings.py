@@ -54,7 +54,8 @@ def test_deaths_at_random_moments(softnpu, victim, tmp_path, who):
         process = recording.start(victim, account.path, chance.randint(1, 8), 0, "exit")
         moment = chance.randint(0, 50000)
         wait_until(lambda: account.allocations() > moment, seconds=100)
-        if who == "both":
+        if who == "both":  # of those who hold the memory nobody is left: what can be recovered is what is on the disk
+            wait_until(lambda: list(recording.output.glob("*/trace/*.seg")))
             victims = [process.pid, wait_until(lambda: collector_of(recording.output)), account.pid]
             for number in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in victims:
