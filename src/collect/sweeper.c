@@ -19,9 +19,10 @@
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 100
-#define BUSY_RECORDS 4096 /* a sweep that brought more is followed by the next one at once ... */
-#define CALM_RECORDS                                                                                                   \
-    2048 /* ... that brought less, after twice the time: a sweep costs as much as 1,000 of its records */
+/* A sweep that brought more than BUSY_RECORDS is followed by the next one at once, one that brought fewer than
+ * CALM_RECORDS after twice the time: it costs as much by itself as 1,000 records. */
+#define BUSY_RECORDS 4096
+#define CALM_RECORDS 2048
 
 #define MS_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MS_MAX(a, b) ((a) > (b) ? (a) : (b))

@@ -236,7 +236,8 @@ int ms__writer_add(struct ms_writer *w, struct ms_block_head *head, const void *
 
 bool ms__writer_should_flush(const struct ms_writer *w)
 {
-    return w->waiting.used_b >= WAITING_B || w->segment_bytes + w->waiting.used_b >= w->options.segment_b;
+    bool segment_is_full = w->fd >= 0 && w->segment_bytes + w->waiting.used_b >= w->options.segment_b;
+    return segment_is_full || w->waiting.used_b >= WAITING_B;
 }
 
 /* ---- segments ---- */

@@ -447,18 +447,24 @@ static void test_nothing_shows_what_the_end_lacks(void **state)
     rig_end(&rig);
 }
 
+static struct ms_trace *begin_in_memory(struct rig *rig)
+{
+    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
+    rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
+    rig_open_trace(rig, &options);
+    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig->writer, .memory = true};
+    struct ms_trace *t;
+    assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
+    return t;
+}
+
 /* A trace that begins in memory, where nobody else sees it, and goes on in files; the files alone make sense from
  * their first checkpoint on. */
 static void test_from_memory_to_files(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
-    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
-    rig_open_trace(&rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer, .memory = true};
-    struct ms_trace *t;
-    assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
+    struct ms_trace *t = begin_in_memory(&rig);
     struct ms_aux *aux;
     struct ms_event e;
     struct ms_position position;
@@ -533,14 +539,9 @@ static void test_told_of_files_that_are_there(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
-    rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
-    rig_open_trace(&rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer, .memory = true};
-    struct ms_trace *t;
+    struct ms_trace *t = begin_in_memory(&rig);
     struct ms_event e;
     uint64_t steps = 0;
-    assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
     assert_int_equal(ms_trace_follow(t, rig.dir), 0);
     for (uint64_t i = 0; i < 3; i++) {
         refused = i < 2;
