@@ -157,19 +157,26 @@ static void publish(struct recorded *process)
     __atomic_store_n(&process->per_mille, (uint32_t)(per_mille < 1000 ? per_mille : 1000), __ATOMIC_RELEASE);
 }
 
+/* Nobody waits any more, unless somebody has asked again meanwhile. */
+static void answer_waiters(struct recorded *process, uint32_t awaited)
+{
+    __atomic_compare_exchange_n(&process->awaited, &awaited, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* True: it comes again; false: done with it. */
 static bool take_turn(struct recorded *process)
 {
+    uint32_t awaited = __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE);
     bool closed = __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0;
     if (process->only_at_end && !closed) {
         process->due_ns = UINT64_MAX;
+        answer_waiters(process, awaited);
         return true;
     }
     if (closed) {
         ms_replay_trace_closed(process->replay);
     }
     go_on_in_files(process);
-    uint32_t awaited = __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE);
     int rc = ms_replay_run(process->replay, SLICE_EVENTS);
     publish(process);
     if (rc == MS_REPLAY_MORE) {
@@ -178,7 +185,7 @@ static bool take_turn(struct recorded *process)
         return true;
     }
     if (rc == MS_REPLAY_AGAIN) {
-        __atomic_compare_exchange_n(&process->awaited, &awaited, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        answer_waiters(process, awaited);
         process->pause_ms = process->pause_ms < PAUSE_MAX_MS / 2 ? 2 * process->pause_ms : PAUSE_MAX_MS;
         process->due_ns = ms_clock_raw_ns() + (closed ? 1 : process->pause_ms) * 1000000ull;
         return true;
@@ -227,7 +234,7 @@ static struct recorded *next_process(struct exporter *exporter, bool awaited_onl
     uint64_t now_ns = ms_clock_raw_ns(), best_ns = UINT64_MAX;
     struct recorded **best = NULL;
     for (struct recorded **link = &exporter->queue; *link != NULL; link = &(*link)->next_export) {
-        uint64_t due_ns = __atomic_load_n(&(*link)->hurry, __ATOMIC_ACQUIRE) != 0 ? 0 : (*link)->due_ns;
+        uint64_t due_ns = __atomic_load_n(&(*link)->awaited, __ATOMIC_ACQUIRE) != 0 ? 0 : (*link)->due_ns;
         if ((best == NULL || due_ns < best_ns) && (!awaited_only || is_awaited(*link))) {
             best = link;
             best_ns = due_ns;
@@ -236,7 +243,6 @@ static struct recorded *next_process(struct exporter *exporter, bool awaited_onl
     struct recorded *process = best != NULL && best_ns <= now_ns ? *best : NULL;
     if (process != NULL) {
         *best = process->next_export;
-        __atomic_store_n(&process->hurry, 0, __ATOMIC_RELEASE);
     }
     uint64_t wait_ns = best_ns > now_ns ? best_ns - now_ns : 0;
     unsigned most_ms = awaited_only ? LOOK_MS : PAUSE_MAX_MS;
@@ -333,7 +339,6 @@ int exporter_add(struct exporter *exporter, struct recorded *process)
 
 void exporter_poke(struct exporter *exporter, struct recorded *process)
 {
-    __atomic_store_n(&process->hurry, 1, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process->awaited, 1, __ATOMIC_RELEASE);
     sem_post(&exporter->wake);
     sem_post(&exporter->wake_awaited);

@@ -79,8 +79,7 @@ struct recorded {
     uint32_t per_mille;           /* atomic: of the trace */
     uint64_t lag_b;               /* of the trace, that is to be read */
     bool only_at_end;             /* --export=end */
-    uint32_t hurry;               /* atomic: look now */
-    uint32_t awaited;             /* atomic: how often, since everything was exported */
+    uint32_t awaited;             /* atomic: look now; how often, since everything was exported */
     uint64_t due_ns;              /* when to look again */
     unsigned pause_ms;
     struct recorded *next_export;
