@@ -19,7 +19,16 @@
  *     void at::removeCallback(uint64_t)                                _ZN2at14removeCallbackEm
  *     const char *at::RecordFunction::name() const                     _ZNK2at14RecordFunction4nameEv
  *     const char *at::RecordFunction::overload_name() const            _ZNK2at14RecordFunction13overload_nameEv, recent
- *         versions only */
+ *         versions only
+ *
+ * Where in a call an operator is called, of libc10:
+ *
+ *     const char *c10::toString(c10::DispatchKey)                      _ZN3c108toStringENS_11DispatchKeyE
+ *     bool c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey)
+ *         _ZN3c104impl28tls_is_dispatch_key_excludedENS_11DispatchKeyE
+ *         A key is a uint16_t whose value differs between versions; "AutogradFunctionality" is one in all of them. The
+ *         calling thread has it excluded while it is beneath autograd: in a kernel, in a dispatch handler of Python's,
+ *         and as long as it is in inference mode. */
 #ifndef ABI_C10_H
 #define ABI_C10_H
 
@@ -30,6 +39,10 @@
 #define C10_REMOVE_CALLBACK "_ZN2at14removeCallbackEm"
 #define C10_NAME            "_ZNK2at14RecordFunction4nameEv"
 #define C10_OVERLOAD_NAME   "_ZNK2at14RecordFunction13overload_nameEv"
+#define C10_KEY_NAME        "_ZN3c108toStringENS_11DispatchKeyE"
+#define C10_KEY_EXCLUDED    "_ZN3c104impl28tls_is_dispatch_key_excludedENS_11DispatchKeyE"
+#define C10_AUTOGRAD        "AutogradFunctionality"
+enum { C10_KEYS = 128 }; /* more than any version has */
 
 /* c10::Device, passed by value in one register. */
 struct c10_device {

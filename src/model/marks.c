@@ -39,38 +39,24 @@ static struct ms_text safe_text(struct ms_model *model, struct ms_text text)
 
 /* ---- operators ---- */
 
-/* The innermost operator of a thread is one that calls itself: a dispatch mode of Python's hands an operator back to
- * the dispatcher, which announces it once more. */
-static bool op_is_again(const struct ms_thread_state *thread)
-{
-    uint32_t depth = thread->op_depth;
-    return depth >= 2 && depth <= MS_OP_DEPTH && thread->ops[depth - 1] == thread->ops[depth - 2];
-}
-
-/* True: it is one that the thread is in already. */
-static bool op_enter(struct ms_model *model, uint32_t tid, struct ms_text name)
+static void op_enter(struct ms_model *model, uint32_t tid, struct ms_text name)
 {
     struct ms_thread_state *thread = ms__thread(model, tid, true);
     if (thread == NULL) {
-        return false;
+        return;
     }
     if (thread->op_depth < MS_OP_DEPTH) {
         thread->ops[thread->op_depth] = ms_intern(&model->texts, name.s, name.length_b);
     }
     thread->op_depth++;
-    return op_is_again(thread);
 }
 
-/* True: the thread is still in it. */
-static bool op_leave(struct ms_model *model, uint32_t tid)
+static void op_leave(struct ms_model *model, uint32_t tid)
 {
     struct ms_thread_state *thread = ms__thread(model, tid, false);
-    if (thread == NULL || thread->op_depth == 0) {
-        return false;
+    if (thread != NULL && thread->op_depth != 0) {
+        thread->op_depth--;
     }
-    bool again = op_is_again(thread);
-    thread->op_depth--;
-    return again;
 }
 
 static bool wants_launch(const struct ms_model *model, uint32_t level)
@@ -104,9 +90,12 @@ static struct ms_text aten_name(const char *s, size_t length_b)
 static void aten_op(struct ms_model *model, const struct ms_event *event, bool begin, const char *s, size_t length_b)
 {
     struct ms_text name = aten_name(s, length_b);
-    bool again = begin ? op_enter(model, event->tid, name) : op_leave(model, event->tid);
-    again = again && !model->options.event_ids; /* rows of a dump are operators each */
-    if (!again && ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
+    if (begin) {
+        op_enter(model, event->tid, name);
+    } else {
+        op_leave(model, event->tid);
+    }
+    if (ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
         tell_op(model, event, begin, false, name);
         ms__row(model, MS_EV_OP_LAUNCH, begin ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END, event, event->device)->name =
             name;

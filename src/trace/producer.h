@@ -54,6 +54,10 @@ struct ms_ctx {
     uint32_t abandoned;                 /* was in use when its process forked; nobody's since */
     struct ms_definitions *definitions; /* NULL until the first one */
     void *of_owner;                     /* whatever the program's side keeps for this thread; NULL at first */
+    struct ms_running {
+        uint32_t told,
+            beneath; /* operators that are recorded, and calls that are not because one of these makes them */
+    } running;       /* in this thread now, see agent/hooks/ops.c; zero at first */
     struct ms_ctx *next;
 };
 

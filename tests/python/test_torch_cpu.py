@@ -1,5 +1,7 @@
 """Real PyTorch on the CPU, recorded with --device=cpu: every tensor, every operator, in every process and thread."""
 
+import collections
+import json
 import os
 import re
 import subprocess
@@ -119,16 +121,61 @@ def test_operators_of_all_threads(recording):
         assert not depth
 
 
+CALLS = """
+    import collections, contextlib, json, sys
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = collections.Counter()
+
+    class Count(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen[f"torch._ops.{func}"] += 1
+            return func(*args, **(kwargs or {}))
+
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Conv1d(4, 4, 3, padding=1), torch.nn.LayerNorm(8))
+    batch = torch.ones(2, 4, 8)
+    torch.erfinv(batch)  # from here on
+    with Count() if sys.argv[1] == "count" else contextlib.nullcontext():
+        model(batch).sum().backward()
+        with torch.no_grad():
+            model(batch)
+            torch.bmm(batch, batch.transpose(1, 2))
+        with torch.inference_mode():
+            model(torch.zeros(2, 4, 8))
+        guard = torch._C._AutoDispatchBelowAutograd()
+        torch.sigmoid(batch)
+        del guard
+    print(json.dumps(seen))
+"""
+
+
+def test_operators_are_those_that_a_dispatch_mode_sees(recording):
+    """And composite ones around them, and nothing of what kernels call."""
+    script = program(recording.output.parent, CALLS)
+    done = subprocess.run([PYTHON, script, "count"], capture_output=True, text=True, check=True)
+    seen = collections.Counter(json.loads(done.stdout))
+    done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, script, "plain")
+    assert done.returncode == 0, done.stderr
+    names = [row.name for row in recording.rows() if row.type == "ATEN_START"]
+    told = collections.Counter(names[names.index("torch._ops.aten.erfinv.default") + 1:])
+    del seen["torch._ops.aten.detach.default"], told["torch._ops.aten.detach.default"]  # autograd shares a tensor that nobody counts
+    assert not seen - told
+    assert {name.split(".")[3] for name in told - seen} == {"linear", "conv1d", "layer_norm", "reshape"}
+
+
 def test_an_operator_that_fails_has_an_end(recording):
     done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, "-c", textwrap.dedent("""
         import torch
         for _ in range(3):
-            try:
-                torch.mm(torch.ones(2, 3), torch.ones(2, 3))
-            except RuntimeError:
-                print("failed")
+            for fails in (lambda: torch.embedding(torch.ones(2, 2), torch.tensor([9])),  # in what its kernel calls
+                          lambda: torch.mm(torch.ones(2, 3), torch.ones(2, 3))):
+                try:
+                    fails()
+                except (IndexError, RuntimeError):
+                    print("failed")
     """))
-    assert done.stdout.count("failed") == 3, done.stderr
+    assert done.stdout.count("failed") == 6, done.stderr
     rows = [row for row in recording.rows() if row.name == "torch._ops.aten.mm.default"]
     assert [row.type for row in rows] == ["ATEN_START", "ATEN_END"] * 3
 

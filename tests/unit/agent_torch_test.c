@@ -154,13 +154,18 @@ static void expect_mark(uint32_t device, const char *text)
     assert_int_equal(mark->stream_id, -1);
 }
 
-static void expect_operator(uint32_t device, const char *name)
+/* turn: 'b' begins, 'e' ends. */
+static void expect_turn(char turn, uint32_t device, const char *name)
 {
     char text[256];
-    for (const char *turn = "be"; *turn != '\0'; turn++) {
-        snprintf(text, sizeof(text), "memscope-aten-%c: name=%s", *turn, name);
-        expect_mark(device, text);
-    }
+    snprintf(text, sizeof(text), "memscope-aten-%c: name=%s", turn, name);
+    expect_mark(device, text);
+}
+
+static void expect_operator(uint32_t device, const char *name)
+{
+    expect_turn('b', device, name);
+    expect_turn('e', device, name);
 }
 
 static void operators(void **state)
@@ -198,6 +203,129 @@ static void operators(void **state)
     skip_records(self);
     fake_operator("aten::add", "Tensor");
     expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
+}
+
+/* ---- operators inside of operators ---- */
+
+static void observe_operators(void)
+{
+    want(OPERATORS, MS_STATE_ON);
+    fake_free(fake_tensor(8));
+}
+
+static void stop_observing(void)
+{
+    want(OPERATORS, MS_STATE_OFF);
+    fake_free(fake_tensor(8));
+}
+
+static void expect_add(void)
+{
+    fake_operator("aten::add", "Tensor");
+    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
+    no_more_records(self);
+}
+
+static void view(void)
+{
+    fake_operator("aten::as_strided", "");
+}
+
+static void kernel_with_views(void)
+{
+    fake_beneath_autograd(1);
+    fake_operator_that(view, "aten::select", "int");
+    fake_range_around(view, "a range of the kernel's");
+    fake_operator("aten::resolve_conj", "");
+    fake_beneath_autograd(0);
+}
+
+static void view_with_autograd(void)
+{
+    fake_beneath_autograd(0);
+    view();
+    fake_beneath_autograd(1);
+}
+
+static void kernel_with_autograd(void)
+{
+    fake_beneath_autograd(1);
+    fake_operator_that(view_with_autograd, "mine::checkpoint", "");
+    fake_beneath_autograd(0);
+}
+
+static void composite(void)
+{
+    fake_operator_that(kernel_with_views, "aten::addmm", "");
+}
+
+static void what_a_kernel_calls_is_its_own_affair(void **state)
+{
+    (void)state;
+    observe_operators();
+    fake_operator_that(composite, "aten::linear", "");
+    expect_turn('b', MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
+    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.addmm.default");
+    expect_turn('e', MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
+    fake_operator_that(kernel_with_autograd, "mine::outer", "");
+    expect_operator(MS_DEV_UNKNOWN, "torch._ops.mine.outer.default");
+    expect_add();
+}
+
+static void outermost_operators_in_inference_mode(void **state)
+{
+    (void)state;
+    observe_operators();
+    fake_beneath_autograd(1);
+    for (int i = 0; i < 2; i++) {
+        fake_operator_that(view, "aten::linear", "");
+        expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
+    }
+    fake_range_around(view, "CompiledFunction"); /* is no operator */
+    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.as_strided.default");
+    fake_beneath_autograd(0);
+    expect_add();
+}
+
+static void resume_in_a_kernel(void)
+{
+    fake_beneath_autograd(1);
+    stop_observing();
+    observe_operators();
+    fake_beneath_autograd(0);
+}
+
+static void pause_in_a_kernel(void)
+{
+    stop_observing();
+    view();
+}
+
+static void begin_in_a_kernel(void)
+{
+    self->shm->state = MS_STATE_ON;
+}
+
+static void observers_come_and_go_in_the_middle(void **state)
+{
+    (void)state;
+    stop_observing();
+    fake_operator_that(observe_operators, "aten::mm", ""); /* the end alone says nothing */
+    expect_add();
+    self->shm->state = MS_STATE_OFF; /* and nobody looks at it */
+    fake_operator_that(begin_in_a_kernel, "aten::mm", "");
+    skip_records(self);
+    expect_add();
+    fake_operator_that(pause_in_a_kernel, "aten::mm", "");
+    skip_records(self);
+    observe_operators();
+    expect_add();
+    fake_operator_that(resume_in_a_kernel, "aten::mm", "");
+    skip_records(self);
+    expect_add();
+    fake_beneath_autograd(1);
+    expect_add();
+    fake_beneath_autograd(0);
 }
 
 static void more_operators_than_are_remembered(void **state)
@@ -247,6 +375,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(mapped_files, start),
         cmocka_unit_test_setup(other_devices, start),
         cmocka_unit_test_setup(operators, start),
+        cmocka_unit_test_setup(what_a_kernel_calls_is_its_own_affair, start),
+        cmocka_unit_test_setup(outermost_operators_in_inference_mode, start),
+        cmocka_unit_test_setup(observers_come_and_go_in_the_middle, start),
         cmocka_unit_test_setup(observers_go_when_nobody_wants_them, start),
         cmocka_unit_test_setup(more_operators_than_are_remembered, start),
     };

@@ -54,6 +54,25 @@ void ProfiledCPUMemoryReporter::Delete(void *ptr)
 }
 static ProfiledCPUMemoryReporter reporter;
 
+enum class DispatchKey : uint16_t { Undefined, Dense, AutogradFunctionality = 23, Count };
+API const char *toString(DispatchKey key);
+
+const char *toString(DispatchKey key)
+{
+    return key == DispatchKey::AutogradFunctionality ? "AutogradFunctionality" : "UNKNOWN_TENSOR_TYPE_ID";
+}
+
+static thread_local bool beneath_autograd;
+
+namespace impl {
+API bool tls_is_dispatch_key_excluded(DispatchKey key);
+
+bool tls_is_dispatch_key_excluded(DispatchKey key)
+{
+    return beneath_autograd && key == DispatchKey::AutogradFunctionality;
+}
+} // namespace impl
+
 struct OperatorName {
     std::string name, overload_name;
 };
@@ -116,9 +135,10 @@ int getStepCallbacks(RecordScope)
     return 0;
 }
 
-static void run(RecordFunction &function)
+static void run(RecordFunction &function, void (*inside)(void))
 {
-    for (const RecordFunctionCallback &callback : callbacks) {
+    const std::vector<RecordFunctionCallback> now = callbacks; // those who see the begin see the end
+    for (const RecordFunctionCallback &callback : now) {
         const bool good = callback.scopes[0] && !callback.scopes[1] && callback.probability == 1.0 &&
                           !callback.needs_inputs && !callback.needs_outputs && !callback.needs_ids;
         std::unique_ptr<ObserverContext> context(new ObserverContext);
@@ -126,7 +146,12 @@ static void run(RecordFunction &function)
         if (!good || context != nullptr) {
             abort();
         }
-        callback.end(function, context.get());
+    }
+    if (inside != nullptr) {
+        inside();
+    }
+    for (const RecordFunctionCallback &callback : now) {
+        callback.end(function, nullptr);
     }
 }
 } // namespace at
@@ -164,7 +189,17 @@ unsigned fake_calls(void)
     return c10::reporter.calls + c10::reports;
 }
 
+void fake_beneath_autograd(int on)
+{
+    c10::beneath_autograd = on != 0;
+}
+
 void fake_operator(const char *name, const char *overload)
+{
+    fake_operator_that(nullptr, name, overload);
+}
+
+void fake_operator_that(void (*kernel)(void), const char *name, const char *overload)
 {
     static std::vector<std::unique_ptr<c10::FunctionSchema>> schemas; // they stay where they are
     c10::FunctionSchema *schema = nullptr;
@@ -179,14 +214,19 @@ void fake_operator(const char *name, const char *overload)
     }
     at::RecordFunction function;
     function.fn = std::cref(*schema);
-    at::run(function);
+    at::run(function, kernel);
 }
 
 void fake_range(const char *name)
 {
+    fake_range_around(nullptr, name);
+}
+
+void fake_range_around(void (*inside)(void), const char *name)
+{
     at::RecordFunction function;
     function.fn = std::string(name);
-    at::run(function);
+    at::run(function, inside);
 }
 
 unsigned fake_observers(void)

@@ -18,7 +18,10 @@ void fake_profile(int on);
 unsigned fake_calls(void); /* reports that reached PyTorch */
 
 void fake_operator(const char *name, const char *overload);
+void fake_operator_that(void (*kernel)(void), const char *name, const char *overload); /* kernel: what it does */
+void fake_beneath_autograd(int on);
 void fake_range(const char *name); /* something else that observers are told of */
+void fake_range_around(void (*inside)(void), const char *name);
 unsigned fake_observers(void);
 
 #pragma GCC visibility pop

@@ -4,6 +4,10 @@
  * included; composite operators contain others. Ours are C functions, registered through the mangled name
  * (abi/c10.h): no Python is in the way of an operator, and none of its arguments is touched.
  *
+ * A kernel calls operators for its own purposes, ten times as many as the program does: views of its arguments in
+ * loops, memory for what it returns. These are not told: whatever an operator calls beneath autograd, where programs do
+ * not get. What is told is then what a dispatch mode would see, and the composite operators around it.
+ *
  * An operator is known by the address of its name, which lies in its schema and stays there; the text for the record is
  * made at its first call: "aten::add" of the overload "Tensor" is torch._ops.aten.add.Tensor, as Python calls it. What
  * else is announced by the same way (nodes of autograd, parts of the engine) has a name of its own for each call and no
@@ -25,6 +29,8 @@
 
 static const char *(*name_of)(const void *function);
 static const char *(*overload_of)(const void *function); /* NULL: this version has it not */
+static bool (*is_excluded)(uint16_t key); /* of the dispatcher's keys, in this thread; NULL: nobody knows */
+static uint16_t autograd;                 /* that key */
 
 /* ---- texts ---- */
 
@@ -178,36 +184,94 @@ static uint32_t device_of(const struct ms_shm *shm)
     return device == MS_DEV_UNKNOWN && cpu ? MS_DEV_CPU : device;
 }
 
-static inline __attribute__((always_inline)) void record(const void *function, bool begin)
+/* The text of begin or end, from the table or made in *made; NULL: not an operator. */
+static const char *text_of(const void *function, bool begin, struct text *made, size_t *length_b)
+{
+    const char *name = name_of(function);
+    const struct op *op = name != NULL ? find(name) : NULL;
+    if (MS_LIKELY(op != NULL)) {
+        *length_b = op->text_b;
+        return op->copy + op->name_b + (begin ? 0 : op->text_b);
+    }
+    if (name == NULL || !make_text(made, function, name)) {
+        return NULL;
+    }
+    add(name, made);
+    made->bytes[TURN] = begin ? 'b' : 'e';
+    *length_b = made->length_b;
+    return made->bytes;
+}
+
+static inline __attribute__((always_inline)) void record(const char *text, size_t length_b, bool begin)
 {
     const uint32_t both = MS_WANT_LAUNCH | MS_WANT_OP;
     if (!ms_tracing() || (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & both) != both) {
         return;
     }
-    int error = errno;
-    const char *name = name_of(function);
-    const struct op *op = name != NULL ? find(name) : NULL;
-    const char *s = NULL;
-    size_t length_b = 0;
-    struct text made;
-    if (MS_LIKELY(op != NULL)) {
-        length_b = op->text_b;
-        s = op->copy + op->name_b + (begin ? 0 : length_b);
-    } else if (name != NULL && make_text(&made, function, name)) {
-        add(name, &made);
-        made.bytes[TURN] = begin ? 'b' : 'e';
-        s = made.bytes;
-        length_b = made.length_b;
+    struct ms_p_mark p = {.stream_id = -1};
+    if (ms_watching() && !begin) {
+        ms_watch_text(text, length_b, true);
     }
-    if (s != NULL) {
-        struct ms_p_mark p = {.stream_id = -1};
-        if (ms_watching() && !begin) {
-            ms_watch_text(s, length_b, true);
+    ms_record_text(MS_R_MARK, device_of(ms_gate->shm), &p, sizeof(p), text, length_b, true, begin);
+    if (ms_watching() && begin) {
+        ms_watch_text(text, length_b, false);
+    }
+}
+
+/* ---- which calls are told ---- */
+
+/* Calls nest, so what ends is what began last: a number of those of each kind is enough to know which kind it is.
+ * NULL: this thread has recorded nothing yet, so nothing that was told runs there. */
+static struct ms_running *running(void)
+{
+    struct ms_ctx *ctx = ms_ctx_tls;
+    return ctx != NULL && !ctx->busy ? &ctx->running : NULL;
+}
+
+static bool beneath_autograd(void)
+{
+    return is_excluded != NULL && is_excluded(autograd);
+}
+
+static void begun(const void *function)
+{
+    struct ms_running *run = running();
+    if (run != NULL && (run->beneath != 0 || (run->told != 0 && beneath_autograd()))) {
+        run->beneath++;
+        return;
+    }
+    int error = errno;
+    struct text made;
+    size_t length_b;
+    const char *text = text_of(function, true, &made, &length_b);
+    if (text != NULL) {
+        record(text, length_b, true);
+        run = running(); /* there may be one only now */
+        if (run != NULL) {
+            run->told++;
         }
-        ms_record_text(MS_R_MARK, device_of(ms_gate->shm), &p, sizeof(p), s, length_b, true, begin);
-        if (ms_watching() && begin) {
-            ms_watch_text(s, length_b, false);
-        }
+    }
+    errno = error;
+}
+
+static void ended(const void *function, void *context)
+{
+    (void)context;
+    struct ms_running *run = running();
+    if (run == NULL || (run->beneath | run->told) == 0) {
+        return; /* it began when nobody counted */
+    }
+    if (run->beneath != 0) {
+        run->beneath--;
+        return;
+    }
+    int error = errno;
+    struct text made;
+    size_t length_b;
+    const char *text = text_of(function, false, &made, &length_b);
+    if (text != NULL) {
+        run->told--;
+        record(text, length_b, false);
     }
     errno = error;
 }
@@ -217,14 +281,14 @@ static inline __attribute__((always_inline)) void record(const void *function, b
 static void **ms_ops_entry(void **context, const void *function)
 {
     *context = NULL;
-    record(function, true);
+    begun(function);
     return context;
 }
 #elif defined(__aarch64__)
 void ms_ops_started(const void *function) __attribute__((used, visibility("hidden")));
 void ms_ops_started(const void *function)
 {
-    record(function, true);
+    begun(function);
 }
 void ms_ops_entry(void) __attribute__((visibility("hidden")));
 __asm__(".text\n"
@@ -239,12 +303,6 @@ __asm__(".text\n"
         ".size ms_ops_entry, . - ms_ops_entry\n");
 #endif
 
-static void ended(const void *function, void *context)
-{
-    (void)context;
-    record(function, false);
-}
-
 /* ---- registration ---- */
 
 static uint64_t handle; /* 0: not registered */
@@ -252,6 +310,18 @@ static uint64_t handle; /* 0: not registered */
 static ms_function of_torch(const char *symbol)
 {
     return ms_resolve_symbol(MS_LIBRARY_TORCH_CPU, symbol);
+}
+
+static void find_autograd(void)
+{
+    const char *(*name_of_key)(uint16_t) = (const char *(*)(uint16_t))ms_resolve_symbol(MS_LIBRARY_C10, C10_KEY_NAME);
+    bool (*excluded)(uint16_t) = (bool (*)(uint16_t))ms_resolve_symbol(MS_LIBRARY_C10, C10_KEY_EXCLUDED);
+    for (uint16_t key = 0; name_of_key != NULL && key < C10_KEYS; key++) {
+        if (strcmp(name_of_key(key), C10_AUTOGRAD) == 0) {
+            autograd = key;
+            is_excluded = excluded;
+        }
+    }
 }
 
 /* False: PyTorch is not there, or not yet. */
@@ -269,6 +339,7 @@ static bool observe(void)
         ms_agent_log("operators of this version of PyTorch cannot be observed");
         return true;
     }
+    find_autograd();
     handle = add_callback((struct c10_record_callback){.start = (void *)(uintptr_t)ms_ops_entry,
                                                        .end = (void *)(uintptr_t)ended,
                                                        .probability = 1.0,
