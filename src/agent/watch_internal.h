@@ -95,7 +95,6 @@ void ms__watch_dump(const struct ms_watch_text *point, uint32_t count, uint32_t 
 struct ms_watch_op {
     uint32_t tid;
     uint32_t count; /* calls of its name, this one included */
-    uint32_t again; /* announced once more inside of itself: by the dispatcher and by a mode of Python's */
     struct ms_watch_text point;
     uint64_t written[MS_WATCHED_MAX / 64]; /* entries of ms__watched that it says it writes */
     uint32_t output_count;

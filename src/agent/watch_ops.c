@@ -5,6 +5,7 @@
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"
+#include "trace/aten_mark.h"
 
 #include <string.h>
 
@@ -59,12 +60,6 @@ static struct ms_watch_op *find_ending(uint32_t tid, const char *name, size_t na
 
 static void begin(const struct ms_watch_text *point, uint32_t tid, enum ms_watch_counter counter, void *stream)
 {
-    struct ms_watch_op *around = ms__watch_open_op(tid);
-    if (around != NULL && around->point.length_b == point->length_b &&
-        memcmp(around->point.bytes, point->bytes, point->length_b) == 0) {
-        around->again++;
-        return;
-    }
     uint32_t count = ms__watch_count(counter, point);
     if (open_count == OPEN_MAX) {
         close_op(&open_ops[0]); /* its end is lost, most likely */
@@ -72,7 +67,6 @@ static void begin(const struct ms_watch_text *point, uint32_t tid, enum ms_watch
     struct ms_watch_op *op = &open_ops[open_count++];
     op->tid = tid;
     op->count = count;
-    op->again = 0;
     op->point = *point;
     memset(op->written, 0, sizeof(op->written));
     op->output_count = 0;
@@ -119,10 +113,6 @@ static void watch_outputs(struct ms_watch_op *op)
 
 static void end(struct ms_watch_op *op, void *stream)
 {
-    if (op->again != 0) {
-        op->again--;
-        return;
-    }
     bool starts = ms__is_named(&op->point, ms__watch_config.start, ms__watch_config.start_b) &&
                   !ms__watch_config.active && (ms__watch_config.call == 0 || ms__watch_config.call == op->count);
     bool ends = !starts && ms__is_named(&op->point, ms__watch_config.end, ms__watch_config.end_b);
@@ -141,48 +131,17 @@ static void end(struct ms_watch_op *op, void *stream)
 
 /* ---- ATen: marks ---- */
 
-static const char prefix[] = "memscope-aten-";
-
-/* "ptr=1234;is_write=True;...": the value of a key. */
-static struct ms_agent_text value_of(const char *s, const char *key)
-{
-    size_t key_b = strlen(key);
-    while (s != NULL) {
-        s += strspn(s, " ");
-        if (strncmp(s, key, key_b) == 0 && s[key_b] == '=') {
-            return (struct ms_agent_text){s + key_b + 1, strcspn(s + key_b + 1, ";}")};
-        }
-        s = strchr(s, ';');
-        s = s != NULL ? s + 1 : NULL;
-    }
-    return (struct ms_agent_text){"", 0};
-}
-
-static uint64_t number_of(struct ms_agent_text text)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < text.length_b && text.text[i] >= '0' && text.text[i] <= '9'; i++) {
-        number = number * 10 + (uint64_t)(text.text[i] - '0');
-    }
-    return number;
-}
-
-static bool is_true(struct ms_agent_text text)
-{
-    return text.length_b == 4 && memcmp(text.text, "True", 4) == 0;
-}
-
 bool ms_watch_mark_is_end(const char *message)
 {
-    return message != NULL && strncmp(message, prefix, sizeof(prefix) - 1) == 0 && message[sizeof(prefix) - 1] == 'e';
+    return message != NULL && strncmp(message, MS_ATEN_MARK, MS_ATEN_MARK_B) == 0 && message[MS_ATEN_MARK_B] == 'e';
 }
 
 void ms_watch_mark(const char *message, void *stream)
 {
-    if (message == NULL || strncmp(message, prefix, sizeof(prefix) - 1) != 0) {
+    if (message == NULL || strncmp(message, MS_ATEN_MARK, MS_ATEN_MARK_B) != 0) {
         return;
     }
-    const char *kind = message + sizeof(prefix) - 1, *colon = strchr(kind, ':');
+    const char *kind = message + MS_ATEN_MARK_B, *colon = strchr(kind, ':');
     int error;
     if (colon == NULL || !ms__watch_enter(&error)) {
         return;
@@ -199,9 +158,11 @@ void ms_watch_mark(const char *message, void *stream)
         ms__put_torch_point(&point, tid, name.text, name.length_b);
         begin(&point, tid, MS_WATCH_NAMES, stream);
     } else if (*kind == 'a' && op != NULL) {
-        struct ms_agent_range range = {number_of(value_of(colon + 1, "ptr")),
-                                       number_of(value_of(colon + 1, "tensor_size"))};
-        touch(op, range, is_true(value_of(colon + 1, "is_write")), is_true(value_of(colon + 1, "is_output")));
+        const char *values = colon + 1;
+        size_t values_b = strlen(values);
+        struct ms_agent_range range = {ms_aten_number(values, values_b, "ptr"),
+                                       ms_aten_number(values, values_b, "tensor_size")};
+        touch(op, range, ms_aten_is_true(values, values_b, "is_write"), ms_aten_is_true(values, values_b, "is_output"));
     } else if (*kind == 'e' && named != NULL && (op = find_ending(tid, name.text, name.length_b)) != NULL) {
         end(op, stream);
     }

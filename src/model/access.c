@@ -6,6 +6,7 @@
 #include "model/model_internal.h"
 
 #include "base/macros.h"
+#include "trace/aten_mark.h"
 
 #include <errno.h>
 #include <string.h>
@@ -124,63 +125,27 @@ int ms__access(struct ms_model *model, const struct ms_event *event, enum ms_spa
     return 0;
 }
 
-/* ---- "ptr=1234;is_write=True;...": a value ends at ';' or '}' or the end ---- */
-
-static bool field(const char *s, size_t length_b, const char *key, struct ms_text *out)
-{
-    size_t key_b = strlen(key);
-    const char *end = s + length_b;
-    for (const char *at = s; at < end;) {
-        const char *next = memchr(at, ';', (size_t)(end - at));
-        const char *item_end = next != NULL ? next : end;
-        while (at < item_end && *at == ' ') {
-            at++;
-        }
-        if ((size_t)(item_end - at) > key_b && memcmp(at, key, key_b) == 0 && at[key_b] == '=') {
-            const char *value = at + key_b + 1;
-            const char *brace = memchr(value, '}', (size_t)(item_end - value));
-            *out = (struct ms_text){.s = value, .length_b = (uint32_t)((brace != NULL ? brace : item_end) - value)};
-            return true;
-        }
-        at = next != NULL ? next + 1 : end;
-    }
-    *out = (struct ms_text){.s = ""};
-    return false;
-}
-
-static uint64_t number_of(struct ms_text text)
-{
-    uint64_t number = 0;
-    for (uint32_t i = 0; i < text.length_b && text.s[i] >= '0' && text.s[i] <= '9'; i++) {
-        number = number * 10 + (uint64_t)(text.s[i] - '0');
-    }
-    return number;
-}
-
-static bool is_true(struct ms_text text)
-{
-    return text.length_b == 4 && memcmp(text.s, "True", 4) == 0;
-}
-
 int ms__aten_access(struct ms_model *model, const struct ms_event *event, const char *s, size_t length_b)
 {
-    struct ms_text ptr, size, write, read, name, dtype, shape;
-    field(s, length_b, "ptr", &ptr);
-    field(s, length_b, "tensor_size", &size);
-    field(s, length_b, "is_write", &write);
-    field(s, length_b, "is_read", &read);
-    field(s, length_b, "name", &name);
-    uint32_t type = is_true(write) ? MS_ACCESS_WRITE : is_true(read) ? MS_ACCESS_READ : MS_ACCESS_UNKNOWN;
-    struct ms_row *row = begin_row(model, event, MS_SPACE_PTA, type, number_of(ptr), number_of(size));
+    static const struct {
+        const char *key;
+        enum ms_attr_key attr;
+    } kept[] = {{"dtype", MS_ATTR_DTYPE}, {"shape", MS_ATTR_SHAPE}};
+    uint32_t type = ms_aten_is_true(s, length_b, "is_write")  ? MS_ACCESS_WRITE
+                    : ms_aten_is_true(s, length_b, "is_read") ? MS_ACCESS_READ
+                                                              : MS_ACCESS_UNKNOWN;
+    struct ms_row *row = begin_row(model, event, MS_SPACE_PTA, type, ms_aten_number(s, length_b, "ptr"),
+                                   ms_aten_number(s, length_b, "tensor_size"));
     if (row == NULL) {
         return 0;
     }
-    row->name = name;
-    if (field(s, length_b, "dtype", &dtype)) {
-        ms__attr_text(row, MS_ATTR_DTYPE, dtype.s, dtype.length_b);
-    }
-    if (field(s, length_b, "shape", &shape)) {
-        ms__attr_text(row, MS_ATTR_SHAPE, shape.s, shape.length_b);
+    struct ms_aten_value name = ms_aten_value(s, length_b, "name");
+    row->name = (struct ms_text){.s = name.s != NULL ? name.s : "", .length_b = (uint32_t)name.length_b};
+    for (size_t i = 0; i < MS_COUNT_OF(kept); i++) {
+        struct ms_aten_value value = ms_aten_value(s, length_b, kept[i].key);
+        if (value.s != NULL) {
+            ms__attr_text(row, kept[i].attr, value.s, value.length_b);
+        }
     }
     ms__row_send(model, MS_WANT_ACCESS);
     return 0;

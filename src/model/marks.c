@@ -3,13 +3,14 @@
 #include "model/model_internal.h"
 
 #include "base/macros.h"
+#include "trace/aten_mark.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char aten_begin[] = "memscope-aten-b:";
-static const char aten_end[] = "memscope-aten-e:";
-static const char aten_access[] = "memscope-aten-ac:";
+static const char aten_begin[] = MS_ATEN_MARK "b:";
+static const char aten_end[] = MS_ATEN_MARK "e:";
+static const char aten_access[] = MS_ATEN_MARK "ac:";
 static const char sanitizer_op[] = "sanitizer-op:";
 
 static bool begins_with(struct ms_text text, const char *prefix, size_t prefix_b)

@@ -11,6 +11,7 @@
 #include "source/internal.h"
 
 #include "base/map.h"
+#include "trace/aten_mark.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -366,7 +367,7 @@ static int on_op_row(struct ms_events *events, struct process *process, const st
     if (row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATEN_END) { /* as our Python side marks them */
         event.kind = MS_R_MARK;
         events->text.used = 0;
-        MS_BUFFER_TEXT(&events->text, "memscope-aten-");
+        MS_BUFFER_TEXT(&events->text, MS_ATEN_MARK);
         ms_buffer_char(&events->text, start ? 'b' : 'e');
         MS_BUFFER_TEXT(&events->text, ": name=");
         ms_buffer_add(&events->text, row->name.s, row->name.length_b);

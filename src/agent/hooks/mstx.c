@@ -14,6 +14,7 @@
 #include "agent/record_text.h"
 #include "agent/watch.h"
 #include "mstx/ms_tools_ext_mem.h"
+#include "trace/aten_mark.h"
 
 int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
@@ -24,8 +25,7 @@ static uint64_t last_range_id;
 /* Accesses and ends of operators come in great numbers right behind a beginning that has the same stack. */
 static bool wants_stack(const char *message)
 {
-    static const char prefix[] = "memscope-aten-";
-    return message == NULL || strncmp(message, prefix, sizeof(prefix) - 1) != 0 || message[sizeof(prefix) - 1] == 'b';
+    return message == NULL || strncmp(message, MS_ATEN_MARK, MS_ATEN_MARK_B) != 0 || message[MS_ATEN_MARK_B] == 'b';
 }
 
 static inline __attribute__((always_inline)) void record_text(enum ms_record_kind kind, const char *message,

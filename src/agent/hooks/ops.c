@@ -24,6 +24,7 @@
 #include "base/peek.h"
 #include "agent/record_text.h"
 #include "agent/torch.h"
+#include "trace/aten_mark.h"
 
 #include <errno.h>
 
@@ -35,8 +36,8 @@ static uint16_t autograd;                 /* that key */
 /* ---- texts ---- */
 
 #define NAME_MAX_B 160u
-#define PREFIX     "memscope-aten-b: name=torch._ops."
-enum { TURN = sizeof("memscope-aten-") - 1 }; /* where begin and end differ */
+#define PREFIX     MS_ATEN_MARK "b: name=torch._ops."
+enum { TURN = MS_ATEN_MARK_B }; /* where begin and end differ */
 
 struct text {
     char bytes[sizeof(PREFIX) + 2 * NAME_MAX_B];
