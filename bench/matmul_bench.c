@@ -95,12 +95,12 @@ static void blas(void *argument)
 static void measure(const char *shape, struct problem *p, bool on_device, const char *goal)
 {
     const double flop = 2.0 * (double)p->args.m * (double)p->args.n * (double)p->args.k;
-    const int threads = on_device ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
     const double ns = bench_best_ns(on_device ? launch : call, p, REPEATS);
     char figure[96];
     snprintf(figure, sizeof figure, "matmul %s, float32, %s, %u block%s", shape,
              on_device ? "on a stream" : "one thread", p->blocks, p->blocks > 1 ? "s" : "");
 #ifdef HAVE_OPENBLAS
+    const int threads = on_device ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
     openblas_set_num_threads(threads);
     const double blas_ns = bench_best_ns(blas, &p->args, REPEATS);
     char against[64];
