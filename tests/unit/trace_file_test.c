@@ -167,7 +167,9 @@ static void test_checkpoint(void **state)
     struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
-    record(&rig, 0, 20000, true);
+    record(&rig, 0, 10000, true);
+    settle(&rig); /* a position is where everything before is final */
+    record(&rig, 10000, 10000, true);
     rig_finish(&rig);
     struct ms_trace *t = rig_read(&rig, NULL);
     struct ms_aux *aux;
@@ -217,7 +219,7 @@ static void test_large_checkpoint(void **state)
     struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
-    record(&rig, 0, 5000, true); /* a position is where everything before is final */
+    record(&rig, 0, 5000, true);
     settle(&rig);
     record(&rig, 5000, 13000, true);
     settle(&rig);
