@@ -101,9 +101,10 @@ class _Step(Hook):
     """The outermost of the steps that a class and its bases have."""
 
     def before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        _inside.steps = getattr(_inside, "steps", 0) + 1
-        if _inside.steps == 1:
+        steps = getattr(_inside, "steps", 0)
+        if steps == 0:
             _label_gradients(_parameters_of(args[0]))
+        _inside.steps = steps + 1
 
     def after(self, done: bool, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         _inside.steps -= 1
@@ -171,19 +172,17 @@ class _InstanceStep:
     """A step that stands in the optimizer itself."""
 
     def __init__(self, optimizer: Any, original: Callable[..., Any]) -> None:
-        self._optimizer, self._original = weakref.ref(optimizer), original
-        self._hook = _Step()
+        self._optimizer = weakref.ref(optimizer)
+        self._step = _Step()(lambda optimizer, *args, **kwargs: original(*args, **kwargs), self)
         setattr(self, _hijack._MARK, self)
         self.__dict__.update(getattr(original, "__dict__", {}))  # _with_counter and the like
 
+    @property
+    def active(self) -> bool:
+        return bool(_patches) and self._optimizer() is not None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        optimizer = self._optimizer()
-        if optimizer is None or not _patches:
-            return self._original(*args, **kwargs)
-        self._hook.before((optimizer,), {})
-        result = self._original(*args, **kwargs)
-        self._hook.after(True, result, (optimizer,), {})
-        return result
+        return self._step(self._optimizer(), *args, **kwargs)
 
 
 def _subclasses(kind: type) -> list[type]:

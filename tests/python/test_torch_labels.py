@@ -120,6 +120,47 @@ def test_schedulers_and_own_optimizers(recording):
         assert {"weight", "gradient", "optimizer_state"} <= set(owners), owners
 
 
+def test_steps_that_fail(recording):
+    """The program gets its own exceptions, none of ours, and what comes after is labelled all the same."""
+    script = program(recording.output.parent, """
+        import torch
+        import msmemscope
+        class Odd(torch.optim.SGD):
+            def step(self, closure=None):
+                if closure is not None:
+                    raise KeyError("no")
+                super().step()
+        def failing(call):
+            try:
+                call()
+            except KeyError as error:
+                assert error.args == ("no",)
+            else:
+                raise AssertionError
+        def optimizer_of(width):
+            model = torch.nn.Linear(width, width, bias=False)
+            optimizer = Odd(model.parameters(), lr=0.1, momentum=0.9)
+            return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 1)
+        early = optimizer_of(301)  # its scheduler has put a step into it
+        msmemscope.config(device="cpu", analysis="decompose", events="alloc,free")
+        msmemscope.start()
+        for width, (model, optimizer, scheduler) in ((301, early), (303, optimizer_of(303))):
+            failing(lambda: optimizer.step(lambda: None))
+            groups, optimizer.param_groups = optimizer.param_groups, [{}]  # of a kind that cannot be looked at
+            failing(lambda: optimizer.step(lambda: None))
+            optimizer.param_groups = groups
+            model(torch.ones(1, width)).sum().backward()
+            optimizer.step()
+        msmemscope.stop()
+    """)
+    done = run(recording, script, options=("--analysis=decompose", "--collect-mode=deferred"))
+    assert "a hook of msmemscope failed: KeyError: 'params'" in done.stderr
+    for width in (301, 303):
+        owners = [kind_of(row.attr["owner"]) for row in recording.rows()
+                  if row.event == "MALLOC" and row.type == "HOST" and row.number("size") == 4 * width * width]
+        assert "optimizer_state" in owners, (width, owners)
+
+
 def test_user_labels_come_after(recording):
     script = program(recording.output.parent, """
         import torch
