@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from threading import local
 
 from . import _native
+from ._around import around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,13 +40,4 @@ class RecordFunction(local):
             _native.slice(self._begun.pop(), self._name)
 
     def __call__(self, function: Function) -> Function:
-        name = self._name
-
-        @wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            begun = _native.stamp()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                _native.slice(begun, name)
-        return recorded  # type: ignore[return-value]
+        return around(self, function)

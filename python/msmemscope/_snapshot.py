@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import wraps
 
 from . import _native, _recorder
+from ._around import around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,8 +108,4 @@ class TakeSnapshot:
         take_snapshot(self._device, f"{self._name} End")
 
     def __call__(self, function: Function) -> Function:
-        @wraps(function)
-        def between(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-        return between  # type: ignore[return-value]
+        return around(self, function, suspended=True)

@@ -13,9 +13,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
-
 from . import _native
+from ._around import around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 FRAMEWORK, COMPONENT, PROCESS, DETAIL_1, DETAIL_2, USER_DEFINED_1, USER_DEFINED_2, USER_DEFINED_3 = range(8)
 
 _LONGEST_B = 128
-_COROUTINE = 0x80  # of co_flags; inspect, which knows more, is large
 _ESCAPES = {ord(c): e for c, e in zip("\n\f\r\b\t\v\x7f", ("\\n", "\\f", "\\r", "\\b", "\\t", "\\v", "\\x7f"))}
 
 
@@ -80,18 +78,7 @@ class _Describer:
             _native.label_pop(USER_DEFINED_1, self._owner)
 
     def __call__(self, function: Function) -> Function:
-        if getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE:
-            @wraps(function)
-            async def labelled_coroutine(*args: Any, **kwargs: Any) -> Any:
-                with self:
-                    return await function(*args, **kwargs)
-            return labelled_coroutine  # type: ignore[return-value]
-
-        @wraps(function)
-        def labelled(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-        return labelled  # type: ignore[return-value]
+        return around(self, function)
 
 
 if TYPE_CHECKING:

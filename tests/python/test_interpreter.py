@@ -278,6 +278,22 @@ def test_named_slices(target_any):
     assert process["kinds"]["SLICE"] == 6
 
 
+def test_a_slice_for_each_part_of_a_generator(target):
+    """As the Python trace has them: while it is suspended it does not run."""
+    target.run("""
+        import msmemscope
+        @msmemscope.RecordFunction("generator")
+        def generator():
+            yield 1
+            yield 2
+        msmemscope.start()
+        assert list(generator()) == [1, 2]
+        msmemscope.stop()
+    """)
+    (process,) = Recording(target.softnpu, HOME, target.output).info()
+    assert process["kinds"]["SLICE"] == 3
+
+
 @pytest.mark.parametrize("argument, error", [
     ("'x' * 129", "ValueError: Input name exceeds maximum allowed length 128."),
     ("1", "TypeError: name must be a str, not int"),

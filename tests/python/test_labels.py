@@ -79,6 +79,82 @@ msmemscope.stop()
     assert found == {1: "PTA@function", 2: "PTA@function", 3: "PTA", 4: "PTA@coroutine", 5: "PTA"}
 
 
+def test_functions_that_are_suspended(target):
+    """What others do meanwhile has not their label."""
+    found = sizes(target, """
+import asyncio, inspect
+def block(n):
+    return pool.malloc(n * 512 - 32)
+@describe.describer(owner="generator")
+def generator(n):
+    block(n)
+    try:
+        got = yield n
+    except KeyError:
+        block(n + 1)
+        got = "caught"
+    finally:
+        block(n + 2)
+    return got
+@describe.describer(owner="coroutine")
+async def coroutine(n):
+    block(n)
+    await asyncio.sleep(0)
+    block(n + 1)
+    return n
+@describe.describer(owner="both")
+async def both(n):
+    try:
+        while True:
+            block(n)
+            await asyncio.sleep(0)
+            block(n + 1)
+            n = yield n
+    except KeyError:
+        block(n + 2)
+        yield -1
+    finally:
+        block(n + 3)
+async def other(n):
+    await asyncio.sleep(0)
+    block(n)
+async def main():
+    assert (await asyncio.gather(coroutine(10), other(12)))[0] == 10
+    things = both(20)
+    assert await things.asend(None) == 20
+    block(24)
+    assert await things.asend(30) == 30
+    assert await things.athrow(KeyError()) == -1
+    await things.aclose()
+    [n async for n in empty()]
+@describe.describer(owner="empty")
+async def empty():
+    return
+    yield
+msmemscope.start()
+for kind, function in ((inspect.isgeneratorfunction, generator), (inspect.iscoroutinefunction, coroutine),
+                       (inspect.isasyncgenfunction, both)):
+    assert kind(function)
+thing = generator(1)
+block(4)
+assert next(thing) == 1
+block(5)
+try:
+    thing.throw(KeyError())
+except StopIteration as end:
+    assert end.value == "caught"
+thing = generator(6)
+next(thing)
+thing.close()
+asyncio.run(main())
+msmemscope.stop()
+""")
+    named = {size: owner.partition("@")[2] for size, owner in found.items()}
+    assert named == {1: "generator", 2: "generator", 3: "generator", 4: "", 5: "", 6: "generator", 8: "generator",
+                     10: "coroutine", 11: "coroutine", 12: "", 20: "both", 21: "both", 24: "", 30: "both", 31: "both",
+                     32: "both", 33: "both"}
+
+
 def test_one_block(target):
     found = sizes(target, """
 class Tensor:

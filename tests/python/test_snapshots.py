@@ -95,6 +95,32 @@ def test_both_ends_of_a_part(target):
         "block Start", "block End", "function Start", "function End", "function Start", "function End"]
 
 
+def test_both_ends_of_what_is_suspended(target):
+    target.run("""
+        import asyncio, msmemscope
+        @msmemscope.TakeSnapshot("cpu", "coroutine")
+        async def coroutine():
+            await asyncio.sleep(0)
+            msmemscope.take_snapshot("cpu", "in it")
+        @msmemscope.TakeSnapshot("cpu", "generator")
+        def generator():
+            yield
+        @msmemscope.TakeSnapshot("cpu", "both")
+        async def both():
+            yield
+        async def main():
+            await coroutine()
+            async for _ in both():
+                msmemscope.take_snapshot("cpu", "between")
+        for _ in generator():
+            msmemscope.take_snapshot("cpu", "meanwhile")
+        asyncio.run(main())
+    """)
+    assert [row.name for row in snapshots(target)] == [
+        "generator Start", "meanwhile", "generator End", "coroutine Start", "in it", "coroutine End", "both Start", "between",
+        "both End"]
+
+
 @pytest.mark.parametrize("arguments, error", [
     ("-1", "ValueError: device -1 is not in the range 0 to 31"),
     ("32", "ValueError: device 32 is not in the range 0 to 31"),

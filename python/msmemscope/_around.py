@@ -1,0 +1,97 @@
+"""A context manager around a function, as a decorator: also around one that is suspended and goes on later.
+
+While a generator or a coroutine is suspended, its thread does other things. These are outside, unless the context is about
+the time that passes.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import wraps
+from types import coroutine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+    Context = AbstractContextManager[Any]
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of co_flags; inspect, which knows more, is large
+_nothing = nullcontext()
+
+
+def around(context: Context, function: Function, *, suspended: bool = False) -> Function:
+    """suspended: what happens while the function is suspended is inside, too."""
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    for flag, kind in _KINDS:
+        if flags & flag:
+            parts, whole = (_nothing, context) if suspended else (context, _nothing)
+            return wraps(function)(kind(parts, whole, function))  # type: ignore[return-value]
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with context:
+            return function(*args, **kwargs)
+    return call  # type: ignore[return-value]
+
+
+def _run(parts: Context, inner: Any) -> Any:
+    """A generator that does what the inner one, or the inner coroutine, does."""
+    go_on, value = inner.send, None
+    while True:
+        with parts:
+            try:
+                said = go_on(value)
+            except StopIteration as end:
+                return end.value
+        try:
+            go_on, value = inner.send, (yield said)
+        except GeneratorExit:
+            with parts:
+                inner.close()
+            raise
+        except BaseException as error:
+            go_on, value = inner.throw, error
+
+
+_awaited = coroutine(_run)
+
+
+def _generator(parts: Context, whole: Context, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with whole:
+            return (yield from _run(parts, function(*args, **kwargs)))
+    return call
+
+
+def _coroutine(parts: Context, whole: Context, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        with whole:
+            return await _awaited(parts, function(*args, **kwargs))
+    return call
+
+
+def _async_generator(parts: Context, whole: Context, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        inner = function(*args, **kwargs)
+        further = inner.asend(None)
+        with whole:
+            while True:
+                try:
+                    said = await _awaited(parts, further)
+                except StopAsyncIteration:
+                    return
+                try:
+                    further = inner.asend((yield said))
+                except GeneratorExit:
+                    await _awaited(parts, inner.aclose())
+                    raise
+                except BaseException as error:
+                    further = inner.athrow(error)
+    return call
+
+
+_KINDS = ((_COROUTINE, _coroutine), (_ASYNC_GENERATOR, _async_generator), (_GENERATOR, _generator))
