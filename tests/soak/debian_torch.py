@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 
 def mirror():
@@ -26,6 +26,16 @@ def folder_of(suite):
         subprocess.run(["mmdebstrap", "--variant=minbase", "--include=python3-torch",
                         '--aptopt=Acquire::Check-Valid-Until "false"', suite, str(root), mirror()], check=True)
     return root
+
+
+def inside(root, script, *arguments):
+    """The command that runs a script of the folder there, with /proc, /dev and the recorder's libraries of this machine."""
+    mounts = []
+    for folder in ("/proc", "/dev", BUILD, ROOT / "python"):
+        (root / str(folder).lstrip("/")).mkdir(parents=True, exist_ok=True)
+        mounts.append(f"mount --bind {folder} {root}{folder}")
+    enter = " ".join(["exec chroot", str(root), "/usr/bin/python3", script, *arguments])
+    return ["unshare", "-m", "sh", "-c", " && ".join([*mounts, enter])]
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,7 @@ import textwrap
 
 import pytest
 
-from conftest import BUILD, ROOT
-from debian_torch import folder_of
+from debian_torch import folder_of, inside
 
 PROGRAM = textwrap.dedent("""
     import os, subprocess, sys, torch
@@ -51,14 +50,9 @@ def test_sharded(kind, recording):
     root = folder_of("sid")
     (root / "tmp/sharded.py").write_text(PROGRAM)
     (root / f"tmp/store-{kind}").unlink(missing_ok=True)
-    mounts = []
-    for folder in ("/proc", "/dev", BUILD, ROOT / "python"):
-        (root / str(folder).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        mounts.append(f"mount --bind {folder} {root}{folder}")
     recording.options.remove("--analysis=none")
-    done = recording.run("--device=cpu", "--events=alloc,free", "--analysis=decompose", "--", "unshare", "-m", "sh", "-c",
-                         " && ".join([*mounts, f"exec chroot {root} /usr/bin/python3 /tmp/sharded.py {kind} 0 /tmp/store-{kind}"]),
-                         timeout=300)
+    done = recording.run("--device=cpu", "--events=alloc,free", "--analysis=decompose", "--",
+                         *inside(root, "/tmp/sharded.py", kind, "0", f"/tmp/store-{kind}"), timeout=300)
     assert done.returncode == 0 and "trained 0" in done.stdout and "trained 1" in done.stdout, done.stdout + done.stderr
     owners = {}
     for row in recording.rows():

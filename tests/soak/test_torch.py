@@ -1,11 +1,12 @@
 """Newer PyTorches than the tests have: tensors, operators and owners are recorded there too."""
 
+import subprocess
 import textwrap
 
 import pytest
 
-from conftest import BUILD, ROOT
-from debian_torch import folder_of
+from debian_torch import folder_of, inside
+from torch_runs import OPERATORS, compare_operators
 
 PROGRAM = textwrap.dedent("""
     import torch
@@ -21,19 +22,17 @@ PROGRAM = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize("suite", ["trixie", "sid"])
+SUITES = ["trixie", "sid"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
 def test_newer_torch(suite, recording):
-    """The recorder outside, the program in the folder, with /proc, /dev and the recorder's libraries of this machine."""
+    """The recorder outside, the program in the folder."""
     root = folder_of(suite)
     (root / "tmp/recorded.py").write_text(PROGRAM)
-    mounts = []
-    for folder in ("/proc", "/dev", BUILD, ROOT / "python"):
-        (root / str(folder).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        mounts.append(f"mount --bind {folder} {root}{folder}")
     recording.options.remove("--analysis=none")
     done = recording.run("--device=cpu", "--events=alloc,free,launch,access", "--analysis=decompose", "--call-stack=python:8", "--",
-                         "unshare", "-m", "sh", "-c", " && ".join([*mounts, f"exec chroot {root} /usr/bin/python3 /tmp/recorded.py"]),
-                         timeout=300)
+                         *inside(root, "/tmp/recorded.py"), timeout=300)
     assert done.returncode == 0 and "torch 2." in done.stdout, done.stdout + done.stderr
     rows = recording.rows()
     tensors = [row for row in rows if row.event == "MALLOC" and row.type == "HOST"]
@@ -44,3 +43,16 @@ def test_newer_torch(suite, recording):
     names = {row.name for row in rows if row.type == "ATEN_START"}
     assert {"torch._ops.aten.add.Tensor", "torch._ops.aten.linear.default"} <= names
     assert [row for row in rows if row.event == "ACCESS" and row.name == "torch._ops.aten.add.Tensor"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_operators(suite, recording):
+    """Those that a dispatch mode sees, composite ones, and nothing of what kernels call."""
+    root = folder_of(suite)
+    (root / "tmp/operators.py").write_text(textwrap.dedent(OPERATORS))
+    counted = subprocess.run(inside(root, "/tmp/operators.py", "count"), capture_output=True, text=True, check=True).stdout
+    done = recording.run("--device=cpu", "--events=launch", "--", *inside(root, "/tmp/operators.py", "plain"), timeout=300)
+    assert done.returncode == 0, done.stderr
+    missing, further = compare_operators(counted, recording.rows())
+    assert not missing
+    assert further <= {"linear", "conv1d", "layer_norm", "reshape"}
