@@ -33,8 +33,8 @@ class Holder(NamedTuple):
     """One that holds a block."""
 
     name: str  # "__main__.losses[3]", "loss in train()"
-    type: str  # of what has that name
-    where: str  # where it was created, or its function or class is defined; empty: not known
+    type: str  # of the object that holds it: the list in the first case
+    where: str  # where that was created, or the variable gets its value, or the class is defined; empty: not known
     held: str  # what of the block's it holds: "Tensor", "Tensor saved by MulBackward0"
     cycle: bool  # no variable leads here, only objects that refer to each other: gc.collect() may end it
 
@@ -256,28 +256,30 @@ class _Search:
     def _add(self, name: str, first: object, where: str, root: object = None, scope: str = "") -> None:
         """Something with a name refers to `first`: what it leads to."""
         top = root if _is(root, type) else _container(first)
-        where = _created(top) or where or _written(top)
-        for path, target in self._down(first):
-            self._hold(target, _tidy(name + path) + scope, top, where, False)
+        for path, target, last in self._down(first):
+            holder = top if last is None or last is first else _container(last)
+            place = _created(holder) or where or _written(holder) or _written(top)
+            self._hold(target, _tidy(name + path) + scope, holder, place, False)
 
-    def _hold(self, target: object, name: str, top: object, where: str, cycle: bool) -> None:
+    def _hold(self, target: object, name: str, holder: object, where: str, cycle: bool) -> None:
         for block, held in self.held[id(target)]:
-            holder = Holder(name, _type_name(top), where, held, cycle)
-            if len(self.result[block]) < self.limit and holder not in self.result[block]:
-                self.result[block].append(holder)
+            found = Holder(name, _type_name(holder), where, held, cycle)
+            if len(self.result[block]) < self.limit and found not in self.result[block]:
+                self.result[block].append(found)
 
-    def _down(self, thing: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+    def _down(self, thing: object, above: object = None, depth: int = 0) -> Iterator[tuple[str, object, object]]:
+        """Ways down to targets: the words, the target, and what refers to it; None: the way begins with it."""
         if id(thing) in self.held:
-            yield "", thing
+            yield "", thing, above
         for after, edge in self.next.get(id(thing), ()) if depth < _STEPS else ():
-            for path, target in self._down(after, depth + 1):
-                yield edge + path, target
+            for path, target, last in self._down(after, thing, depth + 1):
+                yield edge + path, target, last
 
     def _cycles(self) -> None:
         """No variable leads to them, but objects that refer to each other."""
         empty = {block for block, found in self.result.items() if not found}
         for thing in list(self.seen.values()) if empty else ():
-            for path, target in self._down(thing):
+            for path, target, _ in self._down(thing):
                 if path and type(thing) not in (dict, CellType) and any(block in empty for block, _ in self.held[id(target)]):
                     self._hold(target, _tidy(f"<{_type_name(thing)}>" + path), thing, _created(thing) or _written(thing), True)
 

@@ -42,8 +42,8 @@ def asked(target, code, prelude=PRELUDE, **env):
 
 WAYS = {
     "list": ("losses = [1, Tensor(0x1000)]", "__main__.losses[1]", "list"),
-    "dictionaries": ("cache = {'a': {2: (Tensor(0x1000),)}}", "__main__.cache['a'][2][0]", "dict"),
-    "attribute": ("model = Model(); model.kept.append(Tensor(0x1000))", "__main__.model.kept[0]", "Model"),
+    "dictionaries": ("cache = {'a': {2: (Tensor(0x1000),)}}", "__main__.cache['a'][2][0]", "tuple"),
+    "attribute": ("model = Model(); model.kept.append(Tensor(0x1000))", "__main__.model.kept[0]", "list"),
     "class": ("Model.shared = Tensor(0x1000)", "__main__.Model.shared", "type"),
     "slot": ("slim = Slim(); slim.field = Tensor(0x1000)", "__main__.slim.field", "Slim"),
     "set": ("several = {Tensor(0x1000)}", "__main__.several{...}", "set"),

@@ -13,10 +13,10 @@ LINES = {
 }
 
 HOLDERS = {
-    "losses": "trained[0].history[...]",
-    "activations": "trained[0].seen[...]",
-    "optimizer": "trained[2].state[<torch.nn.parameter.Parameter>]['good_avg']",
-    "graph": "trained[0].state",
+    "losses": "trained[0].history[...] (list)",
+    "activations": "trained[0].seen[...] (list)",
+    "optimizer": "trained[2].state[<torch.nn.parameter.Parameter>]['good_avg'] (dict)",
+    "graph": "trained[0].state (defects.KeepGraph)",
 }
 
 
@@ -35,7 +35,7 @@ def line_of(file, text):
 
 
 def holder_of(defect):
-    return f"__main__.{HOLDERS[defect]} (tuple), assigned at {EXAMPLES}/train.py:"
+    return f"__main__.{HOLDERS[defect]}, assigned at {EXAMPLES}/train.py:"
 
 
 def test_a_clean_training_is_clean(recording):
