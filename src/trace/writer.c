@@ -152,6 +152,37 @@ static int pack_end(struct ms_writer *w, enum ms_trace_ending ending, int error)
     return pack(w, &head, &end, sizeof(end));
 }
 
+/* The next file is the current one; what it begins with waits. */
+static int open_segment(struct ms_writer *w)
+{
+    int fd = -EEXIST;
+    uint64_t segment = w->info.segment;
+    while (fd == -EEXIST) {
+        fd = open_file(w, ++segment, ".seg", O_WRONLY | O_CREAT | O_EXCL);
+    }
+    if (fd < 0) {
+        return fd;
+    }
+    if (w->fd >= 0) {
+        close(w->fd);
+    }
+    w->fd = fd;
+    w->info.segment = segment;
+    w->segment_bytes = 0;
+    w->epoch++;
+    ms_anchor_take(&w->info.anchor, w->info.process.clock_kind);
+    return pack_segment_start(w);
+}
+
+static int append_end(struct ms_writer *w, enum ms_trace_ending ending, int error)
+{
+    w->end_at = w->segment_bytes + w->waiting.used_b;
+    int rc = pack_end(w, ending, error);
+    rc = rc != 0 ? rc : append(w, w->waiting.data, w->waiting.used_b);
+    w->waiting.used_b = 0;
+    return rc;
+}
+
 /* The files end here. What waits goes on into memory. */
 static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int error)
 {
@@ -160,10 +191,10 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     w->stats.ending = ending;
     w->stats.error = error;
     give_reserve(w);
-    w->end_at = w->segment_bytes;
     w->end_stamp = w->written_stamp;
-    if (pack_end(w, ending, error) == 0) {
-        append(w, w->waiting.data, w->waiting.used_b);
+    /* A file that may not grow has no room for its end, however much the disk has: another file has. */
+    if (append_end(w, ending, error) == -EFBIG && open_segment(w) == 0 && append_end(w, ending, error) != 0) {
+        ms__segment_delete(w->dir, w->info.process.name, w->info.segment);
     }
     ms__bytes_free(&w->waiting);
     w->waiting = waiting;
@@ -244,23 +275,7 @@ bool ms__writer_should_flush(const struct ms_writer *w)
 
 static int begin_segment(struct ms_writer *w)
 {
-    int fd = -EEXIST;
-    uint64_t segment = w->info.segment;
-    while (fd == -EEXIST) {
-        fd = open_file(w, ++segment, ".seg", O_WRONLY | O_CREAT | O_EXCL);
-    }
-    if (fd < 0) {
-        return fd;
-    }
-    if (w->fd >= 0) {
-        close(w->fd);
-    }
-    w->fd = fd;
-    w->info.segment = segment;
-    w->segment_bytes = 0;
-    w->epoch++;
-    ms_anchor_take(&w->info.anchor, w->info.process.clock_kind);
-    int rc = pack_segment_start(w);
+    int rc = open_segment(w);
     return rc != 0 ? rc : ms__writer_flush(w);
 }
 

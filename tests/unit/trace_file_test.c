@@ -411,6 +411,46 @@ static void test_size_limit(void **state)
     rig_end(&rig);
 }
 
+/* No file of ours may be larger from now on, until *before is the limit again. */
+static void limit_files(rlim_t size_b, struct rlimit *before)
+{
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, before), 0);
+    struct rlimit limit = {size_b, before->rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Not even for the few bytes that say why it ends. */
+static void test_a_file_that_may_not_grow(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct rlimit before;
+    struct ms_writer_stats written;
+    struct ms_trace_stats read;
+    struct ms_event e;
+    rig_start(&rig, MS_CLOCK_MONOTONIC);
+    record(&rig, 0, 5000, true);
+    settle(&rig);
+    ms_writer_stats(rig.writer, &written);
+    limit_files((rlim_t)written.bytes + 1, &before);
+    record(&rig, 5000, 1000, true);
+    rig_finish(&rig);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    struct ms_trace *t = rig_read(&rig, NULL);
+    uint64_t steps = 0, lost = 0;
+    while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
+        steps += e.kind == MS_R_STEP;
+        lost += e.kind == MS_R_GAP ? e.gap.lost : 0;
+    }
+    ms_trace_stats(t, &read);
+    assert_int_equal(read.ending, MS_ENDING_DISK);
+    assert_int_equal(steps, 5000);
+    assert_int_equal(lost, 1000 + 1000 / 50);
+    ms_trace_close(t);
+    rig_end(&rig);
+}
+
 /* The files have ended and then memory has no room either: what is missing at the end has nothing behind it that would
  * show the hole, and must be told all the same. */
 static void test_nothing_shows_what_the_end_lacks(void **state)
@@ -420,15 +460,11 @@ static void test_nothing_shows_what_the_end_lacks(void **state)
     struct ms_trace *t = begin_limited(&rig);
     record(&rig, 0, 20000, true);
     settle(&rig);
-    struct rlimit before, none = {0};
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    none.rlim_max = before.rlim_max;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct rlimit before;
+    limit_files(0, &before);
     record(&rig, 20000, 1000, true);
     rig_finish(&rig);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, handler);
     ms_trace_writer_closed(t);
     uint64_t steps = 0, last_ns = 0;
     struct ms_event e, gap = {0};
@@ -664,6 +700,7 @@ int main(void)
         cmocka_unit_test(test_large_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
+        cmocka_unit_test(test_a_file_that_may_not_grow),
         cmocka_unit_test(test_nothing_shows_what_the_end_lacks),
         cmocka_unit_test(test_from_memory_to_files),
         cmocka_unit_test(test_told_of_files_that_are_there),
