@@ -140,6 +140,8 @@ def _print(line: str) -> None:
 
 def _failed(reason: str) -> ValueError:
     """The words that scripts look for, after the reason in the command line's words."""
-    if reason and sys.stderr is not None:
-        print(reason if reason.startswith("[msmemscope]") else f"[msmemscope] Error: {reason}", file=sys.stderr, flush=True)
+    if reason.startswith("[msmemscope]"):
+        _recorder.put(reason, sys.stderr)
+    elif reason:
+        _recorder.complain(reason)
     return ValueError("Set msmemscope trace config failed!")

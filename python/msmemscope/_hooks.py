@@ -7,7 +7,6 @@ what is looked at when it returns. With analysis "decompose" all tables of that 
 from __future__ import annotations
 
 import re
-import sys
 
 from . import _hijack, _native, _recorder
 from ._hijack import Hook, Patch, Target
@@ -267,10 +266,6 @@ _automatic: dict[Target, Patch] = {}
 _asked = False  # once somebody has chosen tables himself, none is in force by itself
 
 
-def _error(text: str) -> None:
-    _recorder.say("Error", text, sys.stderr)
-
-
 def init_framework_hooks(framework: str, version: str, component: str, hook_type: str) -> None:
     """Puts the known functions of a component of a framework under observation: hook_type "decompose" labels the memory that
     they allocate, "snapshot" writes the state of the device before and after each. Functions of modules that are not
@@ -281,17 +276,17 @@ def init_framework_hooks(framework: str, version: str, component: str, hook_type
             raise TypeError(f"{name} must be a str, not {type(value).__name__}")
     versions = _TABLE.get(framework)
     if versions is None:
-        return _error(f"unknown framework '{framework}'; known: {', '.join(_TABLE)}.")
+        return _recorder.complain(f"unknown framework '{framework}'; known: {', '.join(_TABLE)}.")
     keys = _matching(versions, version)
     if not keys:
-        return _error(f"version '{version}' of {framework} is not supported; supported: {', '.join(versions)}.")
+        return _recorder.complain(f"version '{version}' of {framework} is not supported; supported: {', '.join(versions)}.")
     components = {name: kinds for key in keys for name, kinds in versions[key].items()}
     if component not in components:
-        return _error(f"unknown component '{component}' of {framework} {version}; known: {', '.join(components)}.")
+        return _recorder.complain(f"unknown component '{component}' of {framework} {version}; known: {', '.join(components)}.")
     tables = [versions[key][component] for key in keys if component in versions[key]]
     if not any(hook_type in kinds for kinds in tables):
         known = ", ".join(dict.fromkeys(kind for kinds in tables for kind in kinds))
-        return _error(f"unknown type '{hook_type}' of {framework} {component}; known: {known}.")
+        return _recorder.complain(f"unknown type '{hook_type}' of {framework} {component}; known: {known}.")
     if hook_type == "decompose":
         _asked = True
         _release(_automatic)

@@ -11,6 +11,7 @@ from . import _home, _native
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
 # Bits of agent_v1.h, records.h, session.h.
 OFF, SHADOW, ON = 0, 1, 2
@@ -61,13 +62,25 @@ def changed() -> None:
             warn(f"{getattr(listener, '__module__', listener)} failed: {type(error).__name__}: {error}")
 
 
-def say(kind: str, text: str, stream: object = None) -> None:
-    print(f"[msmemscope] {kind}: {text}", file=stream or sys.stdout, flush=True)  # type: ignore[arg-type]
+def say(kind: str, text: str) -> None:
+    put(f"[msmemscope] {kind}: {text}", sys.stdout)
 
 
 def warn(text: str) -> None:
-    if sys.stderr is not None:
-        say("Warn", text, sys.stderr)
+    put(f"[msmemscope] Warn: {text}", sys.stderr)
+
+
+def complain(text: str) -> None:
+    put(f"[msmemscope] Error: {text}", sys.stderr)
+
+
+def put(line: str, stream: TextIO | None) -> None:
+    """A stream that is closed, full, or not read by anybody is no reason for the program to end."""
+    try:
+        if stream is not None:
+            print(line, file=stream, flush=True)
+    except Exception:
+        pass
 
 
 def load() -> None:

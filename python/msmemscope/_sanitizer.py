@@ -69,7 +69,7 @@ def _hand_over(text: str, stream: int) -> None:
     found = handler._handle_kernel_launch(*arguments)
     if found:
         for error in found:
-            print(error, file=sys.stderr, flush=True)
+            _recorder.put(str(error), sys.stderr)
         raise errors(found)
 
 

@@ -9,7 +9,7 @@ import errno
 import os
 import sys
 
-from . import _home, _native
+from . import _home, _native, _recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _line(text: str) -> None:
 
 
 def _problem(text: str) -> None:
-    print(text, file=sys.stderr)
+    _recorder.put(text, sys.stderr)
 
 
 def _run(call: Callable[[str], object]) -> None:
@@ -172,4 +172,5 @@ def _run(call: Callable[[str], object]) -> None:
             raise
         raise kind(error.strerror) from None
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()

@@ -44,6 +44,10 @@ CALLS = [
 ]
 
 
+def test_nobody_reads_what_is_found(target, dump):
+    run(target, dump, "import sys; sys.stdout = sys.stderr = None; msmemscope.check_leaks(PATH, 'test', 0)")
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_leaks_between_marks(target, dump, call):
     lines = run(target, dump, call).out.splitlines()

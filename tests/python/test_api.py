@@ -304,3 +304,31 @@ def test_recording_can_be_switched_off_by_the_environment(target):
 def test_but_start_works_all_the_same(target):
     target.run(RECORD, MSMEMSCOPE_SHADOW=0)
     assert len(target.mallocs("HAL")) == 10
+
+
+@pytest.mark.parametrize("spoil", [
+    "sys.stdout.close(); sys.stderr.close()",
+    "sys.stdout = sys.stderr = None",
+    "sys.stdout = sys.stderr = open('/dev/full', 'w')",
+    "sys.stdout = sys.stderr = type('Odd', (), {'write': lambda self, text: 1 / 0, 'flush': lambda self: None})()",
+])
+def test_nobody_reads_what_is_said(target, spoil):
+    """Messages get lost, and nothing else."""
+    target.run(f"""
+        import os, sys
+        import msmemscope, npu
+        npu.init()
+        {spoil}
+        msmemscope.stop()
+        msmemscope.init_framework_hooks("nothing", "1", "of", "that")
+        try:
+            msmemscope.config(level="nonsense")
+        except ValueError:
+            pass
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        npu.work(3)
+        msmemscope.stop()
+        os._exit(0)
+    """)
+    assert len(target.mallocs()) == 3
