@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.util
 import sys
 import threading
+from functools import update_wrapper
 
 from . import _recorder
 
@@ -52,22 +53,20 @@ class Patch:
         if self._wrapper is not None or module is None or is_loading(module):
             return
         holder = getattr(module, self.target.owner, None) if self.target.owner else module
-        found = vars(holder).get(self.target.function) if holder is not None else None
+        if holder is None:
+            return
+        found = vars(holder).get(self.target.function)
         self._inherited = found is None
-        if found is None:
-            found = getattr(holder, self.target.function, None)
+        if found is None:  # as it stands in the base: a static method as such
+            found = next((vars(base)[self.target.function] for base in getattr(holder, "__mro__", ())
+                          if self.target.function in vars(base)), getattr(holder, self.target.function, None))
         kind, function = None, found
         if isinstance(found, (staticmethod, classmethod)):
             kind, function = type(found), found.__func__
         if not callable(function):
             return
         wrapper = self.factory(function, self)
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            try:
-                setattr(wrapper, name, getattr(function, name))
-            except (AttributeError, TypeError):
-                pass
-        wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+        update_wrapper(wrapper, function)
         setattr(wrapper, _MARK, self)
         placed = kind(wrapper) if kind is not None else wrapper
         try:
@@ -102,11 +101,15 @@ def add(patch: Patch) -> Patch:
     return patch
 
 
-def remove(patch: Patch) -> None:
+def remove(*patches: Patch) -> None:
+    """Several together: a function that a module has imported may be one of ours of another module."""
     with _lock:
-        if patch in _patches:
-            _patches.remove(patch)
-        patch.remove()
+        for patch in patches:
+            patch.active = False
+            if patch in _patches:
+                _patches.remove(patch)
+        for patch in patches:
+            patch.remove()
         _follow_imports()
 
 

@@ -242,7 +242,7 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 
 def version_matches(key: str, version: str) -> bool:
-    if key in ("*", version):
+    if key == "*":
         return True
     if key.endswith("+"):
         return _numbers(version) >= _numbers(key[:-1])
@@ -250,7 +250,7 @@ def version_matches(key: str, version: str) -> bool:
         first, _, last = key.partition("-")
         branch = _numbers(last)[:2] if last.count(".") < 2 else _numbers(last)
         return _numbers(version) >= _numbers(first) and _numbers(version)[:len(branch)] <= branch
-    return False
+    return _numbers(version) == _numbers(key)
 
 
 def _matching(versions: dict[str, Any], version: str) -> list[str]:
@@ -297,8 +297,7 @@ def init_framework_hooks(framework: str, version: str, component: str, hook_type
 
 def cleanup_framework_hooks() -> None:
     """Takes everything out again that was put in."""
-    _release(_manual)
-    _release(_automatic)
+    _release(_manual, _automatic)
 
 
 def enable_automatic() -> None:
@@ -325,6 +324,7 @@ def _put(place: dict[Target, Patch], entries: list[tuple[Target, Hook]]) -> None
             _recorder.warn(f"{'.'.join(filter(None, target))} cannot be followed: {error}")
 
 
-def _release(place: dict[Target, Patch]) -> None:
-    while place:
-        _hijack.remove(place.popitem()[1])
+def _release(*places: dict[Target, Patch]) -> None:
+    _hijack.remove(*[patch for place in places for patch in reversed(place.values())])
+    for place in places:
+        place.clear()

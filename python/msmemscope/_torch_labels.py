@@ -209,8 +209,7 @@ def enable() -> None:
 
 
 def disable() -> None:
-    for patch in [*_patches, *_classes.values()]:
-        _hijack.remove(patch)
+    _hijack.remove(*_patches, *_classes.values())
     _patches.clear()
     _classes.clear()
     _roots.clear()

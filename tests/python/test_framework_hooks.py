@@ -123,6 +123,45 @@ def test_everything_is_put_back(run):
     """)
 
 
+def test_a_function_that_another_module_has_imported(run, tmp_path):
+    """Under its hook from the start on; put back in both."""
+    folder = tmp_path / "torch" / "distributed" / "fsdp" / "_fully_shard"
+    folder.mkdir(parents=True)
+    for package in (folder, *folder.parents[:3]):
+        (package / "__init__.py").write_text("")
+    (folder / "_fsdp_collectives.py").write_text("def foreach_reduce(): return 5\n")
+    (folder / "_fsdp_param_group.py").write_text("from ._fsdp_collectives import foreach_reduce\n")
+    run("""
+        msmemscope.init_framework_hooks("pytorch", "2.6.0", "fsdp2", "decompose")
+        from torch.distributed.fsdp._fully_shard import _fsdp_collectives, _fsdp_param_group
+        assert _fsdp_param_group.foreach_reduce() == 5
+        assert said and said.count(("+", 3, "gradient")) == said.count(("-", 3, "gradient")), said
+        msmemscope.cleanup_framework_hooks()
+        assert _fsdp_param_group.foreach_reduce is _fsdp_collectives.foreach_reduce
+        assert not hasattr(_fsdp_collectives.foreach_reduce, "__wrapped__")
+    """)
+
+
+@pytest.mark.parametrize("kind", ["", "@staticmethod", "@classmethod"])
+def test_methods_of_a_base_class(run, kind):
+    run(f"""
+        from vllm_ascend.worker import model_runner_v1
+        class Base:
+            {kind}
+            def profile_run(*args): return args
+        getattr(vars(Base)["profile_run"], "__func__", Base.profile_run).kept = 1
+        class NPUModelRunner(Base): pass
+        model_runner_v1.NPUModelRunner = NPUModelRunner
+        runner = NPUModelRunner()
+        before = runner.profile_run(3)
+        hooks()
+        assert runner.profile_run(3) == before and len(said) == 4, said
+        assert NPUModelRunner.profile_run.kept == 1
+        msmemscope.cleanup_framework_hooks()
+        assert "profile_run" not in vars(NPUModelRunner) and runner.profile_run(3) == before and len(said) == 4
+    """)
+
+
 def test_somebody_elses_wrapper_stays(run):
     run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
@@ -169,7 +208,8 @@ def test_what_is_not_known_is_told(run):
 @pytest.mark.parametrize("key, version, fits", [
     ("11.0", "11.0", True), ("11.0", "11.0.1", False), ("2.6+", "2.6.0", True), ("2.6+", "2.5.9", False),
     ("2.6+", "2.14.1a0+git1", True), ("2.6-2.9", "2.9.7", True), ("2.6-2.9", "2.10.0", False), ("2.6-2.9", "2.5", False),
-    ("*", "0", True), ("2.10+", "2.9", False),
+    ("*", "0", True), ("2.10+", "2.9", False), ("11.0", "11.0.0rc1", True), ("0.7.0", "0.7.0.dev1+git", True),
+    ("0.7.0", "0.7.1", False),
 ])
 def test_versions(run, key, version, fits):
     run(f"""
