@@ -51,15 +51,20 @@ def config(*args: str, **settings: str) -> None:
             lines[_SETTINGS[key][0]] = value
         elif key in _ONCE:
             again = again or _effective or _ONCE[key] in once
-            once.setdefault(_ONCE[key], _absolute(value) if _ONCE[key] == "output" else value)
+            if not _effective:
+                once.setdefault(_ONCE[key], _absolute(value) if _ONCE[key] == "output" else value)
         else:
             raise _failed(f"'{key}' is no setting: {', '.join([*_SETTINGS, *_ONCE])}.")
     text = [f"{option}={value}" for option, value in {**lines, "collect-mode": "deferred"}.items()]
-    if not again:
-        text += [f"{option}={value}" for option, value in once.items()]
+    kept = [f"{option}={value}" for option, value in once.items()]
     try:
         _recorder.need(bind=True)
-        warning = _native.config("\n".join(text))
+        try:
+            warning = _native.config("\n".join(text + kept))
+        except OSError as error:
+            if error.errno != errno.EBUSY or not kept:
+                raise
+            again, warning = True, _native.config("\n".join(text))  # there are files already
     except OSError as error:
         if _recorder.left_out(error):
             return
@@ -129,7 +134,12 @@ def step() -> None:
 
 def _absolute(path: str) -> str:
     """The collector has a working directory of its own."""
-    return os.path.join(os.getcwd(), path) if path.strip() and not path.startswith("/") else path
+    if not path.strip() or path.startswith("/"):
+        return path
+    try:
+        return os.path.join(os.getcwd(), path)
+    except OSError as error:
+        raise _failed(f"{path} is below the working directory, which is gone: {error.strerror}.") from None
 
 
 def _print(line: str) -> None:

@@ -239,8 +239,33 @@ def test_what_can_be_set_once(target, tmp_path, names):
 
 
 def test_both_names_of_a_setting_at_once(target):
-    done = target.run("import msmemscope; msmemscope.config(data_format='db', format='csv')")
+    """The first counts, and so does everything else."""
+    done = target.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(data_format="db", format="csv", output="here")
+        msmemscope.start()
+        npu.work(1)
+        msmemscope.stop()
+    """)
     assert "can only be set once" in done.err
+    assert [file.suffix for file in target.files(target.folder / "here")] == [".db"]
+
+
+@pytest.mark.parametrize("use", ["msmemscope.start(); msmemscope.stop()", "msmemscope.take_snapshot(0)"])
+def test_files_that_are_there_stay(target, use):
+    done = target.run(f"""
+        import msmemscope, npu
+        npu.init()
+        {use}
+        msmemscope.config(format="db", output="elsewhere", events="none", analysis="none")
+        msmemscope.start()
+        npu.work(1)
+        msmemscope.stop()
+    """)
+    assert "can only be set once" in done.err
+    assert [file.suffix for file in target.files()] == [".csv"] and not target.mallocs()
+    assert not (target.folder / "elsewhere").exists()
 
 
 def test_the_command_line_comes_first(softnpu, tmp_path):
@@ -260,6 +285,11 @@ def test_a_relative_output_is_below_the_working_directory(target):
         msmemscope.stop()
     """)
     assert len(target.mallocs(output=target.folder / "here" / "there")) == 2
+
+
+def test_a_working_directory_that_is_gone(target):
+    fails(target, "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); msmemscope.config(output='there')",
+          "ValueError", "Set msmemscope trace config failed!")
 
 
 def test_an_output_that_cannot_be_written(target):
