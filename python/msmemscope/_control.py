@@ -35,12 +35,17 @@ def config(*args: str, **settings: str) -> None:
 
     device, level, events, call_stack, analysis, watch, data_format (or format), output (or output_path)
     """
-    global _effective
     if args:
         raise TypeError("config() takes no positional arguments")
     for key, value in settings.items():
         if not isinstance(value, str):
             raise TypeError(f"Value for argument '{key}' must be a string (use quotes)")
+    with _recorder.lock:
+        _configure(settings)
+
+
+def _configure(settings: dict[str, str]) -> None:
+    global _effective
     lines = {option: default for option, default in _SETTINGS.values()}
     once: dict[str, str] = {}
     again = False
@@ -82,33 +87,35 @@ def config(*args: str, **settings: str) -> None:
 def start() -> None:
     """Begins to trace. What was allocated before is known, as far as the recorder was there to see it."""
     global starts
-    try:
-        _recorder.need(bind=True)
-        _native.start()
-    except OSError as error:
-        if _recorder.left_out(error):
-            return
-        raise _recorder.explained(error) from None
-    starts += 1
-    _recorder.say("Info", "Start tracing.")
-    _recorder.tell_unseen()
-    _recorder.changed()
+    with _recorder.lock:
+        try:
+            _recorder.need(bind=True)
+            _native.start()
+        except OSError as error:
+            if _recorder.left_out(error):
+                return
+            raise _recorder.explained(error) from None
+        starts += 1
+        _recorder.say("Info", "Start tracing.")
+        _recorder.tell_unseen()
+        _recorder.changed()
 
 
 def stop() -> None:
     """Ends tracing. When it returns, everything that happened before is in the files."""
-    if not _recorder.State().tracing:
-        _recorder.warn("stop() has nothing to stop: nothing is traced.")
-        return
-    _recorder.say("Info", "Stop tracing.")
-    _native.trace(False)
-    suspects = _native.stop()
-    _recorder.say("Info", "Fflush temporary cache events to file!")
-    _recorder.changed()
-    if suspects:
-        from . import _holders
+    with _recorder.lock:
+        if not _recorder.State().tracing:
+            _recorder.warn("stop() has nothing to stop: nothing is traced.")
+            return
+        _recorder.say("Info", "Stop tracing.")
+        _native.trace(False)
+        suspects = _native.stop()
+        _recorder.say("Info", "Fflush temporary cache events to file!")
+        _recorder.changed()
+        if suspects:
+            from . import _holders
 
-        _holders.remember(suspects)
+            _holders.remember(suspects)
 
 
 def at_exit() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from _thread import RLock
 
 from . import _home, _native
 
@@ -21,6 +22,16 @@ CPU, API = 4, 8
 
 # A session of our own: a collector that the API switches on, and until then everything noted for later.
 _OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
+
+lock = RLock()  # calls that change the recording, one at a time; first of all locks
+
+
+def _after_fork() -> None:
+    global lock
+    lock = RLock()  # of the old one, the owner may not be here
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 _late = False  # the recorder came with us, not before the program's libraries
 _told = False

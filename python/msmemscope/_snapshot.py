@@ -81,9 +81,11 @@ def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Dev
     else:
         numbers = [_number(wanted)]
     try:
-        _recorder.need()
         for number in numbers:
-            _native.snapshot(number, name, _memory(number))
+            memory = _memory(number)
+            with _recorder.lock:
+                _recorder.need()
+                _native.snapshot(number, name, memory)
     except OSError as error:
         if not _recorder.left_out(error):
             raise

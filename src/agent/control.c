@@ -17,18 +17,21 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* A collector that dies is started again; who asked it then asks again, for about two seconds in all. */
 #define ATTEMPTS     12
 #define PAUSE_MS     10
 #define PAUSE_MAX_MS 250
 
-static uint32_t busy; /* a call is under way */
+static pid_t busy; /* a call is under way, in this process: after a fork its thread is in another one */
 static uint64_t steps;
 
 static bool enter(void)
 {
-    return __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) == 0;
+    pid_t here = getpid(), before = __atomic_load_n(&busy, __ATOMIC_RELAXED);
+    return before != here &&
+           __atomic_compare_exchange_n(&busy, &before, here, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static int leave(int rc)

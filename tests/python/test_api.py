@@ -1,5 +1,8 @@
 """config, start, stop and step, however the program was started."""
 
+import os
+import signal
+
 import pytest
 from python_target import Target
 
@@ -362,3 +365,71 @@ def test_nobody_reads_what_is_said(target, spoil):
         os._exit(0)
     """)
     assert len(target.mallocs()) == 3
+
+
+def test_many_threads_at_once(target):
+    """They wait for each other."""
+    target.run("""
+        import msmemscope, npu, threading
+        from msmemscope import _hijack
+        npu.init()
+        ready, errors = threading.Barrier(8), []
+        calls = [msmemscope.start, lambda: msmemscope.config(analysis="decompose"), lambda: msmemscope.take_snapshot(0),
+                 msmemscope.stop]
+        def go(number):
+            ready.wait()
+            for call in range(10):
+                try:
+                    calls[(number + call) % len(calls)]()
+                except Exception as error:
+                    errors.append(error)
+        threads = [threading.Thread(target=go, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors, errors
+        targets = [patch.target for patch in _hijack._patches]
+        assert len(targets) == len(set(targets)), targets
+    """)
+
+
+def test_a_fork_while_another_thread_stops(target):
+    """Its call is not the child's."""
+    process = target.start("""
+        import msmemscope, os, sys, threading
+        from msmemscope import _native
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        input()
+        sys.setswitchinterval(1000)  # a thread goes on until it waits
+        under_way, stop = threading.Event(), _native.stop
+        def stop_it():
+            under_way.set()
+            return stop()
+        _native.stop = stop_it
+        thread = threading.Thread(target=msmemscope.stop)
+        thread.start()
+        under_way.wait()
+        child = os.fork()
+        if child == 0:
+            _native.stop = stop
+            print("forked", flush=True)
+            msmemscope.start()
+            msmemscope.stop()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        thread.join()
+    """)
+    assert "Start tracing" in process.stdout.readline()
+    collectors = target.collectors()
+    for collector in collectors:
+        os.kill(collector, signal.SIGSTOP)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    while process.stdout.readline() != "forked\n":
+        assert process.poll() is None
+    for collector in collectors:
+        os.kill(collector, signal.SIGCONT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
