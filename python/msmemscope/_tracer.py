@@ -18,28 +18,34 @@ class Tracer:
 
     def start(self) -> None:
         """Begins the Python trace, and tracing with it if nothing is traced."""
-        if self._asked:
-            _recorder.warn("the Python tracer is active already.")
-            return
-        _initialise_npu()
-        self._asked = True
-        if _recorder.State().tracing:
-            follow(_recorder.State())
-        else:
-            _control.start()
+        with _recorder.lock:
+            if self._asked:
+                _recorder.warn("the Python tracer is active already.")
+                return
+            _initialise_npu()
+            self._asked = True
+            if _recorder.State().tracing:
+                follow(_recorder.State())
+                return
+            try:
+                _control.start()
+            except BaseException:
+                self._asked = False
+                raise
             self._began = _control.starts
 
     def stop(self) -> None:
         """Ends it, and tracing if nobody else has begun that."""
-        if not self._asked:
-            _recorder.warn("the Python tracer is not active.")
-            return
-        self._asked = False
-        began, self._began = self._began, 0
-        if began == _control.starts and _recorder.State().tracing:
-            _control.stop()
-        else:
-            follow(_recorder.State())
+        with _recorder.lock:
+            if not self._asked:
+                _recorder.warn("the Python tracer is not active.")
+                return
+            self._asked = False
+            began, self._began = self._began, 0
+            if 0 < began == _control.starts and _recorder.State().tracing:
+                _control.stop()
+            else:
+                follow(_recorder.State())
 
     @property
     def asked(self) -> bool:

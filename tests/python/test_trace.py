@@ -221,6 +221,32 @@ def test_tracer(traced):
     assert done.out.count("Start tracing") == 2 and done.out.count("Stop tracing") == 2
 
 
+def test_tracer_leaves_what_the_command_line_began(softnpu, tmp_path):
+    target = Target(softnpu, tmp_path / "target", "launcher")
+    target.run("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.tracer.start()
+        npu.work(1)
+        msmemscope.tracer.stop()
+        npu.work(5)
+    """, options=["--collect-mode=immediate", "--analysis=none"])
+    assert len(target.mallocs()) == 6
+
+
+def test_tracer_that_could_not_begin(target):
+    done = target.run("""
+        import msmemscope
+        msmemscope.config(output="/proc/nowhere")
+        for _ in range(2):
+            try:
+                msmemscope.tracer.start()
+            except OSError as error:
+                print(error.strerror)
+    """)
+    assert done.out.count("files cannot be written") == 2 and "active" not in done.err
+
+
 def test_switched_off_by_config(traced_here):
     traced_here.run("""\
         import msmemscope
