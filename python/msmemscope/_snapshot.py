@@ -24,29 +24,41 @@ if TYPE_CHECKING:
 _NAME = "Memory Snapshot"
 _HOST = -1
 
+_told: set[int] = set()  # devices that are not there
+
 
 def _number(device: object) -> int:
-    """Of a device as people write it: 1, "npu:1", "cpu", torch.device("npu", 1)."""
+    """Of a device as people write it: 1, "npu:1", "cpu", torch.device("npu", 1), numpy.int64(1)."""
     if isinstance(device, bool) or device is None:
         raise TypeError(f"a device is an int, 'npu:N' or 'cpu', not {device!r}")
-    if isinstance(device, int):
-        if not 0 <= device <= 31:
-            raise ValueError(f"device {device} is not in the range 0 to 31")
-        return device
+    if hasattr(device, "__index__"):
+        number = device.__index__()
+        if not 0 <= number <= 31:
+            raise ValueError(f"device {number} is not in the range 0 to 31")
+        return int(number)
     text = str(device)
     kind, _, index = text.partition(":")
-    if text == "cpu":
+    if text in ("cpu", "cpu:0"):
         return _HOST
     if kind == "npu" and (index.isdecimal() or text == "npu"):
         return _number(int(index)) if index else max(_native.device(), 0)
     raise TypeError(f"a device is an int, 'npu:N' or 'cpu', not {device!r}")
 
 
-def _visible() -> list[int]:
-    """All devices that the program sees; the host, if there are none."""
+def _count() -> int:
+    """Devices that the program sees."""
     npu = _framework()
-    count = int(npu.device_count()) if npu is not None else _native.devices()
-    return list(range(count)) or [_HOST]
+    return int(npu.device_count()) if npu is not None else _native.devices()
+
+
+def _visible(wanted: list[int]) -> list[int]:
+    """A mask of all devices of a machine may stand in a program that sees one."""
+    count = _count()
+    missing = {number for number in wanted if number >= count > 0}
+    if missing - _told:
+        _told.update(missing)
+        _recorder.warn(f"no snapshot of device {', '.join(map(str, sorted(missing)))}: this program sees {count}, from 0 on.")
+    return [number for number in wanted if number not in missing]
 
 
 def _framework() -> Any:
@@ -67,19 +79,23 @@ def _memory(device: int) -> list[int | None]:
             npu.max_memory_allocated(device), total, free]
 
 
-def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Devices = None) -> None:
-    """Writes a row for each device: a number, several, or None for all that are visible. Needs no start()."""
+def _checked(device: Devices, name: str, device_mask: Devices) -> Devices:
     if device is not None and device_mask is not None:
         raise TypeError("device and device_mask are the same; give one")
-    wanted = device if device is not None else device_mask
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, not {type(name).__name__}")
+    return device if device is not None else device_mask
+
+
+def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Devices = None) -> None:
+    """Writes a row for each device: a number, several, or None for all that are visible. Needs no start()."""
+    wanted = _checked(device, name, device_mask)
     if wanted is None:
-        numbers = _visible()
+        numbers = list(range(_count())) or [_HOST]
     elif isinstance(wanted, (list, tuple, set, frozenset, range)):
-        numbers = list(dict.fromkeys(_number(one) for one in wanted))
+        numbers = _visible(list(dict.fromkeys(_number(one) for one in wanted)))
     else:
-        numbers = [_number(wanted)]
+        numbers = _visible([_number(wanted)])
     try:
         for number in numbers:
             memory = _memory(number)
@@ -97,10 +113,7 @@ class TakeSnapshot:
     __slots__ = ("_device", "_name")
 
     def __init__(self, device: Devices = None, name: str = _NAME, *, device_mask: Devices = None) -> None:
-        if device is not None and device_mask is not None:
-            raise TypeError("device and device_mask are the same; give one")
-        self._device = device if device is not None else device_mask
-        self._name = name
+        self._device, self._name = _checked(device, name, device_mask), name
 
     def __enter__(self) -> TakeSnapshot:
         take_snapshot(self._device, f"{self._name} Start")

@@ -53,6 +53,33 @@ def test_all_devices(target):
     assert sorted((row.device, row.name) for row in snapshots(target)) == [("0", "Memory Snapshot"), ("1", "Memory Snapshot")]
 
 
+def test_devices_that_are_not_there(target):
+    """Passed over, and told once."""
+    done = target.run("""
+        import msmemscope, npu
+        npu.init()
+        for _ in range(2):
+            msmemscope.take_snapshot(device_mask=[0, 1, 2, 3])
+        msmemscope.take_snapshot(31)
+    """, SOFTNPU_DEVICES=2)
+    assert sorted(row.device for row in snapshots(target)) == ["0", "0", "1", "1"]
+    lines = [line for line in done.err.splitlines() if "no snapshot" in line]
+    assert len(lines) == 2 and "device 2, 3:" in lines[0] and "device 31:" in lines[1], done.err
+
+
+@pytest.mark.parametrize("device", ["Number()", "[Number()]", "'npu:1'", "(1, 1)"])
+def test_a_device_as_people_write_it(target, device):
+    target.run(f"""
+        import msmemscope, npu
+        class Number:  # as numpy has them
+            def __index__(self): return 1
+        npu.init()
+        msmemscope.take_snapshot({device})
+        msmemscope.take_snapshot("cpu:0")
+    """, SOFTNPU_DEVICES=2)
+    assert sorted(row.device for row in snapshots(target)) == ["1", "cpu"]
+
+
 def test_without_any_device_the_host(target):
     target.run("import msmemscope; msmemscope.take_snapshot(name='host')")
     (row,) = snapshots(target)
@@ -121,19 +148,20 @@ def test_both_ends_of_what_is_suspended(target):
         "both End"]
 
 
-@pytest.mark.parametrize("arguments, error", [
-    ("-1", "ValueError: device -1 is not in the range 0 to 31"),
-    ("32", "ValueError: device 32 is not in the range 0 to 31"),
-    ("[0, 'gpu']", "TypeError: a device is an int, 'npu:N' or 'cpu', not 'gpu'"),
-    ("True", "TypeError: a device is an int, 'npu:N' or 'cpu', not True"),
-    ("0, device_mask=0", "TypeError: device and device_mask are the same; give one"),
-    ("0, 1", "TypeError: name must be a str, not int"),
+@pytest.mark.parametrize("function, arguments, error", [
+    ("take_snapshot", "-1", "ValueError: device -1 is not in the range 0 to 31"),
+    ("take_snapshot", "32", "ValueError: device 32 is not in the range 0 to 31"),
+    ("take_snapshot", "[0, 'gpu']", "TypeError: a device is an int, 'npu:N' or 'cpu', not 'gpu'"),
+    ("take_snapshot", "True", "TypeError: a device is an int, 'npu:N' or 'cpu', not True"),
+    ("take_snapshot", "0, device_mask=0", "TypeError: device and device_mask are the same; give one"),
+    ("take_snapshot", "0, 1", "TypeError: name must be a str, not int"),
+    ("TakeSnapshot", "0, 1", "TypeError: name must be a str, not int"),
 ])
-def test_wrong_calls(target, arguments, error):
+def test_wrong_calls(target, function, arguments, error):
     done = target.run(f"""
         import msmemscope
         try:
-            msmemscope.take_snapshot({arguments})
+            msmemscope.{function}({arguments})
         except Exception as error:
             print(f"{{type(error).__name__}}: {{error}}")
     """)
