@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PREFIX = "sanitizer-op:"
-_LONGEST_ALIAS = 31
+_LONGEST_ALIAS_B = 31
 
 _enabled: Any = None  # the handler of torch_npu
 
@@ -33,6 +33,10 @@ class Operator:
         self.aliases: dict[int, list[str]] = {}
 
 
+def _number(text: str) -> int:
+    return int(text, 16 if text.lower().startswith("0x") else 10)
+
+
 def parse(text: str) -> Operator | None:
     """None for a mark that is not of this form."""
     if not text.startswith(PREFIX):
@@ -43,16 +47,16 @@ def parse(text: str) -> Operator | None:
     operator = Operator(fields["name"])
     for key, addresses in (("read", operator.reads), ("write", operator.writes)):
         for item in filter(None, fields.get(key, "").split(",")):
-            parts = item.strip().split(":")
+            parts = item.strip().rsplit(":", 2)
             if len(parts) != 3:
                 return None
             try:
-                address = int(parts[1], 0)
-                int(parts[2], 0)
+                address, _ = map(_number, parts[1:])
             except ValueError:
                 return None
             addresses.add(address)
-            operator.aliases.setdefault(address, []).append(parts[0][:_LONGEST_ALIAS])
+            alias = parts[0].encode()[:_LONGEST_ALIAS_B].decode(errors="ignore")
+            operator.aliases.setdefault(address, []).append(alias)
     return operator
 
 

@@ -186,11 +186,13 @@ def test_marks_reach_the_sanitizer(sanitized):
         library = ctypes.CDLL("libms_tools_ext.so")
         def body():
             library.mstxMarkA(b"sanitizer-op: name=from c;read=" + b"a" * 40 + b":1:1", None)
+            library.mstxMarkA("sanitizer-op: name=odd;write=x:0:007:08,{}:2:1".format("\u4e2d" * 11).encode(), None)
             library.mstxMarkA(b"another mark", None)
         thread = threading.Thread(target=body)
         thread.start()
         thread.join()
-        assert calls[1:] == [(0, {1}, set(), set(), "from c", {1: ["a" * 31]}, set())], calls
+        assert calls[1] == (0, {1}, set(), set(), "from c", {1: ["a" * 31]}, set()), calls
+        assert calls[2:] == [(0, set(), {7, 2}, set(), "odd", {7: ["x:0"], 2: ["\u4e2d" * 10]}, set())], calls
     """)
     assert not sanitized.output.exists()
 
