@@ -55,8 +55,12 @@ class Watcher:
             raise ValueError("The name parameter must be set.")
         if len(name.encode(errors="surrogatepass")) > _LONGEST_B:
             raise ValueError(f"The name parameter exceeds maximum allowed length {_LONGEST_B}.")
+        if "\0" in name:
+            raise ValueError("The name parameter is part of file names and must not have a zero in it.")
         if not isinstance(dumps, int) or isinstance(dumps, bool) or not -(1 << 31) <= dumps < 1 << 31:
             raise ValueError("The dump_nums parameter is invalid.")
+        if address == 0 or size == 0:
+            raise ValueError("The tensor has no memory.")
         _recorder.need()
         _native.watch(address, size, name, dumps)
 

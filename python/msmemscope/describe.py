@@ -41,23 +41,29 @@ def _checked(owner: str) -> str:
     return owner.encode(errors="replace").decode().translate(_ESCAPES)
 
 
+def _level(level: int) -> int:
+    if level not in range(USER_DEFINED_3 + 1):
+        raise ValueError(f"level {level!r} is not in the range {FRAMEWORK} to {USER_DEFINED_3}")
+    return level
+
+
 def describe_label(label: str, level: int = USER_DEFINED_1) -> None:
     """What this thread allocates from now on has this label."""
     if label := _checked(label):
-        _native.label_push(level, label)
+        _native.label_push(_level(level), label)
 
 
 def undescribe_label(label: str, level: int = USER_DEFINED_1) -> None:
     """No longer."""
     if label := _checked(label):
-        _native.label_pop(level, label)
+        _native.label_pop(_level(level), label)
 
 
 def describe_addr(address: int, labels: list[tuple[str, int]]) -> None:
     """The block that holds this address has these labels."""
     for label, level in labels:
         if label := _checked(label):
-            _native.label_address(level, address, label)
+            _native.label_address(_level(level), address, label)
 
 
 class _Describer:

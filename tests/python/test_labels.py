@@ -193,6 +193,9 @@ msmemscope.stop()
 @pytest.mark.parametrize("call, error", [
     ("describer(owner='x' * 129)", "ValueError: Input owner exceeds maximum allowed length 128."),
     ("describer(owner='\u4e2d' * 43)", "ValueError: Input owner exceeds maximum allowed length 128."),
+    ("describe_label('x', 8)", "ValueError: level 8 is not in the range 0 to 7"),
+    ("undescribe_label('x', -1)", "ValueError: level -1 is not in the range 0 to 7"),
+    ("describe_addr(4096, [('x', '1')])", "ValueError: level '1' is not in the range 0 to 7"),
     ("describer(owner=1)", "TypeError: owner must be a str, not int"),
     ("describer(object(), owner='x')", "NotImplementedError: Unsupported tensor type"),
     ("describer('text', owner='x')", "NotImplementedError: Unsupported tensor type"),
