@@ -76,6 +76,8 @@ def _configure(settings: dict[str, str]) -> None:
         if error.errno not in (errno.EINVAL, errno.ENOENT, errno.EBUSY, errno.E2BIG):
             raise _recorder.explained(error) from None
         raise _failed(error.strerror or "") from None
+    except UnicodeEncodeError as error:
+        raise _failed(f"a value is no text: {error}.") from None
     _effective = True
     if warning:
         _print(warning)
@@ -102,15 +104,19 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Ends tracing. When it returns, everything that happened before is in the files."""
+    """Ends tracing. When it returns, everything that happened before is in the files, or it has said why not."""
     with _recorder.lock:
         if not _recorder.State().tracing:
             _recorder.warn("stop() has nothing to stop: nothing is traced.")
             return
         _recorder.say("Info", "Stop tracing.")
         _native.trace(False)
-        suspects = _native.stop()
-        _recorder.say("Info", "Fflush temporary cache events to file!")
+        suspects = ""
+        try:
+            suspects = _native.stop()
+            _recorder.say("Info", "Fflush temporary cache events to file!")
+        except OSError as error:  # no reason for the program to end
+            _recorder.complain(_recorder.explained(error).strerror or str(error))
         _recorder.changed()
         if suspects:
             from . import _holders
@@ -157,8 +163,6 @@ def _print(line: str) -> None:
 
 def _failed(reason: str) -> ValueError:
     """The words that scripts look for, after the reason in the command line's words."""
-    if reason.startswith("[msmemscope]"):
-        _recorder.put(reason, sys.stderr)
-    elif reason:
+    if reason:
         _recorder.complain(reason)
     return ValueError("Set msmemscope trace config failed!")

@@ -82,7 +82,7 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    put(f"[msmemscope] Error: {text}", sys.stderr)
+    put(f"[msmemscope] Error: {text.removeprefix('[msmemscope] Error: ')}", sys.stderr)
 
 
 def put(line: str, stream: TextIO | None) -> None:

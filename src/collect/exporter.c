@@ -70,6 +70,7 @@ static void complain(struct recorded *process, const char *format, ...)
 
 static void complain_error(struct recorded *process, int error)
 {
+    __atomic_store_n(&process->export_error, error, __ATOMIC_RELEASE);
     bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
     if (cut) {
         complain(process, "%s. Neither is the trace; reports are, unless they say \"uncertain\".", strerror(-error));
@@ -149,6 +150,9 @@ static void publish(struct recorded *process)
     if (stops != process->suspects_of) {
         process->suspects_of = stops;
         snprintf(process->suspects, sizeof(process->suspects), "%s", suspects);
+    }
+    if (stats.error != 0) {
+        __atomic_store_n(&process->export_error, stats.error, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&process->exported_stamp, stats.done_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->exported_events, stats.events, __ATOMIC_RELEASE);

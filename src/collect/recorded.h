@@ -72,6 +72,7 @@ struct recorded {
     bool has_files;               /* the exporter has gone on in files */
     bool tracking;                /* the replay makes checkpoints only; files come later, or never */
     uint32_t exported;            /* atomic: the files are complete (or given up), replay is gone */
+    int export_error;             /* atomic: why they are not complete; 0: they are, so far */
     uint64_t exported_stamp;      /* atomic: everything below is in the files */
     char suspects[MS_SUSPECTS_B]; /* when it was last stopped; written before exported_stamp passes that stop */
     uint64_t suspects_of;         /* which stop that was */

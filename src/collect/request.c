@@ -276,16 +276,40 @@ static bool give_sign_of_life(struct pending *pending)
     return answer(pending->connection, EINPROGRESS, "");
 }
 
+/* What a request that is fulfilled has come to: 0 or -errno, with the answer's text. */
+static int outcome(const struct pending *pending, char *text, size_t text_b)
+{
+    const struct recorded *process = pending->process;
+    text[0] = '\0';
+    if (pending->kind == MS_REQUEST_START && process->move_error != 0) {
+        snprintf(text, text_b, "[msmemscope] Error: the trace cannot be written.");
+        return process->move_error;
+    }
+    if (pending->kind != MS_REQUEST_STOP) {
+        return 0;
+    }
+    int error = __atomic_load_n(&process->export_error, __ATOMIC_ACQUIRE);
+    if (error == 0 && __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN) {
+        error = process->early_error;
+    }
+    error = error > 0 ? -error : error;
+    if (error != 0) {
+        snprintf(text, text_b, "[msmemscope] Error: results in %s are not complete: %s.", process->path,
+                 strerror(-error));
+    } else {
+        snprintf(text, text_b, "%s", process->suspects);
+    }
+    return error;
+}
+
 void request_turn(struct collector *c)
 {
+    char text[sizeof(c->pending->process->path) + 256];
     for (struct pending **link = &c->pending; *link != NULL;) {
         struct pending *pending = *link;
         bool done = fulfilled(pending);
         if (done) {
-            int rc = pending->kind == MS_REQUEST_START ? pending->process->move_error : 0;
-            const char *text = rc != 0                            ? "[msmemscope] Error: the trace cannot be written."
-                               : pending->kind == MS_REQUEST_STOP ? pending->process->suspects
-                                                                  : "";
+            int rc = outcome(pending, text, sizeof(text));
             answer(pending->connection, rc, text);
         } else if (pending->process->phase == RECORDING) { /* what they did before may have been too early */
             sweeper_poke(&c->sweeper);

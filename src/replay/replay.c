@@ -448,6 +448,7 @@ void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out
         .damages = trace.damages,
         .cuts = trace.cuts,
         .ending = trace.ending,
+        .error = replay->error,
     };
 }
 

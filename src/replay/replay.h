@@ -53,6 +53,7 @@ struct ms_replay_stats {
     uint64_t bytes_read, bytes_total;
     uint64_t gaps, lost, damages, cuts;
     uint32_t ending; /* enum ms_trace_ending */
+    int error;       /* first one of an output, -errno: files are not complete; 0: none */
 };
 void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out);
 

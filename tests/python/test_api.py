@@ -1,6 +1,7 @@
 """config, start, stop and step, however the program was started."""
 
 import os
+import resource
 import signal
 
 import pytest
@@ -166,6 +167,7 @@ def fails(target, call, error, message, **more):
     ("msmemscope.config(steps='1')", "ValueError", "Set msmemscope trace config failed!"),
     ("msmemscope.config(events='alloc\\nring=')", "ValueError", "Set msmemscope trace config failed!"),
     ("msmemscope.config(events='alloc\\0')", "ValueError", "Set msmemscope trace config failed!"),
+    ("msmemscope.config(events='\\udc80')", "ValueError", "Set msmemscope trace config failed!"),
     ("msmemscope.start(1)", "TypeError", "start() takes 0 positional arguments but 1 was given"),
 ])
 def test_wrong_calls(target, call, error, message):
@@ -307,6 +309,28 @@ def test_an_output_that_cannot_be_written(target):
     """)
     assert "files cannot be written in /proc/nowhere" in done.out
     assert "Start tracing" not in done.out
+
+
+def test_files_that_cannot_be_completed(target):
+    """stop() says so, and the program goes on."""
+    process = target.start("""
+        import msmemscope, npu
+        npu.init()
+        msmemscope.config(analysis="")
+        msmemscope.start()
+        input()
+        npu.work(20000)
+        msmemscope.stop()
+        msmemscope.step()
+        print("goes on")
+    """)
+    assert "Start tracing" in process.stdout.readline()
+    for collector in target.collectors():
+        resource.prlimit(collector, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    out, err = process.communicate("\n", timeout=60)
+    assert process.returncode == 0 and out.endswith("goes on\n") and "Fflush" not in out, out + err
+    (directory,) = target.output.iterdir()
+    assert f"[msmemscope] Error: results in {directory} are not complete: File too large." in err.splitlines()
 
 
 def test_settings_are_told_to_whoever_listens(target):
