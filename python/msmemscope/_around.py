@@ -57,7 +57,7 @@ def _run(parts: Context, inner: Any) -> Any:
             go_on, value = inner.throw, error
 
 
-_awaited = coroutine(_run)
+_awaited: Callable[[Context, Any], Any] = coroutine(_run)
 
 
 def _generator(parts: Context, whole: Context, function: Callable[..., Any]) -> Callable[..., Any]:

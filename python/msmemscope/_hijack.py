@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any, NamedTuple
+    from typing import Any, NamedTuple, Protocol
 
     class Target(NamedTuple):
         module: str
         owner: str | None
         function: str
+
+    class Switch(Protocol):
+        @property
+        def active(self) -> bool: ...
 else:
     from collections import namedtuple
 
@@ -222,7 +226,7 @@ class Hook:
             self.told = True
             _recorder.warn(f"a hook of msmemscope failed: {type(error).__name__}: {error}")
 
-    def __call__(self, original: Callable[..., Any], patch: Patch) -> Callable[..., Any]:
+    def __call__(self, original: Callable[..., Any], patch: Switch) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not patch.active:
                 return original(*args, **kwargs)
