@@ -70,6 +70,148 @@ def test_labels_cover_the_function(run, order):
     """)
 
 
+LABELS = {"C": 1, "P": 2, "D": 3}
+
+# Functions and what is done around them, as the tools that use them expect it.
+TABLE = """
+vllm_ascend 11.0 worker decompose
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner profile_run       C=vllm P=profile
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner execute_model     C=vllm P=serve
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner capture_model     D=graph_pool
+    vllm_ascend.worker.worker NPUWorker compile_or_warm_up_model        C=vllm P=warmup
+vllm_ascend 11.0 worker snapshot
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner load_model
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner profile_run
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner initialize_kv_cache
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner execute_model
+    vllm_ascend.worker.model_runner_v1 NPUModelRunner capture_model
+    vllm_ascend.worker.worker NPUWorker compile_or_warm_up_model
+pytorch 2.6.0 fsdp1 decompose
+    torch.distributed.fsdp.fully_sharded_data_parallel FullyShardedDataParallel forward       C=fsdp1 P=activation
+    torch.distributed.fsdp._runtime_utils - _pre_backward_hook                                C=fsdp1 P=backward
+    torch.distributed.fsdp._runtime_utils - _post_backward_hook                               C=fsdp1 P=backward
+    torch.distributed.fsdp._runtime_utils - _reduce_grad                                      C=fsdp1 D=gradient
+    torch.distributed.fsdp._flat_param FlatParamHandle _init_flat_param_and_metadata          C=fsdp1 D=sharded_weight
+    torch.distributed.fsdp._flat_param FlatParamHandle _alloc_padded_unsharded_flat_param     C=fsdp1 D=all_gather
+pytorch 2.9.1 fsdp2 decompose
+    torch.distributed.fsdp._fully_shard._fsdp_state FSDPState _pre_forward                    C=fsdp2 P=activation
+    torch.distributed.fsdp._fully_shard._fsdp_state FSDPState _post_forward                   C=fsdp2 P=activation
+    torch.distributed.fsdp._fully_shard._fsdp_state FSDPState _pre_backward                   C=fsdp2 P=backward
+    torch.distributed.fsdp._fully_shard._fsdp_param_group FSDPParamGroup post_backward        C=fsdp2 P=backward
+    torch.distributed.fsdp._fully_shard._fsdp_param FSDPParam _init_sharded_param             C=fsdp2 D=sharded_weight
+    torch.distributed.fsdp._fully_shard._fsdp_param FSDPParam init_all_gather_outputs         C=fsdp2 D=all_gather_output
+    torch.distributed.fsdp._fully_shard._fsdp_collectives - foreach_all_gather                C=fsdp2 D=all_gather_output
+    torch.distributed.fsdp._fully_shard._fsdp_collectives - foreach_reduce                    C=fsdp2 D=gradient
+    torch.distributed.fsdp._fully_shard._fsdp_param_group - foreach_all_gather                C=fsdp2 D=all_gather_output
+    torch.distributed.fsdp._fully_shard._fsdp_param_group - foreach_reduce                    C=fsdp2 D=gradient
+pytorch 2.10.0a0 fsdp2 decompose
+    torch.distributed.fsdp._fully_shard._fsdp_state FSDPState _pre_forward                    C=fsdp2 P=activation
+    torch.distributed.fsdp._fully_shard._fsdp_collectives DefaultAllGather allocate           C=fsdp2 D=all_gather_output
+    torch.distributed.fsdp._fully_shard._fsdp_collectives DefaultReduceScatter allocate       C=fsdp2 D=gradient
+verl 0.7.0 TaskRunner snapshot
+    verl.trainer.main_ppo TaskRunner add_actor_rollout_worker
+    verl.trainer.main_ppo TaskRunner add_critic_worker
+    verl.trainer.main_ppo TaskRunner add_reward_model_worker
+    verl.trainer.main_ppo TaskRunner add_ref_policy_worker
+    verl.trainer.main_ppo TaskRunner run
+mindspeed_llm 0.12.1 training snapshot
+    mindspeed_llm.training.training - train
+    mindspeed_llm.training.training - train_step
+    megatron.training.training - setup_model_and_optimizer
+    megatron.training.training - get_model
+    megatron.core.optimizer - get_megatron_optimizer
+    mindspeed_llm.core.models.gpt.gpt_model GPTModel forward
+    mindspeed_llm.core.models.gpt.gpt_model GPTModel compute_language_model_loss
+    mindspeed_llm.core.transformer.transformer_block TransformerBlock forward
+    mindspeed_llm.core.transformer.transformer_layer TransformerLayer forward
+    mindspeed_llm.core.transformer.attention SelfAttention forward
+    mindspeed_llm.core.transformer.mlp MLP forward
+    mindspeed_llm.core.transformer.moe.moe_layer MoELayer forward
+    mindspeed_llm.core.transformer.moe.router TopKRouter forward
+    megatron.core.pipeline_parallel.schedules - backward_step
+    mindspeed_llm.core.pipeline_parallel.dualpipe.gpt_model - gpt_model_backward
+    megatron.core.tensor_parallel.cross_entropy - vocab_parallel_cross_entropy
+    megatron.core.optimizer.optimizer MegatronOptimizer step
+    megatron.core.optimizer.optimizer MixedPrecisionOptimizer step
+    megatron.core.optimizer.optimizer Float16OptimizerWithFloat16Params step
+    megatron.core.optimizer.optimizer FP32Optimizer step
+    megatron.core.optimizer.optimizer ChainedOptimizer step
+    megatron.core.optimizer.distrib_optimizer DistributedOptimizer step_with_ready_grads
+"""
+
+
+def test_every_function_of_the_table(run):
+    tables = {}
+    for line in TABLE.strip().splitlines():
+        if not line.startswith(" "):
+            rows = tables.setdefault(tuple(line.split()), [])
+        else:
+            module, owner, function, *labels = line.split()
+            pairs = [(LABELS[kind], text) for kind, text in (label.split("=") for label in labels)]
+            rows.append((module, None if owner == "-" else owner, function, pairs))
+    run(f"""
+        import types
+        from msmemscope import _snapshot
+        _snapshot.take_snapshot = lambda name: said.append(name)
+
+        def stand_in(key):
+            module = sys.modules.setdefault(key[0], types.ModuleType(key[0]))
+            holder = vars(module).setdefault(key[1], type(key[1], (), {{}})) if key[1] else module
+            def function(*args):
+                said.append("inside")
+                return key
+            setattr(holder, key[2], function)
+            return holder
+
+        for (framework, version, component, kind), rows in {tables!r}.items():
+            holders = [(row, stand_in(row[:3])) for row in rows]
+            before = [vars(holder)[row[2]] for row, holder in holders]
+            msmemscope.init_framework_hooks(framework, version, component, kind)
+            for row, holder in holders:
+                said.clear()
+                assert getattr(holder, row[2])() == row[:3]
+                name = "@".join(part or "" for part in row[:3])
+                around = ([name + "@Start"], [name + "@End"]) if kind == "snapshot" else (
+                    [("+", *label) for label in row[3]], [("-", *label) for label in reversed(row[3])])
+                assert said == [*around[0], "inside", *around[1]], (row, said)
+            msmemscope.cleanup_framework_hooks()
+            assert [vars(holder)[row[2]] for row, holder in holders] == before
+    """)
+
+
+def test_decompose_brings_its_hooks(run, tmp_path):
+    """All that label memory, while they are wanted; none once somebody has chosen some himself."""
+    run(f"""
+        from msmemscope import _hooks
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        def labels():
+            said.clear()
+            NPUModelRunner().execute_model()
+            return len(said)
+        msmemscope.config(analysis="decompose", output="{tmp_path}/out")
+        assert labels() == 0
+        msmemscope.start()
+        msmemscope.start()
+        assert labels() == 4 and len(_hooks._automatic) == 24
+        msmemscope.config(analysis="")
+        assert labels() == 0
+        msmemscope.config(analysis="decompose")
+        assert labels() == 4
+        hooks("snapshot")
+        msmemscope.stop()
+        assert labels() == 0 and _hooks._manual
+        msmemscope.cleanup_framework_hooks()
+        msmemscope.init_framework_hooks("pytorch", "2.6", "fsdp1", "decompose")
+        msmemscope.start()
+        assert labels() == 0
+        hooks()
+        msmemscope.stop()
+        assert labels() == 4
+        msmemscope.cleanup_framework_hooks()
+        assert labels() == 0
+    """)
+
+
 def test_nothing_is_imported(run):
     run("""
         hooks()
