@@ -33,7 +33,7 @@ def follow(state: _recorder.State) -> None:
             from . import _torch_access
 
             _torch_access.enable()
-        elif "torch" not in sys.modules:
+        else:
             _hijack.when_loaded("torch", again)
     elif f"{__package__}._torch_access" in sys.modules:
         from . import _torch_access

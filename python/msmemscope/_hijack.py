@@ -11,13 +11,13 @@ import importlib.util
 import sys
 import threading
 from functools import update_wrapper
+from importlib.machinery import ModuleSpec
 
 from . import _recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, NamedTuple, Protocol
 
@@ -130,7 +130,7 @@ _arrivals: dict[str, list[Callable[[], None]]] = {}
 
 
 def when_loaded(module: str, call: Callable[[], None]) -> None:
-    """Calls once this module is complete; nothing happens if it is already."""
+    """Calls once this module is complete, which it must not be yet."""
     with _lock:
         _arrivals.setdefault(module, []).append(call)
         _follow_imports()
@@ -172,6 +172,22 @@ class _Loader(importlib.abc.Loader):
         return getattr(self._loader, name)
 
 
+class _Loading(ModuleSpec):
+    """The spec of a module that was being loaded already when it was first waited for: tells when it is complete."""
+
+    @property
+    def _initializing(self) -> bool:
+        return bool(self.__dict__["_initializing"])
+
+    @_initializing.setter
+    def _initializing(self, value: bool) -> None:
+        self.__dict__["_initializing"] = value
+        if not value:
+            self.__class__ = ModuleSpec  # type: ignore[assignment]
+            if self.name in sys.modules:
+                _arrived(self.name)
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self) -> None:
         self._asking = threading.local()
@@ -201,6 +217,9 @@ def _follow_imports() -> None:
     global _wanted
     names = {patch.target.module for patch in _patches} | set(_arrivals)
     _wanted = frozenset(name for name in names if name not in sys.modules)
+    for module in [sys.modules[name] for name in names - _wanted]:
+        if is_loading(module) and type(module.__spec__) is ModuleSpec:
+            module.__spec__.__class__ = _Loading
     if _wanted and _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     elif not _wanted and _finder in sys.meta_path:

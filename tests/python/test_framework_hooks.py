@@ -224,6 +224,33 @@ def test_nothing_is_imported(run):
     """)
 
 
+def test_asked_for_while_the_module_is_loaded(run, tmp_path):
+    """As in the first line of the file with the functions."""
+    path = tmp_path / "vllm_ascend/worker/model_runner_v1.py"
+    path.write_text("import sys\nsys.modules['__main__'].hooks()\n" + path.read_text())
+    run("""
+        import vllm_ascend.worker.model_runner_v1 as module
+        assert type(module.__spec__).__name__ == "ModuleSpec" and not module.__spec__._initializing
+        assert module.NPUModelRunner().execute_model() == 7
+        assert len(said) == 4, said
+    """)
+
+
+def test_a_module_that_fails_and_is_loaded_again(run, tmp_path):
+    path = tmp_path / "vllm_ascend/worker/model_runner_v1.py"
+    path.write_text("import sys\nsys.modules['__main__'].hooks()\n" + path.read_text() +
+                    "\nif not hasattr(sys, 'again'):\n    sys.again = True\n    raise OSError\n")
+    run("""
+        try:
+            import vllm_ascend.worker.model_runner_v1
+        except OSError:
+            pass
+        from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
+        assert NPUModelRunner().execute_model() == 7
+        assert len(said) == 4, said
+    """)
+
+
 def test_exceptions_pass_and_labels_go(run):
     run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
