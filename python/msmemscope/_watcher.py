@@ -68,7 +68,9 @@ class Watcher:
         """remove(tensor), remove(address, length=n): no longer."""
         given, length = "length" in keywords, keywords.pop("length", None)
         _unknown("remove", keywords)
-        _native.unwatch(*_range(args, length, given))
+        where = _range(args, length, given)
+        if _native.loaded():
+            _native.unwatch(*where)
 
 
 watcher = Watcher()

@@ -358,6 +358,21 @@ def test_recording_can_be_switched_off_by_the_environment(target):
     assert not target.output.exists()
 
 
+def test_nothing_else_needs_the_recorder(target):
+    done = target.run("""
+        import msmemscope, mstx
+        from msmemscope import describe
+        msmemscope.step()
+        mstx.mark("nobody hears it")
+        with msmemscope.RecordFunction("nor this"), describe.describer(owner="nor that"):
+            describe.describer(4096, owner="nothing")
+            msmemscope.watcher.remove(4096, length=4)
+            msmemscope.init_framework_hooks("verl", "0.7.0", "TaskRunner", "snapshot")
+            msmemscope.cleanup_framework_hooks()
+    """, MSMEMSCOPE_SHADOW=0)
+    assert (done.out, done.err) == ("", "") and not target.output.exists()
+
+
 def test_but_start_works_all_the_same(target):
     target.run(RECORD, MSMEMSCOPE_SHADOW=0)
     assert len(target.mallocs("HAL")) == 10
