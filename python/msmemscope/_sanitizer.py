@@ -86,7 +86,11 @@ def enable_npu_sanitizer() -> None:
     except ImportError as error:
         raise ImportError(f"[msmemscope]: enable_npu_sanitizer needs torch_npu with its sanitizer: {error}") from None
     _sanitizer.enable_npu_sanitizer()
-    _recorder.need()
+    try:
+        _recorder.need()
+    except OSError as error:  # marks are heard all the same
+        if not _recorder.left_out(error):
+            raise _recorder.explained(error) from None
     _enabled = (_sanitizer.npu_sanitizer.event_handler, hasattr(_stream_check, "NPURecordStreamHandler"),
                 CUDASanitizerErrors)
     _native.sanitizer(_hand_over)

@@ -104,7 +104,7 @@ def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Dev
                 _native.snapshot(number, name, memory)
     except OSError as error:
         if not _recorder.left_out(error):
-            raise
+            raise _recorder.explained(error) from None
 
 
 class TakeSnapshot:

@@ -61,7 +61,12 @@ class Watcher:
             raise ValueError("The dump_nums parameter is invalid.")
         if address == 0 or size == 0:
             raise ValueError("The tensor has no memory.")
-        _recorder.need()
+        try:
+            _recorder.need()
+        except OSError as error:
+            if _recorder.left_out(error):
+                return
+            raise _recorder.explained(error) from None
         _native.watch(address, size, name, dumps)
 
     def remove(self, *args: Any, **keywords: Any) -> None:

@@ -280,6 +280,28 @@ def test_the_command_line_comes_first(softnpu, tmp_path):
     assert [file.suffix for file in target.files()] == [".csv"]
 
 
+def test_a_process_that_the_command_line_has_left_out(softnpu, tmp_path):
+    """It is told, and goes on."""
+    target = Target(softnpu, tmp_path / "target", "launcher")
+    (target.folder / "child.py").write_text("""
+import msmemscope
+msmemscope.config()
+msmemscope.start()
+msmemscope.step()
+msmemscope.take_snapshot()
+msmemscope.tracer.start()
+msmemscope.tracer.stop()
+msmemscope.watcher.watch(4096, length=4, name="mine")
+msmemscope.watcher.remove(4096, length=4)
+msmemscope.stop()
+""")
+    done = target.run("""
+        import subprocess, sys
+        subprocess.run([sys.executable, "child.py"], check=True)
+    """, options=["--no-children"])
+    assert done.err.count("this process is not recorded") == 5 and done.out == "", done.out + done.err
+
+
 def test_a_relative_output_is_below_the_working_directory(target):
     target.run("""
         import msmemscope, npu
