@@ -360,11 +360,55 @@ int ms_python_trace(bool on, char *why, size_t why_b)
 
 /* ---- from the beginning ---- */
 
+/* The interpreter's own allocator of raw memory. It may be another one (-X dev, PYTHONMALLOC) when the interpreter ends
+ * than it was when the hook was added, and the entry of the hook must be freed by the one that it is from. */
+enum { DOMAIN_RAW = 0 };
+struct allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size_b);
+    void *(*allocate_zeroed)(void *context, size_t count, size_t size_b);
+    void *(*resize)(void *context, void *memory, size_t size_b);
+    void (*free)(void *context, void *memory);
+};
+static void (*get_allocator)(int domain, struct allocator *out), (*set_allocator)(int domain, const struct allocator *);
+static struct allocator at_begin, at_end;
+static void *entry; /* of our hook; NULL: freed */
+
+static void *allocate_entry(void *context, size_t size_b)
+{
+    return entry = at_begin.allocate(context, size_b);
+}
+
+static void free_entry(void *context, void *memory)
+{
+    if (memory != entry) {
+        at_end.free(context, memory);
+        return;
+    }
+    entry = NULL;
+    set_allocator(DOMAIN_RAW, &at_end);
+    at_begin.free(at_begin.context, memory);
+}
+
+static void entry_is_freed(void)
+{
+    get_allocator(DOMAIN_RAW, &at_end);
+    if (entry != NULL && at_end.free != at_begin.free) {
+        struct allocator between = at_end;
+        between.free = free_entry;
+        set_allocator(DOMAIN_RAW, &between);
+    }
+}
+
 /* Told of everything that the interpreter finds worth telling; it is about to run the main program. */
 static int on_audit(const char *event, void *event_arguments, void *data)
 {
     static const char run[] = "cpython.run_";
     (void)event_arguments, (void)data;
+    if (MS_UNLIKELY(strcmp(event, "cpython._PySys_ClearAuditHooks") == 0)) {
+        entry_is_freed();
+        return 0;
+    }
     if (MS_LIKELY(strncmp(event, run, sizeof(run) - 1) != 0) || on_now || ms_wanted(MS_WANT_TRACEBACK) != MS_STATE_ON) {
         return 0;
     }
@@ -380,8 +424,16 @@ void ms_python_trace_await(void)
 {
     static bool awaited;
     int (*add)(int (*)(const char *, void *, void *), void *) = ms_python_symbol("PySys_AddAuditHook");
-    if (!awaited && add != NULL) {
-        awaited = true;
-        add(on_audit, NULL);
+    get_allocator = ms_python_symbol("PyMem_GetAllocator");
+    set_allocator = ms_python_symbol("PyMem_SetAllocator");
+    if (awaited || add == NULL || get_allocator == NULL || set_allocator == NULL) {
+        return;
     }
+    awaited = true;
+    get_allocator(DOMAIN_RAW, &at_begin);
+    struct allocator of_entry = at_begin;
+    of_entry.allocate = allocate_entry;
+    set_allocator(DOMAIN_RAW, &of_entry);
+    add(on_audit, NULL);
+    set_allocator(DOMAIN_RAW, &at_begin);
 }

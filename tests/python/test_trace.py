@@ -393,8 +393,9 @@ def test_other_profilers(traced):
     assert texts(traced.ours()).count("2: f") == expected
 
 
-def test_end_of_the_interpreter(traced):
-    """Tracing is on until the end; threads and objects that are left do no harm."""
+@pytest.mark.parametrize("checks", ["", "1"], ids=["plain", "dev"])
+def test_end_of_the_interpreter(traced, checks):
+    """Tracing is on until the end; threads and objects that are left do no harm, nor is memory mixed up."""
     traced.way = "launcher"
     done = traced.run("""\
         import atexit, threading, time
@@ -413,7 +414,7 @@ def test_end_of_the_interpreter(traced):
             yield 1
             yield 2
         suspended = numbers(); next(suspended)
-    """, options=["--events=traceback", "--collect-mode=immediate"])
+    """, options=["--events=traceback", "--collect-mode=immediate"], PYTHONDEVMODE=checks)
     assert done.err == ""
     rows = traced.ours()
     assert texts(rows).count("1: <module>") == 1 and "stop: 7: forever" in texts(rows)
