@@ -7,7 +7,7 @@
  * tools have taken what sys.monitoring offers.
  *
  * A process that is traced from its beginning has no interpreter yet when we are loaded: an audit hook, which is the
- * one thing that may be given to an interpreter before it begins, is told when the main program is about to run.
+ * one thing that may be given to an interpreter before it begins, is told when a program is about to run.
  *
  * Failure policy: what an interpreter lacks is said in words; the program goes on untraced. */
 #include "agent/glibc_floor.h"
@@ -400,23 +400,57 @@ static void entry_is_freed(void)
     }
 }
 
-/* Told of everything that the interpreter finds worth telling; it is about to run the main program. */
-static int on_audit(const char *event, void *event_arguments, void *data)
+/* Is it `site`, which an interpreter imports to become complete? */
+static bool is_site(void *event_arguments)
+{
+    ssize_t length_b = 0;
+    void *name = ms_python.PyObject_CallMethod(event_arguments, "__getitem__", "i", 0);
+    const char *text = name != NULL ? ms_python.PyUnicode_AsUTF8AndSize(name, &length_b) : NULL;
+    bool site = text != NULL && strcmp(text, "site") == 0;
+    if (text == NULL) {
+        ms_python.PyErr_Clear();
+    }
+    release(name);
+    return site;
+}
+
+/* The interpreter is about to run a program: python tells so; another program runs a text, or imports a module, while
+ * no Python code is running. */
+static bool is_main(const char *event, void *event_arguments)
 {
     static const char run[] = "cpython.run_";
-    (void)event_arguments, (void)data;
+    static int (*is_complete)(void);
+    bool import = strcmp(event, "import") == 0;
+    if (!import && strcmp(event, "exec") != 0) {
+        return strncmp(event, run, sizeof(run) - 1) == 0;
+    }
+    if (is_complete == NULL) {
+        is_complete = ms_python_symbol("Py_IsInitialized");
+    }
+    return is_complete != NULL && is_complete() && ms_python.mode != MS_PYTHON_OFF &&
+           ms_python.PyGILState_GetThisThreadState() != NULL && ms_python.PyEval_GetFrame() == NULL &&
+           !(import && is_site(event_arguments));
+}
+
+/* Told of everything that the interpreter finds worth telling. */
+static int on_audit(const char *event, void *event_arguments, void *data)
+{
+    static bool beginning; /* which imports modules */
+    (void)data;
     if (MS_UNLIKELY(strcmp(event, "cpython._PySys_ClearAuditHooks") == 0)) {
         entry_is_freed();
         return 0;
     }
-    if (MS_LIKELY(strncmp(event, run, sizeof(run) - 1) != 0) || on_now || ms_wanted(MS_WANT_TRACEBACK) != MS_STATE_ON) {
+    if (on_now || beginning || ms_wanted(MS_WANT_TRACEBACK) != MS_STATE_ON || !is_main(event, event_arguments)) {
         return 0;
     }
+    beginning = true;
     char why[256] = "", line[320];
     if (ms_python_trace(true, why, sizeof(why)) == -ENOTSUP) {
         snprintf(line, sizeof(line), "no Python trace: %s", why);
         ms_agent_log(line);
     }
+    beginning = false;
     return 0;
 }
 

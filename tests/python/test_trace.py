@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from python_target import Target
@@ -430,3 +431,37 @@ def test_isolated(traced):
     done = subprocess.run(argv, cwd=traced.folder, env=traced.softnpu.env(**traced.env), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert [row.text for row in traced.slices() if row.text.endswith("isolated.py(1): f")] != []
+
+
+EMBEDDED = """\
+#include <Python.h>
+int main(void)
+{
+    Py_Initialize();
+    %s
+    return Py_FinalizeEx();
+}
+"""
+
+
+@pytest.mark.parametrize("first", ['PyRun_SimpleString("import part; part.begin()");',
+                                   'PyObject_CallMethod(PyImport_ImportModule("part"), "begin", NULL);'],
+                         ids=["text", "module"])
+def test_interpreter_in_another_program(traced_here, compiler, first):
+    """Nobody says that a main program is about to run; nor is the making of the interpreter part of it."""
+    traced_here.way = "launcher"
+    (traced_here.folder / "part.py").write_text("def begin(): return inside()\ndef inside(): return 1\n")
+    source = traced_here.folder / "program.c"
+    source.write_text(EMBEDDED % first)
+    name, include, folder = (sysconfig.get_config_var(key) for key in ("LDVERSION", "INCLUDEPY", "LIBDIR"))
+    program = compiler(traced_here.folder / "program", source, f"python{name}",
+                       flags=[f"-I{include}", f"-L{folder}", f"-Wl,-rpath,{folder}"])
+    argv = traced_here.argv("", options=["--events=traceback", "--collect-mode=immediate"])
+    argv[-2:] = [str(program)]
+    env = traced_here.softnpu.env(**traced_here.env | {"PYTHONPATH": str(traced_here.folder)})
+    done = subprocess.run(argv, cwd=traced_here.folder, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [row.text for row in traced_here.slices()]
+    assert [t.split("/")[-1] for t in found if "/part.py(" in t] == [
+        "part.py(1): <module>", "part.py(2): inside", "part.py(1): begin"]
+    assert not [t for t in found if "/site.py(" in t]
