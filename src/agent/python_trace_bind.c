@@ -220,7 +220,15 @@ static void *on_new_thread(void *self, arguments a, ssize_t count)
 
 static struct ms_python_method new_thread_method = {
     "msmemscope_thread", (void *(*)(void *, void *))(void (*)(void))on_new_thread, FAST_CALL, NULL};
-static void *hook_before; /* function for new threads that somebody else has set */
+static void *hook_own, *hook_before; /* for new threads: our function, and that of somebody else before it */
+
+static void *hook_now(void)
+{
+    void *threading = ms_python.PyImport_ImportModule("threading");
+    void *function = threading != NULL ? ms_python.PyObject_GetAttrString(threading, "_profile_hook") : NULL;
+    release(threading);
+    return function;
+}
 
 static void set_hook(void *function)
 {
@@ -231,28 +239,49 @@ static void set_hook(void *function)
 
 static void hook_threads(void)
 {
-    void *threading = ms_python.PyImport_ImportModule("threading");
-    hook_before = threading != NULL ? ms_python.PyObject_GetAttrString(threading, "_profile_hook") : NULL;
-    void *function = ms_python.PyCFunction_NewEx(&new_thread_method, NULL, NULL);
-    if (function != NULL) {
-        set_hook(function);
+    hook_before = hook_now();
+    hook_own = ms_python.PyCFunction_NewEx(&new_thread_method, NULL, NULL);
+    if (hook_own != NULL) {
+        set_hook(hook_own);
     }
-    release(function);
-    release(threading);
 }
 
+/* What others have set since then stays. */
 static void unhook_threads(void)
 {
-    set_hook(hook_before != NULL ? hook_before : ms_python.none);
+    void *now = hook_now();
+    if (now == hook_own) {
+        set_hook(hook_before != NULL ? hook_before : ms_python.none);
+    }
+    release(now);
+    release(hook_own);
     release(hook_before);
-    hook_before = NULL;
+    hook_own = hook_before = NULL;
 }
 
-static void set_profile(int (*function)(void *, void *, int, void *))
+static size_t profile_at; /* where a thread's state has its profile function; 0: not known */
+
+static void begin_profile(void)
+{
+    enum { LAST = 192 }; /* the state of a thread is larger in all versions */
+    void *thread = ms_python.PyInterpreterState_ThreadHead(ms_python.PyInterpreterState_Get());
+    for (; thread != NULL; thread = ms_python.PyThreadState_Next(thread)) {
+        ms_python._PyEval_SetProfile(thread, profile, NULL);
+    }
+    uintptr_t own = (uintptr_t)ms_python.PyGILState_GetThisThreadState();
+    profile_at = LAST;
+    while (profile_at > 0 && ms_python_word(own, profile_at) != (uintptr_t)profile) {
+        profile_at -= sizeof(uintptr_t);
+    }
+}
+
+static void end_profile(void)
 {
     void *thread = ms_python.PyInterpreterState_ThreadHead(ms_python.PyInterpreterState_Get());
     for (; thread != NULL; thread = ms_python.PyThreadState_Next(thread)) {
-        ms_python._PyEval_SetProfile(thread, function, NULL);
+        if (profile_at == 0 || ms_python_word((uintptr_t)thread, profile_at) == (uintptr_t)profile) {
+            ms_python._PyEval_SetProfile(thread, NULL, NULL);
+        }
     }
 }
 
@@ -314,7 +343,7 @@ static const char *start(void)
         return "the interpreter lacks functions that a trace needs";
     }
     hook_threads();
-    set_profile(profile);
+    begin_profile();
     return NULL;
 }
 
@@ -324,7 +353,7 @@ static void stop(void)
     if (tool_id >= 0) {
         stop_monitoring();
     } else {
-        set_profile(NULL);
+        end_profile();
         unhook_threads();
     }
     ms_calls_end();

@@ -394,6 +394,38 @@ def test_other_profilers(traced):
     assert texts(traced.ours()).count("2: f") == expected
 
 
+def test_profilers_that_are_set_meanwhile(traced):
+    """They are the program's, in each thread: the end of the trace does not take them away."""
+    traced.run("""\
+        import msmemscope, sys, threading
+        def other(*event): pass
+        ready, go = threading.Event(), threading.Event()
+        def body():
+            sys.setprofile(other)
+            ready.set()
+            go.wait()
+            kept.append(sys.getprofile() is other)
+        kept = []
+        thread = threading.Thread(target=body, daemon=True)
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        thread.start()
+        ready.wait()
+        sys.setprofile(other)
+        threading.setprofile(other)
+        msmemscope.stop()
+        assert sys.getprofile() is other and threading._profile_hook is other
+        go.set()
+        thread.join()
+        assert kept == [True]
+        sys.setprofile(None)
+        threading.setprofile(None)
+        msmemscope.start()
+        msmemscope.stop()
+        assert sys.getprofile() is None and threading._profile_hook is None
+    """)
+
+
 @pytest.mark.parametrize("checks", ["", "1"], ids=["plain", "dev"])
 def test_end_of_the_interpreter(traced, checks):
     """Tracing is on until the end; threads and objects that are left do no harm, nor is memory mixed up."""
