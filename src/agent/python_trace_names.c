@@ -204,7 +204,10 @@ static size_t put_c_function(uintptr_t function, char *out, size_t out_b)
     ssize_t text_b = 0;
     void *object = ms_python.PyObject_Str((void *)function);
     const char *text = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &text_b) : NULL;
-    const char *at = text != NULL ? strstr(text, " at 0x") : NULL;
+    const char *at = NULL;
+    for (const char *next = text; next != NULL && (next = strstr(next, " at 0x")) != NULL; next++) {
+        at = next; /* the last one: types have any names */
+    }
     int length_b = at != NULL ? snprintf(out, out_b, "%.*s>", (int)(at - text), text)
                               : snprintf(out, out_b, "%s", text != NULL ? text : "<built-in function>");
     if (object != NULL) {
@@ -237,6 +240,19 @@ static size_t describe(void *argument, char *out, size_t out_b)
     return ms_call_text_put(argument, "", out, out_b);
 }
 
+/* What a type is remembered by. Another one may come to the address of one that the program has made. */
+static uint64_t identity_of_type(uintptr_t type)
+{
+    enum { NAME = 24, FLAGS = 168, MADE_BY_PROGRAM = 1 << 9 };
+    uint64_t hash = type;
+    if ((ms_python_word(type, FLAGS) & MADE_BY_PROGRAM) != 0) {
+        for (const unsigned char *name = (const unsigned char *)ms_python_word(type, NAME); *name != 0; name++) {
+            hash = (hash ^ *name) * 0x100000001b3ull; /* FNV-1a */
+        }
+    }
+    return hash;
+}
+
 /* What a function of C is remembered by: its definition, and the type of the object it belongs to. */
 static uint64_t identity_of(uintptr_t function)
 {
@@ -246,7 +262,7 @@ static uint64_t identity_of(uintptr_t function)
     }
     uintptr_t method = ms_python_word(function, METHOD), self = ms_python_word(function, SELF);
     uintptr_t name = *(const uintptr_t *)method;
-    return ms_hash_u64(method ^ name << 7) ^ (self != 0 ? ms_python_type(self) : 0);
+    return ms_hash_u64(method ^ name << 7) ^ (self != 0 ? identity_of_type(ms_python_type(self)) : 0);
 }
 
 uint32_t ms_call_text(const struct ms_call_name *name)

@@ -349,6 +349,24 @@ def test_code_that_is_gone(traced):
     assert 2000 < len([t for t in found if t.endswith(": deep") and t.startswith("12")]) <= 2505
 
 
+def test_types_that_are_gone(traced):
+    """Their methods are named by the type that is at the address now, whatever it is called."""
+    traced.run("""\
+        import gc, msmemscope
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        for name in [*map("T{}".format, range(50)), "A at 0x1"]:
+            kind = type(name, (dict,), {})
+            get = kind().get
+            get(1)
+            del kind, get
+            gc.collect()
+        msmemscope.stop()
+    """)
+    found = [match[1] for row in traced.slices() if (match := re.fullmatch("<built-in method get of (.*) object>", row.text))]
+    assert [name for name in found if name != "dict"] == [*map("T{}".format, range(50)), "A at 0x1"]
+
+
 def test_where_monitoring_is_taken(traced):
     """By two other tools: a profile function does it as well."""
     traced.run("""\
