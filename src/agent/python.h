@@ -54,6 +54,7 @@ struct ms_python_method {
     X(int, PyCode_Addr2Line, (void *code, int instruction))                                                            \
     X(void *, PyObject_GetAttrString, (void *object, const char *name))                                                \
     X(const char *, PyUnicode_AsUTF8AndSize, (void *text, ssize_t *length_b))                                          \
+    X(void *, PyUnicode_AsEncodedString, (void *text, const char *encoding, const char *errors))                       \
     X(int, PyBytes_AsStringAndSize, (void *bytes, char **data, ssize_t *length_b))                                     \
     X(void, Py_IncRef, (void *object))                                                                                 \
     X(void, Py_DecRef, (void *object))                                                                                 \
@@ -140,6 +141,8 @@ _Static_assert(MS_PYTHON_FOLLOWED == 1 << (64 - 52), "as many as the hash has va
 /* stack_python.c */
 uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut);
 bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);
+/* A str as UTF-8, where it need not be released; NULL with an exception: it is none. With the GIL. */
+const char *ms_python_text(void *text, uint32_t *length_b);
 /* An attribute of an object that keeps it, if it is a str; else "". With the GIL; leaves an exception if there is none.
  */
 const char *ms_python_attribute(void *object, const char *name, uint32_t *length_b);

@@ -68,9 +68,9 @@ static bool chain_is_sound(uintptr_t thread)
 static bool same_text(void *code, const char *attribute, const char *text, uint32_t text_b)
 {
     void *object = ms_python.PyObject_GetAttrString(code, attribute);
-    ssize_t its_b = -1;
-    const char *its = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &its_b) : NULL;
-    bool same = its != NULL && its_b == (ssize_t)text_b && memcmp(its, text, text_b) == 0;
+    uint32_t its_b = 0;
+    const char *its = object != NULL ? ms_python_text(object, &its_b) : NULL;
+    bool same = its != NULL && its_b == text_b && memcmp(its, text, text_b) == 0;
     if (object != NULL) {
         ms_python.Py_DecRef(object);
     }

@@ -182,6 +182,20 @@ uint32_t ms_call_module(void)
 
 /* ---- texts ---- */
 
+/* The end of a text that is too long: names of files and functions differ there. */
+static void shorten(const char **text, uint32_t *length_b, uint32_t room_b)
+{
+    if (*length_b <= room_b) {
+        return;
+    }
+    *text += *length_b - room_b;
+    *length_b = room_b;
+    while (*length_b > 0 && (**text & 0xc0) == 0x80) { /* not in the middle of a character */
+        ++*text;
+        --*length_b;
+    }
+}
+
 static size_t put_function(const struct ms_call_name *name, char *out, size_t out_b)
 {
     uint32_t file_b, name_b;
@@ -194,6 +208,9 @@ static size_t put_function(const struct ms_call_name *name, char *out, size_t ou
     long line = name->kind == MS_NAME_CODE       ? number_attribute(name->code, "co_firstlineno")
                 : (name->at & MS_CALL_LINE) != 0 ? (long)(name->at & ~MS_CALL_LINE)
                                                  : ms_python.PyCode_Addr2Line((void *)name->code, (int)name->at);
+    enum { LINE_B = sizeof("(-9223372036854775808): ") };
+    shorten(&function, &name_b, (uint32_t)out_b / 2);
+    shorten(&file, &file_b, (uint32_t)out_b - LINE_B - name_b);
     int length_b = snprintf(out, out_b, "%.*s(%ld): %.*s", (int)file_b, file, line, (int)name_b, function);
     return length_b > 0 ? (size_t)length_b : 0;
 }

@@ -45,9 +45,11 @@ static uintptr_t with_fingerprint(const struct ms_python_layout *layout, uintptr
     return MS_PYTHON_ADDRESS(code) | (mixed >> 48) << 48;
 }
 
-/* A character as UTF-8; bytes written. */
+/* A character as UTF-8; bytes written. Bytes of a file's name that are not UTF-8 are halves of pairs in a str, which
+ * are no characters. */
 static size_t put_utf8(char *out, uint32_t c)
 {
+    c = c >= 0xd800 && c < 0xe000 ? '?' : c;
     if (c < 0x80) {
         out[0] = (char)c;
         return 1;
@@ -67,6 +69,12 @@ static size_t put_utf8(char *out, uint32_t c)
 #define PLACE_B 2048u
 static char places[PLACES][PLACE_B];
 
+static char *place(void)
+{
+    static uint32_t next;
+    return places[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES];
+}
+
 /* Text of a str object: as it is if it is ASCII, else converted. */
 static const char *text_at(const struct ms_python_layout *layout, uintptr_t object, uint32_t *length_b)
 {
@@ -81,18 +89,17 @@ static const char *text_at(const struct ms_python_layout *layout, uintptr_t obje
         *length_b = (uint32_t)length;
         return (const char *)(object + layout->ascii_data);
     }
-    static uint32_t next;
-    char *place = places[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES];
+    char *out = place();
     const void *data = (const void *)(object + layout->compact_data);
     unsigned kind = state >> KIND_AT & 7;
     for (size_t i = 0; i < length && used + 4 <= PLACE_B; i++) {
         uint32_t c = kind == 1   ? ((const uint8_t *)data)[i]
                      : kind == 2 ? ((const uint16_t *)data)[i]
                                  : ((const uint32_t *)data)[i];
-        used += put_utf8(place + used, c);
+        used += put_utf8(out + used, c);
     }
     *length_b = (uint32_t)used;
-    return place;
+    return out;
 }
 
 bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out)
@@ -169,15 +176,44 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
 
 /* ---- by the interpreter's functions ---- */
 
+/* A str that has no form in UTF-8, with question marks as from put_utf8. */
+static const char *text_replaced(void *text, uint32_t *length_b)
+{
+    ms_python.PyErr_Clear();
+    void *bytes = ms_python.PyUnicode_AsEncodedString(text, "utf-8", "replace");
+    char *its, *out = NULL;
+    ssize_t its_b;
+    if (bytes != NULL && ms_python.PyBytes_AsStringAndSize(bytes, &its, &its_b) == 0) {
+        size_t used = (size_t)its_b;
+        if (used > PLACE_B) {
+            for (used = PLACE_B; (its[used] & 0xc0) == 0x80; used--) { /* not in the middle of a character */
+            }
+        }
+        out = memcpy(place(), its, used);
+        *length_b = (uint32_t)used;
+    }
+    if (bytes != NULL) {
+        ms_python.Py_DecRef(bytes);
+    }
+    return out;
+}
+
+const char *ms_python_text(void *text, uint32_t *length_b)
+{
+    ssize_t its_b = 0;
+    const char *its = ms_python.PyUnicode_AsUTF8AndSize(text, &its_b);
+    *length_b = (uint32_t)its_b;
+    return its != NULL ? its : text_replaced(text, length_b);
+}
+
 const char *ms_python_attribute(void *object, const char *name, uint32_t *length_b)
 {
     void *value = ms_python.PyObject_GetAttrString(object, name);
-    ssize_t its_b = 0;
-    const char *text = value != NULL ? ms_python.PyUnicode_AsUTF8AndSize(value, &its_b) : NULL;
+    const char *text = value != NULL ? ms_python_text(value, length_b) : NULL;
     if (value != NULL) {
         ms_python.Py_DecRef(value);
     }
-    *length_b = text != NULL ? (uint32_t)its_b : 0;
+    *length_b = text != NULL ? *length_b : 0;
     return text != NULL ? text : "";
 }
 

@@ -305,6 +305,18 @@ def test_python_lines(recorder, tmp_path, version, python):
     assert "ffi" in rows[0]["Call Stack(C)"]
 
 
+def test_python_file_whose_name_is_not_utf8(recorder, tmp_path):
+    """It is no reason to distrust the interpreter, and what is written is UTF-8."""
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    with open(folder + b"/model.py", "w") as file:
+        file.write(SCRIPT)
+    result = recorder.run("/usr/bin/python3", os.fsdecode(folder) + "/model.py", options=["--call-stack=python"])
+    assert result.returncode == 0, result.stderr
+    rows = [r for r in recorder.rows() if r["Event"] == "MALLOC"]
+    assert [frames(row, "Call Stack(Python)")[-1] for row in rows] == 2 * [f"{tmp_path}/caf?/model.py(25): <module>"]
+
+
 def test_leak_report_names_the_place(recorder, compiler, tmp_path):
     source = tmp_path / "leaky.c"
     source.write_text(PROGRAM.replace("halMemFree(load_weights());", "load_weights();          "))

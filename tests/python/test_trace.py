@@ -349,6 +349,29 @@ def test_code_that_is_gone(traced):
     assert 2000 < len([t for t in found if t.endswith(": deep") and t.startswith("12")]) <= 2505
 
 
+def test_odd_names(traced):
+    """Of files and functions: they end no cell and no line, are UTF-8 whatever they were, and if too long have an end."""
+    traced.run("""\
+        import msmemscope
+        names = ["a,b", 'a"b', "a\\nb", "a\\rb", "\\u00e9\\u4e2d\\U0001f600", "a\\udcffb", "", 3000 * "\\u4e2d" + "end"]
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        for name in names:
+            exec(compile("def odd(): pass\\nodd()", name, "exec"))
+        for name in ["n\\udc80", 5000 * "n"]:
+            keys = {"co_name", "co_qualname"} & set(dir(odd.__code__))
+            odd.__code__ = odd.__code__.replace(**dict.fromkeys(keys, name))
+            odd()
+        msmemscope.stop()
+    """)
+    found = [row.text for row in traced.slices()]
+    *odd, long = [text[:-len("(1): odd")] for text in found if text.endswith("(1): odd")]
+    assert odd == ["a,b", 'a"b', "a\nb", "a\rb", "\u00e9\u4e2d\U0001f600", "a?b", ""]
+    assert re.fullmatch("\u4e2d{500,}end", long)
+    assert [text for text in found if re.fullmatch(r"\u4e2d*end\(1\): n\?", text)]
+    assert [text for text in found if re.fullmatch(r"\u4e2d*end\(1\): n{500,}", text)]
+
+
 def test_types_that_are_gone(traced):
     """Their methods are named by the type that is at the address now, whatever it is called."""
     traced.run("""\
