@@ -11,12 +11,11 @@ def candidates(package: str) -> list[str]:
     """Trees that may belong to a package in this directory: as installed by `make install` and in a build tree, where the
     package is part of the tree; as installed by pip, into a virtual environment or a system, or below one directory."""
     site = os.path.dirname(package)
-    lib = os.path.dirname(os.path.dirname(site))
+    prefix = os.path.dirname(os.path.dirname(os.path.dirname(site)))
     return [
         os.path.dirname(site),
-        os.path.join(lib, "msmemscope"),
-        os.path.join(os.path.dirname(lib), "lib", "msmemscope"),
-        os.path.join(site, "lib", "msmemscope"),
+        os.path.join(prefix, "libexec", "msmemscope"),
+        os.path.join(site, "libexec", "msmemscope"),
     ]
 
 

@@ -33,6 +33,15 @@ def venv(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def folder(venv):
+    """The same wheel below one directory, for interpreters that are told of it."""
+    built = venv.parent / "wheel"
+    subprocess.run([venv / "bin" / "pip", "wheel", "-q", "-w", built, venv.parent / "clone"], check=True)
+    subprocess.run([venv / "bin" / "pip", "install", "-q", "--target", venv.parent / "folder", *built.glob("*.whl")], check=True)
+    return venv.parent / "folder"
+
+
 def run(venv, folder, *argv, **env):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ASCEND_", "SOFTNPU_", "LD_"))}
     clean.update(PATH=f"{venv}/bin:/usr/bin:/bin", **env)
@@ -58,6 +67,18 @@ def test_example(venv, tmp_path, around):
     assert dump.read_text().count("FREE,HAL") == 5 and "example.py" in dump.read_text()
 
 
+@pytest.mark.parametrize("around", [[], ["msmemscope", "--collect-mode=deferred", "--"]])
+def test_below_one_directory(folder, tmp_path, around):
+    machine = Softnpu()
+    (tmp_path / "example.py").write_text(EXAMPLE)
+    done = run(folder, tmp_path, "softnpu", "run", "--machine", machine.name, "--", *around, sys.executable, "example.py",
+               ROOT / "tests/python/support", PYTHONPATH=str(folder))
+    machine.close()
+    assert done.returncode == 0, done.stdout + done.stderr
+    (dump,) = tmp_path.glob("memscopeDumpResults/*/device_0/dump/memscope_dump_*.csv")
+    assert dump.read_text().count("FREE,HAL") == 5
+
+
 def test_the_example_of_the_readme(venv, tmp_path):
     """Word for word, on a machine without a device and without a framework."""
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
@@ -71,7 +92,7 @@ def test_the_example_of_the_readme(venv, tmp_path):
 
 def test_a_shell_is_prepared(venv, tmp_path):
     done = run(venv, tmp_path, "bash", "-c", "source msmemscope --load-api-env && echo $LD_PRELOAD && source msmemscope --unload-api-env")
-    assert done.returncode == 0 and f"{venv}/lib/msmemscope/lib64/libascend_kernel_hook.so" in done.stdout
+    assert done.returncode == 0 and f"{venv}/libexec/msmemscope/lib64/libascend_kernel_hook.so" in done.stdout
 
 
 def test_removed_again(venv):

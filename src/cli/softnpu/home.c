@@ -35,7 +35,8 @@ const char *cli_home(void)
     }
     exe[n] = '\0';
     *strrchr(exe, '/') = '\0';
-    static const char *const places[] = {"../lib/softnpu", "../../../home"}; /* installed; build tree */
+    /* Installed, by make and by pip; build tree. */
+    static const char *const places[] = {"../lib/softnpu", "../libexec/softnpu", "../../../home"};
     for (size_t i = 0; i < MS_COUNT_OF(places); i++) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof(path), "%s/%s", exe, places[i]) < (int)sizeof(path) && is_home(path) &&
