@@ -79,6 +79,12 @@ def test_below_one_directory(folder, tmp_path, around):
     assert dump.read_text().count("FREE,HAL") == 5
 
 
+def test_nothing_tells_where_it_was_built(venv):
+    clone = str(venv.parent / "clone").encode()
+    installed = [path for part in ("bin", "lib", "libexec", "share") for path in (venv / part).rglob("*")]
+    assert [path for path in installed if path.is_file() and path.name != "direct_url.json" and clone in path.read_bytes()] == []
+
+
 def test_the_example_of_the_readme(venv, tmp_path):
     """Word for word, on a machine without a device and without a framework."""
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
