@@ -524,7 +524,7 @@ def at_exit() -> None:
 def _tell(suspects: dict[int, int], nobody: str) -> None:
     import re
 
-    from ._recorder import say
+    from ._recorder import put, say
 
     groups: dict[Holder | None, list[tuple[int, str]]] = {}  # alike but for indices
     for address, found in holders_of(list(suspects)).items() if suspects else ():
@@ -535,7 +535,7 @@ def _tell(suspects: dict[int, int], nobody: str) -> None:
         say("Info", "Memory that outlived its step, and who holds it:")
     for kind, held in sorted(groups.items(), key=lambda group: -sum(size for size, _ in group[1])):
         text = kind._replace(name=_common([name for _, name in held])) if kind is not None else nobody
-        print(f"    {_amount([size for size, _ in held])}: {text}", flush=True)
+        put(f"    {_amount([size for size, _ in held])}: {text}", sys.stdout)
 
 
 def _common(names: list[str]) -> str:
