@@ -34,7 +34,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 _late = False  # the recorder came with us, not before the program's libraries
-_told = False
+_told: set[str] = set()  # warnings that are given once
 
 
 class State:
@@ -182,9 +182,12 @@ def unseen() -> list[str]:
 
 def tell_unseen() -> None:
     """Once, where the user looks for trouble."""
-    global _told
     missing = unseen()
-    if missing and not _told:
-        _told = True
+    if missing and "late" not in _told:
+        _told.add("late")
         warn(f"this program was started without the recorder; not seen: {'; '.join(missing)}. "
              "To see everything: msmemscope PROGRAM, or 'source msmemscope --load-api-env' before it.")
+    if "cpu" not in _told and "torch" in sys.modules and "torch_npu" not in sys.modules and not State().flags & CPU \
+            and _native.devices() == 0:
+        _told.add("cpu")
+        warn('this program uses PyTorch without an NPU; not seen: its tensors on the CPU. To see them: device="cpu" in config().')

@@ -6,6 +6,7 @@ import subprocess
 import textwrap
 
 import pytest
+from python_target import Target
 from torch_runs import EXAMPLES, OPERATORS, PYTHON, compare_operators, number, program
 
 
@@ -34,6 +35,22 @@ def test_nothing_of_it_unless_the_cpu_is_wanted(recording):
     done = recording.run("--events=alloc,free", "--", PYTHON, "-c", "import torch; torch.ones(1000)")
     assert done.returncode == 0, done.stderr
     assert not tensors(recording)
+
+
+@pytest.mark.parametrize("device", ["npu", "cpu"])
+def test_that_they_are_not_recorded_is_told(softnpu, tmp_path, device):
+    """Once."""
+    done = Target(softnpu, tmp_path / "target", python=PYTHON).run(f"""
+        import msmemscope
+        msmemscope.start()
+        msmemscope.stop()
+        import torch
+        msmemscope.config(device="{device}")
+        for _ in range(2):
+            msmemscope.start()
+            msmemscope.stop()
+    """)
+    assert done.err.count('To see them: device="cpu" in config().') == (device == "npu")
 
 
 def test_totals_add_up(recording):
