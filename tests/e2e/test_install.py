@@ -100,7 +100,7 @@ def test_preparing_a_shell_for_the_api(installed, shell, by_path):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_preparing_a_shell_when_libraries_are_missing(installed, tmp_path, shell):
+def test_preparing_a_shell_when_it_cannot_be(installed, tmp_path, shell):
     subprocess.run(["cp", "-a", installed, tmp_path / "part"], check=True)
     for name in LIBRARIES[3:]:
         (tmp_path / "part" / "lib64" / name).unlink()
@@ -112,6 +112,10 @@ def test_preparing_a_shell_when_libraries_are_missing(installed, tmp_path, shell
                            source(tmp_path / "part" / "bin" / "msmemscope", "--load-api-env") + '; echo "status $?"')
     assert lines == ["status 1"]
     assert done.stderr.startswith("[msmemscope] ERROR: lib64 directory not found")
+    subprocess.run(["cp", "-a", installed, tmp_path / "a blank"], check=True)
+    lines, done = in_shell(shell, installed, source(f"'{tmp_path}/a blank/bin/msmemscope'", "--load-api-env") +
+                           '; echo "status $? ${LD_PRELOAD-unset}"')
+    assert lines == ["status 1 unset"] and "blanks or colons" in done.stderr
 
 
 @pytest.mark.parametrize("shell", SHELLS)
