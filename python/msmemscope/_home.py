@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 
+from . import _native
+
 RECORDER = "libascend_kernel_hook.so"
 
 
 def candidates(package: str) -> list[str]:
     """Trees that may belong to a package in this directory: as installed by `make install` and in a build tree, where the
-    package is part of the tree; as installed by pip, into a virtual environment or a system, or below one directory."""
+    package is part of the tree; as installed by pip, into a virtual environment or a system, or below one directory, or
+    with --editable, where the extension is in a build tree."""
     site = os.path.dirname(package)
     prefix = os.path.dirname(os.path.dirname(os.path.dirname(site)))
     return [
         os.path.dirname(site),
         os.path.join(prefix, "libexec", "msmemscope"),
         os.path.join(site, "libexec", "msmemscope"),
+        os.path.join(os.path.dirname(os.path.dirname(_native.__file__)), "msmemscope"),
     ]
 
 

@@ -79,6 +79,19 @@ def test_below_one_directory(folder, tmp_path, around):
     assert dump.read_text().count("FREE,HAL") == 5
 
 
+def test_editable(tmp_path):
+    """The packages of a checkout, as they are there."""
+    clone, own = tmp_path / "clone", tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", own], check=True)
+    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+    backend = re.search(r'"(meson-python==[^"]+)"', (ROOT / "pyproject.toml").read_text())[1]
+    subprocess.run([own / "bin" / "pip", "install", "-q", backend], check=True)
+    subprocess.run([own / "bin" / "pip", "install", "-q", "--no-build-isolation", "--editable", clone], check=True)
+    done = run(own, tmp_path, "python", "-c", "import msmemscope; msmemscope.start(); msmemscope.stop(); print(msmemscope.__file__)")
+    assert done.returncode == 0 and f"{clone}/python/msmemscope/__init__.py" in done.stdout, done.stdout + done.stderr
+    assert run(own, tmp_path, "python", "-m", "msmemscope", "--version").returncode == 0
+
+
 def test_nothing_tells_where_it_was_built(venv):
     clone = str(venv.parent / "clone").encode()
     installed = [path for part in ("bin", "lib", "libexec", "share") for path in (venv / part).rglob("*")]
