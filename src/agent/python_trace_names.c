@@ -95,7 +95,8 @@ static __attribute__((noinline)) uint32_t find_out(uintptr_t code)
     const char *file = text_attribute(code, "co_filename", &file_b);
     const char *name = text_attribute(code, "co_name", &name_b);
     if (ms_python_is_own(file, file_b)) {
-        flags = MS_CALL_QUIET | MS_CALL_NO_C;
+        bool loads = strcmp(name, "__getattr__") == 0; /* of the package: parts of it that are only loaded when used */
+        flags = MS_CALL_QUIET | MS_CALL_NO_C | (loads ? MS_CALL_CLOSED : 0);
     } else if (strcmp(name, "__torch_dispatch__") == 0) {
         flags = MS_CALL_CLOSED;
     } else if (strcmp(name, "__exit__") == 0 && ends_with(file, file_b, "/contextlib.py")) {

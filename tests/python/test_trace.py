@@ -287,6 +287,22 @@ def test_database(traced):
     assert f.pid == int(tables[0].split("_")[-1]) and any(f.start < t < f.end for t in times)  # one clock
 
 
+def test_parts_of_the_package_that_are_loaded_late(traced):
+    """How they are loaded is not the program's doing."""
+    traced.run("""\
+        import msmemscope
+        def f():
+            with msmemscope.RecordFunction("mine"):
+                return msmemscope.describe.describer(owner="x")
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        f()
+        msmemscope.stop()
+    """)
+    assert [row.text for row in traced.slices() if "importlib" in row.text] == []
+    assert texts(traced.ours()) == ["2: f", "stop: 1: <module>"]
+
+
 def test_modules_of_torch_and_what_is_left_out(traced):
     """nn.Module goes by the class; nothing below __torch_dispatch__, no functions of C in contextlib's __exit__."""
     folder = traced.folder / "torch" / "nn" / "modules"
