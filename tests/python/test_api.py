@@ -5,7 +5,7 @@ import resource
 import signal
 
 import pytest
-from python_target import Target
+from python_target import HOME, Target
 
 RECORD = """
     import msmemscope, npu
@@ -55,6 +55,13 @@ def test_a_driver_that_was_loaded_before(target):
     (line,) = done.err.splitlines()
     assert line.startswith("[msmemscope] Warn: this program was started without the recorder; not seen: ")
     assert "allocated before msmemscope was imported" in line and "source msmemscope --load-api-env" in line
+
+
+def test_what_is_older_than_start_is_not_said_to_be_lost(target):
+    target.run(RECORD)
+    for word in ("info", "report"):
+        told = target.softnpu.run(HOME / "bin" / "msmemscope", word, target.output)
+        assert told.returncode == 0 and "deleted" not in told.stdout + told.stderr
 
 
 def test_nothing_is_said_to_be_missing_with_the_recorder_there(softnpu, tmp_path):

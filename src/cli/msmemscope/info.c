@@ -210,7 +210,8 @@ static void print_text(const struct recording *recording, const struct counts *c
         printf(" (%llu while not tracing)", (unsigned long long)counts->shadow);
     }
     if (counts->begins_at > 0) {
-        printf(", from number %llu on: the oldest part was deleted", (unsigned long long)counts->begins_at);
+        printf(", from number %llu on: what is older was not traced, or forgotten (--ring)",
+               (unsigned long long)counts->begins_at);
     }
     if (counts->jumps > 0) {
         printf(", without %llu part%s in which nothing was traced", (unsigned long long)counts->jumps,
