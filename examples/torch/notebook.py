@@ -10,7 +10,7 @@ import pathlib
 import msmemscope
 import torch
 
-msmemscope.config(device="cpu", events="alloc,free", call_stack="python:10", output="./memscope")
+msmemscope.config(device="cpu", events="alloc,free", call_stack="python:10", analysis="decompose", output="./memscope")
 
 
 @contextlib.contextmanager

@@ -84,4 +84,4 @@ def test_notebook(recording, softnpu, tmp_path):
     python_path = str(recording.command).replace("bin/msmemscope", "python")
     done = softnpu.run("sh", "-c", f"cd {tmp_path} && exec {PYTHON} {EXAMPLES}/notebook.py", PYTHONPATH=python_path)
     assert done.returncode == 0, done.stderr
-    assert "HOST" in done.stdout
+    assert re.search(r"^HOST .*owner:HOST@.*@forward", done.stdout, re.M), done.stdout
