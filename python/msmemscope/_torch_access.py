@@ -19,7 +19,7 @@ from ._hijack import Patch, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 # As in _native/access.c.
@@ -27,12 +27,12 @@ NOTHING, READ, WRITE = 0, 1, 2
 
 _on = False
 _thread = threading.local()
-_patch: Patch | None = None
+_patches: list[Patch] = []
 
 
-def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes]:
+def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes, bool]:
     """Of an operator: its name; for each argument by position, each by name, and each result, whether it is read or
-    written."""
+    written; whether it returns one tensor."""
     schema = function._schema
     name = schema.name.rpartition("::")[2]
     creates = name.startswith("new_") or name.endswith("_like")
@@ -53,7 +53,38 @@ def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes]:
         bytes(named[each.name] for each in schema.arguments if not each.kwarg_only),
         {each: what for each, what in named.items() if what != NOTHING},
         bytes(result(each.alias_info) for each in schema.returns),
+        [str(each.type) for each in schema.returns] == ["Tensor"],
     )
+
+
+def tensor_of(number: Any) -> Any:
+    """As PyTorch makes one of a number of Python's; modes of the program's own do not see it."""
+    import torch
+
+    kinds = {bool: torch.bool, int: torch.int64, complex: torch.complex128}
+    with _unseen(torch):
+        return torch.scalar_tensor(number, dtype=kinds.get(type(number), torch.float64))
+
+
+def restore(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any] | None) -> Any:
+    """The arguments of an operator with tensors where it wants tensors and was given numbers; None if it was not."""
+    made = []
+
+    def tensor(value: Any) -> Any:
+        if isinstance(value, (int, float, complex)):
+            made.append(tensor_of(value))
+            return made[-1]
+        return value
+
+    def argument(kind: str, value: Any) -> Any:
+        if kind in ("Tensor", "Optional[Tensor]"):
+            return tensor(value)
+        return [tensor(each) for each in value] if kind == "List[Tensor]" else value
+
+    kinds = {each.name: str(each.type) for each in function._schema.arguments}
+    arguments = tuple(argument(kind, value) for kind, value in zip(kinds.values(), positional))
+    named = {name: argument(kinds[name], value) for name, value in (keywords or {}).items()}
+    return (arguments, named) if made else None
 
 
 # Numbers that PyTorch has for them.
@@ -81,19 +112,28 @@ def _examples(torch: Any) -> list[tuple[Any, int, int, tuple[int, ...], int, int
     return found
 
 
+@contextlib.contextmanager
+def _unseen(torch: Any, *names: str) -> Iterator[None]:
+    """Modes do not see what happens here."""
+    names = names or ("_DisableTorchDispatch", "DisableTorchFunction")
+    guards = [getattr(torch._C, name)() for name in names if hasattr(torch._C, name)]
+    with contextlib.ExitStack() as stack:
+        for guard in guards:  # some guard as long as they are there, some in a `with`
+            if hasattr(guard, "__enter__"):
+                stack.enter_context(guard)
+        yield
+
+
 def _learn(torch: Any) -> None:
-    """None of it is the program's: it is not recorded, and not seen by modes of the program's own."""
-    guards = [getattr(torch._C, name)() for name in ("_DisableTorchDispatch", "DisableTorchFunction") if hasattr(torch._C, name)]
+    """None of it is the program's: it is not recorded, either."""
     examples = []
     with contextlib.ExitStack() as stack:
         _native.quiet(True)
         stack.callback(_native.quiet, False)
-        for guard in guards:  # some guard as long as they are there, some in a `with`
-            if hasattr(guard, "__enter__"):
-                stack.enter_context(guard)
+        stack.enter_context(_unseen(torch))
         with contextlib.suppress(Exception):  # then tensors are asked instead of looked at
             examples = _examples(torch)
-        _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, examples)
+        _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, restore, tensor_of, examples)
         examples.clear()  # while it is quiet
 
 
@@ -158,20 +198,41 @@ def _around_run(original: Callable[..., Any], patch: Patch) -> Callable[..., Any
     return run
 
 
+def _around_new(original: Callable[..., Any], patch: Patch) -> Callable[..., Any]:
+    """Functions that make the object of a tensor themselves, and in 1.13 refuse one that has come through a mode, as it has an
+    object by then: once more, without modes."""
+    import torch
+
+    def new(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except RuntimeError as error:
+            if not patch.active or "already associated to a python object" not in str(error):
+                raise
+        with _unseen(torch, "_DisableTorchDispatch"):
+            return original(*args, **kwargs)
+    return new
+
+
 def enable() -> None:
-    global _on, _patch
+    global _on
     _enter()
     _on = True
     _native.access_on(True)
-    if _patch is None:
-        _patch = _hijack.add(Patch(Target("threading", "Thread", "run"), _around_run))
+    if not _patches:
+        for target, factory in (
+            (Target("threading", "Thread", "run"), _around_run),
+            (Target("torch", "Tensor", "__new__"), _around_new),
+            (Target("torch", "Tensor", "as_subclass"), _around_new),
+        ):
+            _patches.append(_hijack.add(Patch(target, factory)))
 
 
 def disable() -> None:
-    global _on, _patch
+    global _on
     _on = False
     _native.access_on(False)
-    if _patch is not None:
-        _hijack.remove(_patch)
-        _patch = None
+    for patch in _patches:
+        _hijack.remove(patch)
+    _patches.clear()
     _leave()

@@ -99,6 +99,63 @@ def test_exceptions_of_operators(recording):
     assert of(rows, "neg.default")
 
 
+# What PyTorch 1.13 refuses to do in any dispatch mode, and programs do.
+DELICATE = """
+    import sys
+    import torch
+    import torch.utils.checkpoint
+    class Kind(torch.Tensor):
+        pass
+    def numbers(x):
+        return (x * 1.5 + 2).pow(3) * True
+    def gradient(function):
+        x = torch.linspace(0, 1, 301, requires_grad=True)
+        function(x).sum().backward()
+        return x.grad.double().sum().item()
+    def saved(x):
+        with torch.autograd.graph.save_on_cpu():
+            return numbers(x)
+    def behave():
+        said, whole = [], torch.arange(6.)
+        said.append((gradient(lambda x: torch.utils.checkpoint.checkpoint(numbers, x, use_reentrant=False)), gradient(saved)))
+        said.append((torch.Tensor([1, 2]), torch.Tensor(2, 3).shape, torch.Tensor(whole), torch.Tensor(), Kind([1., 2.]), Kind(whole)))
+        said.append((whole.as_subclass(Kind), torch.Tensor(whole.as_subclass(Kind)), torch.nn.Parameter(torch.Tensor(2, 3)).shape))
+        for wrong in (lambda: torch.Tensor("x"), lambda: torch.mm(whole, whole), lambda: torch.ops.aten.detach("x")):
+            try:
+                wrong()
+            except (RuntimeError, TypeError) as error:
+                said.append((type(error), str(error).splitlines()[0]))
+        return str(said)
+"""
+
+
+def test_programs_do_what_they_do(recording, softnpu):
+    script = program(recording.output.parent, textwrap.dedent(DELICATE) + "print(behave(), file=open(sys.argv[1], 'w'))")
+    plain, recorded = recording.output.parent / "plain.txt", recording.output.parent / "recorded.txt"
+    done = softnpu.run(PYTHON, script, plain)
+    assert done.returncode == 0, done.stderr
+    done = recording.run("--device=cpu", "--events=access,launch", "--", PYTHON, script, recorded)
+    assert done.returncode == 0, done.stderr
+    assert recorded.read_text() == plain.read_text() and plain.read_text().count("Error") == 3
+
+
+def test_programs_do_what_they_do_after_stop(softnpu, recording):
+    """And nothing of ours stays in PyTorch's classes."""
+    script = program(recording.output.parent, textwrap.dedent(DELICATE) + textwrap.dedent(f"""
+        import msmemscope
+        plain = behave()
+        msmemscope.config(device="cpu", events="access", analysis="", output={str(recording.output)!r})
+        for _ in range(2):
+            msmemscope.start()
+            assert behave() == plain
+            msmemscope.stop()
+            assert behave() == plain
+            assert not {{"__new__", "as_subclass"}} & vars(torch.Tensor).keys()
+    """))
+    done = softnpu.run(PYTHON, script, PYTHONPATH=str(recording.command).replace("bin/msmemscope", "python"))
+    assert done.returncode == 0, done.stderr
+
+
 def test_start_and_stop(softnpu, recording):
     """Through the interface: only between start() and stop(), and user's own modes stay what they are."""
     script = program(recording.output.parent, f"""
@@ -250,4 +307,32 @@ def test_nothing_is_kept_of_operators(softnpu, recording):
         msmemscope.stop()
         assert not drift(before, after), drift(before, after)
         assert abs(after[1] - before[1]) < 50 and after[2] - before[2] < 20000 and after[3] - before[3] < 8192, (before[1:], after[1:])
+    """)
+
+
+def test_nothing_is_kept_of_numbers(softnpu, recording):
+    by_interface(softnpu, recording, """
+        import gc, sys
+        aten, dispatch = torch.ops.aten, _native.access_bind(object())
+        number = float("1.5")
+        arguments, named, nothing = (number,), {"self": number}, {}
+        watched = [number, arguments, named, nothing, None, RuntimeError, aten.detach.default, aten.detach.default._op, torch.float64]
+        def once():
+            for call in ((arguments,), (arguments, nothing), ((), named)):
+                assert dispatch(aten.detach.default, (), *call).item() == number
+            try:
+                dispatch(aten.cat.default, (), ([number, number],))
+            except RuntimeError as error:
+                assert "zero-dimensional tensor" in str(error)
+        def state():
+            gc.collect()
+            return [sys.getrefcount(thing) for thing in watched] + [len(gc.get_objects())]
+        msmemscope.start()
+        once()
+        before = state()
+        for _ in range(300):
+            once()
+        after = state()
+        msmemscope.stop()
+        assert all(abs(there - here) < 20 for here, there in zip(before, after)), (before, after)
     """)

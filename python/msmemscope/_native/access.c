@@ -5,8 +5,10 @@
  * comes to us, and goes on to PyTorch, without a line of Python.
  *
  * Nothing of this may disturb an operator: what fails is passed over, exceptions of it are forgotten; exceptions of the
- * operator itself are the program's. With the GIL; an operator may let it go while it runs, so that others are added
- * meanwhile: they lie where they are until the process ends. */
+ * operator itself are the program's. PyTorch hands a tensor that was made of a number (of 1.5 in `x * 1.5`) to a mode
+ * as a number again, as argument and as result, and does not take it back from every operator: then we make a tensor of
+ * it. With the GIL; an operator may let it go while it runs, so that others are added meanwhile: they lie where they
+ * are until the process ends. */
 #include "access.h"
 
 #include "trace/records.h"
@@ -23,6 +25,7 @@ struct op {
     const char *inputs, *outputs;
     Py_ssize_t input_count, output_count;
     PyObject *keywords;
+    int returns_tensor; /* one, and nothing else */
     bool kept;
 };
 
@@ -32,6 +35,8 @@ static struct op *operators[SLOTS];
 static uint32_t operator_count;
 
 static PyObject *work_out;   /* operator -> facts */
+static PyObject *restore;    /* operator, arguments, keywords -> the same with tensors for numbers, or None */
+static PyObject *tensor_of;  /* number -> tensor */
 static PyObject *plain_type; /* of operators that only hand their arguments on to _op */
 static bool on;
 
@@ -56,7 +61,8 @@ static struct op *new_operator(PyObject *function)
     op->function = function;
     op->facts = PyObject_CallFunctionObjArgs(work_out, function, NULL);
     if (op->facts == NULL || !PyTuple_Check(op->facts) ||
-        !PyArg_ParseTuple(op->facts, "SSO!S", &name, &inputs, &PyDict_Type, &op->keywords, &outputs)) {
+        !PyArg_ParseTuple(op->facts, "SSO!Sp", &name, &inputs, &PyDict_Type, &op->keywords, &outputs,
+                          &op->returns_tensor)) {
         forget(op);
         return NULL;
     }
@@ -132,6 +138,44 @@ static void outputs(const struct ms_agent_v1 *agent, const struct op *op, PyObje
     }
 }
 
+/* ---- the call ---- */
+
+/* The operator has refused its arguments: once more, with tensors, if there are numbers in the place of some. */
+static PyObject *run_again(const struct op *op, PyObject *positional, PyObject *keywords)
+{
+    PyObject *type, *value, *traceback, *result = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *restored =
+        PyObject_CallFunctionObjArgs(restore, op->function, positional, keywords != NULL ? keywords : Py_None, NULL);
+    PyObject *tensors, *named;
+    if (restored == NULL || restored == Py_None ||
+        !PyArg_ParseTuple(restored, "O!O!", &PyTuple_Type, &tensors, &PyDict_Type, &named)) {
+        PyErr_Restore(type, value, traceback); /* of the operator; ours is gone */
+    } else {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        result = PyObject_Call(op->run, tensors, named);
+    }
+    Py_XDECREF(restored);
+    return result;
+}
+
+static PyObject *run(const struct op *op, PyObject *positional, PyObject *keywords)
+{
+    PyObject *result = PyObject_Call(op->run, positional, keywords);
+    if (result == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+        result = run_again(op, positional, keywords);
+    }
+    if (result != NULL && op->returns_tensor &&
+        (PyFloat_Check(result) || PyLong_Check(result) || PyComplex_Check(result))) {
+        PyObject *tensor = PyObject_CallFunctionObjArgs(tensor_of, result, NULL);
+        Py_DECREF(result);
+        result = tensor;
+    }
+    return result;
+}
+
 /* ---- what Python calls ---- */
 
 /* As PyTorch calls it: arguments by position, the last of which may be absent. */
@@ -147,15 +191,17 @@ static PyObject *dispatch(PyObject *mode, PyObject *arguments)
     }
     keywords = keywords != NULL && PyDict_Check(keywords) ? keywords : NULL;
     const struct ms_agent_v1 *agent = on ? native_agent() : NULL;
-    struct op *op = agent != NULL ? operator_of(function) : NULL;
+    struct op *op = work_out != NULL ? operator_of(function) : NULL;
     if (op == NULL) {
         PyObject *result = PyObject_Call(function, positional, keywords);
         Py_DECREF(positional);
         return result;
     }
-    inputs(agent, op, positional, keywords);
-    PyObject *result = PyObject_Call(op->run, positional, keywords);
-    if (result != NULL) {
+    if (agent != NULL) {
+        inputs(agent, op, positional, keywords);
+    }
+    PyObject *result = run(op, positional, keywords);
+    if (result != NULL && agent != NULL) {
         outputs(agent, op, result);
     }
     if (!op->kept) {
@@ -173,20 +219,25 @@ static PyObject *bind(PyObject *module, PyObject *mode)
     return PyCFunction_NewEx(&method, mode, NULL);
 }
 
+static void keep(PyObject **place, PyObject *object)
+{
+    Py_INCREF(object);
+    Py_XDECREF(*place);
+    *place = object;
+}
+
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *tensor, *parameter, *plain, *function, *examples;
-    if (!PyArg_ParseTuple(arguments, "O!O!OOO!", &PyType_Type, &tensor, &PyType_Type, &parameter, &plain, &function,
-                          &PyList_Type, &examples) ||
+    PyObject *tensor, *parameter, *plain, *facts, *again, *number, *examples;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOOOO!", &PyType_Type, &tensor, &PyType_Type, &parameter, &plain, &facts,
+                          &again, &number, &PyList_Type, &examples) ||
         access_tensors(tensor, parameter) != 0) {
         return NULL;
     }
-    Py_INCREF(plain);
-    Py_XDECREF(plain_type);
-    plain_type = plain;
-    Py_INCREF(function);
-    Py_XDECREF(work_out);
-    work_out = function;
+    keep(&plain_type, plain);
+    keep(&restore, again);
+    keep(&tensor_of, number);
+    keep(&work_out, facts);
     return PyBool_FromLong(access_learn(examples));
 }
 
@@ -206,8 +257,9 @@ static PyObject *look(PyObject *module, PyObject *arguments)
 
 static PyMethodDef methods[] = {
     {"access_begin", begin, METH_VARARGS,
-     "access_begin(Tensor, Parameter, OpOverload, facts, examples) -> bool: the classes of what has memory and of "
-     "operators; what works out the facts of one; tensors to learn from. True: tensors can be looked at"},
+     "access_begin(Tensor, Parameter, OpOverload, facts, restore, tensor_of, examples) -> bool: the classes of what has "
+     "memory and of operators; what works out the facts of one, makes tensors of numbers among arguments, and of one "
+     "number; tensors to learn from. True: tensors can be looked at"},
     {"access_on", turn, METH_O, "access_on(bool): record what dispatch modes see"},
     {"access_bind", bind, METH_O, "access_bind(mode): its __torch_dispatch__"},
     {"access_of", look, METH_VARARGS,
