@@ -136,9 +136,8 @@ void ms_agent_init(void)
     if (have_session) {
         ms_watch_configure(session.watch);
     }
-    bool may_record = session.state != MS_STATE_OFF || (session.flags & MS_SESSION_CONTROL) != 0;
-    if (have_session && may_record && pthread_key_create != NULL) {
-        ms_producer_setup(attach);
+    if (have_session && pthread_key_create != NULL) {
+        ms_producer_setup(attach); /* also if the session is off: start() may switch it on */
     }
     errno = error;
 }
