@@ -1,12 +1,13 @@
 /* See torch.h. Nobody tells us that PyTorch is loaded: its allocators do, by their first report, and when they report
- * after the session has changed. What is not there yet is looked for again after 1, 2, 4, 8 ... further reports. */
+ * after the session has changed. What is not there yet is looked for again after 1, 2, 4, 8 ... further reports, and at
+ * once when the session changes again. */
 #include "agent/torch.h"
 
 uint32_t ms_torch_version = UINT32_MAX;
 
 void ms_torch_update(void)
 {
-    static uint32_t busy, vain;
+    static uint32_t busy, vain, tried;
     const struct ms_shm *shm = ms_rec_session();
     if (shm == NULL || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
@@ -17,7 +18,8 @@ void ms_torch_update(void)
     bool on = __atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON;
     const struct ms_session *session = ms_agent_session();
     bool labels = session != NULL && (session->analysis & MS_ANALYSE_DECOMPOSE) != 0;
-    vain++;
+    vain = tried == version ? vain + 1 : 1;
+    tried = version;
     if ((vain & (vain - 1)) == 0) {
         bool done = ms_ops_update(on && (mask & operators) == operators);
         done = ms_python_collect(on && ((mask & accesses) == accesses || labels)) && done;
