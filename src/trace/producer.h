@@ -57,7 +57,8 @@ struct ms_ctx {
     struct ms_running {
         uint32_t told,
             beneath; /* operators that are recorded, and calls that are not because one of these makes them */
-    } running;       /* in this thread now, see agent/hooks/ops.c; zero at first */
+        uint32_t before, version; /* how many of those told began in another state of the session than this one */
+    } running;                    /* in this thread now, see agent/hooks/ops.c; zero at first */
     struct ms_ctx *next;
 };
 

@@ -148,6 +148,86 @@ def test_operators_are_those_that_a_dispatch_mode_sees(recording):
     assert further == {"linear", "conv1d", "layer_norm", "reshape"}
 
 
+def ranges(recording):
+    """Types and names of operators' rows, range by range."""
+    found = []
+    for row in recording.rows():
+        if row.type == "START_TRACE":
+            found.append([])
+        elif row.event == "OP_LAUNCH":
+            found[-1].append((row.type, row.name))
+    return found
+
+
+def test_operators_of_each_range(recording):
+    """Also of ranges that a thread begins while the main thread waits and has no ear for us."""
+    script = program(recording.output.parent, """
+        import threading
+        import msmemscope
+        import torch
+        x = torch.rand(8)
+        def work():
+            for _ in range(8):
+                msmemscope.start()
+                for _ in range(50):
+                    torch.neg(x)
+                msmemscope.stop()
+                for _ in range(37):
+                    torch.neg(x)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    """)
+    done = recording.run("--device=cpu", "--events=launch", "--call-stack=python", "--collect-mode=deferred", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    assert [len(rows) for rows in ranges(recording)] == [100] * 8
+
+
+def test_no_end_without_its_beginning(recording):
+    """An operator that runs while one range ends and another begins."""
+    script = program(recording.output.parent, """
+        import msmemscope
+        import torch
+        class Slow(torch.Tensor):
+            @staticmethod
+            def __new__(cls, inner):
+                return torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype)
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                msmemscope.stop()
+                msmemscope.start()
+                return torch.ones(3)
+        slow = Slow(torch.ones(3))
+        msmemscope.start()
+        torch.neg(slow)
+        torch.sin(torch.ones(3))
+        msmemscope.stop()
+    """)
+    done = recording.run("--device=cpu", "--events=launch", "--collect-mode=deferred", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    first, second = ranges(recording)
+    assert first[-1] == ("ATEN_START", "torch._ops.aten.neg.default")
+    assert second[-2:] == [(kind, "torch._ops.aten.sin.default") for kind in ("ATEN_START", "ATEN_END")]
+    assert [kind for kind, _ in second].count("ATEN_END") == len(second) // 2
+
+
+def test_names_are_those_of_operators(recording):
+    """Parts of torch.distributed announce themselves, too."""
+    script = program(recording.output.parent, """
+        import sys
+        import torch
+        torch.distributed.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1)
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+        for _ in range(2):
+            model(torch.ones(2, 4)).sum().backward()
+    """)
+    done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, script, recording.output.parent / "meeting")
+    assert done.returncode == 0, done.stderr
+    names = {row.name for row in recording.rows() if row.type == "ATEN_START"}
+    assert "torch._ops.c10d.allreduce_.default" in names
+    assert not [name for name in names if not re.fullmatch(r"torch\._ops\.\w+\.\w+\.\w+", name)]
+
+
 def test_an_operator_that_fails_has_an_end(recording):
     done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, "-c", textwrap.dedent("""
         import torch

@@ -52,11 +52,12 @@ static void put(struct text *t, const char *s, size_t length_b)
     t->length_b += (uint32_t)length_b;
 }
 
-/* "namespace::name", and nothing else with colons or blanks in it: where the colons are, NULL if it is none. */
+/* "namespace::name", and nothing else with colons or blanks in it: where the colons are, NULL if it is none. Parts of
+ * torch.distributed have names with dots before the colons. */
 static const char *colons_of(const char *name)
 {
-    const char *colons = strchr(name, ':');
-    if (colons == NULL || colons == name || colons[1] != ':' || colons[2] == '\0' ||
+    const char *colons = strpbrk(name, ":.");
+    if (colons == NULL || colons == name || colons[0] != ':' || colons[1] != ':' || colons[2] == '\0' ||
         strpbrk(colons + 2, ": ") != NULL || strlen(name) > NAME_MAX_B) {
         return NULL;
     }
@@ -229,6 +230,17 @@ static struct ms_running *running(void)
     return ctx != NULL && !ctx->busy ? &ctx->running : NULL;
 }
 
+/* An operator that began before start() or stop() has its end elsewhere: none is told without its beginning. */
+static void follow_session(struct ms_running *run)
+{
+    const struct ms_shm *shm = ms_rec_session();
+    uint32_t version = shm != NULL ? __atomic_load_n(&shm->config_version, __ATOMIC_RELAXED) : run->version;
+    if (MS_UNLIKELY(run->version != version)) {
+        run->version = version;
+        run->before = run->told;
+    }
+}
+
 static bool beneath_autograd(void)
 {
     return is_excluded != NULL && is_excluded(autograd);
@@ -249,6 +261,7 @@ static void begun(const void *function)
         record(text, length_b, true);
         run = running(); /* there may be one only now */
         if (run != NULL) {
+            follow_session(run);
             run->told++;
         }
     }
@@ -271,8 +284,13 @@ static void ended(const void *function, void *context)
     size_t length_b;
     const char *text = text_of(function, false, &made, &length_b);
     if (text != NULL) {
+        follow_session(run);
         run->told--;
-        record(text, length_b, false);
+        if (run->told >= run->before) {
+            record(text, length_b, false);
+        } else {
+            run->before = run->told;
+        }
     }
     errno = error;
 }
