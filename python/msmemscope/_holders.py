@@ -9,8 +9,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections import deque
 from contextlib import contextmanager
-from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import (AsyncGeneratorType, CellType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, MappingProxyType,
+                   MethodType, ModuleType)
 from typing import NamedTuple
 
 TYPE_CHECKING = False
@@ -77,19 +79,28 @@ def _is(thing: object, kinds: type[T] | tuple[type[T], ...]) -> TypeGuard[T]:
     return issubclass(type(thing), kinds)
 
 
+def _of_class(kind: type, name: str) -> Any:
+    """What every class has; asked of Python, not of the class of the class."""
+    return type.__getattribute__(kind, name)
+
+
 def _attributes(thing: object) -> Any:
     """The dictionary of an object's attributes; empty if it has none, or will not tell."""
     try:
-        return getattr(thing, "__dict__", {})
+        found = getattr(thing, "__dict__", {})
     except Exception:
         return {}
+    return found if type(found) in (dict, MappingProxyType) else {}
 
 
 # ---- tensors and their memory ----
 
 
 def is_tensor(thing: object) -> bool:
-    return callable(getattr(type(thing), "data_ptr", None))
+    try:
+        return callable(getattr(type(thing), "data_ptr", None))
+    except Exception:
+        return False  # a class that answers for itself
 
 
 def memory_of(tensor: Any) -> tuple[int, int]:
@@ -323,8 +334,12 @@ def _variable(frame: FrameType | None, thing: object) -> str:
 
 
 def _type_name(thing: object) -> str:
-    kind = type(thing)
-    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__", "torch") else f"{kind.__module__}.{kind.__qualname__}"
+    return _class_name(type(thing), ("builtins", "__main__", "torch"))
+
+
+def _class_name(kind: type, plain: tuple[object, ...] = ()) -> str:
+    module, name = _of_class(kind, "__module__"), _of_class(kind, "__qualname__")
+    return name if module in plain else f"{module}.{name}"
 
 
 def _container(thing: object) -> object:
@@ -341,7 +356,7 @@ def _root_name(thing: object) -> str | None:
     if _is(thing, ModuleType):
         return thing.__name__
     if _is(thing, type):
-        return f"{thing.__module__}.{thing.__qualname__}"
+        return _class_name(thing)
     if type(thing) is dict and _is(thing.get("__name__"), str):
         module = sys.modules.get(thing["__name__"])
         if module is not None and _attributes(module) is thing:
@@ -357,7 +372,7 @@ def _edge(referrer: object, referent: object) -> str:
     for name, value in list(_attributes(referrer).items()):
         if value is referent:
             return f".{name}"
-    for kind in type(referrer).__mro__:
+    for kind in _of_class(type(referrer), "__mro__"):
         for name in _slots(kind):
             try:
                 if getattr(referrer, name) is referent:
@@ -370,22 +385,24 @@ def _edge(referrer: object, referent: object) -> str:
 
 
 def _slots(kind: type) -> list[str]:
-    slots = kind.__dict__.get("__slots__", ())
+    slots = _of_class(kind, "__dict__").get("__slots__", ())
     return [slots] if _is(slots, str) else list(slots)
 
 
 def _of_dict(referrer: Any, referent: object) -> str:
-    for key, value in list(referrer.items()):
+    for key, value in list(dict.items(referrer)):
         if value is referent:
-            return f"[{key!r}]" if _is(key, (str, int, float, bool, bytes)) else f"[<{_type_name(key)}>]"
+            return f"[{key!r}]" if type(key) in (str, int, float, bool, bytes) else f"[<{_type_name(key)}>]"
     return ".keys()"
 
 
-def _of_sequence(referrer: Any, referent: object) -> str:
-    for index, value in enumerate(referrer):
-        if value is referent:
-            return f"[{index}]"
-    return "[?]"
+def _of_sequence(kind: type) -> Callable[[Any, object], str]:
+    def describe(referrer: Any, referent: object) -> str:
+        for index, value in enumerate(list(kind.__iter__(referrer))):  # type: ignore[attr-defined]
+            if value is referent:
+                return f"[{index}]"
+        return "[?]"
+    return describe
 
 
 def _of_function(referrer: Any, referent: object) -> str:
@@ -400,17 +417,20 @@ def _of_function(referrer: Any, referent: object) -> str:
 
 
 def _of_generator(referrer: Any, referent: object) -> str:
-    return "" if _is(referent, FrameType) else _variable(referrer.gi_frame, referent)
+    frame = next(getattr(referrer, name) for name in ("gi_frame", "cr_frame", "ag_frame") if hasattr(referrer, name))
+    return "" if _is(referent, FrameType) else _variable(frame, referent)
 
 
 _EDGES: tuple[tuple[tuple[type, ...], Callable[[Any, object], str]], ...] = (
     ((dict,), _of_dict),
-    ((list, tuple), _of_sequence),
+    ((list,), _of_sequence(list)),
+    ((tuple,), _of_sequence(tuple)),
+    ((deque,), _of_sequence(deque)),
     ((set, frozenset), lambda referrer, referent: "{...}"),
     ((CellType,), lambda referrer, referent: ""),
     ((MethodType,), lambda referrer, referent: ".__self__" if referrer.__self__ is referent else ".__func__"),
     ((FunctionType,), _of_function),
-    ((GeneratorType,), _of_generator),
+    ((GeneratorType, CoroutineType, AsyncGeneratorType), _of_generator),
     ((FrameType,), _variable),
     ((type,), lambda referrer, referent: ".__dict__" if type(referent) is dict else ".<type>"),
 )
@@ -455,7 +475,7 @@ def _written(thing: object) -> str:
     if _is(thing, GeneratorType):
         return f"generator at {_place(thing.gi_code)}"
     kind = thing if _is(thing, type) else type(thing)
-    lines = [_place(value.__code__) for value in kind.__dict__.values() if _is(value, FunctionType)]
+    lines = [_place(value.__code__) for value in _of_class(kind, "__dict__").values() if _is(value, FunctionType)]
     return f"class at {lines[0]}" if lines else ""
 
 

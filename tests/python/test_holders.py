@@ -275,3 +275,54 @@ def test_told_at_the_end_of_a_program_that_does_not_stop(softnpu, tmp_path):
     assert re.search(r"who holds it:\n    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.kept\[\.\.\.\] \(list\), "
                      r"assigned at .*target\.py:10, holds a Tensor", done.out), done.out
     assert [row.type for row in target.rows() if row.event == "SYSTEM"] == ["START_TRACE", *["STEP"] * 6]
+
+
+# Objects that answer as they like, or raise; and containers and suspended functions of all kinds.
+HOSTILE = """
+import collections, types
+class Refusing(type):
+    def __getattribute__(cls, name): raise ImportError(name)
+class Refused(metaclass=Refusing):
+    __slots__ = ("field",)
+class Items(dict):
+    def items(self): raise RuntimeError
+    __getitem__ = __iter__ = get = items
+class Row(list):
+    def __iter__(self): raise RuntimeError
+class Queue(collections.deque):
+    __iter__ = Row.__iter__
+class Key(str):
+    def __repr__(self): raise RuntimeError
+class Strange:
+    __dict__ = property(lambda self: 5)
+    __eq__ = __bool__ = __len__ = __getattr__ = __repr__ = None
+async def coroutine(held):
+    await pause()
+@types.coroutine
+def pause():
+    yield
+async def generator(held):
+    yield
+def make(n): return Tensor(0x700000000000 + 4096 * n)
+refused = object.__new__(Refused)
+object.__setattr__(refused, "field", make(0))
+items, row, queue, key = Items(a=make(1)), Row([make(2)]), Queue([0, make(3)]), {Key("a"): make(4)}
+strange = Strange()
+plain = collections.deque([0, 0, make(5)])
+waiting = coroutine(make(6))
+waiting.send(None)
+giving = generator(make(7))
+try:
+    giving.asend(None).send(None)
+except StopIteration:
+    pass
+for n in range(8):
+    print(json.dumps([holder._asdict() for holder in msmemscope.holders(0x700000000000 + 4096 * n)]))
+waiting.close()
+"""
+
+
+def test_objects_are_asked_nothing(target):
+    found = asked(target, HOSTILE)
+    assert [[holder["name"] for holder in holders] for holders in found] == [[f"__main__.{name}"] for name in (
+        "refused.field", "items['a']", "row[0]", "queue[1]", "key[<Key>]", "plain[2]", "waiting.held", "giving.held")]
