@@ -281,7 +281,7 @@ def test_beside_pytorchs_own_profiler(recording):
     assert len([row for row in tensors(recording) if row.number("size") == 1000003]) == 1
 
 
-@pytest.mark.parametrize("events", ["alloc,free", "alloc,free,launch"])
+@pytest.mark.parametrize("events", ["alloc,free", "alloc,free,launch", "access,launch"])
 def test_results_are_the_same(recording, events):
     plain = subprocess.run([PYTHON, EXAMPLES / "train.py", "--steps=3", "--layers=2", "--threads=1"], capture_output=True, text=True,
                            env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, check=True)
