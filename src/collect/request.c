@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "export/watch.h"
+#include "supervise/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,19 @@ static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_her
     return found;
 }
 
+/* Made now, and not with the first file: who says where files go wants to hear at once that they cannot. */
+static int check_output(const char *path, struct ms_why *why)
+{
+    bool is_new;
+    int output = ms_output_open(path, &is_new);
+    if (output < 0) {
+        ms_refuse(why, "files cannot be written in %s: %s.", path, strerror(-output));
+        return -EINVAL;
+    }
+    close(output);
+    return 0;
+}
+
 static int change_settings(struct collector *c, struct recorded *process, const char *text, struct ms_why *why)
 {
     struct ms_settings new = process->settings;
@@ -85,8 +99,9 @@ static int change_settings(struct collector *c, struct recorded *process, const 
     }
     bool moved = strcmp(new.output, process->settings.output) != 0;
     if (process->in_memory || (process->phase == QUIET && (c->session.flags & MS_SESSION_API) != 0)) {
-        process->settings = new; /* no file is there yet */
-        return 0;
+        rc = moved ? check_output(new.output, why) : 0; /* no file is there yet */
+        process->settings = rc == 0 ? new : process->settings;
+        return rc;
     }
     if (process->phase != QUIET && (moved || new.format != process->settings.format)) {
         ms_refuse(why, "output and data-format cannot be changed after something was recorded.");
@@ -142,10 +157,11 @@ static void start(struct collector *c, struct recorded *process, const struct ms
     } else if (rc == 0) {
         rc = ms_config_json_write(process->dirfd, &process->settings);
     }
+    const char *output = process->settings.output;
     char text[sizeof(process->path) + 256] = "";
     if (rc != 0) {
-        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.", process->settings.output,
-                 strerror(-rc));
+        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.",
+                 *output != '\0' ? output : "the working directory, which is gone", strerror(-rc));
     }
     answer_and_close(connection, rc, text);
 }

@@ -327,16 +327,39 @@ def test_a_working_directory_that_is_gone(target):
 
 
 def test_an_output_that_cannot_be_written(target):
+    """Is told by config(), which may be called with another one then."""
     done = target.run("""
-        import msmemscope
-        msmemscope.config(output="/proc/nowhere")
+        import msmemscope, npu
+        npu.init()
         try:
-            msmemscope.start()
-        except OSError as error:
-            print(type(error).__name__, error.strerror)
+            msmemscope.config(output="/proc/nowhere")
+        except ValueError as error:
+            print(error)
+        msmemscope.config(output="good")
+        msmemscope.start()
+        npu.work(2)
         msmemscope.stop()
     """)
-    assert "files cannot be written in /proc/nowhere" in done.out
+    assert "Set msmemscope trace config failed!\n" in done.out
+    assert "[msmemscope] Error: files cannot be written in /proc/nowhere: " in done.err
+    assert len(target.mallocs(output=target.folder / "good")) == 2
+
+
+@pytest.mark.parametrize("where, words", [
+    ("os.mkdir('here'); os.chdir('here')\nmsmemscope.config(output='there')\nos.rmdir('there'); open('there', 'w')",
+     "files cannot be written in {folder}/here/there: "),
+    ("os.mkdir('here'); os.chdir('here'); os.rmdir('../here')", "files cannot be written in the working directory, which is gone: "),
+])
+def test_an_output_that_is_gone(target, where, words):
+    done = target.run(f"import os\n{where.replace('msmemscope', 'import msmemscope; msmemscope')}\n" + """
+import msmemscope
+try:
+    msmemscope.start()
+except OSError as error:
+    print(error.strerror)
+msmemscope.stop()
+""")
+    assert words.format(folder=target.folder) in done.out
     assert "Start tracing" not in done.out
 
 
