@@ -140,11 +140,12 @@ def _learn(torch: Any) -> None:
 def _make_mode() -> Any:
     """The class needs PyTorch."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils import _python_dispatch
 
     _learn(torch)
+    _native.own(_python_dispatch.__file__)  # a mode of ours brings functions of it into the stacks of all operators
 
-    class AccessMode(TorchDispatchMode):  # type: ignore[misc]
+    class AccessMode(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             # Of the object, not of the class: newer versions wrap what they find there.

@@ -96,10 +96,10 @@ struct ms_agent_v1 {
     void (*watch_begin)(struct ms_agent_text path, void *stream);
     void (*watch_end)(struct ms_agent_text path, void *stream, const struct ms_agent_range *outputs, size_t count);
 
-    /* Begins or ends the trace of Python calls, see agent/python_trace.h; with the GIL. Functions of files in that
-     * directory are not traced. */
+    /* Begins or ends the trace of Python calls, see agent/python_trace.h; with the GIL. Functions of that file, or of
+     * files in that directory, are not traced, and not shown in stacks. */
     int (*python_trace)(int on, char *why, size_t why_b);
-    void (*python_own)(const char *directory);
+    void (*python_own)(const char *path);
 
     /* What this thread does is not recorded until it is taken back, as often as it was said. */
     void (*quiet)(int on);

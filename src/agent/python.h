@@ -108,9 +108,9 @@ void ms_python_find(bool late);
 /* Something of the interpreter's by its name; NULL: it has none of that name. Takes the loader's lock. */
 void *ms_python_symbol(const char *name);
 
-/* python_collect.c: functions in files of this directory are ours: not traced, and not shown in stacks. With the GIL.
- */
-void ms_python_own(const char *directory);
+/* python_collect.c: functions of this file, or of the files in this directory, are ours: not traced, and not shown in
+ * stacks. With the GIL. */
+void ms_python_own(const char *path);
 bool ms_python_is_own(const char *file, size_t file_b);
 
 /* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */

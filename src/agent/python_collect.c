@@ -37,33 +37,40 @@ static void forget(void)
     drop(traceback);
 }
 
-/* ---- files of the package ---- */
+/* ---- files that are ours ---- */
 
-struct directory {
-    size_t length_b; /* with the slash at its end */
+struct own {
+    const struct own *next;
+    size_t length_b;
     char path[];
 };
-static const struct directory *own; /* atomic; one that was told before stays where it is: hooks may be reading it */
+static const struct own *owns; /* atomic; hooks may be reading what stands there, so it stays */
 
-void ms_python_own(const char *directory)
+void ms_python_own(const char *path)
 {
-    size_t length_b = strlen(directory) + 1;
-    if (own != NULL && own->length_b == length_b && memcmp(own->path, directory, length_b - 1) == 0) {
-        return;
+    size_t length_b = strlen(path);
+    for (const struct own *own = owns; own != NULL; own = own->next) {
+        if (own->length_b == length_b && memcmp(own->path, path, length_b) == 0) {
+            return;
+        }
     }
-    struct directory *copy = malloc(sizeof(*copy) + length_b);
-    if (copy != NULL) {
-        copy->length_b = length_b;
-        memcpy(copy->path, directory, length_b - 1);
-        copy->path[length_b - 1] = '/';
-        __atomic_store_n(&own, copy, __ATOMIC_RELEASE);
+    struct own *own = malloc(sizeof(*own) + length_b);
+    if (own != NULL) {
+        own->next = owns;
+        own->length_b = length_b;
+        memcpy(own->path, path, length_b);
+        __atomic_store_n(&owns, own, __ATOMIC_RELEASE);
     }
 }
 
 bool ms_python_is_own(const char *file, size_t file_b)
 {
-    const struct directory *directory = __atomic_load_n(&own, __ATOMIC_ACQUIRE);
-    return directory != NULL && file_b > directory->length_b && memcmp(file, directory->path, directory->length_b) == 0;
+    const struct own *own = __atomic_load_n(&owns, __ATOMIC_ACQUIRE);
+    while (own != NULL && (file_b < own->length_b || memcmp(file, own->path, own->length_b) != 0 ||
+                           (file_b > own->length_b && file[own->length_b] != '/'))) {
+        own = own->next;
+    }
+    return own != NULL;
 }
 
 /* ---- what it does ---- */

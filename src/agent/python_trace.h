@@ -49,7 +49,7 @@ uint32_t ms_call_flags(uintptr_t code);
 /* The code object is no more. */
 void ms_call_forget(uintptr_t code);
 /* Where the files are that are ours: their functions are quiet. */
-void ms_call_own(const char *directory);
+void ms_call_own(const char *path);
 /* Number of the name of the class whose call is beginning in this thread; 0: not to be had. */
 uint32_t ms_call_module(void);
 

@@ -56,9 +56,9 @@ static void error_put_back(struct error error)
 
 static struct ms_map known; /* code object: MS_CALL_* */
 
-void ms_call_own(const char *directory)
+void ms_call_own(const char *path)
 {
-    ms_python_own(directory);
+    ms_python_own(path);
     ms_map_free(&known); /* may have been run before they were known as ours */
 }
 
@@ -94,10 +94,11 @@ static __attribute__((noinline)) uint32_t find_out(uintptr_t code)
     uint32_t file_b, name_b, flags = 0;
     const char *file = text_attribute(code, "co_filename", &file_b);
     const char *name = text_attribute(code, "co_name", &name_b);
+    bool dispatches = strcmp(name, "__torch_dispatch__") == 0;
     if (ms_python_is_own(file, file_b)) {
         bool loads = strcmp(name, "__getattr__") == 0; /* of the package: parts of it that are only loaded when used */
-        flags = MS_CALL_QUIET | MS_CALL_NO_C | (loads ? MS_CALL_CLOSED : 0);
-    } else if (strcmp(name, "__torch_dispatch__") == 0) {
+        flags = MS_CALL_QUIET | MS_CALL_NO_C | (loads || dispatches ? MS_CALL_CLOSED : 0);
+    } else if (dispatches) {
         flags = MS_CALL_CLOSED;
     } else if (strcmp(name, "__exit__") == 0 && ends_with(file, file_b, "/contextlib.py")) {
         flags = MS_CALL_NO_C;

@@ -119,7 +119,7 @@ bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out)
 
 static void mark_own(struct ms_code_info *info)
 {
-    info->version |= ms_python_is_own(info->file, info->file_b) ? MS_CODE_OWN : 0;
+    info->own = ms_python_is_own(info->file, info->file_b);
 }
 
 static bool describe(uintptr_t code, struct ms_code_info *out)

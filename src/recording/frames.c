@@ -160,11 +160,10 @@ void ms_frames_complete(struct ms_frames *frames)
 
 /* ---- Python ---- */
 
-/* But not what wraps functions of the program to record them: that is ours. */
 static void put_python_frame(FILE *out, struct ms_frames *frames, const struct ms_frame *frame)
 {
     struct ms_code code;
-    if (ms_trace_code(frames->trace, frame->in, &code) && (code.version & MS_CODE_OWN) == 0) {
+    if (ms_trace_code(frames->trace, frame->in, &code)) {
         uint32_t line =
             ms_python_line(code.version, code.line_table, code.line_table_b, code.first_line, frame->offset);
         fprintf(out, "%.*s(%u): %.*s\n", (int)code.file.length_b, code.file.s, line, (int)code.name.length_b,

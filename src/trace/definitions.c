@@ -481,6 +481,8 @@ static uint64_t code_identity(uintptr_t code)
     return code + __atomic_load_n(code_salt(code), __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15u;
 }
 
+#define OWN_CODE UINT32_MAX /* more than any id; never defined */
+
 static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn describe)
 {
     struct ms_def_key key = {.hash = MS_R_DEF_CODE};
@@ -494,8 +496,8 @@ static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn descr
     guard(ctx, true);
     bool known = describe != NULL && describe(code, &info);
     guard(ctx, false);
-    if (!known) {
-        return 0;
+    if (!known || info.own) {
+        return known ? OWN_CODE : 0;
     }
     const uint32_t name_max_b = 2048;
     uint8_t flags = 0;
@@ -561,12 +563,15 @@ uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, u
     if (MS_LIKELY(id != 0)) {
         return id;
     }
+    uint32_t told = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t code = define_code(ctx, frames[i].code, describe);
-        ctx->definitions->frames[i] =
-            (struct ms_frame){.in = code, .offset = code != 0 ? frames[i].instruction : frames[i].code};
+        if (code != OWN_CODE) {
+            ctx->definitions->frames[told++] =
+                (struct ms_frame){.in = code, .offset = code != 0 ? frames[i].instruction : frames[i].code};
+        }
     }
-    return define_stack(ctx, &key, MS_R_DEF_PYSTACK, count, cut);
+    return told != 0 ? define_stack(ctx, &key, MS_R_DEF_PYSTACK, told, cut) : 0;
 }
 
 static __attribute__((noinline)) uint32_t describe_text(struct ms_ctx *ctx, const struct ms_def_key *key,

@@ -93,6 +93,7 @@ struct ms_code_info {
     uint32_t version;
     const void *line_table;
     uint32_t line_table_b;
+    bool own; /* of the recorder's: stacks are told without it */
 };
 struct ms_py_frame {
     uintptr_t code;

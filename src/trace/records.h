@@ -193,11 +193,10 @@ struct ms_p_module { /* arg: id */
 struct ms_p_code { /* arg: id; a Python code object */
     uint32_t first_line;
     uint32_t line_table_b; /* behind file and name, in the interpreter's own encoding */
-    uint32_t version;      /* 0x030b: tells the encoding; and MS_CODE_OWN */
+    uint32_t version;      /* 0x030b: tells the encoding */
     uint32_t reserved;
     struct ms_text_ref file, name;
 };
-#define MS_CODE_OWN 0x80000000u /* of the recorder's own package: not shown in stacks */
 
 struct ms_p_gap { /* what could not be recorded; stamp: when recording went on */
     uint64_t since_stamp;

@@ -39,6 +39,20 @@ def test_rules(recording):
     assert {row.attr["type"] for row in rows} == {"HOST"} and {row.device for row in rows} == {"cpu"}
 
 
+def test_stacks_are_those_of_the_program(recording):
+    """PyTorch 1.13 has a function of its own around a dispatch mode; it is there because of us."""
+    script = program(recording.output.parent, """
+        import torch
+        x = torch.ones(301, requires_grad=True)
+        torch.mul(x, 2).sum().backward()
+    """)
+    done = recording.run("--device=cpu", "--events=access", "--call-stack=python", "--", PYTHON, script)
+    assert done.returncode == 0, done.stderr
+    stacks = {row.python_stack for row in recording.rows() if row.event == "MALLOC" and row.type == "HOST"}
+    assert f"{script}(3): <module>" in "".join(stacks)
+    assert not [stack for stack in stacks if "dispatch" in stack], stacks
+
+
 def test_accesses_belong_to_blocks(recording):
     done, rows = accesses(recording, """
         import torch

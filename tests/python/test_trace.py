@@ -237,8 +237,10 @@ def test_tracer_leaves_what_the_command_line_began(softnpu, tmp_path):
 
 def test_tracer_that_could_not_begin(target):
     done = target.run("""
-        import msmemscope
-        msmemscope.config(output="/proc/nowhere")
+        import msmemscope, os
+        msmemscope.config(output="there")
+        os.rmdir("there")
+        open("there", "w").close()
         for _ in range(2):
             try:
                 msmemscope.tracer.start()

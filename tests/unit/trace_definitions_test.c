@@ -101,6 +101,7 @@ static bool describe_code(uintptr_t code, struct ms_code_info *out)
         .version = 0x030b,
         .line_table = "\x01\x02\x03",
         .line_table_b = 3,
+        .own = code == 7,
     };
     return code != 13;
 }
@@ -161,6 +162,7 @@ static void look_stacks(struct ms_trace *t, const struct ms_event *e)
         assert_int_equal(frames[0].offset, 77);
         assert_int_equal(frames[1].in, 0); /* could not be described: the code's address */
         assert_int_equal(frames[1].offset, 13);
+        assert_true(stacks_seen == 1 || e->python_stack == first_python_stack); /* with or without frames of ours */
         first_c_stack = e->c_stack;
         first_python_stack = e->python_stack;
         break;
@@ -189,6 +191,10 @@ static void look_stacks(struct ms_trace *t, const struct ms_event *e)
 
 static const uintptr_t pcs[] = {(3u << 20) + 0x1234, 0x7f0000001000, (3u << 20) + 0x10};
 static const struct ms_py_frame py_frames[] = {{.code = 5, .instruction = 77}, {.code = 13, .instruction = 1}};
+static const struct ms_py_frame with_ours[] = {{.code = 7, .instruction = 1},
+                                               {.code = 5, .instruction = 77},
+                                               {.code = 7, .instruction = 2},
+                                               {.code = 13, .instruction = 1}};
 
 static void *record_stack_elsewhere(void *argument)
 {
@@ -208,12 +214,15 @@ static void test_stacks(void **state)
     struct ms_scratch *scratch = ms_def_scratch();
     assert_non_null(scratch);
     memset(scratch, 0xff, sizeof(*scratch));
-    for (int i = 0; i < 2; i++) {
-        assert_true(record_with_stacks(ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL),
-                                       ms_def_python_stack(py_frames, 2, 0, describe_code)));
-    }
+    uint32_t c = ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL);
+    uint32_t python = ms_def_python_stack(py_frames, 2, 0, describe_code);
+    assert_true(record_with_stacks(c, python));
+    assert_int_equal(ms_def_c_stack(pcs, 3, 2, find_module, NULL, NULL), c);
+    assert_int_equal(ms_def_python_stack(py_frames, 2, 0, describe_code), python);
     assert_int_equal(module_calls, 2); /* once per stack and module, and for the address without one */
     assert_int_equal(code_calls, 2);
+    assert_true(record_with_stacks(c, ms_def_python_stack(with_ours, 4, 0, describe_code)));
+    assert_int_equal(ms_def_python_stack(with_ours, 1, 0, describe_code), 0); /* there is no other */
     module_suffix = code_suffix = "new";
     ms_def_forget_modules();
     ms_def_forget_code(5);

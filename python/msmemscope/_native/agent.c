@@ -110,10 +110,10 @@ static PyObject *quiet(PyObject *module, PyObject *value)
     Py_RETURN_NONE;
 }
 
-static PyObject *own(PyObject *module, PyObject *directory)
+static PyObject *own(PyObject *module, PyObject *path)
 {
     PyObject *encoded = NULL;
-    if (!PyUnicode_FSConverter(directory, &encoded)) {
+    if (!PyUnicode_FSConverter(path, &encoded)) {
         return NULL;
     }
     if (agent != NULL && NATIVE_HAS(agent, python_own)) {
@@ -130,7 +130,8 @@ static PyMethodDef methods[] = {
     {"state", state, METH_NOARGS,
      "state() -> (recorded, state, events, analysis, flags, npus, c depth, python depth); attaches nothing"},
     {"wants", wants, METH_NOARGS, "wants() -> int: events that are being traced now; 0: nothing is"},
-    {"own", own, METH_O, "own(directory): functions of files in it are not traced, and not shown in call stacks"},
+    {"own", own, METH_O,
+     "own(path): functions of this file, or of files in this directory, are not traced, and not shown in call stacks"},
     {"quiet", quiet, METH_O, "quiet(bool): what this thread does from now on is not recorded, until it is said again"},
     {NULL, NULL, 0, NULL},
 };
