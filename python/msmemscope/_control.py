@@ -60,7 +60,8 @@ def _configure(settings: dict[str, str]) -> None:
                 once.setdefault(_ONCE[key], _absolute(value) if _ONCE[key] == "output" else value)
         else:
             raise _failed(f"'{key}' is no setting: {', '.join([*_SETTINGS, *_ONCE])}.")
-    text = [f"{option}={value}" for option, value in {**lines, "collect-mode": "deferred"}.items()]
+    lines["collect-mode"] = "deferred"
+    text = [f"{option}={value}" for option, value in lines.items()]
     kept = [f"{option}={value}" for option, value in once.items()]
     try:
         _recorder.need(bind=True)
@@ -69,6 +70,7 @@ def _configure(settings: dict[str, str]) -> None:
         except OSError as error:
             if error.errno != errno.EBUSY or not kept:
                 raise
+            once = {}
             again, warning = True, _native.config("\n".join(text))  # there are files already
     except OSError as error:
         if _recorder.left_out(error):
@@ -79,6 +81,7 @@ def _configure(settings: dict[str, str]) -> None:
     except UnicodeEncodeError as error:
         raise _failed(f"a value is no text: {error}.") from None
     _effective = True
+    _recorder.said.update({**lines, **once})
     if warning:
         _print(warning)
     if again:

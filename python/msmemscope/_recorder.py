@@ -26,9 +26,14 @@ _OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
 lock = RLock()  # calls that change the recording, one at a time; first of all locks
 
 
+said: dict[str, str] = {}  # options, as config() has set them
+_forked = False  # and nobody has told them to the collector of this process, which is another one
+
+
 def _after_fork() -> None:
-    global lock
+    global lock, _forked
     lock = RLock()  # of the old one, the owner may not be here
+    _forked = True
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -117,7 +122,8 @@ _environment: dict[str, str | None] = {}
 def _announce(path: str) -> None:
     """torch_npu and MindSpore report their pools only where this library is preloaded, and look for that in the environment;
     mstx finds a tool that is not preloaded by a variable of its own."""
-    if "ASCEND_HOME_PATH" in os.environ and not any(name in sys.modules for name in ("torch_npu", "mindspore")):
+    possible = not any(letter.isspace() or letter == ":" for letter in path)  # else the loader takes it for several
+    if possible and "ASCEND_HOME_PATH" in os.environ and not any(name in sys.modules for name in ("torch_npu", "mindspore")):
         preloaded = os.environ.get("LD_PRELOAD")
         _environment["LD_PRELOAD"] = preloaded
         os.environ["LD_PRELOAD"] = f"{path}:{preloaded}" if preloaded else path
@@ -140,6 +146,7 @@ def withdraw() -> None:
 
 def need(bind: bool = False) -> None:
     """The recorder is there; with `bind`, it has hooked what is loaded by now. OSError if that cannot be."""
+    global _forked
     if not _native.loaded():
         _load(os.path.join(_home.find(), "lib64", _home.RECORDER))
     if not State().recorded:
@@ -148,6 +155,10 @@ def need(bind: bool = False) -> None:
         _native.attach(_OWN_SESSION)
     elif bind and _late:
         _native.attach(None)
+    if _forked:
+        _forked = False
+        if said:
+            _native.config("\n".join(f"{option}={value}" for option, value in said.items()))
 
 
 def left_out(error: OSError) -> bool:

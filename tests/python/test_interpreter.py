@@ -64,10 +64,11 @@ def test_calls_of_many_threads_at_once(target):
 
 
 def test_fork(target, until):
-    """A child is a process of its own, with files of its own, and the parent goes on as before."""
+    """A child is a process of its own, with files of its own beside the parent's, which goes on as before."""
     target.run("""
         import msmemscope, npu, os
-        msmemscope.config(analysis="")
+        msmemscope.config(analysis="", output="there", call_stack="python:3")
+        msmemscope.config(analysis="", call_stack="python:2")
         msmemscope.start()
         child = os.fork()
         npu.init()
@@ -83,7 +84,8 @@ def test_fork(target, until):
 
     def counts():
         by_pid = {}
-        for row in target.mallocs():
+        for row in target.mallocs(output=target.folder / "there"):
+            assert row.python_stack.strip().count("\n") == 1
             by_pid[row.pid] = by_pid.get(row.pid, 0) + 1
         return sorted(by_pid.values())
     until(lambda: counts() == [20, 40])
