@@ -40,12 +40,8 @@ static inline struct target_figures target_read(int out)
     const struct {
         const char *name;
         double *value;
-    } names[] = {{"cpu", &figures.cpu},
-                 {"lap", &figures.lap},
-                 {"wall", &figures.wall},
-                 {"peak", &figures.peak},
-                 {"first", &figures.first},
-                 {"thread", &figures.thread}};
+    } names[] = {{"cpu", &figures.cpu},   {"lap", &figures.lap},     {"wall", &figures.wall},
+                 {"peak", &figures.peak}, {"first", &figures.first}, {"thread", &figures.thread}};
     FILE *in = fdopen(out, "r");
     char line[512];
     while (in != NULL && fgets(line, sizeof(line), in) != NULL) { /* lines of others are passed over */
