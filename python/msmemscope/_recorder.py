@@ -24,8 +24,6 @@ CPU, API = 4, 8
 _OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
 
 lock = RLock()  # calls that change the recording, one at a time; first of all locks
-
-
 said: dict[str, str] = {}  # options, as config() has set them
 _forked = False  # and nobody has told them to the collector of this process, which is another one
 
