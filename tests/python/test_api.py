@@ -349,6 +349,8 @@ def test_an_output_that_cannot_be_written(target):
     ("os.mkdir('here'); os.chdir('here')\nmsmemscope.config(output='there')\nos.rmdir('there'); open('there', 'w')",
      "files cannot be written in {folder}/here/there: "),
     ("os.mkdir('here'); os.chdir('here'); os.rmdir('../here')", "files cannot be written in the working directory, which is gone: "),
+    ("os.mkdir(b'\\xff'); os.chdir(b'\\xff'); open('memscopeDumpResults', 'w')",
+     "files cannot be written in {folder}/\ufffd/memscopeDumpResults: "),
 ])
 def test_an_output_that_is_gone(target, where, words):
     done = target.run(f"import os\n{where.replace('msmemscope', 'import msmemscope; msmemscope')}\n" + """

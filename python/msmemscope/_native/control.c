@@ -5,19 +5,27 @@
 #include <errno.h>
 #include <string.h>
 
+/* There may be paths in it, and paths are any bytes. */
+static PyObject *text_of(const char *why)
+{
+    return PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+}
+
 PyObject *native_failed(int rc, const char *why)
 {
-    PyObject *error = Py_BuildValue("(is)", -rc, why[0] != '\0' ? why : strerror(-rc));
+    PyObject *text = text_of(why[0] != '\0' ? why : strerror(-rc));
+    PyObject *error = text != NULL ? Py_BuildValue("(iO)", -rc, text) : NULL;
     if (error != NULL) {
         PyErr_SetObject(PyExc_OSError, error);
-        Py_DecRef(error);
     }
+    Py_XDECREF(text);
+    Py_XDECREF(error);
     return NULL;
 }
 
 static PyObject *answer(int rc, const char *why)
 {
-    return rc < 0 ? native_failed(rc, why) : PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+    return rc < 0 ? native_failed(rc, why) : text_of(why);
 }
 
 static PyObject *ask(int (*call)(char *why, size_t why_b))
