@@ -233,7 +233,6 @@ def disable() -> None:
     global _on
     _on = False
     _native.access_on(False)
-    for patch in _patches:
-        _hijack.remove(patch)
+    _hijack.remove(*_patches)
     _patches.clear()
     _leave()

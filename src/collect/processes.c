@@ -307,7 +307,7 @@ static void complain_early_end(struct recorded *process)
                        process->path);
     } else {
         collector_warn(process, MS_LOG_ERROR, "the trace in %s cannot be written any more: %s.", process->path,
-                       strerror(process->early_error < 0 ? -process->early_error : process->early_error));
+                       strerror(-process->early_error));
     }
 }
 

@@ -48,12 +48,12 @@ struct recorded {
     /* sweeper.c */
     struct ms_drain *drain;
     struct ms_writer *writer;
-    uint32_t ended;     /* atomic: the process is dead */
-    uint32_t closed;    /* atomic: the trace is complete, drain and writer are gone */
-    uint64_t low_stamp; /* atomic: everything below is in the trace */
-    uint64_t records;   /* atomic: taken so far */
-    uint32_t early_end; /* atomic: enum ms_trace_ending if the trace had to end before the process */
-    int early_error;
+    uint32_t ended;       /* atomic: the process is dead */
+    uint32_t closed;      /* atomic: the trace is complete, drain and writer are gone */
+    uint64_t low_stamp;   /* atomic: everything below is in the trace */
+    uint64_t records;     /* atomic: taken so far */
+    uint32_t early_end;   /* atomic: enum ms_trace_ending if the trace had to end before the process */
+    int early_error;      /* -errno */
     uint64_t drain_ns;    /* processor time of the sweeper for it */
     uint64_t buffers_b;   /* of shared memory, at most */
     bool complained;      /* the main thread has said so */

@@ -31,6 +31,7 @@ struct pending {
 static bool answer(int connection, int status, const char *text)
 {
     size_t text_b = strlen(text);
+    text_b = text_b < MS_REQUEST_TEXT_B ? text_b : MS_REQUEST_TEXT_B; /* a path may be longer */
     struct ms_reply reply = {.head = ms_message_head(MS_MESSAGE_REPLY, sizeof(reply) + text_b, 0),
                              .status = status,
                              .text_b = (uint32_t)text_b};
@@ -308,7 +309,6 @@ static int outcome(const struct pending *pending, char *text, size_t text_b)
     if (error == 0 && __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN) {
         error = process->early_error;
     }
-    error = error > 0 ? -error : error;
     if (error != 0) {
         snprintf(text, text_b, "[msmemscope] Error: results in %s are not complete: %s.", process->path,
                  strerror(-error));
@@ -321,6 +321,7 @@ static int outcome(const struct pending *pending, char *text, size_t text_b)
 void request_turn(struct collector *c)
 {
     char text[sizeof(c->pending->process->path) + 256];
+    _Static_assert(sizeof(text) >= MS_SUSPECTS_B, "STOP is answered with them");
     for (struct pending **link = &c->pending; *link != NULL;) {
         struct pending *pending = *link;
         bool done = fulfilled(pending);
