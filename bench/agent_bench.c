@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "target_run.h"
 
-#include "session/session.h"
+#include "collect/protocol/session.h"
 #include "trace/shm.h"
 
 #include <fcntl.h>

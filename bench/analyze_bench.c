@@ -3,9 +3,9 @@
 #include "bench_child.h"
 #include "dump.h"
 
-#include "analyze/api.h"
-#include "analyze/inefficient_marks.h"
-#include "analyze/leaks.h"
+#include "memscope/analyze/api.h"
+#include "memscope/analyze/inefficient_marks.h"
+#include "memscope/analyze/leaks.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

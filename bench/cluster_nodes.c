@@ -39,11 +39,11 @@ static double noise(double range)
 static void move_device(const char *device)
 {
     static const enum ms_metric gauges[] = {MS_METRIC_NPU_HEALTH,           MS_METRIC_NPU_ERRORS,
-                                            MS_METRIC_NPU_TEMPERATURE,      MS_METRIC_NPU_POWER,
-                                            MS_METRIC_NPU_VOLTAGE,          MS_METRIC_NPU_FREQUENCY,
-                                            MS_METRIC_NPU_MEMORY,           MS_METRIC_NPU_MEMORY_USED,
-                                            MS_METRIC_NPU_MEMORY_FREQUENCY, MS_METRIC_NPU_MEMORY_TEMPERATURE,
-                                            MS_METRIC_NPU_MEMORY_BANDWIDTH};
+                                             MS_METRIC_NPU_TEMPERATURE,      MS_METRIC_NPU_POWER,
+                                             MS_METRIC_NPU_VOLTAGE,          MS_METRIC_NPU_FREQUENCY,
+                                             MS_METRIC_NPU_MEMORY,           MS_METRIC_NPU_MEMORY_USED,
+                                             MS_METRIC_NPU_MEMORY_FREQUENCY, MS_METRIC_NPU_MEMORY_TEMPERATURE,
+                                             MS_METRIC_NPU_MEMORY_BANDWIDTH};
     static const char *const units[] = {"aicore", "hbm", "vector", "overall", "cube"};
     for (size_t i = 0; i < MS_COUNT_OF(gauges); i++) {
         ms_metric_record(gauges[i], MS_LABELS(.device = device), i < 2 ? 0 : 50 + noise(10));
@@ -57,7 +57,7 @@ static void move_rank(const char *number)
 {
     static const char *const kinds[] = {"Kernel", "Communication", "API", "Marker"};
     static const enum ms_metric gauges[] = {MS_METRIC_PROCESS_RESIDENT, MS_METRIC_PROCESS_VIRTUAL,
-                                            MS_METRIC_PROCESS_THREADS};
+                                             MS_METRIC_PROCESS_THREADS};
     const union ms_labels *process = MS_LABELS(.job = "123456", .rank = number, .device = number, .pid = number);
     ms_metric_record(MS_METRIC_PROCESS_CPU, process, noise(2));
     ms_metric_record(MS_METRIC_NPU_PROCESS_MEMORY, process, 6e10 + noise(1e6));

@@ -3,8 +3,8 @@
 #include "bench_child.h"
 #include "dump.h"
 
-#include "analyze/compare.h"
-#include "source/source.h"
+#include "memscope/analyze/compare.h"
+#include "memscope/source/source.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

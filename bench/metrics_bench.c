@@ -118,10 +118,10 @@ int main(void)
         snprintf(pid, sizeof(pid), "%d", i % 4000);
         snprintf(rank, sizeof(rank), "%d", i / 4000);
         static const enum ms_metric spread[] = {MS_METRIC_PROCESS_CPU, MS_METRIC_PROCESS_RESIDENT,
-                                                MS_METRIC_PROCESS_VIRTUAL, MS_METRIC_PROCESS_THREADS,
-                                                MS_METRIC_NPU_PROCESS_MEMORY};
+                                                 MS_METRIC_PROCESS_VIRTUAL, MS_METRIC_PROCESS_THREADS,
+                                                 MS_METRIC_NPU_PROCESS_MEMORY};
         ms_metric_record(spread[i / 4000 % MS_COUNT_OF(spread)], MS_LABELS(.job = "123456", .rank = rank, .pid = pid),
-                         i + 0.25);
+                          i + 0.25);
     }
     double series = (double)ms_metrics_series();
     double page_ns = bench_best_ns(make_page, NULL, REPEATS);

@@ -3,8 +3,8 @@
  * order, some driver memory, kernels. */
 #include "bench.h"
 
-#include "export/dump.h"
-#include "model/model.h"
+#include "memscope/export/dump.h"
+#include "memscope/model/model.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -5,10 +5,10 @@
 #include "dump.h"
 
 #include "base/buffer.h"
-#include "export/exporter.h"
-#include "query/gather.h"
-#include "query/query.h"
-#include "query/vtab.h"
+#include "memscope/export/exporter.h"
+#include "memscope/query/gather.h"
+#include "memscope/query/query.h"
+#include "memscope/query/vtab.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

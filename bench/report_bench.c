@@ -5,12 +5,12 @@
  * operators; 20,000 live blocks of a few dozen sizes, most of them freed soon, some late. */
 #include "bench_child.h"
 
-#include "analyze/report.h"
 #include "base/buffer.h"
-#include "source/source.h"
+#include "memscope/analyze/report/report.h"
+#include "memscope/render/report_json.h"
+#include "memscope/source/source.h"
 #include "trace/definitions.h"
 #include "trace/drain.h"
-#include "view/report_json.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

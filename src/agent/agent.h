@@ -9,7 +9,7 @@
 #define MS_AGENT_AGENT_H
 
 #include "base/macros.h"
-#include "session/session.h"
+#include "collect/protocol/session.h"
 #include "trace/producer.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef MS_AGENT_OWN_COLLECTOR_H
 #define MS_AGENT_OWN_COLLECTOR_H
 
-#include "session/session.h"
+#include "collect/protocol/session.h"
 
 /* Where the program is, told by where this library is; takes the loader's lock, so from constructors only. */
 void ms_own_collector_find(void);

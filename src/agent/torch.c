@@ -3,6 +3,8 @@
  * once when the session changes again. */
 #include "agent/torch.h"
 
+#include "trace/analyses.h"
+
 uint32_t ms_torch_version = UINT32_MAX;
 
 void ms_torch_update(void)

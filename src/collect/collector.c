@@ -2,7 +2,7 @@
  * done by the others. */
 #include "collect/collect_main.h"
 #include "collect/collector.h"
-#include "options/options.h"
+#include "memscope/options/options.h"
 
 #include "base/clock.h"
 #include "base/macros.h"

@@ -9,9 +9,10 @@
 #ifndef MS_COLLECT_COLLECTOR_H
 #define MS_COLLECT_COLLECTOR_H
 
+#include "collect/protocol/session.h"
 #include "collect/recorded.h"
-#include "supervise/channel.h"
-#include "supervise/inbox.h"
+#include "collect/supervise/channel.h"
+#include "collect/supervise/inbox.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,8 +1,8 @@
 /* Processes of a recording: how they come, through which phases they go (recorded.h), how they leave. Belongs to the
  * collector's main thread. An error about one process ends the recording of that process, never of the rest. */
 #include "collect/collector.h"
-#include "options/options.h"
-#include "supervise/output.h"
+#include "collect/supervise/output.h"
+#include "memscope/options/options.h"
 
 #include "base/clock.h"
 #include "base/macros.h"

@@ -11,12 +11,12 @@
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
 
-#include "analyze/leaks.h"
+#include "collect/protocol/message.h"
 #include "collect/usage.h"
-#include "recording/modules.h"
-#include "recording/project.h"
-#include "replay/replay.h"
-#include "session/message.h"
+#include "memscope/analyze/leaks.h"
+#include "memscope/pipeline/pipeline.h"
+#include "memscope/recording/modules.h"
+#include "memscope/recording/project.h"
 
 enum recorded_phase { QUIET, RECORDING, ENDED, CLOSED, DONE };
 

@@ -1,12 +1,13 @@
 /* Requests of API calls. Those that must wait (STOP, STEP) stand in a list that is looked through every turn; while one
  * waits and something moves, its client gets a sign of life every second, so that it can tell slow from stuck. */
 #include "collect/collector.h"
-#include "options/options.h"
+#include "memscope/options/options.h"
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "export/watch.h"
-#include "supervise/output.h"
+#include "collect/supervise/output.h"
+#include "collect/supervise/session_settings.h"
+#include "memscope/export/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

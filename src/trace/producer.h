@@ -1,8 +1,7 @@
-/* The recording side: how a hook gets a record into shared memory. libc only; no lock, no allocation, no system call on
- * the way, except when a chunk is full.
+/* The recording side: how a hook puts a record into shared memory. Needs only libc; takes no lock, allocates nothing and
+ * makes no system call, except when a chunk is full.
  *
- *     unsigned state = ms_rec_state();                     first thing in a hook: MS_STATE_OFF means "just call the
- * real one"
+ *     unsigned state = ms_rec_state();         // first in every hook; MS_STATE_OFF: only call the real function
  *     ...
  *     struct ms_slot slot;
  *     struct ms_p_hal_alloc *p = ms_rec_begin(&slot, sizeof(*p), MS_ORDER_ALLOC);
@@ -11,9 +10,9 @@
  *         ms_rec_commit(&slot, MS_R_HAL_ALLOC, ms_rec_flags(state), arg, ms_rec_stamp(&slot));
  *     }
  *
- * Between begin and commit the thread is "in flight" and must only fill the payload, which holds garbage at first
- * (every byte must be written). Texts and stacks become ids before begin (definitions.h). begin refuses, and counts the
- * loss, when there is no room, when a signal handler interrupts a record of its own thread, and silently in a process
+ * Between begin and commit the thread is "in flight" and may only fill the payload. The payload starts as garbage, so
+ * every byte must be written. Texts and stacks become ids before begin (definitions.h). begin fails and counts the loss
+ * when there is no room or when a signal handler interrupts a record of its own thread; it fails silently in a process
  * that does not record. Nothing here changes errno.
  *
  * Stamps: what ends a life (MS_ORDER_FREE) is stamped and committed before the real call, what begins one

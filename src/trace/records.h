@@ -1,18 +1,27 @@
-/* Records: what a hook writes into its thread's stream, once for everybody.
+/* Records: what a hook writes into its thread's stream. The one description that everything else uses.
  *
- * A record is a head of 16 bytes, a payload of whole 8-byte words, and a tail; little endian, never padded by the
- * compiler. The table below gives each kind its number, its payload, what it means for order, and the shape of the
- * payload; validation, renumbering of ids, encoding, decoding and the format page all come from it. Numbers are part of
- * the file format: never reuse one, add at the end.
+ * A record is a head of 16 bytes, a payload of whole 8-byte words, and a tail; little endian, without compiler padding.
+ * The table below gives each kind its number, payload, order and shape; validation, id renumbering, encoding and
+ * decoding use it. Numbers are part of the file format: never reuse one, add at the end.
  *
  *     X(number, NAME, payload struct, order, shape)
  *
- * order  ALLOC: stamped after the real call; FREE: stamped and published before it, so that stamps order the lives of
- * one address across threads; PLAIN: neither; DEVICE: the event's time is device time in the payload, the stamp says
- * when it was learnt; DEF: defines an id of this stream. shape  one letter per field:  a  8 bytes, an address or handle
- * q  8 bytes, a number        k  8 bytes, ticks d  4 bytes, a number                  t  a text (struct ms_text_ref) f
- * 4 bytes, number of frames in the tail                          l  4 bytes, bytes in the tail tail   the bytes of all
- * inline texts one after the other, padded to 8; then frames (f) or bytes (l, padded to 8); then, with
+ * order  ALLOC   stamped after the real call
+ *        FREE    stamped and published before the real call, so that stamps order the lives of one address across threads
+ *        PLAIN   neither
+ *        DEVICE  the payload holds the device time of the event; the stamp is the time at which it became known
+ *        DEF     defines an id of this stream
+ *
+ * shape  one letter per field:
+ *        a  8 bytes, an address or handle
+ *        q  8 bytes, a number
+ *        k  8 bytes, ticks
+ *        d  4 bytes, a number
+ *        t  a text (struct ms_text_ref)
+ *        f  4 bytes, number of frames in the tail
+ *        l  4 bytes, number of bytes in the tail
+ *
+ * tail   the bytes of all inline texts in order, padded to 8; then frames (f) or bytes (l, padded to 8); then, with
  *        MS_RECORD_STACKS, one struct ms_stack_ids. */
 #ifndef MS_TRACE_RECORDS_H
 #define MS_TRACE_RECORDS_H

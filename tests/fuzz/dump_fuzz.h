@@ -2,9 +2,9 @@
 #ifndef DUMP_FUZZ_H
 #define DUMP_FUZZ_H
 
-#include "analyze/report.h"
-#include "source/source.h"
-#include "view/report_json.h"
+#include "memscope/analyze/report/report.h"
+#include "memscope/render/report_json.h"
+#include "memscope/source/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

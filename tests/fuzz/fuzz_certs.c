@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const enum ms_cert_role roles[] = {MS_CERT_SERVER, MS_CERT_CLIENT, MS_CERT_CA_SERVER, MS_CERT_CA_CLIENT,
-                                              MS_CERT_PEER};
+                                               MS_CERT_PEER};
     char path[64], why[MS_TLS_WHY_B] = "";
     int fd = memfd_create("certs", MFD_CLOEXEC);
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) {

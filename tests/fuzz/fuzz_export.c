@@ -1,6 +1,6 @@
 /* Events of any kind in any order, through the model into every format of one file: addresses that lie over each other,
  * maps of handles that are not there, frees without allocations, names of any bytes. 8 bytes of input are an event. */
-#include "export/exporter.h"
+#include "memscope/export/exporter.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

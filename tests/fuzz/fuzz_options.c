@@ -1,7 +1,7 @@
 /* Command lines from anybody, and what becomes of them: the settings must survive being written as text, and as
  * config.json, which must be JSON whatever stands in them. */
-#include "options/options.h"
-#include "recording/project.h"
+#include "memscope/options/options.h"
+#include "memscope/recording/project.h"
 
 #include <fcntl.h>
 #include <getopt.h>

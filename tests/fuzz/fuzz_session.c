@@ -1,6 +1,6 @@
 /* Session strings, messages of the session socket, and lines of options, from anybody. */
-#include "options/options.h"
-#include "session/session.h"
+#include "collect/protocol/session.h"
+#include "memscope/options/options.h"
 
 #include <stdint.h>
 #include <stdlib.h>

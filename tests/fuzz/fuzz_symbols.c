@@ -1,10 +1,10 @@
 /* Text of addresses from hostile files: symbol tables, maps of generated code, line tables of Python, names.
  * The first byte says what the rest is. Debug information is libdw's to read, in a process that may die of it: the unit
  * test of symbols shows that nobody else does, and this fuzzer leaves it out. */
-#include "symbols/demangle.h"
-#include "symbols/image.h"
-#include "symbols/perf_map.h"
-#include "symbols/python_lines.h"
+#include "memscope/symbols/demangle.h"
+#include "memscope/symbols/image.h"
+#include "memscope/symbols/perf_map.h"
+#include "memscope/symbols/python_lines.h"
 
 #include <stdint.h>
 #include <stdlib.h>

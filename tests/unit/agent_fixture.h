@@ -6,7 +6,7 @@
 #ifndef AGENT_FIXTURE_H
 #define AGENT_FIXTURE_H
 
-#include "session/session.h"
+#include "collect/protocol/session.h"
 #include "trace/records.h"
 #include "trace/shm.h"
 

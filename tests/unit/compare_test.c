@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/compare.h"
-#include "source/source.h"
+#include "memscope/analyze/compare.h"
+#include "memscope/source/source.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -118,8 +118,8 @@ static void test_gputrace(void **state)
            "ACTIVITIES_LOG_FILE=/tmp/t.json\nPROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS=500\n"
            "PROFILE_REPORT_INPUT_SHAPES=false\nPROFILE_PROFILE_MEMORY=false\nPROFILE_WITH_STACK=false\n"
            "PROFILE_WITH_FLOPS=false\nPROFILE_WITH_MODULES=false");
-    fill(&ms_config_gputrace, &filled, "log-file", "t.json", "iterations", "3", "profile-start-iteration-roundup", "10",
-         "profile-memory", "", "with-stacks", "", NULL);
+    fill(&ms_config_gputrace, &filled, "log-file", "t.json", "iterations", "3", "profile-start-iteration-roundup",
+         "10", "profile-memory", "", "with-stacks", "", NULL);
     expect(&ms_config_gputrace, &filled,
            "ACTIVITIES_LOG_FILE=t.json\nPROFILE_START_ITERATION=0\nPROFILE_START_ITERATION_ROUNDUP=10\n"
            "ACTIVITIES_ITERATIONS=3\nPROFILE_REPORT_INPUT_SHAPES=false\nPROFILE_PROFILE_MEMORY=true\n"

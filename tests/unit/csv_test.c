@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "source/csv.h"
+#include "memscope/source/csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/diff.h"
+#include "memscope/analyze/diff.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

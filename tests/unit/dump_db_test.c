@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "export/dump.h"
+#include "memscope/export/dump.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -1,7 +1,7 @@
 /* The report inside of the page: whatever names it has, its element ends where we end it. */
-#include "view/html.h"
+#include "memscope/render/html.h"
 
-#include "view/html_page.h"
+#include "memscope/render/html_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -83,7 +83,7 @@ static void values_and_units(void **state)
     assert_true(fabs(ms_metric_value(MS_METRIC_NPU_UTILIZATION, MS_LABELS(.device = "0", .unit = "aicore")) - 0.42) <
                 1e-12);
     assert_true(ms_metric_value(MS_METRIC_NPU_PROCESS_MEMORY,
-                                MS_LABELS(.job = "7", .rank = "1", .device = "0", .pid = "4242")) == 1048576);
+                                 MS_LABELS(.job = "7", .rank = "1", .device = "0", .pid = "4242")) == 1048576);
     /* What this library has not, or does not support, is not there, and is no failure. */
     assert_null(ms_metrics_first(MS_METRIC_NPU_TEMPERATURE));
     assert_null(ms_metrics_first(MS_METRIC_NPU_SAMPLE_FAILURES));
@@ -113,7 +113,8 @@ static void a_device_falls_silent(void **state)
     dcmi = must_open(fake);
     look(dcmi);
     look(dcmi);
-    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLE_FAILURES, MS_LABELS(.reason = "dcmi_get_device_power_info")) == 0);
+    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLE_FAILURES, MS_LABELS(.reason = "dcmi_get_device_power_info")) ==
+                0);
     ms_dcmi_close(dcmi);
 }
 

@@ -308,7 +308,7 @@ static void training_behind_helpers(void **state)
 static void counters(void **state)
 {
     static const struct ms_pmu_event software[MS_PMU_EVENTS] = {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
-                                                                {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES}};
+                                                                  {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES}};
     struct ms_pmu *pmu = NULL;
     int rc = ms_pmu_open(software, &pmu);
     if (rc != 0) { /* not permitted: then the reason must say so, and nothing else may happen */

@@ -26,7 +26,8 @@ static void see(void *context, const struct ms_record *record)
         const struct ms_field *f = &record->field[i];
         size_t used = strlen(seen);
         if (f->type == MS_FIELD_TEXT) {
-            snprintf(seen + used, sizeof(seen) - used, "%s=%s ", ms_record_key(record, f), ms_record_string(record, f));
+            snprintf(seen + used, sizeof(seen) - used, "%s=%s ", ms_record_key(record, f),
+                     ms_record_string(record, f));
         } else {
             snprintf(seen + used, sizeof(seen) - used, "%s=%llu ", ms_record_key(record, f), (unsigned long long)f->u);
         }
@@ -85,8 +86,8 @@ static void the_three_ways_to_write_host(void **state)
         assert_int_equal(data(json), 0);
         assert_string_equal(seen, "deviceId=-1 domain=d duration=2000000 kind=Marker name=step timestamp=7 ");
     }
-    assert_true(ms_metric_value(MS_METRIC_MARKER, MS_LABELS(.job = "42", .rank = "3", .device = "host", .domain = "d",
-                                                            .name = "step")) == 3);
+    assert_true(ms_metric_value(MS_METRIC_MARKER, MS_LABELS(.job = "42", .rank = "3", .device = "host",
+                                                               .domain = "d", .name = "step")) == 3);
     assert_true(ms_metrics_first(MS_METRIC_MARKER)->histogram->bucket[6] == 3); /* 2 ms: up to 2^22 ns */
 }
 
@@ -137,12 +138,12 @@ static size_t message(unsigned char *out, size_t out_b, int device, unsigned ope
         counts[ms_opstats_bucket_of(1024)] = 2;    /* at a bound: below it */
         counts[ms_opstats_bucket_of(1000000)] = 1; /* up to 2^20 */
         struct ms_opstats_operator op = {.name = name,
-                                         .name_b = strlen(name),
-                                         .count = 3,
-                                         .sum_ns = 1002048,
-                                         .min_ns = 1024,
-                                         .max_ns = 1000000,
-                                         .bytes_b = 4096};
+                                          .name_b = strlen(name),
+                                          .count = 3,
+                                          .sum_ns = 1002048,
+                                          .min_ns = 1024,
+                                          .max_ns = 1000000,
+                                          .bytes_b = 4096};
         assert_int_equal(ms_opstats_add(&writer, &op, counts), 0);
     }
     return ms_opstats_end(&writer);

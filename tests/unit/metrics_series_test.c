@@ -143,7 +143,8 @@ static void limits_can_be_changed(void **state)
         ms_metric_record(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "Kernel", .name = name), 1e-3);
     }
     assert_int_equal(count_of(MS_METRIC_OPERATOR), 1);
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "other", .name = "other")) == 10);
+    assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.device = "3", .kind = "other", .name = "other")) ==
+                10);
     assert_int_equal(ms_metrics_open("n", 0), 0); /* a new store has the table's limits */
     ms_metric_record(MS_METRIC_OPERATOR, MS_LABELS(.name = "op"), 1e-3);
     assert_true(ms_metric_value(MS_METRIC_OPERATOR, MS_LABELS(.name = "op")) == 1);
@@ -194,7 +195,8 @@ static void hostile_label_values(void **state)
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         assert_int_equal(ms_metrics_open("n", 0), 0);
         ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = cases[i].given), 1);
-        assert_string_equal(ms_series_label(ms_metrics_first(MS_METRIC_IPC_REFUSED), MS_LABEL_reason), cases[i].kept);
+        assert_string_equal(ms_series_label(ms_metrics_first(MS_METRIC_IPC_REFUSED), MS_LABEL_reason),
+                            cases[i].kept);
     }
     char longest[2000];
     memset(longest, 'x', sizeof(longest) - 1);

@@ -347,10 +347,10 @@ static struct ms_otlp *start_export(const struct receiver *r, size_t max_queue, 
     char error[256];
     snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d/", r->port);
     struct ms_otlp_options options = {.endpoint = endpoint,
-                                      .headers = "x-token=abc, x-other=1",
-                                      .timeout_ms = timeout_ms,
-                                      .max_queue = max_queue,
-                                      .retry_ms = 5};
+                                       .headers = "x-token=abc, x-other=1",
+                                       .timeout_ms = timeout_ms,
+                                       .max_queue = max_queue,
+                                       .retry_ms = 5};
     assert_int_equal(ms_otlp_open(r->base, &options, &otlp, error, sizeof(error)), 0);
     return otlp;
 }

@@ -147,7 +147,7 @@ static void prometheus_histogram(void **state)
 {
     struct ms_histogram h = {.count = 6, .sum = 4.25, .bucket = {1, 0, 2, [MS_HISTOGRAM_BOUNDS] = 3}};
     ms_metric_merge(MS_METRIC_OPERATOR,
-                    MS_LABELS(.job = "1", .rank = "0", .device = "0", .kind = "Kernel", .name = "Add"), &h);
+                     MS_LABELS(.job = "1", .rank = "0", .device = "0", .kind = "Kernel", .name = "Add"), &h);
     char *text = text_of(1u << MS_GROUP_OPERATOR);
 #define LINE(suffix, le, value)                                                                                        \
     "npu_operator_duration_seconds" suffix                                                                             \

@@ -1,12 +1,12 @@
 /* See model_case.h. */
 #include "model_case.h"
 
-#include "analyze/gap.h"
-#include "analyze/inefficient_marks.h"
-#include "analyze/leaks.h"
-#include "analyze/oom.h"
 #include "base/parse.h"
-#include "export/chrome.h"
+#include "memscope/analyze/gap.h"
+#include "memscope/analyze/inefficient_marks.h"
+#include "memscope/analyze/leaks.h"
+#include "memscope/analyze/oom.h"
+#include "memscope/export/chrome.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef MODEL_CASE_H
 #define MODEL_CASE_H
 
-#include "export/dump.h"
-#include "model/model.h"
+#include "memscope/export/dump.h"
+#include "memscope/model/model.h"
 
 #define CASE_EVENTS_MAX   4096
 #define CASE_SECTIONS_MAX 16

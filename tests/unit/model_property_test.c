@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/map.h"
-#include "model/model.h"
+#include "memscope/model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -130,7 +130,7 @@ static void help_and_version_are_noticed(void **state)
 static int text(struct fixture *f, const char *lines)
 {
     return ms_flags_parse_text(&f->flags, "/usr/bin/dynolog", lines, strlen(lines), &f->notes, f->error,
-                               sizeof(f->error));
+                                sizeof(f->error));
 }
 
 static void flag_files_are_read(void **state)

@@ -11,14 +11,14 @@
 #include <string.h>
 
 static const struct ms_opstats_head sample_head = {.pid = 42,
-                                                   .rank = 3,
-                                                   .device = 1,
-                                                   .job = 7,
-                                                   .kind = "Kernel",
-                                                   .start_ns = 100,
-                                                   .end_ns = 200,
-                                                   .folded = 2,
-                                                   .lost = 9};
+                                                    .rank = 3,
+                                                    .device = 1,
+                                                    .job = 7,
+                                                    .kind = "Kernel",
+                                                    .start_ns = 100,
+                                                    .end_ns = 200,
+                                                    .folded = 2,
+                                                    .lost = 9};
 
 /* One operator with durations 1000, 1000 and 5000 ns, one without a histogram. */
 static size_t sample(unsigned char *out, size_t out_b)

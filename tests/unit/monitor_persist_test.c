@@ -28,7 +28,7 @@ static struct ms_process *sample(struct ms_registry *registry)
     ms_registry_poll(process, &request, true);
     ms_registry_report(process, MS_FABRIC_TRACE_STATUS, &(struct ms_fabric_status){2, 4, 5, 10, peer.pid, -5, true});
     ms_registry_report(process, MS_FABRIC_MONITOR_STATUS,
-                       &(struct ms_fabric_status){1, -1, -1, -1, peer.pid, -5, true});
+                        &(struct ms_fabric_status){1, -1, -1, -1, peer.pid, -5, true});
     assert_int_equal(ms_registry_leave(process, MS_REQUEST_NPU_MONITOR, CONFIG, strlen(CONFIG)), 0);
     return process;
 }

@@ -58,7 +58,7 @@ static inline struct ms_process *poll_as(struct ms_registry *registry, int64_t j
 }
 
 static inline struct ms_process *report_as(struct ms_registry *registry, int32_t pid, enum ms_fabric_type type,
-                                           int32_t status)
+                                            int32_t status)
 {
     struct ms_fabric_status report = {status, 4, 5, 10, pid, 0, true};
     struct ms_peer peer = {0, 1000, (uint64_t)(uint32_t)pid};

@@ -20,7 +20,7 @@
 #define KINETO        "ACTIVITIES_LOG_FILE=/tmp/x.json\nPROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS=500"
 
 static struct ms_request_result command(struct ms_registry *registry, int64_t job, int32_t pid, uint32_t limit,
-                                        const char *config)
+                                         const char *config)
 {
     struct ms_request_result result;
     struct ms_request request = {job, &pid, 1, limit, config, strlen(config)};

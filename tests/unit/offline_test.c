@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/api.h"
+#include "memscope/analyze/api.h"
 
 #include <dlfcn.h>
 #include <errno.h>

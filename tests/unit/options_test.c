@@ -1,7 +1,8 @@
 /* The table of options: values, messages, both generations of names, text and back, help. */
-#include "options/options.h"
-#include "options/paths.h"
-#include "recording/project.h"
+#include "collect/supervise/session_settings.h"
+#include "memscope/options/options.h"
+#include "memscope/options/paths.h"
+#include "memscope/recording/project.h"
 #include "trace/shm.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Line tables of real interpreters, with the lines that these say themselves (tests/unit/python_tables.py prints them),
  * and tables that are damaged. */
-#include "symbols/python_lines.h"
+#include "memscope/symbols/python_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

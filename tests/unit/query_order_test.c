@@ -1,8 +1,8 @@
 /* Records in the order of columns: what SQLite gets from us is what it makes itself by sorting, and sorting ends when
  * it is stopped. */
-#include "model/model.h"
-#include "query/order.h"
-#include "query/vtab.h"
+#include "memscope/model/model.h"
+#include "memscope/query/order.h"
+#include "memscope/query/vtab.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

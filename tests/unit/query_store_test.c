@@ -1,5 +1,5 @@
 /* Records of queries: they stay what they are when a table moves from memory into a file, and new ones are zeros. */
-#include "query/store.h"
+#include "memscope/query/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/ranks.h"
+#include "memscope/analyze/report/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

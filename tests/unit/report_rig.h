@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/report.h"
 #include "base/macros.h"
+#include "memscope/analyze/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * random events. */
 #include "report_rig.h"
 
-#include "analyze/curve.h"
-#include "view/report_json.h"
+#include "memscope/analyze/report/curve.h"
+#include "memscope/render/report_json.h"
 
 /* ---- the curve ---- */
 

@@ -1,5 +1,5 @@
 /* The session string, messages, registration and requests. */
-#include "session/session.h"
+#include "collect/protocol/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

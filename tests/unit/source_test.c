@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "export/dump.h"
+#include "memscope/export/dump.h"
+#include "memscope/source/source.h"
 #include "model_case.h"
-#include "source/source.h"
 
 #include <dirent.h>
 #include <errno.h>

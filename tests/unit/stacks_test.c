@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "export/stacks.h"
+#include "memscope/export/stacks.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Text of addresses: names, lines, inlined calls, files without symbols, files that are none, and what hostile ones do
  * to the process that reads them. */
-#include "symbols/demangle.h"
-#include "symbols/elf_index.h"
-#include "symbols/image.h"
-#include "symbols/perf_map.h"
-#include "symbols/symbolizer.h"
+#include "memscope/symbols/demangle.h"
+#include "memscope/symbols/elf_index.h"
+#include "memscope/symbols/image.h"
+#include "memscope/symbols/perf_map.h"
+#include "memscope/symbols/symbolizer.h"
 
 #include <dlfcn.h>
 #include <errno.h>

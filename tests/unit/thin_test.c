@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "view/thin.h"
+#include "memscope/render/thin.h"
 
 #include <stdlib.h>
 

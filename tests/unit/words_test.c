@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/swar.h"
-#include "source/words.h"
+#include "memscope/source/words.h"
 
 #include <errno.h>
 #include <stdio.h>

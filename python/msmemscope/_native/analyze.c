@@ -1,9 +1,9 @@
-/* Analyses of dumps: the engine is a library of the installation (analyze/api.h), loaded when the first one is asked
+/* Analyses of dumps: the engine is a library of the installation (memscope/analyze/api.h), loaded when the first one is asked
  * for, out of everybody's sight. It runs without the GIL; lines that it prints are handed to a Python function as they
  * come. An exception there, or a signal, ends the analysis. */
 #include "native.h"
 
-#include "analyze/api.h"
+#include "memscope/analyze/api.h"
 
 #include <dlfcn.h>
 #include <string.h>

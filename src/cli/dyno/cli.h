@@ -134,7 +134,7 @@ void dyno_print_result(const struct dyno_run *run, const struct dyno_result *res
 void dyno_print_json(const struct dyno_run *run, const struct dyno_result *results);
 void dyno_print_table(const struct dyno_run *run, const struct dyno_result *results);
 void dyno_say(void *context, enum ms_say_level level, const char *text); /* as ms_say.line; context: the run */
-void dyno_print_help(const struct dyno_command *command);                /* NULL: of dyno itself */
+void dyno_print_help(const struct dyno_command *command);                 /* NULL: of dyno itself */
 void dyno_print_man(void);
 void dyno_print_markdown(void);
 void dyno_print_bash(void);

@@ -141,8 +141,8 @@ static int connect_any(struct dyno_connection *c, const struct addrinfo *address
     return rc;
 }
 
-int dyno_connect(const char *host, uint16_t port, struct ms_tls *tls, unsigned timeout_ms, struct dyno_connection **out,
-                 char why[DYNO_CONNECT_WHY_B])
+int dyno_connect(const char *host, uint16_t port, struct ms_tls *tls, unsigned timeout_ms,
+                 struct dyno_connection **out, char why[DYNO_CONNECT_WHY_B])
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *addresses;
     char service[8], reason[MS_TLS_WHY_B] = "";

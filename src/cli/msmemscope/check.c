@@ -1,8 +1,8 @@
 /* msmemscope check: the functions on dumps that the Python package has as well. Exit status 0; 1: leaks were found, a
  * device has too few marks, or rows are missing; 2: wrong usage, or the dump cannot be used. */
-#include "analyze/api.h"
 #include "base/parse.h"
 #include "cli/msmemscope/recordings.h"
+#include "memscope/analyze/api.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef MS_CLI_MSMEMSCOPE_H
 #define MS_CLI_MSMEMSCOPE_H
 
-#include "options/paths.h"
+#include "memscope/options/paths.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

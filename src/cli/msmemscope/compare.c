@@ -1,11 +1,11 @@
 /* msmemscope --compare: two recordings or dumps, or two steps of one. Exit status 0; 1 with --fail-above when memory
  * grew by more, or when an input could be read in part only; 2 when there is nothing to compare. */
-#include "analyze/compare.h"
+#include "memscope/analyze/compare.h"
 #include "base/parse.h"
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
-#include "options/options.h"
-#include "recording/project.h"
+#include "memscope/options/options.h"
+#include "memscope/recording/project.h"
 
 #include <errno.h>
 #include <fcntl.h>

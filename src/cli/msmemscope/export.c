@@ -6,8 +6,8 @@
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
 
-#include "options/options.h"
-#include "replay/replay.h"
+#include "memscope/options/options.h"
+#include "memscope/pipeline/pipeline.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef MS_CLI_EXPORT_DUMPS_H
 #define MS_CLI_EXPORT_DUMPS_H
 
-#include "export/exporter.h"
-#include "source/source.h"
+#include "memscope/export/exporter.h"
+#include "memscope/source/source.h"
 
 /* dir is made if it is not there. fd: where the one file of the format goes instead, if not 0. 0 or -errno; -ENODATA
  * has been told. */

@@ -3,7 +3,7 @@
 
 #include "base/macros.h"
 #include "base/parse.h"
-#include "model/columns.h"
+#include "memscope/model/columns.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef MS_CLI_INPUTS_H
 #define MS_CLI_INPUTS_H
 
-#include "source/source.h"
+#include "memscope/source/source.h"
 
 /* Problems go to stderr as FILE:LINE: reason, progress to a terminal. 0 or -errno, which has been told. */
 int input_open(const char *path, bool dumps, struct ms_source **out);

@@ -8,10 +8,11 @@
 
 #include "base/bar.h"
 #include "base/clock.h"
-#include "options/options.h"
-#include "options/paths.h"
-#include "supervise/output.h"
-#include "supervise/supervisor.h"
+#include "collect/supervise/output.h"
+#include "collect/supervise/session_settings.h"
+#include "collect/supervise/supervisor.h"
+#include "memscope/options/options.h"
+#include "memscope/options/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>

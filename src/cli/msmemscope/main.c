@@ -1,7 +1,7 @@
 /* msmemscope: reads the command line and does what it says. */
 #include "cli/msmemscope/cli.h"
 
-#include "options/options.h"
+#include "memscope/options/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
 
-#include "query/query.h"
-#include "query/schema.h"
+#include "memscope/query/query.h"
+#include "memscope/query/schema.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 
 #include "base/bar.h"
 #include "base/clock.h"
-#include "recording/project.h"
+#include "memscope/recording/project.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,11 +3,11 @@
 #include "cli/msmemscope/report_page.h"
 #include "cli/msmemscope/report_read.h"
 
-#include "analyze/report.h"
+#include "memscope/analyze/report/report.h"
 #include "base/macros.h"
 #include "base/parse.h"
-#include "view/report_json.h"
-#include "view/report_text.h"
+#include "memscope/render/report_json.h"
+#include "memscope/render/report_text.h"
 
 #include <errno.h>
 #include <stdio.h>

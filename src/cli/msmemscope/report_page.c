@@ -1,9 +1,9 @@
 /* See report_page.h. */
 #include "cli/msmemscope/report_page.h"
 
-#include "view/html.h"
-#include "view/report_json.h"
-#include "view/thin.h"
+#include "memscope/render/html.h"
+#include "memscope/render/report_json.h"
+#include "memscope/render/thin.h"
 
 #include <errno.h>
 #include <fcntl.h>

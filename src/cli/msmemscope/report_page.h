@@ -2,7 +2,7 @@
 #ifndef MS_CLI_REPORT_PAGE_H
 #define MS_CLI_REPORT_PAGE_H
 
-#include "analyze/report.h"
+#include "memscope/analyze/report/report.h"
 
 /* Can a page be made there? Asked before hours of reading; false after a message. */
 bool report_page_ready(const char *path);

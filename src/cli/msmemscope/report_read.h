@@ -2,8 +2,8 @@
 #ifndef MS_CLI_REPORT_READ_H
 #define MS_CLI_REPORT_READ_H
 
-#include "analyze/ranks.h"
-#include "analyze/report.h"
+#include "memscope/analyze/report/ranks.h"
+#include "memscope/analyze/report/report.h"
 
 struct report_inputs {
     const char **paths;

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "options/options.h"
-#include "supervise/output.h"
-#include "supervise/supervisor.h"
+#include "collect/supervise/output.h"
+#include "collect/supervise/supervisor.h"
+#include "memscope/options/options.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "collect/collect_main.h"
 
 #include "base/macros.h"
-#include "symbols/symbolizer.h"
+#include "memscope/symbols/symbolizer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -54,7 +54,8 @@ static int match(const struct ms_registry *registry, const struct ms_request *re
     struct ms_map ancestors = {NULL, NULL, 0, 0};
     size_t n = 0, used = 0;
     bool failed = found == NULL || sorted == NULL;
-    for (struct ms_process *p = ms_registry_first(registry); !failed && p != NULL; p = ms_registry_next(registry, p)) {
+    for (struct ms_process *p = ms_registry_first(registry); !failed && p != NULL;
+         p = ms_registry_next(registry, p)) {
         if (p->polls && of_job(request, p) && of_pids(request, p) && !ms_registry_silent(p, now)) {
             found[n++] = p;
             for (unsigned i = 1; i < p->pid_count; i++) {
@@ -135,8 +136,8 @@ void ms_request_result_free(struct ms_request_result *result)
 }
 
 /* Leaves the command with those that may have it; returns the decision if nobody may. */
-static enum ms_decision trigger(const struct ms_request *request, struct ms_process **meant, size_t count, uint64_t now,
-                                struct ms_request_result *result)
+static enum ms_decision trigger(const struct ms_request *request, struct ms_process **meant, size_t count,
+                                 uint64_t now, struct ms_request_result *result)
 {
     enum ms_decision refusal = MS_UNKNOWN;
     unsigned failed = 0;
@@ -190,7 +191,7 @@ static void explain(const struct ms_request *request, struct ms_request_result *
 }
 
 int ms_registry_request(struct ms_registry *registry, const struct ms_request *request,
-                        struct ms_request_result *result)
+                         struct ms_request_result *result)
 {
     struct ms_process **meant;
     size_t count;
@@ -215,7 +216,8 @@ int ms_registry_request(struct ms_registry *registry, const struct ms_request *r
     return error;
 }
 
-int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request, struct ms_request_result *result)
+int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request,
+                        struct ms_request_result *result)
 {
     struct ms_process **meant;
     size_t count;

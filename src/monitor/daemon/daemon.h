@@ -2,8 +2,8 @@
  *
  * Threads: none. Every module runs in the loop and must not block; what can be slow (a name lookup, a disk) is done in
  * pieces or handed to libevent. */
-#ifndef MS_MONITOR_DAEMON_DAEMON_H
-#define MS_MONITOR_DAEMON_DAEMON_H
+#ifndef MS_DAEMON_DAEMON_H
+#define MS_DAEMON_DAEMON_H
 
 #include "monitor/daemon/flags.h"
 #include "monitor/daemon/logger.h"

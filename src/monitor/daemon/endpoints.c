@@ -58,7 +58,7 @@ static int remove_stale(const struct ms_endpoint *endpoint)
     }
     if (!S_ISSOCK(st.st_mode) || st.st_uid != endpoint->owner) {
         ms_log_error("%s is in the way: %s; remove it by hand", path,
-                     S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
+                      S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
         return -EEXIST;
     }
     if (answers(endpoint)) {
@@ -153,7 +153,7 @@ int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
     int result = listen_on(daemon, endpoint);
     if (result == 0) {
         ms_log_limited(MS_LOG_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
-                       endpoint->text);
+                        endpoint->text);
     } else {
         ms_log_error("%s cannot be opened again: %s", endpoint->text, strerror(-result));
     }
@@ -161,7 +161,7 @@ int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
 }
 
 int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
-                     size_t datagram_b)
+                      size_t datagram_b)
 {
     ssize_t sent =
         sendto(endpoint->fd, datagram, datagram_b, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_b);
@@ -254,7 +254,7 @@ static int open_own_home(struct opening *opening, const struct ms_flags *flags)
         const struct passwd *user = getpwuid(getuid());
         if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
             ms_log_warning("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
-                           (int)getuid());
+                            (int)getuid());
             return 0;
         }
         directory = user->pw_dir;

@@ -1,6 +1,6 @@
 /* The sockets of the IPC fabric: abstract ones, files in home directories, files in a shared directory. */
-#ifndef MS_MONITOR_DAEMON_ENDPOINTS_H
-#define MS_MONITOR_DAEMON_ENDPOINTS_H
+#ifndef MS_DAEMON_ENDPOINTS_H
+#define MS_DAEMON_ENDPOINTS_H
 
 #include "monitor/daemon/daemon.h"
 
@@ -37,7 +37,7 @@ void ms_endpoints_close(struct ms_endpoint *first);
 
 /* Sends from this endpoint without waiting: 0 or -errno. */
 int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
-                     size_t datagram_b);
+                      size_t datagram_b);
 
 /* What receivers have not read yet is charged to the sender: a socket that answered clients that do not read cannot
  * answer anybody after a while. Then its address goes to a fresh socket. Call when the queue has been read empty. */

@@ -415,7 +415,7 @@ static int parse_file(struct parse *parse, const char *path)
 }
 
 int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct ms_flag_notes *notes, char *error,
-                   size_t error_b)
+                    size_t error_b)
 {
     struct parse parse = {flags, notes, argc > 0 ? argv[0] : "dynolog", error, error_b, 0};
     for (int i = 1; i < argc; i++) {
@@ -439,7 +439,7 @@ int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct m
 }
 
 int ms_flags_parse_text(struct ms_flags *flags, const char *program, const char *text, size_t text_b,
-                        struct ms_flag_notes *notes, char *error, size_t error_b)
+                         struct ms_flag_notes *notes, char *error, size_t error_b)
 {
     struct parse parse = {flags, notes, program, error, error_b, 0};
     char *copy = strndup(text, text_b);

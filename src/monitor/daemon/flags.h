@@ -1,7 +1,7 @@
 /* Flags of the daemon, as gflags reads them: one or two dashes, --flag=value or --flag value, --flag and --noflag for
  * switches, dashes and underscores alike, --flagfile. The flags themselves stand in flags_table.h. */
-#ifndef MS_MONITOR_DAEMON_FLAGS_H
-#define MS_MONITOR_DAEMON_FLAGS_H
+#ifndef MS_DAEMON_FLAGS_H
+#define MS_DAEMON_FLAGS_H
 
 #include "monitor/daemon/flags_table.h"
 
@@ -35,10 +35,10 @@ struct ms_flag_notes {
 int ms_flags_init(struct ms_flags *flags); /* defaults; 0 or -ENOMEM */
 /* argv[0] is the program. 0, or -EINVAL with the message in error. Notes may be NULL. */
 int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct ms_flag_notes *notes, char *error,
-                   size_t error_b);
+                    size_t error_b);
 /* The text of a flag file, for what has no file. Same results. */
 int ms_flags_parse_text(struct ms_flags *flags, const char *program, const char *text, size_t text_b,
-                        struct ms_flag_notes *notes, char *error, size_t error_b);
+                         struct ms_flag_notes *notes, char *error, size_t error_b);
 void ms_flags_free(struct ms_flags *flags);
 void ms_flag_notes_free(struct ms_flag_notes *notes);
 

@@ -170,9 +170,9 @@ static json_t *set_on_demand(struct ms_rpc_call *call, json_t *request)
     }
     answer = request_answer(&result);
     ms_log_info("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
-                ms_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
-                ms_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
-                result.reason);
+                 ms_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
+                 ms_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
+                 result.reason);
     ms_request_result_free(&result);
 out:
     free(pids);
@@ -195,7 +195,7 @@ static json_t *cancel_on_demand(struct ms_rpc_call *call, json_t *request)
                            pid_array(result.matched, result.matched_count));
         json_object_set_new(answer, "reason", json_string(result.reason));
         ms_log_info("%s: cancel for job %lld: %zu cancelled: %s", call->peer, (long long)target.job,
-                    result.triggered_count, result.reason);
+                     result.triggered_count, result.reason);
         ms_request_result_free(&result);
     }
     free(pids);

@@ -1,6 +1,6 @@
 /* The functions that can be called over RPC, one table for both families of command lines and for our own. */
-#ifndef MS_MONITOR_DAEMON_FUNCTIONS_H
-#define MS_MONITOR_DAEMON_FUNCTIONS_H
+#ifndef MS_DAEMON_FUNCTIONS_H
+#define MS_DAEMON_FUNCTIONS_H
 
 #include "base/buffer.h"
 #include "monitor/daemon/registry.h"

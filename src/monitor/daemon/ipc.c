@@ -92,8 +92,8 @@ static void refuse(const struct arrival *arrival, const char *reason)
     ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = reason), 1);
     ms_fabric_address_text(arrival->from, arrival->from_b, from, sizeof(from));
     ms_log_limited(MS_LOG_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
-                   arrival->peer.pid, (int)arrival->peer.uid, from, reason,
-                   reason == FAULT_USER ? " (--ipc_allow_users)" : "");
+                    arrival->peer.pid, (int)arrival->peer.uid, from, reason,
+                    reason == FAULT_USER ? " (--ipc_allow_users)" : "");
 }
 
 /* ---- replies ---- */
@@ -117,7 +117,7 @@ static int reply(const struct arrival *arrival, enum ms_fabric_type type, const 
                                                                         : "other";
     ms_metric_record(MS_METRIC_IPC_REPLY_FAILURES, MS_LABELS(.reason = reason), 1);
     ms_log_limited(MS_LOG_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
-                   strerror(-result));
+                    strerror(-result));
     return result;
 }
 
@@ -181,7 +181,7 @@ static void on_request(const struct arrival *arrival, const struct ms_fabric_mes
     if (reply(arrival, MS_FABRIC_REQUEST, "command", process->pending, process->pending_b) == 0) {
         ms_registry_delivered(process);
         ms_log_info("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
-                    process->pid, (long long)process->job);
+                     process->pid, (long long)process->job);
     }
 }
 
@@ -311,8 +311,8 @@ static void save(void *unused)
         int result = ms_persist_save(ipc.daemon->registry, ipc.state_file);
         if (result != 0) {
             ms_log_limited(MS_LOG_WARNING,
-                           "state file %s: %s; commands that wait would not survive a restart (--state_file)",
-                           ipc.state_file, strerror(-result));
+                            "state file %s: %s; commands that wait would not survive a restart (--state_file)",
+                            ipc.state_file, strerror(-result));
         }
     }
 }

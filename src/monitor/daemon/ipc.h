@@ -1,6 +1,6 @@
 /* Messages of the IPC fabric. Control messages are handled in ipc.c; data messages go to whoever asked for them. */
-#ifndef MS_MONITOR_DAEMON_IPC_H
-#define MS_MONITOR_DAEMON_IPC_H
+#ifndef MS_DAEMON_IPC_H
+#define MS_DAEMON_IPC_H
 
 #include "monitor/daemon/daemon.h"
 
@@ -16,7 +16,7 @@ struct ms_ipc_sender {
 
 /* Takes the payload of one data message. 0, or -errno: counted and logged as malformed. */
 typedef int ms_ipc_data_fn(struct ms_daemon *daemon, const struct ms_ipc_sender *sender, const void *payload,
-                           size_t payload_b);
+                            size_t payload_b);
 
 /* One taker per type (MS_FABRIC_DATA: JSON text; MS_FABRIC_OPSTATS: wire/opstats.h); call it from start(). NULL: none.
  */

@@ -214,7 +214,7 @@ bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line)
         *limit = (struct ms_log_limit){.period_start_ns = now};
         if (hidden != 0) {
             ms_log_write(MS_LOG_WARNING, file, line, "%llu more lines from here were left out",
-                         (unsigned long long)hidden);
+                          (unsigned long long)hidden);
         }
     }
     if (limit->said >= LINES_PER_PERIOD) {

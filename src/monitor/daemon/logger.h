@@ -4,8 +4,8 @@
  *
  * Control characters in a text are shown as '?', so that nobody outside can forge lines. Warnings about what arrives
  * from outside go through ms_log_limited: a flood costs a few lines per place and period, with the number left out. */
-#ifndef MS_MONITOR_DAEMON_LOGGER_H
-#define MS_MONITOR_DAEMON_LOGGER_H
+#ifndef MS_DAEMON_LOGGER_H
+#define MS_DAEMON_LOGGER_H
 
 #include "base/macros.h"
 
@@ -44,11 +44,11 @@ struct ms_log_limit {
 bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line);
 
 /* At most five lines in ten seconds from this place. */
-#define ms_log_limited(level, ...)                                                                                     \
+#define ms_log_limited(level, ...)                                                                                    \
     do {                                                                                                               \
-        static struct ms_log_limit limit_;                                                                             \
-        if (ms_log_allowed(&limit_, __FILE__, __LINE__)) {                                                             \
-            ms_log_write(level, __FILE__, __LINE__, __VA_ARGS__);                                                      \
+        static struct ms_log_limit limit_;                                                                            \
+        if (ms_log_allowed(&limit_, __FILE__, __LINE__)) {                                                            \
+            ms_log_write(level, __FILE__, __LINE__, __VA_ARGS__);                                                     \
         }                                                                                                              \
     } while (0)
 

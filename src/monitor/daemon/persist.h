@@ -2,8 +2,8 @@
  *
  * Clients do not repeat what they said to a daemon that has gone, and nobody repeats a command that was answered with
  * "effective"; polls alone would bring back neither. */
-#ifndef MS_MONITOR_DAEMON_PERSIST_H
-#define MS_MONITOR_DAEMON_PERSIST_H
+#ifndef MS_DAEMON_PERSIST_H
+#define MS_DAEMON_PERSIST_H
 
 #include "monitor/daemon/registry_internal.h"
 

@@ -1,6 +1,6 @@
 /* What /proc tells about a process that talks to us. Nothing here is trusted with more than attribution. */
-#ifndef MS_MONITOR_DAEMON_PROCFS_H
-#define MS_MONITOR_DAEMON_PROCFS_H
+#ifndef MS_DAEMON_PROCFS_H
+#define MS_DAEMON_PROCFS_H
 
 #include <stdint.h>
 #include <sys/types.h>

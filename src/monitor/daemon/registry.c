@@ -95,7 +95,8 @@ static uint64_t key_hash(int64_t job, int32_t host_pid, int32_t pid, uint64_t so
     return ms_hash_u64((uint64_t)job ^ ms_hash_u64(pids ^ (host_pid == 0 ? ms_hash_u64(source) : 0)));
 }
 
-static struct node **key_slot(struct ms_registry *registry, int64_t job, int32_t host_pid, int32_t pid, uint64_t source)
+static struct node **key_slot(struct ms_registry *registry, int64_t job, int32_t host_pid, int32_t pid,
+                              uint64_t source)
 {
     return &registry->by_key[key_hash(job, host_pid, pid, source) & (TABLE_SIZE - 1)];
 }
@@ -264,7 +265,8 @@ static bool watch(struct ms_registry *registry, struct node *node)
 }
 
 /* Whose process is it really? host_pid 0: nobody of ours can tell. */
-static enum ms_registry_fault verify(int32_t pid, const struct ms_peer *peer, int32_t *host_pid, uint64_t *start_ticks)
+static enum ms_registry_fault verify(int32_t pid, const struct ms_peer *peer, int32_t *host_pid,
+                                      uint64_t *start_ticks)
 {
     struct ms_procfs facts;
     *host_pid = peer->pid;
@@ -298,7 +300,8 @@ static bool has_room(const struct ms_registry *registry, const struct ms_process
         jobs += identity->host_pid != 0 && n->process.host_pid == identity->host_pid;
     }
     if (registry->count >= MS_REGISTRY_MAX / PER_USER_SHARE) {
-        for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+        for (const struct ms_process *p = ms_registry_first(registry); p != NULL;
+             p = ms_registry_next(registry, p)) {
             of_user += p->uid == identity->uid;
         }
     }
@@ -359,8 +362,8 @@ static struct node *add_node(struct ms_registry *registry, const struct ms_proce
     return node;
 }
 
-struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, int32_t pid, const struct ms_peer *peer,
-                                     enum ms_registry_fault *fault)
+struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, int32_t pid,
+                                       const struct ms_peer *peer, enum ms_registry_fault *fault)
 {
     /* The usual case: the process and its address are known. A process that speaks for itself has its own pid as
      * host pid; one that speaks for another is found by the other's. */
@@ -375,14 +378,14 @@ struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, 
         }
     }
     struct ms_process identity = {.job = job,
-                                  .pid = pid,
-                                  .uid = peer->uid,
-                                  .pid_count = 1,
-                                  .pids = {pid},
-                                  .index = MS_INDEX_UNKNOWN,
-                                  .rank = MS_INDEX_UNKNOWN,
-                                  .trace = no_report,
-                                  .monitor = no_report};
+                                   .pid = pid,
+                                   .uid = peer->uid,
+                                   .pid_count = 1,
+                                   .pids = {pid},
+                                   .index = MS_INDEX_UNKNOWN,
+                                   .rank = MS_INDEX_UNKNOWN,
+                                   .trace = no_report,
+                                   .monitor = no_report};
     *fault = verify(pid, peer, &identity.host_pid, &identity.start_ticks);
     if (*fault != MS_REGISTRY_FAULT_NONE) {
         return NULL;
@@ -595,7 +598,8 @@ void ms_registry_delivered(struct ms_process *process)
     if (process->command == MS_REQUEST_NPU_MONITOR) {
         /* The duration of a monitor that runs already cannot be changed. */
         bool runs = ms_state_monitor(process, now) == MS_STATE_RUNNING;
-        process->duration_ns = runs ? process->duration_ns : ms_state_duration_ns(process->pending, process->pending_b);
+        process->duration_ns =
+            runs ? process->duration_ns : ms_state_duration_ns(process->pending, process->pending_b);
     }
     clear_pending(process, MS_COMMAND_DELIVERED);
     process->delivered_ns = now;
@@ -660,7 +664,7 @@ void ms_registry_reap(struct ms_registry *registry)
     for (int i = 0; i < n; i++) {
         struct node *node = ended[i].data.ptr;
         ms_log_info("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
-                    node->process.pending != NULL ? " without having fetched its command" : "");
+                     node->process.pending != NULL ? " without having fetched its command" : "");
         remove_node(registry, node);
     }
 }
@@ -675,7 +679,7 @@ void ms_registry_collect(struct ms_registry *registry)
         uint64_t patience = (node->pidfd >= 0 ? SILENT_ALIVE_S : MS_REGISTRY_SILENT_S) * SECOND_NS;
         if (now - p->heard_ns > patience && (!p->polls || ms_registry_silent(p, now))) {
             ms_log_info("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
-                        (long long)p->job, (unsigned long long)((now - p->heard_ns) / SECOND_NS));
+                         (long long)p->job, (unsigned long long)((now - p->heard_ns) / SECOND_NS));
             remove_node(registry, node);
         }
     }

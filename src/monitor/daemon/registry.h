@@ -4,8 +4,8 @@
  * outside our pid namespace). It enters with its first message, and leaves when the kernel says that it has ended or
  * when it has been silent for MS_REGISTRY_SILENT_S. Times are CLOCK_MONOTONIC; a clock that jumps changes nothing.
  * Threads: the loop only. Memory: at most MS_REGISTRY_MAX processes, one pending configuration each. */
-#ifndef MS_MONITOR_DAEMON_REGISTRY_H
-#define MS_MONITOR_DAEMON_REGISTRY_H
+#ifndef MS_DAEMON_REGISTRY_H
+#define MS_DAEMON_REGISTRY_H
 
 #include "monitor/wire/fabric.h"
 
@@ -68,8 +68,8 @@ struct ms_process {
     enum ms_client client;
     bool polls; /* has sent a request: can be given a command */
     uint64_t registered_ns, heard_ns;
-    uint64_t polled_ns, poll_gap_ns; /* last request, and how long after the one before */
-    uint64_t busy_ns, free_ns;       /* last request with mask 0, and with another mask */
+    uint64_t polled_ns, poll_gap_ns;  /* last request, and how long after the one before */
+    uint64_t busy_ns, free_ns;        /* last request with mask 0, and with another mask */
     struct ms_report trace, monitor; /* of this process itself; see ms_registry_reporter */
 
     enum ms_command_stage stage;  /* none, pending, delivered or cancelled; ms_state_stage knows more */
@@ -123,11 +123,11 @@ struct ms_request_result {
 /* Decides and, if effective, leaves the configuration with each triggered process. 0, or -EMSGSIZE (configuration too
  * long), -ENOMEM. Free the result after 0. */
 int ms_registry_request(struct ms_registry *registry, const struct ms_request *request,
-                        struct ms_request_result *result);
+                         struct ms_request_result *result);
 void ms_request_result_free(struct ms_request_result *result);
 
 /* Takes back commands that no process has fetched yet; the pids that lost one are result->triggered. */
 int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request,
-                       struct ms_request_result *result);
+                        struct ms_request_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* The registry as the message handling uses it: who enters, what a message changes, what waits for delivery. */
-#ifndef MS_MONITOR_DAEMON_REGISTRY_INTERNAL_H
-#define MS_MONITOR_DAEMON_REGISTRY_INTERNAL_H
+#ifndef MS_DAEMON_REGISTRY_INTERNAL_H
+#define MS_DAEMON_REGISTRY_INTERNAL_H
 
 #include "monitor/daemon/registry.h"
 
@@ -12,7 +12,7 @@ struct ms_peer {
 };
 
 /* Why a process may not enter: X(id, text). */
-#define MS_REGISTRY_FAULTS(X)                                                                                          \
+#define MS_REGISTRY_FAULTS(X)                                                                                         \
     X(NONE, "none")                                                                                                    \
     X(PID, "pid is not the sender's")                                                                                  \
     X(ENDED, "sender has ended")                                                                                       \
@@ -35,12 +35,13 @@ void ms_registry_set_clock(struct ms_registry *registry, uint64_t (*now_ns)(void
 void ms_registry_on_command(struct ms_registry *registry, void (*changed)(void *argument), void *argument);
 
 /* The process of a message, entered if it is new. NULL: *fault tells. */
-struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, int32_t pid, const struct ms_peer *peer,
-                                     enum ms_registry_fault *fault);
+struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, int32_t pid,
+                                       const struct ms_peer *peer, enum ms_registry_fault *fault);
 /* What messages say about a process. */
 unsigned ms_registry_context(struct ms_process *process, int32_t index, bool npu); /* instances of job and index */
 void ms_registry_poll(struct ms_process *process, const struct ms_fabric_request *request, bool npu);
-void ms_registry_report(struct ms_process *process, enum ms_fabric_type type, const struct ms_fabric_status *status);
+void ms_registry_report(struct ms_process *process, enum ms_fabric_type type,
+                         const struct ms_fabric_status *status);
 
 /* May this poll be answered now? False: the client polls faster than anybody needs; let it wait in vain. */
 bool ms_registry_pace(struct ms_process *process);

@@ -146,8 +146,8 @@ static int listen_on(struct ms_rpc *rpc, struct sockaddr *address, socklen_t len
     ms_log_info("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
     if (rpc->tls == NULL && !is_loopback(address)) {
         ms_log_warning("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
-                       "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
-                       name, *port);
+                        "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
+                        name, *port);
     }
     return 0;
 }
@@ -193,7 +193,7 @@ static int listen_all(struct ms_rpc *rpc)
     }
     if (rc == 0 && !chosen && rpc->tls == NULL) {
         ms_log_warning("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
-                       "safe, --bind_address=ADDRESS makes it reachable only");
+                        "safe, --bind_address=ADDRESS makes it reachable only");
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* The RPC server of the daemon: listens, reads frames, answers. */
-#ifndef MS_MONITOR_DAEMON_RPC_H
-#define MS_MONITOR_DAEMON_RPC_H
+#ifndef MS_DAEMON_RPC_H
+#define MS_DAEMON_RPC_H
 
 #include "monitor/daemon/daemon.h"
 

@@ -1,6 +1,6 @@
 /* Shared by the parts of the RPC server: connections (rpc_connection.c) and the sockets that make them (rpc.c). */
-#ifndef MS_MONITOR_DAEMON_RPC_INTERNAL_H
-#define MS_MONITOR_DAEMON_RPC_INTERNAL_H
+#ifndef MS_DAEMON_RPC_INTERNAL_H
+#define MS_DAEMON_RPC_INTERNAL_H
 
 #include "base/buffer.h"
 #include "monitor/daemon/rpc.h"

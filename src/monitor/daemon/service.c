@@ -58,7 +58,7 @@ static int take_pid_file(const char *path)
         ssize_t n = read(fd, owner, sizeof(owner) - 1);
         owner[n > 0 ? strcspn(owner, "\n") : 0] = '\0';
         ms_log_error("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
-                     owner);
+                      owner);
         close(fd);
         return -EBUSY;
     }
@@ -140,7 +140,7 @@ static void service_reload(struct ms_daemon *daemon)
     int result = ms_log_reopen();
     if (result != 0) {
         ms_log_error("log file %s cannot be opened anew: %s; going on with the old one", ms_log_path(),
-                     strerror(-result));
+                      strerror(-result));
     }
 }
 

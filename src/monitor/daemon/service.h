@@ -1,6 +1,6 @@
 /* The daemon as a service: pid file, readiness, signals. */
-#ifndef MS_MONITOR_DAEMON_SERVICE_H
-#define MS_MONITOR_DAEMON_SERVICE_H
+#ifndef MS_DAEMON_SERVICE_H
+#define MS_DAEMON_SERVICE_H
 
 #include "monitor/daemon/daemon.h"
 

@@ -56,7 +56,7 @@ enum ms_request_kind ms_state_kind(const char *config, size_t config_b)
     const struct ms_config_command *command = ms_config_recognise(config, config_b);
     return command == &ms_config_npu_monitor ? MS_REQUEST_NPU_MONITOR
            : command == &ms_config_nputrace  ? MS_REQUEST_NPU_TRACE
-                                             : MS_REQUEST_KINETO;
+                                              : MS_REQUEST_KINETO;
 }
 
 uint64_t ms_state_duration_ns(const char *config, size_t config_b)
@@ -104,7 +104,8 @@ enum ms_command_stage ms_state_stage(const struct ms_process *process)
     }
     uint64_t active, idle, delivered = process->delivered_ns;
     const struct ms_process *reporter = ms_registry_reporter(process);
-    const struct ms_report *report = process->command == MS_REQUEST_NPU_MONITOR ? &reporter->monitor : &reporter->trace;
+    const struct ms_report *report =
+        process->command == MS_REQUEST_NPU_MONITOR ? &reporter->monitor : &reporter->trace;
     if (process->command == MS_REQUEST_KINETO) {
         active = process->busy_ns;
         idle = process->free_ns;
@@ -175,7 +176,7 @@ static enum ms_decision decide_trace(const struct ms_process *process, uint64_t 
 }
 
 enum ms_decision ms_state_decide(enum ms_request_kind kind, const struct ms_process *process, uint64_t now_ns,
-                                 char *reason)
+                                   char *reason)
 {
     switch (kind) {
     case MS_REQUEST_NPU_MONITOR:

@@ -1,6 +1,6 @@
 /* What the daemon says about jobs: states of trace and monitor per process, and whether a command makes sense now. */
-#ifndef MS_MONITOR_DAEMON_STATE_H
-#define MS_MONITOR_DAEMON_STATE_H
+#ifndef MS_DAEMON_STATE_H
+#define MS_DAEMON_STATE_H
 
 #include "monitor/daemon/registry.h"
 
@@ -26,7 +26,7 @@ uint64_t ms_state_duration_ns(const char *config, size_t config_b);
 
 /* The decision table, for one process. Writes why into reason (256 bytes) unless it is plainly effective. */
 enum ms_decision ms_state_decide(enum ms_request_kind kind, const struct ms_process *process, uint64_t now_ns,
-                                 char *reason);
+                                   char *reason);
 
 /* The status object: the documented flat keys of the most recently active job, "status":1, and "jobs", an array of
  * {job_id, nputrace, npumonitor, ..., processes:[{pid, rank, uid, client, nputrace, npumonitor, command ...}]}.

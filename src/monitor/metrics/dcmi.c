@@ -92,7 +92,8 @@ void ms_dcmi_close(struct ms_dcmi *dcmi)
 }
 
 /* Notes the answer of a function; true if it was a good one. */
-static bool good(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, enum ms_dcmi_function function, int rc)
+static bool good(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, enum ms_dcmi_function function,
+                 int rc)
 {
     uint32_t bit = 1u << function;
     if (rc == 0) {

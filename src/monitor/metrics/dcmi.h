@@ -34,7 +34,7 @@ enum ms_dcmi_value {
 };
 
 /* Functions of the library; failures are counted by them. */
-#define MS_DCMI_FUNCTION_TABLE(X)                                                                                      \
+#define MS_DCMI_FUNCTION_TABLE(X)                                                                                     \
     X(init)                                                                                                            \
     X(get_card_list)                                                                                                   \
     X(get_card_num_list)                                                                                               \
@@ -55,8 +55,8 @@ enum ms_dcmi_function { MS_DCMI_FUNCTION_TABLE(X) MS_DCMI_FUNCTIONS };
 const char *ms_dcmi_function_name(enum ms_dcmi_function function);
 
 struct ms_dcmi_device {
-    int32_t logic;                /* number that programs know the device by */
-    uint32_t present;             /* bit per value */
+    int32_t logic;                 /* number that programs know the device by */
+    uint32_t present;              /* bit per value */
     double value[MS_DCMI_VALUES]; /* in the units of the metric */
     uint32_t processes;
     struct {

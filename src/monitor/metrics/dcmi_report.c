@@ -58,8 +58,9 @@ static void report_device(const struct ms_dcmi_device *device, ms_dcmi_find_fn *
             snprintf(job, sizeof(job), "%" PRId64, owner.job);
             ms_rank_text(owner.rank, rank);
         }
-        ms_metric_record(MS_METRIC_NPU_PROCESS_MEMORY, MS_LABELS(.job = job, .rank = rank, .device = name, .pid = pid),
-                         (double)device->process[i].memory_b);
+        ms_metric_record(MS_METRIC_NPU_PROCESS_MEMORY,
+                          MS_LABELS(.job = job, .rank = rank, .device = name, .pid = pid),
+                          (double)device->process[i].memory_b);
     }
     ms_record_emit(&record);
     ms_record_free(&record);
@@ -80,7 +81,8 @@ void ms_dcmi_report(const struct ms_dcmi_sample *sample, ms_dcmi_find_fn *find, 
     for (unsigned i = 0; i < MS_DCMI_FUNCTIONS; i++) {
         if (sample->failed[i] != 0) {
             ms_metric_record(MS_METRIC_NPU_SAMPLE_FAILURES,
-                             MS_LABELS(.reason = ms_dcmi_function_name((enum ms_dcmi_function)i)), sample->failed[i]);
+                              MS_LABELS(.reason = ms_dcmi_function_name((enum ms_dcmi_function)i)),
+                              sample->failed[i]);
         }
     }
 }

@@ -28,7 +28,7 @@
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE, CPU_COLUMNS };
 
 static const struct {
-    const char *mode;   /* of host_cpu_seconds_total */
+    const char *mode;    /* of host_cpu_seconds_total */
     const char *ms_key; /* time of the period in milliseconds; NULL: not in the record */
     const char *percent_key;
     int legacy_ms, legacy_percent; /* enum ms_metric, -1: none */
@@ -267,7 +267,7 @@ static int sample_cpu(struct ms_kernel *kernel, struct ms_record *record)
     }
     for (unsigned i = 0; i < CPU_COLUMNS; i++) {
         ms_metric_total(MS_METRIC_HOST_CPU, MS_LABELS(.mode = cpu_columns[i].mode),
-                        (double)all.ticks[i] * kernel->tick_s);
+                         (double)all.ticks[i] * kernel->tick_s);
     }
     if (kernel->has_cpu) {
         struct cpu_times d = difference(&all, &kernel->all);
@@ -362,9 +362,9 @@ static int sample_network(struct ms_kernel *kernel, struct ms_record *record, bo
         char name[IFNAMSIZ];
         if (colon == at || (size_t)(colon - at) >= sizeof(name)) {
             ms_log_limited(MS_LOG_ERROR,
-                           "kernel monitor: name of a network interface in /proc/net/dev has %zu "
-                           "characters (1 to %zu are possible): left out",
-                           (size_t)(colon - at), sizeof(name) - 1);
+                            "kernel monitor: name of a network interface in /proc/net/dev has %zu "
+                            "characters (1 to %zu are possible): left out",
+                            (size_t)(colon - at), sizeof(name) - 1);
             continue;
         }
         memcpy(name, at, (size_t)(colon - at));

@@ -28,7 +28,7 @@
 struct sampler {
     pthread_t thread;
     struct ms_queue *queue; /* of struct ms_dcmi_sample; a message of another size is the text of a failed start */
-    int sampled, stop;      /* eventfd: thread to loop, loop to thread */
+    int sampled, stop;       /* eventfd: thread to loop, loop to thread */
     int interval_ms;
     char library[512];
 };

@@ -84,7 +84,7 @@ static void sample_kernel(evutil_socket_t fd, short what, void *context)
 static int start_kernel(struct ms_daemon *daemon)
 {
     kernel = ms_kernel_new(&(struct ms_kernel_options){.filter = daemon->flags.filter_nic_interfaces,
-                                                       .prefixes = daemon->flags.allow_interface_prefixes});
+                                                         .prefixes = daemon->flags.allow_interface_prefixes});
     kernel_timer = kernel != NULL
                        ? ms_every(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
                        : NULL;
@@ -103,7 +103,8 @@ static void stop_kernel(struct ms_daemon *daemon)
     kernel = NULL;
 }
 
-const struct ms_daemon_module ms_module_kernel = {.name = "kernel monitor", .start = start_kernel, .stop = stop_kernel};
+const struct ms_daemon_module ms_module_kernel = {
+    .name = "kernel monitor", .start = start_kernel, .stop = stop_kernel};
 
 /* ---- processes ---- */
 
@@ -157,10 +158,10 @@ static void sample_processes(evutil_socket_t fd, short what, void *context)
     for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && n < room;
          p = ms_registry_next(daemon->registry, p)) {
         targets[n++] = (struct ms_process_target){.pid = p->host_pid,
-                                                  .start_ticks = p->start_ticks,
-                                                  .job = ms_job_label(p),
-                                                  .rank = p->rank,
-                                                  .helper = p->client >= MS_CLIENT_NPU};
+                                                   .start_ticks = p->start_ticks,
+                                                   .job = ms_job_label(p),
+                                                   .rank = p->rank,
+                                                   .helper = p->client >= MS_CLIENT_NPU};
     }
     free(process_round.targets);
     process_round.targets = targets;

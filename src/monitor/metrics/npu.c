@@ -112,7 +112,7 @@ int ms_npu_data(const struct ms_npu_source *source, const void *payload, size_t 
     snprintf(job, sizeof(job), "%" PRId64, source->job);
     ms_rank_text(source->rank, rank);
     const union ms_labels *labels = MS_LABELS(.job = job, .rank = rank, .device = device, .kind = kind,
-                                              .domain = domain != NULL ? domain : "default", .name = name);
+                                                .domain = domain != NULL ? domain : "default", .name = name);
     double duration_s = (double)duration_ns * NS;
     ms_metric_record(MS_METRIC_ACTIVITY_TIME, labels, duration_s);
     ms_metric_record(MS_METRIC_ACTIVITY_REPORTS, labels, 1);

@@ -116,14 +116,15 @@ static void begin_metric(struct ms_buffer *out, const struct ms_metric_info *inf
 }
 
 int ms_otlp_json(const struct ms_otlp_source *source, void (*take)(void *context, struct ms_buffer *request),
-                 void *context)
+                  void *context)
 {
     struct ms_buffer out = {0};
     size_t points = 0; /* in this request */
     int requests = 0;
     for (unsigned i = 0; i < MS_METRIC_COUNT && !out.failed; i++) {
         const struct ms_metric_info *info = &ms_metric_info[i];
-        const struct ms_series *series = info->group != MS_GROUP_LEGACY ? ms_metrics_first((enum ms_metric)i) : NULL;
+        const struct ms_series *series =
+            info->group != MS_GROUP_LEGACY ? ms_metrics_first((enum ms_metric)i) : NULL;
         while (series != NULL && !out.failed) {
             if (points == 0) {
                 begin_request(&out, source);

@@ -16,6 +16,6 @@ struct ms_otlp_source {
 /* Calls take() with each request in turn; it may keep the buffer's memory by setting it to zeros. Returns the number of
  * requests, or -ENOMEM. Upstream's names are not sent: they repeat others. */
 int ms_otlp_json(const struct ms_otlp_source *source, void (*take)(void *context, struct ms_buffer *request),
-                 void *context);
+                  void *context);
 
 #endif

@@ -27,7 +27,10 @@ static const struct {
     enum ms_metric total, legacy;
 } events_table[MS_PMU_EVENTS] = {
     {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "mips", MS_METRIC_HOST_INSTRUCTIONS, MS_METRIC_L_MIPS},
-    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES}, "mega_cycles_per_second", MS_METRIC_HOST_CYCLES, MS_METRIC_L_MCPS},
+    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+     "mega_cycles_per_second",
+     MS_METRIC_HOST_CYCLES,
+     MS_METRIC_L_MCPS},
 };
 
 struct counter {

@@ -83,7 +83,7 @@ static void report(const struct ms_process_target *target, const struct status *
         ms_record_int(&record, "rank", target->rank);
     }
     ms_record_uint(&record, "process_cpu_ms",
-                   before_s > 0 && cpu_s > before_s ? (uint64_t)((cpu_s - before_s) * 1e3) : 0);
+                    before_s > 0 && cpu_s > before_s ? (uint64_t)((cpu_s - before_s) * 1e3) : 0);
     ms_record_uint(&record, "process_resident_bytes", (uint64_t)gauges[0].value);
     ms_record_uint(&record, "process_virtual_bytes", (uint64_t)gauges[1].value);
     ms_record_uint(&record, "process_threads", status->threads);

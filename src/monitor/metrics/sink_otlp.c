@@ -147,7 +147,7 @@ static void retry(struct ms_otlp *otlp, const char *why, int at_least_ms)
 {
     if (ms_log_allowed(&trouble, __FILE__, __LINE__)) {
         ms_log_warning("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
-                       otlp->tries, MAX_TRIES, otlp->length);
+                        otlp->tries, MAX_TRIES, otlp->length);
     }
     if (otlp->tries >= MAX_TRIES) {
         finish(otlp, "retries");
@@ -203,7 +203,7 @@ static void answered(struct evhttp_request *answer, void *context)
     }
     if (ms_log_allowed(&trouble, __FILE__, __LINE__)) {
         ms_log_warning("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
-                       otlp->port, why);
+                        otlp->port, why);
     }
     finish(otlp, "refused");
 }
@@ -394,7 +394,7 @@ static int open_tls(struct ms_otlp *otlp, const struct ms_otlp_options *options,
 }
 
 int ms_otlp_open(struct event_base *base, const struct ms_otlp_options *options, struct ms_otlp **out, char *error,
-                 size_t error_b)
+                  size_t error_b)
 {
     struct ms_otlp *otlp = calloc(1, sizeof(*otlp));
     bool secure = false;

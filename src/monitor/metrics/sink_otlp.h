@@ -19,7 +19,7 @@ struct ms_otlp_options {
 
 /* 0, or -EINVAL and why in error. */
 int ms_otlp_open(struct event_base *base, const struct ms_otlp_options *options, struct ms_otlp **out, char *error,
-                 size_t error_b);
+                  size_t error_b);
 void ms_otlp_close(struct ms_otlp *otlp); /* what waits is given up and counted */
 
 /* Takes the present state of the store into the queue and sends as the receiver permits. */

@@ -179,7 +179,7 @@ static int start(struct ms_daemon *daemon)
     if (bound == NULL) {
         int rc = errno != 0 ? -errno : -EADDRNOTAVAIL;
         ms_log_error("Prometheus exporter: %s port %d: %s (--prometheus_address, --prometheus_port)", address,
-                     (int)daemon->flags.prometheus_port, strerror(-rc));
+                      (int)daemon->flags.prometheus_port, strerror(-rc));
         stop(daemon);
         return rc;
     }

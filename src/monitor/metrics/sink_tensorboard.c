@@ -365,9 +365,9 @@ static int start(struct ms_daemon *daemon)
         return 0;
     }
     struct ms_tensorboard_options options = {.directory = directory,
-                                             .max_b = (uint64_t)daemon->flags.tensorboard_max_mb << 20,
-                                             .keep = (unsigned)daemon->flags.tensorboard_keep,
-                                             .queue = 4096};
+                                              .max_b = (uint64_t)daemon->flags.tensorboard_max_mb << 20,
+                                              .keep = (unsigned)daemon->flags.tensorboard_keep,
+                                              .queue = 4096};
     if (lstat(directory, &status) == 0 && S_ISLNK(status.st_mode)) {
         ms_log_warning("TensorBoard: %s is a symbolic link", directory);
     }

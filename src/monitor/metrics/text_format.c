@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const type_names[] = {[MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
+static const char *const type_names[] = {
+    [MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
 
 static void put(struct ms_buffer *out, const char *s)
 {

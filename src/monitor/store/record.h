@@ -7,8 +7,8 @@
  *     ms_record_emit(&record);
  *     ms_record_free(&record);
  * At most MS_RECORD_MAX_FIELDS fields; more are left out and counted in `left_out`. */
-#ifndef MS_MONITOR_STORE_RECORD_H
-#define MS_MONITOR_STORE_RECORD_H
+#ifndef MS_STORE_RECORD_H
+#define MS_STORE_RECORD_H
 
 #include "base/buffer.h"
 

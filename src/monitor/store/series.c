@@ -243,7 +243,7 @@ static struct ms_series *series_for(enum ms_metric metric, const union ms_labels
         /* The counters of these events have a limit above the number of metrics, so this ends. */
         if (metric != MS_METRIC_SERIES_REFUSED && metric != MS_METRIC_SERIES_MERGED) {
             ms_metric_record(s == NULL ? MS_METRIC_SERIES_REFUSED : MS_METRIC_SERIES_MERGED,
-                             MS_LABELS(.name = info->name), 1);
+                              MS_LABELS(.name = info->name), 1);
         }
     }
     if (s != NULL) {

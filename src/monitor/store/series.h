@@ -11,8 +11,8 @@
  * MS_LABEL_MAX_B - 1 bytes; what is not printable UTF-8 becomes '?'.
  *
  * Threads: one; the event loop's. Nothing here blocks. */
-#ifndef MS_MONITOR_STORE_SERIES_H
-#define MS_MONITOR_STORE_SERIES_H
+#ifndef MS_STORE_SERIES_H
+#define MS_STORE_SERIES_H
 
 #include "monitor/store/metric_table.h"
 
@@ -88,9 +88,9 @@ struct ms_series {
     uint32_t hash, key_b;
     /* What it says. */
     enum ms_metric metric;
-    double value;                   /* counter, gauge */
+    double value;                    /* counter, gauge */
     struct ms_histogram *histogram; /* histogram */
-    char key[];                     /* values of the metric's labels in the order of the table, each ended by NUL */
+    char key[];                      /* values of the metric's labels in the order of the table, each ended by NUL */
 };
 /* Value of a label of the series; "" where it has none. */
 const char *ms_series_label(const struct ms_series *series, enum ms_label label);

@@ -22,7 +22,7 @@
         {.name = "pids",                                                                                               \
          .argument = "LIST",                                                                                           \
          .fallback = "0",                                                                                              \
-         .check = ms_option_numbers,                                                                                   \
+         .check = ms_option_numbers,                                                                                  \
          .min = 0,                                                                                                     \
          .max = INT32_MAX,                                                                                             \
          .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},                         \
@@ -291,7 +291,7 @@ static bool applies(const struct ms_config_command *command, const struct ms_opt
 }
 
 void ms_config_write(const struct ms_config_command *command, const struct ms_option_values *values,
-                     struct ms_buffer *out)
+                      struct ms_buffer *out)
 {
     bool first = true;
     for (size_t i = 0; i < command->line_count; i++) {

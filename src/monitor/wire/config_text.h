@@ -3,8 +3,8 @@
  *
  * The command line parses, helps, completes and documents itself from these tables; the daemon recognises texts by
  * them. Values are kept as the text that the line will show: a number loses leading zeros, a list its blanks. */
-#ifndef MS_MONITOR_WIRE_CONFIG_TEXT_H
-#define MS_MONITOR_WIRE_CONFIG_TEXT_H
+#ifndef MS_WIRE_CONFIG_TEXT_H
+#define MS_WIRE_CONFIG_TEXT_H
 
 #include "base/buffer.h"
 
@@ -20,7 +20,7 @@ struct ms_option;
 
 /* Checks a value and writes its canonical text. 0, or -EINVAL and why. */
 typedef int ms_option_check(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                            char why[MS_CONFIG_WHY_B]);
+                             char why[MS_CONFIG_WHY_B]);
 
 struct ms_option {
     const char *name;     /* without dashes */
@@ -28,14 +28,14 @@ struct ms_option {
     const char *fallback; /* canonical; NULL: unset, or required */
     bool required;
     ms_option_check *check; /* NULL: any text without line breaks */
-    int64_t min, max;       /* of numbers */
-    const char *choices;    /* "a|b|c" for words and lists of words */
+    int64_t min, max;        /* of numbers */
+    const char *choices;     /* "a|b|c" for words and lists of words */
     const char *help;
 };
 
 /* Checks, shared with the options that do not reach a configuration string. */
-ms_option_check ms_option_i64, ms_option_u64, ms_option_float, ms_option_word, ms_option_words, ms_option_numbers,
-    ms_option_text, ms_option_path;
+ms_option_check ms_option_i64, ms_option_u64, ms_option_float, ms_option_word, ms_option_words,
+    ms_option_numbers, ms_option_text, ms_option_path;
 
 enum ms_config_style {
     MS_LINE_FIXED,  /* `fixed` itself */
@@ -73,14 +73,15 @@ struct ms_option_values {
     bool given[MS_CONFIG_OPTIONS_MAX];
 };
 
-const struct ms_option *ms_option_find(const struct ms_option *options, size_t count, const char *name, size_t name_b);
+const struct ms_option *ms_option_find(const struct ms_option *options, size_t count, const char *name,
+                                         size_t name_b);
 /* The value of an option of the table, or its default, or NULL. */
 const char *ms_option_value(const struct ms_option *options, size_t count, const struct ms_option_values *values,
-                            const char *name);
+                             const char *name);
 
 /* The text, without a newline at the end. */
 void ms_config_write(const struct ms_config_command *command, const struct ms_option_values *values,
-                     struct ms_buffer *out);
+                      struct ms_buffer *out);
 
 /* Which command wrote a text: begins with NPU_MONITOR_START, has a line that only nputrace writes, or neither. */
 const struct ms_config_command *ms_config_recognise(const char *text, size_t text_b);

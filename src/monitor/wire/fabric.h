@@ -3,8 +3,8 @@
  * One datagram is a head of 40 bytes (payload length, type) and the payload, in native byte order. Everything that
  * arrives is hostile: ms_fabric_parse checks lengths, terminators and counts before anybody looks at a field.
  * docs/format/fabric.md has the bytes. */
-#ifndef MS_MONITOR_WIRE_FABRIC_H
-#define MS_MONITOR_WIRE_FABRIC_H
+#ifndef MS_WIRE_FABRIC_H
+#define MS_WIRE_FABRIC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,9 +21,9 @@ enum {
 };
 
 /* The message types, in both directions: X(id, text, shortest payload, longest payload). */
-#define MS_FABRIC_TYPES(X)                                                                                             \
+#define MS_FABRIC_TYPES(X)                                                                                            \
     X(CONTEXT, "ctxt", 4, 64)                                                                                          \
-    X(REQUEST, "req", 0, 16 + 4 * MS_FABRIC_PIDS_CLAIM)                                                                \
+    X(REQUEST, "req", 0, 16 + 4 * MS_FABRIC_PIDS_CLAIM)                                                               \
     X(TRACE_STATUS, "npuTraceStatus", 16, 64)                                                                          \
     X(MONITOR_STATUS, "npuMonitorStatus", 16, 64)                                                                      \
     X(DATA, "data", 2, 16384)                                                                                          \
@@ -37,7 +37,7 @@ enum ms_fabric_type {
 };
 
 /* Why a datagram was refused: X(id, text). The text is the label of the counter and stands in the log. */
-#define MS_FABRIC_FAULTS(X)                                                                                            \
+#define MS_FABRIC_FAULTS(X)                                                                                           \
     X(NONE, "none")                                                                                                    \
     X(SHORT, "shorter than a head")                                                                                    \
     X(OVERSIZED, "longer than allowed")                                                                                \

@@ -44,7 +44,7 @@ const char *ms_frame_reason(enum ms_frame_verdict verdict)
         [MS_FRAME_EMPTY] = "the announced length is not positive",
         [MS_FRAME_TOO_LONG] = "the announced length is over the limit",
         [MS_FRAME_TLS] = ("a TLS handshake arrived on a port without certificates; start dynolog with --certs_dir, or "
-                          "dyno with --certs-dir NO_CERTS"),
+                           "dyno with --certs-dir NO_CERTS"),
         [MS_FRAME_HTTP] = "HTTP arrived on the RPC port; metrics are served on --prometheus_port",
     };
     return (unsigned)verdict < sizeof(reasons) / sizeof(reasons[0]) ? reasons[verdict] : "unknown";

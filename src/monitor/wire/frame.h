@@ -2,8 +2,8 @@
  *
  * The functions keep no state: a receiver shows what has arrived so far and is told whether that is enough. Nothing is
  * allocated because of a length that a peer claims. */
-#ifndef MS_MONITOR_WIRE_FRAME_H
-#define MS_MONITOR_WIRE_FRAME_H
+#ifndef MS_WIRE_FRAME_H
+#define MS_WIRE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -106,7 +106,7 @@ static int check_operator(const struct ms_opstats_operator *op)
 }
 
 int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_head *head,
-                    struct ms_opstats_reader *reader)
+                     struct ms_opstats_reader *reader)
 {
     const unsigned char *at = payload;
     uint32_t magic;

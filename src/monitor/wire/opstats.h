@@ -2,8 +2,8 @@
  *
  * One datagram carries one interval of one kind on one device: for each operator count, sum, smallest, largest and a
  * histogram of durations. The bytes are described in docs/format/opstats.md. Sender and receiver share this header. */
-#ifndef MS_MONITOR_WIRE_OPSTATS_H
-#define MS_MONITOR_WIRE_OPSTATS_H
+#ifndef MS_WIRE_OPSTATS_H
+#define MS_WIRE_OPSTATS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ struct ms_opstats_reader {
 
 /* Checks the whole message first: after 0 every operator can be read. Otherwise -EBADMSG. */
 int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_head *head,
-                    struct ms_opstats_reader *reader);
+                     struct ms_opstats_reader *reader);
 int ms_opstats_next(struct ms_opstats_reader *reader, struct ms_opstats_operator *out); /* 1, or 0 at the end */
 void ms_opstats_bucket(const struct ms_opstats_operator *op, unsigned i, unsigned *bucket, uint32_t *count);
 

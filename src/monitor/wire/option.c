@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ms_option *ms_option_find(const struct ms_option *options, size_t count, const char *name, size_t name_b)
+const struct ms_option *ms_option_find(const struct ms_option *options, size_t count, const char *name,
+                                         size_t name_b)
 {
     for (size_t i = 0; i < count; i++) {
         if (strlen(options[i].name) == name_b && memcmp(options[i].name, name, name_b) == 0) {
@@ -20,7 +21,7 @@ const struct ms_option *ms_option_find(const struct ms_option *options, size_t c
 }
 
 const char *ms_option_value(const struct ms_option *options, size_t count, const struct ms_option_values *values,
-                            const char *name)
+                             const char *name)
 {
     const struct ms_option *option = ms_option_find(options, count, name, strlen(name));
     if (option == NULL) {
@@ -116,7 +117,8 @@ static void shortest_float(float number, struct ms_buffer *out)
     }
 }
 
-int ms_option_float(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int ms_option_float(const struct ms_option *option, const char *text, struct ms_buffer *out,
+                     char why[MS_CONFIG_WHY_B])
 {
     char *end;
     errno = 0;
@@ -160,7 +162,8 @@ static int refuse_choice(const struct ms_option *option, char *why, const char *
     return -EINVAL;
 }
 
-int ms_option_word(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int ms_option_word(const struct ms_option *option, const char *text, struct ms_buffer *out,
+                    char why[MS_CONFIG_WHY_B])
 {
     if (!is_choice(option->choices, text, strlen(text))) {
         return refuse_choice(option, why, "possible values");
@@ -228,7 +231,8 @@ static int too_long(const char *text, char *why)
     return 0;
 }
 
-int ms_option_words(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int ms_option_words(const struct ms_option *option, const char *text, struct ms_buffer *out,
+                     char why[MS_CONFIG_WHY_B])
 {
     if (option->fallback != NULL && strcmp(text, option->fallback) == 0) {
         ms_buffer_add(out, text, strlen(text));
@@ -243,7 +247,7 @@ int ms_option_words(const struct ms_option *option, const char *text, struct ms_
 }
 
 int ms_option_numbers(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                      char why[MS_CONFIG_WHY_B])
+                       char why[MS_CONFIG_WHY_B])
 {
     if (too_long(text, why) != 0) {
         return -EINVAL;
@@ -255,7 +259,8 @@ int ms_option_numbers(const struct ms_option *option, const char *text, struct m
 
 /* A line of the configuration has exactly one '=' and ends at the newline: anything else in a value would add keys to
  * the text, or make the process that reads it drop the line. */
-int ms_option_text(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int ms_option_text(const struct ms_option *option, const char *text, struct ms_buffer *out,
+                    char why[MS_CONFIG_WHY_B])
 {
     (void)option;
     if (too_long(text, why) != 0) {
@@ -274,7 +279,8 @@ int ms_option_text(const struct ms_option *option, const char *text, struct ms_b
 }
 
 /* Like a text, but as long as paths are; libkineto takes '#' for the start of a comment. */
-int ms_option_path(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int ms_option_path(const struct ms_option *option, const char *text, struct ms_buffer *out,
+                    char why[MS_CONFIG_WHY_B])
 {
     (void)option;
     if (strlen(text) > 4096) {

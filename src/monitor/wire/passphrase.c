@@ -103,7 +103,7 @@ static int from_terminal(struct ms_passphrase *passphrase, enum ms_tls_side side
 }
 
 int ms__passphrase_get(struct ms_passphrase *passphrase, const struct ms_tls_options *options, const char *file,
-                       char why[MS_TLS_WHY_B])
+                        char why[MS_TLS_WHY_B])
 {
     const char *text = options->passphrase_env != NULL ? getenv(options->passphrase_env) : NULL;
     if (options->passphrase_file != NULL && options->passphrase_file[0] != '\0') {
@@ -119,9 +119,9 @@ int ms__passphrase_get(struct ms_passphrase *passphrase, const struct ms_tls_opt
         return from_terminal(passphrase, options->side, why);
     }
     ms__tls_why(why,
-                "%s is encrypted and there is no terminal to ask for its passphrase; name a file that holds it with "
-                "--certs%cpassphrase%cfile, or set %s",
-                file, options->side == MS_TLS_SERVER ? '_' : '-', options->side == MS_TLS_SERVER ? '_' : '-',
-                options->passphrase_env != NULL ? options->passphrase_env : "its environment variable");
+                 "%s is encrypted and there is no terminal to ask for its passphrase; name a file that holds it with "
+                 "--certs%cpassphrase%cfile, or set %s",
+                 file, options->side == MS_TLS_SERVER ? '_' : '-', options->side == MS_TLS_SERVER ? '_' : '-',
+                 options->passphrase_env != NULL ? options->passphrase_env : "its environment variable");
     return -ENOTTY;
 }

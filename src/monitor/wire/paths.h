@@ -1,6 +1,6 @@
 /* Checks of folders that people name on a command line: certificates (read) and results (written). */
-#ifndef MS_MONITOR_WIRE_PATHS_H
-#define MS_MONITOR_WIRE_PATHS_H
+#ifndef MS_WIRE_PATHS_H
+#define MS_WIRE_PATHS_H
 
 #include "monitor/wire/say.h"
 

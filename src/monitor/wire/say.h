@@ -1,6 +1,6 @@
 /* How a check tells its caller what it met on the way: the daemon logs it, the command line prints it. */
-#ifndef MS_MONITOR_WIRE_SAY_H
-#define MS_MONITOR_WIRE_SAY_H
+#ifndef MS_WIRE_SAY_H
+#define MS_WIRE_SAY_H
 
 #include "base/macros.h"
 

@@ -45,8 +45,8 @@ static int join(char out[MS_PATH_MAX_B + 32], const char *dir, const char *name)
 }
 
 /* Certificates of a file that all pass the rules of a role. */
-static STACK_OF(X509) *
-    load_checked(const struct ms_tls *tls, const char *path, enum ms_cert_role first, enum ms_cert_role rest, char *why)
+static STACK_OF(X509) * load_checked(const struct ms_tls *tls, const char *path, enum ms_cert_role first,
+                                     enum ms_cert_role rest, char *why)
 {
     STACK_OF(X509) *all = ms__cert_load(path, why);
     for (int i = 0; i < sk_X509_num(all); i++) {
@@ -173,7 +173,7 @@ static int use_revocations(struct ms_tls *tls, SSL_CTX *context, const char *pat
         X509_STORE_add_crl(store, crl);
         if (X509_CRL_get0_by_cert(crl, &entry, own) == 1) {
             ms__tls_why(why, "%s/%s is listed as revoked in %s; get a new certificate", tls->options.dir,
-                        sides[tls->options.side].cert, path);
+                         sides[tls->options.side].cert, path);
             rc = -EKEYREVOKED;
         }
     }
@@ -257,7 +257,7 @@ static int check_directory(const struct ms_tls *tls, char *why)
     }
     if (stat(tls->options.dir, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         ms__tls_why(why, "%s has mode %04o, so that others can replace what is in it; chmod 700 it", tls->options.dir,
-                    (unsigned)(st.st_mode & 07777));
+                     (unsigned)(st.st_mode & 07777));
         return -EPERM;
     }
     return 0;

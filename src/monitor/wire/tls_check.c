@@ -144,7 +144,7 @@ static int secret_modes(const char *path, const struct stat *st, char *why)
         return 0;
     }
     ms__tls_why(why, "%s has mode %04o, so that others have access to it; chmod 600 it", path,
-                (unsigned)(st->st_mode & 07777));
+                 (unsigned)(st->st_mode & 07777));
     return -EPERM;
 }
 

@@ -1,6 +1,6 @@
 /* What the parts of the TLS module share: rules for certificates, reading files, passphrases. */
-#ifndef MS_MONITOR_WIRE_TLS_INTERNAL_H
-#define MS_MONITOR_WIRE_TLS_INTERNAL_H
+#ifndef MS_WIRE_TLS_INTERNAL_H
+#define MS_WIRE_TLS_INTERNAL_H
 
 #include "monitor/wire/tls.h"
 
@@ -40,6 +40,6 @@ struct ms_passphrase {
 /* Makes sure that the passphrase for `file` is known: from a file, the environment or the terminal, in this order.
  * File and environment are read anew each time, what was typed is kept. 0 or -errno and why. */
 int ms__passphrase_get(struct ms_passphrase *passphrase, const struct ms_tls_options *options, const char *file,
-                       char why[MS_TLS_WHY_B]);
+                        char why[MS_TLS_WHY_B]);
 
 #endif

@@ -1,0 +1,48 @@
+/* Waste, collected: blocks of one place that show one pattern are one finding, with the times and bytes that would not
+ * have been needed. Detectors (detect.c, fragments.c) add; report.c replays and tells. */
+#ifndef MS_REPORT_FINDINGS_H
+#define MS_REPORT_FINDINGS_H
+
+#include "memscope/analyze/report/curve.h"
+#include "memscope/analyze/report/ledger.h"
+
+#define MS_CUTS_MAX     (1u << 23) /* 192 MiB of all findings together */
+#define MS_FINDINGS_MAX 65536u
+
+struct ms_finding {
+    enum ms_pattern_id pattern;
+    uint32_t device_at, site, op;          /* op: ms_model_text */
+    uint32_t from_op, to_op;               /* ms_ledger.ops, of the largest block */
+    uint32_t first_step, last_step, steps; /* steps: in how many different ones, in order */
+    uint64_t blocks, bytes, time_ns;
+    uint64_t addr, size_b; /* of the largest block */
+    uint64_t reserved_b;   /* patterns of pools */
+    uint64_t extra;        /* OOM: bytes used then; growing: size of the first request */
+    uint32_t asked_at;     /* OOM: place of the first request; it is no part of what makes findings one */
+    struct ms_cut *cuts;
+    size_t cut_count, cut_room;
+};
+
+struct ms_findings {
+    struct ms_finding *list;
+    size_t count, room;
+    struct ms_map of; /* pattern, place and device: index */
+    size_t cut_total;
+    bool dropped; /* more than can be kept: savings are lower bounds */
+    int error;
+};
+
+/* One block. op, from_op, to_op 0: not known. */
+struct ms_waste {
+    enum ms_pattern_id pattern;
+    uint32_t site, op, from_op, to_op;
+    uint64_t from, to, bytes; /* bytes: what was wasted in that time */
+};
+
+/* NULL: no memory. */
+struct ms_finding *ms_finding_at(struct ms_findings *findings, enum ms_pattern_id pattern, uint32_t device_at,
+                                 uint32_t site, uint32_t op);
+void ms_findings_add(struct ms_findings *findings, const struct ms_life *life, const struct ms_waste *waste);
+void ms_findings_free(struct ms_findings *findings);
+
+#endif

@@ -1,0 +1,281 @@
+/* See watch.h. */
+#include "memscope/analyze/watch.h"
+
+#include "base/buffer.h"
+#include "base/macros.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct suspicion {
+    bool held;
+    uint64_t before, after; /* hashes */
+    uint32_t step;
+    char *how; /* a sentence */
+};
+
+struct tensor {
+    uint64_t addr, size_b;
+    uint32_t device, index;
+    char *name;
+    uint64_t hash;
+    bool known;    /* hash is that of the last note */
+    bool reported; /* or freed: not judged any more */
+    bool gone;     /* not watched any more */
+    char *point;   /* of the last note */
+    char *op;      /* of the last note of an operator */
+    bool was_after;
+    uint64_t notes, unreadable;
+    struct suspicion suspicion;
+};
+
+struct ms_watch_report {
+    struct ms_watch_report_options options;
+    struct tensor *tensors;
+    size_t count;
+    uint64_t found;
+};
+
+/* ---- tensors ---- */
+
+static struct tensor *tensor_of(struct ms_watch_report *report, const struct ms_event *event)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        struct tensor *t = &report->tensors[i];
+        if (!t->gone && t->addr == event->addr && t->size_b == event->size_b && t->index == event->task_id &&
+            t->device == event->device && strlen(t->name) == event->text2.length_b &&
+            memcmp(t->name, event->text2.s, event->text2.length_b) == 0) {
+            return t;
+        }
+    }
+    struct tensor *tensors = realloc(report->tensors, (report->count + 1) * sizeof(*tensors));
+    if (tensors == NULL) {
+        return NULL;
+    }
+    report->tensors = tensors;
+    struct tensor *t = &tensors[report->count];
+    *t = (struct tensor){.addr = event->addr,
+                         .size_b = event->size_b,
+                         .device = event->device,
+                         .index = event->task_id,
+                         .name = strndup(event->text2.s, event->text2.length_b)};
+    if (t->name == NULL) {
+        return NULL;
+    }
+    report->count++;
+    return t;
+}
+
+static void set_point(struct tensor *t, const struct ms_event *event)
+{
+    free(t->point);
+    t->point = strndup(event->text.s, event->text.length_b);
+    if ((event->value & MS_WATCH_KERNEL) == 0) {
+        free(t->op);
+        t->op = strndup(event->text.s, event->text.length_b);
+    }
+    t->was_after = (event->value & MS_WATCH_AFTER) != 0;
+}
+
+/* ---- reports ---- */
+
+static void print(const struct ms_watch_report *report, struct ms_buffer *text)
+{
+    if (!text->failed && text->used != 0 && report->options.print != NULL) {
+        report->options.print(report->options.argument, text->s, text->used);
+    }
+    ms_buffer_free(text);
+}
+
+static void MS_PRINTF(2, 3) add(struct ms_buffer *text, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    ms_buffer_add(text, line, n > 0 ? ((size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) : 0);
+}
+
+static void tell(struct ms_watch_report *report, struct tensor *t)
+{
+    struct suspicion *s = &t->suspicion;
+    struct ms_buffer text = {0};
+    add(&text, "====== WATCH: output %u of %s was overwritten ======\n", t->index, t->name);
+    add(&text, "%" PRIu64 " bytes at 0x%" PRIx64 " on device %u", t->size_b, t->addr, t->device);
+    if (s->step != 0) {
+        add(&text, ", in step %u", s->step);
+    }
+    add(&text, ", hash %016" PRIx64 " -> %016" PRIx64 ".\n%s\n", s->before, s->after, s->how != NULL ? s->how : "");
+    print(report, &text);
+    report->found++;
+    t->reported = true;
+}
+
+static void let_go(struct tensor *t)
+{
+    free(t->suspicion.how);
+    t->suspicion = (struct suspicion){0};
+}
+
+/* The first one counts, until it is cleared. */
+static void suspect(struct ms_watch_report *report, struct tensor *t, const struct ms_event *event)
+{
+    bool after = (event->value & MS_WATCH_AFTER) != 0, kernel = (event->value & MS_WATCH_KERNEL) != 0;
+    const char *point = t->point != NULL ? t->point : "", *op = t->op != NULL ? t->op : "";
+    char here[512], how[1600];
+    snprintf(here, sizeof(here), "%.*s", (int)event->text.length_b, event->text.s);
+    if (t->suspicion.held) {
+        return;
+    }
+    if (after && kernel) {
+        bool inside = (event->value & MS_WATCH_IN_OP) != 0;
+        snprintf(how, sizeof(how), "It changed while kernel %s ran, %s %s%s.", here,
+                 inside ? "inside operator" : "outside of any operator, after", op,
+                 inside ? ", which does not write it" : "");
+    } else if (after) {
+        snprintf(how, sizeof(how), "It changed while operator %s ran, which does not write it.", here);
+    } else {
+        snprintf(how, sizeof(how),
+                 "It changed after %s %s and before %s began: something that nobody announces writes it.", point,
+                 t->was_after ? "had ended" : "had begun", here);
+    }
+    t->suspicion = (struct suspicion){.held = true,
+                                      .before = t->hash,
+                                      .after = event->flag,
+                                      .step = ms_model_step(report->options.model, t->device),
+                                      .how = strdup(how)};
+}
+
+static int on_watch(void *self, const struct ms_event *event)
+{
+    struct ms_watch_report *report = self;
+    struct tensor *t = tensor_of(report, event);
+    uint64_t flags = event->value;
+    if (t == NULL) {
+        return -ENOMEM;
+    }
+    if ((flags & MS_WATCH_FIRST) != 0) {
+        t->known = t->reported = false;
+        let_go(t);
+    }
+    t->notes++;
+    t->gone = (flags & MS_WATCH_LAST) != 0;
+    if ((flags & MS_WATCH_UNREADABLE) != 0) {
+        t->unreadable++;
+        t->known = false;
+        let_go(t);
+        return 0;
+    }
+    if (!t->reported) {
+        bool op_end = (flags & MS_WATCH_AFTER) != 0 && (flags & MS_WATCH_KERNEL) == 0;
+        if (op_end && (flags & MS_WATCH_WRITTEN) != 0) {
+            let_go(t);
+        } else if (t->known && t->hash != event->flag) {
+            suspect(report, t, event);
+        }
+        /* What happens inside an operator is judged when the operator has said what it writes. */
+        bool open = (flags & MS_WATCH_CONCURRENT) != 0 || (flags & MS_WATCH_IN_OP) != 0;
+        if (t->suspicion.held && !open) {
+            tell(report, t);
+            let_go(t);
+        }
+    }
+    t->hash = event->flag;
+    t->known = true;
+    set_point(t, event);
+    return 0;
+}
+
+static int on_free(void *self, const struct ms_block *block, enum ms_block_end how, const struct ms_pool_state *pool,
+                   uint64_t time_ns)
+{
+    (void)how;
+    (void)pool;
+    (void)time_ns;
+    struct ms_watch_report *report = self;
+    for (size_t i = 0; i < report->count; i++) {
+        struct tensor *t = &report->tensors[i];
+        if (!t->gone && block->device == t->device && t->addr >= block->addr && t->addr - block->addr < block->size_b &&
+            block->space != MS_SPACE_HANDLE) {
+            t->gone = true; /* whoever gets the memory next may write it */
+            let_go(t);
+        }
+    }
+    return 0;
+}
+
+static int on_end(void *self)
+{
+    struct ms_watch_report *report = self;
+    struct ms_buffer text = {0};
+    for (size_t i = 0; i < report->count; i++) {
+        struct tensor *t = &report->tensors[i];
+        if (t->suspicion.held && !t->reported) {
+            tell(report, t);
+        }
+        if (!t->reported) {
+            add(&text,
+                "[msmemscope] Info: watched output %u of %s, %" PRIu64 " bytes: %" PRIu64
+                " notes, no change that nobody announced.\n",
+                t->index, t->name, t->size_b, t->notes - t->unreadable);
+        }
+        if (t->unreadable != 0) {
+            add(&text, "[msmemscope] Warn: watched output %u of %s could not be read %" PRIu64 " times.\n", t->index,
+                t->name, t->unreadable);
+        }
+    }
+    if (report->count == 0 && report->options.start != NULL && report->options.start[0] != '\0') {
+        add(&text,
+            "[msmemscope] Warn: nothing was watched: no operator %s with an output has ended while it was "
+            "traced.\n",
+            report->options.start);
+    }
+    print(report, &text);
+    return 0;
+}
+
+/* ---- life ---- */
+
+int ms_watch_report_new(const struct ms_watch_report_options *options, struct ms_watch_report **out)
+{
+    if (options->sz != sizeof(*options) || options->model == NULL) {
+        return -EINVAL;
+    }
+    struct ms_watch_report *report = calloc(1, sizeof(*report));
+    if (report == NULL) {
+        return -ENOMEM;
+    }
+    report->options = *options;
+    *out = report;
+    return 0;
+}
+
+struct ms_consumer ms_watch_report_consumer(struct ms_watch_report *report)
+{
+    return (struct ms_consumer){.self = report, .on_watch = on_watch, .on_free = on_free, .on_end = on_end};
+}
+
+uint64_t ms_watch_report_count(const struct ms_watch_report *report)
+{
+    return report->found;
+}
+
+void ms_watch_report_free(struct ms_watch_report *report)
+{
+    if (report == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        free(report->tensors[i].name);
+        free(report->tensors[i].point);
+        free(report->tensors[i].op);
+        let_go(&report->tensors[i]);
+    }
+    free(report->tensors);
+    free(report);
+}

@@ -1,0 +1,55 @@
+/* Texts of the tables in columns.h. */
+#include "memscope/model/columns.h"
+
+#include "base/macros.h"
+#include "trace/records.h"
+
+#include <stddef.h>
+
+static const char *const event_names[] = {
+#define X(name, text) text,
+    MS_EVENTS(X)
+#undef X
+};
+
+static const char *const type_names[] = {
+#define X(event, name, text, meaning) text,
+    MS_EVENT_TYPES(X)
+#undef X
+};
+
+static const char *const attr_names[] = {
+#define X(name, text) text,
+    MS_ATTR_KEYS(X)
+#undef X
+};
+
+#define NAME_OF(table, number) ((number) < MS_COUNT_OF(table) ? (table)[number] : "UNKNOWN")
+
+const char *ms_event_name(unsigned event)
+{
+    return NAME_OF(event_names, event);
+}
+
+const char *ms_type_name(unsigned type)
+{
+    return NAME_OF(type_names, type);
+}
+
+const char *ms_attr_name(unsigned key)
+{
+    return NAME_OF(attr_names, key);
+}
+
+const char *ms_gap_cause_name(unsigned cause)
+{
+    static const char *const names[MS_GAP_CAUSES] = {
+        [MS_GAP_FULL] = "recorder too slow",
+        [MS_GAP_NO_ROOM] = "no shared memory left",
+        [MS_GAP_REENTERED] = "in signal handlers",
+        [MS_GAP_TOO_LONG] = "too long",
+        [MS_GAP_DAMAGED] = "damaged",
+        [MS_GAP_DISK] = "disk full",
+    };
+    return cause < MS_GAP_CAUSES && names[cause] != NULL ? names[cause] : "unknown";
+}

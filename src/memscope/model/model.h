@@ -1,0 +1,266 @@
+/* The model: replays the events of one process, in the order in which the trace reader releases them, into block life
+ * cycles, pools, segments, steps and rows. Collector, offline commands and Python analyzers use this one engine.
+ *
+ *     struct ms_model *model;
+ *     ms_model_new(&options, &model);
+ *     ms_model_add(model, ms_dump_consumer(dump));        // exporters
+ *     ms_model_add(model, ms_leaks_consumer(leaks));      // analyses
+ *     while (ms_trace_next(trace, &event) == MS_TRACE_EVENT)
+ *         ms_model_feed(model, &event);
+ *     ms_model_end(model);                                // the process is gone: synthetic frees, then on_end
+ *     ms_model_free(model);
+ *
+ * Rows come out in order of their ids. A model may hold events back (an allocation at a live address waits up to 2 us
+ * of event time for the free that the clock put behind it) until later events, STOP or the end let them go.
+ *
+ * Steps: a device that marks none of its own follows the first one that does (marks of threads without a device count
+ * for all such devices).
+ *
+ * Memory is O(live blocks + texts used as owners + threads), never O(events). One thread at a time. Functions return 0
+ * or -errno; an error of a consumer is returned by the feed that met it and does not stop the model: rows go on to the
+ * other consumers. */
+#ifndef MS_MODEL_MODEL_H
+#define MS_MODEL_MODEL_H
+
+#include "memscope/model/row.h"
+#include "trace/shm.h" /* MS_WANT_* */
+
+#include <stddef.h>
+
+struct ms_model;
+
+/* ---- options ---- */
+
+/* Bits of config.json. */
+enum { MS_ANALYSIS_LEAKS = 1, MS_ANALYSIS_DECOMPOSE = 2, MS_ANALYSIS_INEFFICIENT = 4, MS_ANALYSIS_OOM = 8 };
+
+#define MS_MODEL_STEPS_MAX 5
+
+struct ms_model_options {
+    size_t sz;           /* sizeof(struct ms_model_options) */
+    uint32_t events;     /* MS_WANT_ALLOC|FREE|LAUNCH|ACCESS|TRACEBACK as the user named them */
+    uint32_t levels;     /* MS_WANT_OP|KERNEL */
+    uint32_t analysis;   /* MS_ANALYSIS_* */
+    bool events_only;    /* write only what was named, not what it implies */
+    bool deferred;       /* nothing is traced before START */
+    bool cpu;            /* --device has cpu */
+    bool all_npu;        /* --device has npu */
+    uint64_t npu_mask;   /* bit n: npu:n */
+    uint32_t step_count; /* --steps; 0: all */
+    uint32_t steps[MS_MODEL_STEPS_MAX];
+    uint32_t oom_top_k; /* 0: 10 */
+    bool event_ids;     /* the index of an event is the id of its rows: it comes from a dump, which has snapshots too */
+
+    /* CONFIG events: turns their text into new options; NULL: they are ignored. True: *options was changed. */
+    bool (*parse_config)(void *argument, const char *text, size_t length_b, struct ms_model_options *options);
+    /* Lines for the log file. NULL: none. */
+    void (*log)(void *argument, int level, const char *line); /* level as in config.json: 0 debug ... 3 error */
+    void *argument;
+};
+/* alloc, free, launch; level op; leaks; all NPUs. */
+#define MS_MODEL_OPTIONS_DEFAULT                                                                                       \
+    {                                                                                                                  \
+        .sz = sizeof(struct ms_model_options), .events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH,                \
+        .levels = MS_WANT_OP, .analysis = MS_ANALYSIS_LEAKS, .all_npu = true                                           \
+    }
+
+/* What must be collected (and is written, unless events_only) if `events` and `analysis` are asked for. */
+uint32_t ms_events_implied(uint32_t events, uint32_t analysis);
+
+/* ---- blocks ---- */
+
+/* Where an address lives: blocks of different spaces may have equal addresses. */
+enum ms_space {
+    MS_SPACE_HAL,      /* halMemAlloc, on a device or (type HOST_PINNED) on the host */
+    MS_SPACE_HANDLE,   /* halMemCreate: the address is a handle */
+    MS_SPACE_REGISTER, /* aclrtHostRegister */
+    MS_SPACE_PTA,
+    MS_SPACE_PTA_WORKSPACE,
+    MS_SPACE_ATB,
+    MS_SPACE_MINDSPORE,
+    MS_SPACE_HOST, /* CPU tensors */
+    MS_SPACE_COUNT
+};
+#define MS_SPACE_IS_POOL(space) ((space) >= MS_SPACE_PTA && (space) <= MS_SPACE_MINDSPORE)
+
+enum ms_block_state {
+    MS_BLOCK_LIVE = 1,    /* its MALLOC row was written (or is not wanted) */
+    MS_BLOCK_SHADOW,      /* allocated while not tracing: no row yet */
+    MS_BLOCK_SHADOW_FREE, /* has a MALLOC row, was freed while not tracing: its FREE row comes at START or at the end */
+    MS_BLOCK_GHOST,       /* only accesses are known */
+    MS_BLOCK_HIDDEN,      /* on a device that is not wanted */
+};
+
+struct ms_block {
+    uint64_t addr, size_b;
+    uint64_t allocation_id;
+    uint64_t malloc_ns;
+    uint64_t malloc_row; /* id of its MALLOC row */
+    uint64_t flag;       /* HAL: flag of the allocation */
+    uint32_t device;
+    uint32_t tid; /* that allocated it */
+    uint32_t c_stack, python_stack;
+    uint32_t step;         /* in which it was allocated; 0: before the first */
+    uint32_t kernel_index; /* kernels launched before it */
+    uint32_t owner;        /* ms_model_owner */
+    uint32_t op;           /* operator that was running in its thread, ms_model_text; 0: none */
+    uint8_t space;         /* enum ms_space */
+    uint8_t type;          /* enum ms_row_type: HAL, PTA ... */
+    uint8_t state;         /* enum ms_block_state */
+    uint8_t page_type;     /* 0 normal, 1 huge, 2 giant */
+    uint8_t module_id;     /* HAL */
+    uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
+    uint8_t revived;       /* times that its free failed */
+    uint8_t shadow;        /* allocated while nothing was traced: its MALLOC row was made later */
+    uint32_t accesses;
+    uint64_t first_access_ns, last_access_ns;
+
+    uint32_t older, newer; /* of the model: list of live blocks in order of allocation */
+};
+
+enum { MS_INEFFICIENT_EARLY = 1, MS_INEFFICIENT_LATE = 2, MS_INEFFICIENT_IDLE = 3 };
+
+enum ms_block_end {
+    MS_END_FREE,     /* freed */
+    MS_END_SHADOW,   /* freed while not tracing */
+    MS_END_RESIDUAL, /* another allocation got its address: its free was lost or never reported */
+    MS_END_EXIT,     /* live when the process ended */
+};
+
+/* State of the pool (or of HAL, HOST ...) that a block belongs to, after the event. */
+struct ms_pool_state {
+    uint64_t total_b, used_b;           /* total is 0 where nobody reports it */
+    uint64_t peak_total_b, peak_used_b; /* since the beginning */
+    uint64_t live_blocks;
+};
+
+/* ---- consumers ---- */
+
+struct ms_step_info {
+    uint32_t device; /* a device that was seen; one call for each that follows the mark */
+    uint32_t step;   /* 1, 2, 3 ... */
+    bool begins;
+    uint64_t time_ns, row; /* row: id of the next row */
+};
+
+/* An operator begins or ends: while it is traced, at level op, and if launches are wanted. */
+struct ms_op_info {
+    uint32_t device, tid;
+    bool begins;
+    bool atb; /* false: ATen */
+    uint64_t time_ns;
+    struct ms_text name;
+};
+
+/* Any function may be NULL. Called in order of events; for one event: on_malloc or on_free, then on_row. Analyses see
+ * what is traced and on a wanted device, whatever is written; exporters see what is written. */
+struct ms_consumer {
+    void *self;
+    int (*on_row)(void *self, const struct ms_row *row);
+    int (*on_slice)(void *self, const struct ms_slice *slice);
+    int (*on_malloc)(void *self, const struct ms_block *block, const struct ms_pool_state *pool);
+    /* block may be a ghost */
+    int (*on_access)(void *self, const struct ms_block *block, const struct ms_event *event);
+    int (*on_free)(void *self, const struct ms_block *block, enum ms_block_end how, const struct ms_pool_state *pool,
+                   uint64_t time_ns);
+    int (*on_step)(void *self, const struct ms_step_info *step);
+    int (*on_op)(void *self, const struct ms_op_info *op); /* before its row */
+    int (*on_gap)(void *self, const struct ms_event *event);
+    int (*on_watch)(void *self, const struct ms_event *event); /* content of a watched tensor */
+    /* owner or inefficient_type of a block changed after its MALLOC row went out; the block may be freed already */
+    int (*on_late)(void *self, const struct ms_block *block);
+    int (*on_stop)(void *self);  /* STOP: files must be complete up to here */
+    int (*on_end)(void *self);   /* live blocks are still there: ms_model_blocks; their synthetic frees come after */
+    int (*on_close)(void *self); /* nothing follows */
+};
+
+/* ---- running ---- */
+
+int ms_model_new(const struct ms_model_options *options, struct ms_model **out);
+void ms_model_free(struct ms_model *model);
+int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer); /* copied; at most 8 */
+
+int ms_model_feed(struct ms_model *model, const struct ms_event *event);
+int ms_model_flush(struct ms_model *model); /* what can be told by now; never changes what is told in the end */
+int ms_model_end(struct ms_model *model);
+
+/* ---- asking ---- */
+
+/* Do events become rows now: tracing, and within a wanted step of some device? */
+bool ms_model_active(struct ms_model *model);
+
+struct ms_model_stats {
+    uint64_t events, rows; /* rows: ids given */
+    uint64_t blocks;       /* allocation ids given */
+    uint64_t live, live_b;
+    uint64_t reordered;               /* allocations whose free came up to 2 us later */
+    uint64_t double_mallocs;          /* residual blocks */
+    uint64_t unmatched_frees;         /* of addresses that were never seen allocated (inherited by fork, or lost) */
+    uint64_t ghosts;                  /* accesses to addresses that were never seen allocated, by block */
+    uint64_t revived;                 /* frees that failed */
+    uint64_t gaps, lost, lost_memory; /* events lost; of them allocations and frees */
+    uint64_t uncertain_since_ns;      /* time of the first loss of allocations or frees; 0: none */
+    uint64_t row_counts[MS_EV_COUNT];
+    size_t memory_b; /* what the model holds */
+    uint64_t last_ns;
+    uint32_t pid;
+    bool steps_by_mstx, steps_by_api;
+    uint64_t devices; /* NPUs seen: bit n, below 64 */
+};
+void ms_model_stats(const struct ms_model *model, struct ms_model_stats *out);
+
+/* Live blocks (every state), oldest first; stops when fn returns nonzero and returns that. The model must not be fed
+ * meanwhile. newest_first walks the other way. */
+typedef int (*ms_block_fn)(void *argument, const struct ms_block *block);
+int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn fn, void *argument);
+
+/* The block of that space and device that holds the address; NULL: none. O(log n). device is ignored for the spaces of
+ * the driver; MS_DEV_UNKNOWN: any. */
+const struct ms_block *ms_model_find(struct ms_model *model, enum ms_space space, uint32_t device, uint64_t addr);
+
+bool ms_model_pool(const struct ms_model *model, enum ms_space space, uint32_t device, struct ms_pool_state *out);
+/* What the driver said last about a device: used by everybody, used by this process, all there is. */
+struct ms_usage {
+    uint64_t device_b, process_b, total_b;
+};
+bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out); /* false: it was not asked */
+/* From a callback that has the block: patterns found so far (as ms_block.inefficient). Tells on_late. */
+void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found);
+uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
+struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
+/* The innermost operator that runs in a thread; empty: none. */
+struct ms_text ms_model_op(struct ms_model *model, uint32_t tid);
+struct ms_text ms_model_text(const struct ms_model *model, uint32_t id);
+const char *ms_module_name(unsigned module_id); /* "RUNTIME"; "UNKNOWN" */
+
+/* Segments: ranges of addresses that the driver backs with memory, by halMemAlloc or by mapping a handle. */
+struct ms_segment {
+    uint64_t addr, size_b;
+    uint32_t device;
+    bool mapped;                    /* false: halMemAlloc, handle is 0 */
+    uint64_t handle, offset_b;      /* where in the handle */
+    uint64_t reserve, reserve_b;    /* the reservation around it, 0 if not seen */
+    const struct ms_block *backing; /* its HAL block; NULL: not seen */
+    uint64_t pool_used_b;           /* bytes of pool blocks inside; a block over two segments counts with its part */
+    uint32_t pool_blocks;           /* that begin inside */
+};
+typedef int (*ms_segment_fn)(void *argument, const struct ms_segment *segment);
+bool ms_model_segment(struct ms_model *model, uint64_t addr, struct ms_segment *out);
+/* The physical handle that is mapped at the address; NULL: none. Cheaper than ms_model_segment. */
+const struct ms_block *ms_model_mapped(const struct ms_model *model, uint64_t addr);
+int ms_model_segments(struct ms_model *model, ms_segment_fn fn, void *argument); /* in order of address */
+/* Pool blocks that overlap the range, in order of address within each pool. */
+int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, ms_block_fn fn, void *argument);
+
+/* ---- checkpoints: payload of the trace's CHECKPOINT block ---- */
+
+/* The whole state as bytes (*out to be freed by the caller). -EAGAIN: events are held back, feed more first. */
+int ms_model_save(struct ms_model *model, void **out, size_t *out_b);
+/* The state becomes that of the checkpoint, whatever was fed before; options (NULL: as they are) must be those of that
+ * time, consumers stay. -EPROTO: not a checkpoint, or damaged; the model is of no use then. */
+int ms_model_restore(struct ms_model *model, const struct ms_model_options *options, const void *payload,
+                     size_t payload_b);
+/* Definitions of the trace that the state refers to, each once (*out to be freed by the caller). */
+int ms_model_definitions(const struct ms_model *model, uint32_t **out, size_t *count);
+
+#endif

@@ -1,0 +1,125 @@
+/* Totals: how much each pool has reserved and given out, per device; the driver and the host count as pools too. */
+#include "memscope/model/model_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum ms_space ms__space_of_pool(unsigned pool)
+{
+    static const uint8_t spaces[] = {
+        [MS_POOL_NONE] = MS_SPACE_COUNT, [MS_POOL_PTA] = MS_SPACE_PTA,
+        [MS_POOL_ATB] = MS_SPACE_ATB,    [MS_POOL_PTA_WORKSPACE] = MS_SPACE_PTA_WORKSPACE,
+        [MS_POOL_HOST] = MS_SPACE_HOST,  [MS_POOL_MINDSPORE] = MS_SPACE_MINDSPORE,
+        [MS_POOL_HAL] = MS_SPACE_HAL,
+    };
+    return pool < sizeof(spaces) ? spaces[pool] : MS_SPACE_COUNT;
+}
+
+/* Physical handles are memory of the driver like any other; pinned memory of both kinds is one sum. */
+static uint8_t pool_of_space(enum ms_space space, uint32_t device)
+{
+    if (space == MS_SPACE_HANDLE || space == MS_SPACE_HAL) {
+        return device == MS_DEV_CPU ? MS_SPACE_REGISTER : MS_SPACE_HAL;
+    }
+    return (uint8_t)space;
+}
+
+struct ms_pool_entry *ms__pool(struct ms_model *model, enum ms_space space, uint32_t device)
+{
+    uint8_t wanted = pool_of_space(space, device);
+    struct ms_pool_entry *last = model->pool_count != 0 ? &model->pools[model->pool_last] : NULL;
+    if (last != NULL && last->space == wanted && last->device == device) {
+        return last;
+    }
+    for (uint32_t i = 0; i < model->pool_count; i++) {
+        if (model->pools[i].space == wanted && model->pools[i].device == device) {
+            model->pool_last = i;
+            return &model->pools[i];
+        }
+    }
+    struct ms_pool_entry *pools = realloc(model->pools, (model->pool_count + 1) * sizeof(*pools));
+    if (pools == NULL) {
+        return NULL;
+    }
+    model->pools = pools;
+    pools[model->pool_count] = (struct ms_pool_entry){.space = wanted, .device = device};
+    model->pool_last = model->pool_count;
+    return &pools[model->pool_count++];
+}
+
+bool ms_model_pool(const struct ms_model *model, enum ms_space space, uint32_t device, struct ms_pool_state *out)
+{
+    uint8_t wanted = pool_of_space(space, device);
+    for (uint32_t i = 0; i < model->pool_count; i++) {
+        if (model->pools[i].space == wanted && model->pools[i].device == device) {
+            *out = model->pools[i].state;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_total(struct ms_pool_state *state, uint64_t total_b)
+{
+    state->total_b = total_b;
+    if (total_b > state->peak_total_b) {
+        state->peak_total_b = total_b;
+    }
+}
+
+int ms__pool_total(struct ms_model *model, const struct ms_event *event)
+{
+    enum ms_space space = ms__space_of_pool(event->pool);
+    if (space == MS_SPACE_COUNT) {
+        return 0;
+    }
+    struct ms_pool_entry *pool = ms__pool(model, space, event->device);
+    if (pool == NULL) {
+        return -ENOMEM;
+    }
+    set_total(&pool->state, event->size_b);
+    return 0;
+}
+
+/* Heaps add up; the end of one knows only its address. */
+int ms__pool_heap(struct ms_model *model, const struct ms_event *event)
+{
+    enum ms_space space = ms__space_of_pool(event->pool);
+    if (space == MS_SPACE_COUNT) {
+        return 0;
+    }
+    uint64_t key = event->addr ^ (uint64_t)space << 56;
+    uint64_t slot;
+    if (ms_map_remove(&model->heap_of_addr, key, &slot)) {
+        struct ms_heap heap = model->heaps[slot];
+        model->heaps[slot] = (struct ms_heap){.space = MS_SPACE_COUNT};
+        struct ms_pool_entry *pool = ms__pool(model, heap.space, heap.device);
+        if (pool != NULL) {
+            pool->state.total_b -= heap.size_b < pool->state.total_b ? heap.size_b : pool->state.total_b;
+        }
+    }
+    if (event->kind == MS_R_HEAP_SUB) {
+        return 0;
+    }
+    uint32_t at = 0;
+    while (at < model->heap_count && model->heaps[at].space != MS_SPACE_COUNT) {
+        at++;
+    }
+    if (at == model->heap_room) {
+        uint32_t room = at != 0 ? at * 2 : 16;
+        struct ms_heap *heaps = realloc(model->heaps, room * sizeof(*heaps));
+        if (heaps == NULL) {
+            return -ENOMEM;
+        }
+        model->heaps = heaps;
+        model->heap_room = room;
+    }
+    struct ms_pool_entry *pool = ms__pool(model, space, event->device);
+    if (pool == NULL || ms_map_put(&model->heap_of_addr, key, at) == NULL) {
+        return -ENOMEM;
+    }
+    model->heaps[at] = (struct ms_heap){.size_b = event->size_b, .device = event->device, .space = (uint8_t)space};
+    model->heap_count += at == model->heap_count;
+    set_total(&pool->state, pool->state.total_b + event->size_b);
+    return 0;
+}

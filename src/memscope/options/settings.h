@@ -1,0 +1,122 @@
+/* What the user wants of a recording: the values behind the options of the command line and the keys of the API's
+ * config(). One structure, filled by the option table (options.h); config.json, the session string and the collector
+ * take what they need from it. Bits are those of config.json. */
+#ifndef MS_OPTIONS_SETTINGS_H
+#define MS_OPTIONS_SETTINGS_H
+
+#include "base/macros.h"
+#include "trace/analyses.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MS_STEPS_MAX      5
+#define MS_PATH_MAX_B     4096
+#define MS_STACK_DEPTH    50
+#define MS_OOM_TOP_K      10
+#define MS_WATCH_NAME_B   255
+#define MS_WATCH_TEXT_B   768
+#define MS_OUTPUT_DEFAULT "memscopeDumpResults"
+
+enum { MS_LEVEL_OP = 1, MS_LEVEL_KERNEL = 2 };
+enum { MS_EVENT_ALLOC = 1, MS_EVENT_FREE = 2, MS_EVENT_LAUNCH = 4, MS_EVENT_ACCESS = 8, MS_EVENT_TRACEBACK = 16 };
+enum ms_log_level { MS_LOG_DEBUG, MS_LOG_INFO, MS_LOG_WARN, MS_LOG_ERROR };
+enum ms_format { MS_FORMAT_CSV, MS_FORMAT_DB };
+enum ms_collect_mode { MS_COLLECT_IMMEDIATE, MS_COLLECT_DEFERRED };
+enum ms_export_mode { MS_EXPORT_LIVE, MS_EXPORT_END, MS_EXPORT_NONE };
+
+struct ms_settings {
+    /* what is recorded */
+    uint32_t steps[MS_STEPS_MAX]; /* the rest 0 */
+    uint32_t step_count;          /* 0: all */
+    bool all_npus, cpu;
+    uint32_t npu_mask; /* named devices; counts only without all_npus */
+    uint32_t level;    /* MS_LEVEL_* */
+    uint32_t events;   /* MS_EVENT_* as the user wrote them */
+    bool events_only;  /* write just those, not the implied ones */
+    bool c_stack, python_stack, frame_pointers;
+    uint32_t c_depth, python_depth;
+    enum ms_collect_mode collect_mode;
+    bool no_children;
+
+    /* what is made of it */
+    uint32_t analysis; /* MS_ANALYSE_* */
+    uint32_t oom_top_k;
+    struct {
+        bool on, full_content;
+        uint32_t output_id; /* UINT32_MAX: all */
+        uint32_t call;      /* of start, from 1; 0: every one */
+        char start[MS_WATCH_NAME_B], end[MS_WATCH_NAME_B];
+    } watch;
+    enum ms_format format;
+    bool compare, compare_legacy, fail_above;
+    uint64_t fail_above_b;
+    char inputs[2][MS_PATH_MAX_B + 1];
+    uint32_t input_count;
+
+    /* where and how */
+    char output[MS_PATH_MAX_B + 1]; /* absolute, normal */
+    bool strict_paths;
+    enum ms_log_level log_level;
+    bool log_level_given, verbose, quiet;
+    uint64_t max_trace_b; /* 0: no limit */
+    bool ring;
+    uint32_t full_wait_ms; /* 0: drop */
+    enum ms_export_mode export_mode;
+    uint32_t linger_ms;
+    bool sync;
+};
+
+/* Defaults; the output directory below the current one. */
+void ms_settings_init(struct ms_settings *settings);
+
+/* Events that must be recorded so that those wanted, and the analyses, have what they need. */
+uint32_t ms_settings_collected(const struct ms_settings *settings);
+
+/* Events of which rows are written: all that are collected, or with events_only the named ones. */
+uint32_t ms_settings_written(const struct ms_settings *settings);
+
+/* Bytes of a trace beyond which it ends, or forgets its oldest part; 0: no limit. */
+uint64_t ms_settings_trace_limit(const struct ms_settings *settings);
+
+enum ms_log_level ms_settings_log_level(const struct ms_settings *settings);
+
+/* --watch as the user would write it; empty when off. */
+void ms_settings_watch_text(const struct ms_settings *settings, char *out, size_t out_b);
+
+/* ---- rules of values; each returns 0, or -EINVAL with a message in why (the original's words) and *settings as it was
+ * before ---- */
+
+#define MS_WHY_B 512
+struct ms_why {             /* whole lines for the console, the last one not ended */
+    char error[MS_WHY_B];   /* set when a rule returns nonzero */
+    char warning[MS_WHY_B]; /* empty: none */
+};
+/* Sets error to "[msmemscope] Error: " and the message; -EINVAL. */
+int ms_refuse(struct ms_why *why, const char *format, ...) MS_PRINTF(2, 3);
+
+typedef int (*ms_setting_rule)(struct ms_settings *settings, const char *value, struct ms_why *why);
+
+int ms_set_steps(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_device(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_level(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_events(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_call_stack(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_collect_mode(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_analysis(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_watch(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_format(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_log_level(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_output(struct ms_settings *settings, const char *value, struct ms_why *why); /* paths.c */
+int ms_set_input(struct ms_settings *settings, const char *value, struct ms_why *why);  /* paths.c */
+int ms_set_fail_above(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_max_trace_size(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_on_full(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_export(struct ms_settings *settings, const char *value, struct ms_why *why);
+int ms_set_linger(struct ms_settings *settings, const char *value, struct ms_why *why);
+
+/* Next item of a list separated by half- or full-width commas; empty items are passed over. False: no more. */
+bool ms_next_item(const char **rest, const char **item, size_t *length_b);
+
+#endif
