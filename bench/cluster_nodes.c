@@ -38,46 +38,46 @@ static double noise(double range)
 
 static void move_device(const char *device)
 {
-    static const enum ms_metric gauges[] = {MS_METRIC_NPU_HEALTH,           MS_METRIC_NPU_ERRORS,
-                                             MS_METRIC_NPU_TEMPERATURE,      MS_METRIC_NPU_POWER,
-                                             MS_METRIC_NPU_VOLTAGE,          MS_METRIC_NPU_FREQUENCY,
-                                             MS_METRIC_NPU_MEMORY,           MS_METRIC_NPU_MEMORY_USED,
-                                             MS_METRIC_NPU_MEMORY_FREQUENCY, MS_METRIC_NPU_MEMORY_TEMPERATURE,
-                                             MS_METRIC_NPU_MEMORY_BANDWIDTH};
+    static const enum mon_metric gauges[] = {MON_METRIC_NPU_HEALTH,           MON_METRIC_NPU_ERRORS,
+                                             MON_METRIC_NPU_TEMPERATURE,      MON_METRIC_NPU_POWER,
+                                             MON_METRIC_NPU_VOLTAGE,          MON_METRIC_NPU_FREQUENCY,
+                                             MON_METRIC_NPU_MEMORY,           MON_METRIC_NPU_MEMORY_USED,
+                                             MON_METRIC_NPU_MEMORY_FREQUENCY, MON_METRIC_NPU_MEMORY_TEMPERATURE,
+                                             MON_METRIC_NPU_MEMORY_BANDWIDTH};
     static const char *const units[] = {"aicore", "hbm", "vector", "overall", "cube"};
     for (size_t i = 0; i < MS_COUNT_OF(gauges); i++) {
-        ms_metric_record(gauges[i], MS_LABELS(.device = device), i < 2 ? 0 : 50 + noise(10));
+        mon_metric_record(gauges[i], MON_LABELS(.device = device), i < 2 ? 0 : 50 + noise(10));
     }
     for (size_t i = 0; i < MS_COUNT_OF(units); i++) {
-        ms_metric_record(MS_METRIC_NPU_UTILIZATION, MS_LABELS(.device = device, .unit = units[i]), noise(1));
+        mon_metric_record(MON_METRIC_NPU_UTILIZATION, MON_LABELS(.device = device, .unit = units[i]), noise(1));
     }
 }
 
 static void move_rank(const char *number)
 {
     static const char *const kinds[] = {"Kernel", "Communication", "API", "Marker"};
-    static const enum ms_metric gauges[] = {MS_METRIC_PROCESS_RESIDENT, MS_METRIC_PROCESS_VIRTUAL,
-                                             MS_METRIC_PROCESS_THREADS};
-    const union ms_labels *process = MS_LABELS(.job = "123456", .rank = number, .device = number, .pid = number);
-    ms_metric_record(MS_METRIC_PROCESS_CPU, process, noise(2));
-    ms_metric_record(MS_METRIC_NPU_PROCESS_MEMORY, process, 6e10 + noise(1e6));
+    static const enum mon_metric gauges[] = {MON_METRIC_PROCESS_RESIDENT, MON_METRIC_PROCESS_VIRTUAL,
+                                             MON_METRIC_PROCESS_THREADS};
+    const union mon_labels *process = MON_LABELS(.job = "123456", .rank = number, .device = number, .pid = number);
+    mon_metric_record(MON_METRIC_PROCESS_CPU, process, noise(2));
+    mon_metric_record(MON_METRIC_NPU_PROCESS_MEMORY, process, 6e10 + noise(1e6));
     for (size_t i = 0; i < MS_COUNT_OF(gauges); i++) {
-        ms_metric_record(gauges[i], process, 1e9 + noise(1e6));
+        mon_metric_record(gauges[i], process, 1e9 + noise(1e6));
     }
     for (size_t i = 0; i < MS_COUNT_OF(kinds); i++) {
-        const union ms_labels *kind = MS_LABELS(.job = "123456", .rank = number, .device = number, .kind = kinds[i]);
-        ms_metric_record(MS_METRIC_ACTIVITY_TIME, kind, noise(1));
-        ms_metric_record(MS_METRIC_ACTIVITY_REPORTS, kind, 1);
-        ms_metric_record(MS_METRIC_ACTIVITY_LAST, kind, noise(1));
+        const union mon_labels *kind = MON_LABELS(.job = "123456", .rank = number, .device = number, .kind = kinds[i]);
+        mon_metric_record(MON_METRIC_ACTIVITY_TIME, kind, noise(1));
+        mon_metric_record(MON_METRIC_ACTIVITY_REPORTS, kind, 1);
+        mon_metric_record(MON_METRIC_ACTIVITY_LAST, kind, noise(1));
     }
     for (unsigned i = 0; i < operators / npus; i++) {
         char name[32];
         snprintf(name, sizeof(name), "aclnnOperator%u_Kernel", i);
-        const union ms_labels *op =
-            MS_LABELS(.job = "123456", .rank = number, .device = number, .kind = "Kernel", .name = name);
-        ms_metric_record(MS_METRIC_OPERATOR, op, 1e-5 + noise(1e-3));
-        ms_metric_record(MS_METRIC_OPERATOR_MIN, op, 1e-5);
-        ms_metric_record(MS_METRIC_OPERATOR_MAX, op, 1e-3 + noise(1e-3));
+        const union mon_labels *op =
+            MON_LABELS(.job = "123456", .rank = number, .device = number, .kind = "Kernel", .name = name);
+        mon_metric_record(MON_METRIC_OPERATOR, op, 1e-5 + noise(1e-3));
+        mon_metric_record(MON_METRIC_OPERATOR_MIN, op, 1e-5);
+        mon_metric_record(MON_METRIC_OPERATOR_MAX, op, 1e-3 + noise(1e-3));
     }
 }
 
@@ -94,19 +94,19 @@ static void move_all(evutil_socket_t fd, short what, void *context)
         move_rank(number);
     }
     for (size_t i = 0; i < MS_COUNT_OF(modes); i++) {
-        ms_metric_record(MS_METRIC_HOST_CPU, MS_LABELS(.mode = modes[i]), noise(1));
+        mon_metric_record(MON_METRIC_HOST_CPU, MON_LABELS(.mode = modes[i]), noise(1));
     }
     for (size_t i = 0; i < MS_COUNT_OF(nets); i++) {
-        for (int metric = MS_METRIC_HOST_RX_BYTES; metric <= MS_METRIC_HOST_TX_DROPS; metric++) {
-            ms_metric_record((enum ms_metric)metric, MS_LABELS(.net = nets[i]), noise(1e5));
+        for (int metric = MON_METRIC_HOST_RX_BYTES; metric <= MON_METRIC_HOST_TX_DROPS; metric++) {
+            mon_metric_record((enum mon_metric)metric, MON_LABELS(.net = nets[i]), noise(1e5));
         }
     }
     for (size_t i = 0; i < MS_COUNT_OF(kinds); i++) {
-        ms_metric_record(MS_METRIC_IPC_MESSAGES, MS_LABELS(.kind = kinds[i]), noise(20));
+        mon_metric_record(MON_METRIC_IPC_MESSAGES, MON_LABELS(.kind = kinds[i]), noise(20));
     }
-    ms_metric_record(MS_METRIC_HOST_UPTIME, NULL, (double)second);
-    ms_metric_record(MS_METRIC_BUILD_INFO, MS_LABELS(.version = "0.1.0"), 1);
-    ms_metric_record(MS_METRIC_PROCESSES, MS_LABELS(.job = "123456"), npus);
+    mon_metric_record(MON_METRIC_HOST_UPTIME, NULL, (double)second);
+    mon_metric_record(MON_METRIC_BUILD_INFO, MON_LABELS(.version = "0.1.0"), 1);
+    mon_metric_record(MON_METRIC_PROCESSES, MON_LABELS(.job = "123456"), npus);
 }
 
 static const struct ms_buffer *page_of(uint32_t groups)
@@ -119,7 +119,7 @@ static const struct ms_buffer *page_of(uint32_t groups)
         page->groups = groups;
         page->second = second;
         page->text.used = 0;
-        ms_text_format(groups, &page->text);
+        mon_text_format(groups, &page->text);
     }
     return &page->text;
 }
@@ -131,13 +131,13 @@ static uint32_t groups_of(struct evhttp_request *request)
     const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
     if (query != NULL && evhttp_parse_query_str(query, &asked) == 0) {
         for (const struct evkeyval *pair = asked.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
-            for (unsigned i = 0; i < MS_METRIC_GROUPS; i++) {
-                groups |= strcmp(ms_group_info[i].name, pair->value) == 0 ? 1u << i : 0;
+            for (unsigned i = 0; i < MON_METRIC_GROUPS; i++) {
+                groups |= strcmp(mon_group_info[i].name, pair->value) == 0 ? 1u << i : 0;
             }
         }
         evhttp_clear_headers(&asked);
     }
-    return groups != 0 ? groups : MS_ALL_GROUPS;
+    return groups != 0 ? groups : MON_ALL_GROUPS;
 }
 
 static void sent(const void *data, size_t size_b, void *copy)
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct event_base *base = event_base_new();
     struct evhttp *http = evhttp_new(base);
-    if (ms_metrics_open(HOST, 1000000) != 0 || npus == 0 || http == NULL) {
+    if (mon_metrics_open(HOST, 1000000) != 0 || npus == 0 || http == NULL) {
         return 1;
     }
     evhttp_set_gencb(http, answer, NULL);

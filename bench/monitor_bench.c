@@ -31,7 +31,7 @@ static int bind_client(int number)
     struct sockaddr_un address;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     snprintf(own, sizeof(own), "%s-client%d-%d", name, (int)getpid(), number);
-    socklen_t length = ms_fabric_abstract(&address, own);
+    socklen_t length = mon_fabric_abstract(&address, own);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) != 0) {
         _exit(1);
     }
@@ -41,12 +41,12 @@ static int bind_client(int number)
 static uint32_t poll_once(int fd, const struct sockaddr_un *to, socklen_t to_b)
 {
     char datagram[128], reply[256];
-    struct ms_fabric_request request = {2, 0, 2, {(int32_t)getpid(), (int32_t)getppid()}};
-    size_t length = ms_fabric_write_request(datagram, &request);
+    struct mon_fabric_request request = {2, 0, 2, {(int32_t)getpid(), (int32_t)getppid()}};
+    size_t length = mon_fabric_write_request(datagram, &request);
     struct pollfd ready = {fd, POLLIN, 0};
     uint64_t start = ms_clock_raw_ns();
     if (sendto(fd, datagram, length, 0, (const struct sockaddr *)to, to_b) < 0 || poll(&ready, 1, PATIENCE_MS) != 1 ||
-        recv(fd, reply, sizeof(reply), 0) < MS_FABRIC_HEAD_B) {
+        recv(fd, reply, sizeof(reply), 0) < MON_FABRIC_HEAD_B) {
         return UINT32_MAX;
     }
     return (uint32_t)(ms_clock_raw_ns() - start);
@@ -63,7 +63,7 @@ static void sleep_until(uint64_t ns)
 static void client(int number, const char *to_name, int polls)
 {
     struct sockaddr_un to;
-    socklen_t to_b = ms_fabric_abstract(&to, to_name);
+    socklen_t to_b = mon_fabric_abstract(&to, to_name);
     int fd = bind_client(number);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     poll_once(fd, &to, to_b); /* registers */
@@ -207,7 +207,7 @@ static pid_t start_daemon(void)
 static pid_t start_echo(const char *echo_name)
 {
     struct sockaddr_un address, from;
-    socklen_t length = ms_fabric_abstract(&address, echo_name);
+    socklen_t length = mon_fabric_abstract(&address, echo_name);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (bind(fd, (struct sockaddr *)&address, length) != 0) {
         exit(1);

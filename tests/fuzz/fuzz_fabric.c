@@ -15,24 +15,24 @@
 
 static void check_statistics(const void *payload, size_t payload_b)
 {
-    struct ms_opstats_head head;
-    struct ms_opstats_reader reader;
-    struct ms_opstats_operator op;
+    struct mon_opstats_head head;
+    struct mon_opstats_reader reader;
+    struct mon_opstats_operator op;
     unsigned operators = 0;
-    if (ms_opstats_open(payload, payload_b, &head, &reader) != 0) {
+    if (mon_opstats_open(payload, payload_b, &head, &reader) != 0) {
         return;
     }
-    while (ms_opstats_next(&reader, &op) == 1) {
+    while (mon_opstats_next(&reader, &op) == 1) {
         uint64_t total = 0;
         for (unsigned i = 0; i < op.bucket_count; i++) {
             unsigned bucket;
             uint32_t count;
-            ms_opstats_bucket(&op, i, &bucket, &count);
-            MUST(bucket < MS_OPSTATS_BUCKETS && count > 0);
+            mon_opstats_bucket(&op, i, &bucket, &count);
+            MUST(bucket < MON_OPSTATS_BUCKETS && count > 0);
             total += count;
         }
         MUST(op.bucket_count == 0 || total == op.count);
-        MUST(op.name_b <= MS_OPSTATS_NAME_B);
+        MUST(op.name_b <= MON_OPSTATS_NAME_B);
         operators++;
     }
     MUST(operators == head.operators && reader.at == reader.end);
@@ -41,22 +41,22 @@ static void check_statistics(const void *payload, size_t payload_b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct ms_fabric_message message;
+    struct mon_fabric_message message;
     check_statistics(data, size);
-    if (ms_fabric_parse(data, size, &message) != MS_FABRIC_FAULT_NONE) {
+    if (mon_fabric_parse(data, size, &message) != MON_FABRIC_FAULT_NONE) {
         return 0;
     }
-    MUST(message.type < MS_FABRIC_TYPE_COUNT);
+    MUST(message.type < MON_FABRIC_TYPE_COUNT);
     MUST((const uint8_t *)message.payload + message.payload_b == data + size);
     switch (message.type) {
-    case MS_FABRIC_REQUEST:
-        MUST(message.request.count >= 1 && message.request.count <= MS_FABRIC_PIDS_MAX && message.request.pids[0] > 0);
+    case MON_FABRIC_REQUEST:
+        MUST(message.request.count >= 1 && message.request.count <= MON_FABRIC_PIDS_MAX && message.request.pids[0] > 0);
         break;
-    case MS_FABRIC_CONTEXT:
+    case MON_FABRIC_CONTEXT:
         MUST(message.context.pid > 0);
         break;
-    case MS_FABRIC_TRACE_STATUS:
-    case MS_FABRIC_MONITOR_STATUS:
+    case MON_FABRIC_TRACE_STATUS:
+    case MON_FABRIC_MONITOR_STATUS:
         MUST(message.status.pid > 0);
         break;
     default:

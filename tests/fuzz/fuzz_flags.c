@@ -7,19 +7,19 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct ms_flags flags;
-    struct ms_flag_notes notes = {NULL, 0, 0};
+    struct mon_flags flags;
+    struct mon_flag_notes notes = {NULL, 0, 0};
     char error[256] = "";
     /* Other files are not this program's business. */
-    if (memmem(data, size, "flagfile", 8) != NULL || ms_flags_init(&flags) != 0) {
+    if (memmem(data, size, "flagfile", 8) != NULL || mon_flags_init(&flags) != 0) {
         return 0;
     }
     int result =
-        ms_flags_parse_text(&flags, "/usr/bin/dynolog", (const char *)data, size, &notes, error, sizeof(error));
+        mon_flags_parse_text(&flags, "/usr/bin/dynolog", (const char *)data, size, &notes, error, sizeof(error));
     if ((result != 0) != (error[0] != '\0') || flags.port < 0 || flags.port > 65535 || flags.certs_dir == NULL) {
         abort();
     }
-    ms_flags_free(&flags);
-    ms_flag_notes_free(&notes);
+    mon_flags_free(&flags);
+    mon_flag_notes_free(&notes);
     return 0;
 }

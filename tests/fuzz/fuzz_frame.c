@@ -13,14 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_body(const char *body, size_t body_b)
 {
     size_t value_b = 0;
-    const char *value = ms_config_find(body, body_b, "ACTIVITIES_LOG_FILE", &value_b);
+    const char *value = mon_config_find(body, body_b, "ACTIVITIES_LOG_FILE", &value_b);
     if (value != NULL && (value < body || value + value_b > body + body_b)) {
         abort();
     }
-    if (ms_config_recognise(body, body_b) == NULL || ms_frame_depth(body, body_b) > body_b) {
+    if (mon_config_recognise(body, body_b) == NULL || mon_frame_depth(body, body_b) > body_b) {
         abort();
     }
-    ms_config_unsafe(body, body_b);
+    mon_config_unsafe(body, body_b);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,25 +28,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t used = 0;
     while (used < size) {
         size_t body_b = 0, first_b = 0;
-        enum ms_frame_verdict verdict = ms_frame_look(data + used, size - used, LIMIT_B, &body_b);
+        enum mon_frame_verdict verdict = mon_frame_look(data + used, size - used, LIMIT_B, &body_b);
         /* Every shorter part says MORE, or the same. */
         for (size_t have = 0; have < size - used && have < 16; have++) {
             char *part = malloc(have + 1);
             memcpy(part, data + used, have);
-            enum ms_frame_verdict early = ms_frame_look(part, have, LIMIT_B, &first_b);
-            if (early != MS_FRAME_MORE && early != verdict) {
+            enum mon_frame_verdict early = mon_frame_look(part, have, LIMIT_B, &first_b);
+            if (early != MON_FRAME_MORE && early != verdict) {
                 abort();
             }
             free(part);
         }
-        if (verdict != MS_FRAME_READY) {
+        if (verdict != MON_FRAME_READY) {
             break;
         }
-        if (body_b == 0 || body_b > LIMIT_B || body_b > size - used - MS_FRAME_HEADER_B) {
+        if (body_b == 0 || body_b > LIMIT_B || body_b > size - used - MON_FRAME_HEADER_B) {
             abort();
         }
-        read_body((const char *)data + used + MS_FRAME_HEADER_B, body_b);
-        used += MS_FRAME_HEADER_B + body_b;
+        read_body((const char *)data + used + MON_FRAME_HEADER_B, body_b);
+        used += MON_FRAME_HEADER_B + body_b;
     }
     return 0;
 }

@@ -9,13 +9,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ms_registry *registry;
+    static struct mon_registry *registry;
     if (registry == NULL) {
-        registry = ms_registry_new("fuzz");
+        registry = mon_registry_new("fuzz");
     }
-    struct ms_rpc_call call = {.registry = registry, .peer = "fuzz"};
+    struct mon_rpc_call call = {.registry = registry, .peer = "fuzz"};
     struct ms_buffer answer = {0};
-    ms_rpc_answer(&call, (const char *)data, size, &answer);
+    mon_rpc_answer(&call, (const char *)data, size, &answer);
     json_t *json = json_loadb(answer.s, answer.used, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(json) || (call.function == NULL) == (call.refused == NULL)) {
         abort();

@@ -31,19 +31,19 @@ static int teardown(void **state)
     return 0;
 }
 
-static void send_status(const struct rig *rig, int fd, enum door door, enum ms_fabric_type type, int32_t status,
+static void send_status(const struct rig *rig, int fd, enum door door, enum mon_fabric_type type, int32_t status,
                         bool steps)
 {
     char datagram[128];
-    struct ms_fabric_status report = {status, 3, 10, 12, (int32_t)getpid(), 0, steps};
-    client_send(rig, fd, door, datagram, ms_fabric_write_status(datagram, type, &report));
+    struct mon_fabric_status report = {status, 3, 10, 12, (int32_t)getpid(), 0, steps};
+    client_send(rig, fd, door, datagram, mon_fabric_write_status(datagram, type, &report));
 }
 
 static void send_context(const struct rig *rig, int fd, enum door door, int32_t index)
 {
     char datagram[128];
-    struct ms_fabric_context context = {index, (int32_t)getpid(), 0};
-    client_send(rig, fd, door, datagram, ms_fabric_write_context(datagram, &context));
+    struct mon_fabric_context context = {index, (int32_t)getpid(), 0};
+    client_send(rig, fd, door, datagram, mon_fabric_write_context(datagram, &context));
 }
 
 /* A text of the status object; answered after everything that was sent before. */
@@ -118,24 +118,24 @@ static void an_npu_client_goes_through_its_states(void **state)
     int fd = client_open(rig, false);
     send_context(rig, fd, HOME, 3);
     client_poll(rig, fd, HOME, 3, 0, (int32_t)getpid(), REPLY_MS);
-    send_status(rig, fd, HOME, MS_FABRIC_TRACE_STATUS, 0, true);
-    send_status(rig, fd, HOME, MS_FABRIC_MONITOR_STATUS, 0, true);
+    send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, 0, true);
+    send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, 0, true);
     assert_string_equal(status_text(rig, "nputrace"), "Idle");
     assert_string_equal(decision(rig, START), "effective");
     assert_non_null(strstr(client_poll(rig, fd, HOME, 3, 0, (int32_t)getpid(), REPLY_MS), "NPU_MONITOR_START=true"));
-    send_status(rig, fd, HOME, MS_FABRIC_MONITOR_STATUS, 1, true);
+    send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, 1, true);
     assert_string_equal(status_text(rig, "npumonitor"), "Running");
     assert_string_equal(decision(rig, TRACE), "ineffective");
-    send_status(rig, fd, HOME, MS_FABRIC_MONITOR_STATUS, 0, true);
-    send_status(rig, fd, HOME, MS_FABRIC_TRACE_STATUS, 2, true);
+    send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, 0, true);
+    send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, 2, true);
     assert_string_equal(status_text(rig, "nputrace"), "Ready");
     assert_string_equal(decision(rig, TRACE), "effective");
     client_poll(rig, fd, HOME, 3, 0, (int32_t)getpid(), REPLY_MS);
-    send_status(rig, fd, HOME, MS_FABRIC_TRACE_STATUS, 1, true);
+    send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, 1, true);
     assert_string_equal(status_text(rig, "nputrace"), "Running");
     assert_string_equal(decision(rig, START), "ineffective");
-    send_status(rig, fd, HOME, MS_FABRIC_TRACE_STATUS, -1, true);
-    send_status(rig, fd, HOME, MS_FABRIC_MONITOR_STATUS, -1, true);
+    send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, -1, true);
+    send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, -1, true);
     assert_string_equal(status_text(rig, "nputrace"), "Uninitialized");
     assert_string_equal(decision(rig, START), "ineffective");
     close(fd);
@@ -147,10 +147,10 @@ static void short_statuses_of_older_clients_count(void **state)
     int fd = client_open(rig, false);
     client_poll(rig, fd, ABSTRACT, 3, 0, (int32_t)getpid(), REPLY_MS);
     assert_string_equal(status_text(rig, "npumonitor"), "Idle"); /* 8.1 never says anything */
-    send_status(rig, fd, ABSTRACT, MS_FABRIC_MONITOR_STATUS, 1, false);
+    send_status(rig, fd, ABSTRACT, MON_FABRIC_MONITOR_STATUS, 1, false);
     assert_string_equal(status_text(rig, "npumonitor"), "Running");
     assert_string_equal(decision(rig, TRACE), "ineffective");
-    send_status(rig, fd, ABSTRACT, MS_FABRIC_MONITOR_STATUS, 0, false);
+    send_status(rig, fd, ABSTRACT, MON_FABRIC_MONITOR_STATUS, 0, false);
     assert_string_equal(decision(rig, TRACE), "effective");
     close(fd);
 }
@@ -222,9 +222,9 @@ static void wrong_datagrams_do_no_harm(void **state)
     }
     static char huge[200000];
     client_send(rig, fd, ABSTRACT_DATA, huge, 150000);
-    ms_fabric_head(huge, MS_FABRIC_OPSTATS, 60000);
+    mon_fabric_head(huge, MON_FABRIC_OPSTATS, 60000);
     client_send(rig, fd, HOME_DATA, huge, 60040);
-    ms_fabric_head(huge, MS_FABRIC_DATA, 10000);
+    mon_fabric_head(huge, MON_FABRIC_DATA, 10000);
     memset(huge + 40, '[', 10000);
     client_send(rig, fd, ABSTRACT_DATA, huge, 10040);
     close(fd);
@@ -397,8 +397,8 @@ static void a_restart_keeps_commands_and_states(void **state)
     int fd = client_open(rig, false);
     for (size_t i = 0; i < MS_COUNT_OF(ends); i++) {
         client_poll(rig, fd, HOME, 3, 0, (int32_t)getpid(), REPLY_MS);
-        send_status(rig, fd, HOME, MS_FABRIC_TRACE_STATUS, 0, true);
-        send_status(rig, fd, HOME, MS_FABRIC_MONITOR_STATUS, 1, true);
+        send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, 0, true);
+        send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, 1, true);
         assert_string_equal(status_text(rig, "npumonitor"), "Running");
         json_t *answer = rig_command(rig, 0, START, 3); /* answered: it will be fetched, come what may */
         assert_string_equal(json_string_value(json_object_get(answer, "commandStatus")), "effective");

@@ -89,7 +89,7 @@ static inline void rig_start(struct rig *rig, const char *extra)
     snprintf(rig->name, sizeof(rig->name), "dynolog-test-%d-%d", (int)getpid(), ++number);
     snprintf(rig->log, sizeof(rig->log), "%s/log", rig->directory);
     rig->notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socklen_t length = ms_fabric_path(&address, rig->directory, "notify");
+    socklen_t length = mon_fabric_path(&address, rig->directory, "notify");
     assert_int_equal(bind(rig->notify, (struct sockaddr *)&address, length), 0);
     rig_launch(rig, extra);
 }
@@ -124,7 +124,7 @@ static inline int client_open(const struct rig *rig, bool in_directory)
     snprintf(name, sizeof(name), "dynoconfigclient%d-%d", (int)getpid(), ++number);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     socklen_t length =
-        in_directory ? ms_fabric_path(&address, rig->directory, name) : ms_fabric_abstract(&address, name);
+        in_directory ? mon_fabric_path(&address, rig->directory, name) : mon_fabric_abstract(&address, name);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
     return fd;
 }
@@ -137,17 +137,17 @@ static inline socklen_t door_address(const struct rig *rig, enum door door, stru
     snprintf(name, sizeof(name), "%s_data", rig->name);
     switch (door) {
     case ABSTRACT:
-        return ms_fabric_abstract(out, rig->name);
+        return mon_fabric_abstract(out, rig->name);
     case ABSTRACT_DATA:
-        return ms_fabric_abstract(out, name);
+        return mon_fabric_abstract(out, name);
     case HOME:
-        return ms_fabric_path(out, rig->directory, "dynolog.sock");
+        return mon_fabric_path(out, rig->directory, "dynolog.sock");
     case HOME_DATA:
-        return ms_fabric_path(out, rig->directory, "dynolog_data.sock");
+        return mon_fabric_path(out, rig->directory, "dynolog_data.sock");
     case DIRECTORY:
-        return ms_fabric_path(out, rig->directory, "dynolog");
+        return mon_fabric_path(out, rig->directory, "dynolog");
     default:
-        return ms_fabric_path(out, rig->directory, "dynolog_data");
+        return mon_fabric_path(out, rig->directory, "dynolog_data");
     }
 }
 
@@ -178,8 +178,8 @@ static inline ssize_t client_receive(const struct rig *rig, int fd, enum door do
 
 static inline size_t make_request(void *out, int32_t mask, int64_t job, int32_t pid, int32_t parent)
 {
-    struct ms_fabric_request request = {mask, job, parent != 0 ? 2 : 1, {pid, parent}};
-    return ms_fabric_write_request(out, &request);
+    struct mon_fabric_request request = {mask, job, parent != 0 ? 2 : 1, {pid, parent}};
+    return mon_fabric_write_request(out, &request);
 }
 
 static const char NO_ANSWER[] = "(no answer)";
@@ -197,11 +197,11 @@ static inline const char *client_poll(const struct rig *rig, int fd, enum door d
     }
     uint64_t size;
     memcpy(&size, reply, sizeof(size));
-    assert_true(n >= MS_FABRIC_HEAD_B);
-    assert_int_equal(size, n - MS_FABRIC_HEAD_B);
+    assert_true(n >= MON_FABRIC_HEAD_B);
+    assert_int_equal(size, n - MON_FABRIC_HEAD_B);
     assert_string_equal(reply + 8, "req");
     reply[n] = '\0';
-    return reply + MS_FABRIC_HEAD_B;
+    return reply + MON_FABRIC_HEAD_B;
 }
 
 /* One remote call; the answer is a new reference. */

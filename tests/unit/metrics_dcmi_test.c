@@ -16,128 +16,128 @@
 #include <string.h>
 
 static char fake[512];
-static struct ms_dcmi_sample sample;
+static struct mon_dcmi_sample sample;
 
 static int begin(void **state)
 {
     snprintf(fake, sizeof(fake), "%s/tests/unit/libdcmi_fake.so", getenv("NPUSCOPE_BUILD"));
     unsetenv("DCMI_FAKE");
-    return ms_metrics_open("node1", 0);
+    return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
-    ms_metrics_close();
+    mon_metrics_close();
     return 0;
 }
 
-static struct ms_dcmi *must_open(const char *library)
+static struct mon_dcmi *must_open(const char *library)
 {
-    struct ms_dcmi *dcmi = NULL;
+    struct mon_dcmi *dcmi = NULL;
     char error[256];
-    assert_int_equal(ms_dcmi_open(library, &dcmi, error, sizeof(error)), 0);
+    assert_int_equal(mon_dcmi_open(library, &dcmi, error, sizeof(error)), 0);
     return dcmi;
 }
 
-static void look(struct ms_dcmi *dcmi)
+static void look(struct mon_dcmi *dcmi)
 {
-    ms_dcmi_sample(dcmi, &sample);
-    ms_dcmi_report(&sample, NULL, NULL);
+    mon_dcmi_sample(dcmi, &sample);
+    mon_dcmi_report(&sample, NULL, NULL);
 }
 
-static double of(enum ms_metric metric, const char *device)
+static double of(enum mon_metric metric, const char *device)
 {
-    return ms_metric_value(metric, MS_LABELS(.device = device));
+    return mon_metric_value(metric, MON_LABELS(.device = device));
 }
 
 static void software_devices(void **state)
 {
-    struct ms_dcmi *dcmi = must_open("libdcmi.so");
+    struct mon_dcmi *dcmi = must_open("libdcmi.so");
     look(dcmi);
     assert_int_equal(sample.devices, 2);
     for (unsigned i = 0; i < sample.devices; i++) {
-        assert_int_equal(sample.device[i].present, (1u << MS_DCMI_VALUES) - 1); /* everything is told */
+        assert_int_equal(sample.device[i].present, (1u << MON_DCMI_VALUES) - 1); /* everything is told */
     }
-    assert_true(of(MS_METRIC_NPU_MEMORY, "1") == 256.0 * 1048576);
-    assert_true(of(MS_METRIC_NPU_TEMPERATURE, "0") > 0);
-    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLES, NULL) == 1);
-    ms_dcmi_close(dcmi);
+    assert_true(of(MON_METRIC_NPU_MEMORY, "1") == 256.0 * 1048576);
+    assert_true(of(MON_METRIC_NPU_TEMPERATURE, "0") > 0);
+    assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLES, NULL) == 1);
+    mon_dcmi_close(dcmi);
 }
 
-static int owner_of_4242(void *context, int32_t pid, struct ms_dcmi_owner *out)
+static int owner_of_4242(void *context, int32_t pid, struct mon_dcmi_owner *out)
 {
-    *out = (struct ms_dcmi_owner){.job = 7, .rank = 1};
+    *out = (struct mon_dcmi_owner){.job = 7, .rank = 1};
     return pid == 4242;
 }
 
 static void values_and_units(void **state)
 {
-    struct ms_dcmi *dcmi = must_open(fake);
-    ms_dcmi_sample(dcmi, &sample);
-    ms_dcmi_report(&sample, owner_of_4242, NULL);
+    struct mon_dcmi *dcmi = must_open(fake);
+    mon_dcmi_sample(dcmi, &sample);
+    mon_dcmi_report(&sample, owner_of_4242, NULL);
     assert_int_equal(sample.devices, 2);
-    assert_true(of(MS_METRIC_NPU_HEALTH, "1") == 1);
-    assert_true(of(MS_METRIC_NPU_POWER, "0") == 123.4);
-    assert_true(of(MS_METRIC_NPU_MEMORY_USED, "0") == 1024.0 * 1048576);
-    assert_true(fabs(of(MS_METRIC_NPU_MEMORY_BANDWIDTH, "0") - 0.07) < 1e-12);
-    assert_true(fabs(ms_metric_value(MS_METRIC_NPU_UTILIZATION, MS_LABELS(.device = "0", .unit = "aicore")) - 0.42) <
+    assert_true(of(MON_METRIC_NPU_HEALTH, "1") == 1);
+    assert_true(of(MON_METRIC_NPU_POWER, "0") == 123.4);
+    assert_true(of(MON_METRIC_NPU_MEMORY_USED, "0") == 1024.0 * 1048576);
+    assert_true(fabs(of(MON_METRIC_NPU_MEMORY_BANDWIDTH, "0") - 0.07) < 1e-12);
+    assert_true(fabs(mon_metric_value(MON_METRIC_NPU_UTILIZATION, MON_LABELS(.device = "0", .unit = "aicore")) - 0.42) <
                 1e-12);
-    assert_true(ms_metric_value(MS_METRIC_NPU_PROCESS_MEMORY,
-                                 MS_LABELS(.job = "7", .rank = "1", .device = "0", .pid = "4242")) == 1048576);
+    assert_true(mon_metric_value(MON_METRIC_NPU_PROCESS_MEMORY,
+                                 MON_LABELS(.job = "7", .rank = "1", .device = "0", .pid = "4242")) == 1048576);
     /* What this library has not, or does not support, is not there, and is no failure. */
-    assert_null(ms_metrics_first(MS_METRIC_NPU_TEMPERATURE));
-    assert_null(ms_metrics_first(MS_METRIC_NPU_SAMPLE_FAILURES));
-    ms_dcmi_close(dcmi);
+    assert_null(mon_metrics_first(MON_METRIC_NPU_TEMPERATURE));
+    assert_null(mon_metrics_first(MON_METRIC_NPU_SAMPLE_FAILURES));
+    mon_dcmi_close(dcmi);
 }
 
 static void a_device_falls_silent(void **state)
 {
-    struct ms_dcmi *dcmi = must_open(fake);
+    struct mon_dcmi *dcmi = must_open(fake);
     look(dcmi);
     setenv("DCMI_FAKE", "dcmi_get_device_health,dcmi_get_device_hbm_info", 1);
     look(dcmi);
-    assert_null(ms_metrics_first(MS_METRIC_NPU_HEALTH)); /* no old value stays */
-    assert_null(ms_metrics_first(MS_METRIC_NPU_MEMORY_USED));
-    assert_true(of(MS_METRIC_NPU_POWER, "1") == 123.4);
-    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLE_FAILURES, MS_LABELS(.reason = "dcmi_get_device_health")) == 2);
+    assert_null(mon_metrics_first(MON_METRIC_NPU_HEALTH)); /* no old value stays */
+    assert_null(mon_metrics_first(MON_METRIC_NPU_MEMORY_USED));
+    assert_true(of(MON_METRIC_NPU_POWER, "1") == 123.4);
+    assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_device_health")) == 2);
     setenv("DCMI_FAKE", "dcmi_get_card_list", 1);
     look(dcmi);
-    assert_null(ms_metrics_first(MS_METRIC_NPU_POWER));
-    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLE_FAILURES, MS_LABELS(.reason = "dcmi_get_card_list")) == 1);
+    assert_null(mon_metrics_first(MON_METRIC_NPU_POWER));
+    assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_card_list")) == 1);
     setenv("DCMI_FAKE", "", 1);
     look(dcmi);
-    assert_true(of(MS_METRIC_NPU_HEALTH, "1") == 1);
-    ms_dcmi_close(dcmi);
+    assert_true(of(MON_METRIC_NPU_HEALTH, "1") == 1);
+    mon_dcmi_close(dcmi);
     /* A function that never answered is not supported: nothing to complain about. */
     setenv("DCMI_FAKE", "dcmi_get_device_power_info", 1);
     dcmi = must_open(fake);
     look(dcmi);
     look(dcmi);
-    assert_true(ms_metric_value(MS_METRIC_NPU_SAMPLE_FAILURES, MS_LABELS(.reason = "dcmi_get_device_power_info")) ==
+    assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_device_power_info")) ==
                 0);
-    ms_dcmi_close(dcmi);
+    mon_dcmi_close(dcmi);
 }
 
 static void numbers_that_cannot_be(void **state)
 {
     setenv("DCMI_FAKE", "many", 1);
-    struct ms_dcmi *dcmi = must_open(fake);
+    struct mon_dcmi *dcmi = must_open(fake);
     look(dcmi);
-    assert_int_equal(sample.devices, MS_DCMI_DEVICES);
+    assert_int_equal(sample.devices, MON_DCMI_DEVICES);
     assert_int_equal(sample.device[0].processes, 0);
-    ms_dcmi_close(dcmi);
+    mon_dcmi_close(dcmi);
 }
 
 static void libraries_that_do_not_work(void **state)
 {
-    struct ms_dcmi *dcmi = NULL;
+    struct mon_dcmi *dcmi = NULL;
     char error[256] = "";
-    assert_int_equal(ms_dcmi_open("libnot_there_at_all.so", &dcmi, error, sizeof(error)), -ELIBACC);
+    assert_int_equal(mon_dcmi_open("libnot_there_at_all.so", &dcmi, error, sizeof(error)), -ELIBACC);
     assert_non_null(strstr(error, "libnot_there_at_all.so"));
-    assert_int_equal(ms_dcmi_open("libm.so.6", &dcmi, error, sizeof(error)), -ENOSYS);
+    assert_int_equal(mon_dcmi_open("libm.so.6", &dcmi, error, sizeof(error)), -ENOSYS);
     assert_non_null(strstr(error, "dcmi_init"));
     setenv("DCMI_FAKE", "dcmi_init", 1);
-    assert_int_equal(ms_dcmi_open(fake, &dcmi, error, sizeof(error)), -EIO);
+    assert_int_equal(mon_dcmi_open(fake, &dcmi, error, sizeof(error)), -EIO);
     assert_non_null(strstr(error, "-8255"));
     assert_null(dcmi);
 }

@@ -23,27 +23,27 @@
 #include <unistd.h>
 
 static char root[64];
-static struct ms_record last; /* copy of what was emitted last */
+static struct mon_record last; /* copy of what was emitted last */
 static int emitted;
 
-static void keep(void *context, const struct ms_record *record)
+static void keep(void *context, const struct mon_record *record)
 {
-    ms_record_free(&last);
+    mon_record_free(&last);
     for (size_t i = 0; i < record->count; i++) {
-        const struct ms_field *f = &record->field[i];
-        const char *key = ms_record_key(record, f);
+        const struct mon_field *f = &record->field[i];
+        const char *key = mon_record_key(record, f);
         switch (f->type) {
-        case MS_FIELD_INT:
-            ms_record_int(&last, key, f->i);
+        case MON_FIELD_INT:
+            mon_record_int(&last, key, f->i);
             break;
-        case MS_FIELD_UINT:
-            ms_record_uint(&last, key, f->u);
+        case MON_FIELD_UINT:
+            mon_record_uint(&last, key, f->u);
             break;
-        case MS_FIELD_FLOAT:
-            ms_record_float(&last, key, f->f);
+        case MON_FIELD_FLOAT:
+            mon_record_float(&last, key, f->f);
             break;
-        case MS_FIELD_TEXT:
-            ms_record_text(&last, key, ms_record_string(record, f));
+        case MON_FIELD_TEXT:
+            mon_record_text(&last, key, mon_record_string(record, f));
             break;
         }
     }
@@ -75,25 +75,25 @@ static int begin(void **state)
     snprintf(root, sizeof(root), "/tmp/metrics_kernel_%d", getpid());
     mkdir(root, 0755);
     emitted = 0;
-    ms_record_add_sink(&(struct ms_record_sink){.name = "test", .write = keep, .context = &last});
-    return ms_metrics_open("node1", 0);
+    mon_record_add_sink(&(struct mon_record_sink){.name = "test", .write = keep, .context = &last});
+    return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
-    ms_record_free(&last);
-    ms_record_remove_sink(&last);
-    ms_metrics_close();
+    mon_record_free(&last);
+    mon_record_remove_sink(&last);
+    mon_metrics_close();
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static double number(const char *key)
 {
-    const struct ms_field *f = ms_record_find(&last, key);
+    const struct mon_field *f = mon_record_find(&last, key);
     if (f == NULL) {
         return NAN;
     }
-    return f->type == MS_FIELD_FLOAT ? f->f : f->type == MS_FIELD_INT ? (double)f->i : (double)f->u;
+    return f->type == MON_FIELD_FLOAT ? f->f : f->type == MON_FIELD_INT ? (double)f->i : (double)f->u;
 }
 
 #define NET_HEAD                                                                                                       \
@@ -111,19 +111,19 @@ static void two_looks(void **state)
                                   "  eth0:5000 50 1 2 0 0 0 0 7000 70 3 4 0 0 0 0\n");
     put("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n");
     put("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
-    struct ms_kernel *kernel = ms_kernel_new(&(struct ms_kernel_options){.root = root});
-    assert_int_equal(ms_kernel_sample(kernel), 0);
+    struct mon_kernel *kernel = mon_kernel_new(&(struct mon_kernel_options){.root = root});
+    assert_int_equal(mon_kernel_sample(kernel), 0);
     assert_int_equal(last.count, 1); /* the first record has the uptime alone */
     assert_true(number("uptime") == 12345);
-    assert_true(ms_metric_value(MS_METRIC_HOST_CPU, MS_LABELS(.mode = "user")) == 1.0);
-    assert_true(ms_metric_value(MS_METRIC_HOST_TX_BYTES, MS_LABELS(.net = "eth0")) == 7000);
+    assert_true(mon_metric_value(MON_METRIC_HOST_CPU, MON_LABELS(.mode = "user")) == 1.0);
+    assert_true(mon_metric_value(MON_METRIC_HOST_TX_BYTES, MON_LABELS(.net = "eth0")) == 7000);
 
     put("/proc/stat", "cpu  150 20 70 890 30 7 9 14 40 5\ncpu0 90 10 35 440 14 3 4 6 20 2\n"
                       "cpu1 60 10 35 450 16 4 5 8 20 3\nintr 12 3 4\n");
     put("/proc/net/dev", NET_HEAD "    lo: 1500 11 0 0 0 0 0 0 1500 11 0 0 0 0 0 0\n"
                                   "  eth0:100 1 0 0 0 0 0 0 7700 77 3 5 0 0 0 0\n"
                                   "  eth1:900 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0\n");
-    assert_int_equal(ms_kernel_sample(kernel), 0);
+    assert_int_equal(mon_kernel_sample(kernel), 0);
     /* Differences: user 50, nice 10, system 20, idle 90, iowait 10, irq 2, softirq 3, steal 5: 190 in all. */
     assert_true(fabs(number("cpu_u") - 50 / 1.9) < 1e-9);
     assert_true(fabs(number("cpu_s") - 20 / 1.9) < 1e-9);
@@ -144,14 +144,14 @@ static void two_looks(void **state)
     /* Socket 0: 40 user of 40 + 5 + 10 + 40 + 4 + 1 + 1 + 2 = 103. */
     assert_true(fabs(number("cpu_u_node0") - 4000 / 103.0) < 1e-9);
     assert_true(fabs(number("cpu_i_node1") - 5000 / 87.0) < 1e-9);
-    assert_true(ms_metric_value(MS_METRIC_L_CPU_U_MS, NULL) == 500);
-    assert_true(ms_metric_value(MS_METRIC_L_TX_BYTES, MS_LABELS(.net = "eth0")) == 700);
-    assert_true(ms_metric_value(MS_METRIC_HOST_RX_BYTES, MS_LABELS(.net = "eth0")) == 100);
+    assert_true(mon_metric_value(MON_METRIC_L_CPU_U_MS, NULL) == 500);
+    assert_true(mon_metric_value(MON_METRIC_L_TX_BYTES, MON_LABELS(.net = "eth0")) == 700);
+    assert_true(mon_metric_value(MON_METRIC_HOST_RX_BYTES, MON_LABELS(.net = "eth0")) == 100);
     put("/proc/net/dev", NET_HEAD "    lo: 1500 11 0 0 0 0 0 0 1500 11 0 0 0 0 0 0\n");
-    assert_int_equal(ms_kernel_sample(kernel), 0);
+    assert_int_equal(mon_kernel_sample(kernel), 0);
     assert_true(isnan(number("rx_bytes.eth1")));
-    assert_true(ms_metric_value(MS_METRIC_HOST_RX_BYTES, MS_LABELS(.net = "eth1")) == 0);
-    ms_kernel_free(kernel);
+    assert_true(mon_metric_value(MON_METRIC_HOST_RX_BYTES, MON_LABELS(.net = "eth1")) == 0);
+    mon_kernel_free(kernel);
 }
 
 static void interface_filter(void **state)
@@ -160,13 +160,13 @@ static void interface_filter(void **state)
     put("/proc/stat", "cpu  1 1 1 1\n");
     put("/proc/net/dev", NET_HEAD "lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\nens1: 2 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n"
                                   "eth0: 3 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
-    struct ms_kernel *kernel =
-        ms_kernel_new(&(struct ms_kernel_options){.root = root, .filter = true, .prefixes = "eno,,ens,enp"});
-    assert_int_equal(ms_kernel_sample(kernel), 0);
-    assert_true(ms_metric_value(MS_METRIC_HOST_RX_BYTES, MS_LABELS(.net = "ens1")) == 2);
-    assert_true(ms_metric_value(MS_METRIC_HOST_RX_BYTES, MS_LABELS(.net = "eth0")) == 0);
-    assert_true(ms_metric_value(MS_METRIC_HOST_RX_BYTES, MS_LABELS(.net = "lo")) == 0);
-    ms_kernel_free(kernel);
+    struct mon_kernel *kernel =
+        mon_kernel_new(&(struct mon_kernel_options){.root = root, .filter = true, .prefixes = "eno,,ens,enp"});
+    assert_int_equal(mon_kernel_sample(kernel), 0);
+    assert_true(mon_metric_value(MON_METRIC_HOST_RX_BYTES, MON_LABELS(.net = "ens1")) == 2);
+    assert_true(mon_metric_value(MON_METRIC_HOST_RX_BYTES, MON_LABELS(.net = "eth0")) == 0);
+    assert_true(mon_metric_value(MON_METRIC_HOST_RX_BYTES, MON_LABELS(.net = "lo")) == 0);
+    mon_kernel_free(kernel);
 }
 
 /* Nothing of this may crash, hang or lose what the other files say. */
@@ -195,34 +195,34 @@ static void hostile_files(void **state)
         NET_HEAD "eth0: 18446744073709551615 1 0 0 0 0 0 0 99999999999999999999 1 0 0 0 0 0 0\n",
     };
     put("/proc/uptime", "7 7\n");
-    struct ms_kernel *kernel = ms_kernel_new(&(struct ms_kernel_options){.root = root});
+    struct mon_kernel *kernel = mon_kernel_new(&(struct mon_kernel_options){.root = root});
     for (size_t i = 0; i < MS_COUNT_OF(stats); i++) {
         for (size_t j = 0; j < MS_COUNT_OF(nets); j++) {
             put("/proc/stat", stats[i]);
             put("/proc/net/dev", nets[j]);
             int before = emitted;
-            ms_kernel_sample(kernel);
+            mon_kernel_sample(kernel);
             assert_int_equal(emitted, before + 1);
             assert_true(number("uptime") == 7);
             for (size_t k = 0; k < last.count; k++) {
-                assert_true(last.field[k].type != MS_FIELD_FLOAT || isfinite(last.field[k].f));
+                assert_true(last.field[k].type != MON_FIELD_FLOAT || isfinite(last.field[k].f));
             }
         }
     }
     put("/proc/stat", "cpu  1 2 3");
-    assert_int_equal(ms_kernel_sample(kernel), -EBADMSG);
+    assert_int_equal(mon_kernel_sample(kernel), -EBADMSG);
     char path[128];
     snprintf(path, sizeof(path), "%s/proc/stat", root);
     unlink(path);
-    assert_int_equal(ms_kernel_sample(kernel), -ENOENT);
+    assert_int_equal(mon_kernel_sample(kernel), -ENOENT);
     assert_true(number("uptime") == 7);
     assert_int_equal(mkfifo(path, 0600), 0); /* reading it would wait for ever */
-    assert_int_equal(ms_kernel_sample(kernel), -EBADMSG);
-    ms_kernel_free(kernel);
+    assert_int_equal(mon_kernel_sample(kernel), -EBADMSG);
+    mon_kernel_free(kernel);
     /* A file without end is cut. */
     struct ms_buffer text = {0};
-    assert_int_equal(ms_kernel_file("", "/dev/zero", &text), 0);
-    assert_true(text.used >= MS_KERNEL_FILE_MAX_B && text.used < 4 * MS_KERNEL_FILE_MAX_B);
+    assert_int_equal(mon_kernel_file("", "/dev/zero", &text), 0);
+    assert_true(text.used >= MON_KERNEL_FILE_MAX_B && text.used < 4 * MON_KERNEL_FILE_MAX_B);
     ms_buffer_free(&text);
 }
 
@@ -233,7 +233,7 @@ static void processes(void **state)
     put("/proc/11/stat", "11 (x) S 1 10 10 0 -1 4194304 1 2 3 4 1 1 7 8 20 0 1 0 500 4096 1 0\n");
     put("/proc/12/stat", "12 (no end");
     put("/proc/13/stat", ") S 1 2");
-    const struct ms_process_target targets[] = {
+    const struct mon_process_target targets[] = {
         {.pid = 10, .start_ticks = 777, .job = 42, .rank = 3},
         {.pid = 11, .start_ticks = 501, .job = 42, .rank = 4}, /* another process by now */
         {.pid = 12, .job = 42, .rank = INT32_MIN},
@@ -241,22 +241,22 @@ static void processes(void **state)
         {.pid = 99, .job = 42, .rank = INT32_MIN},
         {.pid = 0, .job = 42, .rank = INT32_MIN},
     };
-    assert_int_equal(ms_process_sample(root, targets, MS_COUNT_OF(targets)), 1);
-    const union ms_labels *labels = MS_LABELS(.job = "42", .rank = "3", .pid = "10");
-    assert_true(ms_metric_value(MS_METRIC_PROCESS_CPU, labels) == 3.0);
-    assert_true(ms_metric_value(MS_METRIC_PROCESS_RESIDENT, labels) == 1000.0 * (double)sysconf(_SC_PAGESIZE));
-    assert_true(ms_metric_value(MS_METRIC_PROCESS_VIRTUAL, labels) == 1073741824.0);
-    assert_true(ms_metric_value(MS_METRIC_PROCESS_THREADS, labels) == 16);
+    assert_int_equal(mon_process_sample(root, targets, MS_COUNT_OF(targets)), 1);
+    const union mon_labels *labels = MON_LABELS(.job = "42", .rank = "3", .pid = "10");
+    assert_true(mon_metric_value(MON_METRIC_PROCESS_CPU, labels) == 3.0);
+    assert_true(mon_metric_value(MON_METRIC_PROCESS_RESIDENT, labels) == 1000.0 * (double)sysconf(_SC_PAGESIZE));
+    assert_true(mon_metric_value(MON_METRIC_PROCESS_VIRTUAL, labels) == 1073741824.0);
+    assert_true(mon_metric_value(MON_METRIC_PROCESS_THREADS, labels) == 16);
     put("/proc/10/stat", "10 (x) S 1 10 10 0 -1 4194304 1 2 3 4 260 60 7 8 20 0 16 0 777 1073741824 1000 184467\n");
-    assert_int_equal(ms_process_sample(root, targets, MS_COUNT_OF(targets)), 1);
+    assert_int_equal(mon_process_sample(root, targets, MS_COUNT_OF(targets)), 1);
     assert_true(number("process_cpu_ms") == 200);
     assert_true(number("rank") == 3);
     /* A process that has gone takes its series along. */
-    uint64_t mark = ms_metrics_mark();
-    assert_int_equal(ms_process_sample(root, NULL, 0), 0);
-    ms_process_sweep(mark);
-    assert_null(ms_metrics_first(MS_METRIC_PROCESS_CPU));
-    assert_null(ms_metrics_first(MS_METRIC_PROCESS_THREADS));
+    uint64_t mark = mon_metrics_mark();
+    assert_int_equal(mon_process_sample(root, NULL, 0), 0);
+    mon_process_sweep(mark);
+    assert_null(mon_metrics_first(MON_METRIC_PROCESS_CPU));
+    assert_null(mon_metrics_first(MON_METRIC_PROCESS_THREADS));
 }
 
 static void put_process(int pid, int parent, const char *command)
@@ -283,7 +283,7 @@ static void training_behind_helpers(void **state)
     put_process(301, 300, "python x.py");
     put_process(400, 1, "python y.py"); /* not an NPU client */
     put_process(401, 400, "python y.py");
-    struct ms_process_target targets[32] = {
+    struct mon_process_target targets[32] = {
         {.pid = 101, .job = 7, .rank = 3, .helper = true},
         {.pid = 110, .helper = true},
         {.pid = 201, .helper = true},
@@ -294,42 +294,42 @@ static void training_behind_helpers(void **state)
         {.pid = 999, .helper = true},
         {.pid = 0, .helper = true},
     };
-    assert_int_equal(ms_process_add_parents(root, targets, 9, 32), 10);
+    assert_int_equal(mon_process_add_parents(root, targets, 9, 32), 10);
     assert_int_equal(targets[9].pid, 100);
     assert_int_equal(targets[9].job, 7);
     assert_int_equal(targets[9].rank, 3);
     assert_int_equal(targets[9].start_ticks, 1000);
-    assert_int_equal(ms_process_add_parents(root, targets, 9, 9), 9); /* no room */
-    assert_int_equal(ms_process_sample(root, targets, 10), 8);
-    assert_true(ms_metric_value(MS_METRIC_PROCESS_CPU, MS_LABELS(.job = "7", .rank = "3", .pid = "100")) == 1);
+    assert_int_equal(mon_process_add_parents(root, targets, 9, 9), 9); /* no room */
+    assert_int_equal(mon_process_sample(root, targets, 10), 8);
+    assert_true(mon_metric_value(MON_METRIC_PROCESS_CPU, MON_LABELS(.job = "7", .rank = "3", .pid = "100")) == 1);
 }
 
 /* Counters that every kernel has stand for those that a virtual machine may lack. */
 static void counters(void **state)
 {
-    static const struct ms_pmu_event software[MS_PMU_EVENTS] = {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    static const struct mon_pmu_event software[MON_PMU_EVENTS] = {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
                                                                   {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES}};
-    struct ms_pmu *pmu = NULL;
-    int rc = ms_pmu_open(software, &pmu);
+    struct mon_pmu *pmu = NULL;
+    int rc = mon_pmu_open(software, &pmu);
     if (rc != 0) { /* not permitted: then the reason must say so, and nothing else may happen */
         assert_true(rc == -EACCES || rc == -EPERM || rc == -ENOSYS);
         return;
     }
-    ms_pmu_sample(pmu);
+    mon_pmu_sample(pmu);
     assert_int_equal(emitted, 0);
-    double first = ms_metric_value(MS_METRIC_HOST_INSTRUCTIONS, NULL);
+    double first = mon_metric_value(MON_METRIC_HOST_INSTRUCTIONS, NULL);
     for (volatile int i = 0; i < 20000000; i++) {
     }
-    ms_pmu_sample(pmu);
+    mon_pmu_sample(pmu);
     assert_int_equal(emitted, 1);
-    double counted = ms_metric_value(MS_METRIC_HOST_INSTRUCTIONS, NULL) - first;
+    double counted = mon_metric_value(MON_METRIC_HOST_INSTRUCTIONS, NULL) - first;
     assert_true(counted > 0);
     /* The clock counts a nanosecond per nanosecond: 1000 millions per second and processor. */
     assert_true(number("mips") > 900 && number("mips") < 1100);
     assert_true(number("mega_cycles_per_second") >= 0);
-    ms_pmu_close(pmu);
-    static const struct ms_pmu_event none[MS_PMU_EVENTS] = {{0x7fffffff, 0}, {0x7fffffff, 0}};
-    assert_true(ms_pmu_open(none, &pmu) < 0);
+    mon_pmu_close(pmu);
+    static const struct mon_pmu_event none[MON_PMU_EVENTS] = {{0x7fffffff, 0}, {0x7fffffff, 0}};
+    assert_true(mon_pmu_open(none, &pmu) < 0);
 }
 
 int main(void)

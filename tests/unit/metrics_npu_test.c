@@ -16,20 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ms_npu_source rank3 = {.job = 42, .rank = 3};
+static const struct mon_npu_source rank3 = {.job = 42, .rank = 3};
 static char seen[512];
 
-static void see(void *context, const struct ms_record *record)
+static void see(void *context, const struct mon_record *record)
 {
     seen[0] = '\0';
     for (size_t i = 0; i < record->count; i++) {
-        const struct ms_field *f = &record->field[i];
+        const struct mon_field *f = &record->field[i];
         size_t used = strlen(seen);
-        if (f->type == MS_FIELD_TEXT) {
-            snprintf(seen + used, sizeof(seen) - used, "%s=%s ", ms_record_key(record, f),
-                     ms_record_string(record, f));
+        if (f->type == MON_FIELD_TEXT) {
+            snprintf(seen + used, sizeof(seen) - used, "%s=%s ", mon_record_key(record, f),
+                     mon_record_string(record, f));
         } else {
-            snprintf(seen + used, sizeof(seen) - used, "%s=%llu ", ms_record_key(record, f), (unsigned long long)f->u);
+            snprintf(seen + used, sizeof(seen) - used, "%s=%llu ", mon_record_key(record, f), (unsigned long long)f->u);
         }
     }
 }
@@ -37,20 +37,20 @@ static void see(void *context, const struct ms_record *record)
 static int begin(void **state)
 {
     seen[0] = '\0';
-    ms_record_add_sink(&(struct ms_record_sink){.name = "test", .write = see, .context = seen});
-    return ms_metrics_open("node1", 0);
+    mon_record_add_sink(&(struct mon_record_sink){.name = "test", .write = see, .context = seen});
+    return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
-    ms_record_remove_sink(seen);
-    ms_metrics_close();
+    mon_record_remove_sink(seen);
+    mon_metrics_close();
     return 0;
 }
 
 static int data(const char *json)
 {
-    return ms_npu_data(&rank3, json, strlen(json));
+    return mon_npu_data(&rank3, json, strlen(json));
 }
 
 static void sums_by_kind(void **state)
@@ -59,18 +59,18 @@ static void sums_by_kind(void **state)
         data("{\"deviceId\":0,\"duration\":81234567,\"kind\":\"Kernel\",\"timestamp\":1735689600000000000}"), 0);
     assert_string_equal(seen, "deviceId=0 duration=81234567 kind=Kernel timestamp=1735689600000000000 ");
     assert_int_equal(data("{\"deviceId\":0,\"duration\":1000000000,\"kind\":\"Kernel\",\"timestamp\":2}"), 0);
-    const union ms_labels *labels = MS_LABELS(.job = "42", .rank = "3", .device = "0", .kind = "Kernel");
-    assert_true(fabs(ms_metric_value(MS_METRIC_ACTIVITY_TIME, labels) - 1.081234567) < 1e-12);
-    assert_true(ms_metric_value(MS_METRIC_ACTIVITY_REPORTS, labels) == 2);
-    assert_true(ms_metric_value(MS_METRIC_ACTIVITY_LAST, labels) == 1);
+    const union mon_labels *labels = MON_LABELS(.job = "42", .rank = "3", .device = "0", .kind = "Kernel");
+    assert_true(fabs(mon_metric_value(MON_METRIC_ACTIVITY_TIME, labels) - 1.081234567) < 1e-12);
+    assert_true(mon_metric_value(MON_METRIC_ACTIVITY_REPORTS, labels) == 2);
+    assert_true(mon_metric_value(MON_METRIC_ACTIVITY_LAST, labels) == 1);
     static const char *const kinds[] = {"Marker", "API",    "AclAPI", "NodeAPI", "RuntimeAPI",
                                         "Hccl",   "Memory", "MemSet", "MemCpy",  "Communication"};
     for (size_t i = 0; i < MS_COUNT_OF(kinds); i++) {
         char json[256];
         snprintf(json, sizeof(json), "{\"kind\":\"%s\",\"deviceId\":-1,\"duration\":5,\"timestamp\":1}", kinds[i]);
         assert_int_equal(data(json), 0);
-        labels = MS_LABELS(.job = "42", .rank = "3", .device = "host", .kind = kinds[i]);
-        assert_true(ms_metric_value(MS_METRIC_ACTIVITY_REPORTS, labels) == 1);
+        labels = MON_LABELS(.job = "42", .rank = "3", .device = "host", .kind = kinds[i]);
+        assert_true(mon_metric_value(MON_METRIC_ACTIVITY_REPORTS, labels) == 1);
     }
 }
 
@@ -86,9 +86,9 @@ static void the_three_ways_to_write_host(void **state)
         assert_int_equal(data(json), 0);
         assert_string_equal(seen, "deviceId=-1 domain=d duration=2000000 kind=Marker name=step timestamp=7 ");
     }
-    assert_true(ms_metric_value(MS_METRIC_MARKER, MS_LABELS(.job = "42", .rank = "3", .device = "host",
+    assert_true(mon_metric_value(MON_METRIC_MARKER, MON_LABELS(.job = "42", .rank = "3", .device = "host",
                                                                .domain = "d", .name = "step")) == 3);
-    assert_true(ms_metrics_first(MS_METRIC_MARKER)->histogram->bucket[6] == 3); /* 2 ms: up to 2^22 ns */
+    assert_true(mon_metrics_first(MON_METRIC_MARKER)->histogram->bucket[6] == 3); /* 2 ms: up to 2^22 ns */
 }
 
 static void refused(void **state)
@@ -118,9 +118,9 @@ static void refused(void **state)
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         assert_int_equal(data(cases[i].json), cases[i].rc);
     }
-    assert_int_equal(ms_npu_data(&rank3, "{\"kind\":\"Kernel\0", 17), -EBADMSG);
+    assert_int_equal(mon_npu_data(&rank3, "{\"kind\":\"Kernel\0", 17), -EBADMSG);
     assert_string_equal(seen, "");
-    assert_null(ms_metrics_first(MS_METRIC_ACTIVITY_TIME));
+    assert_null(mon_metrics_first(MON_METRIC_ACTIVITY_TIME));
     /* Brackets inside texts do not nest. */
     assert_int_equal(
         data("{\"kind\":\"K\",\"name\":\"[[[[[[[[[[[[[[\\\"[[[\",\"deviceId\":0,\"duration\":1,\"timestamp\":1}"), 0);
@@ -128,52 +128,52 @@ static void refused(void **state)
 
 static size_t message(unsigned char *out, size_t out_b, int device, unsigned operators)
 {
-    struct ms_opstats_head head = {.pid = 10, .rank = 5, .device = device, .job = 7, .kind = "Kernel", .lost = 9};
-    struct ms_opstats_writer writer;
-    assert_int_equal(ms_opstats_begin(&writer, out, out_b, &head), 0);
+    struct mon_opstats_head head = {.pid = 10, .rank = 5, .device = device, .job = 7, .kind = "Kernel", .lost = 9};
+    struct mon_opstats_writer writer;
+    assert_int_equal(mon_opstats_begin(&writer, out, out_b, &head), 0);
     for (unsigned i = 0; i < operators; i++) {
         char name[32];
-        uint32_t counts[MS_OPSTATS_BUCKETS] = {0};
+        uint32_t counts[MON_OPSTATS_BUCKETS] = {0};
         snprintf(name, sizeof(name), "MatMul%u", i);
-        counts[ms_opstats_bucket_of(1024)] = 2;    /* at a bound: below it */
-        counts[ms_opstats_bucket_of(1000000)] = 1; /* up to 2^20 */
-        struct ms_opstats_operator op = {.name = name,
+        counts[mon_opstats_bucket_of(1024)] = 2;    /* at a bound: below it */
+        counts[mon_opstats_bucket_of(1000000)] = 1; /* up to 2^20 */
+        struct mon_opstats_operator op = {.name = name,
                                           .name_b = strlen(name),
                                           .count = 3,
                                           .sum_ns = 1002048,
                                           .min_ns = 1024,
                                           .max_ns = 1000000,
                                           .bytes_b = 4096};
-        assert_int_equal(ms_opstats_add(&writer, &op, counts), 0);
+        assert_int_equal(mon_opstats_add(&writer, &op, counts), 0);
     }
-    return ms_opstats_end(&writer);
+    return mon_opstats_end(&writer);
 }
 
 static void operators(void **state)
 {
     unsigned char payload[4096];
     size_t size_b = message(payload, sizeof(payload), 1, 2);
-    assert_int_equal(ms_npu_opstats(&rank3, payload, size_b), 0);
-    assert_int_equal(ms_npu_opstats(&rank3, payload, size_b), 0);
-    const union ms_labels *labels =
-        MS_LABELS(.job = "42", .rank = "3", .device = "1", .kind = "Kernel", .name = "MatMul0");
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR, labels) == 6);
-    const struct ms_histogram *h = ms_metrics_first(MS_METRIC_OPERATOR)->histogram;
+    assert_int_equal(mon_npu_opstats(&rank3, payload, size_b), 0);
+    assert_int_equal(mon_npu_opstats(&rank3, payload, size_b), 0);
+    const union mon_labels *labels =
+        MON_LABELS(.job = "42", .rank = "3", .device = "1", .kind = "Kernel", .name = "MatMul0");
+    assert_true(mon_metric_value(MON_METRIC_OPERATOR, labels) == 6);
+    const struct mon_histogram *h = mon_metrics_first(MON_METRIC_OPERATOR)->histogram;
     assert_int_equal(h->bucket[0], 4);
     assert_int_equal(h->bucket[5], 2);
     assert_true(fabs(h->sum - 2004096e-9) < 1e-12);
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR_MIN, labels) == 1024e-9);
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR_MAX, labels) == 1e-3);
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR_BYTES, labels) == 8192);
-    assert_true(ms_metric_value(MS_METRIC_RECORDS_LOST, MS_LABELS(.job = "42", .rank = "3")) == 18);
+    assert_true(mon_metric_value(MON_METRIC_OPERATOR_MIN, labels) == 1024e-9);
+    assert_true(mon_metric_value(MON_METRIC_OPERATOR_MAX, labels) == 1e-3);
+    assert_true(mon_metric_value(MON_METRIC_OPERATOR_BYTES, labels) == 8192);
+    assert_true(mon_metric_value(MON_METRIC_RECORDS_LOST, MON_LABELS(.job = "42", .rank = "3")) == 18);
     assert_string_equal(seen, "count=3 deviceId=1 kind=Kernel max=1000000 min=1024 name=MatMul1 sum=1002048 ");
     /* Without a registered process the message's own word counts. */
     size_b = message(payload, sizeof(payload), -1, 1);
-    assert_int_equal(ms_npu_opstats(NULL, payload, size_b), 0);
-    labels = MS_LABELS(.job = "7", .rank = "5", .device = "host", .kind = "Kernel", .name = "MatMul0");
-    assert_true(ms_metric_value(MS_METRIC_OPERATOR, labels) == 3);
+    assert_int_equal(mon_npu_opstats(NULL, payload, size_b), 0);
+    labels = MON_LABELS(.job = "7", .rank = "5", .device = "host", .kind = "Kernel", .name = "MatMul0");
+    assert_true(mon_metric_value(MON_METRIC_OPERATOR, labels) == 3);
     size_b = message(payload, sizeof(payload), 100000, 1);
-    assert_int_equal(ms_npu_opstats(NULL, payload, size_b), -EBADMSG);
+    assert_int_equal(mon_npu_opstats(NULL, payload, size_b), -EBADMSG);
 }
 
 /* Every cut and many flipped bytes: refused, or taken with numbers that are numbers. */
@@ -184,7 +184,7 @@ static void broken_messages(void **state)
     for (size_t cut = 0; cut < size_b; cut++) {
         unsigned char *exact = malloc(cut != 0 ? cut : 1); /* so that a sanitizer sees a read beyond */
         memcpy(exact, good, cut);
-        assert_int_equal(ms_npu_opstats(&rank3, exact, cut), -EBADMSG);
+        assert_int_equal(mon_npu_opstats(&rank3, exact, cut), -EBADMSG);
         free(exact);
     }
     unsigned seed = 1;
@@ -193,12 +193,12 @@ static void broken_messages(void **state)
         for (int flips = 1 + rand_r(&seed) % 4; flips > 0; flips--) {
             bad[(size_t)rand_r(&seed) % size_b] = (unsigned char)rand_r(&seed);
         }
-        ms_npu_opstats(&rank3, bad, size_b);
+        mon_npu_opstats(&rank3, bad, size_b);
     }
-    for (const struct ms_series *s = ms_metrics_first(MS_METRIC_OPERATOR); s != NULL; s = s->next) {
+    for (const struct mon_series *s = mon_metrics_first(MON_METRIC_OPERATOR); s != NULL; s = s->next) {
         assert_true(isfinite(s->histogram->sum));
     }
-    assert_true(ms_metrics_series() < 5 * 700);
+    assert_true(mon_metrics_series() < 5 * 700);
 }
 
 int main(void)

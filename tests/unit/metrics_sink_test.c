@@ -40,18 +40,18 @@ static int begin(void **state)
 {
     snprintf(root, sizeof(root), "/tmp/metrics_sink_%d", getpid());
     mkdir(root, 0700);
-    return ms_metrics_open("node1", 0);
+    return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
-    ms_metrics_close();
+    mon_metrics_close();
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static double lost(const char *sink, const char *reason)
 {
-    return ms_metric_value(MS_METRIC_SINK_DROPPED, MS_LABELS(.sink = sink, .reason = reason));
+    return mon_metric_value(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = sink, .reason = reason));
 }
 
 /* ---- queue ---- */
@@ -61,7 +61,7 @@ static void *take_all(void *queue)
     size_t size_b, sum = 0;
     bool closed = false;
     while (!closed) {
-        int *number = ms_queue_take(queue, -1, &size_b, &closed);
+        int *number = mon_queue_take(queue, -1, &size_b, &closed);
         if (number != NULL) {
             sum += (size_t)*number;
             free(number);
@@ -72,69 +72,69 @@ static void *take_all(void *queue)
 
 static void queue_bounds(void **state)
 {
-    struct ms_queue *queue = ms_queue_new(3, 100);
-    struct ms_queue_stats stats;
+    struct mon_queue *queue = mon_queue_new(3, 100);
+    struct mon_queue_stats stats;
     size_t size_b;
     bool closed;
-    assert_null(ms_queue_take(queue, 0, &size_b, &closed));
+    assert_null(mon_queue_take(queue, 0, &size_b, &closed));
     assert_false(closed);
     char large[101] = "";
-    assert_false(ms_queue_put(queue, large, sizeof(large))); /* larger than the queue */
+    assert_false(mon_queue_put(queue, large, sizeof(large))); /* larger than the queue */
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(ms_queue_put(queue, &i, sizeof(i)), i < 3);
+        assert_int_equal(mon_queue_put(queue, &i, sizeof(i)), i < 3);
     }
-    ms_queue_stats(queue, &stats);
+    mon_queue_stats(queue, &stats);
     assert_int_equal(stats.length, 3);
     assert_int_equal(stats.dropped, 3);
-    ms_queue_close(queue);
-    assert_false(ms_queue_put(queue, &size_b, 1));
+    mon_queue_close(queue);
+    assert_false(mon_queue_put(queue, &size_b, 1));
     for (int i = 0; i < 3; i++) { /* what is in a closed queue can still be taken, in order */
-        int *number = ms_queue_take(queue, -1, &size_b, &closed);
+        int *number = mon_queue_take(queue, -1, &size_b, &closed);
         assert_int_equal(*number, i);
         free(number);
     }
-    assert_null(ms_queue_take(queue, -1, &size_b, &closed));
+    assert_null(mon_queue_take(queue, -1, &size_b, &closed));
     assert_true(closed);
-    ms_queue_free(queue);
+    mon_queue_free(queue);
 }
 
 static void queue_between_threads(void **state)
 {
-    struct ms_queue *queue = ms_queue_new(16, 1 << 20);
-    struct ms_queue_stats stats;
+    struct mon_queue *queue = mon_queue_new(16, 1 << 20);
+    struct mon_queue_stats stats;
     pthread_t thread;
     void *sum;
     size_t sent = 0;
     pthread_create(&thread, NULL, take_all, queue);
     for (int i = 1; i <= 100000; i++) {
-        sent += ms_queue_put(queue, &i, sizeof(i)) ? (size_t)i : 0;
+        sent += mon_queue_put(queue, &i, sizeof(i)) ? (size_t)i : 0;
     }
-    ms_queue_close(queue);
+    mon_queue_close(queue);
     pthread_join(thread, &sum);
     assert_int_equal((size_t)sum, sent);
-    ms_queue_stats(queue, &stats);
+    mon_queue_stats(queue, &stats);
     assert_int_equal(stats.taken + stats.dropped, 100000);
-    ms_queue_free(queue);
+    mon_queue_free(queue);
 }
 
 /* ---- event files ---- */
 
-static void report(struct ms_tensorboard *t, const char *device, const char *kind, const char *domain, uint64_t value)
+static void report(struct mon_tensorboard *t, const char *device, const char *kind, const char *domain, uint64_t value)
 {
-    struct ms_record record = {.source = MS_RECORD_NPU, .time_ns = 5000000000u};
-    ms_record_text(&record, "deviceId", device);
-    ms_record_text(&record, "kind", kind);
-    ms_record_uint(&record, "duration", value);
+    struct mon_record record = {.source = MON_RECORD_NPU, .time_ns = 5000000000u};
+    mon_record_text(&record, "deviceId", device);
+    mon_record_text(&record, "kind", kind);
+    mon_record_uint(&record, "duration", value);
     if (domain != NULL) {
-        ms_record_text(&record, "domain", domain);
+        mon_record_text(&record, "domain", domain);
     }
-    ms_tensorboard_write(t, &record);
-    ms_record_free(&record);
+    mon_tensorboard_write(t, &record);
+    mon_record_free(&record);
 }
 
 static uint32_t masked(const void *data, size_t size_b)
 {
-    uint32_t crc = ms_crc32c(data, size_b);
+    uint32_t crc = mon_crc32c(data, size_b);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
@@ -170,15 +170,15 @@ static int frames(const char *file, const char *text, int *has)
 
 static void event_files(void **state)
 {
-    struct ms_tensorboard *t;
-    struct ms_tensorboard_options options = {.directory = root, .keep = 2, .queue = 1000};
+    struct mon_tensorboard *t;
+    struct mon_tensorboard_options options = {.directory = root, .keep = 2, .queue = 1000};
     char path[256];
     int has;
     snprintf(path, sizeof(path), "%s/device_0", root); /* of an earlier run */
     mkdir(path, 0755);
     snprintf(path, sizeof(path), "%s/device_0/tfevents.pb.000007", root);
     close(open(path, O_CREAT | O_WRONLY, 0600));
-    assert_int_equal(ms_tensorboard_open(&options, &t), 0);
+    assert_int_equal(mon_tensorboard_open(&options, &t), 0);
     static const char *const kinds[] = {"Kernel", "API",    "AclAPI", "NodeAPI", "RuntimeAPI",
                                         "Hccl",   "Memory", "MemSet", "MemCpy",  "Communication"};
     for (int round = 0; round < 3; round++) {
@@ -188,11 +188,11 @@ static void event_files(void **state)
     }
     report(t, "-1", "Marker", "dom", 1);
     report(t, "-1", "Marker", NULL, 1);
-    struct ms_record other = {.source = MS_RECORD_KERNEL};
-    ms_record_int(&other, "uptime", 1);
-    ms_tensorboard_write(t, &other);
-    ms_record_free(&other);
-    ms_tensorboard_close(t);
+    struct mon_record other = {.source = MON_RECORD_KERNEL};
+    mon_record_int(&other, "uptime", 1);
+    mon_tensorboard_write(t, &other);
+    mon_record_free(&other);
+    mon_tensorboard_close(t);
     assert_int_equal(frames("device_0/tfevents.pb", "Communication", &has), 31);
     assert_int_equal(has, 3);
     assert_int_equal(frames("device_host/tfevents.pb", "Marker/dom", &has), 3);
@@ -204,16 +204,16 @@ static void event_files(void **state)
 
 static void event_files_rotate(void **state)
 {
-    struct ms_tensorboard *t;
-    struct ms_tensorboard_options options = {.directory = root, .max_b = 1000, .keep = 3, .queue = 1000};
+    struct mon_tensorboard *t;
+    struct mon_tensorboard_options options = {.directory = root, .max_b = 1000, .keep = 3, .queue = 1000};
     struct stat status;
     char path[256];
     int has, files = 0;
-    assert_int_equal(ms_tensorboard_open(&options, &t), 0);
+    assert_int_equal(mon_tensorboard_open(&options, &t), 0);
     for (int i = 0; i < 200; i++) {
         report(t, "3", "Kernel", NULL, (uint64_t)i);
     }
-    ms_tensorboard_close(t);
+    mon_tensorboard_close(t);
     snprintf(path, sizeof(path), "%s/device_3", root);
     DIR *list = opendir(path);
     for (const struct dirent *entry; (entry = readdir(list)) != NULL;) {
@@ -232,18 +232,18 @@ static void event_files_rotate(void **state)
 
 static void event_files_that_cannot_be(void **state)
 {
-    struct ms_tensorboard *t;
+    struct mon_tensorboard *t;
     char path[256];
     int has;
     snprintf(path, sizeof(path), "%s/file", root);
     close(open(path, O_CREAT | O_WRONLY, 0600));
-    struct ms_tensorboard_options options = {.directory = path, .keep = 2, .queue = 1000};
-    assert_int_equal(ms_tensorboard_open(&options, &t), -ENOTDIR);
+    struct mon_tensorboard_options options = {.directory = path, .keep = 2, .queue = 1000};
+    assert_int_equal(mon_tensorboard_open(&options, &t), -ENOTDIR);
     /* A way out of the directory, and text that protobuf does not allow. */
     options.directory = root;
     snprintf(path, sizeof(path), "%s/device_1", root);
     assert_int_equal(symlink("/tmp", path), 0);
-    assert_int_equal(ms_tensorboard_open(&options, &t), 0);
+    assert_int_equal(mon_tensorboard_open(&options, &t), 0);
     report(t, "1", "Kernel", NULL, 1);
     char domain[400];
     memset(domain, 0, sizeof(domain));
@@ -269,26 +269,26 @@ static void event_files_that_cannot_be(void **state)
         usleep(1000);
     }
     assert_true(lost("tensorboard", "disk") >= 1);
-    ms_tensorboard_close(t);
+    mon_tensorboard_close(t);
     assert_true(frames("device_2/tfevents.pb", "Marker/\xe4\xb8\xad", &has) > 30);
 }
 
 /* A disk that does not answer: the loop is not delayed, and what is lost is counted. */
 static void slow_disk(void **state)
 {
-    struct ms_tensorboard *t;
+    struct mon_tensorboard *t;
     char path[256];
     snprintf(path, sizeof(path), "%s/device_0", root);
     mkdir(path, 0755);
-    struct ms_tensorboard_options options = {.directory = root, .keep = 2, .queue = 100};
-    assert_int_equal(ms_tensorboard_open(&options, &t), 0);
+    struct mon_tensorboard_options options = {.directory = root, .keep = 2, .queue = 100};
+    assert_int_equal(mon_tensorboard_open(&options, &t), 0);
     uint64_t begun_ns = ms_clock_raw_ns();
     for (int i = 0; i < 20000; i++) { /* faster than any disk */
         report(t, "0", "Kernel", NULL, 1);
     }
     double ns = (double)(ms_clock_raw_ns() - begun_ns) / 20000;
     assert_true(ns < 1e6);
-    ms_tensorboard_close(t);
+    mon_tensorboard_close(t);
     int has, n = frames("device_0/tfevents.pb", "Kernel", &has);
     assert_int_equal(has + (int)lost("tensorboard", "full"), n > 0 ? 20000 : -1);
 }
@@ -340,18 +340,18 @@ static void start_receiver(struct receiver *r)
     r->port = ntohs(address.sin_port);
 }
 
-static struct ms_otlp *start_export(const struct receiver *r, size_t max_queue, int timeout_ms)
+static struct mon_otlp *start_export(const struct receiver *r, size_t max_queue, int timeout_ms)
 {
     static char endpoint[64];
-    struct ms_otlp *otlp = NULL;
+    struct mon_otlp *otlp = NULL;
     char error[256];
     snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d/", r->port);
-    struct ms_otlp_options options = {.endpoint = endpoint,
+    struct mon_otlp_options options = {.endpoint = endpoint,
                                        .headers = "x-token=abc, x-other=1",
                                        .timeout_ms = timeout_ms,
                                        .max_queue = max_queue,
                                        .retry_ms = 5};
-    assert_int_equal(ms_otlp_open(r->base, &options, &otlp, error, sizeof(error)), 0);
+    assert_int_equal(mon_otlp_open(r->base, &options, &otlp, error, sizeof(error)), 0);
     return otlp;
 }
 
@@ -366,9 +366,9 @@ static struct ms_otlp *start_export(const struct receiver *r, size_t max_queue, 
         }                                                                                                              \
     } while (0)
 
-static void finish(struct receiver *r, struct ms_otlp *otlp)
+static void finish(struct receiver *r, struct mon_otlp *otlp)
 {
-    ms_otlp_close(otlp);
+    mon_otlp_close(otlp);
     evhttp_free(r->http);
     event_base_free(r->base);
 }
@@ -377,10 +377,10 @@ static void otlp_arrives(void **state)
 {
     struct receiver r = {.good_after = 0, .answer = "{\"partialSuccess\":{\"rejectedDataPoints\":\"3\"}}"};
     start_receiver(&r);
-    struct ms_otlp *otlp = start_export(&r, 10, 5000);
+    struct mon_otlp *otlp = start_export(&r, 10, 5000);
     for (int i = 0; i < 3; i++) {
-        ms_otlp_export(otlp, "dynolog", "1");
-        RUN_UNTIL(r.base, ms_otlp_waiting(otlp) == 0);
+        mon_otlp_export(otlp, "dynolog", "1");
+        RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     }
     assert_int_equal(r.requests, 3);
     assert_string_equal(r.path, "/v1/metrics");
@@ -393,19 +393,19 @@ static void otlp_retries(void **state)
 {
     struct receiver r = {.code = 503, .good_after = 3};
     start_receiver(&r);
-    struct ms_otlp *otlp = start_export(&r, 10, 5000);
-    ms_otlp_export(otlp, "dynolog", "1");
-    RUN_UNTIL(r.base, ms_otlp_waiting(otlp) == 0);
+    struct mon_otlp *otlp = start_export(&r, 10, 5000);
+    mon_otlp_export(otlp, "dynolog", "1");
+    RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 4);
     assert_true(lost("otlp", "retries") == 0);
     r.good_after = -1; /* never again: given up after five tries */
-    ms_otlp_export(otlp, "dynolog", "1");
-    RUN_UNTIL(r.base, ms_otlp_waiting(otlp) == 0);
+    mon_otlp_export(otlp, "dynolog", "1");
+    RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 9);
     assert_true(lost("otlp", "retries") == 1);
     r.code = 400; /* not worth another try */
-    ms_otlp_export(otlp, "dynolog", "1");
-    RUN_UNTIL(r.base, ms_otlp_waiting(otlp) == 0);
+    mon_otlp_export(otlp, "dynolog", "1");
+    RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 10);
     assert_true(lost("otlp", "refused") == 1);
     finish(&r, otlp);
@@ -415,16 +415,16 @@ static void otlp_silent_receiver(void **state)
 {
     struct receiver r = {.code = 0, .good_after = -1};
     start_receiver(&r);
-    struct ms_otlp *otlp = start_export(&r, 3, 50);
+    struct mon_otlp *otlp = start_export(&r, 3, 50);
     for (int i = 0; i < 10; i++) {
-        ms_otlp_export(otlp, "dynolog", "1");
+        mon_otlp_export(otlp, "dynolog", "1");
         event_base_loop(r.base, EVLOOP_NONBLOCK);
     }
-    assert_true(ms_otlp_waiting(otlp) <= 3);
+    assert_true(mon_otlp_waiting(otlp) <= 3);
     assert_true(lost("otlp", "full") >= 6);
     RUN_UNTIL(r.base, r.requests >= 2); /* the time for an answer ran out, and it was tried again */
     r.good_after = 0;
-    RUN_UNTIL(r.base, ms_otlp_waiting(otlp) == 0);
+    RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     finish(&r, otlp);
 }
 
@@ -432,12 +432,12 @@ static void otlp_no_receiver(void **state)
 {
     struct receiver r = {.good_after = 0};
     start_receiver(&r);
-    struct ms_otlp *otlp = start_export(&r, 3, 1000);
+    struct mon_otlp *otlp = start_export(&r, 3, 1000);
     evhttp_free(r.http); /* nobody listens there any more */
-    ms_otlp_export(otlp, "dynolog", "1");
+    mon_otlp_export(otlp, "dynolog", "1");
     RUN_UNTIL(r.base, lost("otlp", "retries") == 1);
-    ms_otlp_export(otlp, "dynolog", "1");
-    ms_otlp_close(otlp);
+    mon_otlp_export(otlp, "dynolog", "1");
+    mon_otlp_close(otlp);
     assert_true(lost("otlp", "end") == 1);
     event_base_free(r.base);
 }
@@ -446,20 +446,20 @@ static void otlp_options(void **state)
 {
     static const char *const endpoints[] = {"", "localhost:4318", "ftp://x/", "http://", "http:///v1/metrics", "::::"};
     struct event_base *base = event_base_new();
-    struct ms_otlp *otlp = NULL;
+    struct mon_otlp *otlp = NULL;
     char error[256];
     for (size_t i = 0; i < MS_COUNT_OF(endpoints); i++) {
-        struct ms_otlp_options options = {.endpoint = endpoints[i], .timeout_ms = 1, .max_queue = 1};
-        assert_int_equal(ms_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
+        struct mon_otlp_options options = {.endpoint = endpoints[i], .timeout_ms = 1, .max_queue = 1};
+        assert_int_equal(mon_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
         assert_non_null(strstr(error, "http://HOST:PORT"));
     }
     static const char *const headers[] = {"novalue", "=x", "a b=c", "a=b\r\nEvil: 1", "a:=b"};
     for (size_t i = 0; i < MS_COUNT_OF(headers); i++) {
-        struct ms_otlp_options options = {.endpoint = "http://[::1]:1", .headers = headers[i], .max_queue = 1};
-        assert_int_equal(ms_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
+        struct mon_otlp_options options = {.endpoint = "http://[::1]:1", .headers = headers[i], .max_queue = 1};
+        assert_int_equal(mon_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
     }
-    struct ms_otlp_options options = {.endpoint = "https://x:1", .ca_file = "/not/there", .max_queue = 1};
-    assert_int_equal(ms_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
+    struct mon_otlp_options options = {.endpoint = "https://x:1", .ca_file = "/not/there", .max_queue = 1};
+    assert_int_equal(mon_otlp_open(base, &options, &otlp, error, sizeof(error)), -EINVAL);
     assert_non_null(strstr(error, "/not/there"));
     event_base_free(base);
 }

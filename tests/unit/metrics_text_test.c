@@ -20,12 +20,12 @@
 
 static int begin(void **state)
 {
-    return ms_metrics_open("node\"1", 0);
+    return mon_metrics_open("node\"1", 0);
 }
 
 static int end(void **state)
 {
-    ms_metrics_close();
+    mon_metrics_close();
     return 0;
 }
 
@@ -33,32 +33,32 @@ static void json_lines(void **state)
 {
     setenv("TZ", "UTC-2", 1);
     tzset();
-    struct ms_record record = {.time_ns = UINT64_C(1772615707250999999)}; /* 2026-03-04 09:15:07.250 UTC */
+    struct mon_record record = {.time_ns = UINT64_C(1772615707250999999)}; /* 2026-03-04 09:15:07.250 UTC */
     struct ms_buffer line = {0};
-    ms_record_float(&record, "cpu_u", 88.1254);
-    ms_record_float(&record, "bad", NAN);
-    ms_record_int(&record, "uptime", -5);
-    ms_record_uint(&record, "timestamp", UINT64_MAX);
-    ms_record_text(&record, "name", "a\"\\\n\x01");
-    ms_record_sort(&record);
-    assert_int_equal(ms_json_line(&record, 0, &line), 5);
+    mon_record_float(&record, "cpu_u", 88.1254);
+    mon_record_float(&record, "bad", NAN);
+    mon_record_int(&record, "uptime", -5);
+    mon_record_uint(&record, "timestamp", UINT64_MAX);
+    mon_record_text(&record, "name", "a\"\\\n\x01");
+    mon_record_sort(&record);
+    assert_int_equal(mon_json_line(&record, 0, &line), 5);
     ms_buffer_char(&line, '\0');
     assert_string_equal(line.s, "time = 2026-03-04T11:15:07.250Z data = {\"bad\":\"0.000\",\"cpu_u\":\"88.125\","
                                 "\"name\":\"a\\\"\\\\\\n\\u0001\",\"timestamp\":18446744073709551615,\"uptime\":-5}");
     unsetenv("TZ");
     tzset();
-    ms_record_free(&record);
+    mon_record_free(&record);
     /* What the log would cut becomes several lines, each of them JSON. */
     for (int i = 0; i < 1000; i++) {
         char key[64];
         snprintf(key, sizeof(key), "rx_bytes.interface%04d", i);
-        ms_record_uint(&record, key, 1234567890);
+        mon_record_uint(&record, key, 1234567890);
     }
     size_t first = 0, lines = 0;
     while (first < record.count) {
         line.used = 0;
-        first = ms_json_line(&record, first, &line);
-        assert_true(line.used <= MS_JSON_LINE_MAX_B);
+        first = mon_json_line(&record, first, &line);
+        assert_true(line.used <= MON_JSON_LINE_MAX_B);
         const char *data = memchr(line.s, '{', line.used);
         json_t *object = json_loadb(data, line.used - (size_t)(data - line.s), 0, NULL);
         assert_non_null(object);
@@ -66,14 +66,14 @@ static void json_lines(void **state)
         lines++;
     }
     assert_int_equal(lines, 3);
-    ms_record_free(&record);
+    mon_record_free(&record);
     ms_buffer_free(&line);
 }
 
 static char *text_of(uint32_t groups)
 {
     struct ms_buffer out = {0};
-    ms_text_format(groups, &out);
+    mon_text_format(groups, &out);
     ms_buffer_char(&out, '\0');
     assert_false(out.failed);
     return out.s;
@@ -81,11 +81,11 @@ static char *text_of(uint32_t groups)
 
 static void prometheus_text(void **state)
 {
-    ms_metric_record(MS_METRIC_HOST_UPTIME, NULL, 12.5);
-    ms_metric_record(MS_METRIC_NPU_TEMPERATURE, MS_LABELS(.device = "0"), -3);
-    ms_metric_record(MS_METRIC_L_RX_BYTES, MS_LABELS(.net = "eth0"), 1e16);
-    ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = "a\\b\"c"), 0.1);
-    char *text = text_of(1u << MS_GROUP_HOST | 1u << MS_GROUP_NPU | 1u << MS_GROUP_LEGACY);
+    mon_metric_record(MON_METRIC_HOST_UPTIME, NULL, 12.5);
+    mon_metric_record(MON_METRIC_NPU_TEMPERATURE, MON_LABELS(.device = "0"), -3);
+    mon_metric_record(MON_METRIC_L_RX_BYTES, MON_LABELS(.net = "eth0"), 1e16);
+    mon_metric_record(MON_METRIC_IPC_REFUSED, MON_LABELS(.reason = "a\\b\"c"), 0.1);
+    char *text = text_of(1u << MON_GROUP_HOST | 1u << MON_GROUP_NPU | 1u << MON_GROUP_LEGACY);
     assert_string_equal(text, "# HELP host_uptime_seconds Time since the node started.\n"
                               "# TYPE host_uptime_seconds gauge\n"
                               "host_uptime_seconds{host=\"node\\\"1\"} 12.5\n"
@@ -96,7 +96,7 @@ static void prometheus_text(void **state)
                               "# TYPE rx_bytes gauge\n"
                               "rx_bytes{host_name=\"node\\\"1\",net=\"eth0\"} 1e+16\n");
     free(text);
-    text = text_of(1u << MS_GROUP_DAEMON);
+    text = text_of(1u << MON_GROUP_DAEMON);
     assert_non_null(strstr(text, "dynolog_ipc_refused_total{host=\"node\\\"1\",reason=\"a\\\\b\\\"c\"} 0.1\n"));
     assert_non_null(strstr(text, "dynolog_rpc_accepted_total{host=\"node\\\"1\"} 0\n"));
     free(text);
@@ -127,7 +127,7 @@ static void numbers(void **state)
     struct ms_buffer out = {0};
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         out.used = 0;
-        ms_text_number(&out, cases[i].value);
+        mon_text_number(&out, cases[i].value);
         ms_buffer_char(&out, '\0');
         assert_string_equal(out.s, cases[i].text);
     }
@@ -136,7 +136,7 @@ static void numbers(void **state)
         double value = ldexp((double)rand_r(&seed) + 1, rand_r(&seed) % 200 - 120);
         value = i % 3 == 0 ? floor(value * 1000) / 1000 : i % 3 == 1 ? -value : value;
         out.used = 0;
-        ms_text_number(&out, value);
+        mon_text_number(&out, value);
         ms_buffer_char(&out, '\0');
         assert_true(strtod(out.s, NULL) == value);
     }
@@ -145,10 +145,10 @@ static void numbers(void **state)
 
 static void prometheus_histogram(void **state)
 {
-    struct ms_histogram h = {.count = 6, .sum = 4.25, .bucket = {1, 0, 2, [MS_HISTOGRAM_BOUNDS] = 3}};
-    ms_metric_merge(MS_METRIC_OPERATOR,
-                     MS_LABELS(.job = "1", .rank = "0", .device = "0", .kind = "Kernel", .name = "Add"), &h);
-    char *text = text_of(1u << MS_GROUP_OPERATOR);
+    struct mon_histogram h = {.count = 6, .sum = 4.25, .bucket = {1, 0, 2, [MON_HISTOGRAM_BOUNDS] = 3}};
+    mon_metric_merge(MON_METRIC_OPERATOR,
+                     MON_LABELS(.job = "1", .rank = "0", .device = "0", .kind = "Kernel", .name = "Add"), &h);
+    char *text = text_of(1u << MON_GROUP_OPERATOR);
 #define LINE(suffix, le, value)                                                                                        \
     "npu_operator_duration_seconds" suffix                                                                             \
     "{host=\"node\\\"1\",job=\"1\",rank=\"0\",device=\"0\",kind=\"Kernel\",name=\"Add\"" le "} " value "\n"
@@ -182,7 +182,7 @@ static void check_request(void *context, struct ms_buffer *request)
         in_request += json_array_size(json_object_get(body, "dataPoints"));
         assert_true(json_array_size(json_object_get(body, "dataPoints")) > 0);
     }
-    assert_true(in_request > 0 && in_request <= MS_OTLP_POINTS);
+    assert_true(in_request > 0 && in_request <= MON_OTLP_POINTS);
     points += in_request;
     requests++;
     json_decref(object);
@@ -194,13 +194,13 @@ static void otlp_requests(void **state)
     for (int i = 0; i < 2500; i++) {
         char pid[16];
         snprintf(pid, sizeof(pid), "%d", i);
-        ms_metric_record(MS_METRIC_PROCESS_RESIDENT, MS_LABELS(.job = "1", .pid = pid), i);
+        mon_metric_record(MON_METRIC_PROCESS_RESIDENT, MON_LABELS(.job = "1", .pid = pid), i);
     }
-    ms_metric_record(MS_METRIC_OPERATOR, MS_LABELS(.name = "Add\"\n"), 1e-6);
-    ms_metric_record(MS_METRIC_L_UPTIME, NULL, 1);
-    size_t expected = ms_metrics_series() - 1; /* upstream's names are not sent */
-    struct ms_otlp_source source = {"dyno\"log", "1", UINT64_C(1772615707250999999)};
-    assert_int_equal(ms_otlp_json(&source, check_request, NULL), 3);
+    mon_metric_record(MON_METRIC_OPERATOR, MON_LABELS(.name = "Add\"\n"), 1e-6);
+    mon_metric_record(MON_METRIC_L_UPTIME, NULL, 1);
+    size_t expected = mon_metrics_series() - 1; /* upstream's names are not sent */
+    struct mon_otlp_source source = {"dyno\"log", "1", UINT64_C(1772615707250999999)};
+    assert_int_equal(mon_otlp_json(&source, check_request, NULL), 3);
     assert_int_equal(requests, 3);
     assert_int_equal(points, expected);
 }
@@ -210,20 +210,20 @@ static void checksums(void **state)
 {
     unsigned char bytes[32];
     memset(bytes, 0, sizeof(bytes));
-    assert_int_equal(ms_crc32c(bytes, 32), 0x8a9136aau);
+    assert_int_equal(mon_crc32c(bytes, 32), 0x8a9136aau);
     memset(bytes, 0xff, sizeof(bytes));
-    assert_int_equal(ms_crc32c(bytes, 32), 0x62a8ab43u);
+    assert_int_equal(mon_crc32c(bytes, 32), 0x62a8ab43u);
     for (unsigned i = 0; i < 32; i++) {
         bytes[i] = (unsigned char)i;
     }
-    assert_int_equal(ms_crc32c(bytes, 32), 0x46dd794eu);
-    assert_int_equal(ms_crc32c("123456789", 9), 0xe3069283u);
+    assert_int_equal(mon_crc32c(bytes, 32), 0x46dd794eu);
+    assert_int_equal(mon_crc32c("123456789", 9), 0xe3069283u);
 }
 
 static void event_bytes(void **state)
 {
     struct ms_buffer out = {0};
-    ms_tfevents_scalar(&out, 1.5, 300, "Kernel", 2.0f);
+    mon_tfevents_scalar(&out, 1.5, 300, "Kernel", 2.0f);
     static const unsigned char payload[] = {
         0x09, 0,    0,    0,    0,    0,   0,   0xf8, 0x3f, /* 1: 1.5 */
         0x10, 0xac, 0x02,                                   /* 2: 300 */
@@ -238,7 +238,7 @@ static void event_bytes(void **state)
     char longest[4096];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
-    ms_tfevents_scalar(&out, 1e300, -1, longest, 0);
+    mon_tfevents_scalar(&out, 1e300, -1, longest, 0);
     assert_true(out.used < 800);
     ms_buffer_free(&out);
 }

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 struct fixture {
-    struct ms_flags flags;
-    struct ms_flag_notes notes;
+    struct mon_flags flags;
+    struct mon_flag_notes notes;
     char error[512];
 };
 
@@ -22,14 +22,14 @@ static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     *state = f;
-    return ms_flags_init(&f->flags);
+    return mon_flags_init(&f->flags);
 }
 
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    ms_flags_free(&f->flags);
-    ms_flag_notes_free(&f->notes);
+    mon_flags_free(&f->flags);
+    mon_flag_notes_free(&f->notes);
     free(f);
     return 0;
 }
@@ -45,7 +45,7 @@ static int parse(struct fixture *f, ...)
         argv[argc++] = a;
     }
     va_end(args);
-    return ms_flags_parse(&f->flags, argc, argv, &f->notes, f->error, sizeof(f->error));
+    return mon_flags_parse(&f->flags, argc, argv, &f->notes, f->error, sizeof(f->error));
 }
 
 static void defaults_are_the_documented_ones(void **state)
@@ -129,7 +129,7 @@ static void help_and_version_are_noticed(void **state)
 
 static int text(struct fixture *f, const char *lines)
 {
-    return ms_flags_parse_text(&f->flags, "/usr/bin/dynolog", lines, strlen(lines), &f->notes, f->error,
+    return mon_flags_parse_text(&f->flags, "/usr/bin/dynolog", lines, strlen(lines), &f->notes, f->error,
                                 sizeof(f->error));
 }
 
@@ -167,16 +167,16 @@ static void help_shows_every_flag(void **state)
     char *help = NULL, *page = NULL;
     size_t help_b, page_b;
     FILE *out = open_memstream(&help, &help_b);
-    ms_flags_help(out, "dynolog");
+    mon_flags_help(out, "dynolog");
     fclose(out);
     out = open_memstream(&page, &page_b);
-    ms_flags_markdown(out);
+    mon_flags_markdown(out);
     fclose(out);
 #define NONE(title)
 #define BOOL(name, value, where, text_)                                                                                \
     assert_non_null(strstr(help, "--" #name)), assert_non_null(strstr(page, "--" #name));
 #define INT(name, value, min, max, where, text_) BOOL(name, value, where, text_)
-    MS_FLAG_TABLE(NONE, BOOL, INT, BOOL)
+    MON_FLAG_TABLE(NONE, BOOL, INT, BOOL)
 #undef NONE
 #undef BOOL
 #undef INT

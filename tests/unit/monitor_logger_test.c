@@ -39,7 +39,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[128];
-    ms_log_close();
+    mon_log_close();
     snprintf(command, sizeof(command), "rm -rf %s", directory);
     return system(command);
 }
@@ -48,9 +48,9 @@ static void lines_look_like_glogs(void **state)
 {
     regex_t line;
     struct stat st;
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
-    ms_log_started();
-    ms_log_info("text %d", 5);
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
+    mon_log_started();
+    mon_log_info("text %d", 5);
     assert_int_equal(
         regcomp(&line,
                 "^I[0-9]{8} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} [0-9]+ monitor_logger_test\\.c:[0-9]+\\] "
@@ -61,14 +61,14 @@ static void lines_look_like_glogs(void **state)
     regfree(&line);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 027, 0);
-    assert_string_equal(ms_log_path(), path);
+    assert_string_equal(mon_log_path(), path);
 }
 
 static void nobody_forges_a_line(void **state)
 {
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
-    ms_log_started();
-    ms_log_info("%s", "a\nE20260101 forged\r\x1b[2J");
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
+    mon_log_started();
+    mon_log_info("%s", "a\nE20260101 forged\r\x1b[2J");
     char *text = content(path);
     assert_non_null(strstr(text, "a?E20260101 forged??[2J\n"));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
@@ -78,10 +78,10 @@ static void a_line_too_long_is_cut(void **state)
 {
     static char huge[100000];
     memset(huge, 'h', sizeof(huge) - 1);
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
-    ms_log_started();
-    ms_log_info("%s", huge);
-    ms_log_info("after");
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
+    mon_log_started();
+    mon_log_info("%s", huge);
+    mon_log_info("after");
     char *text = content(path);
     assert_true(strlen(text) < 20000);
     assert_non_null(strstr(text, "after\n"));
@@ -89,10 +89,10 @@ static void a_line_too_long_is_cut(void **state)
 
 static void levels_below_the_least_are_left_out(void **state)
 {
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path, .min_level = MS_LOG_WARNING}), 0);
-    ms_log_started();
-    ms_log_info("no");
-    ms_log_warning("yes");
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .min_level = MON_LOG_WARNING}), 0);
+    mon_log_started();
+    mon_log_info("no");
+    mon_log_warning("yes");
     assert_null(strstr(content(path), "no"));
     assert_non_null(strstr(content(path), "yes"));
 }
@@ -100,10 +100,10 @@ static void levels_below_the_least_are_left_out(void **state)
 static void files_rotate_and_old_ones_go(void **state)
 {
     char name[80];
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path, .max_b = 2000, .keep = 2}), 0);
-    ms_log_started();
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .max_b = 2000, .keep = 2}), 0);
+    mon_log_started();
     for (int i = 0; i < 200; i++) {
-        ms_log_info("line %d of many, with some text to fill the file up", i);
+        mon_log_info("line %d of many, with some text to fill the file up", i);
     }
     struct stat st;
     for (int i = 0; i <= 2; i++) {
@@ -126,13 +126,13 @@ static void logrotate_may_move_the_file(void **state)
 {
     char moved[80];
     snprintf(moved, sizeof(moved), "%s.moved", path);
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
-    ms_log_started();
-    ms_log_info("before");
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
+    mon_log_started();
+    mon_log_info("before");
     assert_int_equal(rename(path, moved), 0);
-    ms_log_info("between");
-    assert_int_equal(ms_log_reopen(), 0);
-    ms_log_info("after");
+    mon_log_info("between");
+    assert_int_equal(mon_log_reopen(), 0);
+    mon_log_info("after");
     assert_non_null(strstr(content(moved), "between"));
     assert_null(strstr(content(moved), "after"));
     assert_non_null(strstr(content(path), "after"));
@@ -140,28 +140,28 @@ static void logrotate_may_move_the_file(void **state)
 
 static void a_file_that_cannot_be_opened_is_an_error(void **state)
 {
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = "/does/not/exist/log"}), -ENOENT);
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = directory}), -EISDIR);
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = "/does/not/exist/log"}), -ENOENT);
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = directory}), -EISDIR);
 }
 
 static void a_flood_costs_five_lines(void **state)
 {
-    assert_int_equal(ms_metrics_open("node", 0), 0);
-    assert_int_equal(ms_log_open(&(struct ms_log_options){.file = path}), 0);
-    ms_log_started();
+    assert_int_equal(mon_metrics_open("node", 0), 0);
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
+    mon_log_started();
     for (int i = 0; i < 10000; i++) {
-        ms_log_limited(MS_LOG_WARNING, "flood %d", i);
+        mon_log_limited(MON_LOG_WARNING, "flood %d", i);
     }
     int lines = 0;
     for (char *at = content(path); (at = strchr(at, '\n')) != NULL; at++) {
         lines++;
     }
     assert_int_equal(lines, 5);
-    assert_int_equal((int)ms_metric_value(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS), 9995);
-    ms_metrics_close();
+    assert_int_equal((int)mon_metric_value(MON_METRIC_LOG_SUPPRESSED, MON_NO_LABELS), 9995);
+    mon_metrics_close();
     /* The next period begins with what was left out. */
-    struct ms_log_limit limit = {.period_start_ns = 1, .said = 5, .hidden = 17};
-    assert_true(ms_log_allowed(&limit, __FILE__, __LINE__));
+    struct mon_log_limit limit = {.period_start_ns = 1, .said = 5, .hidden = 17};
+    assert_true(mon_log_allowed(&limit, __FILE__, __LINE__));
     assert_non_null(strstr(content(path), "17 more lines"));
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ms_opstats_head sample_head = {.pid = 42,
+static const struct mon_opstats_head sample_head = {.pid = 42,
                                                     .rank = 3,
                                                     .device = 1,
                                                     .job = 7,
@@ -23,30 +23,30 @@ static const struct ms_opstats_head sample_head = {.pid = 42,
 /* One operator with durations 1000, 1000 and 5000 ns, one without a histogram. */
 static size_t sample(unsigned char *out, size_t out_b)
 {
-    struct ms_opstats_writer writer;
-    uint32_t counts[MS_OPSTATS_BUCKETS] = {0};
-    struct ms_opstats_operator op = {
+    struct mon_opstats_writer writer;
+    uint32_t counts[MON_OPSTATS_BUCKETS] = {0};
+    struct mon_opstats_operator op = {
         .name = "MatMulV2", .name_b = 8, .count = 3, .sum_ns = 7000, .min_ns = 1000, .max_ns = 5000, .bytes_b = 64};
-    counts[ms_opstats_bucket_of(1000)] = 2;
-    counts[ms_opstats_bucket_of(5000)] = 1;
-    assert_int_equal(ms_opstats_begin(&writer, out, out_b, &sample_head), 0);
-    assert_int_equal(ms_opstats_add(&writer, &op, counts), 0);
-    op = (struct ms_opstats_operator){.name = "", .name_b = 0, .count = 1, .sum_ns = 5, .min_ns = 5, .max_ns = 5};
-    assert_int_equal(ms_opstats_add(&writer, &op, NULL), 0);
-    return ms_opstats_end(&writer);
+    counts[mon_opstats_bucket_of(1000)] = 2;
+    counts[mon_opstats_bucket_of(5000)] = 1;
+    assert_int_equal(mon_opstats_begin(&writer, out, out_b, &sample_head), 0);
+    assert_int_equal(mon_opstats_add(&writer, &op, counts), 0);
+    op = (struct mon_opstats_operator){.name = "", .name_b = 0, .count = 1, .sum_ns = 5, .min_ns = 5, .max_ns = 5};
+    assert_int_equal(mon_opstats_add(&writer, &op, NULL), 0);
+    return mon_opstats_end(&writer);
 }
 
 static void what_is_written_is_read(void **state)
 {
     unsigned char bytes[1024];
-    struct ms_opstats_head head;
-    struct ms_opstats_reader reader;
-    struct ms_opstats_operator op;
+    struct mon_opstats_head head;
+    struct mon_opstats_reader reader;
+    struct mon_opstats_operator op;
     unsigned bucket;
     uint32_t count;
     size_t length = sample(bytes, sizeof(bytes));
     assert_int_equal(length, 88 + (48 + 8 + 16) + 48);
-    assert_int_equal(ms_opstats_open(bytes, length, &head, &reader), 0);
+    assert_int_equal(mon_opstats_open(bytes, length, &head, &reader), 0);
     assert_int_equal(head.pid, 42);
     assert_int_equal(head.rank, 3);
     assert_int_equal(head.device, 1);
@@ -55,18 +55,18 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(head.lost, 9);
     assert_int_equal(head.operators, 2);
     assert_string_equal(head.kind, "Kernel");
-    assert_int_equal(ms_opstats_next(&reader, &op), 1);
+    assert_int_equal(mon_opstats_next(&reader, &op), 1);
     assert_memory_equal(op.name, "MatMulV2", op.name_b);
     assert_int_equal(op.count, 3);
     assert_int_equal(op.sum_ns, 7000);
     assert_int_equal(op.bytes_b, 64);
     assert_int_equal(op.bucket_count, 2);
-    ms_opstats_bucket(&op, 0, &bucket, &count);
-    assert_int_equal(bucket, ms_opstats_bucket_of(1000));
+    mon_opstats_bucket(&op, 0, &bucket, &count);
+    assert_int_equal(bucket, mon_opstats_bucket_of(1000));
     assert_int_equal(count, 2);
-    assert_int_equal(ms_opstats_next(&reader, &op), 1);
+    assert_int_equal(mon_opstats_next(&reader, &op), 1);
     assert_int_equal(op.name_b, 0);
-    assert_int_equal(ms_opstats_next(&reader, &op), 0);
+    assert_int_equal(mon_opstats_next(&reader, &op), 0);
 }
 
 /* The bytes that docs/format/opstats.md shows. */
@@ -89,36 +89,36 @@ static void layout_is_the_documented_one(void **state)
     assert_int_equal(u16, 8);
     assert_memory_equal(bytes + 88 + 48, "MatMulV2", 8);
     memcpy(&u16, bytes + 88 + 48 + 8, 2);
-    assert_int_equal(u16, ms_opstats_bucket_of(1000));
+    assert_int_equal(u16, mon_opstats_bucket_of(1000));
 }
 
 static void buckets_end_at_powers_of_two(void **state)
 {
     for (unsigned n = 3; n < 63; n++) {
-        unsigned bucket = ms_opstats_bucket_of(1ull << n);
-        assert_int_equal(ms_opstats_bucket_limit(bucket), 1ull << n);
-        assert_int_equal(ms_opstats_bucket_of((1ull << n) + 1), bucket + 1);
+        unsigned bucket = mon_opstats_bucket_of(1ull << n);
+        assert_int_equal(mon_opstats_bucket_limit(bucket), 1ull << n);
+        assert_int_equal(mon_opstats_bucket_of((1ull << n) + 1), bucket + 1);
     }
-    assert_int_equal(ms_opstats_bucket_of(0), 0);
-    assert_int_equal(ms_opstats_bucket_of(UINT64_MAX), MS_OPSTATS_BUCKETS - 1);
-    assert_true(ms_opstats_bucket_limit(MS_OPSTATS_BUCKETS - 1) == UINT64_MAX);
-    for (unsigned b = 0; b + 1 < MS_OPSTATS_BUCKETS; b++) {
-        uint64_t limit = ms_opstats_bucket_limit(b);
-        assert_int_equal(ms_opstats_bucket_of(limit), b);
-        assert_int_equal(ms_opstats_bucket_of(limit + 1), b + 1);
+    assert_int_equal(mon_opstats_bucket_of(0), 0);
+    assert_int_equal(mon_opstats_bucket_of(UINT64_MAX), MON_OPSTATS_BUCKETS - 1);
+    assert_true(mon_opstats_bucket_limit(MON_OPSTATS_BUCKETS - 1) == UINT64_MAX);
+    for (unsigned b = 0; b + 1 < MON_OPSTATS_BUCKETS; b++) {
+        uint64_t limit = mon_opstats_bucket_limit(b);
+        assert_int_equal(mon_opstats_bucket_of(limit), b);
+        assert_int_equal(mon_opstats_bucket_of(limit + 1), b + 1);
     }
 }
 
 static void every_cut_and_every_lie_is_refused(void **state)
 {
     unsigned char good[1024];
-    struct ms_opstats_head head;
-    struct ms_opstats_reader reader;
+    struct mon_opstats_head head;
+    struct mon_opstats_reader reader;
     size_t length = sample(good, sizeof(good));
     for (size_t cut = 0; cut < length; cut++) {
         unsigned char *bytes = malloc(cut + 1); /* exact, so that a sanitizer sees a step too far */
         memcpy(bytes, good, cut);
-        assert_int_equal(ms_opstats_open(bytes, cut, &head, &reader), -EBADMSG);
+        assert_int_equal(mon_opstats_open(bytes, cut, &head, &reader), -EBADMSG);
         free(bytes);
     }
     static const struct {
@@ -144,22 +144,22 @@ static void every_cut_and_every_lie_is_refused(void **state)
         memcpy(bytes, good, length);
         bytes[lies[i].at] = lies[i].value;
         int expected = lies[i].at == 88 + 24 ? 0 : -EBADMSG;
-        assert_int_equal(ms_opstats_open(bytes, length, &head, &reader), expected);
+        assert_int_equal(mon_opstats_open(bytes, length, &head, &reader), expected);
     }
     memset(good + 32, 'k', 24); /* kind without end */
-    assert_int_equal(ms_opstats_open(good, length, &head, &reader), -EBADMSG);
+    assert_int_equal(mon_opstats_open(good, length, &head, &reader), -EBADMSG);
 }
 
 static void a_full_message_says_so(void **state)
 {
     unsigned char bytes[88 + 48 + 8];
-    struct ms_opstats_writer writer;
-    struct ms_opstats_operator op = {.name = "Add", .name_b = 3, .count = 1, .min_ns = 1, .max_ns = 1};
-    assert_int_equal(ms_opstats_begin(&writer, bytes, 87, &sample_head), -EINVAL);
-    assert_int_equal(ms_opstats_begin(&writer, bytes, sizeof(bytes), &sample_head), 0);
-    assert_int_equal(ms_opstats_add(&writer, &op, NULL), 0);
-    assert_int_equal(ms_opstats_add(&writer, &op, NULL), -ENOSPC);
-    assert_int_equal(ms_opstats_end(&writer), sizeof(bytes));
+    struct mon_opstats_writer writer;
+    struct mon_opstats_operator op = {.name = "Add", .name_b = 3, .count = 1, .min_ns = 1, .max_ns = 1};
+    assert_int_equal(mon_opstats_begin(&writer, bytes, 87, &sample_head), -EINVAL);
+    assert_int_equal(mon_opstats_begin(&writer, bytes, sizeof(bytes), &sample_head), 0);
+    assert_int_equal(mon_opstats_add(&writer, &op, NULL), 0);
+    assert_int_equal(mon_opstats_add(&writer, &op, NULL), -ENOSPC);
+    assert_int_equal(mon_opstats_end(&writer), sizeof(bytes));
 }
 
 int main(void)

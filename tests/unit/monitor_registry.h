@@ -22,50 +22,50 @@ static inline uint64_t test_clock(void)
 static int registry_setup(void **state)
 {
     test_now_ns = 1000 * SECOND_NS;
-    ms_log_open(&(struct ms_log_options){.file = "/dev/null"});
-    ms_log_started();
-    struct ms_registry *registry = ms_registry_new("node");
-    ms_registry_set_clock(registry, test_clock);
+    mon_log_open(&(struct mon_log_options){.file = "/dev/null"});
+    mon_log_started();
+    struct mon_registry *registry = mon_registry_new("node");
+    mon_registry_set_clock(registry, test_clock);
     *state = registry;
     return 0;
 }
 
 static int registry_teardown(void **state)
 {
-    ms_registry_free(*state);
-    ms_log_close();
+    mon_registry_free(*state);
+    mon_log_close();
     return 0;
 }
 
 /* Registers a process that polls: pid, then its ancestors, ended by 0. */
-static inline struct ms_process *poll_as(struct ms_registry *registry, int64_t job, int32_t mask, bool npu, ...)
+static inline struct mon_process *poll_as(struct mon_registry *registry, int64_t job, int32_t mask, bool npu, ...)
     __attribute__((unused));
-static inline struct ms_process *poll_as(struct ms_registry *registry, int64_t job, int32_t mask, bool npu, ...)
+static inline struct mon_process *poll_as(struct mon_registry *registry, int64_t job, int32_t mask, bool npu, ...)
 {
-    struct ms_fabric_request request = {.mask = mask, .job = job};
+    struct mon_fabric_request request = {.mask = mask, .job = job};
     va_list pids;
     va_start(pids, npu);
     for (int32_t pid; (pid = va_arg(pids, int32_t)) != 0;) {
         request.pids[request.count++] = pid;
     }
     va_end(pids);
-    struct ms_peer peer = {0, 1000, (uint64_t)(uint32_t)request.pids[0]};
-    enum ms_registry_fault fault;
-    struct ms_process *process = ms_registry_enter(registry, job, request.pids[0], &peer, &fault);
+    struct mon_peer peer = {0, 1000, (uint64_t)(uint32_t)request.pids[0]};
+    enum mon_registry_fault fault;
+    struct mon_process *process = mon_registry_enter(registry, job, request.pids[0], &peer, &fault);
     assert_non_null(process);
-    ms_registry_poll(process, &request, npu);
+    mon_registry_poll(process, &request, npu);
     return process;
 }
 
-static inline struct ms_process *report_as(struct ms_registry *registry, int32_t pid, enum ms_fabric_type type,
+static inline struct mon_process *report_as(struct mon_registry *registry, int32_t pid, enum mon_fabric_type type,
                                             int32_t status)
 {
-    struct ms_fabric_status report = {status, 4, 5, 10, pid, 0, true};
-    struct ms_peer peer = {0, 1000, (uint64_t)(uint32_t)pid};
-    enum ms_registry_fault fault;
-    struct ms_process *process = ms_registry_enter(registry, 0, pid, &peer, &fault);
+    struct mon_fabric_status report = {status, 4, 5, 10, pid, 0, true};
+    struct mon_peer peer = {0, 1000, (uint64_t)(uint32_t)pid};
+    enum mon_registry_fault fault;
+    struct mon_process *process = mon_registry_enter(registry, 0, pid, &peer, &fault);
     assert_non_null(process);
-    ms_registry_report(process, type, &report);
+    mon_registry_report(process, type, &report);
     return process;
 }
 

@@ -19,31 +19,31 @@
 #define TRACE         "ACTIVITIES_LOG_FILE=/tmp/x\nPROFILE_RECORD_SHAPES=false"
 #define KINETO        "ACTIVITIES_LOG_FILE=/tmp/x.json\nPROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS=500"
 
-static struct ms_request_result command(struct ms_registry *registry, int64_t job, int32_t pid, uint32_t limit,
+static struct mon_request_result command(struct mon_registry *registry, int64_t job, int32_t pid, uint32_t limit,
                                          const char *config)
 {
-    struct ms_request_result result;
-    struct ms_request request = {job, &pid, 1, limit, config, strlen(config)};
-    assert_int_equal(ms_registry_request(registry, &request, &result), 0);
+    struct mon_request_result result;
+    struct mon_request request = {job, &pid, 1, limit, config, strlen(config)};
+    assert_int_equal(mon_registry_request(registry, &request, &result), 0);
     assert_string_not_equal(result.reason, "");
     return result;
 }
 
-static enum ms_decision decision(struct ms_registry *registry, const char *config)
+static enum mon_decision decision(struct mon_registry *registry, const char *config)
 {
-    struct ms_request_result result = command(registry, 0, 0, 100, config);
-    enum ms_decision d = result.decision;
-    ms_request_result_free(&result);
+    struct mon_request_result result = command(registry, 0, 0, 100, config);
+    enum mon_decision d = result.decision;
+    mon_request_result_free(&result);
     /* Nobody keeps a command that only asked. */
-    struct ms_request all = {.limit = 1};
-    assert_int_equal(ms_registry_cancel(registry, &all, &result), 0);
-    ms_request_result_free(&result);
+    struct mon_request all = {.limit = 1};
+    assert_int_equal(mon_registry_cancel(registry, &all, &result), 0);
+    mon_request_result_free(&result);
     return d;
 }
 
 static void pids_select_processes_and_their_descendants(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 7, 3, false, 103, 50, 10, 0);
     poll_as(registry, 7, 3, false, 102, 51, 10, 0);
     poll_as(registry, 7, 3, false, 101, 52, 11, 0);
@@ -53,51 +53,51 @@ static void pids_select_processes_and_their_descendants(void **state)
         size_t matched;
     } cases[] = {{0, 3}, {103, 1}, {10, 2}, {52, 1}, {104, 0}, {9, 0}};
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
-        struct ms_request_result result = command(registry, 7, cases[i].pid, 0, KINETO);
+        struct mon_request_result result = command(registry, 7, cases[i].pid, 0, KINETO);
         assert_int_equal(result.matched_count, cases[i].matched);
         assert_int_equal(result.triggered_count, 0);
-        ms_request_result_free(&result);
+        mon_request_result_free(&result);
     }
-    struct ms_request none = {.job = 7, .pid_count = 0, .limit = 5, .config = KINETO, .config_b = strlen(KINETO)};
-    struct ms_request_result result;
-    assert_int_equal(ms_registry_request(registry, &none, &result), 0);
+    struct mon_request none = {.job = 7, .pid_count = 0, .limit = 5, .config = KINETO, .config_b = strlen(KINETO)};
+    struct mon_request_result result;
+    assert_int_equal(mon_registry_request(registry, &none, &result), 0);
     assert_int_equal(result.triggered_count, 3);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
     int32_t two[] = {103, 10}; /* both mean 103: it counts once */
-    struct ms_request twice = {7, two, 2, 5, KINETO, strlen(KINETO)};
-    assert_int_equal(ms_registry_request(registry, &twice, &result), 0);
+    struct mon_request twice = {7, two, 2, 5, KINETO, strlen(KINETO)};
+    assert_int_equal(mon_registry_request(registry, &twice, &result), 0);
     assert_int_equal(result.matched_count, 2);
     assert_int_equal(result.busy, 2);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 }
 
 static void limit_prefers_leaves(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 0, 2, false, 10, 1, 0);     /* the launcher registered first */
     poll_as(registry, 0, 2, false, 20, 10, 1, 0); /* its children train */
     poll_as(registry, 0, 2, false, 21, 10, 1, 0);
-    struct ms_request_result result = command(registry, 0, 0, 2, KINETO);
+    struct mon_request_result result = command(registry, 0, 0, 2, KINETO);
     assert_int_equal(result.matched_count, 3);
     assert_int_equal(result.triggered_count, 2);
     assert_int_equal(result.triggered[0], 20);
     assert_int_equal(result.triggered[1], 21);
     assert_non_null(strstr(result.reason, "limit of 2"));
-    assert_int_equal(result.decision, MS_EFFECTIVE);
-    ms_request_result_free(&result);
+    assert_int_equal(result.decision, MON_EFFECTIVE);
+    mon_request_result_free(&result);
 }
 
 static void a_command_waits_is_delivered_once_and_blocks_the_next(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 0, 3, true, 100, 0);
-    struct ms_request_result result = command(registry, 0, 0, 3, TRACE);
-    assert_int_equal(result.decision, MS_EFFECTIVE);
-    ms_request_result_free(&result);
-    assert_false(ms_registry_deliverable(process, 0)); /* its profiler is busy */
-    assert_false(ms_registry_deliverable(process, 1)); /* asks for events only */
-    assert_true(ms_registry_deliverable(process, 2));
-    assert_true(ms_registry_deliverable(process, 3));
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
+    struct mon_request_result result = command(registry, 0, 0, 3, TRACE);
+    assert_int_equal(result.decision, MON_EFFECTIVE);
+    mon_request_result_free(&result);
+    assert_false(mon_registry_deliverable(process, 0)); /* its profiler is busy */
+    assert_false(mon_registry_deliverable(process, 1)); /* asks for events only */
+    assert_true(mon_registry_deliverable(process, 2));
+    assert_true(mon_registry_deliverable(process, 3));
     char expected[256];
     snprintf(expected, sizeof(expected), "\n" TRACE "\nREQUEST_TRACE_ID=%llu\n", (unsigned long long)process->trace_id);
     assert_int_equal(process->pending_b, strlen(expected));
@@ -106,55 +106,55 @@ static void a_command_waits_is_delivered_once_and_blocks_the_next(void **state)
     result = command(registry, 0, 0, 3, TRACE);
     assert_int_equal(result.busy, 1);
     assert_int_equal(result.triggered_count, 0);
-    assert_int_equal(result.decision, MS_INEFFECTIVE);
+    assert_int_equal(result.decision, MON_INEFFECTIVE);
     assert_non_null(strstr(result.reason, "not fetched"));
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 
-    ms_registry_delivered(process);
-    assert_false(ms_registry_deliverable(process, 3));
-    assert_int_equal(process->stage, MS_COMMAND_DELIVERED);
+    mon_registry_delivered(process);
+    assert_false(mon_registry_deliverable(process, 3));
+    assert_int_equal(process->stage, MON_COMMAND_DELIVERED);
     result = command(registry, 0, 0, 3, TRACE);
     assert_int_equal(result.triggered_count, 1);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 }
 
 static void what_waits_can_be_cancelled(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 0, 3, true, 100, 0);
-    struct ms_request_result result = command(registry, 0, 0, 3, TRACE);
-    ms_request_result_free(&result);
-    struct ms_request all = {.limit = 1};
-    assert_int_equal(ms_registry_cancel(registry, &all, &result), 0);
-    assert_int_equal(result.decision, MS_EFFECTIVE);
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
+    struct mon_request_result result = command(registry, 0, 0, 3, TRACE);
+    mon_request_result_free(&result);
+    struct mon_request all = {.limit = 1};
+    assert_int_equal(mon_registry_cancel(registry, &all, &result), 0);
+    assert_int_equal(result.decision, MON_EFFECTIVE);
     assert_int_equal(result.triggered_count, 1);
-    ms_request_result_free(&result);
-    assert_false(ms_registry_deliverable(process, 3));
-    assert_int_equal(ms_state_stage(process), MS_COMMAND_CANCELLED);
-    assert_int_equal(ms_registry_cancel(registry, &all, &result), 0);
-    assert_int_equal(result.decision, MS_INEFFECTIVE);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
+    assert_false(mon_registry_deliverable(process, 3));
+    assert_int_equal(mon_state_stage(process), MON_COMMAND_CANCELLED);
+    assert_int_equal(mon_registry_cancel(registry, &all, &result), 0);
+    assert_int_equal(result.decision, MON_INEFFECTIVE);
+    mon_request_result_free(&result);
 }
 
 static void nobody_to_command_is_explained(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_request_result result = command(registry, 0, 0, 3, KINETO);
-    assert_int_equal(result.decision, MS_INEFFECTIVE);
+    struct mon_registry *registry = *state;
+    struct mon_request_result result = command(registry, 0, 0, 3, KINETO);
+    assert_int_equal(result.decision, MON_INEFFECTIVE);
     assert_non_null(strstr(result.reason, "MSMONITOR_USE_DAEMON=1"));
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
     poll_as(registry, 4711, 2, false, 100, 0);
     result = command(registry, 0, 0, 3, KINETO);
     assert_non_null(strstr(result.reason, "processes of job 4711"));
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
     result = command(registry, 4711, 5, 3, KINETO);
     assert_non_null(strstr(result.reason, "descends from"));
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
     test_now_ns += 61 * SECOND_NS;
     result = command(registry, 4711, 0, 3, KINETO);
     assert_non_null(strstr(result.reason, "stopped polling"));
     assert_int_equal(result.matched_count, 0);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 }
 
 /* Rows of the decision table: what was reported last, and what each command gets. -2: never reported. */
@@ -162,59 +162,59 @@ static void decisions_follow_the_table(void **state)
 {
     static const struct {
         int32_t trace, monitor;
-        enum ms_decision start, trace_too;
+        enum mon_decision start, trace_too;
     } rows[] = {
-        {-2, -2, MS_EFFECTIVE, MS_EFFECTIVE}, /* polls: Idle */
-        {0, 0, MS_EFFECTIVE, MS_EFFECTIVE},     {2, 0, MS_EFFECTIVE, MS_EFFECTIVE},
-        {1, 0, MS_INEFFECTIVE, MS_EFFECTIVE},   {0, 1, MS_EFFECTIVE, MS_INEFFECTIVE},
-        {1, 1, MS_INEFFECTIVE, MS_INEFFECTIVE}, {-1, -1, MS_INEFFECTIVE, MS_INEFFECTIVE},
-        {0, -1, MS_INEFFECTIVE, MS_UNKNOWN},    {-1, 0, MS_UNKNOWN, MS_INEFFECTIVE},
-        {9, 0, MS_UNKNOWN, MS_EFFECTIVE},       {0, 9, MS_EFFECTIVE, MS_UNKNOWN},
-        {0, -2, MS_EFFECTIVE, MS_EFFECTIVE}, /* the daemon was restarted: the monitor does not report again */
+        {-2, -2, MON_EFFECTIVE, MON_EFFECTIVE}, /* polls: Idle */
+        {0, 0, MON_EFFECTIVE, MON_EFFECTIVE},     {2, 0, MON_EFFECTIVE, MON_EFFECTIVE},
+        {1, 0, MON_INEFFECTIVE, MON_EFFECTIVE},   {0, 1, MON_EFFECTIVE, MON_INEFFECTIVE},
+        {1, 1, MON_INEFFECTIVE, MON_INEFFECTIVE}, {-1, -1, MON_INEFFECTIVE, MON_INEFFECTIVE},
+        {0, -1, MON_INEFFECTIVE, MON_UNKNOWN},    {-1, 0, MON_UNKNOWN, MON_INEFFECTIVE},
+        {9, 0, MON_UNKNOWN, MON_EFFECTIVE},       {0, 9, MON_EFFECTIVE, MON_UNKNOWN},
+        {0, -2, MON_EFFECTIVE, MON_EFFECTIVE}, /* the daemon was restarted: the monitor does not report again */
     };
     for (size_t i = 0; i < MS_COUNT_OF(rows); i++) {
         registry_teardown(state);
         registry_setup(state);
-        struct ms_registry *registry = *state;
+        struct mon_registry *registry = *state;
         poll_as(registry, 0, 3, true, 100, 0);
         if (rows[i].trace != -2) {
-            report_as(registry, 100, MS_FABRIC_TRACE_STATUS, rows[i].trace);
+            report_as(registry, 100, MON_FABRIC_TRACE_STATUS, rows[i].trace);
         }
         if (rows[i].monitor != -2) {
-            report_as(registry, 100, MS_FABRIC_MONITOR_STATUS, rows[i].monitor);
+            report_as(registry, 100, MON_FABRIC_MONITOR_STATUS, rows[i].monitor);
         }
         assert_int_equal(decision(registry, MONITOR_START), rows[i].start);
         assert_int_equal(decision(registry, TRACE), rows[i].trace_too);
-        assert_int_equal(decision(registry, KINETO), MS_EFFECTIVE);
+        assert_int_equal(decision(registry, KINETO), MON_EFFECTIVE);
     }
 }
 
 static void one_refusing_process_does_not_stop_the_others(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 0, 3, true, 100, 0);
     poll_as(registry, 0, 3, true, 101, 0);
-    report_as(registry, 100, MS_FABRIC_MONITOR_STATUS, MS_STATE_RUNNING);
-    struct ms_request_result result = command(registry, 0, 0, 3, TRACE);
-    assert_int_equal(result.decision, MS_EFFECTIVE);
+    report_as(registry, 100, MON_FABRIC_MONITOR_STATUS, MON_STATE_RUNNING);
+    struct mon_request_result result = command(registry, 0, 0, 3, TRACE);
+    assert_int_equal(result.decision, MON_EFFECTIVE);
     assert_int_equal(result.matched_count, 2);
     assert_int_equal(result.triggered_count, 1);
     assert_int_equal(result.triggered[0], 101);
     assert_int_equal(result.refused, 1);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 }
 
 static void reports_of_the_parent_hold_for_the_child_that_polls(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *helper = poll_as(registry, 0, 3, true, 200, 100, 50, 0);
-    struct ms_process *parent = report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_READY);
-    assert_ptr_equal(ms_registry_reporter(helper), parent);
-    assert_int_equal(ms_state_trace(helper, test_now_ns), MS_STATE_READY);
-    report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_RUNNING);
-    assert_int_equal(decision(registry, MONITOR_START), MS_INEFFECTIVE);
+    struct mon_registry *registry = *state;
+    struct mon_process *helper = poll_as(registry, 0, 3, true, 200, 100, 50, 0);
+    struct mon_process *parent = report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_READY);
+    assert_ptr_equal(mon_registry_reporter(helper), parent);
+    assert_int_equal(mon_state_trace(helper, test_now_ns), MON_STATE_READY);
+    report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_RUNNING);
+    assert_int_equal(decision(registry, MONITOR_START), MON_INEFFECTIVE);
     /* One row for the two of them. */
-    json_t *status = ms_state_json(registry);
+    json_t *status = mon_state_json(registry);
     json_t *job = json_array_get(json_object_get(status, "jobs"), 0);
     assert_int_equal(json_array_size(json_object_get(job, "processes")), 1);
     assert_string_equal(json_string_value(json_object_get(job, "nputrace")), "Running");
@@ -223,151 +223,151 @@ static void reports_of_the_parent_hold_for_the_child_that_polls(void **state)
 
 static void stages_follow_what_npu_clients_report(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *helper = poll_as(registry, 0, 3, true, 200, 100, 0);
-    report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_IDLE);
-    struct ms_request_result result = command(registry, 0, 0, 3, TRACE);
-    ms_request_result_free(&result);
-    assert_int_equal(ms_state_stage(helper), MS_COMMAND_PENDING);
-    ms_registry_delivered(helper);
+    struct mon_registry *registry = *state;
+    struct mon_process *helper = poll_as(registry, 0, 3, true, 200, 100, 0);
+    report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_IDLE);
+    struct mon_request_result result = command(registry, 0, 0, 3, TRACE);
+    mon_request_result_free(&result);
+    assert_int_equal(mon_state_stage(helper), MON_COMMAND_PENDING);
+    mon_registry_delivered(helper);
     static const struct {
         int32_t report;
-        enum ms_command_stage stage;
-    } steps[] = {{MS_STATE_IDLE, MS_COMMAND_DELIVERED}, /* has not seen it yet */
-                 {MS_STATE_READY, MS_COMMAND_ACKNOWLEDGED},
-                 {MS_STATE_RUNNING, MS_COMMAND_ACKNOWLEDGED},
-                 {MS_STATE_IDLE, MS_COMMAND_COMPLETED},
-                 {MS_STATE_IDLE, MS_COMMAND_COMPLETED}};
+        enum mon_command_stage stage;
+    } steps[] = {{MON_STATE_IDLE, MON_COMMAND_DELIVERED}, /* has not seen it yet */
+                 {MON_STATE_READY, MON_COMMAND_ACKNOWLEDGED},
+                 {MON_STATE_RUNNING, MON_COMMAND_ACKNOWLEDGED},
+                 {MON_STATE_IDLE, MON_COMMAND_COMPLETED},
+                 {MON_STATE_IDLE, MON_COMMAND_COMPLETED}};
     for (size_t i = 0; i < MS_COUNT_OF(steps); i++) {
         test_now_ns += SECOND_NS;
-        report_as(registry, 100, MS_FABRIC_TRACE_STATUS, steps[i].report);
-        assert_int_equal(ms_state_stage(helper), steps[i].stage);
+        report_as(registry, 100, MON_FABRIC_TRACE_STATUS, steps[i].report);
+        assert_int_equal(mon_state_stage(helper), steps[i].stage);
     }
 }
 
 static void stages_follow_the_masks_of_libkineto(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 0, 2, false, 200, 0);
-    assert_int_equal(process->client, MS_CLIENT_KINETO);
-    struct ms_request_result result = command(registry, 0, 0, 3, KINETO);
-    ms_request_result_free(&result);
-    ms_registry_delivered(process);
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 0, 2, false, 200, 0);
+    assert_int_equal(process->client, MON_CLIENT_KINETO);
+    struct mon_request_result result = command(registry, 0, 0, 3, KINETO);
+    mon_request_result_free(&result);
+    mon_registry_delivered(process);
     static const struct {
         int32_t mask;
-        enum ms_command_stage stage;
-    } polls[] = {{2, MS_COMMAND_DELIVERED},
-                 {0, MS_COMMAND_ACKNOWLEDGED},
-                 {0, MS_COMMAND_ACKNOWLEDGED},
-                 {2, MS_COMMAND_COMPLETED}};
+        enum mon_command_stage stage;
+    } polls[] = {{2, MON_COMMAND_DELIVERED},
+                 {0, MON_COMMAND_ACKNOWLEDGED},
+                 {0, MON_COMMAND_ACKNOWLEDGED},
+                 {2, MON_COMMAND_COMPLETED}};
     for (size_t i = 0; i < MS_COUNT_OF(polls); i++) {
         test_now_ns += 5 * SECOND_NS;
         poll_as(registry, 0, polls[i].mask, false, 200, 0);
-        assert_int_equal(ms_state_stage(process), polls[i].stage);
+        assert_int_equal(mon_state_stage(process), polls[i].stage);
     }
 }
 
 static void a_monitor_ends_with_its_duration(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 0, 3, true, 100, 0);
-    struct ms_request_result result =
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
+    struct mon_request_result result =
         command(registry, 0, 0, 3, "NPU_MONITOR_START=true\nNPU_MONITOR_STOP=false\nDURATION=10.5\n");
-    ms_request_result_free(&result);
-    ms_registry_delivered(process);
+    mon_request_result_free(&result);
+    mon_registry_delivered(process);
     assert_int_equal(process->duration_ns, 10 * SECOND_NS + SECOND_NS / 2);
-    report_as(registry, 100, MS_FABRIC_MONITOR_STATUS, MS_STATE_RUNNING);
-    assert_int_equal(decision(registry, TRACE), MS_INEFFECTIVE);
+    report_as(registry, 100, MON_FABRIC_MONITOR_STATUS, MON_STATE_RUNNING);
+    assert_int_equal(decision(registry, TRACE), MON_INEFFECTIVE);
     /* A change while it runs neither shortens nor lengthens it. */
     result = command(registry, 0, 0, 3, "NPU_MONITOR_START=false\nNPU_MONITOR_STOP=false\nDURATION=0\n");
-    ms_request_result_free(&result);
-    ms_registry_delivered(process);
+    mon_request_result_free(&result);
+    mon_registry_delivered(process);
     test_now_ns += 5 * SECOND_NS;
-    report_as(registry, 100, MS_FABRIC_MONITOR_STATUS, MS_STATE_RUNNING);
-    assert_int_equal(ms_state_monitor(process, test_now_ns), MS_STATE_RUNNING);
+    report_as(registry, 100, MON_FABRIC_MONITOR_STATUS, MON_STATE_RUNNING);
+    assert_int_equal(mon_state_monitor(process, test_now_ns), MON_STATE_RUNNING);
     test_now_ns += 8 * SECOND_NS;
-    assert_int_equal(ms_state_monitor(process, test_now_ns), MS_STATE_IDLE);
+    assert_int_equal(mon_state_monitor(process, test_now_ns), MON_STATE_IDLE);
     poll_as(registry, 0, 3, true, 100, 0);
-    assert_int_equal(decision(registry, TRACE), MS_EFFECTIVE);
+    assert_int_equal(decision(registry, TRACE), MON_EFFECTIVE);
 }
 
 static void a_trace_silent_for_long_is_no_longer_certain(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 0, 3, true, 100, 0);
-    report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_RUNNING);
+    report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_RUNNING);
     for (int i = 0; i < 13; i++) {
         test_now_ns += 50 * SECOND_NS;
         poll_as(registry, 0, 3, true, 100, 0);
     }
-    assert_int_equal(decision(registry, MONITOR_START), MS_UNKNOWN);
+    assert_int_equal(decision(registry, MONITOR_START), MON_UNKNOWN);
 }
 
 static void the_silent_are_forgotten(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 1, 3, true, 100, 0);
     test_now_ns += 59 * SECOND_NS;
     poll_as(registry, 1, 3, true, 101, 0);
-    ms_registry_collect(registry);
-    assert_int_equal(ms_registry_count(registry), 2);
+    mon_registry_collect(registry);
+    assert_int_equal(mon_registry_count(registry), 2);
     test_now_ns += 2 * SECOND_NS;
-    ms_registry_collect(registry);
-    assert_int_equal(ms_registry_count(registry), 1);
+    mon_registry_collect(registry);
+    assert_int_equal(mon_registry_count(registry), 1);
     test_now_ns += 61 * SECOND_NS;
-    ms_registry_collect(registry);
-    assert_int_equal(ms_registry_count(registry), 0);
-    assert_null(ms_registry_first(registry));
-    assert_null(ms_registry_jobs(registry));
+    mon_registry_collect(registry);
+    assert_int_equal(mon_registry_count(registry), 0);
+    assert_null(mon_registry_first(registry));
+    assert_null(mon_registry_jobs(registry));
 }
 
 static void slow_pollers_are_given_time(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 1, 2, false, 100, 0);
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 1, 2, false, 100, 0);
     test_now_ns += 50 * SECOND_NS;
     poll_as(registry, 1, 2, false, 100, 0);
     test_now_ns += 100 * SECOND_NS;
-    assert_false(ms_registry_silent(process, test_now_ns));
-    ms_registry_collect(registry);
-    assert_int_equal(ms_registry_count(registry), 1);
+    assert_false(mon_registry_silent(process, test_now_ns));
+    mon_registry_collect(registry);
+    assert_int_equal(mon_registry_count(registry), 1);
     test_now_ns += 51 * SECOND_NS;
-    assert_true(ms_registry_silent(process, test_now_ns));
+    assert_true(mon_registry_silent(process, test_now_ns));
 }
 
 static void tight_loops_are_paced(void **state)
 {
-    struct ms_registry *registry = *state;
-    struct ms_process *process = poll_as(registry, 0, 3, true, 100, 0);
+    struct mon_registry *registry = *state;
+    struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
     for (int i = 0; i < 1000; i++) { /* 100 per second for ten seconds: always answered */
         test_now_ns += SECOND_NS / 100;
-        assert_true(ms_registry_pace(process));
+        assert_true(mon_registry_pace(process));
     }
     int answered = 0;
     for (int i = 0; i < 100000; i++) { /* 10,000 per second */
         test_now_ns += SECOND_NS / 10000;
-        answered += ms_registry_pace(process);
+        answered += mon_registry_pace(process);
     }
     assert_in_range(answered, 2000, 2300);
 }
 
 static void contexts_count_instances(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
     for (int32_t pid = 100; pid < 103; pid++) {
-        struct ms_peer peer = {0, 1000, (uint64_t)pid};
-        struct ms_process *process = ms_registry_enter(registry, 42, pid, &peer, &fault);
-        assert_int_equal(ms_registry_context(process, 0, false), pid - 99);
-        assert_int_equal(ms_registry_context(process, 0, false), pid - 99); /* again: no new instance */
+        struct mon_peer peer = {0, 1000, (uint64_t)pid};
+        struct mon_process *process = mon_registry_enter(registry, 42, pid, &peer, &fault);
+        assert_int_equal(mon_registry_context(process, 0, false), pid - 99);
+        assert_int_equal(mon_registry_context(process, 0, false), pid - 99); /* again: no new instance */
     }
-    struct ms_peer peer = {0, 1000, 103};
-    struct ms_process *process = ms_registry_enter(registry, 42, 103, &peer, &fault);
-    assert_int_equal(ms_registry_context(process, 1, true), 1);
+    struct mon_peer peer = {0, 1000, 103};
+    struct mon_process *process = mon_registry_enter(registry, 42, 103, &peer, &fault);
+    assert_int_equal(mon_registry_context(process, 1, true), 1);
     assert_int_equal(process->rank, 1);
-    struct ms_request_result result = command(registry, 42, 0, 10, KINETO);
+    struct mon_request_result result = command(registry, 42, 0, 10, KINETO);
     assert_int_equal(result.matched_count, 0); /* a context alone does not poll */
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 }
 
 /* ---- real processes ---- */
@@ -401,104 +401,104 @@ static void end_child(pid_t pid)
 
 static void pids_of_other_users_are_refused(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
-    struct ms_peer self = {(int32_t)getpid(), getuid(), 1};
-    assert_non_null(ms_registry_enter(registry, 0, self.pid, &self, &fault));
-    assert_null(ms_registry_enter(registry, 0, 0x3fffffff, &self, &fault));
-    assert_int_equal(fault, MS_REGISTRY_FAULT_PID);
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
+    struct mon_peer self = {(int32_t)getpid(), getuid(), 1};
+    assert_non_null(mon_registry_enter(registry, 0, self.pid, &self, &fault));
+    assert_null(mon_registry_enter(registry, 0, 0x3fffffff, &self, &fault));
+    assert_int_equal(fault, MON_REGISTRY_FAULT_PID);
     if (getuid() == 0) {
         pid_t other = child_of(65534);
-        assert_null(ms_registry_enter(registry, 0, other, &self, &fault));
-        assert_int_equal(fault, MS_REGISTRY_FAULT_PID);
+        assert_null(mon_registry_enter(registry, 0, other, &self, &fault));
+        assert_int_equal(fault, MON_REGISTRY_FAULT_PID);
         end_child(other);
     }
     pid_t own = child_of(0); /* of the same user: it may speak for it */
-    struct ms_process *process = ms_registry_enter(registry, 0, own, &self, &fault);
+    struct mon_process *process = mon_registry_enter(registry, 0, own, &self, &fault);
     assert_non_null(process);
     assert_int_equal(process->host_pid, own);
-    assert_ptr_equal(ms_registry_enter(registry, 0, own, &self, &fault), process);
+    assert_ptr_equal(mon_registry_enter(registry, 0, own, &self, &fault), process);
     end_child(own);
 }
 
 static void the_end_of_a_process_is_seen_at_once(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
     pid_t pid = child_of(0);
-    struct ms_peer peer = {pid, getuid(), 5};
-    struct ms_process *process = ms_registry_enter(registry, 3, pid, &peer, &fault);
+    struct mon_peer peer = {pid, getuid(), 5};
+    struct mon_process *process = mon_registry_enter(registry, 3, pid, &peer, &fault);
     assert_non_null(process);
     assert_int_not_equal(process->start_ticks, 0);
-    struct pollfd watch = {ms_registry_watch_fd(registry), POLLIN, 0};
+    struct pollfd watch = {mon_registry_watch_fd(registry), POLLIN, 0};
     assert_int_equal(poll(&watch, 1, 0), 0);
     end_child(pid);
     assert_int_equal(poll(&watch, 1, 5000), 1);
-    ms_registry_reap(registry);
-    assert_int_equal(ms_registry_count(registry), 0);
+    mon_registry_reap(registry);
+    assert_int_equal(mon_registry_count(registry), 0);
     assert_int_equal(poll(&watch, 1, 0), 0);
 }
 
 /* Its last messages may be read after its end was seen: they must not bring it back. */
 static void the_dead_do_not_register(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
     pid_t pid = child_of(0);
-    struct ms_peer peer = {pid, getuid(), 5};
+    struct mon_peer peer = {pid, getuid(), 5};
     end_child(pid);
-    assert_null(ms_registry_enter(registry, 3, pid, &peer, &fault));
-    assert_int_equal(fault, MS_REGISTRY_FAULT_ENDED);
-    assert_int_equal(ms_registry_count(registry), 0);
+    assert_null(mon_registry_enter(registry, 3, pid, &peer, &fault));
+    assert_int_equal(fault, MON_REGISTRY_FAULT_ENDED);
+    assert_int_equal(mon_registry_count(registry), 0);
 }
 
 static void a_sender_is_found_through_its_child(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
     pid_t pid = child_of(0);
-    struct ms_peer peer = {pid, getuid(), 5};
-    struct ms_process *process = ms_registry_enter(registry, 3, pid, &peer, &fault);
-    struct ms_fabric_request request = {3, 3, 2, {pid, (int32_t)getpid()}};
-    assert_null(ms_registry_find(registry, (int32_t)getppid()));
-    assert_ptr_equal(ms_registry_find(registry, pid), process);
-    ms_registry_poll(process, &request, true);
-    assert_ptr_equal(ms_registry_find(registry, (int32_t)getpid()), process);
+    struct mon_peer peer = {pid, getuid(), 5};
+    struct mon_process *process = mon_registry_enter(registry, 3, pid, &peer, &fault);
+    struct mon_fabric_request request = {3, 3, 2, {pid, (int32_t)getpid()}};
+    assert_null(mon_registry_find(registry, (int32_t)getppid()));
+    assert_ptr_equal(mon_registry_find(registry, pid), process);
+    mon_registry_poll(process, &request, true);
+    assert_ptr_equal(mon_registry_find(registry, (int32_t)getpid()), process);
     end_child(pid);
 }
 
 static void there_is_an_end_to_processes(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
-    for (int32_t pid = 1; pid <= MS_REGISTRY_MAX / 2; pid++) {
-        struct ms_peer peer = {0, 1000, (uint64_t)pid};
-        assert_non_null(ms_registry_enter(registry, pid % 100, pid, &peer, &fault));
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
+    for (int32_t pid = 1; pid <= MON_REGISTRY_MAX / 2; pid++) {
+        struct mon_peer peer = {0, 1000, (uint64_t)pid};
+        assert_non_null(mon_registry_enter(registry, pid % 100, pid, &peer, &fault));
     }
-    struct ms_peer greedy = {0, 1000, 1u << 30}, other = {0, 1001, 1u << 30};
-    assert_null(ms_registry_enter(registry, 0, 99999, &greedy, &fault));
-    assert_int_equal(fault, MS_REGISTRY_FAULT_FULL);
-    assert_non_null(ms_registry_enter(registry, 0, 99999, &other, &fault)); /* a user cannot shut out another one */
+    struct mon_peer greedy = {0, 1000, 1u << 30}, other = {0, 1001, 1u << 30};
+    assert_null(mon_registry_enter(registry, 0, 99999, &greedy, &fault));
+    assert_int_equal(fault, MON_REGISTRY_FAULT_FULL);
+    assert_non_null(mon_registry_enter(registry, 0, 99999, &other, &fault)); /* a user cannot shut out another one */
 }
 
 static void one_process_cannot_invent_jobs_for_ever(void **state)
 {
-    struct ms_registry *registry = *state;
-    enum ms_registry_fault fault;
-    struct ms_peer self = {(int32_t)getpid(), getuid(), 1};
+    struct mon_registry *registry = *state;
+    enum mon_registry_fault fault;
+    struct mon_peer self = {(int32_t)getpid(), getuid(), 1};
     for (int64_t job = 0; job < 8; job++) {
-        assert_non_null(ms_registry_enter(registry, job, self.pid, &self, &fault));
+        assert_non_null(mon_registry_enter(registry, job, self.pid, &self, &fault));
     }
-    assert_null(ms_registry_enter(registry, 8, self.pid, &self, &fault));
-    assert_int_equal(fault, MS_REGISTRY_FAULT_FULL);
-    assert_non_null(ms_registry_enter(registry, 7, self.pid, &self, &fault));
+    assert_null(mon_registry_enter(registry, 8, self.pid, &self, &fault));
+    assert_int_equal(fault, MON_REGISTRY_FAULT_FULL);
+    assert_non_null(mon_registry_enter(registry, 7, self.pid, &self, &fault));
 }
 
 /* ---- the status object ---- */
 
 static void status_without_jobs_is_the_documented_one(void **state)
 {
-    json_t *status = ms_state_json(*state);
+    json_t *status = mon_state_json(*state);
     char *text = json_dumps(status, JSON_COMPACT | JSON_SORT_KEYS);
     assert_string_equal(text, "{\"current_step\":-1,\"jobs\":[],\"npumonitor\":\"Uninitialized\","
                               "\"nputrace\":\"Uninitialized\",\"status\":1}");
@@ -508,18 +508,18 @@ static void status_without_jobs_is_the_documented_one(void **state)
 
 static void status_shows_the_most_recent_job_and_all_of_them(void **state)
 {
-    struct ms_registry *registry = *state;
+    struct mon_registry *registry = *state;
     poll_as(registry, 0, 3, true, 100, 0);
-    report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_READY);
+    report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_READY);
     test_now_ns += SECOND_NS;
     poll_as(registry, 9, 2, false, 300, 0);
-    json_t *status = ms_state_json(registry);
+    json_t *status = mon_state_json(registry);
     assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Idle"); /* of job 9: it is new */
     assert_null(json_object_get(status, "start_step"));
     json_decref(status);
     test_now_ns += SECOND_NS;
-    report_as(registry, 100, MS_FABRIC_TRACE_STATUS, MS_STATE_READY);
-    status = ms_state_json(registry);
+    report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_READY);
+    status = mon_state_json(registry);
     assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Ready");
     assert_string_equal(json_string_value(json_object_get(status, "npumonitor")), "Idle");
     assert_int_equal(json_integer_value(json_object_get(status, "current_step")), 4);

@@ -20,15 +20,15 @@ static void test_every_prefix(void **state)
         unsigned char *part = malloc(have + 1);
         memcpy(part, get_version, have);
         size_t body = 99;
-        assert_int_equal(ms_frame_look(part, have, 8191, &body), MS_FRAME_MORE);
+        assert_int_equal(mon_frame_look(part, have, 8191, &body), MON_FRAME_MORE);
         assert_int_equal(body, have < 4 ? 0 : 19);
         free(part);
     }
     size_t body = 0;
-    assert_int_equal(ms_frame_look(get_version, sizeof(get_version), 8191, &body), MS_FRAME_READY);
+    assert_int_equal(mon_frame_look(get_version, sizeof(get_version), 8191, &body), MON_FRAME_READY);
     assert_int_equal(body, 19);
-    unsigned char header[MS_FRAME_HEADER_B];
-    ms_frame_header(19, header);
+    unsigned char header[MON_FRAME_HEADER_B];
+    mon_frame_header(19, header);
     assert_memory_equal(header, get_version, sizeof(header));
 }
 
@@ -36,19 +36,19 @@ static void test_wrong_lengths(void **state)
 {
     static const struct {
         int32_t length;
-        enum ms_frame_verdict verdict;
+        enum mon_frame_verdict verdict;
     } cases[] = {
-        {0, MS_FRAME_EMPTY},         {-1, MS_FRAME_EMPTY},           {INT32_MIN, MS_FRAME_EMPTY},
-        {101, MS_FRAME_TOO_LONG},    {INT32_MAX, MS_FRAME_TOO_LONG}, {100, MS_FRAME_MORE},
-        {0x20544547, MS_FRAME_HTTP}, /* "GET " */
-        {0x00010316, MS_FRAME_TLS},  /* a TLS record */
-        {0x54534f50, MS_FRAME_HTTP}, /* "POST" */
+        {0, MON_FRAME_EMPTY},         {-1, MON_FRAME_EMPTY},           {INT32_MIN, MON_FRAME_EMPTY},
+        {101, MON_FRAME_TOO_LONG},    {INT32_MAX, MON_FRAME_TOO_LONG}, {100, MON_FRAME_MORE},
+        {0x20544547, MON_FRAME_HTTP}, /* "GET " */
+        {0x00010316, MON_FRAME_TLS},  /* a TLS record */
+        {0x54534f50, MON_FRAME_HTTP}, /* "POST" */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t body = 7;
-        assert_int_equal(ms_frame_look(&cases[i].length, 4, 100, &body), cases[i].verdict);
-        assert_int_equal(body, cases[i].verdict == MS_FRAME_MORE ? 100 : 7);
-        assert_non_null(ms_frame_reason(cases[i].verdict));
+        assert_int_equal(mon_frame_look(&cases[i].length, 4, 100, &body), cases[i].verdict);
+        assert_int_equal(body, cases[i].verdict == MON_FRAME_MORE ? 100 : 7);
+        assert_non_null(mon_frame_reason(cases[i].verdict));
     }
 }
 
@@ -68,7 +68,7 @@ static void test_depth(void **state)
         {"\"\\", 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(ms_frame_depth(cases[i].text, strlen(cases[i].text)), cases[i].depth);
+        assert_int_equal(mon_frame_depth(cases[i].text, strlen(cases[i].text)), cases[i].depth);
     }
 }
 

@@ -3,18 +3,18 @@
 
 #include <string.h>
 
-static const struct ms_option options[] = {
+static const struct mon_option options[] = {
     {.name = "job-id",
      .argument = "ID",
      .fallback = "0",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 0,
      .max = INT64_MAX,
      .help = "job whose processes are meant; 0: those that registered without one"},
     {.name = "pids",
      .argument = "LIST",
      .fallback = "0",
-     .check = ms_option_numbers,
+     .check = mon_option_numbers,
      .min = 0,
      .max = INT32_MAX,
      .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},

@@ -47,8 +47,8 @@ struct dyno_column {
 
 struct dyno_command {
     const char *name, *summary, *details, *example;
-    const struct ms_config_command *config; /* its options and what it makes of them; NULL: no configuration */
-    const struct ms_option *own;            /* options of a command without */
+    const struct mon_config_command *config; /* its options and what it makes of them; NULL: no configuration */
+    const struct mon_option *own;            /* options of a command without */
     size_t own_count;
     bool upstream; /* prints as upstream's dyno does */
     const struct dyno_column *columns;
@@ -63,7 +63,7 @@ struct dyno_command {
     const char *state_key; /* of the flat status, for daemons that know no processes */
 };
 
-static inline const struct ms_option *dyno_options(const struct dyno_command *command)
+static inline const struct mon_option *dyno_options(const struct dyno_command *command)
 {
     return command->config != NULL ? command->config->options : command->own;
 }
@@ -77,18 +77,18 @@ extern const struct dyno_command dyno_status, dyno_version, dyno_nputrace, dyno_
     dyno_dcgm_pause, dyno_dcgm_resume, dyno_cancel;
 extern const struct dyno_command *const dyno_commands[];
 extern const size_t dyno_command_count;
-extern const struct ms_option dyno_globals[];
+extern const struct mon_option dyno_globals[];
 extern const size_t dyno_global_count;
 
 struct dyno_run {
     const struct dyno_command *command;
-    struct ms_option_values global, local;
+    struct mon_option_values global, local;
     struct dyno_hosts hosts;
     bool cluster; /* hosts were listed, even if it is one */
     bool json, quiet, wait, legacy_exit;
     uint16_t port;
     unsigned timeout_ms, wait_timeout_ms, parallel;
-    struct ms_tls *tls;
+    struct mon_tls *tls;
     char **texts; /* values in their canonical form */
     size_t text_count;
 };
@@ -133,7 +133,7 @@ void dyno_print_config(const struct dyno_run *run);
 void dyno_print_result(const struct dyno_run *run, const struct dyno_result *result);
 void dyno_print_json(const struct dyno_run *run, const struct dyno_result *results);
 void dyno_print_table(const struct dyno_run *run, const struct dyno_result *results);
-void dyno_say(void *context, enum ms_say_level level, const char *text); /* as ms_say.line; context: the run */
+void dyno_say(void *context, enum mon_say_level level, const char *text); /* as mon_say.line; context: the run */
 void dyno_print_help(const struct dyno_command *command);                 /* NULL: of dyno itself */
 void dyno_print_man(void);
 void dyno_print_markdown(void);

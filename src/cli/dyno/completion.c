@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void print_names(const struct ms_option *options, size_t count)
+static void print_names(const struct mon_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         printf(" --%s", options[i].name);
@@ -19,12 +19,12 @@ static void print_identifier(const char *name)
     }
 }
 
-static bool is_file(const struct ms_option *option)
+static bool is_file(const struct mon_option *option)
 {
     return option->argument != NULL && (strcmp(option->argument, "DIR") == 0 || strcmp(option->argument, "FILE") == 0);
 }
 
-static void bash_values(const char *command, const struct ms_option *options, size_t count)
+static void bash_values(const char *command, const struct mon_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (options[i].choices != NULL) {
@@ -91,7 +91,7 @@ static void zsh_text(const char *text)
     }
 }
 
-static void zsh_options(const struct ms_option *options, size_t count)
+static void zsh_options(const struct mon_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         printf("        '--%s%s[", options[i].name, options[i].argument != NULL ? "=" : "");

@@ -59,7 +59,7 @@ static int tls_again(struct dyno_connection *c, int result, char *why)
     if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
         int rc = wait_for(c, kind == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT);
         if (rc != 0) {
-            snprintf(why, MS_TLS_WHY_B, "%s", strerror(-rc));
+            snprintf(why, MON_TLS_WHY_B, "%s", strerror(-rc));
         }
         return rc;
     }
@@ -72,19 +72,19 @@ static int tls_again(struct dyno_connection *c, int result, char *why)
     if (kind == SSL_ERROR_ZERO_RETURN || (kind == SSL_ERROR_SYSCALL && code == 0) ||
         ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         rc = -ECONNRESET;
-        snprintf(why, MS_TLS_WHY_B, "the daemon closed the connection");
+        snprintf(why, MON_TLS_WHY_B, "the daemon closed the connection");
     } else {
-        ms_tls_failure(c->ssl, code, why);
+        mon_tls_failure(c->ssl, code, why);
     }
     ERR_clear_error();
     return rc;
 }
 
-static int handshake(struct dyno_connection *c, const char *host, struct ms_tls *tls, char *why)
+static int handshake(struct dyno_connection *c, const char *host, struct mon_tls *tls, char *why)
 {
-    c->ssl = ms_tls_connection(tls, host);
+    c->ssl = mon_tls_connection(tls, host);
     if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1) {
-        snprintf(why, MS_TLS_WHY_B, "no memory for TLS");
+        snprintf(why, MON_TLS_WHY_B, "no memory for TLS");
         return -ENOMEM;
     }
     ERR_clear_error();
@@ -141,11 +141,11 @@ static int connect_any(struct dyno_connection *c, const struct addrinfo *address
     return rc;
 }
 
-int dyno_connect(const char *host, uint16_t port, struct ms_tls *tls, unsigned timeout_ms,
+int dyno_connect(const char *host, uint16_t port, struct mon_tls *tls, unsigned timeout_ms,
                  struct dyno_connection **out, char why[DYNO_CONNECT_WHY_B])
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *addresses;
-    char service[8], reason[MS_TLS_WHY_B] = "";
+    char service[8], reason[MON_TLS_WHY_B] = "";
     snprintf(service, sizeof(service), "%u", port);
     int rc = getaddrinfo(host, service, &hints, &addresses);
     if (rc != 0) {
@@ -227,26 +227,26 @@ static int receive_answer(struct dyno_connection *c, struct ms_buffer *answer, c
 {
     struct ms_buffer in = {0};
     size_t body_b = 0;
-    enum ms_frame_verdict verdict;
+    enum mon_frame_verdict verdict;
     int rc = 0;
-    while ((verdict = ms_frame_look(in.s, in.used, MS_FRAME_ANSWER_MAX_B, &body_b)) == MS_FRAME_MORE && rc == 0) {
+    while ((verdict = mon_frame_look(in.s, in.used, MON_FRAME_ANSWER_MAX_B, &body_b)) == MON_FRAME_MORE && rc == 0) {
         rc = receive_some(c, &in, why);
     }
-    if (rc == 0 && verdict != MS_FRAME_READY) {
-        snprintf(why, MS_TLS_WHY_B, "what came is no answer of dynolog: %s",
-                 verdict == MS_FRAME_TLS ? "it speaks TLS; use --certs-dir" : ms_frame_reason(verdict));
+    if (rc == 0 && verdict != MON_FRAME_READY) {
+        snprintf(why, MON_TLS_WHY_B, "what came is no answer of dynolog: %s",
+                 verdict == MON_FRAME_TLS ? "it speaks TLS; use --certs-dir" : mon_frame_reason(verdict));
         rc = -EPROTO;
     }
     if (rc == 0) {
-        ms_buffer_add(answer, in.s + MS_FRAME_HEADER_B, body_b);
+        ms_buffer_add(answer, in.s + MON_FRAME_HEADER_B, body_b);
         c->used = true;
     } else if (rc == -ECONNRESET && in.used == 0) {
         snprintf(
-            why, MS_TLS_WHY_B,
+            why, MON_TLS_WHY_B,
             "the daemon closed the connection without an answer; older daemons do that when they do not know a "
             "function or when a request has more than 8191 bytes, and all when one side uses TLS and the other not");
     } else if (why[0] == '\0') {
-        snprintf(why, MS_TLS_WHY_B, "%s", rc == -ETIMEDOUT ? "no answer in time" : strerror(-rc));
+        snprintf(why, MON_TLS_WHY_B, "%s", rc == -ETIMEDOUT ? "no answer in time" : strerror(-rc));
     }
     ms_buffer_free(&in);
     return rc;
@@ -256,9 +256,9 @@ int dyno_call(struct dyno_connection *c, const char *request, size_t request_b, 
               struct ms_buffer *answer, char why[DYNO_CONNECT_WHY_B])
 {
     struct ms_buffer out = {0};
-    unsigned char header[MS_FRAME_HEADER_B];
-    char reason[MS_TLS_WHY_B] = "";
-    ms_frame_header(request_b, header);
+    unsigned char header[MON_FRAME_HEADER_B];
+    char reason[MON_TLS_WHY_B] = "";
+    mon_frame_header(request_b, header);
     ms_buffer_add(&out, (const char *)header, sizeof(header));
     ms_buffer_add(&out, request, request_b);
     c->deadline_ns = now_ns() + (uint64_t)timeout_ms * 1000000;

@@ -12,7 +12,7 @@
 struct dyno_connection;
 
 /* Tries every address of the host. tls NULL: plain text. 0, or -errno and why. */
-int dyno_connect(const char *host, uint16_t port, struct ms_tls *tls, unsigned timeout_ms,
+int dyno_connect(const char *host, uint16_t port, struct mon_tls *tls, unsigned timeout_ms,
                  struct dyno_connection **out, char why[DYNO_CONNECT_WHY_B]);
 
 /* Appends the answer's text. 0, or -errno and why; after a failure the connection is of no more use. -ECONNREFUSED: the

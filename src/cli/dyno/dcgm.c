@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-static const struct ms_option pause_options[] = {
+static const struct mon_option pause_options[] = {
     {.name = "duration-s",
      .argument = "S",
      .fallback = "300",
-     .check = ms_option_i64,
+     .check = mon_option_i64,
      .min = INT32_MIN,
      .max = INT32_MAX,
      .help = "seconds after which profiling resumes by itself"},

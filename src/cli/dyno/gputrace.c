@@ -59,7 +59,7 @@ const struct dyno_command dyno_gputrace = {
         "at the same moment, --start-delay seconds from now.",
     .example = "dyno gputrace --duration-ms 500 --log-file /tmp/trace.json\n"
                "dyno --slurm-job 4711 gputrace --process-limit 8 --log-file /shared/trace_%h.json",
-    .config = &ms_config_gputrace,
+    .config = &mon_config_gputrace,
     .upstream = true,
     .columns = columns,
     .column_count = MS_COUNT_OF(columns),

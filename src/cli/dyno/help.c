@@ -13,14 +13,14 @@ static const struct {
 };
 
 /* "--name ARGUMENT" */
-static void option_head(const struct ms_option *option, char out[64])
+static void option_head(const struct mon_option *option, char out[64])
 {
     snprintf(out, 64, "--%s%s%s", option->name, option->argument != NULL ? " " : "",
              option->argument != NULL ? option->argument : "");
 }
 
 /* " (required)", " (default: x)", " [a, b, c]" */
-static void option_notes(const struct ms_option *option, char out[320])
+static void option_notes(const struct mon_option *option, char out[320])
 {
     size_t n = 0;
     out[0] = '\0';
@@ -38,7 +38,7 @@ static void option_notes(const struct ms_option *option, char out[320])
     }
 }
 
-static void print_options(const struct ms_option *options, size_t count)
+static void print_options(const struct mon_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char head[64], notes[320];
@@ -104,7 +104,7 @@ static void roff(const char *text)
     }
 }
 
-static void roff_options(const struct ms_option *options, size_t count)
+static void roff_options(const struct mon_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char notes[320];
@@ -168,7 +168,7 @@ static void cell(const char *text)
 static const char *key_of(const struct dyno_command *command, const char *option)
 {
     for (size_t i = 0; command != NULL && command->config != NULL && i < command->config->line_count; i++) {
-        const struct ms_config_line *line = &command->config->lines[i];
+        const struct mon_config_line *line = &command->config->lines[i];
         if (line->option != NULL && strcmp(line->option, option) == 0) {
             return line->key;
         }
@@ -176,7 +176,7 @@ static const char *key_of(const struct dyno_command *command, const char *option
     return NULL;
 }
 
-static void markdown_options(const struct dyno_command *command, const struct ms_option *options, size_t count)
+static void markdown_options(const struct dyno_command *command, const struct mon_option *options, size_t count)
 {
     bool keys = command != NULL && command->config != NULL;
     printf("| option | meaning |%s\n|---|---|%s\n", keys ? " line |" : "", keys ? "---|" : "");

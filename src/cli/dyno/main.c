@@ -33,19 +33,19 @@ static int generate(const char *form)
 
 static enum dyno_exit open_tls(struct dyno_run *run)
 {
-    struct ms_tls_options options = {
-        .side = MS_TLS_CLIENT,
+    struct mon_tls_options options = {
+        .side = MON_TLS_CLIENT,
         .dir = dyno_global(run, "certs-dir"),
         .passphrase_file = dyno_global(run, "certs-passphrase-file"),
         .passphrase_env = "DYNO_CERTS_PASSPHRASE",
         .prompt = true,
         .say = {dyno_say, run},
     };
-    char why[MS_TLS_WHY_B];
-    if (strcmp(options.dir, MS_TLS_NO_CERTS) == 0) {
+    char why[MON_TLS_WHY_B];
+    if (strcmp(options.dir, MON_TLS_NO_CERTS) == 0) {
         return DYNO_OK;
     }
-    int rc = ms_tls_open(&options, &run->tls, why);
+    int rc = mon_tls_open(&options, &run->tls, why);
     if (rc == -ENOTDIR) {
         fprintf(stderr, "Error: CliError(\"%s\")\n", why);
         return DYNO_FAILED;

@@ -35,7 +35,7 @@ const struct dyno_command dyno_npu_monitor = {
                "goes back to its default.",
     .example = "dyno npu-monitor --npu-monitor-start --report-interval-s 30 --mspti-activity-kind Kernel\n"
                "dyno npu-monitor --npu-monitor-stop",
-    .config = &ms_config_npu_monitor,
+    .config = &mon_config_npu_monitor,
     .columns = columns,
     .column_count = MS_COUNT_OF(columns),
     .check = check,

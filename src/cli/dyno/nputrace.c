@@ -37,7 +37,7 @@ const struct dyno_command dyno_nputrace = {
                "--log-file. npu-monitor has to be stopped first: both use the same part of the device.",
     .example = "dyno nputrace --start-step 10 --iterations 2 --activities CPU,NPU --analyse \\\n"
                "    --data-simplification false --log-file /tmp/profile_data",
-    .config = &ms_config_nputrace,
+    .config = &mon_config_nputrace,
     .columns = columns,
     .column_count = MS_COUNT_OF(columns),
     .check = check,

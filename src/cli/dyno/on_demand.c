@@ -20,17 +20,17 @@ static void replace(struct ms_buffer *out, const char *text, const char *from, c
 /* The configuration for one host; NULL: with %h as it is. */
 void dyno_config(const struct dyno_run *run, const char *host, struct ms_buffer *out)
 {
-    struct ms_option_values values = run->local;
-    const struct ms_option *options = dyno_options(run->command);
-    const struct ms_option *file =
-        ms_option_find(options, dyno_option_count(run->command), "log-file", strlen("log-file"));
+    struct mon_option_values values = run->local;
+    const struct mon_option *options = dyno_options(run->command);
+    const struct mon_option *file =
+        mon_option_find(options, dyno_option_count(run->command), "log-file", strlen("log-file"));
     struct ms_buffer path = {0};
     if (host != NULL && file != NULL && values.value[file - options] != NULL) {
         replace(&path, values.value[file - options], "%h", host);
         ms_buffer_char(&path, '\0');
         values.value[file - options] = path.failed ? values.value[file - options] : path.s;
     }
-    ms_config_write(run->command->config, &values, out);
+    mon_config_write(run->command->config, &values, out);
     ms_buffer_free(&path);
 }
 
@@ -108,13 +108,13 @@ void dyno_report_matches(const struct dyno_run *run, const json_t *answer, bool 
 enum dyno_exit dyno_check_log_dir(struct dyno_run *run)
 {
     const char *dir = dyno_value(run, "log-file");
-    struct ms_say say = {dyno_say, run};
-    char clean[MS_PATH_MAX_B + 1];
-    if (ms_path_check(dir, MS_PATH_OUTPUT, &say) != 0) {
+    struct mon_say say = {dyno_say, run};
+    char clean[MON_PATH_MAX_B + 1];
+    if (mon_path_check(dir, MON_PATH_OUTPUT, &say) != 0) {
         fputs("Error: CliError(\"--log-file must be a valid directory!\")\n", stderr);
         return DYNO_FAILED;
     }
-    if (dir[0] != '/' && ms_path_clean(dir, clean) == 0) {
+    if (dir[0] != '/' && mon_path_clean(dir, clean) == 0) {
         dyno_set_value(run, "log-file", clean);
     }
     return DYNO_OK;

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ms_option dyno_globals[] = {
+const struct mon_option dyno_globals[] = {
     {.name = "hostname", .argument = "HOST", .fallback = "localhost", .help = "the node whose daemon is asked"},
     {.name = "port",
      .argument = "PORT",
      .fallback = "1778",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 0,
      .max = 65535,
      .help = "port of the daemon"},
     {.name = "certs-dir",
      .argument = "DIR",
-     .fallback = MS_TLS_NO_CERTS,
+     .fallback = MON_TLS_NO_CERTS,
      .help = "directory with client.crt, client.key, ca.crt and optionally ca.crl; NO_CERTS: plain text"},
     {.name = "certs-passphrase-file",
      .argument = "FILE",
@@ -29,21 +29,21 @@ const struct ms_option dyno_globals[] = {
     {.name = "parallel",
      .argument = "N",
      .fallback = "128",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 1,
      .max = 4096,
      .help = "nodes that are asked at the same time"},
     {.name = "start-delay",
      .argument = "S",
      .fallback = "15",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 1,
      .max = 86400,
      .help = "gputrace on several nodes: all start so many seconds from now"},
     {.name = "timeout",
      .argument = "S",
      .fallback = "10",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 1,
      .max = 86400,
      .help = "time for a connection, and for an answer"},
@@ -51,7 +51,7 @@ const struct ms_option dyno_globals[] = {
     {.name = "wait-timeout",
      .argument = "S",
      .fallback = "300",
-     .check = ms_option_u64,
+     .check = mon_option_u64,
      .min = 1,
      .max = 604800,
      .help = "longest time to wait"},
@@ -60,7 +60,7 @@ const struct ms_option dyno_globals[] = {
     {.name = "legacy-exit", .help = "exit with 0 also when the daemon refused, as the originals do"},
 };
 const size_t dyno_global_count = MS_COUNT_OF(dyno_globals);
-_Static_assert(MS_COUNT_OF(dyno_globals) <= MS_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
+_Static_assert(MS_COUNT_OF(dyno_globals) <= MON_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
 
 void dyno_error(const char *format, ...)
 {
@@ -92,17 +92,17 @@ void dyno_run_free(struct dyno_run *run)
     }
     free(run->texts);
     dyno_hosts_free(&run->hosts);
-    ms_tls_close(run->tls);
+    mon_tls_close(run->tls);
 }
 
 const char *dyno_value(const struct dyno_run *run, const char *name)
 {
-    return ms_option_value(dyno_options(run->command), dyno_option_count(run->command), &run->local, name);
+    return mon_option_value(dyno_options(run->command), dyno_option_count(run->command), &run->local, name);
 }
 
 const char *dyno_global(const struct dyno_run *run, const char *name)
 {
-    return ms_option_value(dyno_globals, dyno_global_count, &run->global, name);
+    return mon_option_value(dyno_globals, dyno_global_count, &run->global, name);
 }
 
 bool dyno_switch(const struct dyno_run *run, const char *name)
@@ -112,20 +112,20 @@ bool dyno_switch(const struct dyno_run *run, const char *name)
 
 void dyno_set_value(struct dyno_run *run, const char *name, const char *text)
 {
-    const struct ms_option *options = dyno_options(run->command);
-    const struct ms_option *option = ms_option_find(options, dyno_option_count(run->command), name, strlen(name));
+    const struct mon_option *options = dyno_options(run->command);
+    const struct mon_option *option = mon_option_find(options, dyno_option_count(run->command), name, strlen(name));
     if (option != NULL) {
         run->local.value[option - options] = keep_text(run, text, strlen(text));
     }
 }
 
 /* Puts one option into its place. */
-static enum dyno_exit store(struct dyno_run *run, const struct ms_option *options, struct ms_option_values *values,
-                            const struct ms_option *option, const char *text)
+static enum dyno_exit store(struct dyno_run *run, const struct mon_option *options, struct mon_option_values *values,
+                            const struct mon_option *option, const char *text)
 {
     size_t i = (size_t)(option - options);
     struct ms_buffer out = {0};
-    char why[MS_CONFIG_WHY_B];
+    char why[MON_CONFIG_WHY_B];
     if (values->given[i]) {
         dyno_error("the argument '--%s%s%s%s' cannot be used multiple times", option->name,
                    option->argument != NULL ? " <" : "", option->argument != NULL ? option->argument : "",
@@ -157,17 +157,17 @@ static enum dyno_exit parse_option(struct dyno_run *run, int argc, char **argv, 
 {
     const char *name = argv[*i] + 2;
     size_t name_b = strcspn(name, "=");
-    const struct ms_option *options = dyno_globals, *option = NULL;
-    struct ms_option_values *values = &run->global;
+    const struct mon_option *options = dyno_globals, *option = NULL;
+    struct mon_option_values *values = &run->global;
     if (run->command != NULL) {
         options = dyno_options(run->command);
         values = &run->local;
-        option = ms_option_find(options, dyno_option_count(run->command), name, name_b);
+        option = mon_option_find(options, dyno_option_count(run->command), name, name_b);
     }
     if (option == NULL) {
         options = dyno_globals;
         values = &run->global;
-        option = ms_option_find(options, dyno_global_count, name, name_b);
+        option = mon_option_find(options, dyno_global_count, name, name_b);
     }
     if (option == NULL) {
         dyno_error("unexpected argument '--%.*s' found", (int)name_b, name);
@@ -191,7 +191,7 @@ static enum dyno_exit parse_option(struct dyno_run *run, int argc, char **argv, 
 static enum dyno_exit check_required(const struct dyno_run *run)
 {
     for (size_t i = 0; i < dyno_option_count(run->command); i++) {
-        const struct ms_option *option = &dyno_options(run->command)[i];
+        const struct mon_option *option = &dyno_options(run->command)[i];
         if (option->required && run->local.value[i] == NULL) {
             dyno_error("the following required arguments were not provided:\n  --%s <%s>", option->name,
                        option->argument);

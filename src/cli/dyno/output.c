@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-void dyno_say(void *context, enum ms_say_level level, const char *text)
+void dyno_say(void *context, enum mon_say_level level, const char *text)
 {
     static const char *const prefixes[] = {
-        [MS_SAY_NOTE] = "", [MS_SAY_WARNING] = "WARNING: ", [MS_SAY_ERROR] = "ERROR: "};
+        [MON_SAY_NOTE] = "", [MON_SAY_WARNING] = "WARNING: ", [MON_SAY_ERROR] = "ERROR: "};
     const struct dyno_run *run = context;
-    if (level == MS_SAY_NOTE && (run->quiet || run->json || run->command->upstream)) {
+    if (level == MON_SAY_NOTE && (run->quiet || run->json || run->command->upstream)) {
         return;
     }
     fprintf(run->json || run->quiet ? stderr : stdout, "%s%s\n", prefixes[level], text);
@@ -18,7 +18,7 @@ void dyno_say(void *context, enum ms_say_level level, const char *text)
 
 void dyno_preamble(const struct dyno_run *run)
 {
-    bool plain = strcmp(dyno_global(run, "certs-dir"), MS_TLS_NO_CERTS) == 0;
+    bool plain = strcmp(dyno_global(run, "certs-dir"), MON_TLS_NO_CERTS) == 0;
     if (run->quiet || run->json || run->command->upstream) {
         return;
     }

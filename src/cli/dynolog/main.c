@@ -8,26 +8,26 @@
 #include <stddef.h>
 
 /* The order of data: what receives comes after what it hands on to. */
-static const struct ms_daemon_module *const modules[] = {
-    &ms_module_service,
+static const struct mon_daemon_module *const modules[] = {
+    &mon_module_service,
     /* metrics: the store, back ends, collectors */
-    &ms_module_metrics,
-    &ms_module_json,
-    &ms_module_tensorboard,
-    &ms_module_prometheus,
-    &ms_module_otlp,
-    &ms_module_kernel,
-    &ms_module_process,
-    &ms_module_pmu,
-    &ms_module_dcmi,
-    &ms_module_npu,
+    &mon_module_metrics,
+    &mon_module_json,
+    &mon_module_tensorboard,
+    &mon_module_prometheus,
+    &mon_module_otlp,
+    &mon_module_kernel,
+    &mon_module_process,
+    &mon_module_pmu,
+    &mon_module_dcmi,
+    &mon_module_npu,
     /* what arrives */
-    &ms_module_ipc,
-    &ms_module_rpc,
+    &mon_module_ipc,
+    &mon_module_rpc,
     NULL,
 };
 
 int main(int argc, char **argv)
 {
-    return ms_daemon_run(modules, argc, argv);
+    return mon_daemon_run(modules, argc, argv);
 }

@@ -14,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REASON_B = sizeof(((struct ms_request_result *)NULL)->reason) };
+enum { REASON_B = sizeof(((struct mon_request_result *)NULL)->reason) };
 
-static bool any_pid(const struct ms_request *request)
+static bool any_pid(const struct mon_request *request)
 {
     return request->pid_count == 0 || (request->pid_count == 1 && request->pids[0] == 0);
 }
 
-static bool of_job(const struct ms_request *request, const struct ms_process *process)
+static bool of_job(const struct mon_request *request, const struct mon_process *process)
 {
     return process->job == request->job || (request->job != 0 && process->slurm_job == request->job);
 }
 
-static bool of_pids(const struct ms_request *request, const struct ms_process *process)
+static bool of_pids(const struct mon_request *request, const struct mon_process *process)
 {
     if (any_pid(request)) {
         return true;
@@ -45,18 +45,18 @@ static bool of_pids(const struct ms_request *request, const struct ms_process *p
 }
 
 /* The processes meant, leaves first. NULL with *count 0 is nobody; -ENOMEM. */
-static int match(const struct ms_registry *registry, const struct ms_request *request, struct ms_process ***out,
+static int match(const struct mon_registry *registry, const struct mon_request *request, struct mon_process ***out,
                  size_t *count)
 {
-    uint64_t now = ms_registry_now_ns(registry);
-    struct ms_process **found = calloc(ms_registry_count(registry) + 1, sizeof(struct ms_process *));
-    struct ms_process **sorted = calloc(ms_registry_count(registry) + 1, sizeof(struct ms_process *));
+    uint64_t now = mon_registry_now_ns(registry);
+    struct mon_process **found = calloc(mon_registry_count(registry) + 1, sizeof(struct mon_process *));
+    struct mon_process **sorted = calloc(mon_registry_count(registry) + 1, sizeof(struct mon_process *));
     struct ms_map ancestors = {NULL, NULL, 0, 0};
     size_t n = 0, used = 0;
     bool failed = found == NULL || sorted == NULL;
-    for (struct ms_process *p = ms_registry_first(registry); !failed && p != NULL;
-         p = ms_registry_next(registry, p)) {
-        if (p->polls && of_job(request, p) && of_pids(request, p) && !ms_registry_silent(p, now)) {
+    for (struct mon_process *p = mon_registry_first(registry); !failed && p != NULL;
+         p = mon_registry_next(registry, p)) {
+        if (p->polls && of_job(request, p) && of_pids(request, p) && !mon_registry_silent(p, now)) {
             found[n++] = p;
             for (unsigned i = 1; i < p->pid_count; i++) {
                 failed = failed || ms_map_put(&ancestors, (uint32_t)p->pids[i], 1) == NULL;
@@ -82,23 +82,23 @@ static int match(const struct ms_registry *registry, const struct ms_request *re
 }
 
 /* Nobody was meant: say what there is instead. */
-static void explain_nobody(const struct ms_registry *registry, const struct ms_request *request, char *reason)
+static void explain_nobody(const struct mon_registry *registry, const struct mon_request *request, char *reason)
 {
-    uint64_t now = ms_registry_now_ns(registry);
+    uint64_t now = mon_registry_now_ns(registry);
     size_t polling = 0, of_this_job = 0, silent = 0;
     char jobs[128] = "";
     size_t used = 0;
-    for (const struct ms_job *job = ms_registry_jobs(registry); job != NULL; job = job->next) {
+    for (const struct mon_job *job = mon_registry_jobs(registry); job != NULL; job = job->next) {
         if (used < sizeof(jobs) - 24) {
             used +=
                 (size_t)snprintf(jobs + used, sizeof(jobs) - used, "%s%lld", used == 0 ? "" : ", ", (long long)job->id);
         }
     }
-    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+    for (const struct mon_process *p = mon_registry_first(registry); p != NULL; p = mon_registry_next(registry, p)) {
         bool ours = p->polls && of_job(request, p);
         polling += p->polls;
         of_this_job += ours;
-        silent += ours && ms_registry_silent(p, now);
+        silent += ours && mon_registry_silent(p, now);
     }
     if (polling == 0) {
         snprintf(reason, REASON_B,
@@ -116,18 +116,18 @@ static void explain_nobody(const struct ms_registry *registry, const struct ms_r
     }
 }
 
-static int result_init(struct ms_request_result *result, size_t count)
+static int result_init(struct mon_request_result *result, size_t count)
 {
     result->matched = calloc(count + 1, sizeof(*result->matched));
     result->triggered = calloc(count + 1, sizeof(*result->triggered));
     if (result->matched == NULL || result->triggered == NULL) {
-        ms_request_result_free(result);
+        mon_request_result_free(result);
         return -ENOMEM;
     }
     return 0;
 }
 
-void ms_request_result_free(struct ms_request_result *result)
+void mon_request_result_free(struct mon_request_result *result)
 {
     free(result->matched);
     free(result->triggered);
@@ -136,23 +136,23 @@ void ms_request_result_free(struct ms_request_result *result)
 }
 
 /* Leaves the command with those that may have it; returns the decision if nobody may. */
-static enum ms_decision trigger(const struct ms_request *request, struct ms_process **meant, size_t count,
-                                 uint64_t now, struct ms_request_result *result)
+static enum mon_decision trigger(const struct mon_request *request, struct mon_process **meant, size_t count,
+                                 uint64_t now, struct mon_request_result *result)
 {
-    enum ms_decision refusal = MS_UNKNOWN;
+    enum mon_decision refusal = MON_UNKNOWN;
     unsigned failed = 0;
     for (size_t i = 0; i < count; i++) {
-        struct ms_process *process = meant[i];
+        struct mon_process *process = meant[i];
         result->matched[result->matched_count++] = process->pid;
         char reason[REASON_B] = "";
-        enum ms_decision decision = ms_state_decide(result->kind, process, now, reason);
-        if (decision != MS_EFFECTIVE) {
+        enum mon_decision decision = mon_state_decide(result->kind, process, now, reason);
+        if (decision != MON_EFFECTIVE) {
             result->refused++;
-            refusal = decision == MS_INEFFECTIVE ? MS_INEFFECTIVE : refusal;
+            refusal = decision == MON_INEFFECTIVE ? MON_INEFFECTIVE : refusal;
         } else if (process->pending != NULL) {
             result->busy++;
         } else if (result->triggered_count < request->limit) {
-            if (ms_registry_leave(process, result->kind, request->config, request->config_b) == 0) {
+            if (mon_registry_leave(process, result->kind, request->config, request->config_b) == 0) {
                 result->triggered[result->triggered_count++] = process->pid;
             } else {
                 failed++;
@@ -165,10 +165,10 @@ static enum ms_decision trigger(const struct ms_request *request, struct ms_proc
     if (failed != 0) {
         snprintf(result->reason, REASON_B, "no memory to keep the command for %u processes", failed);
     }
-    return result->triggered_count > 0 ? MS_EFFECTIVE : result->refused == count ? refusal : MS_INEFFECTIVE;
+    return result->triggered_count > 0 ? MON_EFFECTIVE : result->refused == count ? refusal : MON_INEFFECTIVE;
 }
 
-static void explain(const struct ms_request *request, struct ms_request_result *result)
+static void explain(const struct mon_request *request, struct mon_request_result *result)
 {
     size_t triggered = result->triggered_count, matched = result->matched_count;
     size_t left_out = matched - triggered - result->busy - result->refused;
@@ -190,14 +190,14 @@ static void explain(const struct ms_request *request, struct ms_request_result *
     }
 }
 
-int ms_registry_request(struct ms_registry *registry, const struct ms_request *request,
-                         struct ms_request_result *result)
+int mon_registry_request(struct mon_registry *registry, const struct mon_request *request,
+                         struct mon_request_result *result)
 {
-    struct ms_process **meant;
+    struct mon_process **meant;
     size_t count;
     memset(result, 0, sizeof(*result));
-    result->kind = ms_state_kind(request->config, request->config_b);
-    if (request->config_b > MS_REGISTRY_CONFIG_B || memchr(request->config, '\0', request->config_b) != NULL) {
+    result->kind = mon_state_kind(request->config, request->config_b);
+    if (request->config_b > MON_REGISTRY_CONFIG_B || memchr(request->config, '\0', request->config_b) != NULL) {
         return -EMSGSIZE;
     }
     if (match(registry, request, &meant, &count) != 0) {
@@ -205,21 +205,21 @@ int ms_registry_request(struct ms_registry *registry, const struct ms_request *r
     }
     int error = result_init(result, count);
     if (error == 0 && count == 0) {
-        result->decision = MS_INEFFECTIVE;
+        result->decision = MON_INEFFECTIVE;
         explain_nobody(registry, request, result->reason);
     } else if (error == 0) {
-        result->decision = trigger(request, meant, count, ms_registry_now_ns(registry), result);
+        result->decision = trigger(request, meant, count, mon_registry_now_ns(registry), result);
         explain(request, result);
-        ms_registry_commanded(registry);
+        mon_registry_commanded(registry);
     }
     free(meant);
     return error;
 }
 
-int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *request,
-                        struct ms_request_result *result)
+int mon_registry_cancel(struct mon_registry *registry, const struct mon_request *request,
+                        struct mon_request_result *result)
 {
-    struct ms_process **meant;
+    struct mon_process **meant;
     size_t count;
     memset(result, 0, sizeof(*result));
     if (match(registry, request, &meant, &count) != 0) {
@@ -229,7 +229,7 @@ int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *re
     for (size_t i = 0; error == 0 && i < count; i++) {
         result->matched[result->matched_count++] = meant[i]->pid;
         if (meant[i]->pending != NULL) {
-            ms_registry_take_back(meant[i]);
+            mon_registry_take_back(meant[i]);
             result->triggered[result->triggered_count++] = meant[i]->pid;
         }
     }
@@ -239,9 +239,9 @@ int ms_registry_cancel(struct ms_registry *registry, const struct ms_request *re
         snprintf(result->reason, REASON_B, "%zu of %zu processes had a command waiting, which was taken back",
                  result->triggered_count, count);
     }
-    result->decision = result->triggered_count > 0 ? MS_EFFECTIVE : MS_INEFFECTIVE;
+    result->decision = result->triggered_count > 0 ? MON_EFFECTIVE : MON_INEFFECTIVE;
     if (result->triggered_count > 0) {
-        ms_registry_commanded(registry);
+        mon_registry_commanded(registry);
     }
     free(meant);
     return error;

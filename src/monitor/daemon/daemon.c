@@ -17,35 +17,35 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-void ms_daemon_stop(struct ms_daemon *daemon)
+void mon_daemon_stop(struct mon_daemon *daemon)
 {
     event_base_loopexit(daemon->base, NULL);
 }
 
-void ms_daemon_reload(struct ms_daemon *daemon)
+void mon_daemon_reload(struct mon_daemon *daemon)
 {
     for (size_t i = 0; daemon->modules[i] != NULL; i++) {
         if (daemon->modules[i]->reload != NULL) {
             daemon->modules[i]->reload(daemon);
         }
     }
-    ms_log_info("reloaded");
+    mon_log_info("reloaded");
 }
 
-static int start_modules(struct ms_daemon *daemon, size_t *started)
+static int start_modules(struct mon_daemon *daemon, size_t *started)
 {
     for (*started = 0; daemon->modules[*started] != NULL; (*started)++) {
-        const struct ms_daemon_module *module = daemon->modules[*started];
+        const struct mon_daemon_module *module = daemon->modules[*started];
         int result = module->start(daemon);
         if (result != 0) {
-            ms_log_error("%s could not start: %s", module->name, strerror(-result));
+            mon_log_error("%s could not start: %s", module->name, strerror(-result));
             return result;
         }
     }
     return 0;
 }
 
-static void stop_modules(struct ms_daemon *daemon, size_t started)
+static void stop_modules(struct mon_daemon *daemon, size_t started)
 {
     while (started-- > 0) {
         if (daemon->modules[started]->stop != NULL) {
@@ -64,15 +64,15 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static void serve(struct ms_daemon *daemon)
+static void serve(struct mon_daemon *daemon)
 {
     size_t started;
     if (start_modules(daemon, &started) == 0) {
-        ms_log_started();
-        ms_log_info("ready");
-        ms_service_notify("READY=1");
+        mon_log_started();
+        mon_log_info("ready");
+        mon_service_notify("READY=1");
         event_base_dispatch(daemon->base);
-        ms_service_notify("STOPPING=1");
+        mon_service_notify("STOPPING=1");
     } else {
         daemon->exit_code = EXIT_FAILURE;
     }
@@ -80,25 +80,25 @@ static void serve(struct ms_daemon *daemon)
 }
 
 /* Everything after the flags are known. */
-static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
+static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
 {
-    struct ms_log_options log = {
+    struct mon_log_options log = {
         .file = daemon->flags.logtostderr ? "stderr" : daemon->flags.log_file,
         .max_b = (uint64_t)daemon->flags.log_max_mb << 20,
         .keep = (unsigned)daemon->flags.log_keep,
-        .min_level = (enum ms_log_level)daemon->flags.minloglevel,
+        .min_level = (enum mon_log_level)daemon->flags.minloglevel,
     };
-    int result = ms_log_open(&log);
+    int result = mon_log_open(&log);
     if (result != 0) {
         fprintf(stderr, "dynolog: log file '%s': %s (--log_file)\n", log.file, strerror(-result));
         return EXIT_FAILURE;
     }
-    ms_log_info("dynolog %s, pid %d, log %s", MS_DAEMON_VERSION, (int)getpid(), ms_log_path());
+    mon_log_info("dynolog %s, pid %d, log %s", MON_DAEMON_VERSION, (int)getpid(), mon_log_path());
     for (size_t i = 0; i < notes->count; i++) {
-        ms_log_warning("%s", notes->lines[i]);
+        mon_log_warning("%s", notes->lines[i]);
     }
     if (getuid() == 0) {
-        ms_log_warning("running as root; a user of its own is safer (the packaged unit has one)");
+        mon_log_warning("running as root; a user of its own is safer (the packaged unit has one)");
     }
     signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
@@ -107,47 +107,47 @@ static int run(struct ms_daemon *daemon, const struct ms_flag_notes *notes)
     }
     daemon->started_ns = ms_clock_ns(CLOCK_MONOTONIC);
     daemon->base = event_base_new();
-    daemon->registry = ms_registry_new(daemon->host);
+    daemon->registry = mon_registry_new(daemon->host);
     if (daemon->base == NULL || daemon->registry == NULL) {
-        ms_log_error("no memory for the event loop");
+        mon_log_error("no memory for the event loop");
         daemon->exit_code = EXIT_FAILURE;
     } else {
         serve(daemon);
     }
-    ms_registry_free(daemon->registry);
+    mon_registry_free(daemon->registry);
     if (daemon->base != NULL) {
         event_base_free(daemon->base);
     }
-    ms_log_info("ended with status %d", daemon->exit_code);
-    ms_log_close();
+    mon_log_info("ended with status %d", daemon->exit_code);
+    mon_log_close();
     return daemon->exit_code;
 }
 
-int ms_daemon_run(const struct ms_daemon_module *const *modules, int argc, char **argv)
+int mon_daemon_run(const struct mon_daemon_module *const *modules, int argc, char **argv)
 {
-    struct ms_daemon daemon = {.modules = modules, .exit_code = EXIT_SUCCESS};
-    struct ms_flag_notes notes = {NULL, 0, 0};
+    struct mon_daemon daemon = {.modules = modules, .exit_code = EXIT_SUCCESS};
+    struct mon_flag_notes notes = {NULL, 0, 0};
     char error[512];
     int status = EXIT_FAILURE;
-    if (ms_flags_init(&daemon.flags) != 0) {
+    if (mon_flags_init(&daemon.flags) != 0) {
         fputs("dynolog: no memory\n", stderr);
         return EXIT_FAILURE;
     }
-    if (ms_flags_parse(&daemon.flags, argc, argv, &notes, error, sizeof(error)) != 0) {
+    if (mon_flags_parse(&daemon.flags, argc, argv, &notes, error, sizeof(error)) != 0) {
         fprintf(stderr, "dynolog: %s\n", error);
     } else if (daemon.flags.help) {
-        ms_flags_help(stdout, "dynolog");
+        mon_flags_help(stdout, "dynolog");
         status = EXIT_SUCCESS;
     } else if (daemon.flags.markdown) {
-        ms_flags_markdown(stdout);
+        mon_flags_markdown(stdout);
         status = EXIT_SUCCESS;
     } else if (daemon.flags.version) {
-        puts("dynolog version " MS_DAEMON_VERSION);
+        puts("dynolog version " MON_DAEMON_VERSION);
         status = EXIT_SUCCESS;
     } else {
         status = run(&daemon, &notes);
     }
-    ms_flag_notes_free(&notes);
-    ms_flags_free(&daemon.flags);
+    mon_flag_notes_free(&notes);
+    mon_flags_free(&daemon.flags);
     return status;
 }

@@ -2,8 +2,8 @@
  *
  * Threads: none. Every module runs in the loop and must not block; what can be slow (a name lookup, a disk) is done in
  * pieces or handed to libevent. */
-#ifndef MS_DAEMON_DAEMON_H
-#define MS_DAEMON_DAEMON_H
+#ifndef MON_DAEMON_DAEMON_H
+#define MON_DAEMON_DAEMON_H
 
 #include "monitor/daemon/flags.h"
 #include "monitor/daemon/logger.h"
@@ -11,31 +11,31 @@
 
 #include <event2/event.h>
 
-struct ms_daemon_module;
+struct mon_daemon_module;
 
-struct ms_daemon {
-    const struct ms_daemon_module *const *modules; /* ended by NULL */
+struct mon_daemon {
+    const struct mon_daemon_module *const *modules; /* ended by NULL */
     struct event_base *base;
-    struct ms_flags flags;
-    struct ms_registry *registry;
+    struct mon_flags flags;
+    struct mon_registry *registry;
     char host[256];      /* host name, for labels */
     uint64_t started_ns; /* CLOCK_MONOTONIC */
-    int exit_code;       /* of ms_daemon_run; a module that must end the daemon sets it and calls ms_daemon_stop */
+    int exit_code;       /* of mon_daemon_run; a module that must end the daemon sets it and calls mon_daemon_stop */
 };
 
-struct ms_daemon_module {
+struct mon_daemon_module {
     const char *name;
     /* 0: runs, or has nothing to do under these flags. -errno after a message in the log: the daemon does not start. */
-    int (*start)(struct ms_daemon *daemon);
-    void (*stop)(struct ms_daemon *daemon);   /* only after a start that returned 0; in reverse order; may be NULL */
-    void (*reload)(struct ms_daemon *daemon); /* SIGHUP: open files anew, read certificates anew; may be NULL */
+    int (*start)(struct mon_daemon *daemon);
+    void (*stop)(struct mon_daemon *daemon);   /* only after a start that returned 0; in reverse order; may be NULL */
+    void (*reload)(struct mon_daemon *daemon); /* SIGHUP: open files anew, read certificates anew; may be NULL */
 };
 
 /* main of the daemon, with these modules (ended by NULL); returns the exit status. */
-int ms_daemon_run(const struct ms_daemon_module *const *modules, int argc, char **argv);
-void ms_daemon_stop(struct ms_daemon *daemon); /* leaves the loop soon, then modules stop in order */
+int mon_daemon_run(const struct mon_daemon_module *const *modules, int argc, char **argv);
+void mon_daemon_stop(struct mon_daemon *daemon); /* leaves the loop soon, then modules stop in order */
 
 /* The version that getVersion answers and --version prints. */
-#define MS_DAEMON_VERSION NPUSCOPE_VERSION
+#define MON_DAEMON_VERSION NPUSCOPE_VERSION
 
 #endif

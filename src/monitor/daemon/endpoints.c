@@ -38,7 +38,7 @@ static int open_socket(void)
 }
 
 /* Is somebody listening at this address? */
-static bool answers(const struct ms_endpoint *endpoint)
+static bool answers(const struct mon_endpoint *endpoint)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool alive = fd >= 0 && connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_b) == 0;
@@ -49,7 +49,7 @@ static bool answers(const struct ms_endpoint *endpoint)
 }
 
 /* Makes way for a socket file; 0 or -errno. */
-static int remove_stale(const struct ms_endpoint *endpoint)
+static int remove_stale(const struct mon_endpoint *endpoint)
 {
     const char *path = endpoint->address.sun_path;
     struct stat st;
@@ -57,7 +57,7 @@ static int remove_stale(const struct ms_endpoint *endpoint)
         return errno == ENOENT ? 0 : -errno;
     }
     if (!S_ISSOCK(st.st_mode) || st.st_uid != endpoint->owner) {
-        ms_log_error("%s is in the way: %s; remove it by hand", path,
+        mon_log_error("%s is in the way: %s; remove it by hand", path,
                       S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
         return -EEXIST;
     }
@@ -68,10 +68,10 @@ static int remove_stale(const struct ms_endpoint *endpoint)
 }
 
 /* Binds the descriptor; for files this includes making way, mode, owner and group. */
-static int bind_socket(struct ms_endpoint *endpoint, int fd)
+static int bind_socket(struct mon_endpoint *endpoint, int fd)
 {
     const struct sockaddr *address = (const struct sockaddr *)&endpoint->address;
-    if (endpoint->form == MS_ENDPOINT_ABSTRACT) {
+    if (endpoint->form == MON_ENDPOINT_ABSTRACT) {
         return bind(fd, address, endpoint->address_b) != 0 ? -errno : 0;
     }
     bool other = endpoint->owner != geteuid();
@@ -91,13 +91,13 @@ static int bind_socket(struct ms_endpoint *endpoint, int fd)
         result = -errno;
     }
     if (other && seteuid(getuid()) != 0) {
-        ms_log_error("cannot become user %d again: %s", (int)getuid(), strerror(errno));
+        mon_log_error("cannot become user %d again: %s", (int)getuid(), strerror(errno));
         abort(); /* going on as somebody else is the one thing that must not happen */
     }
     return result;
 }
 
-static int listen_on(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
+static int listen_on(struct mon_daemon *daemon, struct mon_endpoint *endpoint)
 {
     int fd = open_socket();
     if (fd < 0) {
@@ -124,7 +124,7 @@ static int listen_on(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
     return 0;
 }
 
-static void stop_listening(struct ms_endpoint *endpoint)
+static void stop_listening(struct mon_endpoint *endpoint)
 {
     if (endpoint->event != NULL) {
         event_free(endpoint->event);
@@ -136,7 +136,7 @@ static void stop_listening(struct ms_endpoint *endpoint)
     }
 }
 
-bool ms_endpoint_clogged(struct ms_endpoint *endpoint)
+bool mon_endpoint_clogged(struct mon_endpoint *endpoint)
 {
     int queued = 0;
     /* A small datagram is charged with less than a KiB: until then it is not worth asking. */
@@ -147,20 +147,20 @@ bool ms_endpoint_clogged(struct ms_endpoint *endpoint)
     return endpoint->fd >= 0 && ioctl(endpoint->fd, SIOCOUTQ, &queued) == 0 && queued > endpoint->room_b / 2;
 }
 
-int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint)
+int mon_endpoint_renew(struct mon_daemon *daemon, struct mon_endpoint *endpoint)
 {
     stop_listening(endpoint); /* an abstract name is free only after this */
     int result = listen_on(daemon, endpoint);
     if (result == 0) {
-        ms_log_limited(MS_LOG_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
+        mon_log_limited(MON_LOG_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
                         endpoint->text);
     } else {
-        ms_log_error("%s cannot be opened again: %s", endpoint->text, strerror(-result));
+        mon_log_error("%s cannot be opened again: %s", endpoint->text, strerror(-result));
     }
     return result;
 }
 
-int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
+int mon_endpoint_send(struct mon_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
                       size_t datagram_b)
 {
     ssize_t sent =
@@ -174,22 +174,22 @@ int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to,
 /* ---- what the flags ask for ---- */
 
 struct opening {
-    struct ms_daemon *daemon;
+    struct mon_daemon *daemon;
     event_callback_fn callback;
-    struct ms_endpoint *first;
+    struct mon_endpoint *first;
 };
 
 /* 0, or -errno; a failure that only concerns this form is -ENOENT or -EACCES. */
-static int add(struct opening *opening, const struct ms_endpoint *wanted)
+static int add(struct opening *opening, const struct mon_endpoint *wanted)
 {
-    struct ms_endpoint *endpoint = malloc(sizeof(*endpoint));
+    struct mon_endpoint *endpoint = malloc(sizeof(*endpoint));
     if (endpoint == NULL) {
         return -ENOMEM;
     }
     *endpoint = *wanted;
     endpoint->callback = opening->callback;
     endpoint->fd = -1;
-    ms_fabric_address_text(&endpoint->address, endpoint->address_b, endpoint->text, sizeof(endpoint->text));
+    mon_fabric_address_text(&endpoint->address, endpoint->address_b, endpoint->text, sizeof(endpoint->text));
     int result = listen_on(opening->daemon, endpoint);
     if (result != 0) {
         free(endpoint);
@@ -197,7 +197,7 @@ static int add(struct opening *opening, const struct ms_endpoint *wanted)
     }
     endpoint->next = opening->first;
     opening->first = endpoint;
-    ms_log_info("listening on %s for %s", endpoint->text, endpoint->data ? "data" : "requests");
+    mon_log_info("listening on %s for %s", endpoint->text, endpoint->data ? "data" : "requests");
     return 0;
 }
 
@@ -207,33 +207,33 @@ static int open_abstract(struct opening *opening, const char *name)
     for (int data = 0; data <= 1 && result == 0; data++) {
         char full[128];
         snprintf(full, sizeof(full), "%s%s", name, data != 0 ? "_data" : "");
-        struct ms_endpoint wanted = {.form = MS_ENDPOINT_ABSTRACT, .data = data != 0};
-        wanted.address_b = ms_fabric_abstract(&wanted.address, full);
+        struct mon_endpoint wanted = {.form = MON_ENDPOINT_ABSTRACT, .data = data != 0};
+        wanted.address_b = mon_fabric_abstract(&wanted.address, full);
         result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
         if (result == -EADDRINUSE) {
-            ms_log_error("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
+            mon_log_error("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
         } else if (result != 0) {
-            ms_log_error("@%s@: %s (--ipc_name)", full, strerror(-result));
+            mon_log_error("@%s@: %s (--ipc_name)", full, strerror(-result));
         }
     }
     return result;
 }
 
-static int open_files(struct opening *opening, const char *directory, const struct ms_endpoint *like,
+static int open_files(struct opening *opening, const char *directory, const struct mon_endpoint *like,
                       const char *suffix, const char *flag)
 {
     int result = 0;
     for (int data = 0; data <= 1 && result == 0; data++) {
         char name[32];
-        struct ms_endpoint wanted = *like;
+        struct mon_endpoint wanted = *like;
         snprintf(name, sizeof(name), "dynolog%s%s", data != 0 ? "_data" : "", suffix);
         wanted.data = data != 0;
-        wanted.address_b = ms_fabric_path(&wanted.address, directory, name);
+        wanted.address_b = mon_fabric_path(&wanted.address, directory, name);
         result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
         if (result == -EADDRINUSE) {
-            ms_log_error("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
+            mon_log_error("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
         } else if (result != 0) {
-            ms_log_warning("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
+            mon_log_warning("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
         }
     }
     return result;
@@ -241,19 +241,19 @@ static int open_files(struct opening *opening, const char *directory, const stru
 
 static int open_home(struct opening *opening, const char *directory, uid_t owner, const char *flag)
 {
-    struct ms_endpoint like = {.form = MS_ENDPOINT_HOME, .owner = owner, .mode = 0600, .group = (gid_t)-1};
+    struct mon_endpoint like = {.form = MON_ENDPOINT_HOME, .owner = owner, .mode = 0600, .group = (gid_t)-1};
     int result = open_files(opening, directory, &like, ".sock", flag);
     /* Only a daemon that is there already is a reason to give up. */
     return result == -EADDRINUSE ? result : 0;
 }
 
-static int open_own_home(struct opening *opening, const struct ms_flags *flags)
+static int open_own_home(struct opening *opening, const struct mon_flags *flags)
 {
     const char *directory = flags->ipc_home_dir;
     if (directory[0] == '\0') {
         const struct passwd *user = getpwuid(getuid());
         if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
-            ms_log_warning("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
+            mon_log_warning("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
                             (int)getuid());
             return 0;
         }
@@ -272,10 +272,10 @@ static int open_users(struct opening *opening, const char *users)
             continue;
         }
         if (user == NULL) {
-            ms_log_error("user '%s' is not known (--ipc_users)", name);
+            mon_log_error("user '%s' is not known (--ipc_users)", name);
             result = -EINVAL;
         } else if (geteuid() != 0 && user->pw_uid != geteuid()) {
-            ms_log_error("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
+            mon_log_error("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
             result = -EPERM;
         } else {
             result = open_home(opening, user->pw_dir, user->pw_uid, "ipc_users");
@@ -285,13 +285,13 @@ static int open_users(struct opening *opening, const char *users)
     return result;
 }
 
-static int open_directory(struct opening *opening, const struct ms_flags *flags, const char *directory)
+static int open_directory(struct opening *opening, const struct mon_flags *flags, const char *directory)
 {
-    struct ms_endpoint like = {.form = MS_ENDPOINT_DIRECTORY, .owner = geteuid(), .mode = 0666, .group = (gid_t)-1};
+    struct mon_endpoint like = {.form = MON_ENDPOINT_DIRECTORY, .owner = geteuid(), .mode = 0666, .group = (gid_t)-1};
     if (flags->ipc_socket_group[0] != '\0') {
         const struct group *group = getgrnam(flags->ipc_socket_group);
         if (group == NULL) {
-            ms_log_error("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
+            mon_log_error("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
             return -EINVAL;
         }
         like.group = group->gr_gid;
@@ -300,9 +300,9 @@ static int open_directory(struct opening *opening, const struct ms_flags *flags,
     return open_files(opening, directory, &like, "", "ipc_socket_dir");
 }
 
-int ms_endpoints_open(struct ms_daemon *daemon, event_callback_fn callback, struct ms_endpoint **out)
+int mon_endpoints_open(struct mon_daemon *daemon, event_callback_fn callback, struct mon_endpoint **out)
 {
-    const struct ms_flags *flags = &daemon->flags;
+    const struct mon_flags *flags = &daemon->flags;
     struct opening opening = {daemon, callback, NULL};
     const char *directory = flags->ipc_socket_dir[0] != '\0' ? flags->ipc_socket_dir : getenv("KINETO_IPC_SOCKET_DIR");
     int result = 0;
@@ -319,24 +319,24 @@ int ms_endpoints_open(struct ms_daemon *daemon, event_callback_fn callback, stru
         result = open_directory(&opening, flags, directory);
     }
     if (result == 0 && opening.first == NULL) {
-        ms_log_error("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
+        mon_log_error("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
         result = -EADDRNOTAVAIL;
     }
     if (result != 0) {
-        ms_endpoints_close(opening.first);
+        mon_endpoints_close(opening.first);
         return result;
     }
     *out = opening.first;
     return 0;
 }
 
-void ms_endpoints_close(struct ms_endpoint *first)
+void mon_endpoints_close(struct mon_endpoint *first)
 {
-    for (struct ms_endpoint *next; first != NULL; first = next) {
+    for (struct mon_endpoint *next; first != NULL; first = next) {
         struct stat st;
         next = first->next;
         stop_listening(first);
-        if (first->form != MS_ENDPOINT_ABSTRACT && lstat(first->address.sun_path, &st) == 0 &&
+        if (first->form != MON_ENDPOINT_ABSTRACT && lstat(first->address.sun_path, &st) == 0 &&
             st.st_ino == first->inode) {
             unlink(first->address.sun_path);
         }

@@ -1,20 +1,20 @@
 /* The sockets of the IPC fabric: abstract ones, files in home directories, files in a shared directory. */
-#ifndef MS_DAEMON_ENDPOINTS_H
-#define MS_DAEMON_ENDPOINTS_H
+#ifndef MON_DAEMON_ENDPOINTS_H
+#define MON_DAEMON_ENDPOINTS_H
 
 #include "monitor/daemon/daemon.h"
 
 #include <sys/un.h>
 
-enum ms_endpoint_form {
-    MS_ENDPOINT_ABSTRACT,  /* libkineto, NPU clients up to 8.2 */
-    MS_ENDPOINT_HOME,      /* NPU clients from 8.3.0 on */
-    MS_ENDPOINT_DIRECTORY, /* libkineto with KINETO_IPC_SOCKET_DIR */
+enum mon_endpoint_form {
+    MON_ENDPOINT_ABSTRACT,  /* libkineto, NPU clients up to 8.2 */
+    MON_ENDPOINT_HOME,      /* NPU clients from 8.3.0 on */
+    MON_ENDPOINT_DIRECTORY, /* libkineto with KINETO_IPC_SOCKET_DIR */
 };
 
-struct ms_endpoint {
-    struct ms_endpoint *next;
-    enum ms_endpoint_form form;
+struct mon_endpoint {
+    struct mon_endpoint *next;
+    enum mon_endpoint_form form;
     bool data;   /* for data messages: nothing is answered here */
     uid_t owner; /* of the file */
     mode_t mode;
@@ -32,16 +32,16 @@ struct ms_endpoint {
 
 /* Opens what the flags ask for; each readable endpoint calls the callback with itself as argument. A name that another
  * daemon uses is a failure; a home directory that cannot be written is a warning as long as anything opens. */
-int ms_endpoints_open(struct ms_daemon *daemon, event_callback_fn callback, struct ms_endpoint **out);
-void ms_endpoints_close(struct ms_endpoint *first);
+int mon_endpoints_open(struct mon_daemon *daemon, event_callback_fn callback, struct mon_endpoint **out);
+void mon_endpoints_close(struct mon_endpoint *first);
 
 /* Sends from this endpoint without waiting: 0 or -errno. */
-int ms_endpoint_send(struct ms_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
+int mon_endpoint_send(struct mon_endpoint *endpoint, const struct sockaddr_un *to, socklen_t to_b, const void *datagram,
                       size_t datagram_b);
 
 /* What receivers have not read yet is charged to the sender: a socket that answered clients that do not read cannot
  * answer anybody after a while. Then its address goes to a fresh socket. Call when the queue has been read empty. */
-bool ms_endpoint_clogged(struct ms_endpoint *endpoint);
-int ms_endpoint_renew(struct ms_daemon *daemon, struct ms_endpoint *endpoint);
+bool mon_endpoint_clogged(struct mon_endpoint *endpoint);
+int mon_endpoint_renew(struct mon_daemon *daemon, struct mon_endpoint *endpoint);
 
 #endif

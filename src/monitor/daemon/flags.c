@@ -31,7 +31,7 @@ struct flag {
     enum flag_type type;
     unsigned where;
     const char *name; /* of a section: its title */
-    size_t at;        /* in struct ms_flags */
+    size_t at;        /* in struct mon_flags */
     int64_t number, min, max;
     const char *text;
     const char *help;
@@ -39,16 +39,16 @@ struct flag {
 
 #define ROW_SECTION(title) {.type = FLAG_SECTION, .name = title},
 #define ROW(type_, name_, where_, help_)                                                                               \
-    .type = type_, .where = where_, .name = #name_, .at = offsetof(struct ms_flags, name_), .help = help_
+    .type = type_, .where = where_, .name = #name_, .at = offsetof(struct mon_flags, name_), .help = help_
 #define ROW_BOOL(name, value, where, help) {ROW(FLAG_BOOL, name, where, help), .number = value, .max = 1},
 #define ROW_INT(name, value, least, most, where, help)                                                                 \
     {ROW(FLAG_INT, name, where, help), .number = value, .min = least, .max = most},
 #define ROW_TEXT(name, value, where, help) {ROW(FLAG_TEXT, name, where, help), .text = value},
-static const struct flag table[] = {MS_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
+static const struct flag table[] = {MON_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
 
 struct parse {
-    struct ms_flags *flags;
-    struct ms_flag_notes *notes;
+    struct mon_flags *flags;
+    struct mon_flag_notes *notes;
     const char *program;
     char *error;
     size_t error_b;
@@ -68,7 +68,7 @@ static int refuse(struct parse *parse, const char *format, ...)
 static void note(struct parse *parse, const char *format, ...) MS_PRINTF(2, 3);
 static void note(struct parse *parse, const char *format, ...)
 {
-    struct ms_flag_notes *notes = parse->notes;
+    struct mon_flag_notes *notes = parse->notes;
     if (notes == NULL || notes->count >= NOTES_MAX) {
         return;
     }
@@ -87,12 +87,12 @@ static void note(struct parse *parse, const char *format, ...)
     va_end(args);
 }
 
-static void *value_of(struct ms_flags *flags, const struct flag *flag)
+static void *value_of(struct mon_flags *flags, const struct flag *flag)
 {
     return (char *)flags + flag->at;
 }
 
-int ms_flags_init(struct ms_flags *flags)
+int mon_flags_init(struct mon_flags *flags)
 {
     memset(flags, 0, sizeof(*flags));
     for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
@@ -108,7 +108,7 @@ int ms_flags_init(struct ms_flags *flags)
             break;
         case FLAG_TEXT:
             if ((*(char **)value_of(flags, flag) = strdup(flag->text)) == NULL) {
-                ms_flags_free(flags);
+                mon_flags_free(flags);
                 return -ENOMEM;
             }
             break;
@@ -117,7 +117,7 @@ int ms_flags_init(struct ms_flags *flags)
     return 0;
 }
 
-void ms_flags_free(struct ms_flags *flags)
+void mon_flags_free(struct mon_flags *flags)
 {
     for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
         if (table[i].type == FLAG_TEXT) {
@@ -127,7 +127,7 @@ void ms_flags_free(struct ms_flags *flags)
     memset(flags, 0, sizeof(*flags));
 }
 
-void ms_flag_notes_free(struct ms_flag_notes *notes)
+void mon_flag_notes_free(struct mon_flag_notes *notes)
 {
     free(notes->lines);
     memset(notes, 0, sizeof(*notes));
@@ -202,7 +202,7 @@ static int parse_bool(const char *text, bool *out)
 
 static int set(struct parse *parse, const struct flag *flag, const char *text)
 {
-    if ((flag->where & MS_FLAG_IGNORED) != 0) {
+    if ((flag->where & MON_FLAG_IGNORED) != 0) {
         note(parse, "--%s is accepted but has no effect here (%s)", flag->name, flag->help);
     }
     switch (flag->type) {
@@ -245,9 +245,9 @@ static int special(struct parse *parse, const char *name, const char *value)
         const char *name;
         size_t at;
     } switches[] = {
-        {"help", offsetof(struct ms_flags, help)},       {"helpfull", offsetof(struct ms_flags, help)},
-        {"helpshort", offsetof(struct ms_flags, help)},  {"h", offsetof(struct ms_flags, help)},
-        {"version", offsetof(struct ms_flags, version)}, {"help_markdown", offsetof(struct ms_flags, markdown)},
+        {"help", offsetof(struct mon_flags, help)},       {"helpfull", offsetof(struct mon_flags, help)},
+        {"helpshort", offsetof(struct mon_flags, help)},  {"h", offsetof(struct mon_flags, help)},
+        {"version", offsetof(struct mon_flags, version)}, {"help_markdown", offsetof(struct mon_flags, markdown)},
     };
     for (size_t i = 0; i < MS_COUNT_OF(switches); i++) {
         if (same_name(switches[i].name, name)) {
@@ -414,7 +414,7 @@ static int parse_file(struct parse *parse, const char *path)
     return result;
 }
 
-int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct ms_flag_notes *notes, char *error,
+int mon_flags_parse(struct mon_flags *flags, int argc, char *const *argv, struct mon_flag_notes *notes, char *error,
                     size_t error_b)
 {
     struct parse parse = {flags, notes, argc > 0 ? argv[0] : "dynolog", error, error_b, 0};
@@ -438,8 +438,8 @@ int ms_flags_parse(struct ms_flags *flags, int argc, char *const *argv, struct m
     return 0;
 }
 
-int ms_flags_parse_text(struct ms_flags *flags, const char *program, const char *text, size_t text_b,
-                         struct ms_flag_notes *notes, char *error, size_t error_b)
+int mon_flags_parse_text(struct mon_flags *flags, const char *program, const char *text, size_t text_b,
+                         struct mon_flag_notes *notes, char *error, size_t error_b)
 {
     struct parse parse = {flags, notes, program, error, error_b, 0};
     char *copy = strndup(text, text_b);
@@ -466,7 +466,7 @@ static void default_text(const struct flag *flag, char *out, size_t out_b)
     }
 }
 
-void ms_flags_help(FILE *out, const char *program)
+void mon_flags_help(FILE *out, const char *program)
 {
     static const char *const types[] = {"", "bool", "int", "text"};
     fprintf(out,
@@ -489,7 +489,7 @@ void ms_flags_help(FILE *out, const char *program)
     }
 }
 
-void ms_flags_markdown(FILE *out)
+void mon_flags_markdown(FILE *out)
 {
     static const char *const types[] = {"", "bool", "int", "text"};
     fputs(
@@ -511,8 +511,8 @@ void ms_flags_markdown(FILE *out)
         char value[160];
         default_text(flag, value, sizeof(value));
         fprintf(out, "| `--%s` | %s | `%s` |%s%s%s | %s |\n", flag->name, types[flag->type], value,
-                (flag->where & MS_FLAG_FORK) != 0 ? " fork" : "",
-                (flag->where & MS_FLAG_UPSTREAM) != 0 ? " upstream" : "",
-                (flag->where & MS_FLAG_OWN) != 0 ? " own" : "", flag->help);
+                (flag->where & MON_FLAG_FORK) != 0 ? " fork" : "",
+                (flag->where & MON_FLAG_UPSTREAM) != 0 ? " upstream" : "",
+                (flag->where & MON_FLAG_OWN) != 0 ? " own" : "", flag->help);
     }
 }

@@ -35,24 +35,24 @@ static void write_json(json_t *answer, struct ms_buffer *out)
     json_decref(answer);
 }
 
-void ms_rpc_error(const char *why, struct ms_buffer *out)
+void mon_rpc_error(const char *why, struct ms_buffer *out)
 {
     write_json(json_pack("{ssss}", "error", why, "status", "failed"), out);
 }
 
 /* ---- status and version ---- */
 
-static json_t *get_status(struct ms_rpc_call *call, json_t *request)
+static json_t *get_status(struct mon_rpc_call *call, json_t *request)
 {
     (void)request;
-    return ms_state_json(call->registry);
+    return mon_state_json(call->registry);
 }
 
-static json_t *get_version(struct ms_rpc_call *call, json_t *request)
+static json_t *get_version(struct mon_rpc_call *call, json_t *request)
 {
     (void)call;
     (void)request;
-    return json_pack("{ss}", "version", MS_RPC_VERSION);
+    return json_pack("{ss}", "version", MON_RPC_VERSION);
 }
 
 /* ---- commands for processes ---- */
@@ -81,7 +81,7 @@ static const char *read_integer(json_t *request, const char *key, json_int_t min
 }
 
 /* Fills in job, pids and limit. NULL, or why not; *pids is to be freed. */
-static const char *read_target(json_t *request, struct ms_request *target, int32_t **pids)
+static const char *read_target(json_t *request, struct mon_request *target, int32_t **pids)
 {
     json_int_t job = 0, limit = PROCESS_LIMIT_DEFAULT;
     const char *why = read_integer(request, "job_id", INT64_MIN, INT64_MAX, &job);
@@ -124,11 +124,11 @@ static json_t *pid_array(const int32_t *pids, size_t count)
 }
 
 /* Upstream's command line ends in a panic without the native fields; the fork's leaves them out when it refuses. */
-static json_t *request_answer(const struct ms_request_result *result)
+static json_t *request_answer(const struct mon_request_result *result)
 {
-    json_t *answer = json_pack("{ss}", "commandStatus", ms_decision_name(result->decision));
+    json_t *answer = json_pack("{ss}", "commandStatus", mon_decision_name(result->decision));
     bool partial = result->triggered_count < result->matched_count;
-    if (result->decision == MS_EFFECTIVE || result->kind == MS_REQUEST_KINETO) {
+    if (result->decision == MON_EFFECTIVE || result->kind == MON_REQUEST_KINETO) {
         json_object_set_new(answer, "activityProfilersBusy", json_integer(result->busy));
         json_object_set_new(answer, "activityProfilersTriggered",
                             pid_array(result->triggered, result->triggered_count));
@@ -136,17 +136,17 @@ static json_t *request_answer(const struct ms_request_result *result)
         json_object_set_new(answer, "eventProfilersTriggered", json_array());
         json_object_set_new(answer, "processesMatched", pid_array(result->matched, result->matched_count));
     }
-    if (result->decision != MS_EFFECTIVE || partial) {
+    if (result->decision != MON_EFFECTIVE || partial) {
         json_object_set_new(answer, "reason", json_string(result->reason));
     }
     return answer;
 }
 
-static json_t *set_on_demand(struct ms_rpc_call *call, json_t *request)
+static json_t *set_on_demand(struct mon_rpc_call *call, json_t *request)
 {
     json_t *config = json_object_get(request, "config");
-    struct ms_request target = {0};
-    struct ms_request_result result;
+    struct mon_request target = {0};
+    struct mon_request_result result;
     int32_t *pids = NULL;
     json_t *answer = NULL;
     if (config == NULL || json_object_get(request, "pids") == NULL) {
@@ -156,47 +156,47 @@ static json_t *set_on_demand(struct ms_rpc_call *call, json_t *request)
     if (why == NULL) {
         target.config = json_string_value(config);
         target.config_b = json_string_length(config);
-        why = ms_config_unsafe(target.config, target.config_b);
+        why = mon_config_unsafe(target.config, target.config_b);
     }
     if (why != NULL) {
         answer = failed_with(why);
         goto out;
     }
-    int rc = ms_registry_request(call->registry, &target, &result);
+    int rc = mon_registry_request(call->registry, &target, &result);
     if (rc != 0) {
         answer =
             failed_with(rc == -EMSGSIZE ? "the configuration is too long for the processes' socket" : strerror(-rc));
         goto out;
     }
     answer = request_answer(&result);
-    ms_log_info("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
-                 ms_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
-                 ms_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
+    mon_log_info("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
+                 mon_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
+                 mon_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
                  result.reason);
-    ms_request_result_free(&result);
+    mon_request_result_free(&result);
 out:
     free(pids);
     return answer;
 }
 
-static json_t *cancel_on_demand(struct ms_rpc_call *call, json_t *request)
+static json_t *cancel_on_demand(struct mon_rpc_call *call, json_t *request)
 {
-    struct ms_request target = {0};
-    struct ms_request_result result;
+    struct mon_request target = {0};
+    struct mon_request_result result;
     int32_t *pids = NULL;
     json_t *answer;
     const char *why = read_target(request, &target, &pids);
-    int rc = why == NULL ? ms_registry_cancel(call->registry, &target, &result) : 0;
+    int rc = why == NULL ? mon_registry_cancel(call->registry, &target, &result) : 0;
     if (why != NULL || rc != 0) {
         answer = failed_with(why != NULL ? why : strerror(-rc));
     } else {
-        answer = json_pack("{sssoso}", "commandStatus", ms_decision_name(result.decision), "processesCancelled",
+        answer = json_pack("{sssoso}", "commandStatus", mon_decision_name(result.decision), "processesCancelled",
                            pid_array(result.triggered, result.triggered_count), "processesMatched",
                            pid_array(result.matched, result.matched_count));
         json_object_set_new(answer, "reason", json_string(result.reason));
-        ms_log_info("%s: cancel for job %lld: %zu cancelled: %s", call->peer, (long long)target.job,
+        mon_log_info("%s: cancel for job %lld: %zu cancelled: %s", call->peer, (long long)target.job,
                      result.triggered_count, result.reason);
-        ms_request_result_free(&result);
+        mon_request_result_free(&result);
     }
     free(pids);
     return answer;
@@ -204,7 +204,7 @@ static json_t *cancel_on_demand(struct ms_rpc_call *call, json_t *request)
 
 /* ---- DCGM: answered as a daemon without it answers ---- */
 
-static json_t *dcgm_pause(struct ms_rpc_call *call, json_t *request)
+static json_t *dcgm_pause(struct mon_rpc_call *call, json_t *request)
 {
     (void)call;
     if (json_object_get(request, "duration_s") == NULL) {
@@ -213,7 +213,7 @@ static json_t *dcgm_pause(struct ms_rpc_call *call, json_t *request)
     return json_pack("{sb}", "status", 0);
 }
 
-static json_t *dcgm_resume(struct ms_rpc_call *call, json_t *request)
+static json_t *dcgm_resume(struct mon_rpc_call *call, json_t *request)
 {
     (void)call;
     (void)request;
@@ -222,11 +222,11 @@ static json_t *dcgm_resume(struct ms_rpc_call *call, json_t *request)
 
 /* ---- the table ---- */
 
-static json_t *get_capabilities(struct ms_rpc_call *call, json_t *request);
+static json_t *get_capabilities(struct mon_rpc_call *call, json_t *request);
 
 static const struct {
     const char *name;
-    json_t *(*call)(struct ms_rpc_call *call, json_t *request);
+    json_t *(*call)(struct mon_rpc_call *call, json_t *request);
 } functions[] = {
     {"getStatus", get_status},
     {"getVersion", get_version},
@@ -247,22 +247,22 @@ static json_t *function_names(void)
 }
 
 /* What a command line may expect of this daemon, so that generations need not guess about each other. */
-static json_t *get_capabilities(struct ms_rpc_call *call, json_t *request)
+static json_t *get_capabilities(struct mon_rpc_call *call, json_t *request)
 {
     (void)call;
     (void)request;
     return json_pack("{sssssosisi}", "program", "npuscope dynolog", "program_version", NPUSCOPE_VERSION, "functions",
-                     function_names(), "request_max_bytes", (int)MS_FRAME_REQUEST_MAX_B, "config_max_bytes",
-                     (int)MS_REGISTRY_CONFIG_B);
+                     function_names(), "request_max_bytes", (int)MON_FRAME_REQUEST_MAX_B, "config_max_bytes",
+                     (int)MON_REGISTRY_CONFIG_B);
 }
 
-static json_t *refuse(struct ms_rpc_call *call, const char *word, const char *why)
+static json_t *refuse(struct mon_rpc_call *call, const char *word, const char *why)
 {
     call->refused = word;
     return json_pack("{ssss}", "error", why, "status", "failed");
 }
 
-static json_t *dispatch(struct ms_rpc_call *call, json_t *request)
+static json_t *dispatch(struct mon_rpc_call *call, json_t *request)
 {
     const char *name = json_string_value(json_object_get(request, "fn"));
     if (!json_is_object(request)) {
@@ -283,12 +283,12 @@ static json_t *dispatch(struct ms_rpc_call *call, json_t *request)
     return answer;
 }
 
-void ms_rpc_answer(struct ms_rpc_call *call, const char *body, size_t body_b, struct ms_buffer *out)
+void mon_rpc_answer(struct mon_rpc_call *call, const char *body, size_t body_b, struct ms_buffer *out)
 {
     json_error_t error;
     call->function = call->refused = NULL;
     call->keep = false;
-    if (ms_frame_depth(body, body_b) > MS_FRAME_DEPTH_MAX) {
+    if (mon_frame_depth(body, body_b) > MON_FRAME_DEPTH_MAX) {
         write_json(refuse(call, "nested too deeply", "objects and arrays are nested more than 10 deep"), out);
         return;
     }

@@ -1,6 +1,6 @@
 /* The functions that can be called over RPC, one table for both families of command lines and for our own. */
-#ifndef MS_DAEMON_FUNCTIONS_H
-#define MS_DAEMON_FUNCTIONS_H
+#ifndef MON_DAEMON_FUNCTIONS_H
+#define MON_DAEMON_FUNCTIONS_H
 
 #include "base/buffer.h"
 #include "monitor/daemon/registry.h"
@@ -10,10 +10,10 @@
 
 /* What getVersion answers: the revision of dynolog whose protocol this is. msMonitor's daemon answers the same. Ours is
  * in getCapabilities. */
-#define MS_RPC_VERSION "0.3.2"
+#define MON_RPC_VERSION "0.3.2"
 
-struct ms_rpc_call {
-    struct ms_registry *registry;
+struct mon_rpc_call {
+    struct mon_registry *registry;
     const char *peer; /* for the log */
     /* Filled in: */
     const char *function; /* name for metrics: one of the table, or NULL if none was called */
@@ -22,9 +22,9 @@ struct ms_rpc_call {
 };
 
 /* Answers a request: JSON text of any content. Appends compact JSON with sorted keys to out. */
-void ms_rpc_answer(struct ms_rpc_call *call, const char *body, size_t body_b, struct ms_buffer *out);
+void mon_rpc_answer(struct mon_rpc_call *call, const char *body, size_t body_b, struct ms_buffer *out);
 
 /* The answer to what is not even a request. */
-void ms_rpc_error(const char *why, struct ms_buffer *out);
+void mon_rpc_error(const char *why, struct ms_buffer *out);
 
 #endif

@@ -56,14 +56,14 @@ struct sender_slot {
     int32_t pid;
     uint64_t paid_ns[2]; /* control, data */
     uint64_t generation; /* of the registry when process was looked up */
-    struct ms_process *process;
+    struct mon_process *process;
 };
 
 static struct {
-    struct ms_daemon *daemon;
-    struct ms_endpoint *endpoints;
+    struct mon_daemon *daemon;
+    struct mon_endpoint *endpoints;
     struct event *ended, *collect, *save;
-    ms_ipc_data_fn *takers[MS_FABRIC_TYPE_COUNT];
+    mon_ipc_data_fn *takers[MON_FABRIC_TYPE_COUNT];
     struct sender_slot senders[SENDERS];
     bool serve_all;
     uid_t allowed[ALLOWED_MAX];
@@ -73,15 +73,15 @@ static struct {
     bool save_waits;
 } ipc;
 
-void ms_ipc_take(enum ms_fabric_type type, ms_ipc_data_fn *taker)
+void mon_ipc_take(enum mon_fabric_type type, mon_ipc_data_fn *taker)
 {
     ipc.takers[type] = taker;
 }
 
 /* One received datagram. */
 struct arrival {
-    struct ms_endpoint *endpoint;
-    struct ms_peer peer;
+    struct mon_endpoint *endpoint;
+    struct mon_peer peer;
     const struct sockaddr_un *from;
     socklen_t from_b;
 };
@@ -89,46 +89,46 @@ struct arrival {
 static void refuse(const struct arrival *arrival, const char *reason)
 {
     char from[120];
-    ms_metric_record(MS_METRIC_IPC_REFUSED, MS_LABELS(.reason = reason), 1);
-    ms_fabric_address_text(arrival->from, arrival->from_b, from, sizeof(from));
-    ms_log_limited(MS_LOG_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
+    mon_metric_record(MON_METRIC_IPC_REFUSED, MON_LABELS(.reason = reason), 1);
+    mon_fabric_address_text(arrival->from, arrival->from_b, from, sizeof(from));
+    mon_log_limited(MON_LOG_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
                     arrival->peer.pid, (int)arrival->peer.uid, from, reason,
                     reason == FAULT_USER ? " (--ipc_allow_users)" : "");
 }
 
 /* ---- replies ---- */
 
-static int reply(const struct arrival *arrival, enum ms_fabric_type type, const char *label, const void *payload,
+static int reply(const struct arrival *arrival, enum mon_fabric_type type, const char *label, const void *payload,
                  size_t payload_b)
 {
-    static char datagram[MS_FABRIC_HEAD_B + MS_REGISTRY_CONFIG_B + 128];
-    ms_fabric_head(datagram, type, payload_b);
+    static char datagram[MON_FABRIC_HEAD_B + MON_REGISTRY_CONFIG_B + 128];
+    mon_fabric_head(datagram, type, payload_b);
     if (payload_b > 0) {
-        memcpy(datagram + MS_FABRIC_HEAD_B, payload, payload_b);
+        memcpy(datagram + MON_FABRIC_HEAD_B, payload, payload_b);
     }
     int result =
-        ms_endpoint_send(arrival->endpoint, arrival->from, arrival->from_b, datagram, MS_FABRIC_HEAD_B + payload_b);
+        mon_endpoint_send(arrival->endpoint, arrival->from, arrival->from_b, datagram, MON_FABRIC_HEAD_B + payload_b);
     if (result == 0) {
-        ms_metric_record(MS_METRIC_IPC_REPLIES, MS_LABELS(.kind = label), 1);
+        mon_metric_record(MON_METRIC_IPC_REPLIES, MON_LABELS(.kind = label), 1);
         return 0;
     }
     const char *reason = result == -EAGAIN                              ? "queue is full"
                          : result == -ECONNREFUSED || result == -ENOENT ? "has ended"
                                                                         : "other";
-    ms_metric_record(MS_METRIC_IPC_REPLY_FAILURES, MS_LABELS(.reason = reason), 1);
-    ms_log_limited(MS_LOG_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
+    mon_metric_record(MON_METRIC_IPC_REPLY_FAILURES, MON_LABELS(.reason = reason), 1);
+    mon_log_limited(MON_LOG_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
                     strerror(-result));
     return result;
 }
 
 /* ---- control messages ---- */
 
-static struct ms_process *enter(const struct arrival *arrival, int64_t job, int32_t pid)
+static struct mon_process *enter(const struct arrival *arrival, int64_t job, int32_t pid)
 {
-    enum ms_registry_fault fault;
-    struct ms_process *process = ms_registry_enter(ipc.daemon->registry, job, pid, &arrival->peer, &fault);
+    enum mon_registry_fault fault;
+    struct mon_process *process = mon_registry_enter(ipc.daemon->registry, job, pid, &arrival->peer, &fault);
     if (process == NULL) {
-        refuse(arrival, ms_registry_fault_text(fault));
+        refuse(arrival, mon_registry_fault_text(fault));
     }
     return process;
 }
@@ -146,50 +146,50 @@ static bool can_answer(const struct arrival *arrival)
     return true;
 }
 
-static void on_context(const struct arrival *arrival, const struct ms_fabric_message *message)
+static void on_context(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
-    const struct ms_fabric_context *context = &message->context;
-    bool npu = arrival->endpoint->form == MS_ENDPOINT_HOME;
-    struct ms_process *process = can_answer(arrival) ? enter(arrival, context->job, context->pid) : NULL;
+    const struct mon_fabric_context *context = &message->context;
+    bool npu = arrival->endpoint->form == MON_ENDPOINT_HOME;
+    struct mon_process *process = can_answer(arrival) ? enter(arrival, context->job, context->pid) : NULL;
     if (process == NULL) {
         return;
     }
-    int32_t instances = (int32_t)ms_registry_context(process, context->index, npu);
+    int32_t instances = (int32_t)mon_registry_context(process, context->index, npu);
     /* NPU clients do not read this reply: it would be taken for the answer to their first poll, and every answer from
      * then on for that of the poll after it. */
     if (!npu) {
-        reply(arrival, MS_FABRIC_CONTEXT, "ctxt", &instances, sizeof(instances));
+        reply(arrival, MON_FABRIC_CONTEXT, "ctxt", &instances, sizeof(instances));
     }
 }
 
-static void on_request(const struct arrival *arrival, const struct ms_fabric_message *message)
+static void on_request(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
-    const struct ms_fabric_request *request = &message->request;
-    struct ms_process *process = can_answer(arrival) ? enter(arrival, request->job, request->pids[0]) : NULL;
+    const struct mon_fabric_request *request = &message->request;
+    struct mon_process *process = can_answer(arrival) ? enter(arrival, request->job, request->pids[0]) : NULL;
     if (process == NULL) {
         return;
     }
-    ms_registry_poll(process, request, arrival->endpoint->form == MS_ENDPOINT_HOME);
-    if (!ms_registry_deliverable(process, request->mask)) {
-        if (ms_registry_pace(process)) {
-            reply(arrival, MS_FABRIC_REQUEST, "empty", NULL, 0);
+    mon_registry_poll(process, request, arrival->endpoint->form == MON_ENDPOINT_HOME);
+    if (!mon_registry_deliverable(process, request->mask)) {
+        if (mon_registry_pace(process)) {
+            reply(arrival, MON_FABRIC_REQUEST, "empty", NULL, 0);
         } else {
-            ms_metric_record(MS_METRIC_IPC_REPLY_FAILURES, MS_LABELS(.reason = "paced"), 1);
+            mon_metric_record(MON_METRIC_IPC_REPLY_FAILURES, MON_LABELS(.reason = "paced"), 1);
         }
         return;
     }
-    if (reply(arrival, MS_FABRIC_REQUEST, "command", process->pending, process->pending_b) == 0) {
-        ms_registry_delivered(process);
-        ms_log_info("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
+    if (reply(arrival, MON_FABRIC_REQUEST, "command", process->pending, process->pending_b) == 0) {
+        mon_registry_delivered(process);
+        mon_log_info("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
                      process->pid, (long long)process->job);
     }
 }
 
-static void on_status(const struct arrival *arrival, const struct ms_fabric_message *message)
+static void on_status(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
-    struct ms_process *process = enter(arrival, message->status.job, message->status.pid);
+    struct mon_process *process = enter(arrival, message->status.job, message->status.pid);
     if (process != NULL) {
-        ms_registry_report(process, message->type, &message->status);
+        mon_registry_report(process, message->type, &message->status);
     }
 }
 
@@ -204,29 +204,29 @@ static struct sender_slot *sender_slot(int32_t pid)
     return slot;
 }
 
-static void on_data(const struct arrival *arrival, const struct ms_fabric_message *message)
+static void on_data(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
-    const struct ms_registry *registry = ipc.daemon->registry;
-    ms_ipc_data_fn *taker = ipc.takers[message->type];
+    const struct mon_registry *registry = ipc.daemon->registry;
+    mon_ipc_data_fn *taker = ipc.takers[message->type];
     if (taker == NULL) {
         refuse(arrival, FAULT_NOBODY);
         return;
     }
     struct sender_slot *slot = sender_slot(arrival->peer.pid);
-    if (slot->generation != ms_registry_generation(registry)) {
-        slot->process = arrival->peer.pid > 0 ? ms_registry_find(registry, arrival->peer.pid) : NULL;
-        slot->generation = ms_registry_generation(registry);
+    if (slot->generation != mon_registry_generation(registry)) {
+        slot->process = arrival->peer.pid > 0 ? mon_registry_find(registry, arrival->peer.pid) : NULL;
+        slot->generation = mon_registry_generation(registry);
     }
-    struct ms_ipc_sender sender = {arrival->peer.pid, arrival->peer.uid, slot->process};
+    struct mon_ipc_sender sender = {arrival->peer.pid, arrival->peer.uid, slot->process};
     if (taker(ipc.daemon, &sender, message->payload, message->payload_b) != 0) {
         refuse(arrival, FAULT_CONTENT);
     }
 }
 
 /* One row per type: who handles it. */
-static void (*const handlers[MS_FABRIC_TYPE_COUNT])(const struct arrival *, const struct ms_fabric_message *) = {
-    [MS_FABRIC_CONTEXT] = on_context,       [MS_FABRIC_REQUEST] = on_request, [MS_FABRIC_TRACE_STATUS] = on_status,
-    [MS_FABRIC_MONITOR_STATUS] = on_status, [MS_FABRIC_DATA] = on_data,       [MS_FABRIC_OPSTATS] = on_data,
+static void (*const handlers[MON_FABRIC_TYPE_COUNT])(const struct arrival *, const struct mon_fabric_message *) = {
+    [MON_FABRIC_CONTEXT] = on_context,       [MON_FABRIC_REQUEST] = on_request, [MON_FABRIC_TRACE_STATUS] = on_status,
+    [MON_FABRIC_MONITOR_STATUS] = on_status, [MON_FABRIC_DATA] = on_data,       [MON_FABRIC_OPSTATS] = on_data,
 };
 
 /* ---- arrival ---- */
@@ -262,7 +262,7 @@ static bool too_fast(const struct arrival *arrival)
 
 static void handle(const struct arrival *arrival, const char *datagram, size_t length_b, bool cut)
 {
-    struct ms_fabric_message message;
+    struct mon_fabric_message message;
     if (too_fast(arrival)) {
         refuse(arrival, FAULT_FAST);
         return;
@@ -271,16 +271,16 @@ static void handle(const struct arrival *arrival, const char *datagram, size_t l
         refuse(arrival, FAULT_USER);
         return;
     }
-    enum ms_fabric_fault fault = cut ? MS_FABRIC_FAULT_OVERSIZED : ms_fabric_parse(datagram, length_b, &message);
-    if (fault != MS_FABRIC_FAULT_NONE) {
-        refuse(arrival, ms_fabric_fault_text(fault));
+    enum mon_fabric_fault fault = cut ? MON_FABRIC_FAULT_OVERSIZED : mon_fabric_parse(datagram, length_b, &message);
+    if (fault != MON_FABRIC_FAULT_NONE) {
+        refuse(arrival, mon_fabric_fault_text(fault));
         return;
     }
-    ms_metric_record(MS_METRIC_IPC_MESSAGES, MS_LABELS(.kind = ms_fabric_type_name(message.type)), 1);
+    mon_metric_record(MON_METRIC_IPC_MESSAGES, MON_LABELS(.kind = mon_fabric_type_name(message.type)), 1);
     handlers[message.type](arrival, &message);
 }
 
-static bool credentials(struct msghdr *header, struct ms_peer *peer)
+static bool credentials(struct msghdr *header, struct mon_peer *peer)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
@@ -306,11 +306,11 @@ static uint64_t address_hash(const struct sockaddr_un *address, socklen_t length
 
 static void save(void *unused)
 {
-    ipc.saved_generation = ms_registry_generation(ipc.daemon->registry);
+    ipc.saved_generation = mon_registry_generation(ipc.daemon->registry);
     if (ipc.state_file[0] != '\0') {
-        int result = ms_persist_save(ipc.daemon->registry, ipc.state_file);
+        int result = mon_persist_save(ipc.daemon->registry, ipc.state_file);
         if (result != 0) {
-            ms_log_limited(MS_LOG_WARNING,
+            mon_log_limited(MON_LOG_WARNING,
                             "state file %s: %s; commands that wait would not survive a restart (--state_file)",
                             ipc.state_file, strerror(-result));
         }
@@ -319,28 +319,28 @@ static void save(void *unused)
 
 static void count_processes(void)
 {
-    uint64_t mark = ms_metrics_mark();
-    for (const struct ms_job *job = ms_registry_jobs(ipc.daemon->registry); job != NULL; job = job->next) {
+    uint64_t mark = mon_metrics_mark();
+    for (const struct mon_job *job = mon_registry_jobs(ipc.daemon->registry); job != NULL; job = job->next) {
         char id[24];
         snprintf(id, sizeof(id), "%lld", (long long)job->id);
-        ms_metric_record(MS_METRIC_PROCESSES, MS_LABELS(.job = id), (double)job->count);
+        mon_metric_record(MON_METRIC_PROCESSES, MON_LABELS(.job = id), (double)job->count);
     }
-    ms_metrics_sweep(MS_METRIC_PROCESSES, mark);
+    mon_metrics_sweep(MON_METRIC_PROCESSES, mark);
 }
 
 /* After anything that may have changed the registry: one save for all changes of the next moments. */
 static void changed(void)
 {
-    if (!ipc.save_waits && ms_registry_generation(ipc.daemon->registry) != ipc.saved_generation) {
+    if (!ipc.save_waits && mon_registry_generation(ipc.daemon->registry) != ipc.saved_generation) {
         const struct timeval delay = {0, SAVE_DELAY_MS * 1000};
         ipc.save_waits = event_add(ipc.save, &delay) == 0;
     }
 }
 
 /* Reads and handles up to a batch; how many there were, or -1. */
-static int read_batch(struct ms_endpoint *endpoint)
+static int read_batch(struct mon_endpoint *endpoint)
 {
-    static char datagrams[BATCH][MS_FABRIC_DATAGRAM_B];
+    static char datagrams[BATCH][MON_FABRIC_DATAGRAM_B];
     static struct sockaddr_un from[BATCH];
     static union {
         char space[CMSG_SPACE(sizeof(struct ucred))]; /* nothing else fits: descriptors that come along are closed */
@@ -372,24 +372,24 @@ static int read_batch(struct ms_endpoint *endpoint)
 }
 
 /* What waits in a socket is lost with it: read it empty, then be quick. */
-static void renew(struct ms_endpoint *endpoint)
+static void renew(struct mon_endpoint *endpoint)
 {
     for (unsigned done = 0; done < RENEW_BUDGET && read_batch(endpoint) > 0; done += BATCH) {
     }
-    if (ms_endpoint_renew(ipc.daemon, endpoint) != 0) {
+    if (mon_endpoint_renew(ipc.daemon, endpoint) != 0) {
         ipc.daemon->exit_code = EXIT_FAILURE; /* a daemon that cannot be reached should be started anew */
-        ms_daemon_stop(ipc.daemon);
+        mon_daemon_stop(ipc.daemon);
     }
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *argument)
 {
-    struct ms_endpoint *endpoint = argument;
+    struct mon_endpoint *endpoint = argument;
     int n = BATCH;
     for (unsigned done = 0; n == BATCH && done < BUDGET; done += BATCH) {
         n = read_batch(endpoint);
     }
-    if (ms_endpoint_clogged(endpoint)) {
+    if (mon_endpoint_clogged(endpoint)) {
         renew(endpoint);
     }
     changed();
@@ -399,13 +399,13 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
 
 static void on_ended(evutil_socket_t fd, short what, void *unused)
 {
-    ms_registry_reap(ipc.daemon->registry);
+    mon_registry_reap(ipc.daemon->registry);
     changed();
 }
 
 static void on_collect(evutil_socket_t fd, short what, void *unused)
 {
-    ms_registry_collect(ipc.daemon->registry);
+    mon_registry_collect(ipc.daemon->registry);
     changed();
 }
 
@@ -424,11 +424,11 @@ static int add_allowed(const char *name)
     unsigned long number = strtoul(name, &end, 10);
     const struct passwd *user = getpwnam(name);
     if (user == NULL && (*end != '\0' || end == name)) {
-        ms_log_error("user '%s' is not known (--ipc_allow_users)", name);
+        mon_log_error("user '%s' is not known (--ipc_allow_users)", name);
         return -EINVAL;
     }
     if (ipc.allowed_count == ALLOWED_MAX) {
-        ms_log_error("more than %d users (--ipc_allow_users)", ALLOWED_MAX);
+        mon_log_error("more than %d users (--ipc_allow_users)", ALLOWED_MAX);
         return -EINVAL;
     }
     ipc.allowed[ipc.allowed_count++] = user != NULL ? user->pw_uid : (uid_t)number;
@@ -456,7 +456,7 @@ static int read_allowed(const char *flag)
 }
 
 /* Where the state goes: where a service manager says, else a directory that a restart of the machine empties. */
-static void choose_state_file(const struct ms_flags *flags, char *out, size_t out_b)
+static void choose_state_file(const struct mon_flags *flags, char *out, size_t out_b)
 {
     if (strcmp(flags->state_file, "auto") != 0) {
         snprintf(out, out_b, "%s", flags->state_file);
@@ -479,21 +479,21 @@ static void restore(void)
     if (ipc.state_file[0] == '\0') {
         return;
     }
-    int restored = ms_persist_load(ipc.daemon->registry, ipc.state_file);
+    int restored = mon_persist_load(ipc.daemon->registry, ipc.state_file);
     if (restored > 0) {
-        ms_log_info("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
+        mon_log_info("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
     } else if (restored < 0 && restored != -ENOENT) {
-        ms_log_warning("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
+        mon_log_warning("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
     }
 }
 
-static void ipc_stop(struct ms_daemon *daemon)
+static void ipc_stop(struct mon_daemon *daemon)
 {
-    if (ipc.save != NULL && ipc.saved_generation != ms_registry_generation(daemon->registry)) {
+    if (ipc.save != NULL && ipc.saved_generation != mon_registry_generation(daemon->registry)) {
         save(NULL);
     }
-    ms_registry_on_command(daemon->registry, NULL, NULL);
-    ms_endpoints_close(ipc.endpoints);
+    mon_registry_on_command(daemon->registry, NULL, NULL);
+    mon_endpoints_close(ipc.endpoints);
     ipc.endpoints = NULL;
     struct event **const events[] = {&ipc.ended, &ipc.collect, &ipc.save};
     for (size_t i = 0; i < MS_COUNT_OF(events); i++) {
@@ -505,7 +505,7 @@ static void ipc_stop(struct ms_daemon *daemon)
     ipc.save_waits = false;
 }
 
-static int ipc_start(struct ms_daemon *daemon)
+static int ipc_start(struct mon_daemon *daemon)
 {
     const struct timeval period = {COLLECT_S, 0};
     if (!daemon->flags.enable_ipc_monitor) {
@@ -514,24 +514,24 @@ static int ipc_start(struct ms_daemon *daemon)
     ipc.daemon = daemon;
     int result = read_allowed(daemon->flags.ipc_allow_users);
     if (result == 0) {
-        result = ms_endpoints_open(daemon, on_readable, &ipc.endpoints);
+        result = mon_endpoints_open(daemon, on_readable, &ipc.endpoints);
     }
     if (result != 0) {
         return result;
     }
     restore();
-    ipc.saved_generation = ms_registry_generation(daemon->registry);
-    ipc.ended = event_new(daemon->base, ms_registry_watch_fd(daemon->registry), EV_READ | EV_PERSIST, on_ended, NULL);
+    ipc.saved_generation = mon_registry_generation(daemon->registry);
+    ipc.ended = event_new(daemon->base, mon_registry_watch_fd(daemon->registry), EV_READ | EV_PERSIST, on_ended, NULL);
     ipc.collect = event_new(daemon->base, -1, EV_PERSIST, on_collect, NULL);
     ipc.save = event_new(daemon->base, -1, 0, on_save, NULL);
     if (ipc.ended == NULL || ipc.collect == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
         event_add(ipc.collect, &period) != 0) {
-        ms_log_error("no memory for timers");
+        mon_log_error("no memory for timers");
         ipc_stop(daemon);
         return -ENOMEM;
     }
-    ms_registry_on_command(daemon->registry, save, NULL);
+    mon_registry_on_command(daemon->registry, save, NULL);
     return 0;
 }
 
-const struct ms_daemon_module ms_module_ipc = {"ipc", ipc_start, ipc_stop, NULL};
+const struct mon_daemon_module mon_module_ipc = {"ipc", ipc_start, ipc_stop, NULL};

@@ -2,7 +2,7 @@
  *
  * Rotation: before a line would make the file larger than allowed, file.N-1 becomes file.N ... and the file becomes
  * file.1; the size is asked of the kernel when the file is opened and counted afterwards. A file that was moved away by
- * logrotate is left at ms_log_reopen. Failure policy: a full disk loses lines and never stops the daemon; the number of
+ * logrotate is left at mon_log_reopen. Failure policy: a full disk loses lines and never stops the daemon; the number of
  * lost lines is logged when writing works again. Threads: the loop only. */
 #include "monitor/daemon/logger.h"
 
@@ -29,7 +29,7 @@ static struct {
     char *path; /* NULL: stderr */
     uint64_t size_b, max_b, lost;
     unsigned keep;
-    enum ms_log_level min_level;
+    enum mon_log_level min_level;
     bool started;
 } logger = {.fd = STDERR_FILENO, .started = true};
 
@@ -49,11 +49,11 @@ static int adopt(int fd)
     return 0;
 }
 
-int ms_log_open(const struct ms_log_options *options)
+int mon_log_open(const struct mon_log_options *options)
 {
     const char *file = options->file;
     bool chosen = file != NULL && *file != '\0';
-    ms_log_close();
+    mon_log_close();
     logger.max_b = options->max_b;
     logger.keep = options->keep;
     logger.min_level = options->min_level;
@@ -73,12 +73,12 @@ int ms_log_open(const struct ms_log_options *options)
     return adopt(fd);
 }
 
-void ms_log_started(void)
+void mon_log_started(void)
 {
     logger.started = true;
 }
 
-int ms_log_reopen(void)
+int mon_log_reopen(void)
 {
     if (logger.path == NULL) {
         return 0;
@@ -87,7 +87,7 @@ int ms_log_reopen(void)
     return fd < 0 ? -errno : adopt(fd);
 }
 
-void ms_log_close(void)
+void mon_log_close(void)
 {
     if (logger.fd != STDERR_FILENO) {
         close(logger.fd);
@@ -98,7 +98,7 @@ void ms_log_close(void)
     logger.size_b = 0;
 }
 
-const char *ms_log_path(void)
+const char *mon_log_path(void)
 {
     return logger.path != NULL ? logger.path : "stderr";
 }
@@ -136,7 +136,7 @@ static void put(const char *line, size_t length_b)
 }
 
 /* "I20260304 09:15:07.250183 20417 ipc.c:37] "; returns the length. */
-static size_t stamp(char *out, size_t out_b, enum ms_log_level level, const char *file, int line)
+static size_t stamp(char *out, size_t out_b, enum mon_log_level level, const char *file, int line)
 {
     struct timespec now;
     struct tm local;
@@ -154,7 +154,7 @@ static void tell_lost(void)
 {
     char text[128];
     uint64_t lost = logger.lost;
-    size_t head = stamp(text, sizeof(text), MS_LOG_WARNING, __FILE__, __LINE__);
+    size_t head = stamp(text, sizeof(text), MON_LOG_WARNING, __FILE__, __LINE__);
     int n = snprintf(text + head, sizeof(text) - head, "%llu lines could not be written\n", (unsigned long long)lost);
     logger.lost = 0;
     put(text, head + (size_t)n);
@@ -172,7 +172,7 @@ static void clean(char *text, size_t length_b)
     }
 }
 
-static void write_line(enum ms_log_level level, const char *file, int line, const char *format, va_list args)
+static void write_line(enum mon_log_level level, const char *file, int line, const char *format, va_list args)
 {
     static char text[LINE_MAX_B];
     size_t head = stamp(text, sizeof(text), level, file, line);
@@ -184,13 +184,13 @@ static void write_line(enum ms_log_level level, const char *file, int line, cons
     clean(text + head, length);
     text[head + length] = '\n';
     put(text, head + length + 1);
-    if (!logger.started && logger.path != NULL && level >= MS_LOG_WARNING) {
+    if (!logger.started && logger.path != NULL && level >= MON_LOG_WARNING) {
         ssize_t ignored = write(STDERR_FILENO, text, head + length + 1);
         (void)ignored;
     }
 }
 
-void ms_log_write(enum ms_log_level level, const char *file, int line, const char *format, ...)
+void mon_log_write(enum mon_log_level level, const char *file, int line, const char *format, ...)
 {
     if (level < logger.min_level) {
         return;
@@ -206,20 +206,20 @@ void ms_log_write(enum ms_log_level level, const char *file, int line, const cha
     errno = saved;
 }
 
-bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line)
+bool mon_log_allowed(struct mon_log_limit *limit, const char *file, int line)
 {
     uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
     if (limit->said == 0 || now - limit->period_start_ns >= PERIOD_S * 1000000000ull) {
         uint64_t hidden = limit->hidden;
-        *limit = (struct ms_log_limit){.period_start_ns = now};
+        *limit = (struct mon_log_limit){.period_start_ns = now};
         if (hidden != 0) {
-            ms_log_write(MS_LOG_WARNING, file, line, "%llu more lines from here were left out",
+            mon_log_write(MON_LOG_WARNING, file, line, "%llu more lines from here were left out",
                           (unsigned long long)hidden);
         }
     }
     if (limit->said >= LINES_PER_PERIOD) {
         limit->hidden++;
-        ms_metric_record(MS_METRIC_LOG_SUPPRESSED, MS_NO_LABELS, 1);
+        mon_metric_record(MON_METRIC_LOG_SUPPRESSED, MON_NO_LABELS, 1);
         return false;
     }
     limit->said++;

@@ -3,52 +3,52 @@
  *     I20260304 09:15:07.250183 20417 ipc.c:37] text
  *
  * Control characters in a text are shown as '?', so that nobody outside can forge lines. Warnings about what arrives
- * from outside go through ms_log_limited: a flood costs a few lines per place and period, with the number left out. */
-#ifndef MS_DAEMON_LOGGER_H
-#define MS_DAEMON_LOGGER_H
+ * from outside go through mon_log_limited: a flood costs a few lines per place and period, with the number left out. */
+#ifndef MON_DAEMON_LOGGER_H
+#define MON_DAEMON_LOGGER_H
 
 #include "base/macros.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ms_log_level { MS_LOG_INFO, MS_LOG_WARNING, MS_LOG_ERROR, MS_LOG_FATAL };
+enum mon_log_level { MON_LOG_INFO, MON_LOG_WARNING, MON_LOG_ERROR, MON_LOG_FATAL };
 
-struct ms_log_options {
-    const char *file; /* NULL or "": choose (see ms_log_open); "stderr" or "-": stderr */
+struct mon_log_options {
+    const char *file; /* NULL or "": choose (see mon_log_open); "stderr" or "-": stderr */
     uint64_t max_b;   /* rotate when larger; 0: never */
     unsigned keep;    /* rotated files that stay: file.1 is the newest */
-    enum ms_log_level min_level;
+    enum mon_log_level min_level;
 };
 
 /* Opens the log. Without a file: stderr on a terminal, else /var/log/dynolog.log where it can be written, else stderr.
- * 0 or -errno (the named file cannot be written). Until ms_log_started errors and warnings go to stderr as well. */
-int ms_log_open(const struct ms_log_options *options);
-void ms_log_started(void);
-int ms_log_reopen(void); /* after logrotate moved the file */
-void ms_log_close(void);
-const char *ms_log_path(void); /* "stderr" or the file */
+ * 0 or -errno (the named file cannot be written). Until mon_log_started errors and warnings go to stderr as well. */
+int mon_log_open(const struct mon_log_options *options);
+void mon_log_started(void);
+int mon_log_reopen(void); /* after logrotate moved the file */
+void mon_log_close(void);
+const char *mon_log_path(void); /* "stderr" or the file */
 
-void ms_log_write(enum ms_log_level level, const char *file, int line, const char *format, ...) MS_PRINTF(4, 5);
+void mon_log_write(enum mon_log_level level, const char *file, int line, const char *format, ...) MS_PRINTF(4, 5);
 
-#define ms_log_info(...)    ms_log_write(MS_LOG_INFO, __FILE__, __LINE__, __VA_ARGS__)
-#define ms_log_warning(...) ms_log_write(MS_LOG_WARNING, __FILE__, __LINE__, __VA_ARGS__)
-#define ms_log_error(...)   ms_log_write(MS_LOG_ERROR, __FILE__, __LINE__, __VA_ARGS__)
+#define mon_log_info(...)    mon_log_write(MON_LOG_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define mon_log_warning(...) mon_log_write(MON_LOG_WARNING, __FILE__, __LINE__, __VA_ARGS__)
+#define mon_log_error(...)   mon_log_write(MON_LOG_ERROR, __FILE__, __LINE__, __VA_ARGS__)
 
 /* One per place; all zeros at first. */
-struct ms_log_limit {
+struct mon_log_limit {
     uint64_t period_start_ns;
     unsigned said;
     uint64_t hidden;
 };
-bool ms_log_allowed(struct ms_log_limit *limit, const char *file, int line);
+bool mon_log_allowed(struct mon_log_limit *limit, const char *file, int line);
 
 /* At most five lines in ten seconds from this place. */
-#define ms_log_limited(level, ...)                                                                                    \
+#define mon_log_limited(level, ...)                                                                                    \
     do {                                                                                                               \
-        static struct ms_log_limit limit_;                                                                            \
-        if (ms_log_allowed(&limit_, __FILE__, __LINE__)) {                                                            \
-            ms_log_write(level, __FILE__, __LINE__, __VA_ARGS__);                                                     \
+        static struct mon_log_limit limit_;                                                                            \
+        if (mon_log_allowed(&limit_, __FILE__, __LINE__)) {                                                            \
+            mon_log_write(level, __FILE__, __LINE__, __VA_ARGS__);                                                     \
         }                                                                                                              \
     } while (0)
 

@@ -51,7 +51,7 @@ static void put_line(struct ms_buffer *out, const char *format, ...)
     ms_buffer_add(out, line, (size_t)n);
 }
 
-static void put_report(struct ms_buffer *out, const char *name, const struct ms_report *report)
+static void put_report(struct ms_buffer *out, const char *name, const struct mon_report *report)
 {
     if (report->at_ns != 0) {
         put_line(out, "%s %d %d %d %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name, report->status,
@@ -60,7 +60,7 @@ static void put_report(struct ms_buffer *out, const char *name, const struct ms_
     }
 }
 
-static void put_process(struct ms_buffer *out, const struct ms_process *p)
+static void put_process(struct ms_buffer *out, const struct mon_process *p)
 {
     put_line(
         out,
@@ -80,22 +80,22 @@ static void put_process(struct ms_buffer *out, const struct ms_process *p)
     }
 }
 
-void ms_persist_write(const struct ms_registry *registry, const char *boot, struct ms_buffer *out)
+void mon_persist_write(const struct mon_registry *registry, const char *boot, struct ms_buffer *out)
 {
     put_line(out, "dynolog-state 1 %s\n", boot);
-    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+    for (const struct mon_process *p = mon_registry_first(registry); p != NULL; p = mon_registry_next(registry, p)) {
         if (p->host_pid != 0 && p->start_ticks != 0) {
             put_process(out, p);
         }
     }
 }
 
-int ms_persist_save(const struct ms_registry *registry, const char *path)
+int mon_persist_save(const struct mon_registry *registry, const char *path)
 {
     char boot[64], fresh[PATH_MAX];
     struct ms_buffer text = {NULL, 0, 0, false};
     boot_id(boot);
-    ms_persist_write(registry, boot, &text);
+    mon_persist_write(registry, boot, &text);
     if (text.failed || snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh)) {
         ms_buffer_free(&text);
         return text.failed ? -ENOMEM : -ENAMETOOLONG;
@@ -116,9 +116,9 @@ int ms_persist_save(const struct ms_registry *registry, const char *path)
 /* ---- reading ---- */
 
 struct reader {
-    struct ms_registry *registry;
+    struct mon_registry *registry;
     const char *at, *end;
-    struct ms_process *process; /* that the lines belong to; NULL: it has ended, skip them */
+    struct mon_process *process; /* that the lines belong to; NULL: it has ended, skip them */
     int restored;
 };
 
@@ -156,37 +156,37 @@ static bool take_choice(char **at, unsigned count, unsigned *out)
 
 static bool read_process(struct reader *reader, char *words)
 {
-    static const struct ms_report none = {
-        .status = MS_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
-    struct ms_process saved = {.trace = none, .monitor = none};
+    static const struct mon_report none = {
+        .status = MON_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
+    struct mon_process saved = {.trace = none, .monitor = none};
     unsigned client, polls, stage, command;
     bool good = take(&words, INT64_MIN, INT64_MAX, &saved.job, 8) && TAKE_I32(&words, saved.pid) &&
                 TAKE_I32(&words, saved.host_pid) && take(&words, 0, UINT32_MAX, &saved.uid, 4) &&
                 TAKE_U64(&words, saved.start_ticks) && TAKE_I32(&words, saved.index) &&
-                take_choice(&words, MS_CLIENT_NPU_STEPS + 1, &client) && take_choice(&words, 2, &polls) &&
-                take_choice(&words, MS_COMMAND_CANCELLED + 1, &stage) &&
-                take_choice(&words, MS_REQUEST_NPU_MONITOR + 1, &command) && TAKE_U64(&words, saved.trace_id) &&
+                take_choice(&words, MON_CLIENT_NPU_STEPS + 1, &client) && take_choice(&words, 2, &polls) &&
+                take_choice(&words, MON_COMMAND_CANCELLED + 1, &stage) &&
+                take_choice(&words, MON_REQUEST_NPU_MONITOR + 1, &command) && TAKE_U64(&words, saved.trace_id) &&
                 TAKE_U64(&words, saved.commanded_ns) && TAKE_U64(&words, saved.delivered_ns) &&
-                TAKE_U64(&words, saved.duration_ns) && take_choice(&words, MS_FABRIC_PIDS_MAX + 1, &saved.pid_count);
+                TAKE_U64(&words, saved.duration_ns) && take_choice(&words, MON_FABRIC_PIDS_MAX + 1, &saved.pid_count);
     for (unsigned i = 0; good && i < saved.pid_count; i++) {
         good = TAKE_I32(&words, saved.pids[i]);
     }
     if (!good || saved.pid <= 0 || saved.pid_count == 0) {
         return false;
     }
-    saved.client = (enum ms_client)client;
+    saved.client = (enum mon_client)client;
     saved.polls = polls != 0;
     /* A command whose text does not follow was lost with the file. */
-    saved.stage = stage == MS_COMMAND_PENDING ? MS_COMMAND_CANCELLED : (enum ms_command_stage)stage;
-    saved.command = (enum ms_request_kind)command;
-    reader->process = ms_registry_restore(reader->registry, &saved);
+    saved.stage = stage == MON_COMMAND_PENDING ? MON_COMMAND_CANCELLED : (enum mon_command_stage)stage;
+    saved.command = (enum mon_request_kind)command;
+    reader->process = mon_registry_restore(reader->registry, &saved);
     reader->restored += reader->process != NULL;
     return true;
 }
 
 static bool read_report(struct reader *reader, char *words, bool trace)
 {
-    struct ms_report report;
+    struct mon_report report;
     if (!(TAKE_I32(&words, report.status) && TAKE_I32(&words, report.current_step) &&
           TAKE_I32(&words, report.start_step) && TAKE_I32(&words, report.stop_step) && TAKE_U64(&words, report.at_ns) &&
           TAKE_U64(&words, report.since_ns) && TAKE_U64(&words, report.active_ns))) {
@@ -201,15 +201,15 @@ static bool read_report(struct reader *reader, char *words, bool trace)
 static bool read_pending(struct reader *reader, char *words)
 {
     uint64_t length;
-    if (!TAKE_U64(&words, length) || length > MS_REGISTRY_CONFIG_B + 64 ||
+    if (!TAKE_U64(&words, length) || length > MON_REGISTRY_CONFIG_B + 64 ||
         (size_t)(reader->end - reader->at) < length + 1 || reader->at[length] != '\n') {
         return false;
     }
-    struct ms_process *process = reader->process;
+    struct mon_process *process = reader->process;
     if (process != NULL && process->pending == NULL && (process->pending = malloc(length + 1)) != NULL) {
         memcpy(process->pending, reader->at, length);
         process->pending_b = length;
-        process->stage = MS_COMMAND_PENDING;
+        process->stage = MON_COMMAND_PENDING;
     }
     reader->at += length + 1;
     return true;
@@ -228,7 +228,7 @@ static bool next_line(struct reader *reader, char line[LINE_MAX_B])
     return true;
 }
 
-int ms_persist_read(struct ms_registry *registry, const char *boot, const char *text, size_t text_b)
+int mon_persist_read(struct mon_registry *registry, const char *boot, const char *text, size_t text_b)
 {
     struct reader reader = {registry, text, text + text_b, NULL, 0};
     char line[LINE_MAX_B], expected[96];
@@ -257,7 +257,7 @@ int ms_persist_read(struct ms_registry *registry, const char *boot, const char *
     return reader.at == reader.end ? reader.restored : -EBADMSG;
 }
 
-int ms_persist_load(struct ms_registry *registry, const char *path)
+int mon_persist_load(struct mon_registry *registry, const char *path)
 {
     char boot[64];
     struct stat st;
@@ -276,7 +276,7 @@ int ms_persist_load(struct ms_registry *registry, const char *path)
     if (text != NULL) {
         ssize_t n = read(fd, text, (size_t)st.st_size);
         boot_id(boot);
-        result = n < 0 ? -errno : ms_persist_read(registry, boot, text, (size_t)n);
+        result = n < 0 ? -errno : mon_persist_read(registry, boot, text, (size_t)n);
     } else if (result == 0) {
         result = -ENOMEM;
     }

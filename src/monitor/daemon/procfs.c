@@ -50,7 +50,7 @@ static int last_number(const char *text, const char *key, unsigned long *out)
     return result;
 }
 
-int ms_procfs_read(int32_t pid, struct ms_procfs *out)
+int mon_procfs_read(int32_t pid, struct mon_procfs *out)
 {
     char text[TEXT_B];
     ssize_t n = read_file(pid, "stat", text, sizeof(text));
@@ -77,11 +77,11 @@ int ms_procfs_read(int32_t pid, struct ms_procfs *out)
     if (last_number(text, "\nNSpid:", &inner) != 0) {
         inner = (unsigned long)pid;
     }
-    *out = (struct ms_procfs){parent, (int32_t)inner, (uid_t)uid, start};
+    *out = (struct mon_procfs){parent, (int32_t)inner, (uid_t)uid, start};
     return 0;
 }
 
-void ms_procfs_environment(int32_t pid, int32_t *rank, int64_t *slurm_job)
+void mon_procfs_environment(int32_t pid, int32_t *rank, int64_t *slurm_job)
 {
     char *text = malloc(ENVIRON_B);
     ssize_t n = text != NULL ? read_file(pid, "environ", text, ENVIRON_B) : 0;

@@ -1,11 +1,11 @@
 /* What /proc tells about a process that talks to us. Nothing here is trusted with more than attribution. */
-#ifndef MS_DAEMON_PROCFS_H
-#define MS_DAEMON_PROCFS_H
+#ifndef MON_DAEMON_PROCFS_H
+#define MON_DAEMON_PROCFS_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-struct ms_procfs {
+struct mon_procfs {
     int32_t parent;
     int32_t inner_pid; /* pid in the innermost namespace of the process: what it calls itself */
     uid_t uid;
@@ -13,8 +13,8 @@ struct ms_procfs {
 };
 
 /* 0, or -errno: no such process, or hidden from us. */
-int ms_procfs_read(int32_t pid, struct ms_procfs *out);
+int mon_procfs_read(int32_t pid, struct mon_procfs *out);
 /* Numbers of its environment; left untouched if they are not there or may not be read. */
-void ms_procfs_environment(int32_t pid, int32_t *rank, int64_t *slurm_job);
+void mon_procfs_environment(int32_t pid, int32_t *rank, int64_t *slurm_job);
 
 #endif

@@ -36,8 +36,8 @@ enum {
 };
 
 struct node {
-    struct ms_process process; /* first: nodes and processes are the same pointer */
-    struct ms_job *job;
+    struct mon_process process; /* first: nodes and processes are the same pointer */
+    struct mon_job *job;
     struct node *next, *previous;     /* in the job */
     struct node *same_key, *same_pid; /* in the tables */
     uint64_t source;                  /* address of the last message that was verified */
@@ -46,12 +46,12 @@ struct node {
     int pidfd;        /* -1: not watched */
 };
 
-struct ms_registry {
+struct mon_registry {
     char host[256];
     uint64_t (*now_ns)(void);
     void (*changed)(void *argument);
     void *changed_argument;
-    struct ms_job *jobs;
+    struct mon_job *jobs;
     size_t count, watched, watched_max;
     uint64_t generation, next_trace;
     int epoll_fd;
@@ -60,11 +60,11 @@ struct ms_registry {
 
 static const char *const fault_texts[] = {
 #define X(id, text) text,
-    MS_REGISTRY_FAULTS(X)
+    MON_REGISTRY_FAULTS(X)
 #undef X
 };
 
-const char *ms_registry_fault_text(enum ms_registry_fault fault)
+const char *mon_registry_fault_text(enum mon_registry_fault fault)
 {
     return fault_texts[fault];
 }
@@ -74,9 +74,9 @@ static uint64_t monotonic_ns(void)
     return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-struct ms_registry *ms_registry_new(const char *host)
+struct mon_registry *mon_registry_new(const char *host)
 {
-    struct ms_registry *registry = calloc(1, sizeof(*registry));
+    struct mon_registry *registry = calloc(1, sizeof(*registry));
     if (registry == NULL) {
         return NULL;
     }
@@ -95,18 +95,18 @@ static uint64_t key_hash(int64_t job, int32_t host_pid, int32_t pid, uint64_t so
     return ms_hash_u64((uint64_t)job ^ ms_hash_u64(pids ^ (host_pid == 0 ? ms_hash_u64(source) : 0)));
 }
 
-static struct node **key_slot(struct ms_registry *registry, int64_t job, int32_t host_pid, int32_t pid,
+static struct node **key_slot(struct mon_registry *registry, int64_t job, int32_t host_pid, int32_t pid,
                               uint64_t source)
 {
     return &registry->by_key[key_hash(job, host_pid, pid, source) & (TABLE_SIZE - 1)];
 }
 
-static struct node **pid_slot(const struct ms_registry *registry, int32_t pid)
+static struct node **pid_slot(const struct mon_registry *registry, int32_t pid)
 {
     return (struct node **)&registry->by_pid[ms_hash_u64((uint32_t)pid) & (TABLE_SIZE - 1)];
 }
 
-static struct node *find_key(struct ms_registry *registry, int64_t job, int32_t host_pid, int32_t pid, uint64_t source)
+static struct node *find_key(struct mon_registry *registry, int64_t job, int32_t host_pid, int32_t pid, uint64_t source)
 {
     struct node *node = *key_slot(registry, job, host_pid, pid, source);
     while (node != NULL && (node->process.job != job || node->process.host_pid != host_pid ||
@@ -125,7 +125,7 @@ static void unlink_from(struct node **slot, struct node *node, size_t link)
     *at = *(struct node **)((char *)node + link);
 }
 
-static void unwatch(struct ms_registry *registry, struct node *node)
+static void unwatch(struct mon_registry *registry, struct node *node)
 {
     if (node->pidfd >= 0) {
         close(node->pidfd); /* leaves the epoll set with it: nobody else holds the description */
@@ -134,10 +134,10 @@ static void unwatch(struct ms_registry *registry, struct node *node)
     }
 }
 
-static void remove_node(struct ms_registry *registry, struct node *node)
+static void remove_node(struct mon_registry *registry, struct node *node)
 {
-    struct ms_process *process = &node->process;
-    struct ms_job *job = node->job;
+    struct mon_process *process = &node->process;
+    struct mon_job *job = node->job;
     unwatch(registry, node);
     unlink_from(key_slot(registry, process->job, process->host_pid, process->pid, node->source), node,
                 offsetof(struct node, same_key));
@@ -153,7 +153,7 @@ static void remove_node(struct ms_registry *registry, struct node *node)
         job->last = node->previous != NULL ? &node->previous->process : NULL;
     }
     if (--job->count == 0) {
-        struct ms_job **at = &registry->jobs;
+        struct mon_job **at = &registry->jobs;
         while (*at != job) {
             at = &(*at)->next;
         }
@@ -166,7 +166,7 @@ static void remove_node(struct ms_registry *registry, struct node *node)
     free(node);
 }
 
-void ms_registry_free(struct ms_registry *registry)
+void mon_registry_free(struct mon_registry *registry)
 {
     if (registry == NULL) {
         return;
@@ -180,43 +180,43 @@ void ms_registry_free(struct ms_registry *registry)
     free(registry);
 }
 
-void ms_registry_set_clock(struct ms_registry *registry, uint64_t (*now_ns)(void))
+void mon_registry_set_clock(struct mon_registry *registry, uint64_t (*now_ns)(void))
 {
     registry->now_ns = now_ns;
 }
 
-void ms_registry_on_command(struct ms_registry *registry, void (*changed)(void *argument), void *argument)
+void mon_registry_on_command(struct mon_registry *registry, void (*changed)(void *argument), void *argument)
 {
     registry->changed = changed;
     registry->changed_argument = argument;
 }
 
-uint64_t ms_registry_now_ns(const struct ms_registry *registry)
+uint64_t mon_registry_now_ns(const struct mon_registry *registry)
 {
     return registry->now_ns();
 }
 
-uint64_t ms_registry_generation(const struct ms_registry *registry)
+uint64_t mon_registry_generation(const struct mon_registry *registry)
 {
     return registry->generation;
 }
 
-size_t ms_registry_count(const struct ms_registry *registry)
+size_t mon_registry_count(const struct mon_registry *registry)
 {
     return registry->count;
 }
 
-const struct ms_job *ms_registry_jobs(const struct ms_registry *registry)
+const struct mon_job *mon_registry_jobs(const struct mon_registry *registry)
 {
     return registry->jobs;
 }
 
-struct ms_process *ms_registry_first(const struct ms_registry *registry)
+struct mon_process *mon_registry_first(const struct mon_registry *registry)
 {
     return registry->jobs != NULL ? registry->jobs->first : NULL;
 }
 
-struct ms_process *ms_registry_next(const struct ms_registry *registry, const struct ms_process *process)
+struct mon_process *mon_registry_next(const struct mon_registry *registry, const struct mon_process *process)
 {
     const struct node *node = (const struct node *)process;
     if (node->next != NULL) {
@@ -227,9 +227,9 @@ struct ms_process *ms_registry_next(const struct ms_registry *registry, const st
 
 /* ---- who enters ---- */
 
-static struct ms_job *job_of(struct ms_registry *registry, int64_t id)
+static struct mon_job *job_of(struct mon_registry *registry, int64_t id)
 {
-    struct ms_job **at = &registry->jobs;
+    struct mon_job **at = &registry->jobs;
     while (*at != NULL && (*at)->id != id) {
         at = &(*at)->next;
     }
@@ -240,7 +240,7 @@ static struct ms_job *job_of(struct ms_registry *registry, int64_t id)
 }
 
 /* Watches for the end of the process; false: it has ended already, and a message that it left behind is being read. */
-static bool watch(struct ms_registry *registry, struct node *node)
+static bool watch(struct mon_registry *registry, struct node *node)
 {
     int32_t pid = node->process.host_pid;
     node->pidfd = -1;
@@ -265,69 +265,69 @@ static bool watch(struct ms_registry *registry, struct node *node)
 }
 
 /* Whose process is it really? host_pid 0: nobody of ours can tell. */
-static enum ms_registry_fault verify(int32_t pid, const struct ms_peer *peer, int32_t *host_pid,
+static enum mon_registry_fault verify(int32_t pid, const struct mon_peer *peer, int32_t *host_pid,
                                       uint64_t *start_ticks)
 {
-    struct ms_procfs facts;
+    struct mon_procfs facts;
     *host_pid = peer->pid;
     *start_ticks = 0;
     if (peer->pid == 0) {
-        return MS_REGISTRY_FAULT_NONE;
+        return MON_REGISTRY_FAULT_NONE;
     }
-    if (ms_procfs_read(peer->pid, &facts) == 0) {
+    if (mon_procfs_read(peer->pid, &facts) == 0) {
         *start_ticks = facts.start_ticks;
         if (pid == facts.inner_pid || pid == peer->pid) {
-            return MS_REGISTRY_FAULT_NONE;
+            return MON_REGISTRY_FAULT_NONE;
         }
     }
     if (pid == peer->pid) {
-        return MS_REGISTRY_FAULT_NONE;
+        return MON_REGISTRY_FAULT_NONE;
     }
     /* One process may speak for another of its user: they could do worse to each other. */
-    if (ms_procfs_read(pid, &facts) == 0 && facts.uid == peer->uid) {
+    if (mon_procfs_read(pid, &facts) == 0 && facts.uid == peer->uid) {
         *host_pid = pid;
         *start_ticks = facts.start_ticks;
-        return MS_REGISTRY_FAULT_NONE;
+        return MON_REGISTRY_FAULT_NONE;
     }
-    return MS_REGISTRY_FAULT_PID;
+    return MON_REGISTRY_FAULT_PID;
 }
 
 /* May one more be entered? Neither may a user shut out others, nor a process fill the table by inventing jobs. */
-static bool has_room(const struct ms_registry *registry, const struct ms_process *identity)
+static bool has_room(const struct mon_registry *registry, const struct mon_process *identity)
 {
     size_t jobs = 0, of_user = 0;
     for (const struct node *n = *pid_slot(registry, identity->pid); n != NULL; n = n->same_pid) {
         jobs += identity->host_pid != 0 && n->process.host_pid == identity->host_pid;
     }
-    if (registry->count >= MS_REGISTRY_MAX / PER_USER_SHARE) {
-        for (const struct ms_process *p = ms_registry_first(registry); p != NULL;
-             p = ms_registry_next(registry, p)) {
+    if (registry->count >= MON_REGISTRY_MAX / PER_USER_SHARE) {
+        for (const struct mon_process *p = mon_registry_first(registry); p != NULL;
+             p = mon_registry_next(registry, p)) {
             of_user += p->uid == identity->uid;
         }
     }
-    return jobs < JOBS_PER_PROCESS && registry->count < MS_REGISTRY_MAX && of_user < MS_REGISTRY_MAX / PER_USER_SHARE;
+    return jobs < JOBS_PER_PROCESS && registry->count < MON_REGISTRY_MAX && of_user < MON_REGISTRY_MAX / PER_USER_SHARE;
 }
 
-static const struct ms_report no_report = {
-    .status = MS_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
+static const struct mon_report no_report = {
+    .status = MON_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
 
 /* Links a new process; the caller has filled in its identity. */
-static struct node *add_node(struct ms_registry *registry, const struct ms_process *identity, uint64_t source,
-                             enum ms_registry_fault *fault)
+static struct node *add_node(struct mon_registry *registry, const struct mon_process *identity, uint64_t source,
+                             enum mon_registry_fault *fault)
 {
-    *fault = MS_REGISTRY_FAULT_FULL;
+    *fault = MON_REGISTRY_FAULT_FULL;
     if (!has_room(registry, identity)) {
         return NULL;
     }
-    *fault = MS_REGISTRY_FAULT_MEMORY;
+    *fault = MON_REGISTRY_FAULT_MEMORY;
     struct node *node = calloc(1, sizeof(*node));
-    struct ms_job *job = node != NULL ? job_of(registry, identity->job) : NULL;
+    struct mon_job *job = node != NULL ? job_of(registry, identity->job) : NULL;
     if (job == NULL) {
         free(node);
         return NULL;
     }
     node->process = *identity;
-    struct ms_process *process = &node->process;
+    struct mon_process *process = &node->process;
     process->registry = registry;
     process->pending = NULL;
     process->pending_b = 0;
@@ -354,21 +354,21 @@ static struct node *add_node(struct ms_registry *registry, const struct ms_proce
     node->same_pid = *slot;
     *slot = node;
     if (!watch(registry, node)) {
-        *fault = MS_REGISTRY_FAULT_ENDED;
+        *fault = MON_REGISTRY_FAULT_ENDED;
         remove_node(registry, node);
         return NULL;
     }
-    *fault = MS_REGISTRY_FAULT_NONE;
+    *fault = MON_REGISTRY_FAULT_NONE;
     return node;
 }
 
-struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, int32_t pid,
-                                       const struct ms_peer *peer, enum ms_registry_fault *fault)
+struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t job, int32_t pid,
+                                       const struct mon_peer *peer, enum mon_registry_fault *fault)
 {
     /* The usual case: the process and its address are known. A process that speaks for itself has its own pid as
      * host pid; one that speaks for another is found by the other's. */
     const int32_t candidates[] = {peer->pid, pid};
-    *fault = MS_REGISTRY_FAULT_NONE;
+    *fault = MON_REGISTRY_FAULT_NONE;
     for (size_t i = 0; i < MS_COUNT_OF(candidates); i++) {
         struct node *node = find_key(registry, job, candidates[i], pid, peer->source);
         if (node != NULL && node->source == peer->source && node->peer_pid == peer->pid &&
@@ -377,34 +377,34 @@ struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, 
             return &node->process;
         }
     }
-    struct ms_process identity = {.job = job,
+    struct mon_process identity = {.job = job,
                                    .pid = pid,
                                    .uid = peer->uid,
                                    .pid_count = 1,
                                    .pids = {pid},
-                                   .index = MS_INDEX_UNKNOWN,
-                                   .rank = MS_INDEX_UNKNOWN,
+                                   .index = MON_INDEX_UNKNOWN,
+                                   .rank = MON_INDEX_UNKNOWN,
                                    .trace = no_report,
                                    .monitor = no_report};
     *fault = verify(pid, peer, &identity.host_pid, &identity.start_ticks);
-    if (*fault != MS_REGISTRY_FAULT_NONE) {
+    if (*fault != MON_REGISTRY_FAULT_NONE) {
         return NULL;
     }
     struct node *node = find_key(registry, job, identity.host_pid, pid, peer->source);
     if (node != NULL && (node->process.start_ticks != identity.start_ticks || node->process.uid != peer->uid)) {
-        ms_log_info("pid %d of job %lld is a new process", pid, (long long)job);
+        mon_log_info("pid %d of job %lld is a new process", pid, (long long)job);
         remove_node(registry, node);
         node = NULL;
     }
     if (node == NULL) {
         if (identity.host_pid != 0) {
-            ms_procfs_environment(identity.host_pid, &identity.rank, &identity.slurm_job);
+            mon_procfs_environment(identity.host_pid, &identity.rank, &identity.slurm_job);
         }
         node = add_node(registry, &identity, peer->source, fault);
         if (node == NULL) {
             return NULL;
         }
-        ms_log_info("Registered process (%d) for job %lld", pid, (long long)job);
+        mon_log_info("Registered process (%d) for job %lld", pid, (long long)job);
     }
     if (node->process.host_pid != 0) { /* without one the source is part of the key and has not changed */
         node->source = peer->source;
@@ -414,18 +414,18 @@ struct ms_process *ms_registry_enter(struct ms_registry *registry, int64_t job, 
     return &node->process;
 }
 
-struct ms_process *ms_registry_restore(struct ms_registry *registry, const struct ms_process *saved)
+struct mon_process *mon_registry_restore(struct mon_registry *registry, const struct mon_process *saved)
 {
-    struct ms_procfs facts;
-    enum ms_registry_fault fault;
-    if (saved->host_pid <= 0 || ms_procfs_read(saved->host_pid, &facts) != 0 ||
+    struct mon_procfs facts;
+    enum mon_registry_fault fault;
+    if (saved->host_pid <= 0 || mon_procfs_read(saved->host_pid, &facts) != 0 ||
         facts.start_ticks != saved->start_ticks || facts.uid != saved->uid ||
         find_key(registry, saved->job, saved->host_pid, saved->pid, 0) != NULL) {
         return NULL;
     }
-    struct ms_process identity = *saved;
-    identity.rank = MS_INDEX_UNKNOWN;
-    ms_procfs_environment(identity.host_pid, &identity.rank, &identity.slurm_job);
+    struct mon_process identity = *saved;
+    identity.rank = MON_INDEX_UNKNOWN;
+    mon_procfs_environment(identity.host_pid, &identity.rank, &identity.slurm_job);
     struct node *node = add_node(registry, &identity, 0, &fault);
     if (node == NULL) {
         return NULL;
@@ -437,19 +437,19 @@ struct ms_process *ms_registry_restore(struct ms_registry *registry, const struc
 
 /* ---- what messages say ---- */
 
-static void npu_rank(struct ms_process *process)
+static void npu_rank(struct mon_process *process)
 {
-    if (process->rank == MS_INDEX_UNKNOWN && process->index >= 0 && process->client >= MS_CLIENT_NPU) {
+    if (process->rank == MON_INDEX_UNKNOWN && process->index >= 0 && process->client >= MON_CLIENT_NPU) {
         process->rank = process->index;
     }
 }
 
-unsigned ms_registry_context(struct ms_process *process, int32_t index, bool npu)
+unsigned mon_registry_context(struct mon_process *process, int32_t index, bool npu)
 {
     unsigned instances = 0;
     process->index = index;
-    if (npu && process->client == MS_CLIENT_UNKNOWN) {
-        process->client = MS_CLIENT_NPU;
+    if (npu && process->client == MON_CLIENT_UNKNOWN) {
+        process->client = MON_CLIENT_NPU;
     }
     npu_rank(process);
     for (struct node *n = (struct node *)((struct node *)process)->job->first; n != NULL; n = n->next) {
@@ -458,7 +458,7 @@ unsigned ms_registry_context(struct ms_process *process, int32_t index, bool npu
     return instances;
 }
 
-void ms_registry_poll(struct ms_process *process, const struct ms_fabric_request *request, bool npu)
+void mon_registry_poll(struct mon_process *process, const struct mon_fabric_request *request, bool npu)
 {
     uint64_t now = process->registry->now_ns();
     if (request->count > 1 || process->pid_count == 0) {
@@ -467,25 +467,25 @@ void ms_registry_poll(struct ms_process *process, const struct ms_fabric_request
     }
     if (!process->polls) {
         process->polls = true;
-        ((struct ms_registry *)process->registry)->generation++;
+        ((struct mon_registry *)process->registry)->generation++;
     }
     process->poll_gap_ns = process->polled_ns != 0 ? now - process->polled_ns : 0;
     process->polled_ns = now;
     *(request->mask == 0 ? &process->busy_ns : &process->free_ns) = now;
-    if (process->client == MS_CLIENT_UNKNOWN) {
+    if (process->client == MON_CLIENT_UNKNOWN) {
         /* Only libkineto asks for activities alone, or for nothing. */
-        process->client = npu                                        ? MS_CLIENT_NPU
-                          : request->mask == 2 || request->mask == 0 ? MS_CLIENT_KINETO
-                                                                     : MS_CLIENT_UNKNOWN;
+        process->client = npu                                        ? MON_CLIENT_NPU
+                          : request->mask == 2 || request->mask == 0 ? MON_CLIENT_KINETO
+                                                                     : MON_CLIENT_UNKNOWN;
     }
     npu_rank(process);
 }
 
-void ms_registry_report(struct ms_process *process, enum ms_fabric_type type, const struct ms_fabric_status *status)
+void mon_registry_report(struct mon_process *process, enum mon_fabric_type type, const struct mon_fabric_status *status)
 {
     uint64_t now = process->registry->now_ns();
-    struct ms_registry *registry = (struct ms_registry *)process->registry;
-    struct ms_report *report = type == MS_FABRIC_TRACE_STATUS ? &process->trace : &process->monitor;
+    struct mon_registry *registry = (struct mon_registry *)process->registry;
+    struct mon_report *report = type == MON_FABRIC_TRACE_STATUS ? &process->trace : &process->monitor;
     if (report->at_ns == 0 || report->status != status->status) {
         report->since_ns = now;
         registry->generation++;
@@ -495,22 +495,22 @@ void ms_registry_report(struct ms_process *process, enum ms_fabric_type type, co
     report->current_step = status->current_step;
     report->start_step = status->start_step;
     report->stop_step = status->stop_step;
-    if (status->status == MS_STATE_RUNNING || status->status == MS_STATE_READY) {
+    if (status->status == MON_STATE_RUNNING || status->status == MON_STATE_READY) {
         report->active_ns = now;
     }
-    process->client = status->steps ? MS_CLIENT_NPU_STEPS : MS_CLIENT_NPU_SHORT;
+    process->client = status->steps ? MON_CLIENT_NPU_STEPS : MON_CLIENT_NPU_SHORT;
     npu_rank(process);
     ((struct node *)process)->job->active_ns = now;
 }
 
-const struct ms_process *ms_registry_reporter(const struct ms_process *process)
+const struct mon_process *mon_registry_reporter(const struct mon_process *process)
 {
     if (process->trace.at_ns != 0 || process->monitor.at_ns != 0) {
         return process;
     }
     for (unsigned i = 1; i < process->pid_count; i++) {
         for (const struct node *n = *pid_slot(process->registry, process->pids[i]); n != NULL; n = n->same_pid) {
-            const struct ms_process *other = &n->process;
+            const struct mon_process *other = &n->process;
             if (other->pid == process->pids[i] && other->uid == process->uid &&
                 (other->trace.at_ns != 0 || other->monitor.at_ns != 0)) {
                 return other;
@@ -521,11 +521,11 @@ const struct ms_process *ms_registry_reporter(const struct ms_process *process)
 }
 
 /* Registered under the pid itself; else the nearest descendant that polls for it. */
-static struct ms_process *find_self_or_child(const struct ms_registry *registry, int32_t host_pid)
+static struct mon_process *find_self_or_child(const struct mon_registry *registry, int32_t host_pid)
 {
-    struct ms_process *child = NULL;
-    unsigned distance = MS_FABRIC_PIDS_MAX;
-    for (struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
+    struct mon_process *child = NULL;
+    unsigned distance = MON_FABRIC_PIDS_MAX;
+    for (struct mon_process *p = mon_registry_first(registry); p != NULL; p = mon_registry_next(registry, p)) {
         if (p->host_pid == host_pid) {
             return p;
         }
@@ -540,24 +540,24 @@ static struct ms_process *find_self_or_child(const struct ms_registry *registry,
     return child;
 }
 
-struct ms_process *ms_registry_find(const struct ms_registry *registry, int32_t host_pid)
+struct mon_process *mon_registry_find(const struct mon_registry *registry, int32_t host_pid)
 {
     enum { GENERATIONS = 4 };
-    struct ms_procfs facts = {.parent = host_pid};
-    struct ms_process *found = NULL;
+    struct mon_procfs facts = {.parent = host_pid};
+    struct mon_process *found = NULL;
     for (int i = 0; found == NULL && i < GENERATIONS && facts.parent > 1; i++) {
         int32_t pid = facts.parent;
         found = find_self_or_child(registry, pid);
-        if (found == NULL && ms_procfs_read(pid, &facts) != 0) {
+        if (found == NULL && mon_procfs_read(pid, &facts) != 0) {
             break;
         }
     }
     return found;
 }
 
-bool ms_registry_silent(const struct ms_process *process, uint64_t now_ns)
+bool mon_registry_silent(const struct mon_process *process, uint64_t now_ns)
 {
-    uint64_t patience = MS_REGISTRY_SILENT_S * SECOND_NS;
+    uint64_t patience = MON_REGISTRY_SILENT_S * SECOND_NS;
     if (3 * process->poll_gap_ns > patience) {
         patience = 3 * process->poll_gap_ns;
     }
@@ -566,7 +566,7 @@ bool ms_registry_silent(const struct ms_process *process, uint64_t now_ns)
 
 /* ---- delivery ---- */
 
-bool ms_registry_pace(struct ms_process *process)
+bool mon_registry_pace(struct mon_process *process)
 {
     struct node *node = (struct node *)process;
     uint64_t now = process->registry->now_ns();
@@ -578,35 +578,35 @@ bool ms_registry_pace(struct ms_process *process)
     return true;
 }
 
-bool ms_registry_deliverable(const struct ms_process *process, int32_t mask)
+bool mon_registry_deliverable(const struct mon_process *process, int32_t mask)
 {
     return process->pending != NULL && (mask & 2) != 0; /* commands are configurations of activities */
 }
 
-static void clear_pending(struct ms_process *process, enum ms_command_stage stage)
+static void clear_pending(struct mon_process *process, enum mon_command_stage stage)
 {
     free(process->pending);
     process->pending = NULL;
     process->pending_b = 0;
     process->stage = stage;
-    ((struct ms_registry *)process->registry)->generation++;
+    ((struct mon_registry *)process->registry)->generation++;
 }
 
-void ms_registry_delivered(struct ms_process *process)
+void mon_registry_delivered(struct mon_process *process)
 {
     uint64_t now = process->registry->now_ns();
-    if (process->command == MS_REQUEST_NPU_MONITOR) {
+    if (process->command == MON_REQUEST_NPU_MONITOR) {
         /* The duration of a monitor that runs already cannot be changed. */
-        bool runs = ms_state_monitor(process, now) == MS_STATE_RUNNING;
+        bool runs = mon_state_monitor(process, now) == MON_STATE_RUNNING;
         process->duration_ns =
-            runs ? process->duration_ns : ms_state_duration_ns(process->pending, process->pending_b);
+            runs ? process->duration_ns : mon_state_duration_ns(process->pending, process->pending_b);
     }
-    clear_pending(process, MS_COMMAND_DELIVERED);
+    clear_pending(process, MON_COMMAND_DELIVERED);
     process->delivered_ns = now;
 }
 
 /* A number that no other command has: of this node, this process, this moment. */
-static uint64_t new_trace_id(struct ms_registry *registry, int32_t pid)
+static uint64_t new_trace_id(struct mon_registry *registry, int32_t pid)
 {
     uint64_t hash = ms_clock_ns(CLOCK_REALTIME);
     for (const char *c = registry->host; *c != '\0'; c++) {
@@ -615,9 +615,9 @@ static uint64_t new_trace_id(struct ms_registry *registry, int32_t pid)
     return ms_hash_u64(hash ^ (uint64_t)(uint32_t)pid << 32 ^ ++registry->next_trace);
 }
 
-int ms_registry_leave(struct ms_process *process, enum ms_request_kind kind, const char *config, size_t config_b)
+int mon_registry_leave(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b)
 {
-    struct ms_registry *registry = (struct ms_registry *)process->registry;
+    struct mon_registry *registry = (struct mon_registry *)process->registry;
     uint64_t id = new_trace_id(registry, process->pid);
     size_t room = config_b + 64;
     char *text = malloc(room);
@@ -630,7 +630,7 @@ int ms_registry_leave(struct ms_process *process, enum ms_request_kind kind, con
     int tail = snprintf(text + 1 + config_b, room - 1 - config_b, "\nREQUEST_TRACE_ID=%llu\n", (unsigned long long)id);
     process->pending = text;
     process->pending_b = 1 + config_b + (size_t)tail;
-    process->stage = MS_COMMAND_PENDING;
+    process->stage = MON_COMMAND_PENDING;
     process->command = kind;
     process->trace_id = id;
     process->commanded_ns = ((struct node *)process)->job->active_ns = registry->now_ns();
@@ -638,12 +638,12 @@ int ms_registry_leave(struct ms_process *process, enum ms_request_kind kind, con
     return 0;
 }
 
-void ms_registry_take_back(struct ms_process *process)
+void mon_registry_take_back(struct mon_process *process)
 {
-    clear_pending(process, MS_COMMAND_CANCELLED);
+    clear_pending(process, MON_COMMAND_CANCELLED);
 }
 
-void ms_registry_commanded(struct ms_registry *registry)
+void mon_registry_commanded(struct mon_registry *registry)
 {
     if (registry->changed != NULL) {
         registry->changed(registry->changed_argument);
@@ -652,33 +652,33 @@ void ms_registry_commanded(struct ms_registry *registry)
 
 /* ---- leaving ---- */
 
-int ms_registry_watch_fd(const struct ms_registry *registry)
+int mon_registry_watch_fd(const struct mon_registry *registry)
 {
     return registry->epoll_fd;
 }
 
-void ms_registry_reap(struct ms_registry *registry)
+void mon_registry_reap(struct mon_registry *registry)
 {
     struct epoll_event ended[64];
     int n = epoll_wait(registry->epoll_fd, ended, MS_COUNT_OF(ended), 0);
     for (int i = 0; i < n; i++) {
         struct node *node = ended[i].data.ptr;
-        ms_log_info("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
+        mon_log_info("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
                      node->process.pending != NULL ? " without having fetched its command" : "");
         remove_node(registry, node);
     }
 }
 
-void ms_registry_collect(struct ms_registry *registry)
+void mon_registry_collect(struct mon_registry *registry)
 {
     uint64_t now = registry->now_ns();
-    struct ms_process *next;
-    for (struct ms_process *p = ms_registry_first(registry); p != NULL; p = next) {
-        next = ms_registry_next(registry, p);
+    struct mon_process *next;
+    for (struct mon_process *p = mon_registry_first(registry); p != NULL; p = next) {
+        next = mon_registry_next(registry, p);
         struct node *node = (struct node *)p;
-        uint64_t patience = (node->pidfd >= 0 ? SILENT_ALIVE_S : MS_REGISTRY_SILENT_S) * SECOND_NS;
-        if (now - p->heard_ns > patience && (!p->polls || ms_registry_silent(p, now))) {
-            ms_log_info("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
+        uint64_t patience = (node->pidfd >= 0 ? SILENT_ALIVE_S : MON_REGISTRY_SILENT_S) * SECOND_NS;
+        if (now - p->heard_ns > patience && (!p->polls || mon_registry_silent(p, now))) {
+            mon_log_info("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
                          (long long)p->job, (unsigned long long)((now - p->heard_ns) / SECOND_NS));
             remove_node(registry, node);
         }

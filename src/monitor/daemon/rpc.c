@@ -27,28 +27,28 @@
 #define SWEEP_MS             250
 #define RETRY_MS             100 /* after accept found no descriptor free */
 
-static struct ms_rpc *server;
+static struct mon_rpc *server;
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int length,
                       void *context)
 {
-    struct ms_rpc *rpc = context;
+    struct mon_rpc *rpc = context;
     (void)listener;
     (void)length;
-    if (rpc->connections >= rpc->connections_max && !ms__rpc_make_room(rpc)) {
+    if (rpc->connections >= rpc->connections_max && !mon__rpc_make_room(rpc)) {
         close(fd);
         return;
     }
-    ms__rpc_accept(rpc, fd, address);
+    mon__rpc_accept(rpc, fd, address);
 }
 
 /* Out of descriptors: one connection gives way, and the listeners rest so that the loop does not spin. */
 static void on_accept_error(struct evconnlistener *listener, void *context)
 {
-    struct ms_rpc *rpc = context;
+    struct mon_rpc *rpc = context;
     (void)listener;
-    ms_log_limited(MS_LOG_ERROR, "RPC cannot accept: %s", strerror(errno));
-    ms__rpc_make_room(rpc);
+    mon_log_limited(MON_LOG_ERROR, "RPC cannot accept: %s", strerror(errno));
+    mon__rpc_make_room(rpc);
     for (size_t i = 0; i < rpc->listener_count; i++) {
         evconnlistener_disable(rpc->listeners[i]);
     }
@@ -57,7 +57,7 @@ static void on_accept_error(struct evconnlistener *listener, void *context)
 
 static void on_resume(evutil_socket_t fd, short what, void *context)
 {
-    struct ms_rpc *rpc = context;
+    struct mon_rpc *rpc = context;
     (void)fd;
     (void)what;
     for (size_t i = 0; i < rpc->listener_count; i++) {
@@ -69,7 +69,7 @@ static void on_sweep(evutil_socket_t fd, short what, void *context)
 {
     (void)fd;
     (void)what;
-    ms__rpc_sweep(context);
+    mon__rpc_sweep(context);
 }
 
 /* ---- listening ---- */
@@ -121,7 +121,7 @@ static int listening_socket(const struct sockaddr *address, socklen_t length)
 }
 
 /* Listens on one address; *port 0 becomes the one that the kernel chose. */
-static int listen_on(struct ms_rpc *rpc, struct sockaddr *address, socklen_t length, uint16_t *port)
+static int listen_on(struct mon_rpc *rpc, struct sockaddr *address, socklen_t length, uint16_t *port)
 {
     char name[NI_MAXHOST] = "?";
     if (rpc->listener_count == MS_COUNT_OF(rpc->listeners)) {
@@ -143,21 +143,21 @@ static int listen_on(struct ms_rpc *rpc, struct sockaddr *address, socklen_t len
     evconnlistener_set_error_cb(listener, on_accept_error);
     rpc->listeners[rpc->listener_count++] = listener;
     *port = bound_port(fd);
-    ms_log_info("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
+    mon_log_info("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
     if (rpc->tls == NULL && !is_loopback(address)) {
-        ms_log_warning("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
+        mon_log_warning("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
                         "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
                         name, *port);
     }
     return 0;
 }
 
-static int listen_by_name(struct ms_rpc *rpc, const char *name, uint16_t *port)
+static int listen_by_name(struct mon_rpc *rpc, const char *name, uint16_t *port)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
     int rc = getaddrinfo(name, NULL, &hints, &found);
     if (rc != 0) {
-        ms_log_error("--bind_address '%s': %s", name, gai_strerror(rc));
+        mon_log_error("--bind_address '%s': %s", name, gai_strerror(rc));
         return -EADDRNOTAVAIL;
     }
     rc = listen_on(rpc, found->ai_addr, found->ai_addrlen, port);
@@ -166,9 +166,9 @@ static int listen_by_name(struct ms_rpc *rpc, const char *name, uint16_t *port)
 }
 
 /* Addresses of --bind_address, or the default. The first must work; of defaults the second may be missing. */
-static int listen_all(struct ms_rpc *rpc)
+static int listen_all(struct mon_rpc *rpc)
 {
-    const struct ms_flags *flags = &rpc->daemon->flags;
+    const struct mon_flags *flags = &rpc->daemon->flags;
     uint16_t port = (uint16_t)flags->port;
     bool chosen = flags->bind_address[0] != '\0';
     const char *names = chosen ? flags->bind_address : rpc->tls != NULL ? "::,0.0.0.0" : "127.0.0.1,::1";
@@ -183,16 +183,16 @@ static int listen_all(struct ms_rpc *rpc)
             rc = 0; /* a machine without one of the two protocols */
         }
         if (rc != 0) {
-            ms_log_error("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
+            mon_log_error("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
         }
     }
     free(list);
     if (rc == 0 && rpc->listener_count == 0) {
-        ms_log_error("RPC found no address to listen on (--bind_address)");
+        mon_log_error("RPC found no address to listen on (--bind_address)");
         rc = -EADDRNOTAVAIL;
     }
     if (rc == 0 && !chosen && rpc->tls == NULL) {
-        ms_log_warning("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
+        mon_log_warning("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
                         "safe, --bind_address=ADDRESS makes it reachable only");
     }
     return rc;
@@ -200,37 +200,37 @@ static int listen_all(struct ms_rpc *rpc)
 
 /* ---- the module ---- */
 
-static void say_to_log(void *context, enum ms_say_level level, const char *text)
+static void say_to_log(void *context, enum mon_say_level level, const char *text)
 {
-    static const enum ms_log_level levels[] = {
-        [MS_SAY_NOTE] = MS_LOG_INFO, [MS_SAY_WARNING] = MS_LOG_WARNING, [MS_SAY_ERROR] = MS_LOG_ERROR};
+    static const enum mon_log_level levels[] = {
+        [MON_SAY_NOTE] = MON_LOG_INFO, [MON_SAY_WARNING] = MON_LOG_WARNING, [MON_SAY_ERROR] = MON_LOG_ERROR};
     (void)context;
-    ms_log_write(levels[level], __FILE__, __LINE__, "%s", text);
+    mon_log_write(levels[level], __FILE__, __LINE__, "%s", text);
 }
 
-static int open_tls(struct ms_rpc *rpc)
+static int open_tls(struct mon_rpc *rpc)
 {
-    const struct ms_flags *flags = &rpc->daemon->flags;
-    struct ms_tls_options options = {
-        .side = MS_TLS_SERVER,
+    const struct mon_flags *flags = &rpc->daemon->flags;
+    struct mon_tls_options options = {
+        .side = MON_TLS_SERVER,
         .dir = flags->certs_dir,
         .passphrase_file = flags->certs_passphrase_file,
         .passphrase_env = "DYNOLOG_CERTS_PASSPHRASE",
         .prompt = true,
         .say = {say_to_log, NULL},
     };
-    char why[MS_TLS_WHY_B];
-    if (strcmp(flags->certs_dir, MS_TLS_NO_CERTS) == 0) {
+    char why[MON_TLS_WHY_B];
+    if (strcmp(flags->certs_dir, MON_TLS_NO_CERTS) == 0) {
         return 0;
     }
-    int rc = ms_tls_open(&options, &rpc->tls, why);
+    int rc = mon_tls_open(&options, &rpc->tls, why);
     if (rc != 0) {
-        ms_log_error("certificates: %s", why);
+        mon_log_error("certificates: %s", why);
     }
     return rc;
 }
 
-static size_t most_connections(const struct ms_rpc *rpc)
+static size_t most_connections(const struct mon_rpc *rpc)
 {
     struct rlimit limit;
     size_t most = rpc->tls != NULL ? CONNECTIONS_MAX_TLS : CONNECTIONS_MAX;
@@ -240,34 +240,34 @@ static size_t most_connections(const struct ms_rpc *rpc)
     return most;
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
-    struct ms_rpc *rpc = server;
+    struct mon_rpc *rpc = server;
     (void)daemon;
     for (size_t i = 0; i < rpc->listener_count; i++) {
         evconnlistener_free(rpc->listeners[i]);
     }
-    ms__rpc_close_all(rpc);
+    mon__rpc_close_all(rpc);
     if (rpc->sweep != NULL) {
         event_free(rpc->sweep);
     }
     if (rpc->resume != NULL) {
         event_free(rpc->resume);
     }
-    ms_tls_close(rpc->tls);
+    mon_tls_close(rpc->tls);
     free(rpc);
     server = NULL;
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
-    struct ms_rpc *rpc = calloc(1, sizeof(*rpc));
+    struct mon_rpc *rpc = calloc(1, sizeof(*rpc));
     if (rpc == NULL) {
         return -ENOMEM;
     }
     server = rpc;
     rpc->daemon = daemon;
-    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+    for (size_t i = 0; i < MON_RPC_PHASES; i++) {
         TAILQ_INIT(&rpc->queues[i]);
     }
     rpc->sweep = event_new(daemon->base, -1, EV_PERSIST, on_sweep, rpc);
@@ -286,18 +286,18 @@ static int start(struct ms_daemon *daemon)
 }
 
 /* New connections use the new certificates; what cannot be used leaves the old ones in place. */
-static void reload(struct ms_daemon *daemon)
+static void reload(struct mon_daemon *daemon)
 {
-    char why[MS_TLS_WHY_B];
+    char why[MON_TLS_WHY_B];
     (void)daemon;
     if (server->tls == NULL) {
         return;
     }
-    if (ms_tls_reload(server->tls, why) == 0) {
-        ms_log_info("certificates reloaded");
+    if (mon_tls_reload(server->tls, why) == 0) {
+        mon_log_info("certificates reloaded");
     } else {
-        ms_log_error("certificates not reloaded, the old ones stay in use: %s", why);
+        mon_log_error("certificates not reloaded, the old ones stay in use: %s", why);
     }
 }
 
-const struct ms_daemon_module ms_module_rpc = {.name = "rpc", .start = start, .stop = stop, .reload = reload};
+const struct mon_daemon_module mon_module_rpc = {.name = "rpc", .start = start, .stop = stop, .reload = reload};

@@ -1,6 +1,6 @@
 /* One connection of the RPC server: bytes in, whole requests to the functions, answers out.
  *
- * Nothing blocks and nothing grows without bound: a request has at most MS_FRAME_REQUEST_MAX_B, halves of requests over
+ * Nothing blocks and nothing grows without bound: a request has at most MON_FRAME_REQUEST_MAX_B, halves of requests over
  * all connections at most BUFFERED_MAX_B, answers that a peer does not take stop the reading of its requests, and every
  * phase of a connection has its time. A connection gets TURN requests, then the others get theirs. A request that
  * arrives whole is answered from the scratch buffer: an idle connection has no buffers.
@@ -31,16 +31,16 @@
 static const struct {
     unsigned limit_ms;
     const char *late; /* reason for the metric when time is up; NULL: that is normal */
-} phases[MS_RPC_PHASES] = {
-    [MS_RPC_LINGERING] = {1000, NULL},
-    [MS_RPC_IDLE] = {3000, NULL},
-    [MS_RPC_OPENING] = {30000, "slow handshake"},
-    [MS_RPC_RECEIVING] = {3000, "slow request"},
-    [MS_RPC_KEPT] = {60000, NULL},
-    [MS_RPC_SENDING] = {10000, "answers not taken"},
+} phases[MON_RPC_PHASES] = {
+    [MON_RPC_LINGERING] = {1000, NULL},
+    [MON_RPC_IDLE] = {3000, NULL},
+    [MON_RPC_OPENING] = {30000, "slow handshake"},
+    [MON_RPC_RECEIVING] = {3000, "slow request"},
+    [MON_RPC_KEPT] = {60000, NULL},
+    [MON_RPC_SENDING] = {10000, "answers not taken"},
 };
 
-static void enter(struct ms_rpc_connection *c, enum ms_rpc_phase phase)
+static void enter(struct mon_rpc_connection *c, enum mon_rpc_phase phase)
 {
     TAILQ_REMOVE(&c->rpc->queues[c->phase], c, link);
     TAILQ_INSERT_TAIL(&c->rpc->queues[phase], c, link);
@@ -48,7 +48,7 @@ static void enter(struct ms_rpc_connection *c, enum ms_rpc_phase phase)
     c->since_ns = ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-static void count_buffered(struct ms_rpc_connection *c)
+static void count_buffered(struct mon_rpc_connection *c)
 {
     c->rpc->buffered_b += c->in.room - c->counted_b;
     c->counted_b = c->in.room;
@@ -62,9 +62,9 @@ static void free_buffer(struct ms_buffer *buffer)
 
 /* It leaves its queue here, so the first of a queue is never one that was closed; clang's analyzer cannot follow the
  * macros of sys/queue.h that far and needs to be told where loops close the first again and again. */
-static void close_connection(struct ms_rpc_connection *c)
+static void close_connection(struct mon_rpc_connection *c)
 {
-    struct ms_rpc *rpc = c->rpc;
+    struct mon_rpc *rpc = c->rpc;
     event_del(&c->readable);
     event_del(&c->writable);
     free_buffer(&c->in);
@@ -74,14 +74,14 @@ static void close_connection(struct ms_rpc_connection *c)
     close(c->fd);
     TAILQ_REMOVE(&rpc->queues[c->phase], c, link);
     rpc->connections--;
-    ms_metric_record(MS_METRIC_RPC_CONNECTIONS, MS_NO_LABELS, (double)rpc->connections);
+    mon_metric_record(MON_METRIC_RPC_CONNECTIONS, MON_NO_LABELS, (double)rpc->connections);
     free(c);
 }
 
-static void refused(const struct ms_rpc_connection *c, const char *word, const char *why)
+static void refused(const struct mon_rpc_connection *c, const char *word, const char *why)
 {
-    ms_metric_record(MS_METRIC_RPC_REFUSED, MS_LABELS(.reason = word), 1);
-    ms_log_limited(MS_LOG_WARNING, "RPC from %s refused: %s", c->peer, why);
+    mon_metric_record(MON_METRIC_RPC_REFUSED, MON_LABELS(.reason = word), 1);
+    mon_log_limited(MON_LOG_WARNING, "RPC from %s refused: %s", c->peer, why);
 }
 
 /* ---- bytes ---- */
@@ -89,9 +89,9 @@ static void refused(const struct ms_rpc_connection *c, const char *word, const c
 enum { IO_AGAIN = -1, IO_END = 0, IO_BROKEN = -2 };
 
 /* A failed TLS operation: again later, a proper end, or a reason for the log. */
-static ssize_t tls_result(struct ms_rpc_connection *c, int n)
+static ssize_t tls_result(struct mon_rpc_connection *c, int n)
 {
-    char why[MS_TLS_WHY_B];
+    char why[MON_TLS_WHY_B];
     switch (SSL_get_error(c->ssl, n)) {
     case SSL_ERROR_WANT_WRITE:
         event_add(&c->writable, NULL);
@@ -104,14 +104,14 @@ static ssize_t tls_result(struct ms_rpc_connection *c, int n)
         break;
     }
     if (!SSL_is_init_finished(c->ssl)) {
-        ms_tls_failure(c->ssl, ERR_peek_error(), why);
+        mon_tls_failure(c->ssl, ERR_peek_error(), why);
         refused(c, "tls", why);
     }
     ERR_clear_error();
     return IO_BROKEN;
 }
 
-static ssize_t receive(struct ms_rpc_connection *c, void *data, size_t room_b)
+static ssize_t receive(struct mon_rpc_connection *c, void *data, size_t room_b)
 {
     if (c->ssl != NULL) {
         ERR_clear_error();
@@ -122,7 +122,7 @@ static ssize_t receive(struct ms_rpc_connection *c, void *data, size_t room_b)
     return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? IO_AGAIN : IO_BROKEN;
 }
 
-static ssize_t transmit(struct ms_rpc_connection *c, const void *data, size_t length_b)
+static ssize_t transmit(struct mon_rpc_connection *c, const void *data, size_t length_b)
 {
     if (c->ssl != NULL) {
         ERR_clear_error();
@@ -134,7 +134,7 @@ static ssize_t transmit(struct ms_rpc_connection *c, const void *data, size_t le
 }
 
 /* Sends what waits. False: the connection is to be closed. */
-static bool flush(struct ms_rpc_connection *c)
+static bool flush(struct mon_rpc_connection *c)
 {
     while (c->sent_b < c->out.used) {
         ssize_t n = transmit(c, c->out.s + c->sent_b, c->out.used - c->sent_b);
@@ -149,7 +149,7 @@ static bool flush(struct ms_rpc_connection *c)
     }
     free_buffer(&c->out);
     c->sent_b = 0;
-    if (c->phase == MS_RPC_LINGERING && !c->ends) {
+    if (c->phase == MON_RPC_LINGERING && !c->ends) {
         shutdown(c->fd, SHUT_WR);
     }
     return !c->ends;
@@ -157,70 +157,70 @@ static bool flush(struct ms_rpc_connection *c)
 
 /* ---- requests ---- */
 
-static void put_answer(struct ms_rpc_connection *c, const struct ms_buffer *answer)
+static void put_answer(struct mon_rpc_connection *c, const struct ms_buffer *answer)
 {
-    unsigned char header[MS_FRAME_HEADER_B];
-    ms_frame_header(answer->used, header);
+    unsigned char header[MON_FRAME_HEADER_B];
+    mon_frame_header(answer->used, header);
     ms_buffer_add(&c->out, (const char *)header, sizeof(header));
     ms_buffer_add(&c->out, answer->s, answer->used);
     c->ends |= answer->failed || c->out.failed; /* half an answer would be worse than none */
 }
 
-static void answer(struct ms_rpc_connection *c, const char *body, size_t body_b)
+static void answer(struct mon_rpc_connection *c, const char *body, size_t body_b)
 {
-    struct ms_rpc_call call = {.registry = c->rpc->daemon->registry, .peer = c->peer};
+    struct mon_rpc_call call = {.registry = c->rpc->daemon->registry, .peer = c->peer};
     struct ms_buffer text = {0};
-    ms_rpc_answer(&call, body, body_b, &text);
+    mon_rpc_answer(&call, body, body_b, &text);
     put_answer(c, &text);
     ms_buffer_free(&text);
     if (call.refused != NULL) {
         refused(c, call.refused, call.refused);
     } else {
-        ms_metric_record(MS_METRIC_RPC_REQUESTS, MS_LABELS(.function = call.function), 1);
+        mon_metric_record(MON_METRIC_RPC_REQUESTS, MON_LABELS(.function = call.function), 1);
     }
-    enter(c, call.keep ? MS_RPC_KEPT : MS_RPC_IDLE);
+    enter(c, call.keep ? MON_RPC_KEPT : MON_RPC_IDLE);
 }
 
 /* What follows a wrong length means nothing: answer why, then read and forget until the peer closes. */
-static void refuse_frame(struct ms_rpc_connection *c, enum ms_frame_verdict verdict)
+static void refuse_frame(struct mon_rpc_connection *c, enum mon_frame_verdict verdict)
 {
-    static const char *const words[] = {[MS_FRAME_EMPTY] = "empty",
-                                        [MS_FRAME_TOO_LONG] = "too long",
-                                        [MS_FRAME_TLS] = "tls on a plain port",
-                                        [MS_FRAME_HTTP] = "http"};
+    static const char *const words[] = {[MON_FRAME_EMPTY] = "empty",
+                                        [MON_FRAME_TOO_LONG] = "too long",
+                                        [MON_FRAME_TLS] = "tls on a plain port",
+                                        [MON_FRAME_HTTP] = "http"};
     struct ms_buffer text = {0};
     char why[256];
-    snprintf(why, sizeof(why), "%s (1 to %u bytes)", ms_frame_reason(verdict), MS_FRAME_REQUEST_MAX_B);
+    snprintf(why, sizeof(why), "%s (1 to %u bytes)", mon_frame_reason(verdict), MON_FRAME_REQUEST_MAX_B);
     refused(c, words[verdict], why);
-    ms_rpc_error(why, &text);
+    mon_rpc_error(why, &text);
     put_answer(c, &text);
     ms_buffer_free(&text);
-    enter(c, MS_RPC_LINGERING);
+    enter(c, MON_RPC_LINGERING);
 }
 
 /* Answers at most *turns requests at the start of data and returns how many bytes they had. */
-static size_t take_requests(struct ms_rpc_connection *c, const char *data, size_t have_b, unsigned *turns)
+static size_t take_requests(struct mon_rpc_connection *c, const char *data, size_t have_b, unsigned *turns)
 {
     size_t used = 0;
     while (*turns > 0 && c->out.used - c->sent_b < OUT_MAX_B) {
         size_t body_b;
-        enum ms_frame_verdict verdict = ms_frame_look(data + used, have_b - used, MS_FRAME_REQUEST_MAX_B, &body_b);
-        if (verdict == MS_FRAME_MORE) {
+        enum mon_frame_verdict verdict = mon_frame_look(data + used, have_b - used, MON_FRAME_REQUEST_MAX_B, &body_b);
+        if (verdict == MON_FRAME_MORE) {
             break;
         }
-        if (verdict != MS_FRAME_READY) {
+        if (verdict != MON_FRAME_READY) {
             refuse_frame(c, verdict);
             return have_b;
         }
-        answer(c, data + used + MS_FRAME_HEADER_B, body_b);
-        used += MS_FRAME_HEADER_B + body_b;
+        answer(c, data + used + MON_FRAME_HEADER_B, body_b);
+        used += MON_FRAME_HEADER_B + body_b;
         (*turns)--;
     }
     return used;
 }
 
 /* Keeps what is not answered yet; rest may lie in c->in itself. */
-static void keep_rest(struct ms_rpc_connection *c, const char *rest, size_t rest_b)
+static void keep_rest(struct mon_rpc_connection *c, const char *rest, size_t rest_b)
 {
     if (rest_b == 0) {
         free_buffer(&c->in);
@@ -230,14 +230,14 @@ static void keep_rest(struct ms_rpc_connection *c, const char *rest, size_t rest
     } else {
         ms_buffer_add(&c->in, rest, rest_b);
     }
-    if (rest_b > 0 && (c->phase == MS_RPC_IDLE || c->phase == MS_RPC_KEPT)) {
-        enter(c, MS_RPC_RECEIVING);
+    if (rest_b > 0 && (c->phase == MON_RPC_IDLE || c->phase == MON_RPC_KEPT)) {
+        enter(c, MON_RPC_RECEIVING);
     }
     count_buffered(c);
 }
 
 /* Requests that arrived with earlier ones and waited for their turn. */
-static void take_waiting(struct ms_rpc_connection *c, unsigned *turns)
+static void take_waiting(struct mon_rpc_connection *c, unsigned *turns)
 {
     if (c->in.used > 0) {
         size_t used = take_requests(c, c->in.s, c->in.used, turns);
@@ -248,7 +248,7 @@ static void take_waiting(struct ms_rpc_connection *c, unsigned *turns)
 }
 
 /* Reads once and answers what that completes. What receive() says, or 1 for more at once. */
-static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
+static ssize_t take_more(struct mon_rpc_connection *c, unsigned *turns)
 {
     bool partial = c->in.used > 0;
     char *data = c->rpc->scratch;
@@ -262,13 +262,13 @@ static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
         count_buffered(c);
     }
     ssize_t n = receive(c, data, room);
-    if (c->phase == MS_RPC_OPENING && SSL_is_init_finished(c->ssl)) {
-        enter(c, MS_RPC_RECEIVING);
+    if (c->phase == MON_RPC_OPENING && SSL_is_init_finished(c->ssl)) {
+        enter(c, MON_RPC_RECEIVING);
     }
     if (n <= 0) {
         return n;
     }
-    if (c->phase == MS_RPC_LINGERING) {
+    if (c->phase == MON_RPC_LINGERING) {
         c->forgotten_b += (size_t)n;
         if (c->forgotten_b > FORGOTTEN_MAX_B) {
             return IO_BROKEN; /* it does not mean to read the answer */
@@ -288,16 +288,16 @@ static ssize_t take_more(struct ms_rpc_connection *c, unsigned *turns)
 }
 
 /* The alert that says why is on its way; what the peer still sends must not reset the connection before it is read. */
-static void refuse_handshake(struct ms_rpc_connection *c)
+static void refuse_handshake(struct mon_rpc_connection *c)
 {
     SSL_free(c->ssl);
     c->ssl = NULL;
     shutdown(c->fd, SHUT_WR);
-    enter(c, MS_RPC_LINGERING);
+    enter(c, MON_RPC_LINGERING);
 }
 
 /* A turn of a connection. False: close it. */
-static bool serve(struct ms_rpc_connection *c)
+static bool serve(struct mon_rpc_connection *c)
 {
     unsigned turns = TURN;
     ssize_t got = 1;
@@ -314,7 +314,7 @@ static bool serve(struct ms_rpc_connection *c)
     }
     if (got == IO_END) {
         if (c->in.used > 0) {
-            refused(c, "half a message", ms_frame_reason(MS_FRAME_MORE));
+            refused(c, "half a message", mon_frame_reason(MON_FRAME_MORE));
         }
         c->ends = true;
         event_del(&c->readable);
@@ -324,7 +324,7 @@ static bool serve(struct ms_rpc_connection *c)
     }
     if (c->out.used - c->sent_b >= OUT_MAX_B) {
         event_del(&c->readable); /* until the peer has read */
-        enter(c, MS_RPC_SENDING);
+        enter(c, MON_RPC_SENDING);
     } else if (got > 0 || (turns == 0 && c->in.used > 0)) {
         event_active(&c->readable, EV_READ, 0); /* there is more, after the others' turn */
     }
@@ -333,15 +333,15 @@ static bool serve(struct ms_rpc_connection *c)
 
 static void on_readable(evutil_socket_t fd, short what, void *context)
 {
-    struct ms_rpc_connection *c = context;
-    struct ms_rpc *rpc = c->rpc;
+    struct mon_rpc_connection *c = context;
+    struct mon_rpc *rpc = c->rpc;
     (void)fd;
     (void)what;
     if (!serve(c)) {
         close_connection(c);
     }
-    while (rpc->buffered_b > BUFFERED_MAX_B && !TAILQ_EMPTY(&rpc->queues[MS_RPC_RECEIVING])) {
-        struct ms_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[MS_RPC_RECEIVING]);
+    while (rpc->buffered_b > BUFFERED_MAX_B && !TAILQ_EMPTY(&rpc->queues[MON_RPC_RECEIVING])) {
+        struct mon_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[MON_RPC_RECEIVING]);
         // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
         refused(oldest, "no room for halves of messages", "too many incomplete requests wait; the oldest gives way");
         close_connection(oldest);
@@ -350,18 +350,18 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
 
 static void on_writable(evutil_socket_t fd, short what, void *context)
 {
-    struct ms_rpc_connection *c = context;
+    struct mon_rpc_connection *c = context;
     (void)fd;
     (void)what;
     if (!flush(c)) {
         close_connection(c);
         return;
     }
-    if (c->phase == MS_RPC_SENDING && c->out.used == 0) {
-        enter(c, MS_RPC_IDLE);
+    if (c->phase == MON_RPC_SENDING && c->out.used == 0) {
+        enter(c, MON_RPC_IDLE);
         event_add(&c->readable, NULL);
     }
-    if (c->phase != MS_RPC_SENDING && !c->ends) {
+    if (c->phase != MON_RPC_SENDING && !c->ends) {
         event_active(&c->readable, EV_READ, 0); /* what waited here, or a handshake that had to write first */
     }
 }
@@ -384,9 +384,9 @@ static void name_peer(const struct sockaddr *address, char out[64])
     snprintf(out, 64, address->sa_family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
+void mon__rpc_accept(struct mon_rpc *rpc, int fd, const struct sockaddr *address)
 {
-    struct ms_rpc_connection *c = calloc(1, sizeof(*c));
+    struct mon_rpc_connection *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         close(fd);
         return;
@@ -394,10 +394,10 @@ void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
     c->rpc = rpc;
     c->fd = fd;
     name_peer(address, c->peer);
-    c->phase = MS_RPC_RECEIVING;
+    c->phase = MON_RPC_RECEIVING;
     if (rpc->tls != NULL) {
-        c->phase = MS_RPC_OPENING;
-        c->ssl = ms_tls_connection(rpc->tls, NULL);
+        c->phase = MON_RPC_OPENING;
+        c->ssl = mon_tls_connection(rpc->tls, NULL);
         if (c->ssl == NULL || SSL_set_fd(c->ssl, fd) != 1) {
             SSL_free(c->ssl);
             close(fd);
@@ -413,14 +413,14 @@ void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address)
     event_assign(&c->writable, rpc->daemon->base, fd, EV_WRITE, on_writable, c);
     event_add(&c->readable, NULL);
     rpc->connections++;
-    ms_metric_record(MS_METRIC_RPC_ACCEPTED, MS_NO_LABELS, 1);
-    ms_metric_record(MS_METRIC_RPC_CONNECTIONS, MS_NO_LABELS, (double)rpc->connections);
+    mon_metric_record(MON_METRIC_RPC_ACCEPTED, MON_NO_LABELS, 1);
+    mon_metric_record(MON_METRIC_RPC_CONNECTIONS, MON_NO_LABELS, (double)rpc->connections);
 }
 
-bool ms__rpc_make_room(struct ms_rpc *rpc)
+bool mon__rpc_make_room(struct mon_rpc *rpc)
 {
-    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
-        struct ms_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[i]);
+    for (size_t i = 0; i < MON_RPC_PHASES; i++) {
+        struct mon_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[i]);
         if (oldest != NULL) {
             refused(oldest, "too many connections", "too many connections are open; the oldest idle one gives way");
             close_connection(oldest);
@@ -430,11 +430,11 @@ bool ms__rpc_make_room(struct ms_rpc *rpc)
     return false;
 }
 
-void ms__rpc_sweep(struct ms_rpc *rpc)
+void mon__rpc_sweep(struct mon_rpc *rpc)
 {
     uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
-    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
-        struct ms_rpc_connection *oldest;
+    for (size_t i = 0; i < MON_RPC_PHASES; i++) {
+        struct mon_rpc_connection *oldest;
         while ((oldest = TAILQ_FIRST(&rpc->queues[i])) != NULL &&
                // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
                now - oldest->since_ns > (uint64_t)phases[i].limit_ms * 1000000u) {
@@ -446,9 +446,9 @@ void ms__rpc_sweep(struct ms_rpc *rpc)
     }
 }
 
-void ms__rpc_close_all(struct ms_rpc *rpc)
+void mon__rpc_close_all(struct mon_rpc *rpc)
 {
-    for (size_t i = 0; i < MS_RPC_PHASES; i++) {
+    for (size_t i = 0; i < MON_RPC_PHASES; i++) {
         while (!TAILQ_EMPTY(&rpc->queues[i])) {
             // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
             close_connection(TAILQ_FIRST(&rpc->queues[i]));

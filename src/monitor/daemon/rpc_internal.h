@@ -1,6 +1,6 @@
 /* Shared by the parts of the RPC server: connections (rpc_connection.c) and the sockets that make them (rpc.c). */
-#ifndef MS_DAEMON_RPC_INTERNAL_H
-#define MS_DAEMON_RPC_INTERNAL_H
+#ifndef MON_DAEMON_RPC_INTERNAL_H
+#define MON_DAEMON_RPC_INTERNAL_H
 
 #include "base/buffer.h"
 #include "monitor/daemon/rpc.h"
@@ -14,20 +14,20 @@
 
 /* Where a connection stands; each phase has a limit of time, in the table of rpc_connection.c. When there is no room
  * for another connection, the oldest of the first phase that has any gives way. */
-enum ms_rpc_phase {
-    MS_RPC_LINGERING, /* refused, answered: the peer may read the reason before we close */
-    MS_RPC_IDLE,      /* between requests */
-    MS_RPC_OPENING,   /* TLS handshake: somebody may be typing a passphrase */
-    MS_RPC_RECEIVING, /* from accept, or from the first byte of a request, to its last */
-    MS_RPC_KEPT,      /* between requests, and the peer asked to stay */
-    MS_RPC_SENDING,   /* the peer does not take its answers */
-    MS_RPC_PHASES
+enum mon_rpc_phase {
+    MON_RPC_LINGERING, /* refused, answered: the peer may read the reason before we close */
+    MON_RPC_IDLE,      /* between requests */
+    MON_RPC_OPENING,   /* TLS handshake: somebody may be typing a passphrase */
+    MON_RPC_RECEIVING, /* from accept, or from the first byte of a request, to its last */
+    MON_RPC_KEPT,      /* between requests, and the peer asked to stay */
+    MON_RPC_SENDING,   /* the peer does not take its answers */
+    MON_RPC_PHASES
 };
 
-struct ms_rpc_connection {
-    TAILQ_ENTRY(ms_rpc_connection) link; /* in the queue of its phase, oldest first */
-    struct ms_rpc *rpc;
-    enum ms_rpc_phase phase;
+struct mon_rpc_connection {
+    TAILQ_ENTRY(mon_rpc_connection) link; /* in the queue of its phase, oldest first */
+    struct mon_rpc *rpc;
+    enum mon_rpc_phase phase;
     uint64_t since_ns;
     int fd;
     SSL *ssl; /* NULL: plain text */
@@ -41,26 +41,26 @@ struct ms_rpc_connection {
     char peer[64];
 };
 
-TAILQ_HEAD(ms_rpc_queue, ms_rpc_connection);
+TAILQ_HEAD(mon_rpc_queue, mon_rpc_connection);
 
-#define MS_RPC_SCRATCH_B (MS_FRAME_REQUEST_MAX_B + MS_FRAME_HEADER_B)
+#define MON_RPC_SCRATCH_B (MON_FRAME_REQUEST_MAX_B + MON_FRAME_HEADER_B)
 
-struct ms_rpc {
-    struct ms_daemon *daemon;
-    struct ms_tls *tls; /* NULL: plain text */
+struct mon_rpc {
+    struct mon_daemon *daemon;
+    struct mon_tls *tls; /* NULL: plain text */
     struct event *sweep, *resume;
     struct evconnlistener *listeners[8];
     size_t listener_count;
-    struct ms_rpc_queue queues[MS_RPC_PHASES];
+    struct mon_rpc_queue queues[MON_RPC_PHASES];
     size_t connections, connections_max;
     size_t buffered_b; /* halves of messages, over all connections */
-    char scratch[MS_RPC_SCRATCH_B];
+    char scratch[MON_RPC_SCRATCH_B];
 };
 
 /* Takes the descriptor, which is closed on failure. */
-void ms__rpc_accept(struct ms_rpc *rpc, int fd, const struct sockaddr *address);
-bool ms__rpc_make_room(struct ms_rpc *rpc); /* closes the most expendable connection; false: there is none */
-void ms__rpc_sweep(struct ms_rpc *rpc);     /* closes whose time is up */
-void ms__rpc_close_all(struct ms_rpc *rpc);
+void mon__rpc_accept(struct mon_rpc *rpc, int fd, const struct sockaddr *address);
+bool mon__rpc_make_room(struct mon_rpc *rpc); /* closes the most expendable connection; false: there is none */
+void mon__rpc_sweep(struct mon_rpc *rpc);     /* closes whose time is up */
+void mon__rpc_close_all(struct mon_rpc *rpc);
 
 #endif

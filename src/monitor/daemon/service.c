@@ -23,7 +23,7 @@ static struct {
     int pid_fd;
 } service = {.pid_fd = -1};
 
-void ms_service_notify(const char *state)
+void mon_service_notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -40,7 +40,7 @@ void ms_service_notify(const char *state)
     }
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address, length) < 0) {
-        ms_log_warning("the service manager cannot be told '%s': %s", state, strerror(errno));
+        mon_log_warning("the service manager cannot be told '%s': %s", state, strerror(errno));
     }
     close(fd);
 }
@@ -50,14 +50,14 @@ static int take_pid_file(const char *path)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         int error = errno;
-        ms_log_error("pid file %s: %s (--pid_file)", path, strerror(error));
+        mon_log_error("pid file %s: %s (--pid_file)", path, strerror(error));
         return -error;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         char owner[32] = "";
         ssize_t n = read(fd, owner, sizeof(owner) - 1);
         owner[n > 0 ? strcspn(owner, "\n") : 0] = '\0';
-        ms_log_error("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
+        mon_log_error("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
                       owner);
         close(fd);
         return -EBUSY;
@@ -66,7 +66,7 @@ static int take_pid_file(const char *path)
     int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
     if (ftruncate(fd, 0) != 0 || write(fd, text, (size_t)length) != length) {
         int error = errno;
-        ms_log_error("pid file %s: %s", path, strerror(error));
+        mon_log_error("pid file %s: %s", path, strerror(error));
         close(fd);
         return -error;
     }
@@ -76,8 +76,8 @@ static int take_pid_file(const char *path)
 
 static void on_end(evutil_socket_t number, short events, void *daemon)
 {
-    ms_log_info("%s: stopping", number == SIGTERM ? "SIGTERM" : "SIGINT");
-    ms_daemon_stop(daemon);
+    mon_log_info("%s: stopping", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    mon_daemon_stop(daemon);
 }
 
 static void on_hangup(evutil_socket_t number, short events, void *daemon)
@@ -85,12 +85,12 @@ static void on_hangup(evutil_socket_t number, short events, void *daemon)
     char state[64];
     snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
              (unsigned long long)(ms_clock_ns(CLOCK_MONOTONIC) / 1000));
-    ms_service_notify(state);
-    ms_daemon_reload(daemon);
-    ms_service_notify("READY=1");
+    mon_service_notify(state);
+    mon_daemon_reload(daemon);
+    mon_service_notify("READY=1");
 }
 
-static struct event *on_signal(struct ms_daemon *daemon, int number, event_callback_fn callback)
+static struct event *on_signal(struct mon_daemon *daemon, int number, event_callback_fn callback)
 {
     struct event *event = evsignal_new(daemon->base, number, callback, daemon);
     if (event != NULL && event_add(event, NULL) != 0) {
@@ -100,7 +100,7 @@ static struct event *on_signal(struct ms_daemon *daemon, int number, event_callb
     return event;
 }
 
-static void service_stop(struct ms_daemon *daemon)
+static void service_stop(struct mon_daemon *daemon)
 {
     struct event **const events[] = {&service.term, &service.interrupt, &service.hangup};
     for (size_t i = 0; i < MS_COUNT_OF(events); i++) {
@@ -116,7 +116,7 @@ static void service_stop(struct ms_daemon *daemon)
     }
 }
 
-static int service_start(struct ms_daemon *daemon)
+static int service_start(struct mon_daemon *daemon)
 {
     if (daemon->flags.pid_file[0] != '\0') {
         int result = take_pid_file(daemon->flags.pid_file);
@@ -128,20 +128,20 @@ static int service_start(struct ms_daemon *daemon)
     service.interrupt = on_signal(daemon, SIGINT, on_end);
     service.hangup = on_signal(daemon, SIGHUP, on_hangup);
     if (service.term == NULL || service.interrupt == NULL || service.hangup == NULL) {
-        ms_log_error("signal handlers cannot be set up");
+        mon_log_error("signal handlers cannot be set up");
         service_stop(daemon);
         return -ENOMEM;
     }
     return 0;
 }
 
-static void service_reload(struct ms_daemon *daemon)
+static void service_reload(struct mon_daemon *daemon)
 {
-    int result = ms_log_reopen();
+    int result = mon_log_reopen();
     if (result != 0) {
-        ms_log_error("log file %s cannot be opened anew: %s; going on with the old one", ms_log_path(),
+        mon_log_error("log file %s cannot be opened anew: %s; going on with the old one", mon_log_path(),
                       strerror(-result));
     }
 }
 
-const struct ms_daemon_module ms_module_service = {"service", service_start, service_stop, service_reload};
+const struct mon_daemon_module mon_module_service = {"service", service_start, service_stop, service_reload};

@@ -19,31 +19,31 @@ enum {
     STALE_TRACE_S = 600, /* a trace reports with every step; after this silence its Running is only a memory */
 };
 
-const char *ms_state_name(int32_t state)
+const char *mon_state_name(int32_t state)
 {
     static const char *const names[] = {"Uninitialized", "Idle", "Running", "Ready"};
     return state >= -1 && state <= 2 ? names[state + 1] : "unknown";
 }
 
-const char *ms_client_name(enum ms_client client)
+const char *mon_client_name(enum mon_client client)
 {
     static const char *const names[] = {"unknown", "kineto", "npu", "npu-8.2", "npu-26.0"};
     return names[client];
 }
 
-const char *ms_command_stage_name(enum ms_command_stage stage)
+const char *mon_command_stage_name(enum mon_command_stage stage)
 {
     static const char *const names[] = {"none", "pending", "delivered", "acknowledged", "completed", "cancelled"};
     return names[stage];
 }
 
-const char *ms_decision_name(enum ms_decision decision)
+const char *mon_decision_name(enum mon_decision decision)
 {
     static const char *const names[] = {"effective", "ineffective", "unknown"};
     return names[decision];
 }
 
-static const char *kind_name(enum ms_request_kind kind)
+static const char *kind_name(enum mon_request_kind kind)
 {
     static const char *const names[] = {"gputrace", "nputrace", "npu-monitor"};
     return names[kind];
@@ -51,19 +51,19 @@ static const char *kind_name(enum ms_request_kind kind)
 
 /* ---- configurations ---- */
 
-enum ms_request_kind ms_state_kind(const char *config, size_t config_b)
+enum mon_request_kind mon_state_kind(const char *config, size_t config_b)
 {
-    const struct ms_config_command *command = ms_config_recognise(config, config_b);
-    return command == &ms_config_npu_monitor ? MS_REQUEST_NPU_MONITOR
-           : command == &ms_config_nputrace  ? MS_REQUEST_NPU_TRACE
-                                              : MS_REQUEST_KINETO;
+    const struct mon_config_command *command = mon_config_recognise(config, config_b);
+    return command == &mon_config_npu_monitor ? MON_REQUEST_NPU_MONITOR
+           : command == &mon_config_nputrace  ? MON_REQUEST_NPU_TRACE
+                                              : MON_REQUEST_KINETO;
 }
 
-uint64_t ms_state_duration_ns(const char *config, size_t config_b)
+uint64_t mon_state_duration_ns(const char *config, size_t config_b)
 {
     size_t value_b = 0;
     char text[32];
-    const char *value = ms_config_find(config, config_b, "DURATION", &value_b);
+    const char *value = mon_config_find(config, config_b, "DURATION", &value_b);
     if (value == NULL || value_b >= sizeof(text)) {
         return 0;
     }
@@ -75,116 +75,116 @@ uint64_t ms_state_duration_ns(const char *config, size_t config_b)
 
 /* ---- states ---- */
 
-int32_t ms_state_trace(const struct ms_process *process, uint64_t now_ns)
+int32_t mon_state_trace(const struct mon_process *process, uint64_t now_ns)
 {
-    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    const struct mon_report *report = &mon_registry_reporter(process)->trace;
     if (report->at_ns == 0) { /* libkineto says nothing, and others say nothing again to a daemon that was restarted */
-        return process->polls ? MS_STATE_IDLE : MS_STATE_UNINITIALIZED;
+        return process->polls ? MON_STATE_IDLE : MON_STATE_UNINITIALIZED;
     }
     return report->status;
 }
 
-int32_t ms_state_monitor(const struct ms_process *process, uint64_t now_ns)
+int32_t mon_state_monitor(const struct mon_process *process, uint64_t now_ns)
 {
-    const struct ms_report *report = &ms_registry_reporter(process)->monitor;
+    const struct mon_report *report = &mon_registry_reporter(process)->monitor;
     if (report->at_ns == 0) {
-        return process->polls ? MS_STATE_IDLE : MS_STATE_UNINITIALIZED;
+        return process->polls ? MON_STATE_IDLE : MON_STATE_UNINITIALIZED;
     }
-    if (report->status == MS_STATE_RUNNING && process->duration_ns != 0 &&
+    if (report->status == MON_STATE_RUNNING && process->duration_ns != 0 &&
         now_ns > report->since_ns + process->duration_ns + EXPIRY_SLACK_S * SECOND_NS) {
-        return MS_STATE_IDLE; /* clients do not report that the duration has elapsed */
+        return MON_STATE_IDLE; /* clients do not report that the duration has elapsed */
     }
     return report->status;
 }
 
-enum ms_command_stage ms_state_stage(const struct ms_process *process)
+enum mon_command_stage mon_state_stage(const struct mon_process *process)
 {
-    if (process->stage != MS_COMMAND_DELIVERED) {
+    if (process->stage != MON_COMMAND_DELIVERED) {
         return process->stage;
     }
     uint64_t active, idle, delivered = process->delivered_ns;
-    const struct ms_process *reporter = ms_registry_reporter(process);
-    const struct ms_report *report =
-        process->command == MS_REQUEST_NPU_MONITOR ? &reporter->monitor : &reporter->trace;
-    if (process->command == MS_REQUEST_KINETO) {
+    const struct mon_process *reporter = mon_registry_reporter(process);
+    const struct mon_report *report =
+        process->command == MON_REQUEST_NPU_MONITOR ? &reporter->monitor : &reporter->trace;
+    if (process->command == MON_REQUEST_KINETO) {
         active = process->busy_ns;
         idle = process->free_ns;
     } else {
         active = report->active_ns;
-        idle = report->status == MS_STATE_IDLE ? report->at_ns : 0;
+        idle = report->status == MON_STATE_IDLE ? report->at_ns : 0;
     }
-    if (process->command == MS_REQUEST_NPU_MONITOR && idle > delivered) {
-        return MS_COMMAND_COMPLETED; /* sent only in answer to a command: a stop, or a start that ended */
+    if (process->command == MON_REQUEST_NPU_MONITOR && idle > delivered) {
+        return MON_COMMAND_COMPLETED; /* sent only in answer to a command: a stop, or a start that ended */
     }
     if (active <= delivered) {
-        return MS_COMMAND_DELIVERED;
+        return MON_COMMAND_DELIVERED;
     }
-    return idle > active ? MS_COMMAND_COMPLETED : MS_COMMAND_ACKNOWLEDGED;
+    return idle > active ? MON_COMMAND_COMPLETED : MON_COMMAND_ACKNOWLEDGED;
 }
 
 /* ---- decisions ---- */
 
-static enum ms_decision decide_monitor(const struct ms_process *process, uint64_t now_ns, char *reason)
+static enum mon_decision decide_monitor(const struct mon_process *process, uint64_t now_ns, char *reason)
 {
-    int32_t trace = ms_state_trace(process, now_ns), monitor = ms_state_monitor(process, now_ns);
-    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    int32_t trace = mon_state_trace(process, now_ns), monitor = mon_state_monitor(process, now_ns);
+    const struct mon_report *report = &mon_registry_reporter(process)->trace;
     unsigned long long silent_s = (now_ns - report->at_ns) / SECOND_NS;
-    if (trace == MS_STATE_RUNNING && silent_s > STALE_TRACE_S) {
+    if (trace == MON_STATE_RUNNING && silent_s > STALE_TRACE_S) {
         snprintf(reason, REASON_B, "pid %d said %llu s ago that nputrace is running, and nothing since", process->pid,
                  silent_s);
-        return MS_UNKNOWN;
+        return MON_UNKNOWN;
     }
-    if (trace == MS_STATE_RUNNING) {
+    if (trace == MON_STATE_RUNNING) {
         snprintf(reason, REASON_B,
                  "nputrace is running in pid %d (step %d of %d to %d); npu-monitor has to wait until it is Idle",
                  process->pid, report->current_step, report->start_step, report->stop_step);
-        return MS_INEFFECTIVE;
+        return MON_INEFFECTIVE;
     }
-    if (monitor == MS_STATE_UNINITIALIZED) {
+    if (monitor == MON_STATE_UNINITIALIZED) {
         snprintf(reason, REASON_B, "npu-monitor is not initialised in pid %d, or its program is ending", process->pid);
-        return MS_INEFFECTIVE;
+        return MON_INEFFECTIVE;
     }
-    if (trace == MS_STATE_IDLE || trace == MS_STATE_READY) {
-        return MS_EFFECTIVE;
+    if (trace == MON_STATE_IDLE || trace == MON_STATE_READY) {
+        return MON_EFFECTIVE;
     }
     snprintf(reason, REASON_B, "pid %d reports a state of nputrace that means nothing here (%d)", process->pid, trace);
-    return MS_UNKNOWN;
+    return MON_UNKNOWN;
 }
 
-static enum ms_decision decide_trace(const struct ms_process *process, uint64_t now_ns, char *reason)
+static enum mon_decision decide_trace(const struct mon_process *process, uint64_t now_ns, char *reason)
 {
-    int32_t trace = ms_state_trace(process, now_ns), monitor = ms_state_monitor(process, now_ns);
-    if (monitor == MS_STATE_RUNNING) {
+    int32_t trace = mon_state_trace(process, now_ns), monitor = mon_state_monitor(process, now_ns);
+    if (monitor == MON_STATE_RUNNING) {
         snprintf(reason, REASON_B, "npu-monitor is running in pid %d; stop it first (npu-monitor --npu-monitor-stop)",
                  process->pid);
-        return MS_INEFFECTIVE;
+        return MON_INEFFECTIVE;
     }
-    if (trace == MS_STATE_UNINITIALIZED) {
+    if (trace == MON_STATE_UNINITIALIZED) {
         snprintf(reason, REASON_B, "nputrace is not initialised in pid %d, or its program is ending", process->pid);
-        return MS_INEFFECTIVE;
+        return MON_INEFFECTIVE;
     }
-    if (monitor == MS_STATE_IDLE) {
-        if (trace == MS_STATE_RUNNING) {
+    if (monitor == MON_STATE_IDLE) {
+        if (trace == MON_STATE_RUNNING) {
             snprintf(reason, REASON_B, "nputrace is running already; pid %d takes the new request when it is done",
                      process->pid);
         }
-        return MS_EFFECTIVE;
+        return MON_EFFECTIVE;
     }
     snprintf(reason, REASON_B, "pid %d reports a state of npu-monitor that means nothing here (%d)", process->pid,
              monitor);
-    return MS_UNKNOWN;
+    return MON_UNKNOWN;
 }
 
-enum ms_decision ms_state_decide(enum ms_request_kind kind, const struct ms_process *process, uint64_t now_ns,
+enum mon_decision mon_state_decide(enum mon_request_kind kind, const struct mon_process *process, uint64_t now_ns,
                                    char *reason)
 {
     switch (kind) {
-    case MS_REQUEST_NPU_MONITOR:
+    case MON_REQUEST_NPU_MONITOR:
         return decide_monitor(process, now_ns, reason);
-    case MS_REQUEST_NPU_TRACE:
+    case MON_REQUEST_NPU_TRACE:
         return decide_trace(process, now_ns, reason);
     default: /* libkineto never reports; its polls say when it is free */
-        return MS_EFFECTIVE;
+        return MON_EFFECTIVE;
     }
 }
 
@@ -195,10 +195,10 @@ static void set(json_t *object, const char *key, json_t *value)
     json_object_set_new(object, key, value); /* without memory a key is missing */
 }
 
-static void set_steps(json_t *object, int32_t trace, const struct ms_report *report)
+static void set_steps(json_t *object, int32_t trace, const struct mon_report *report)
 {
     set(object, "current_step", json_integer(report != NULL && report->at_ns != 0 ? report->current_step : -1));
-    if (report != NULL && (trace == MS_STATE_RUNNING || trace == MS_STATE_READY)) {
+    if (report != NULL && (trace == MON_STATE_RUNNING || trace == MON_STATE_READY)) {
         set(object, "start_step", json_integer(report->start_step));
         set(object, "stop_step", json_integer(report->stop_step));
     }
@@ -210,30 +210,30 @@ static double seconds_ago(uint64_t now_ns, uint64_t then_ns)
     return (double)ms / 1000;
 }
 
-static json_t *command_json(const struct ms_process *process, uint64_t now)
+static json_t *command_json(const struct mon_process *process, uint64_t now)
 {
     json_t *command = json_object();
     char id[24];
     snprintf(id, sizeof(id), "%llu", (unsigned long long)process->trace_id);
     set(command, "kind", json_string(kind_name(process->command)));
-    set(command, "stage", json_string(ms_command_stage_name(ms_state_stage(process))));
+    set(command, "stage", json_string(mon_command_stage_name(mon_state_stage(process))));
     set(command, "trace_id", json_string(id)); /* a text: readers that use doubles would round it */
     set(command, "age_s", json_real(seconds_ago(now, process->commanded_ns)));
     return command;
 }
 
-static json_t *process_json(const struct ms_process *process, uint64_t now)
+static json_t *process_json(const struct mon_process *process, uint64_t now)
 {
     json_t *object = json_object();
-    const struct ms_process *reporter = ms_registry_reporter(process);
-    int32_t trace = ms_state_trace(process, now);
+    const struct mon_process *reporter = mon_registry_reporter(process);
+    int32_t trace = mon_state_trace(process, now);
     set(object, "pid", json_integer(process->pid));
     if (process->host_pid != process->pid && process->host_pid != 0) {
         set(object, "host_pid", json_integer(process->host_pid));
     }
-    if (process->rank != MS_INDEX_UNKNOWN) {
+    if (process->rank != MON_INDEX_UNKNOWN) {
         set(object, "rank", json_integer(process->rank));
-    } else if (process->index != MS_INDEX_UNKNOWN) {
+    } else if (process->index != MON_INDEX_UNKNOWN) {
         set(object, "index", json_integer(process->index));
     }
     if (process->slurm_job != 0 && process->slurm_job != process->job) {
@@ -241,18 +241,18 @@ static json_t *process_json(const struct ms_process *process, uint64_t now)
     }
     set(object, "uid", json_integer(process->uid));
     set(object, "client",
-        json_string(ms_client_name(reporter->client > process->client ? reporter->client : process->client)));
-    set(object, "nputrace", json_string(ms_state_name(trace)));
-    set(object, "npumonitor", json_string(ms_state_name(ms_state_monitor(process, now))));
+        json_string(mon_client_name(reporter->client > process->client ? reporter->client : process->client)));
+    set(object, "nputrace", json_string(mon_state_name(trace)));
+    set(object, "npumonitor", json_string(mon_state_name(mon_state_monitor(process, now))));
     set_steps(object, trace, &reporter->trace);
     if (process->polls) {
         set(object, "polled_s_ago", json_real(seconds_ago(now, process->polled_ns)));
-        set(object, "silent", json_boolean(ms_registry_silent(process, now)));
+        set(object, "silent", json_boolean(mon_registry_silent(process, now)));
     }
     if (reporter->trace.at_ns != 0) {
         set(object, "reported_s_ago", json_real(seconds_ago(now, reporter->trace.at_ns)));
     }
-    if (process->stage != MS_COMMAND_NONE) {
+    if (process->stage != MON_COMMAND_NONE) {
         set(object, "command", command_json(process, now));
     }
     return object;
@@ -267,24 +267,24 @@ static int weight(int32_t state)
 
 struct summary {
     int32_t trace, monitor;
-    const struct ms_report *report; /* of the process that speaks for the trace */
+    const struct mon_report *report; /* of the process that speaks for the trace */
 };
 
 /* Processes that only report, for a child that polls: they are shown through that child. */
-static void find_speakers(const struct ms_registry *registry, struct ms_map *out)
+static void find_speakers(const struct mon_registry *registry, struct ms_map *out)
 {
-    for (const struct ms_process *p = ms_registry_first(registry); p != NULL; p = ms_registry_next(registry, p)) {
-        const struct ms_process *reporter = ms_registry_reporter(p);
+    for (const struct mon_process *p = mon_registry_first(registry); p != NULL; p = mon_registry_next(registry, p)) {
+        const struct mon_process *reporter = mon_registry_reporter(p);
         if (p->polls && reporter != p && !reporter->polls) {
             ms_map_put(out, (uintptr_t)reporter, 1);
         }
     }
 }
 
-static void summarize(struct summary *sum, const struct ms_process *process, uint64_t now)
+static void summarize(struct summary *sum, const struct mon_process *process, uint64_t now)
 {
-    int32_t trace = ms_state_trace(process, now), monitor = ms_state_monitor(process, now);
-    const struct ms_report *report = &ms_registry_reporter(process)->trace;
+    int32_t trace = mon_state_trace(process, now), monitor = mon_state_monitor(process, now);
+    const struct mon_report *report = &mon_registry_reporter(process)->trace;
     if (sum->report == NULL || weight(trace) > weight(sum->trace) ||
         (weight(trace) == weight(sum->trace) && report->at_ns > sum->report->at_ns)) {
         sum->trace = trace;
@@ -297,24 +297,24 @@ static void summarize(struct summary *sum, const struct ms_process *process, uin
 
 static void set_summary(json_t *object, const struct summary *sum)
 {
-    set(object, "nputrace", json_string(ms_state_name(sum->trace)));
-    set(object, "npumonitor", json_string(ms_state_name(sum->monitor)));
+    set(object, "nputrace", json_string(mon_state_name(sum->trace)));
+    set(object, "npumonitor", json_string(mon_state_name(sum->monitor)));
     set_steps(object, sum->trace, sum->report);
 }
 
-json_t *ms_state_json(const struct ms_registry *registry)
+json_t *mon_state_json(const struct mon_registry *registry)
 {
-    uint64_t now = ms_registry_now_ns(registry);
-    const struct ms_job *recent = NULL;
-    struct summary shown = {MS_STATE_UNINITIALIZED, MS_STATE_UNINITIALIZED, NULL};
+    uint64_t now = mon_registry_now_ns(registry);
+    const struct mon_job *recent = NULL;
+    struct summary shown = {MON_STATE_UNINITIALIZED, MON_STATE_UNINITIALIZED, NULL};
     struct ms_map speakers = {NULL, NULL, 0, 0};
     json_t *status = json_object(), *jobs = json_array();
     find_speakers(registry, &speakers);
-    for (const struct ms_job *job = ms_registry_jobs(registry); job != NULL; job = job->next) {
-        struct summary sum = {MS_STATE_UNINITIALIZED, MS_STATE_UNINITIALIZED, NULL};
+    for (const struct mon_job *job = mon_registry_jobs(registry); job != NULL; job = job->next) {
+        struct summary sum = {MON_STATE_UNINITIALIZED, MON_STATE_UNINITIALIZED, NULL};
         json_t *object = json_object(), *processes = json_array();
-        for (const struct ms_process *p = job->first; p != NULL && p->job == job->id;
-             p = ms_registry_next(registry, p)) {
+        for (const struct mon_process *p = job->first; p != NULL && p->job == job->id;
+             p = mon_registry_next(registry, p)) {
             if (ms_map_get(&speakers, (uintptr_t)p) == NULL) {
                 summarize(&sum, p, now);
                 json_array_append_new(processes, process_json(p, now));

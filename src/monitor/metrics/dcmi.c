@@ -20,33 +20,33 @@
 
 struct functions {
 #define X(name) __typeof__(&dcmi_##name) name;
-    MS_DCMI_FUNCTION_TABLE(X)
+    MON_DCMI_FUNCTION_TABLE(X)
 #undef X
 };
 
 static const struct {
     const char *name;
     size_t at;
-} function_table[MS_DCMI_FUNCTIONS] = {
-#define X(name) [MS_DCMI_##name] = {"dcmi_" #name, offsetof(struct functions, name)},
-    MS_DCMI_FUNCTION_TABLE(X)
+} function_table[MON_DCMI_FUNCTIONS] = {
+#define X(name) [MON_DCMI_##name] = {"dcmi_" #name, offsetof(struct functions, name)},
+    MON_DCMI_FUNCTION_TABLE(X)
 #undef X
 };
 
-struct ms_dcmi {
+struct mon_dcmi {
     void *handle;
     struct functions call;
-    uint32_t answered[MS_DCMI_DEVICES + 1]; /* bit per function; the last row is for those without a device */
+    uint32_t answered[MON_DCMI_DEVICES + 1]; /* bit per function; the last row is for those without a device */
 };
 
-const char *ms_dcmi_function_name(enum ms_dcmi_function function)
+const char *mon_dcmi_function_name(enum mon_dcmi_function function)
 {
     return function_table[function].name;
 }
 
-int ms_dcmi_open(const char *library, struct ms_dcmi **out, char *error, size_t error_b)
+int mon_dcmi_open(const char *library, struct mon_dcmi **out, char *error, size_t error_b)
 {
-    struct ms_dcmi *dcmi = calloc(1, sizeof(*dcmi));
+    struct mon_dcmi *dcmi = calloc(1, sizeof(*dcmi));
     if (dcmi == NULL) {
         snprintf(error, error_b, "no memory");
         return -ENOMEM;
@@ -58,7 +58,7 @@ int ms_dcmi_open(const char *library, struct ms_dcmi **out, char *error, size_t 
         rc = -ELIBACC;
         goto out;
     }
-    for (size_t i = 0; i < MS_DCMI_FUNCTIONS; i++) {
+    for (size_t i = 0; i < MON_DCMI_FUNCTIONS; i++) {
         void *symbol = dlsym(dcmi->handle, function_table[i].name);
         memcpy((char *)&dcmi->call + function_table[i].at, &symbol, sizeof(symbol));
     }
@@ -77,14 +77,14 @@ int ms_dcmi_open(const char *library, struct ms_dcmi **out, char *error, size_t 
     }
 out:
     if (rc != 0) {
-        ms_dcmi_close(dcmi);
+        mon_dcmi_close(dcmi);
     } else {
         *out = dcmi;
     }
     return rc;
 }
 
-void ms_dcmi_close(struct ms_dcmi *dcmi)
+void mon_dcmi_close(struct mon_dcmi *dcmi)
 {
     /* The library stays loaded: it has no call that ends what dcmi_init() began, and threads of its own may run in it.
      */
@@ -92,7 +92,7 @@ void ms_dcmi_close(struct ms_dcmi *dcmi)
 }
 
 /* Notes the answer of a function; true if it was a good one. */
-static bool good(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, enum ms_dcmi_function function,
+static bool good(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, enum mon_dcmi_function function,
                  int rc)
 {
     uint32_t bit = 1u << function;
@@ -104,7 +104,7 @@ static bool good(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, e
     return rc == 0;
 }
 
-static void set(struct ms_dcmi_device *device, enum ms_dcmi_value value, double number)
+static void set(struct mon_dcmi_device *device, enum mon_dcmi_value value, double number)
 {
     device->present |= 1u << value;
     device->value[value] = number;
@@ -112,24 +112,24 @@ static void set(struct ms_dcmi_device *device, enum ms_dcmi_value value, double 
 
 #define ASK(function, ...)                                                                                             \
     (dcmi->call.function != NULL &&                                                                                    \
-     good(dcmi, out, row, MS_DCMI_##function, dcmi->call.function(card, number, __VA_ARGS__)))
+     good(dcmi, out, row, MON_DCMI_##function, dcmi->call.function(card, number, __VA_ARGS__)))
 
-static void ask_memory(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, int card, int number)
+static void ask_memory(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
 {
-    struct ms_dcmi_device *device = &out->device[row];
+    struct mon_dcmi_device *device = &out->device[row];
     struct dcmi_hbm_info hbm = {0};
     if (ASK(get_device_hbm_info, &hbm)) {
-        set(device, MS_DCMI_MEMORY, (double)hbm.memory_size * MIB);
-        set(device, MS_DCMI_MEMORY_USED, (double)hbm.memory_usage * MIB);
-        set(device, MS_DCMI_MEMORY_FREQUENCY, hbm.freq * 1e6);
-        set(device, MS_DCMI_MEMORY_TEMPERATURE, hbm.temp);
-        set(device, MS_DCMI_MEMORY_BANDWIDTH, hbm.bandwith_util_rate / 100.0);
+        set(device, MON_DCMI_MEMORY, (double)hbm.memory_size * MIB);
+        set(device, MON_DCMI_MEMORY_USED, (double)hbm.memory_usage * MIB);
+        set(device, MON_DCMI_MEMORY_FREQUENCY, hbm.freq * 1e6);
+        set(device, MON_DCMI_MEMORY_TEMPERATURE, hbm.temp);
+        set(device, MON_DCMI_MEMORY_BANDWIDTH, hbm.bandwith_util_rate / 100.0);
     }
     /* The library is told nothing of the array's size: leave room for one that believes in more than it documents. */
-    struct dcmi_proc_mem_info processes[MS_DCMI_PROCESSES * 4] = {{0}};
+    struct dcmi_proc_mem_info processes[MON_DCMI_PROCESSES * 4] = {{0}};
     int count = 0;
     if (ASK(get_npu_proc_mem_info, processes, &count)) {
-        device->processes = count < 0 ? 0 : count > MS_DCMI_PROCESSES ? MS_DCMI_PROCESSES : (uint32_t)count;
+        device->processes = count < 0 ? 0 : count > MON_DCMI_PROCESSES ? MON_DCMI_PROCESSES : (uint32_t)count;
         for (uint32_t i = 0; i < device->processes; i++) {
             device->process[i].pid = processes[i].proc_id;
             device->process[i].memory_b = processes[i].proc_mem_usage;
@@ -137,36 +137,36 @@ static void ask_memory(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t 
     }
 }
 
-static void ask_health(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t row, int card, int number)
+static void ask_health(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
 {
     static const struct {
-        enum ms_dcmi_value value;
+        enum mon_dcmi_value value;
         int kind;
-    } parts[] = {{MS_DCMI_USE_AICORE, DCMI_UTILIZATION_RATE_AICORE},
-                 {MS_DCMI_USE_HBM, DCMI_UTILIZATION_RATE_HBM},
-                 {MS_DCMI_USE_VECTOR, DCMI_UTILIZATION_RATE_VECTORCORE},
-                 {MS_DCMI_USE_OVERALL, DCMI_UTILIZATION_RATE_NPU},
-                 {MS_DCMI_USE_CUBE, DCMI_UTILIZATION_RATE_AICUBE}};
-    struct ms_dcmi_device *device = &out->device[row];
+    } parts[] = {{MON_DCMI_USE_AICORE, DCMI_UTILIZATION_RATE_AICORE},
+                 {MON_DCMI_USE_HBM, DCMI_UTILIZATION_RATE_HBM},
+                 {MON_DCMI_USE_VECTOR, DCMI_UTILIZATION_RATE_VECTORCORE},
+                 {MON_DCMI_USE_OVERALL, DCMI_UTILIZATION_RATE_NPU},
+                 {MON_DCMI_USE_CUBE, DCMI_UTILIZATION_RATE_AICUBE}};
+    struct mon_dcmi_device *device = &out->device[row];
     unsigned health, volts, percent, mhz, codes[ERROR_CODES];
     int celsius, tenths, errors = 0;
     if (ASK(get_device_health, &health)) {
-        set(device, MS_DCMI_HEALTH, health);
+        set(device, MON_DCMI_HEALTH, health);
     }
     if (ASK(get_device_errorcode_v2, &errors, codes, ERROR_CODES)) {
-        set(device, MS_DCMI_ERRORS, errors);
+        set(device, MON_DCMI_ERRORS, errors);
     }
     if (ASK(get_device_temperature, &celsius)) {
-        set(device, MS_DCMI_TEMPERATURE, celsius);
+        set(device, MON_DCMI_TEMPERATURE, celsius);
     }
     if (ASK(get_device_power_info, &tenths)) {
-        set(device, MS_DCMI_POWER, tenths / 10.0);
+        set(device, MON_DCMI_POWER, tenths / 10.0);
     }
     if (ASK(get_device_voltage, &volts)) {
-        set(device, MS_DCMI_VOLTAGE, volts / 100.0);
+        set(device, MON_DCMI_VOLTAGE, volts / 100.0);
     }
     if (ASK(get_device_frequency, DCMI_FREQ_AICORE_CURRENT, &mhz)) {
-        set(device, MS_DCMI_FREQUENCY, mhz * 1e6);
+        set(device, MON_DCMI_FREQUENCY, mhz * 1e6);
     }
     for (size_t i = 0; i < MS_COUNT_OF(parts); i++) {
         /* Kinds are supported one by one: a refusal of one says nothing about the function. */
@@ -177,25 +177,25 @@ static void ask_health(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out, size_t 
     }
 }
 
-void ms_dcmi_sample(struct ms_dcmi *dcmi, struct ms_dcmi_sample *out)
+void mon_dcmi_sample(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out)
 {
-    int cards = 0, list[MS_DCMI_DEVICES];
+    int cards = 0, list[MON_DCMI_DEVICES];
     memset(out, 0, sizeof(*out));
-    if (!good(dcmi, out, MS_DCMI_DEVICES, MS_DCMI_get_card_list,
-              dcmi->call.get_card_list(&cards, list, MS_DCMI_DEVICES))) {
+    if (!good(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_card_list,
+              dcmi->call.get_card_list(&cards, list, MON_DCMI_DEVICES))) {
         return;
     }
-    cards = cards < MS_DCMI_DEVICES ? cards : MS_DCMI_DEVICES;
+    cards = cards < MON_DCMI_DEVICES ? cards : MON_DCMI_DEVICES;
     for (int i = 0; i < cards; i++) {
         int devices = 0;
-        if (!good(dcmi, out, MS_DCMI_DEVICES, MS_DCMI_get_device_num_in_card,
+        if (!good(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_device_num_in_card,
                   dcmi->call.get_device_num_in_card(list[i], &devices))) {
             continue;
         }
-        for (int number = 0; number < devices && out->devices < MS_DCMI_DEVICES; number++) {
+        for (int number = 0; number < devices && out->devices < MON_DCMI_DEVICES; number++) {
             size_t row = out->devices++;
             int card = list[i], logic = -1;
-            if (dcmi->call.get_device_logic_id == NULL || !good(dcmi, out, row, MS_DCMI_get_device_logic_id,
+            if (dcmi->call.get_device_logic_id == NULL || !good(dcmi, out, row, MON_DCMI_get_device_logic_id,
                                                                 dcmi->call.get_device_logic_id(&logic, card, number))) {
                 logic = (int)row;
             }

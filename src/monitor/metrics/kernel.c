@@ -29,18 +29,18 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE,
 
 static const struct {
     const char *mode;    /* of host_cpu_seconds_total */
-    const char *ms_key; /* time of the period in milliseconds; NULL: not in the record */
+    const char *mon_key; /* time of the period in milliseconds; NULL: not in the record */
     const char *percent_key;
-    int legacy_ms, legacy_percent; /* enum ms_metric, -1: none */
+    int legacy_ms, legacy_percent; /* enum mon_metric, -1: none */
 } cpu_columns[CPU_COLUMNS] = {
-    [USER] = {"user", "cpu_u_ms", "cpu_u", MS_METRIC_L_CPU_U_MS, MS_METRIC_L_CPU_U},
-    [NICE] = {"nice", "cpu_n_ms", NULL, MS_METRIC_L_CPU_N_MS, -1},
-    [SYSTEM] = {"system", "cpu_s_ms", "cpu_s", MS_METRIC_L_CPU_S_MS, MS_METRIC_L_CPU_S},
-    [IDLE] = {"idle", NULL, "cpu_i", -1, MS_METRIC_L_CPU_I},
-    [IOWAIT] = {"iowait", "cpu_w_ms", NULL, MS_METRIC_L_CPU_W_MS, -1},
-    [IRQ] = {"irq", "cpu_x_ms", NULL, MS_METRIC_L_CPU_X_MS, -1},
-    [SOFTIRQ] = {"softirq", "cpu_y_ms", NULL, MS_METRIC_L_CPU_Y_MS, -1},
-    [STEAL] = {"steal", "cpu_z_ms", NULL, MS_METRIC_L_CPU_Z_MS, -1},
+    [USER] = {"user", "cpu_u_ms", "cpu_u", MON_METRIC_L_CPU_U_MS, MON_METRIC_L_CPU_U},
+    [NICE] = {"nice", "cpu_n_ms", NULL, MON_METRIC_L_CPU_N_MS, -1},
+    [SYSTEM] = {"system", "cpu_s_ms", "cpu_s", MON_METRIC_L_CPU_S_MS, MON_METRIC_L_CPU_S},
+    [IDLE] = {"idle", NULL, "cpu_i", -1, MON_METRIC_L_CPU_I},
+    [IOWAIT] = {"iowait", "cpu_w_ms", NULL, MON_METRIC_L_CPU_W_MS, -1},
+    [IRQ] = {"irq", "cpu_x_ms", NULL, MON_METRIC_L_CPU_X_MS, -1},
+    [SOFTIRQ] = {"softirq", "cpu_y_ms", NULL, MON_METRIC_L_CPU_Y_MS, -1},
+    [STEAL] = {"steal", "cpu_z_ms", NULL, MON_METRIC_L_CPU_Z_MS, -1},
     [GUEST] = {"guest", "cpu_guest_ms", "cpu_guest", -1, -1},
     [GUEST_NICE] = {"guest_nice", "cpu_guest_nice_ms", "cpu_guest_nice", -1, -1},
 };
@@ -49,16 +49,16 @@ static const struct {
 static const struct {
     unsigned column;
     const char *key;
-    enum ms_metric total, legacy;
+    enum mon_metric total, legacy;
 } nic_columns[] = {
-    {0, "rx_bytes", MS_METRIC_HOST_RX_BYTES, MS_METRIC_L_RX_BYTES},
-    {1, "rx_packets", MS_METRIC_HOST_RX_PACKETS, MS_METRIC_L_RX_PACKETS},
-    {2, "rx_errors", MS_METRIC_HOST_RX_ERRORS, MS_METRIC_L_RX_ERRORS},
-    {3, "rx_drops", MS_METRIC_HOST_RX_DROPS, MS_METRIC_L_RX_DROPS},
-    {8, "tx_bytes", MS_METRIC_HOST_TX_BYTES, MS_METRIC_L_TX_BYTES},
-    {9, "tx_packets", MS_METRIC_HOST_TX_PACKETS, MS_METRIC_L_TX_PACKETS},
-    {10, "tx_errors", MS_METRIC_HOST_TX_ERRORS, MS_METRIC_L_TX_ERRORS},
-    {11, "tx_drops", MS_METRIC_HOST_TX_DROPS, MS_METRIC_L_TX_DROPS},
+    {0, "rx_bytes", MON_METRIC_HOST_RX_BYTES, MON_METRIC_L_RX_BYTES},
+    {1, "rx_packets", MON_METRIC_HOST_RX_PACKETS, MON_METRIC_L_RX_PACKETS},
+    {2, "rx_errors", MON_METRIC_HOST_RX_ERRORS, MON_METRIC_L_RX_ERRORS},
+    {3, "rx_drops", MON_METRIC_HOST_RX_DROPS, MON_METRIC_L_RX_DROPS},
+    {8, "tx_bytes", MON_METRIC_HOST_TX_BYTES, MON_METRIC_L_TX_BYTES},
+    {9, "tx_packets", MON_METRIC_HOST_TX_PACKETS, MON_METRIC_L_TX_PACKETS},
+    {10, "tx_errors", MON_METRIC_HOST_TX_ERRORS, MON_METRIC_L_TX_ERRORS},
+    {11, "tx_drops", MON_METRIC_HOST_TX_DROPS, MON_METRIC_L_TX_DROPS},
 };
 #define NIC_COLUMNS 16
 #define NIC_VALUES  MS_COUNT_OF(nic_columns)
@@ -73,7 +73,7 @@ struct nic {
     bool seen;
 };
 
-struct ms_kernel {
+struct mon_kernel {
     char *root;
     bool filter;
     char *prefixes;
@@ -88,9 +88,9 @@ struct ms_kernel {
     size_t nic_count;
 };
 
-struct ms_kernel *ms_kernel_new(const struct ms_kernel_options *options)
+struct mon_kernel *mon_kernel_new(const struct mon_kernel_options *options)
 {
-    struct ms_kernel *kernel = calloc(1, sizeof(*kernel));
+    struct mon_kernel *kernel = calloc(1, sizeof(*kernel));
     if (kernel == NULL) {
         return NULL;
     }
@@ -101,13 +101,13 @@ struct ms_kernel *ms_kernel_new(const struct ms_kernel_options *options)
     long hz = sysconf(_SC_CLK_TCK);
     kernel->tick_s = 1.0 / (double)(hz > 0 ? hz : 100);
     if (kernel->root == NULL || kernel->prefixes == NULL || kernel->nics == NULL) {
-        ms_kernel_free(kernel);
+        mon_kernel_free(kernel);
         return NULL;
     }
     return kernel;
 }
 
-void ms_kernel_free(struct ms_kernel *kernel)
+void mon_kernel_free(struct mon_kernel *kernel)
 {
     if (kernel != NULL) {
         free(kernel->root);
@@ -118,20 +118,20 @@ void ms_kernel_free(struct ms_kernel *kernel)
     }
 }
 
-static int sample_uptime(struct ms_kernel *kernel, struct ms_record *record)
+static int sample_uptime(struct mon_kernel *kernel, struct mon_record *record)
 {
     uint64_t seconds;
-    int rc = ms_kernel_file(kernel->root, "/proc/uptime", &kernel->text);
+    int rc = mon_kernel_file(kernel->root, "/proc/uptime", &kernel->text);
     if (rc != 0) {
         return rc;
     }
     const char *at = kernel->text.s;
-    if (!ms_kernel_number(&at, &seconds)) {
+    if (!mon_kernel_number(&at, &seconds)) {
         return -EBADMSG;
     }
-    ms_record_int(record, "uptime", (int64_t)seconds);
-    ms_metric_record(MS_METRIC_HOST_UPTIME, MS_NO_LABELS, (double)seconds);
-    ms_metric_record(MS_METRIC_L_UPTIME, MS_NO_LABELS, (double)seconds);
+    mon_record_int(record, "uptime", (int64_t)seconds);
+    mon_metric_record(MON_METRIC_HOST_UPTIME, MON_NO_LABELS, (double)seconds);
+    mon_metric_record(MON_METRIC_L_UPTIME, MON_NO_LABELS, (double)seconds);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static bool parse_cpu(const char *at, struct cpu_times *out)
 {
     unsigned n = 0;
     *out = (struct cpu_times){0};
-    while (n < CPU_COLUMNS && ms_kernel_number(&at, &out->ticks[n])) {
+    while (n < CPU_COLUMNS && mon_kernel_number(&at, &out->ticks[n])) {
         n++;
     }
     return n > IDLE;
@@ -173,7 +173,7 @@ static double total(const struct cpu_times *t)
     return sum;
 }
 
-static void find_sockets(struct ms_kernel *kernel, unsigned cpus)
+static void find_sockets(struct mon_kernel *kernel, unsigned cpus)
 {
     struct ms_buffer text = {0};
     kernel->cpus = cpus;
@@ -184,9 +184,9 @@ static void find_sockets(struct ms_kernel *kernel, unsigned cpus)
         uint64_t socket = 0;
         snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
         kernel->socket_of[cpu] = UINT8_MAX;
-        if (ms_kernel_file(kernel->root, path, &text) == 0) {
+        if (mon_kernel_file(kernel->root, path, &text) == 0) {
             const char *at = text.s;
-            if (ms_kernel_number(&at, &socket) && socket < MAX_SOCKETS) {
+            if (mon_kernel_number(&at, &socket) && socket < MAX_SOCKETS) {
                 kernel->socket_of[cpu] = (uint8_t)socket;
                 kernel->sockets = (unsigned)socket + 1 > kernel->sockets ? (unsigned)socket + 1 : kernel->sockets;
             }
@@ -195,47 +195,47 @@ static void find_sockets(struct ms_kernel *kernel, unsigned cpus)
     ms_buffer_free(&text);
 }
 
-static void report_cpu(const struct ms_kernel *kernel, const struct cpu_times *d, struct ms_record *record)
+static void report_cpu(const struct mon_kernel *kernel, const struct cpu_times *d, struct mon_record *record)
 {
     double all = total(d);
     for (unsigned i = 0; i < CPU_COLUMNS; i++) {
         double ms = (double)d->ticks[i] * kernel->tick_s * 1e3;
-        if (cpu_columns[i].ms_key != NULL) {
-            ms_record_int(record, cpu_columns[i].ms_key, (int64_t)(ms + 0.5));
+        if (cpu_columns[i].mon_key != NULL) {
+            mon_record_int(record, cpu_columns[i].mon_key, (int64_t)(ms + 0.5));
         }
         if (cpu_columns[i].legacy_ms >= 0) {
-            ms_metric_record((enum ms_metric)cpu_columns[i].legacy_ms, MS_NO_LABELS, ms);
+            mon_metric_record((enum mon_metric)cpu_columns[i].legacy_ms, MON_NO_LABELS, ms);
         }
         if (cpu_columns[i].percent_key != NULL && all > 0) {
             double percent = (double)d->ticks[i] / all * 100;
-            ms_record_float(record, cpu_columns[i].percent_key, percent);
+            mon_record_float(record, cpu_columns[i].percent_key, percent);
             if (cpu_columns[i].legacy_percent >= 0) {
-                ms_metric_record((enum ms_metric)cpu_columns[i].legacy_percent, MS_NO_LABELS, percent);
+                mon_metric_record((enum mon_metric)cpu_columns[i].legacy_percent, MON_NO_LABELS, percent);
             }
         }
     }
     if (all > 0) {
         double percent = 100 * (1 - (double)d->ticks[IDLE] / all);
-        ms_record_float(record, "cpu_util", percent);
-        ms_metric_record(MS_METRIC_L_CPU_UTIL, MS_NO_LABELS, percent);
+        mon_record_float(record, "cpu_util", percent);
+        mon_metric_record(MON_METRIC_L_CPU_UTIL, MON_NO_LABELS, percent);
     }
 }
 
-static void report_socket(unsigned socket, const struct cpu_times *d, struct ms_record *record)
+static void report_socket(unsigned socket, const struct cpu_times *d, struct mon_record *record)
 {
     static const unsigned columns[] = {USER, SYSTEM, IDLE};
     double all = total(d);
     for (size_t i = 0; i < MS_COUNT_OF(columns) && all > 0; i++) {
         char key[32];
         snprintf(key, sizeof(key), "%s_node%u", cpu_columns[columns[i]].percent_key, socket);
-        ms_record_float(record, key, (double)d->ticks[columns[i]] / all * 100);
+        mon_record_float(record, key, (double)d->ticks[columns[i]] / all * 100);
     }
 }
 
-static int sample_cpu(struct ms_kernel *kernel, struct ms_record *record)
+static int sample_cpu(struct mon_kernel *kernel, struct mon_record *record)
 {
     struct cpu_times all, socket[MAX_SOCKETS] = {0};
-    int rc = ms_kernel_file(kernel->root, "/proc/stat", &kernel->text);
+    int rc = mon_kernel_file(kernel->root, "/proc/stat", &kernel->text);
     if (rc != 0) {
         return rc;
     }
@@ -250,7 +250,7 @@ static int sample_cpu(struct ms_kernel *kernel, struct ms_record *record)
             const char *rest = at + 3;
             uint64_t cpu;
             struct cpu_times one;
-            if (!ms_kernel_number(&rest, &cpu) || cpu >= MAX_CPUS) {
+            if (!mon_kernel_number(&rest, &cpu) || cpu >= MAX_CPUS) {
                 continue;
             }
             if (pass == 0) {
@@ -266,7 +266,7 @@ static int sample_cpu(struct ms_kernel *kernel, struct ms_record *record)
         }
     }
     for (unsigned i = 0; i < CPU_COLUMNS; i++) {
-        ms_metric_total(MS_METRIC_HOST_CPU, MS_LABELS(.mode = cpu_columns[i].mode),
+        mon_metric_total(MON_METRIC_HOST_CPU, MON_LABELS(.mode = cpu_columns[i].mode),
                          (double)all.ticks[i] * kernel->tick_s);
     }
     if (kernel->has_cpu) {
@@ -285,7 +285,7 @@ static int sample_cpu(struct ms_kernel *kernel, struct ms_record *record)
 
 /* ---- network ---- */
 
-static bool wanted(const struct ms_kernel *kernel, const char *name)
+static bool wanted(const struct mon_kernel *kernel, const char *name)
 {
     if (!kernel->filter) {
         return true;
@@ -301,7 +301,7 @@ static bool wanted(const struct ms_kernel *kernel, const char *name)
 }
 
 /* The interface of that name, made if there is room; *is_new tells. */
-static struct nic *nic_of(struct ms_kernel *kernel, const char *name, bool *is_new)
+static struct nic *nic_of(struct mon_kernel *kernel, const char *name, bool *is_new)
 {
     for (size_t i = 0; i < kernel->nic_count; i++) {
         if (strcmp(kernel->nics[i].name, name) == 0) {
@@ -320,32 +320,32 @@ static struct nic *nic_of(struct ms_kernel *kernel, const char *name, bool *is_n
 }
 
 static void report_nic(struct nic *nic, bool is_new, bool first_look, const uint64_t column[NIC_COLUMNS],
-                       struct ms_record *record)
+                       struct mon_record *record)
 {
-    const union ms_labels *labels = MS_LABELS(.net = nic->name);
+    const union mon_labels *labels = MON_LABELS(.net = nic->name);
     nic->seen = true;
     for (size_t i = 0; i < NIC_VALUES; i++) {
         uint64_t now = column[nic_columns[i].column];
         /* A new interface starts at 0; so does one that was made anew under its old name. */
         uint64_t more = is_new || now < nic->value[i] ? 0 : now - nic->value[i];
         nic->value[i] = now;
-        ms_metric_total(nic_columns[i].total, labels, (double)now);
+        mon_metric_total(nic_columns[i].total, labels, (double)now);
         if (!first_look) {
             char key[16 + IFNAMSIZ];
             snprintf(key, sizeof(key), "%s.%s", nic_columns[i].key, nic->name);
-            ms_record_uint(record, key, more);
-            ms_metric_record(nic_columns[i].legacy, labels, (double)more);
+            mon_record_uint(record, key, more);
+            mon_metric_record(nic_columns[i].legacy, labels, (double)more);
         }
     }
 }
 
-static int sample_network(struct ms_kernel *kernel, struct ms_record *record, bool first_look)
+static int sample_network(struct mon_kernel *kernel, struct mon_record *record, bool first_look)
 {
-    int rc = ms_kernel_file(kernel->root, "/proc/net/dev", &kernel->text);
+    int rc = mon_kernel_file(kernel->root, "/proc/net/dev", &kernel->text);
     if (rc != 0) {
         return rc;
     }
-    uint64_t mark = ms_metrics_mark();
+    uint64_t mark = mon_metrics_mark();
     for (size_t i = 0; i < kernel->nic_count; i++) {
         kernel->nics[i].seen = false;
     }
@@ -361,7 +361,7 @@ static int sample_network(struct ms_kernel *kernel, struct ms_record *record, bo
         }
         char name[IFNAMSIZ];
         if (colon == at || (size_t)(colon - at) >= sizeof(name)) {
-            ms_log_limited(MS_LOG_ERROR,
+            mon_log_limited(MON_LOG_ERROR,
                             "kernel monitor: name of a network interface in /proc/net/dev has %zu "
                             "characters (1 to %zu are possible): left out",
                             (size_t)(colon - at), sizeof(name) - 1);
@@ -372,7 +372,7 @@ static int sample_network(struct ms_kernel *kernel, struct ms_record *record, bo
         uint64_t column[NIC_COLUMNS];
         unsigned n = 0;
         const char *number = colon + 1;
-        while (n < NIC_COLUMNS && ms_kernel_number(&number, &column[n])) {
+        while (n < NIC_COLUMNS && mon_kernel_number(&number, &column[n])) {
             n++;
         }
         bool is_new;
@@ -389,20 +389,20 @@ static int sample_network(struct ms_kernel *kernel, struct ms_record *record, bo
     }
     kernel->nic_count = kept;
     for (size_t i = 0; i < NIC_VALUES; i++) {
-        ms_metrics_sweep(nic_columns[i].total, mark);
-        ms_metrics_sweep(nic_columns[i].legacy, mark);
+        mon_metrics_sweep(nic_columns[i].total, mark);
+        mon_metrics_sweep(nic_columns[i].legacy, mark);
     }
     return 0;
 }
 
-int ms_kernel_sample(struct ms_kernel *kernel)
+int mon_kernel_sample(struct mon_kernel *kernel)
 {
-    struct ms_record record = {.source = MS_RECORD_KERNEL};
+    struct mon_record record = {.source = MON_RECORD_KERNEL};
     bool first_look = !kernel->has_cpu;
     int uptime = sample_uptime(kernel, &record);
     int cpu = sample_cpu(kernel, &record);
     int network = sample_network(kernel, &record, first_look);
-    ms_record_emit(&record);
-    ms_record_free(&record);
+    mon_record_emit(&record);
+    mon_record_free(&record);
     return uptime != 0 ? uptime : cpu != 0 ? cpu : network;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int ms_kernel_file(const char *root, const char *path, struct ms_buffer *out)
+int mon_kernel_file(const char *root, const char *path, struct ms_buffer *out)
 {
     char full[PATH_MAX];
     out->used = 0;
@@ -20,7 +20,7 @@ int ms_kernel_file(const char *root, const char *path, struct ms_buffer *out)
         return -errno;
     }
     int rc = 0;
-    while (out->used < MS_KERNEL_FILE_MAX_B) {
+    while (out->used < MON_KERNEL_FILE_MAX_B) {
         if (!ms_buffer_reserve(out, 4096)) {
             rc = -ENOMEM;
             break;
@@ -42,7 +42,7 @@ int ms_kernel_file(const char *root, const char *path, struct ms_buffer *out)
     return rc;
 }
 
-bool ms_kernel_number(const char **at, uint64_t *out)
+bool mon_kernel_number(const char **at, uint64_t *out)
 {
     const char *s = *at;
     uint64_t number = 0;

@@ -27,7 +27,7 @@
 /* Shared by loop and thread; the last to leave frees it. */
 struct sampler {
     pthread_t thread;
-    struct ms_queue *queue; /* of struct ms_dcmi_sample; a message of another size is the text of a failed start */
+    struct mon_queue *queue; /* of struct mon_dcmi_sample; a message of another size is the text of a failed start */
     int sampled, stop;       /* eventfd: thread to loop, loop to thread */
     int interval_ms;
     char library[512];
@@ -47,33 +47,33 @@ static void tell(int fd)
 static void *sample_loop(void *argument)
 {
     struct sampler *s = argument;
-    struct ms_dcmi *dcmi = NULL;
-    struct ms_dcmi_sample *sample = malloc(sizeof(*sample));
+    struct mon_dcmi *dcmi = NULL;
+    struct mon_dcmi_sample *sample = malloc(sizeof(*sample));
     char error[256] = "no memory";
-    if (sample == NULL || ms_dcmi_open(s->library, &dcmi, error, sizeof(error)) != 0) {
-        ms_queue_put(s->queue, error, strlen(error) + 1);
+    if (sample == NULL || mon_dcmi_open(s->library, &dcmi, error, sizeof(error)) != 0) {
+        mon_queue_put(s->queue, error, strlen(error) + 1);
         tell(s->sampled);
         free(sample);
         return NULL;
     }
     struct pollfd stop = {.fd = s->stop, .events = POLLIN};
     do {
-        ms_dcmi_sample(dcmi, sample);
-        ms_queue_put(s->queue, sample, sizeof(*sample));
+        mon_dcmi_sample(dcmi, sample);
+        mon_queue_put(s->queue, sample, sizeof(*sample));
         tell(s->sampled);
     } while (poll(&stop, 1, s->interval_ms) <= 0);
-    ms_dcmi_close(dcmi);
+    mon_dcmi_close(dcmi);
     free(sample);
     return NULL;
 }
 
-static int find_owner(void *context, int32_t pid, struct ms_dcmi_owner *out)
+static int find_owner(void *context, int32_t pid, struct mon_dcmi_owner *out)
 {
     size_t count;
-    const struct ms_process_target *targets = ms_job_processes(&count);
+    const struct mon_process_target *targets = mon_job_processes(&count);
     for (size_t i = 0; i < count; i++) {
         if (targets[i].pid == pid) {
-            *out = (struct ms_dcmi_owner){.job = targets[i].job, .rank = targets[i].rank};
+            *out = (struct mon_dcmi_owner){.job = targets[i].job, .rank = targets[i].rank};
             return 1;
         }
     }
@@ -88,11 +88,11 @@ static void take_samples(evutil_socket_t fd, short what, void *context)
     if (read(fd, &told, sizeof(told)) < 0) {
         return;
     }
-    while ((message = ms_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
-        if (size_b == sizeof(struct ms_dcmi_sample)) {
-            ms_dcmi_report(message, find_owner, NULL);
+    while ((message = mon_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
+        if (size_b == sizeof(struct mon_dcmi_sample)) {
+            mon_dcmi_report(message, find_owner, NULL);
         } else {
-            ms_log_info("NPU metrics are off: %s", (const char *)message);
+            mon_log_info("NPU metrics are off: %s", (const char *)message);
         }
         free(message);
     }
@@ -100,13 +100,13 @@ static void take_samples(evutil_socket_t fd, short what, void *context)
 
 static void free_sampler(struct sampler *s)
 {
-    ms_queue_free(s->queue);
+    mon_queue_free(s->queue);
     close(s->sampled);
     close(s->stop);
     free(s);
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
     if (!daemon->flags.enable_npu_metrics) {
         return 0;
@@ -117,7 +117,7 @@ static int start(struct ms_daemon *daemon)
     }
     s->sampled = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    s->queue = ms_queue_new(SAMPLES_AHEAD, SAMPLES_AHEAD * sizeof(struct ms_dcmi_sample));
+    s->queue = mon_queue_new(SAMPLES_AHEAD, SAMPLES_AHEAD * sizeof(struct mon_dcmi_sample));
     s->interval_ms = daemon->flags.npu_reporting_interval_s * 1000;
     snprintf(s->library, sizeof(s->library), "%s", daemon->flags.dcmi_lib_path);
     sampled_event =
@@ -142,7 +142,7 @@ static int start(struct ms_daemon *daemon)
     return 0;
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
     if (sampler == NULL) {
         return;
@@ -156,9 +156,9 @@ static void stop(struct ms_daemon *daemon)
     if (pthread_timedjoin_np(sampler->thread, NULL, &until) == 0) {
         free_sampler(sampler);
     } else {
-        ms_log_warning("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
+        mon_log_warning("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
     }
     sampler = NULL;
 }
 
-const struct ms_daemon_module ms_module_dcmi = {.name = "NPU metrics", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_dcmi = {.name = "NPU metrics", .start = start, .stop = stop};

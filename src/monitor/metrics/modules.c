@@ -11,7 +11,7 @@
 
 #define AGE_CHECK_S 10
 
-struct event *ms_every(struct ms_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context)
+struct event *mon_every(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context)
 {
     struct event *timer = event_new(daemon->base, -1, EV_PERSIST, fn, context);
     struct timeval interval = {.tv_sec = interval_s};
@@ -39,71 +39,71 @@ static struct event *age_timer;
 
 static void age(evutil_socket_t fd, short what, void *context)
 {
-    const struct ms_daemon *daemon = context;
-    ms_metrics_age((uint64_t)daemon->flags.metric_expire_s * 1000000000u);
-    ms_metric_record(MS_METRIC_SERIES, MS_NO_LABELS, (double)ms_metrics_series());
+    const struct mon_daemon *daemon = context;
+    mon_metrics_age((uint64_t)daemon->flags.metric_expire_s * 1000000000u);
+    mon_metric_record(MON_METRIC_SERIES, MON_NO_LABELS, (double)mon_metrics_series());
 }
 
-static int start_metrics(struct ms_daemon *daemon)
+static int start_metrics(struct mon_daemon *daemon)
 {
-    int rc = ms_metrics_open(daemon->host, (size_t)daemon->flags.metric_max_series);
+    int rc = mon_metrics_open(daemon->host, (size_t)daemon->flags.metric_max_series);
     if (rc != 0) {
         return rc;
     }
-    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-        if (ms_metric_info[i].group == MS_GROUP_OPERATOR) {
-            ms_metrics_set_limit((enum ms_metric)i, (uint32_t)daemon->flags.metric_operators);
+    for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
+        if (mon_metric_info[i].group == MON_GROUP_OPERATOR) {
+            mon_metrics_set_limit((enum mon_metric)i, (uint32_t)daemon->flags.metric_operators);
         }
     }
-    ms_metric_record(MS_METRIC_BUILD_INFO, MS_LABELS(.version = MS_DAEMON_VERSION), 1);
-    age_timer = ms_every(daemon, AGE_CHECK_S, age, daemon);
+    mon_metric_record(MON_METRIC_BUILD_INFO, MON_LABELS(.version = MON_DAEMON_VERSION), 1);
+    age_timer = mon_every(daemon, AGE_CHECK_S, age, daemon);
     return age_timer != NULL ? 0 : -ENOMEM;
 }
 
-static void stop_metrics(struct ms_daemon *daemon)
+static void stop_metrics(struct mon_daemon *daemon)
 {
     end_timer(&age_timer);
-    ms_metrics_close();
+    mon_metrics_close();
 }
 
-const struct ms_daemon_module ms_module_metrics = {.name = "metrics", .start = start_metrics, .stop = stop_metrics};
+const struct mon_daemon_module mon_module_metrics = {.name = "metrics", .start = start_metrics, .stop = stop_metrics};
 
 /* ---- kernel ---- */
 
-static struct ms_kernel *kernel;
+static struct mon_kernel *kernel;
 static struct event *kernel_timer;
 
 static void sample_kernel(evutil_socket_t fd, short what, void *context)
 {
-    int rc = ms_kernel_sample(kernel);
+    int rc = mon_kernel_sample(kernel);
     if (rc != 0) {
-        ms_log_limited(MS_LOG_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
+        mon_log_limited(MON_LOG_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
     }
 }
 
-static int start_kernel(struct ms_daemon *daemon)
+static int start_kernel(struct mon_daemon *daemon)
 {
-    kernel = ms_kernel_new(&(struct ms_kernel_options){.filter = daemon->flags.filter_nic_interfaces,
+    kernel = mon_kernel_new(&(struct mon_kernel_options){.filter = daemon->flags.filter_nic_interfaces,
                                                          .prefixes = daemon->flags.allow_interface_prefixes});
     kernel_timer = kernel != NULL
-                       ? ms_every(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
+                       ? mon_every(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
                        : NULL;
     if (kernel_timer == NULL) {
-        ms_kernel_free(kernel);
+        mon_kernel_free(kernel);
         kernel = NULL;
         return -ENOMEM;
     }
     return 0;
 }
 
-static void stop_kernel(struct ms_daemon *daemon)
+static void stop_kernel(struct mon_daemon *daemon)
 {
     end_timer(&kernel_timer);
-    ms_kernel_free(kernel);
+    mon_kernel_free(kernel);
     kernel = NULL;
 }
 
-const struct ms_daemon_module ms_module_kernel = {
+const struct mon_daemon_module mon_module_kernel = {
     .name = "kernel monitor", .start = start_kernel, .stop = stop_kernel};
 
 /* ---- processes ---- */
@@ -115,17 +115,17 @@ const struct ms_daemon_module ms_module_kernel = {
 
 static struct event *process_timer, *process_slice;
 static struct {
-    struct ms_process_target *targets;
+    struct mon_process_target *targets;
     size_t count, next;
     uint64_t mark;
 } process_round;
 
-int64_t ms_job_label(const struct ms_process *process)
+int64_t mon_job_label(const struct mon_process *process)
 {
     return process->job != 0 ? process->job : process->slurm_job;
 }
 
-const struct ms_process_target *ms_job_processes(size_t *count)
+const struct mon_process_target *mon_job_processes(size_t *count)
 {
     *count = process_round.count;
     return process_round.targets;
@@ -135,10 +135,10 @@ static void sample_slice(evutil_socket_t fd, short what, void *context)
 {
     size_t left = process_round.count - process_round.next;
     size_t n = left < SLICE ? left : SLICE;
-    ms_process_sample("", process_round.targets + process_round.next, n);
+    mon_process_sample("", process_round.targets + process_round.next, n);
     process_round.next += n;
     if (n == left) {
-        ms_process_sweep(process_round.mark);
+        mon_process_sweep(process_round.mark);
         return;
     }
     event_add(process_slice, &(struct timeval){.tv_usec = SLICE_PAUSE_US});
@@ -146,32 +146,32 @@ static void sample_slice(evutil_socket_t fd, short what, void *context)
 
 static void sample_processes(evutil_socket_t fd, short what, void *context)
 {
-    const struct ms_daemon *daemon = context;
+    const struct mon_daemon *daemon = context;
     if (process_round.next < process_round.count) {
         return; /* the last round still goes on */
     }
-    size_t room = ms_registry_count(daemon->registry) * 2, n = 0;
-    struct ms_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
+    size_t room = mon_registry_count(daemon->registry) * 2, n = 0;
+    struct mon_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
     if (targets == NULL) {
         return;
     }
-    for (const struct ms_process *p = ms_registry_first(daemon->registry); p != NULL && n < room;
-         p = ms_registry_next(daemon->registry, p)) {
-        targets[n++] = (struct ms_process_target){.pid = p->host_pid,
+    for (const struct mon_process *p = mon_registry_first(daemon->registry); p != NULL && n < room;
+         p = mon_registry_next(daemon->registry, p)) {
+        targets[n++] = (struct mon_process_target){.pid = p->host_pid,
                                                    .start_ticks = p->start_ticks,
-                                                   .job = ms_job_label(p),
+                                                   .job = mon_job_label(p),
                                                    .rank = p->rank,
-                                                   .helper = p->client >= MS_CLIENT_NPU};
+                                                   .helper = p->client >= MON_CLIENT_NPU};
     }
     free(process_round.targets);
     process_round.targets = targets;
-    process_round.count = ms_process_add_parents("", targets, n, room);
+    process_round.count = mon_process_add_parents("", targets, n, room);
     process_round.next = 0;
-    process_round.mark = ms_metrics_mark();
+    process_round.mark = mon_metrics_mark();
     sample_slice(-1, 0, NULL);
 }
 
-static void stop_processes(struct ms_daemon *daemon)
+static void stop_processes(struct mon_daemon *daemon)
 {
     end_timer(&process_timer);
     end_timer(&process_slice);
@@ -179,11 +179,11 @@ static void stop_processes(struct ms_daemon *daemon)
     memset(&process_round, 0, sizeof(process_round));
 }
 
-static int start_processes(struct ms_daemon *daemon)
+static int start_processes(struct mon_daemon *daemon)
 {
     process_slice = evtimer_new(daemon->base, sample_slice, NULL);
     process_timer = process_slice != NULL
-                        ? ms_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon)
+                        ? mon_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon)
                         : NULL;
     if (process_timer == NULL) {
         stop_processes(daemon);
@@ -192,40 +192,40 @@ static int start_processes(struct ms_daemon *daemon)
     return 0;
 }
 
-const struct ms_daemon_module ms_module_process = {
+const struct mon_daemon_module mon_module_process = {
     .name = "process monitor", .start = start_processes, .stop = stop_processes};
 
 /* ---- performance counters ---- */
 
-static struct ms_pmu *pmu;
+static struct mon_pmu *pmu;
 static struct event *pmu_timer;
 
 static void sample_pmu(evutil_socket_t fd, short what, void *context)
 {
-    ms_pmu_sample(pmu);
+    mon_pmu_sample(pmu);
 }
 
-static int start_pmu(struct ms_daemon *daemon)
+static int start_pmu(struct mon_daemon *daemon)
 {
     if (!daemon->flags.enable_perf_monitor) {
         return 0;
     }
-    int rc = ms_pmu_open(NULL, &pmu);
+    int rc = mon_pmu_open(NULL, &pmu);
     if (rc != 0) { /* a node without counters is no reason not to run */
-        ms_log_warning(
+        mon_log_warning(
             "perf monitor: no counters: %s%s", strerror(-rc),
             rc == -EACCES || rc == -EPERM ? "; it needs CAP_PERFMON or kernel.perf_event_paranoid of 0 or less" : "");
         return 0;
     }
-    pmu_timer = ms_every(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);
+    pmu_timer = mon_every(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);
     return pmu_timer != NULL ? 0 : -ENOMEM;
 }
 
-static void stop_pmu(struct ms_daemon *daemon)
+static void stop_pmu(struct mon_daemon *daemon)
 {
     end_timer(&pmu_timer);
-    ms_pmu_close(pmu);
+    mon_pmu_close(pmu);
     pmu = NULL;
 }
 
-const struct ms_daemon_module ms_module_pmu = {.name = "perf monitor", .start = start_pmu, .stop = stop_pmu};
+const struct mon_daemon_module mon_module_pmu = {.name = "perf monitor", .start = start_pmu, .stop = stop_pmu};

@@ -1,29 +1,29 @@
 /* Parts of the metrics that the daemon starts, in this order; see the table in cli/dynolog/main.c. */
-#ifndef MS_METRICS_MODULES_H
-#define MS_METRICS_MODULES_H
+#ifndef MON_METRICS_MODULES_H
+#define MON_METRICS_MODULES_H
 
 #include "monitor/daemon/daemon.h"
 #include "monitor/metrics/process.h"
 
-extern const struct ms_daemon_module ms_module_metrics; /* the store: before everything that counts */
+extern const struct mon_daemon_module mon_module_metrics; /* the store: before everything that counts */
 /* Back ends. */
-extern const struct ms_daemon_module ms_module_json;
-extern const struct ms_daemon_module ms_module_tensorboard;
-extern const struct ms_daemon_module ms_module_prometheus;
-extern const struct ms_daemon_module ms_module_otlp;
+extern const struct mon_daemon_module mon_module_json;
+extern const struct mon_daemon_module mon_module_tensorboard;
+extern const struct mon_daemon_module mon_module_prometheus;
+extern const struct mon_daemon_module mon_module_otlp;
 /* Collectors. */
-extern const struct ms_daemon_module ms_module_kernel;
-extern const struct ms_daemon_module ms_module_process;
-extern const struct ms_daemon_module ms_module_pmu;
-extern const struct ms_daemon_module ms_module_dcmi;
-extern const struct ms_daemon_module ms_module_npu;
+extern const struct mon_daemon_module mon_module_kernel;
+extern const struct mon_daemon_module mon_module_process;
+extern const struct mon_daemon_module mon_module_pmu;
+extern const struct mon_daemon_module mon_module_dcmi;
+extern const struct mon_daemon_module mon_module_npu;
 
 /* For the modules: the processes of jobs, with those behind helpers, as of the last round over them. */
-const struct ms_process_target *ms_job_processes(size_t *count);
+const struct mon_process_target *mon_job_processes(size_t *count);
 /* The job of a process for labels: NPU clients register with 0, but their environment may know it. */
-int64_t ms_job_label(const struct ms_process *process);
+int64_t mon_job_label(const struct mon_process *process);
 
 /* For the modules: a timer that calls fn now and then every interval_s; NULL: no memory. Free with event_free. */
-struct event *ms_every(struct ms_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);
+struct event *mon_every(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);
 
 #endif

@@ -22,7 +22,7 @@
 #define MAX_DEVICE 4095
 #define NS         1e-9
 
-const char *ms_npu_device_text(double device, char out[16])
+const char *mon_npu_device_text(double device, char out[16])
 {
     if (device == -1 || device == 4294967295.0 || device == 18446744073709551615.0) {
         return "host";
@@ -90,7 +90,7 @@ static bool get_count(const json_t *object, const char *key, uint64_t *out)
     return false;
 }
 
-int ms_npu_data(const struct ms_npu_source *source, const void *payload, size_t payload_b)
+int mon_npu_data(const struct mon_npu_source *source, const void *payload, size_t payload_b)
 {
     json_t *object = parse(payload, payload_b);
     if (object == NULL) {
@@ -104,35 +104,35 @@ int ms_npu_data(const struct ms_npu_source *source, const void *payload, size_t 
     const char *name = json_string_value(json_object_get(object, "name"));
     const json_t *device_value = json_object_get(object, "deviceId");
     const char *device =
-        json_is_number(device_value) ? ms_npu_device_text(json_number_value(device_value), device_number) : NULL;
+        json_is_number(device_value) ? mon_npu_device_text(json_number_value(device_value), device_number) : NULL;
     if (kind == NULL || kind[0] == '\0' || device == NULL || !get_count(object, "duration", &duration_ns) ||
         !get_count(object, "timestamp", &timestamp_ns)) {
         goto out;
     }
     snprintf(job, sizeof(job), "%" PRId64, source->job);
-    ms_rank_text(source->rank, rank);
-    const union ms_labels *labels = MS_LABELS(.job = job, .rank = rank, .device = device, .kind = kind,
+    mon_rank_text(source->rank, rank);
+    const union mon_labels *labels = MON_LABELS(.job = job, .rank = rank, .device = device, .kind = kind,
                                                 .domain = domain != NULL ? domain : "default", .name = name);
     double duration_s = (double)duration_ns * NS;
-    ms_metric_record(MS_METRIC_ACTIVITY_TIME, labels, duration_s);
-    ms_metric_record(MS_METRIC_ACTIVITY_REPORTS, labels, 1);
-    ms_metric_record(MS_METRIC_ACTIVITY_LAST, labels, duration_s);
+    mon_metric_record(MON_METRIC_ACTIVITY_TIME, labels, duration_s);
+    mon_metric_record(MON_METRIC_ACTIVITY_REPORTS, labels, 1);
+    mon_metric_record(MON_METRIC_ACTIVITY_LAST, labels, duration_s);
     if (strcmp(kind, "Marker") == 0) {
-        ms_metric_record(MS_METRIC_MARKER, labels, duration_s);
+        mon_metric_record(MON_METRIC_MARKER, labels, duration_s);
     }
-    struct ms_record record = {.source = MS_RECORD_NPU};
-    ms_record_text(&record, "deviceId", strcmp(device, "host") == 0 ? "-1" : device);
-    ms_record_uint(&record, "duration", duration_ns);
-    ms_record_text(&record, "kind", kind);
-    ms_record_uint(&record, "timestamp", timestamp_ns);
+    struct mon_record record = {.source = MON_RECORD_NPU};
+    mon_record_text(&record, "deviceId", strcmp(device, "host") == 0 ? "-1" : device);
+    mon_record_uint(&record, "duration", duration_ns);
+    mon_record_text(&record, "kind", kind);
+    mon_record_uint(&record, "timestamp", timestamp_ns);
     if (domain != NULL) {
-        ms_record_text(&record, "domain", domain);
+        mon_record_text(&record, "domain", domain);
     }
     if (name != NULL) {
-        ms_record_text(&record, "name", name);
+        mon_record_text(&record, "name", name);
     }
-    ms_record_emit(&record);
-    ms_record_free(&record);
+    mon_record_emit(&record);
+    mon_record_free(&record);
     rc = 0;
 out:
     json_decref(object);
@@ -141,22 +141,22 @@ out:
 
 /* ---- statistics per operator ---- */
 
-static void count_at(struct ms_histogram *h, uint64_t duration_ns, uint64_t count)
+static void count_at(struct mon_histogram *h, uint64_t duration_ns, uint64_t count)
 {
     unsigned log2_ns = duration_ns > 1 ? 64 - (unsigned)__builtin_clzll(duration_ns - 1) : 0;
-    h->bucket[ms_histogram_bucket_of_log2(log2_ns)] += count;
+    h->bucket[mon_histogram_bucket_of_log2(log2_ns)] += count;
     h->count += count;
 }
 
 /* A bucket of a report lies within one of ours: its limits are finer, and ours are among them. */
-static struct ms_histogram fold(const struct ms_opstats_operator *op)
+static struct mon_histogram fold(const struct mon_opstats_operator *op)
 {
-    struct ms_histogram h = {.sum = (double)op->sum_ns * NS};
+    struct mon_histogram h = {.sum = (double)op->sum_ns * NS};
     for (unsigned i = 0; i < op->bucket_count; i++) {
         unsigned bucket;
         uint32_t count;
-        ms_opstats_bucket(op, i, &bucket, &count);
-        count_at(&h, ms_opstats_bucket_limit(bucket), count);
+        mon_opstats_bucket(op, i, &bucket, &count);
+        count_at(&h, mon_opstats_bucket_limit(bucket), count);
     }
     if (op->bucket_count == 0) { /* the sender keeps none: all that is known of the distribution is its middle */
         count_at(&h, op->sum_ns / op->count, op->count);
@@ -164,96 +164,96 @@ static struct ms_histogram fold(const struct ms_opstats_operator *op)
     return h;
 }
 
-static void report_operator(const struct ms_opstats_operator *op, const union ms_labels *where)
+static void report_operator(const struct mon_opstats_operator *op, const union mon_labels *where)
 {
-    char name[MS_LABEL_MAX_B];
+    char name[MON_LABEL_MAX_B];
     size_t name_b = op->name_b < sizeof(name) - 1 ? op->name_b : sizeof(name) - 1;
     memcpy(name, op->name, name_b);
     name[name_b] = '\0';
-    union ms_labels labels = *where;
+    union mon_labels labels = *where;
     labels.name = name_b != 0 ? name : "other";
-    struct ms_histogram h = fold(op);
-    ms_metric_merge(MS_METRIC_OPERATOR, &labels, &h);
-    ms_metric_record(MS_METRIC_OPERATOR_MIN, &labels, (double)op->min_ns * NS);
-    ms_metric_record(MS_METRIC_OPERATOR_MAX, &labels, (double)op->max_ns * NS);
+    struct mon_histogram h = fold(op);
+    mon_metric_merge(MON_METRIC_OPERATOR, &labels, &h);
+    mon_metric_record(MON_METRIC_OPERATOR_MIN, &labels, (double)op->min_ns * NS);
+    mon_metric_record(MON_METRIC_OPERATOR_MAX, &labels, (double)op->max_ns * NS);
     if (op->bytes_b != 0) {
-        ms_metric_record(MS_METRIC_OPERATOR_BYTES, &labels, (double)op->bytes_b);
+        mon_metric_record(MON_METRIC_OPERATOR_BYTES, &labels, (double)op->bytes_b);
     }
-    struct ms_record record = {.source = MS_RECORD_OPERATOR};
-    ms_record_text(&record, "deviceId", strcmp(where->device, "host") == 0 ? "-1" : where->device);
-    ms_record_text(&record, "kind", where->kind);
-    ms_record_text(&record, "name", labels.name);
-    ms_record_uint(&record, "count", op->count);
-    ms_record_uint(&record, "sum", op->sum_ns);
-    ms_record_uint(&record, "min", op->min_ns);
-    ms_record_uint(&record, "max", op->max_ns);
-    ms_record_emit(&record);
-    ms_record_free(&record);
+    struct mon_record record = {.source = MON_RECORD_OPERATOR};
+    mon_record_text(&record, "deviceId", strcmp(where->device, "host") == 0 ? "-1" : where->device);
+    mon_record_text(&record, "kind", where->kind);
+    mon_record_text(&record, "name", labels.name);
+    mon_record_uint(&record, "count", op->count);
+    mon_record_uint(&record, "sum", op->sum_ns);
+    mon_record_uint(&record, "min", op->min_ns);
+    mon_record_uint(&record, "max", op->max_ns);
+    mon_record_emit(&record);
+    mon_record_free(&record);
 }
 
-int ms_npu_opstats(const struct ms_npu_source *source, const void *payload, size_t payload_b)
+int mon_npu_opstats(const struct mon_npu_source *source, const void *payload, size_t payload_b)
 {
-    struct ms_opstats_head head;
-    struct ms_opstats_reader reader;
-    struct ms_opstats_operator op;
+    struct mon_opstats_head head;
+    struct mon_opstats_reader reader;
+    struct mon_opstats_operator op;
     char device_number[16], job[24], rank[16];
-    if (ms_opstats_open(payload, payload_b, &head, &reader) != 0) {
+    if (mon_opstats_open(payload, payload_b, &head, &reader) != 0) {
         return -EBADMSG;
     }
-    const char *device = ms_npu_device_text(head.device, device_number);
+    const char *device = mon_npu_device_text(head.device, device_number);
     if (device == NULL) {
         return -EBADMSG;
     }
     int32_t told = head.rank >= 0 ? head.rank : INT32_MIN;
     snprintf(job, sizeof(job), "%" PRId64, source != NULL ? source->job : head.job);
-    ms_rank_text(source != NULL && source->rank != INT32_MIN ? source->rank : told, rank);
-    const union ms_labels *labels = MS_LABELS(.job = job, .rank = rank, .device = device, .kind = head.kind);
-    while (ms_opstats_next(&reader, &op)) {
+    mon_rank_text(source != NULL && source->rank != INT32_MIN ? source->rank : told, rank);
+    const union mon_labels *labels = MON_LABELS(.job = job, .rank = rank, .device = device, .kind = head.kind);
+    while (mon_opstats_next(&reader, &op)) {
         report_operator(&op, labels);
     }
-    ms_metric_record(MS_METRIC_RECORDS_LOST, labels, head.lost);
+    mon_metric_record(MON_METRIC_RECORDS_LOST, labels, head.lost);
     return 0;
 }
 
 /* ---- as a module: the messages arrive through the IPC fabric ---- */
 
 /* Only NPU clients send these messages, and the index of their context is the rank. */
-static struct ms_npu_source source_of(const struct ms_ipc_sender *sender)
+static struct mon_npu_source source_of(const struct mon_ipc_sender *sender)
 {
-    const struct ms_process *p = sender->process;
-    struct ms_npu_source source = {.rank = INT32_MIN};
+    const struct mon_process *p = sender->process;
+    struct mon_npu_source source = {.rank = INT32_MIN};
     if (p != NULL) {
-        source.job = ms_job_label(p);
-        source.rank = p->rank != MS_INDEX_UNKNOWN ? p->rank : p->index;
+        source.job = mon_job_label(p);
+        source.rank = p->rank != MON_INDEX_UNKNOWN ? p->rank : p->index;
     }
     return source;
 }
 
-static int take_data(struct ms_daemon *daemon, const struct ms_ipc_sender *sender, const void *payload,
+static int take_data(struct mon_daemon *daemon, const struct mon_ipc_sender *sender, const void *payload,
                      size_t payload_b)
 {
-    struct ms_npu_source source = source_of(sender);
-    return ms_npu_data(&source, payload, payload_b);
+    struct mon_npu_source source = source_of(sender);
+    return mon_npu_data(&source, payload, payload_b);
 }
 
-static int take_opstats(struct ms_daemon *daemon, const struct ms_ipc_sender *sender, const void *payload,
+static int take_opstats(struct mon_daemon *daemon, const struct mon_ipc_sender *sender, const void *payload,
                         size_t payload_b)
 {
-    struct ms_npu_source source = source_of(sender);
-    return ms_npu_opstats(sender->process != NULL ? &source : NULL, payload, payload_b);
+    struct mon_npu_source source = source_of(sender);
+    return mon_npu_opstats(sender->process != NULL ? &source : NULL, payload, payload_b);
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
-    ms_ipc_take(MS_FABRIC_DATA, take_data);
-    ms_ipc_take(MS_FABRIC_OPSTATS, take_opstats);
+    mon_ipc_take(MON_FABRIC_DATA, take_data);
+    mon_ipc_take(MON_FABRIC_OPSTATS, take_opstats);
     return 0;
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
-    ms_ipc_take(MS_FABRIC_DATA, NULL);
-    ms_ipc_take(MS_FABRIC_OPSTATS, NULL);
+    mon_ipc_take(MON_FABRIC_DATA, NULL);
+    mon_ipc_take(MON_FABRIC_OPSTATS, NULL);
 }
 
-const struct ms_daemon_module ms_module_npu = {.name = "NPU activity", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_npu = {.name = "NPU activity", .start = start, .stop = stop};

@@ -37,56 +37,56 @@ static void put_attribute(struct ms_buffer *out, const char *key, const char *va
     MS_BUFFER_TEXT(out, "}}");
 }
 
-static void put_point(struct ms_buffer *out, const struct ms_series *series, uint64_t now_ns)
+static void put_point(struct ms_buffer *out, const struct mon_series *series, uint64_t now_ns)
 {
-    const struct ms_metric_info *info = &ms_metric_info[series->metric];
+    const struct mon_metric_info *info = &mon_metric_info[series->metric];
     bool first = true;
     MS_BUFFER_TEXT(out, "{\"attributes\":[");
-    for (unsigned i = 0; i < MS_LABEL_COUNT; i++) {
-        const char *value = ms_series_label(series, (enum ms_label)i);
+    for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
+        const char *value = mon_series_label(series, (enum mon_label)i);
         if (value[0] != '\0') { /* an empty label is none, as in Prometheus */
             if (!first) {
                 ms_buffer_char(out, ',');
             }
-            put_attribute(out, ms_label_info[i].name, value);
+            put_attribute(out, mon_label_info[i].name, value);
             first = false;
         }
     }
     MS_BUFFER_TEXT(out, "],\"timeUnixNano\":");
     put_u64(out, now_ns);
-    if (info->type != MS_GAUGE) {
+    if (info->type != MON_GAUGE) {
         MS_BUFFER_TEXT(out, ",\"startTimeUnixNano\":");
-        put_u64(out, ms_metrics_start_ns());
+        put_u64(out, mon_metrics_start_ns());
     }
     if (series->histogram == NULL) {
         MS_BUFFER_TEXT(out, ",\"asDouble\":");
-        ms_text_number(out, series->value);
+        mon_text_number(out, series->value);
         ms_buffer_char(out, '}');
         return;
     }
     MS_BUFFER_TEXT(out, ",\"count\":");
     put_u64(out, series->histogram->count);
     MS_BUFFER_TEXT(out, ",\"sum\":");
-    ms_text_number(out, series->histogram->sum);
+    mon_text_number(out, series->histogram->sum);
     MS_BUFFER_TEXT(out, ",\"bucketCounts\":[");
-    for (size_t i = 0; i <= MS_HISTOGRAM_BOUNDS; i++) {
+    for (size_t i = 0; i <= MON_HISTOGRAM_BOUNDS; i++) {
         put(out, i > 0 ? "," : "");
         put_u64(out, series->histogram->bucket[i]);
     }
     MS_BUFFER_TEXT(out, "],\"explicitBounds\":[");
-    for (size_t i = 0; i < MS_HISTOGRAM_BOUNDS; i++) {
+    for (size_t i = 0; i < MON_HISTOGRAM_BOUNDS; i++) {
         put(out, i > 0 ? "," : "");
-        ms_text_number(out, ms_histogram_bound(i));
+        mon_text_number(out, mon_histogram_bound(i));
     }
     MS_BUFFER_TEXT(out, "]}");
 }
 
-static void begin_request(struct ms_buffer *out, const struct ms_otlp_source *source)
+static void begin_request(struct ms_buffer *out, const struct mon_otlp_source *source)
 {
     MS_BUFFER_TEXT(out, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
     put_attribute(out, "service.name", source->service);
     ms_buffer_char(out, ',');
-    put_attribute(out, "host.name", ms_metrics_host());
+    put_attribute(out, "host.name", mon_metrics_host());
     MS_BUFFER_TEXT(out, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"dynolog\",\"version\":");
     put_text(out, source->version);
     MS_BUFFER_TEXT(out, "},\"metrics\":[");
@@ -97,12 +97,12 @@ static void end_request(struct ms_buffer *out)
     MS_BUFFER_TEXT(out, "]}]}]}");
 }
 
-static void begin_metric(struct ms_buffer *out, const struct ms_metric_info *info)
+static void begin_metric(struct ms_buffer *out, const struct mon_metric_info *info)
 {
     static const char *const kinds[] = {
-        [MS_COUNTER] = "\"sum\":{" CUMULATIVE ",\"isMonotonic\":true,",
-        [MS_GAUGE] = "\"gauge\":{",
-        [MS_HISTOGRAM] = "\"histogram\":{" CUMULATIVE ",",
+        [MON_COUNTER] = "\"sum\":{" CUMULATIVE ",\"isMonotonic\":true,",
+        [MON_GAUGE] = "\"gauge\":{",
+        [MON_HISTOGRAM] = "\"histogram\":{" CUMULATIVE ",",
     };
     MS_BUFFER_TEXT(out, "{\"name\":");
     put_text(out, info->name);
@@ -115,16 +115,16 @@ static void begin_metric(struct ms_buffer *out, const struct ms_metric_info *inf
     MS_BUFFER_TEXT(out, "\"dataPoints\":[");
 }
 
-int ms_otlp_json(const struct ms_otlp_source *source, void (*take)(void *context, struct ms_buffer *request),
+int mon_otlp_json(const struct mon_otlp_source *source, void (*take)(void *context, struct ms_buffer *request),
                   void *context)
 {
     struct ms_buffer out = {0};
     size_t points = 0; /* in this request */
     int requests = 0;
-    for (unsigned i = 0; i < MS_METRIC_COUNT && !out.failed; i++) {
-        const struct ms_metric_info *info = &ms_metric_info[i];
-        const struct ms_series *series =
-            info->group != MS_GROUP_LEGACY ? ms_metrics_first((enum ms_metric)i) : NULL;
+    for (unsigned i = 0; i < MON_METRIC_COUNT && !out.failed; i++) {
+        const struct mon_metric_info *info = &mon_metric_info[i];
+        const struct mon_series *series =
+            info->group != MON_GROUP_LEGACY ? mon_metrics_first((enum mon_metric)i) : NULL;
         while (series != NULL && !out.failed) {
             if (points == 0) {
                 begin_request(&out, source);
@@ -132,13 +132,13 @@ int ms_otlp_json(const struct ms_otlp_source *source, void (*take)(void *context
                 ms_buffer_char(&out, ',');
             }
             begin_metric(&out, info);
-            for (bool first = true; series != NULL && points < MS_OTLP_POINTS; series = series->next, points++) {
+            for (bool first = true; series != NULL && points < MON_OTLP_POINTS; series = series->next, points++) {
                 put(&out, first ? "" : ",");
                 put_point(&out, series, source->now_ns);
                 first = false;
             }
             MS_BUFFER_TEXT(&out, "]}}");
-            if (points == MS_OTLP_POINTS) {
+            if (points == MON_OTLP_POINTS) {
                 end_request(&out);
                 points = 0;
                 requests++;

@@ -22,15 +22,15 @@
 #define MAX_CPUS 4096
 
 static const struct {
-    struct ms_pmu_event event;
+    struct mon_pmu_event event;
     const char *key;
-    enum ms_metric total, legacy;
-} events_table[MS_PMU_EVENTS] = {
-    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "mips", MS_METRIC_HOST_INSTRUCTIONS, MS_METRIC_L_MIPS},
+    enum mon_metric total, legacy;
+} events_table[MON_PMU_EVENTS] = {
+    {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "mips", MON_METRIC_HOST_INSTRUCTIONS, MON_METRIC_L_MIPS},
     {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
      "mega_cycles_per_second",
-     MS_METRIC_HOST_CYCLES,
-     MS_METRIC_L_MCPS},
+     MON_METRIC_HOST_CYCLES,
+     MON_METRIC_L_MCPS},
 };
 
 struct counter {
@@ -38,13 +38,13 @@ struct counter {
     uint64_t value, running_ns;
 };
 
-struct ms_pmu {
+struct mon_pmu {
     bool looked;
     size_t cpus;
-    struct counter counter[][MS_PMU_EVENTS];
+    struct counter counter[][MON_PMU_EVENTS];
 };
 
-static int open_event(const struct ms_pmu_event *event, int cpu)
+static int open_event(const struct mon_pmu_event *event, int cpu)
 {
     struct perf_event_attr attr = {
         .size = sizeof(attr),
@@ -56,11 +56,11 @@ static int open_event(const struct ms_pmu_event *event, int cpu)
     return fd >= 0 ? fd : -errno;
 }
 
-int ms_pmu_open(const struct ms_pmu_event events[MS_PMU_EVENTS], struct ms_pmu **out)
+int mon_pmu_open(const struct mon_pmu_event events[MON_PMU_EVENTS], struct mon_pmu **out)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : cpus;
-    struct ms_pmu *pmu = calloc(1, sizeof(*pmu) + (size_t)cpus * sizeof(pmu->counter[0]));
+    struct mon_pmu *pmu = calloc(1, sizeof(*pmu) + (size_t)cpus * sizeof(pmu->counter[0]));
     if (pmu == NULL) {
         return -ENOMEM;
     }
@@ -68,7 +68,7 @@ int ms_pmu_open(const struct ms_pmu_event events[MS_PMU_EVENTS], struct ms_pmu *
     size_t opened = 0;
     pmu->cpus = (size_t)cpus;
     for (size_t cpu = 0; cpu < pmu->cpus; cpu++) {
-        for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+        for (size_t i = 0; i < MON_PMU_EVENTS; i++) {
             int fd = open_event(events != NULL ? &events[i] : &events_table[i].event, (int)cpu);
             pmu->counter[cpu][i].fd = fd >= 0 ? fd : -1;
             opened += fd >= 0;
@@ -78,17 +78,17 @@ int ms_pmu_open(const struct ms_pmu_event events[MS_PMU_EVENTS], struct ms_pmu *
         }
     }
     if (opened == 0) {
-        ms_pmu_close(pmu);
+        mon_pmu_close(pmu);
         return rc != 0 ? rc : -ENODEV;
     }
     *out = pmu;
     return 0;
 }
 
-void ms_pmu_close(struct ms_pmu *pmu)
+void mon_pmu_close(struct mon_pmu *pmu)
 {
     for (size_t cpu = 0; pmu != NULL && cpu < pmu->cpus; cpu++) {
-        for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+        for (size_t i = 0; i < MON_PMU_EVENTS; i++) {
             if (pmu->counter[cpu][i].fd >= 0) {
                 close(pmu->counter[cpu][i].fd);
             }
@@ -97,10 +97,10 @@ void ms_pmu_close(struct ms_pmu *pmu)
     free(pmu);
 }
 
-void ms_pmu_sample(struct ms_pmu *pmu)
+void mon_pmu_sample(struct mon_pmu *pmu)
 {
-    struct ms_record record = {.source = MS_RECORD_PMU};
-    for (size_t i = 0; i < MS_PMU_EVENTS; i++) {
+    struct mon_record record = {.source = MON_RECORD_PMU};
+    for (size_t i = 0; i < MON_PMU_EVENTS; i++) {
         double more = 0, running_ns = 0;
         for (size_t cpu = 0; cpu < pmu->cpus; cpu++) {
             struct counter *c = &pmu->counter[cpu][i];
@@ -117,14 +117,14 @@ void ms_pmu_sample(struct ms_pmu *pmu)
             c->value = now.value;
             c->running_ns = now.running_ns;
         }
-        ms_metric_record(events_table[i].total, MS_NO_LABELS, more);
+        mon_metric_record(events_table[i].total, MON_NO_LABELS, more);
         if (pmu->looked && running_ns > 0) {
             double rate = more * 1000 / running_ns;
-            ms_record_float(&record, events_table[i].key, rate);
-            ms_metric_record(events_table[i].legacy, MS_NO_LABELS, rate);
+            mon_record_float(&record, events_table[i].key, rate);
+            mon_metric_record(events_table[i].legacy, MON_NO_LABELS, rate);
         }
     }
     pmu->looked = true;
-    ms_record_emit(&record);
-    ms_record_free(&record);
+    mon_record_emit(&record);
+    mon_record_free(&record);
 }

@@ -37,7 +37,7 @@ static bool parse_stat(const char *text, struct status *out)
     for (unsigned i = STATE + 1; i <= RESIDENT; i++) {
         at += strspn(at, " ");
         at += *at == '-'; /* tpgid, priority and nice may be negative; nothing of ours */
-        if (!ms_kernel_number(&at, &field[i])) {
+        if (!mon_kernel_number(&at, &field[i])) {
             return false;
         }
     }
@@ -50,7 +50,7 @@ static bool parse_stat(const char *text, struct status *out)
     return true;
 }
 
-void ms_rank_text(int32_t rank, char out[16])
+void mon_rank_text(int32_t rank, char out[16])
 {
     out[0] = '\0';
     if (rank != INT32_MIN) {
@@ -58,47 +58,47 @@ void ms_rank_text(int32_t rank, char out[16])
     }
 }
 
-static void report(const struct ms_process_target *target, const struct status *status)
+static void report(const struct mon_process_target *target, const struct status *status)
 {
     char job[24], rank[16], pid[16];
     double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
     double page_b = (double)sysconf(_SC_PAGESIZE);
     snprintf(job, sizeof(job), "%" PRId64, target->job);
     snprintf(pid, sizeof(pid), "%" PRId32, target->pid);
-    ms_rank_text(target->rank, rank);
-    const union ms_labels *labels = MS_LABELS(.job = job, .rank = rank, .pid = pid);
+    mon_rank_text(target->rank, rank);
+    const union mon_labels *labels = MON_LABELS(.job = job, .rank = rank, .pid = pid);
     const struct {
-        enum ms_metric metric;
+        enum mon_metric metric;
         double value;
-    } gauges[] = {{MS_METRIC_PROCESS_RESIDENT, (double)status->resident_pages * page_b},
-                  {MS_METRIC_PROCESS_VIRTUAL, (double)status->virtual_b},
-                  {MS_METRIC_PROCESS_THREADS, (double)status->threads}};
-    struct ms_record record = {.source = MS_RECORD_PROCESS};
-    double before_s = ms_metric_value(MS_METRIC_PROCESS_CPU, labels);
+    } gauges[] = {{MON_METRIC_PROCESS_RESIDENT, (double)status->resident_pages * page_b},
+                  {MON_METRIC_PROCESS_VIRTUAL, (double)status->virtual_b},
+                  {MON_METRIC_PROCESS_THREADS, (double)status->threads}};
+    struct mon_record record = {.source = MON_RECORD_PROCESS};
+    double before_s = mon_metric_value(MON_METRIC_PROCESS_CPU, labels);
     double cpu_s = (double)status->cpu_ticks * tick_s;
-    ms_metric_total(MS_METRIC_PROCESS_CPU, labels, cpu_s);
-    ms_record_int(&record, "job_id", target->job);
-    ms_record_int(&record, "pid", target->pid);
+    mon_metric_total(MON_METRIC_PROCESS_CPU, labels, cpu_s);
+    mon_record_int(&record, "job_id", target->job);
+    mon_record_int(&record, "pid", target->pid);
     if (target->rank != INT32_MIN) {
-        ms_record_int(&record, "rank", target->rank);
+        mon_record_int(&record, "rank", target->rank);
     }
-    ms_record_uint(&record, "process_cpu_ms",
+    mon_record_uint(&record, "process_cpu_ms",
                     before_s > 0 && cpu_s > before_s ? (uint64_t)((cpu_s - before_s) * 1e3) : 0);
-    ms_record_uint(&record, "process_resident_bytes", (uint64_t)gauges[0].value);
-    ms_record_uint(&record, "process_virtual_bytes", (uint64_t)gauges[1].value);
-    ms_record_uint(&record, "process_threads", status->threads);
+    mon_record_uint(&record, "process_resident_bytes", (uint64_t)gauges[0].value);
+    mon_record_uint(&record, "process_virtual_bytes", (uint64_t)gauges[1].value);
+    mon_record_uint(&record, "process_threads", status->threads);
     for (size_t i = 0; i < MS_COUNT_OF(gauges); i++) {
-        ms_metric_record(gauges[i].metric, labels, gauges[i].value);
+        mon_metric_record(gauges[i].metric, labels, gauges[i].value);
     }
-    ms_record_emit(&record);
-    ms_record_free(&record);
+    mon_record_emit(&record);
+    mon_record_free(&record);
 }
 
 static bool read_stat(const char *root, int32_t pid, struct ms_buffer *text, struct status *out)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/stat", pid);
-    return pid > 0 && ms_kernel_file(root, path, text) == 0 && parse_stat(text->s, out);
+    return pid > 0 && mon_kernel_file(root, path, text) == 0 && parse_stat(text->s, out);
 }
 
 static bool same_command(const char *root, int32_t one, int32_t other)
@@ -106,9 +106,9 @@ static bool same_command(const char *root, int32_t one, int32_t other)
     char path[32];
     struct ms_buffer texts[2] = {{0}, {0}};
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/cmdline", one);
-    int rc = ms_kernel_file(root, path, &texts[0]);
+    int rc = mon_kernel_file(root, path, &texts[0]);
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/cmdline", other);
-    rc = rc != 0 ? rc : ms_kernel_file(root, path, &texts[1]);
+    rc = rc != 0 ? rc : mon_kernel_file(root, path, &texts[1]);
     bool same = rc == 0 && texts[0].used != 0 && texts[0].used == texts[1].used &&
                 memcmp(texts[0].s, texts[1].s, texts[0].used) == 0;
     ms_buffer_free(&texts[0]);
@@ -116,7 +116,7 @@ static bool same_command(const char *root, int32_t one, int32_t other)
     return same;
 }
 
-size_t ms_process_add_parents(const char *root, struct ms_process_target *targets, size_t count, size_t room)
+size_t mon_process_add_parents(const char *root, struct mon_process_target *targets, size_t count, size_t room)
 {
     struct ms_buffer text = {0};
     struct ms_map children = {0}; /* pid -> how many helpers it is the parent of; targets themselves count as many */
@@ -143,7 +143,7 @@ size_t ms_process_add_parents(const char *root, struct ms_process_target *target
         int32_t pid = (int32_t)status.parent;
         if (n != NULL && *n == 1 && pid > 1 && same_command(root, targets[i].pid, pid) &&
             read_stat(root, pid, &text, &parent)) {
-            targets[with_parents++] = (struct ms_process_target){
+            targets[with_parents++] = (struct mon_process_target){
                 .pid = pid, .start_ticks = parent.start_ticks, .job = targets[i].job, .rank = targets[i].rank};
         }
     }
@@ -152,7 +152,7 @@ size_t ms_process_add_parents(const char *root, struct ms_process_target *target
     return with_parents;
 }
 
-size_t ms_process_sample(const char *root, const struct ms_process_target *targets, size_t count)
+size_t mon_process_sample(const char *root, const struct mon_process_target *targets, size_t count)
 {
     struct ms_buffer text = {0};
     size_t found = 0;
@@ -168,10 +168,10 @@ size_t ms_process_sample(const char *root, const struct ms_process_target *targe
     return found;
 }
 
-void ms_process_sweep(uint64_t mark)
+void mon_process_sweep(uint64_t mark)
 {
-    ms_metrics_sweep(MS_METRIC_PROCESS_CPU, mark);
-    ms_metrics_sweep(MS_METRIC_PROCESS_RESIDENT, mark);
-    ms_metrics_sweep(MS_METRIC_PROCESS_VIRTUAL, mark);
-    ms_metrics_sweep(MS_METRIC_PROCESS_THREADS, mark);
+    mon_metrics_sweep(MON_METRIC_PROCESS_CPU, mark);
+    mon_metrics_sweep(MON_METRIC_PROCESS_RESIDENT, mark);
+    mon_metrics_sweep(MON_METRIC_PROCESS_VIRTUAL, mark);
+    mon_metrics_sweep(MON_METRIC_PROCESS_THREADS, mark);
 }

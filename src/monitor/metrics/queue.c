@@ -13,18 +13,18 @@ struct message {
     void *data;
 };
 
-struct ms_queue {
+struct mon_queue {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     size_t max_messages, max_bytes;
     struct message *first, **last;
-    struct ms_queue_stats stats;
+    struct mon_queue_stats stats;
     bool closed;
 };
 
-struct ms_queue *ms_queue_new(size_t max_messages, size_t max_bytes)
+struct mon_queue *mon_queue_new(size_t max_messages, size_t max_bytes)
 {
-    struct ms_queue *queue = calloc(1, sizeof(*queue));
+    struct mon_queue *queue = calloc(1, sizeof(*queue));
     if (queue == NULL) {
         return NULL;
     }
@@ -40,7 +40,7 @@ struct ms_queue *ms_queue_new(size_t max_messages, size_t max_bytes)
     return queue;
 }
 
-void ms_queue_free(struct ms_queue *queue)
+void mon_queue_free(struct mon_queue *queue)
 {
     if (queue == NULL) {
         return;
@@ -56,7 +56,7 @@ void ms_queue_free(struct ms_queue *queue)
     free(queue);
 }
 
-bool ms_queue_put(struct ms_queue *queue, const void *data, size_t size_b)
+bool mon_queue_put(struct mon_queue *queue, const void *data, size_t size_b)
 {
     struct message *m = malloc(sizeof(*m));
     void *copy = malloc(size_b != 0 ? size_b : 1);
@@ -84,7 +84,7 @@ bool ms_queue_put(struct ms_queue *queue, const void *data, size_t size_b)
     return good;
 }
 
-void *ms_queue_take(struct ms_queue *queue, int timeout_ms, size_t *size_b, bool *closed)
+void *mon_queue_take(struct mon_queue *queue, int timeout_ms, size_t *size_b, bool *closed)
 {
     uint64_t until_ns = ms_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000u;
     struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u), .tv_nsec = (long)(until_ns % 1000000000u)};
@@ -117,7 +117,7 @@ void *ms_queue_take(struct ms_queue *queue, int timeout_ms, size_t *size_b, bool
     return data;
 }
 
-void ms_queue_close(struct ms_queue *queue)
+void mon_queue_close(struct mon_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     queue->closed = true;
@@ -125,7 +125,7 @@ void ms_queue_close(struct ms_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-void ms_queue_stats(struct ms_queue *queue, struct ms_queue_stats *out)
+void mon_queue_stats(struct mon_queue *queue, struct mon_queue_stats *out)
 {
     pthread_mutex_lock(&queue->lock);
     *out = queue->stats;

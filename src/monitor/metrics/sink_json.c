@@ -21,23 +21,23 @@ static void put_time(uint64_t time_ns, struct ms_buffer *out)
     ms_buffer_add(out, text, used);
 }
 
-static void put_value(const struct ms_record *record, const struct ms_field *field, struct ms_buffer *out)
+static void put_value(const struct mon_record *record, const struct mon_field *field, struct ms_buffer *out)
 {
     char number[64];
     switch (field->type) {
-    case MS_FIELD_INT:
+    case MON_FIELD_INT:
         ms_buffer_add(out, number, (size_t)snprintf(number, sizeof(number), "%" PRId64, field->i));
         return;
-    case MS_FIELD_UINT:
+    case MON_FIELD_UINT:
         ms_buffer_u64(out, field->u);
         return;
-    case MS_FIELD_FLOAT: { /* at most 20 digits before the point: nothing we measure is larger */
+    case MON_FIELD_FLOAT: { /* at most 20 digits before the point: nothing we measure is larger */
         double shown = isfinite(field->f) && fabs(field->f) < 1e20 ? field->f : 0;
         ms_buffer_add(out, number, (size_t)snprintf(number, sizeof(number), "\"%.3f\"", shown));
         return;
     }
-    case MS_FIELD_TEXT: {
-        const char *text = ms_record_string(record, field);
+    case MON_FIELD_TEXT: {
+        const char *text = mon_record_string(record, field);
         ms_buffer_char(out, '"');
         ms_buffer_json(out, text, strlen(text));
         ms_buffer_char(out, '"');
@@ -46,14 +46,14 @@ static void put_value(const struct ms_record *record, const struct ms_field *fie
     }
 }
 
-size_t ms_json_line(const struct ms_record *record, size_t first, struct ms_buffer *out)
+size_t mon_json_line(const struct mon_record *record, size_t first, struct ms_buffer *out)
 {
     size_t start = out->used, i;
     MS_BUFFER_TEXT(out, "time = ");
     put_time(record->time_ns, out);
     MS_BUFFER_TEXT(out, " data = {");
     for (i = first; i < record->count; i++) {
-        const char *key = ms_record_key(record, &record->field[i]);
+        const char *key = mon_record_key(record, &record->field[i]);
         size_t before = out->used;
         if (i > first) {
             ms_buffer_char(out, ',');
@@ -62,7 +62,7 @@ size_t ms_json_line(const struct ms_record *record, size_t first, struct ms_buff
         ms_buffer_json(out, key, strlen(key));
         MS_BUFFER_TEXT(out, "\":");
         put_value(record, &record->field[i], out);
-        if (out->used - start > MS_JSON_LINE_MAX_B - 1 && i > first) {
+        if (out->used - start > MON_JSON_LINE_MAX_B - 1 && i > first) {
             out->used = before;
             break;
         }
@@ -73,34 +73,34 @@ size_t ms_json_line(const struct ms_record *record, size_t first, struct ms_buff
 
 static struct ms_buffer line;
 
-static void write_record(void *context, const struct ms_record *record)
+static void write_record(void *context, const struct mon_record *record)
 {
     for (size_t first = 0, next; first < record->count; first = next) {
         line.used = 0;
-        next = ms_json_line(record, first, &line);
-        if (line.failed || line.used > MS_JSON_LINE_MAX_B) {
+        next = mon_json_line(record, first, &line);
+        if (line.failed || line.used > MON_JSON_LINE_MAX_B) {
             const char *reason = line.failed ? "memory" : "length";
-            ms_metric_record(MS_METRIC_SINK_DROPPED, MS_LABELS(.sink = "json", .reason = reason), 1);
+            mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "json", .reason = reason), 1);
             ms_buffer_free(&line);
             continue;
         }
-        ms_log_info("Logging : %zu values", next - first);
-        ms_log_info("%.*s", (int)line.used, line.s);
+        mon_log_info("Logging : %zu values", next - first);
+        mon_log_info("%.*s", (int)line.used, line.s);
     }
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
     if (!daemon->flags.use_JSON) {
         return 0;
     }
-    return ms_record_add_sink(&(struct ms_record_sink){.name = "json", .write = write_record, .context = &line});
+    return mon_record_add_sink(&(struct mon_record_sink){.name = "json", .write = write_record, .context = &line});
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
-    ms_record_remove_sink(&line);
+    mon_record_remove_sink(&line);
     ms_buffer_free(&line);
 }
 
-const struct ms_daemon_module ms_module_json = {.name = "JSON log", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_json = {.name = "JSON log", .start = start, .stop = stop};

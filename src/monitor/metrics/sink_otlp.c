@@ -46,7 +46,7 @@ struct request {
     size_t size_b;
 };
 
-struct ms_otlp {
+struct mon_otlp {
     struct event_base *base;
     struct evdns_base *names;
     SSL_CTX *tls; /* NULL: http */
@@ -66,21 +66,21 @@ struct ms_otlp {
     size_t length, bytes;
 };
 
-static struct ms_log_limit trouble; /* one story in the log for all kinds of trouble */
+static struct mon_log_limit trouble; /* one story in the log for all kinds of trouble */
 
 static void dropped(const char *reason, double count)
 {
-    ms_metric_record(MS_METRIC_SINK_DROPPED, MS_LABELS(.sink = "otlp", .reason = reason), count);
+    mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "otlp", .reason = reason), count);
 }
 
-static void show_length(const struct ms_otlp *otlp)
+static void show_length(const struct mon_otlp *otlp)
 {
-    ms_metric_record(MS_METRIC_SINK_QUEUE, MS_LABELS(.sink = "otlp"), (double)otlp->length);
+    mon_metric_record(MON_METRIC_SINK_QUEUE, MON_LABELS(.sink = "otlp"), (double)otlp->length);
 }
 
 /* ---- the queue ---- */
 
-static void remove_request(struct ms_otlp *otlp, struct request **at)
+static void remove_request(struct mon_otlp *otlp, struct request **at)
 {
     struct request *gone = *at;
     *at = gone->next;
@@ -95,7 +95,7 @@ static void remove_request(struct ms_otlp *otlp, struct request **at)
 
 static void put_request(void *context, struct ms_buffer *body)
 {
-    struct ms_otlp *otlp = context;
+    struct mon_otlp *otlp = context;
     struct request *request = calloc(1, sizeof(*request));
     if (request == NULL || body->used > QUEUE_MAX_B) {
         free(request);
@@ -123,13 +123,13 @@ static void put_request(void *context, struct ms_buffer *body)
 
 /* ---- one request ---- */
 
-static void try_after(struct ms_otlp *otlp, int pause_ms)
+static void try_after(struct mon_otlp *otlp, int pause_ms)
 {
     struct timeval pause = {.tv_sec = pause_ms / 1000, .tv_usec = pause_ms % 1000 * 1000};
     event_add(otlp->next_try, &pause);
 }
 
-static void finish(struct ms_otlp *otlp, const char *reason)
+static void finish(struct mon_otlp *otlp, const char *reason)
 {
     remove_request(otlp, &otlp->first);
     otlp->tries = 0;
@@ -143,10 +143,10 @@ static void finish(struct ms_otlp *otlp, const char *reason)
     }
 }
 
-static void retry(struct ms_otlp *otlp, const char *why, int at_least_ms)
+static void retry(struct mon_otlp *otlp, const char *why, int at_least_ms)
 {
-    if (ms_log_allowed(&trouble, __FILE__, __LINE__)) {
-        ms_log_warning("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
+    if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
+        mon_log_warning("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
                         otlp->tries, MAX_TRIES, otlp->length);
     }
     if (otlp->tries >= MAX_TRIES) {
@@ -174,7 +174,7 @@ static double rejected_points(struct evhttp_request *answer)
 
 static void answered(struct evhttp_request *answer, void *context)
 {
-    struct ms_otlp *otlp = context;
+    struct mon_otlp *otlp = context;
     int code = answer != NULL ? evhttp_request_get_response_code(answer) : 0;
     char why[64];
     otlp->under_way = false;
@@ -201,8 +201,8 @@ static void answered(struct evhttp_request *answer, void *context)
         retry(otlp, why, (int)seconds * 1000);
         return;
     }
-    if (ms_log_allowed(&trouble, __FILE__, __LINE__)) {
-        ms_log_warning("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
+    if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
+        mon_log_warning("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
                         otlp->port, why);
     }
     finish(otlp, "refused");
@@ -210,10 +210,10 @@ static void answered(struct evhttp_request *answer, void *context)
 
 static void connection_closed(struct evhttp_connection *connection, void *context)
 {
-    ((struct ms_otlp *)context)->broken = true;
+    ((struct mon_otlp *)context)->broken = true;
 }
 
-static struct bufferevent *tls_stream(struct ms_otlp *otlp)
+static struct bufferevent *tls_stream(struct mon_otlp *otlp)
 {
     SSL *ssl = SSL_new(otlp->tls);
     unsigned char address[16];
@@ -237,7 +237,7 @@ static struct bufferevent *tls_stream(struct ms_otlp *otlp)
     return stream;
 }
 
-static bool connect_anew(struct ms_otlp *otlp)
+static bool connect_anew(struct mon_otlp *otlp)
 {
     if (otlp->connection != NULL) {
         evhttp_connection_set_closecb(otlp->connection, NULL, NULL);
@@ -269,7 +269,7 @@ static bool connect_anew(struct ms_otlp *otlp)
 
 static void send_first(evutil_socket_t fd, short what, void *context)
 {
-    struct ms_otlp *otlp = context;
+    struct mon_otlp *otlp = context;
     if (otlp->first == NULL || otlp->under_way) {
         return;
     }
@@ -286,7 +286,7 @@ static void send_first(evutil_socket_t fd, short what, void *context)
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
     evhttp_add_header(headers, "Host", otlp->host_header);
     evhttp_add_header(headers, "Content-Type", "application/json");
-    evhttp_add_header(headers, "User-Agent", "dynolog/" MS_DAEMON_VERSION);
+    evhttp_add_header(headers, "User-Agent", "dynolog/" MON_DAEMON_VERSION);
     for (const struct evkeyval *pair = otlp->headers.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
         evhttp_add_header(headers, pair->key, pair->value);
     }
@@ -301,7 +301,7 @@ static void send_first(evutil_socket_t fd, short what, void *context)
 
 /* ---- options ---- */
 
-static int read_endpoint(struct ms_otlp *otlp, const char *endpoint, bool *secure, char *error, size_t error_b)
+static int read_endpoint(struct mon_otlp *otlp, const char *endpoint, bool *secure, char *error, size_t error_b)
 {
     struct evhttp_uri *uri = evhttp_uri_parse(endpoint);
     const char *scheme = uri != NULL ? evhttp_uri_get_scheme(uri) : NULL;
@@ -339,7 +339,7 @@ out:
     return rc;
 }
 
-static int read_headers(struct ms_otlp *otlp, const char *text, char *error, size_t error_b)
+static int read_headers(struct mon_otlp *otlp, const char *text, char *error, size_t error_b)
 {
     char *copy = strdup(text), *rest = copy;
     int rc = copy != NULL ? 0 : -ENOMEM;
@@ -364,7 +364,7 @@ static int read_headers(struct ms_otlp *otlp, const char *text, char *error, siz
     return rc;
 }
 
-static int open_tls(struct ms_otlp *otlp, const struct ms_otlp_options *options, char *error, size_t error_b)
+static int open_tls(struct mon_otlp *otlp, const struct mon_otlp_options *options, char *error, size_t error_b)
 {
     const char *ca = options->ca_file, *certificate = options->certificate_file, *key = options->key_file;
     otlp->tls = SSL_CTX_new(TLS_client_method());
@@ -393,10 +393,10 @@ static int open_tls(struct ms_otlp *otlp, const struct ms_otlp_options *options,
     return 0;
 }
 
-int ms_otlp_open(struct event_base *base, const struct ms_otlp_options *options, struct ms_otlp **out, char *error,
+int mon_otlp_open(struct event_base *base, const struct mon_otlp_options *options, struct mon_otlp **out, char *error,
                   size_t error_b)
 {
-    struct ms_otlp *otlp = calloc(1, sizeof(*otlp));
+    struct mon_otlp *otlp = calloc(1, sizeof(*otlp));
     bool secure = false;
     if (otlp == NULL) {
         return -ENOMEM;
@@ -417,14 +417,14 @@ int ms_otlp_open(struct event_base *base, const struct ms_otlp_options *options,
         rc = open_tls(otlp, options, error, error_b);
     }
     if (rc != 0) {
-        ms_otlp_close(otlp);
+        mon_otlp_close(otlp);
         return rc;
     }
     *out = otlp;
     return 0;
 }
 
-void ms_otlp_close(struct ms_otlp *otlp)
+void mon_otlp_close(struct mon_otlp *otlp)
 {
     if (otlp->length != 0) {
         dropped("end", (double)otlp->length);
@@ -450,34 +450,34 @@ void ms_otlp_close(struct ms_otlp *otlp)
     free(otlp);
 }
 
-void ms_otlp_export(struct ms_otlp *otlp, const char *service, const char *version)
+void mon_otlp_export(struct mon_otlp *otlp, const char *service, const char *version)
 {
-    struct ms_otlp_source source = {service, version, ms_clock_ns(CLOCK_REALTIME)};
+    struct mon_otlp_source source = {service, version, ms_clock_ns(CLOCK_REALTIME)};
     size_t before = otlp->length;
-    if (ms_otlp_json(&source, put_request, otlp) < 0) {
+    if (mon_otlp_json(&source, put_request, otlp) < 0) {
         dropped("memory", 1);
     }
-    ms_metric_record(MS_METRIC_SINK_RECORDS, MS_LABELS(.sink = "otlp"), 1);
+    mon_metric_record(MON_METRIC_SINK_RECORDS, MON_LABELS(.sink = "otlp"), 1);
     show_length(otlp);
     if (before == 0 && otlp->first != NULL && !otlp->under_way && !evtimer_pending(otlp->next_try, NULL)) {
         try_after(otlp, 0);
     }
 }
 
-size_t ms_otlp_waiting(const struct ms_otlp *otlp)
+size_t mon_otlp_waiting(const struct mon_otlp *otlp)
 {
     return otlp->length;
 }
 
 /* ---- as a module ---- */
 
-static struct ms_otlp *sink;
+static struct mon_otlp *sink;
 static struct event *timer;
 static const char *service_name;
 
 static void export_now(evutil_socket_t fd, short what, void *context)
 {
-    ms_otlp_export(sink, service_name, MS_DAEMON_VERSION);
+    mon_otlp_export(sink, service_name, MON_DAEMON_VERSION);
 }
 
 static const char *from_environment(const char *variable, const char *flag)
@@ -486,14 +486,14 @@ static const char *from_environment(const char *variable, const char *flag)
     return value != NULL && value[0] != '\0' ? value : flag;
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
-    const struct ms_flags *flags = &daemon->flags;
+    const struct mon_flags *flags = &daemon->flags;
     char error[256];
     if (!flags->use_otlp) {
         return 0;
     }
-    struct ms_otlp_options options = {
+    struct mon_otlp_options options = {
         .endpoint = from_environment("OTEL_EXPORTER_OTLP_ENDPOINT", flags->otlp_endpoint),
         .headers = flags->otlp_headers,
         .ca_file = flags->otlp_ssl_ca_cert_path,
@@ -502,30 +502,30 @@ static int start(struct ms_daemon *daemon)
         .timeout_ms = flags->otlp_timeout_ms,
         .max_queue = (size_t)flags->otlp_max_queue_size,
     };
-    int rc = ms_otlp_open(daemon->base, &options, &sink, error, sizeof(error));
+    int rc = mon_otlp_open(daemon->base, &options, &sink, error, sizeof(error));
     if (rc != 0) {
-        ms_log_error("OTLP: %s (--otlp_endpoint, --otlp_headers, --otlp_ssl_...)", error);
+        mon_log_error("OTLP: %s (--otlp_endpoint, --otlp_headers, --otlp_ssl_...)", error);
         return rc;
     }
     service_name = from_environment("OTEL_SERVICE_NAME", flags->otlp_service_name);
-    timer = ms_every(daemon, flags->otlp_interval_s, export_now, NULL);
+    timer = mon_every(daemon, flags->otlp_interval_s, export_now, NULL);
     if (timer == NULL) {
-        ms_otlp_close(sink);
+        mon_otlp_close(sink);
         sink = NULL;
         return -ENOMEM;
     }
-    ms_log_info("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
+    mon_log_info("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
     return 0;
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
     if (sink != NULL) {
         event_free(timer);
-        ms_otlp_close(sink);
+        mon_otlp_close(sink);
         timer = NULL;
         sink = NULL;
     }
 }
 
-const struct ms_daemon_module ms_module_otlp = {.name = "OTLP", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_otlp = {.name = "OTLP", .start = start, .stop = stop};

@@ -1,14 +1,14 @@
 /* Export by OTLP over HTTP (--use_otlp): bounded queue, bounded retries, nothing waits. */
-#ifndef MS_METRICS_SINK_OTLP_H
-#define MS_METRICS_SINK_OTLP_H
+#ifndef MON_METRICS_SINK_OTLP_H
+#define MON_METRICS_SINK_OTLP_H
 
 #include <event2/event.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct ms_otlp;
+struct mon_otlp;
 
-struct ms_otlp_options {
+struct mon_otlp_options {
     const char *endpoint; /* http://host:port or https://...; /v1/metrics is appended if missing */
     const char *headers;  /* name=value,name=value */
     const char *ca_file, *certificate_file, *key_file; /* for https; "" or NULL: the system's, none, none */
@@ -18,12 +18,12 @@ struct ms_otlp_options {
 };
 
 /* 0, or -EINVAL and why in error. */
-int ms_otlp_open(struct event_base *base, const struct ms_otlp_options *options, struct ms_otlp **out, char *error,
+int mon_otlp_open(struct event_base *base, const struct mon_otlp_options *options, struct mon_otlp **out, char *error,
                   size_t error_b);
-void ms_otlp_close(struct ms_otlp *otlp); /* what waits is given up and counted */
+void mon_otlp_close(struct mon_otlp *otlp); /* what waits is given up and counted */
 
 /* Takes the present state of the store into the queue and sends as the receiver permits. */
-void ms_otlp_export(struct ms_otlp *otlp, const char *service, const char *version);
-size_t ms_otlp_waiting(const struct ms_otlp *otlp);
+void mon_otlp_export(struct mon_otlp *otlp, const char *service, const char *version);
+size_t mon_otlp_waiting(const struct mon_otlp *otlp);
 
 #endif

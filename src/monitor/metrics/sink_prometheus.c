@@ -59,8 +59,8 @@ static struct page *fresh_page(uint32_t groups)
     }
     page->groups = groups;
     page->made_ns = now_ns;
-    ms_metric_record(MS_METRIC_SERIES, MS_NO_LABELS, (double)ms_metrics_series());
-    ms_text_format(groups, &page->text);
+    mon_metric_record(MON_METRIC_SERIES, MON_NO_LABELS, (double)mon_metrics_series());
+    mon_text_format(groups, &page->text);
     if (page->text.failed) {
         ms_buffer_free(&page->text);
         free(page);
@@ -76,7 +76,7 @@ static struct page *fresh_page(uint32_t groups)
 static bool wanted_groups(const char *query, uint32_t *groups)
 {
     struct evkeyvalq asked;
-    *groups = MS_ALL_GROUPS;
+    *groups = MON_ALL_GROUPS;
     if (query == NULL) {
         return true;
     }
@@ -90,14 +90,14 @@ static bool wanted_groups(const char *query, uint32_t *groups)
             continue;
         }
         unsigned group = 0;
-        while (group < MS_METRIC_GROUPS && strcmp(ms_group_info[group].name, pair->value) != 0) {
+        while (group < MON_METRIC_GROUPS && strcmp(mon_group_info[group].name, pair->value) != 0) {
             group++;
         }
-        good = good && group < MS_METRIC_GROUPS;
-        chosen |= group < MS_METRIC_GROUPS ? 1u << group : 0;
+        good = good && group < MON_METRIC_GROUPS;
+        chosen |= group < MON_METRIC_GROUPS ? 1u << group : 0;
     }
     evhttp_clear_headers(&asked);
-    *groups = chosen != 0 ? chosen : MS_ALL_GROUPS;
+    *groups = chosen != 0 ? chosen : MON_ALL_GROUPS;
     return good;
 }
 
@@ -108,7 +108,7 @@ static void serve_metrics(struct evhttp_request *request, void *context)
         evhttp_send_error(request, HTTP_BADREQUEST, "collect[] names no group of metrics");
         return;
     }
-    ms_metric_record(MS_METRIC_SCRAPES, MS_NO_LABELS, 1);
+    mon_metric_record(MON_METRIC_SCRAPES, MON_NO_LABELS, 1);
     struct page *page = fresh_page(groups);
     struct evbuffer *body = evhttp_request_get_output_buffer(request);
     if (page == NULL || evbuffer_add_reference(body, page->text.s, page->text.used, written, page) != 0) {
@@ -148,7 +148,7 @@ static int port_of(evutil_socket_t fd)
     return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
     if (server != NULL) {
         evhttp_free(server);
@@ -158,7 +158,7 @@ static void stop(struct ms_daemon *daemon)
     newest = NULL;
 }
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
     if (!daemon->flags.use_prometheus) {
         return 0;
@@ -178,13 +178,13 @@ static int start(struct ms_daemon *daemon)
         evhttp_bind_socket_with_handle(server, address, (uint16_t)daemon->flags.prometheus_port);
     if (bound == NULL) {
         int rc = errno != 0 ? -errno : -EADDRNOTAVAIL;
-        ms_log_error("Prometheus exporter: %s port %d: %s (--prometheus_address, --prometheus_port)", address,
+        mon_log_error("Prometheus exporter: %s port %d: %s (--prometheus_address, --prometheus_port)", address,
                       (int)daemon->flags.prometheus_port, strerror(-rc));
         stop(daemon);
         return rc;
     }
-    ms_log_info("Prometheus exporter: http://%s:%d/metrics", address, port_of(evhttp_bound_socket_get_fd(bound)));
+    mon_log_info("Prometheus exporter: http://%s:%d/metrics", address, port_of(evhttp_bound_socket_get_fd(bound)));
     return 0;
 }
 
-const struct ms_daemon_module ms_module_prometheus = {.name = "Prometheus exporter", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_prometheus = {.name = "Prometheus exporter", .start = start, .stop = stop};

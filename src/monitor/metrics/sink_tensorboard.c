@@ -31,7 +31,7 @@
 #define QUEUE_MAX_B (8u << 20)
 #define STOP_WAIT_S 3
 #define FILE_NAME   "tfevents.pb"
-#define TAG_B       (2 * MS_LABEL_MAX_B)
+#define TAG_B       (2 * MON_LABEL_MAX_B)
 
 struct device {
     char name[16];
@@ -49,11 +49,11 @@ struct file {
     uint64_t size_b;
 };
 
-struct ms_tensorboard {
+struct mon_tensorboard {
     int directory;
     uint64_t max_b;
     unsigned keep;
-    struct ms_queue *queue;
+    struct mon_queue *queue;
     pthread_t thread;
     struct device device[MAX_DEVICES];
     size_t devices;
@@ -98,7 +98,7 @@ static void remove_old(int directory)
     closedir(list);
 }
 
-static int open_file(struct ms_tensorboard *t, const char *device, struct file *file)
+static int open_file(struct mon_tensorboard *t, const char *device, struct file *file)
 {
     char name[32];
     struct ms_buffer first = {0};
@@ -120,7 +120,7 @@ static int open_file(struct ms_tensorboard *t, const char *device, struct file *
     if (rc == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        ms_tfevents_version(&first, (double)now.tv_sec);
+        mon_tfevents_version(&first, (double)now.tv_sec);
         file->size_b = first.used;
         rc = ms_buffer_write(&first, file->fd);
         ms_buffer_free(&first);
@@ -133,7 +133,7 @@ static int open_file(struct ms_tensorboard *t, const char *device, struct file *
     return rc;
 }
 
-static void write_event(struct ms_tensorboard *t, const struct head *head, const char *event, size_t size_b)
+static void write_event(struct mon_tensorboard *t, const struct head *head, const char *event, size_t size_b)
 {
     struct file *file = &t->file[head->device];
     if (file->fd >= 0 && t->max_b != 0 && file->size_b + size_b > t->max_b) {
@@ -164,10 +164,10 @@ static void write_event(struct ms_tensorboard *t, const struct head *head, const
 
 static void *write_loop(void *argument)
 {
-    struct ms_tensorboard *t = argument;
+    struct mon_tensorboard *t = argument;
     size_t size_b;
     char *message;
-    while ((message = ms_queue_take(t->queue, -1, &size_b, NULL)) != NULL) {
+    while ((message = mon_queue_take(t->queue, -1, &size_b, NULL)) != NULL) {
         struct head head;
         memcpy(&head, message, sizeof(head));
         write_event(t, &head, message + sizeof(head), size_b - sizeof(head));
@@ -180,10 +180,10 @@ static void *write_loop(void *argument)
 
 static void dropped(const char *reason, double count)
 {
-    ms_metric_record(MS_METRIC_SINK_DROPPED, MS_LABELS(.sink = "tensorboard", .reason = reason), count);
+    mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "tensorboard", .reason = reason), count);
 }
 
-static struct device *device_of(struct ms_tensorboard *t, const char *name)
+static struct device *device_of(struct mon_tensorboard *t, const char *name)
 {
     for (size_t i = 0; i < t->devices; i++) {
         if (strcmp(t->device[i].name, name) == 0) {
@@ -231,10 +231,10 @@ static void end_at_character(char *s)
     }
 }
 
-void ms_tensorboard_write(void *tensorboard, const struct ms_record *record)
+void mon_tensorboard_write(void *tensorboard, const struct mon_record *record)
 {
-    struct ms_tensorboard *t = tensorboard;
-    if (record->source != MS_RECORD_NPU) {
+    struct mon_tensorboard *t = tensorboard;
+    if (record->source != MON_RECORD_NPU) {
         return;
     }
     uint64_t failed = atomic_load(&t->failed);
@@ -242,10 +242,10 @@ void ms_tensorboard_write(void *tensorboard, const struct ms_record *record)
         dropped("disk", (double)(failed - t->failed_counted));
         t->failed_counted = failed;
     }
-    const char *kind = ms_record_string(record, ms_record_find(record, "kind"));
-    const char *domain = ms_record_string(record, ms_record_find(record, "domain"));
-    const char *name = ms_record_string(record, ms_record_find(record, "deviceId"));
-    const struct ms_field *duration = ms_record_find(record, "duration");
+    const char *kind = mon_record_string(record, mon_record_find(record, "kind"));
+    const char *domain = mon_record_string(record, mon_record_find(record, "domain"));
+    const char *name = mon_record_string(record, mon_record_find(record, "deviceId"));
+    const struct mon_field *duration = mon_record_find(record, "duration");
     struct device *device = device_of(t, strcmp(name, "-1") == 0 ? "host" : name);
     int64_t step = device != NULL && duration != NULL ? step_of(device, kind) : -1;
     if (step < 0) {
@@ -264,14 +264,14 @@ void ms_tensorboard_write(void *tensorboard, const struct ms_record *record)
     struct ms_buffer message = {0};
     ms_buffer_add(&message, (const char *)&head, sizeof(head));
     uint64_t wall_time_s = record->time_ns / 1000000000u; /* whole seconds, as the original writes them */
-    ms_tfevents_scalar(&message, (double)wall_time_s, step, tag, (float)duration->u);
-    if (message.failed || !ms_queue_put(t->queue, message.s, message.used)) {
+    mon_tfevents_scalar(&message, (double)wall_time_s, step, tag, (float)duration->u);
+    if (message.failed || !mon_queue_put(t->queue, message.s, message.used)) {
         dropped("full", 1);
     }
     ms_buffer_free(&message);
-    struct ms_queue_stats stats;
-    ms_queue_stats(t->queue, &stats);
-    ms_metric_record(MS_METRIC_SINK_QUEUE, MS_LABELS(.sink = "tensorboard"), (double)stats.length);
+    struct mon_queue_stats stats;
+    mon_queue_stats(t->queue, &stats);
+    mon_metric_record(MON_METRIC_SINK_QUEUE, MON_LABELS(.sink = "tensorboard"), (double)stats.length);
 }
 
 static int make_directories(const char *path)
@@ -297,23 +297,23 @@ static int make_directories(const char *path)
     }
 }
 
-static void free_all(struct ms_tensorboard *t)
+static void free_all(struct mon_tensorboard *t)
 {
     for (size_t i = 0; i < MAX_DEVICES; i++) {
         if (t->file[i].fd >= 0) {
             close(t->file[i].fd);
         }
     }
-    ms_queue_free(t->queue);
+    mon_queue_free(t->queue);
     if (t->directory >= 0) {
         close(t->directory);
     }
     free(t);
 }
 
-int ms_tensorboard_open(const struct ms_tensorboard_options *options, struct ms_tensorboard **out)
+int mon_tensorboard_open(const struct mon_tensorboard_options *options, struct mon_tensorboard **out)
 {
-    struct ms_tensorboard *t = calloc(1, sizeof(*t));
+    struct mon_tensorboard *t = calloc(1, sizeof(*t));
     if (t == NULL) {
         return -ENOMEM;
     }
@@ -322,7 +322,7 @@ int ms_tensorboard_open(const struct ms_tensorboard_options *options, struct ms_
     }
     t->max_b = options->max_b;
     t->keep = options->keep > 0 ? options->keep : 1;
-    t->queue = ms_queue_new(options->queue, QUEUE_MAX_B);
+    t->queue = mon_queue_new(options->queue, QUEUE_MAX_B);
     int rc = t->queue != NULL ? make_directories(options->directory) : -ENOMEM;
     t->directory = rc == 0 ? open(options->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     rc = rc == 0 && t->directory < 0 ? -errno : rc;
@@ -342,10 +342,10 @@ int ms_tensorboard_open(const struct ms_tensorboard_options *options, struct ms_
     return 0;
 }
 
-void ms_tensorboard_close(struct ms_tensorboard *t)
+void mon_tensorboard_close(struct mon_tensorboard *t)
 {
     struct timespec until;
-    ms_queue_close(t->queue);
+    mon_queue_close(t->queue);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += STOP_WAIT_S;
     if (pthread_timedjoin_np(t->thread, NULL, &until) == 0) {
@@ -355,39 +355,39 @@ void ms_tensorboard_close(struct ms_tensorboard *t)
 
 /* ---- as a module ---- */
 
-static struct ms_tensorboard *sink;
+static struct mon_tensorboard *sink;
 
-static int start(struct ms_daemon *daemon)
+static int start(struct mon_daemon *daemon)
 {
     const char *directory = daemon->flags.metric_log_dir;
     struct stat status;
     if (directory[0] == '\0') {
         return 0;
     }
-    struct ms_tensorboard_options options = {.directory = directory,
+    struct mon_tensorboard_options options = {.directory = directory,
                                               .max_b = (uint64_t)daemon->flags.tensorboard_max_mb << 20,
                                               .keep = (unsigned)daemon->flags.tensorboard_keep,
                                               .queue = 4096};
     if (lstat(directory, &status) == 0 && S_ISLNK(status.st_mode)) {
-        ms_log_warning("TensorBoard: %s is a symbolic link", directory);
+        mon_log_warning("TensorBoard: %s is a symbolic link", directory);
     }
-    int rc = ms_tensorboard_open(&options, &sink);
+    int rc = mon_tensorboard_open(&options, &sink);
     if (rc != 0) {
-        ms_log_error("TensorBoard: directory %s: %s (--metric_log_dir)", directory, strerror(-rc));
+        mon_log_error("TensorBoard: directory %s: %s (--metric_log_dir)", directory, strerror(-rc));
         return rc;
     }
-    ms_log_info("TensorBoard: event files in %s", directory);
-    return ms_record_add_sink(
-        &(struct ms_record_sink){.name = "tensorboard", .write = ms_tensorboard_write, .context = sink});
+    mon_log_info("TensorBoard: event files in %s", directory);
+    return mon_record_add_sink(
+        &(struct mon_record_sink){.name = "tensorboard", .write = mon_tensorboard_write, .context = sink});
 }
 
-static void stop(struct ms_daemon *daemon)
+static void stop(struct mon_daemon *daemon)
 {
     if (sink != NULL) {
-        ms_record_remove_sink(sink);
-        ms_tensorboard_close(sink);
+        mon_record_remove_sink(sink);
+        mon_tensorboard_close(sink);
         sink = NULL;
     }
 }
 
-const struct ms_daemon_module ms_module_tensorboard = {.name = "TensorBoard", .start = start, .stop = stop};
+const struct mon_daemon_module mon_module_tensorboard = {.name = "TensorBoard", .start = start, .stop = stop};

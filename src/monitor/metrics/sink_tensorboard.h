@@ -1,14 +1,14 @@
 /* TensorBoard event files of what training processes report (--metric_log_dir). */
-#ifndef MS_METRICS_SINK_TENSORBOARD_H
-#define MS_METRICS_SINK_TENSORBOARD_H
+#ifndef MON_METRICS_SINK_TENSORBOARD_H
+#define MON_METRICS_SINK_TENSORBOARD_H
 
 #include "monitor/store/record.h"
 
 #include <stdint.h>
 
-struct ms_tensorboard;
+struct mon_tensorboard;
 
-struct ms_tensorboard_options {
+struct mon_tensorboard_options {
     const char *directory; /* made if it is not there */
     uint64_t max_b;        /* of one file; then the next one begins. 0: no limit */
     unsigned keep;         /* files per device */
@@ -16,10 +16,10 @@ struct ms_tensorboard_options {
 };
 
 /* 0 or -errno: -ENOTDIR if the directory is something else. */
-int ms_tensorboard_open(const struct ms_tensorboard_options *options, struct ms_tensorboard **out);
-void ms_tensorboard_close(struct ms_tensorboard *tensorboard); /* writes what waits, for at most a few seconds */
+int mon_tensorboard_open(const struct mon_tensorboard_options *options, struct mon_tensorboard **out);
+void mon_tensorboard_close(struct mon_tensorboard *tensorboard); /* writes what waits, for at most a few seconds */
 
 /* Takes NPU records, ignores others. Never waits for the disk. */
-void ms_tensorboard_write(void *tensorboard, const struct ms_record *record);
+void mon_tensorboard_write(void *tensorboard, const struct mon_record *record);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const char *const type_names[] = {
-    [MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
+    [MON_COUNTER] = "counter", [MON_GAUGE] = "gauge", [MON_HISTOGRAM] = "histogram"};
 
 static void put(struct ms_buffer *out, const char *s)
 {
@@ -32,7 +32,7 @@ static void put_escaped(struct ms_buffer *out, const char *s, bool label)
     }
 }
 
-void ms_text_number(struct ms_buffer *out, double value)
+void mon_text_number(struct ms_buffer *out, double value)
 {
     static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
     char text[32];
@@ -64,18 +64,18 @@ void ms_text_number(struct ms_buffer *out, double value)
     put(out, text);
 }
 
-static void put_line(struct ms_buffer *out, const struct ms_series *series, const char *suffix, const char *le,
+static void put_line(struct ms_buffer *out, const struct mon_series *series, const char *suffix, const char *le,
                      double value)
 {
-    const struct ms_metric_info *info = &ms_metric_info[series->metric];
+    const struct mon_metric_info *info = &mon_metric_info[series->metric];
     const char *label = series->key;
     put(out, info->name);
     put(out, suffix);
-    put(out, info->group == MS_GROUP_LEGACY ? "{host_name=\"" : "{host=\"");
-    put_escaped(out, ms_metrics_host(), true);
+    put(out, info->group == MON_GROUP_LEGACY ? "{host_name=\"" : "{host=\"");
+    put_escaped(out, mon_metrics_host(), true);
     for (uint32_t mask = info->labels; mask != 0; mask &= mask - 1) {
         MS_BUFFER_TEXT(out, "\",");
-        put(out, ms_label_info[__builtin_ctz(mask)].name);
+        put(out, mon_label_info[__builtin_ctz(mask)].name);
         MS_BUFFER_TEXT(out, "=\"");
         put_escaped(out, label, true);
         label += strlen(label) + 1;
@@ -85,17 +85,17 @@ static void put_line(struct ms_buffer *out, const struct ms_series *series, cons
         put(out, le);
     }
     MS_BUFFER_TEXT(out, "\"} ");
-    ms_text_number(out, value);
+    mon_text_number(out, value);
     ms_buffer_char(out, '\n');
 }
 
-static void put_histogram(struct ms_buffer *out, const struct ms_series *series)
+static void put_histogram(struct ms_buffer *out, const struct mon_series *series)
 {
-    static char le[MS_HISTOGRAM_BOUNDS + 1][24];
+    static char le[MON_HISTOGRAM_BOUNDS + 1][24];
     uint64_t below = 0;
-    for (size_t i = 0; i <= MS_HISTOGRAM_BOUNDS; i++) {
+    for (size_t i = 0; i <= MON_HISTOGRAM_BOUNDS; i++) {
         if (le[i][0] == '\0') {
-            snprintf(le[i], sizeof(le[i]), i < MS_HISTOGRAM_BOUNDS ? "%.12g" : "+Inf", ms_histogram_bound(i));
+            snprintf(le[i], sizeof(le[i]), i < MON_HISTOGRAM_BOUNDS ? "%.12g" : "+Inf", mon_histogram_bound(i));
         }
         below += series->histogram->bucket[i];
         put_line(out, series, "_bucket", le[i], (double)below);
@@ -104,11 +104,11 @@ static void put_histogram(struct ms_buffer *out, const struct ms_series *series)
     put_line(out, series, "_count", NULL, (double)below);
 }
 
-void ms_text_format(uint32_t groups, struct ms_buffer *out)
+void mon_text_format(uint32_t groups, struct ms_buffer *out)
 {
-    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-        const struct ms_metric_info *info = &ms_metric_info[i];
-        const struct ms_series *series = ms_metrics_first((enum ms_metric)i);
+    for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
+        const struct mon_metric_info *info = &mon_metric_info[i];
+        const struct mon_series *series = mon_metrics_first((enum mon_metric)i);
         if ((groups & 1u << info->group) == 0 || series == NULL) {
             continue;
         }

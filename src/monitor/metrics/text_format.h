@@ -1,17 +1,17 @@
 /* The store as Prometheus reads it: text format 0.0.4. */
-#ifndef MS_METRICS_TEXT_FORMAT_H
-#define MS_METRICS_TEXT_FORMAT_H
+#ifndef MON_METRICS_TEXT_FORMAT_H
+#define MON_METRICS_TEXT_FORMAT_H
 
 #include "base/buffer.h"
 
 #include <stdint.h>
 
-#define MS_ALL_GROUPS UINT32_MAX
+#define MON_ALL_GROUPS UINT32_MAX
 
-/* Appends all series of the groups (bit per enum ms_metric_group). out->failed tells of missing memory. */
-void ms_text_format(uint32_t groups, struct ms_buffer *out);
+/* Appends all series of the groups (bit per enum mon_metric_group). out->failed tells of missing memory. */
+void mon_text_format(uint32_t groups, struct ms_buffer *out);
 
 /* The shortest text that reads back as the same number; never more than 17 digits. */
-void ms_text_number(struct ms_buffer *out, double value);
+void mon_text_number(struct ms_buffer *out, double value);
 
 #endif

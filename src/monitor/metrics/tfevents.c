@@ -9,7 +9,7 @@
 
 #define TAG_MAX_B 512
 
-uint32_t ms_crc32c(const void *data, size_t size_b)
+uint32_t mon_crc32c(const void *data, size_t size_b)
 {
     static uint32_t table[256];
     if (table[1] == 0) { /* the same values whoever comes first */
@@ -31,7 +31,7 @@ uint32_t ms_crc32c(const void *data, size_t size_b)
 
 static uint32_t masked(const void *data, size_t size_b)
 {
-    uint32_t crc = ms_crc32c(data, size_b);
+    uint32_t crc = mon_crc32c(data, size_b);
     return htole32((crc >> 15 | crc << 17) + 0xa282ead8u);
 }
 
@@ -91,7 +91,7 @@ static void put_float(struct message *m, unsigned field, float value)
     m->used += sizeof(bits);
 }
 
-void ms_tfevents_version(struct ms_buffer *out, double wall_time_s)
+void mon_tfevents_version(struct ms_buffer *out, double wall_time_s)
 {
     static const char version[] = "brain.Event:2";
     struct message event = {.used = 0};
@@ -100,7 +100,7 @@ void ms_tfevents_version(struct ms_buffer *out, double wall_time_s)
     frame(out, event.bytes, event.used);
 }
 
-void ms_tfevents_scalar(struct ms_buffer *out, double wall_time_s, int64_t step, const char *tag, float value)
+void mon_tfevents_scalar(struct ms_buffer *out, double wall_time_s, int64_t step, const char *tag, float value)
 {
     struct message event = {.used = 0}, summary = {.used = 0}, item = {.used = 0};
     put_bytes(&item, 1, tag, strnlen(tag, TAG_MAX_B));

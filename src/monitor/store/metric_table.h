@@ -7,12 +7,12 @@
  *   labels  L(job) | L(rank) ...; `host` is on every series and not named here
  *   limit   how many series of this metric may exist; see series.h for what happens beyond
  */
-#ifndef MS_STORE_METRIC_TABLE_H
-#define MS_STORE_METRIC_TABLE_H
+#ifndef MON_STORE_METRIC_TABLE_H
+#define MON_STORE_METRIC_TABLE_H
 
 /* Labels: X(name, merges, help). Where a metric has reached its limit, the values of labels that merge become "other",
  * so that totals stay right. */
-#define MS_LABEL_TABLE(X)                                                                                             \
+#define MON_LABEL_TABLE(X)                                                                                             \
     X(job, 0, "job id that the process registered with (SLURM_JOB_ID, else 0)")                                        \
     X(rank, 0, "rank of the process, empty if it told none")                                                           \
     X(device, 0, "device number, or host")                                                                             \
@@ -29,7 +29,7 @@
     X(version, 0, "version of the program")
 
 /* Groups: X(id, name, help) */
-#define MS_METRIC_GROUP_TABLE(X)                                                                                      \
+#define MON_METRIC_GROUP_TABLE(X)                                                                                      \
     X(HOST, "host", "processors and network of the node")                                                              \
     X(PROCESS, "process", "registered processes of jobs")                                                              \
     X(NPU, "npu", "health and memory of devices")                                                                      \
@@ -38,7 +38,7 @@
     X(DAEMON, "daemon", "the daemon itself")                                                                           \
     X(LEGACY, "legacy", "names of upstream's exporter, with its label host_name")
 
-#define MS_METRIC_TABLE(X)                                                                                            \
+#define MON_METRIC_TABLE(X)                                                                                            \
     /* ---- host ---- */                                                                                               \
     X(HOST_UPTIME, "host_uptime_seconds", GAUGE, "s", HOST, 0, 1, "Time since the node started.")                      \
     X(HOST_CPU, "host_cpu_seconds_total", COUNTER, "s", HOST, L(mode), 16, "Time that processors spent, by mode.")     \

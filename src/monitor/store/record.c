@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ms_record_sink sink_table[4];
+static struct mon_record_sink sink_table[4];
 static size_t sinks;
 
-static struct ms_field *add(struct ms_record *record, const char *key, enum ms_field_type type)
+static struct mon_field *add(struct mon_record *record, const char *key, enum mon_field_type type)
 {
     size_t key_b = strlen(key) + 1;
     if (record->count == record->room) {
         size_t room = record->room != 0 ? record->room * 2 : 32;
-        struct ms_field *field = room <= MS_RECORD_MAX_FIELDS ? realloc(record->field, room * sizeof(*field)) : NULL;
+        struct mon_field *field = room <= MON_RECORD_MAX_FIELDS ? realloc(record->field, room * sizeof(*field)) : NULL;
         if (field == NULL) {
             record->left_out++;
             return NULL;
@@ -30,68 +30,68 @@ static struct ms_field *add(struct ms_record *record, const char *key, enum ms_f
         record->left_out++;
         return NULL;
     }
-    struct ms_field *field = &record->field[record->count++];
-    *field = (struct ms_field){.type = type, .key = (uint32_t)record->text.used};
+    struct mon_field *field = &record->field[record->count++];
+    *field = (struct mon_field){.type = type, .key = (uint32_t)record->text.used};
     ms_buffer_add(&record->text, key, key_b);
     return field;
 }
 
-void ms_record_int(struct ms_record *record, const char *key, int64_t value)
+void mon_record_int(struct mon_record *record, const char *key, int64_t value)
 {
-    struct ms_field *field = add(record, key, MS_FIELD_INT);
+    struct mon_field *field = add(record, key, MON_FIELD_INT);
     if (field != NULL) {
         field->i = value;
     }
 }
 
-void ms_record_uint(struct ms_record *record, const char *key, uint64_t value)
+void mon_record_uint(struct mon_record *record, const char *key, uint64_t value)
 {
-    struct ms_field *field = add(record, key, MS_FIELD_UINT);
+    struct mon_field *field = add(record, key, MON_FIELD_UINT);
     if (field != NULL) {
         field->u = value;
     }
 }
 
-void ms_record_float(struct ms_record *record, const char *key, double value)
+void mon_record_float(struct mon_record *record, const char *key, double value)
 {
-    struct ms_field *field = add(record, key, MS_FIELD_FLOAT);
+    struct mon_field *field = add(record, key, MON_FIELD_FLOAT);
     if (field != NULL) {
         field->f = value;
     }
 }
 
-void ms_record_text(struct ms_record *record, const char *key, const char *value)
+void mon_record_text(struct mon_record *record, const char *key, const char *value)
 {
     size_t value_b = strlen(value) + 1;
     if (!ms_buffer_reserve(&record->text, value_b + strlen(key) + 1)) {
         record->left_out++;
         return;
     }
-    struct ms_field *field = add(record, key, MS_FIELD_TEXT);
+    struct mon_field *field = add(record, key, MON_FIELD_TEXT);
     if (field != NULL) {
         field->text = (uint32_t)record->text.used;
         ms_buffer_add(&record->text, value, value_b);
     }
 }
 
-const char *ms_record_key(const struct ms_record *record, const struct ms_field *field)
+const char *mon_record_key(const struct mon_record *record, const struct mon_field *field)
 {
     return record->text.s + field->key;
 }
 
-const char *ms_record_string(const struct ms_record *record, const struct ms_field *field)
+const char *mon_record_string(const struct mon_record *record, const struct mon_field *field)
 {
-    return field != NULL && field->type == MS_FIELD_TEXT ? record->text.s + field->text : "";
+    return field != NULL && field->type == MON_FIELD_TEXT ? record->text.s + field->text : "";
 }
 
 static int by_key(const void *a, const void *b, void *record)
 {
-    const struct ms_field *left = a, *right = b;
-    int order = strcmp(ms_record_key(record, left), ms_record_key(record, right));
+    const struct mon_field *left = a, *right = b;
+    int order = strcmp(mon_record_key(record, left), mon_record_key(record, right));
     return order != 0 ? order : left->key < right->key ? -1 : 1; /* the later one has the higher offset */
 }
 
-void ms_record_sort(struct ms_record *record)
+void mon_record_sort(struct mon_record *record)
 {
     if (record->count == 0) {
         return;
@@ -99,8 +99,8 @@ void ms_record_sort(struct ms_record *record)
     qsort_r(record->field, record->count, sizeof(*record->field), by_key, record);
     size_t kept = 0;
     for (size_t i = 1; i < record->count; i++) {
-        const char *key = ms_record_key(record, &record->field[i]);
-        if (strcmp(key, ms_record_key(record, &record->field[kept])) != 0) {
+        const char *key = mon_record_key(record, &record->field[i]);
+        if (strcmp(key, mon_record_key(record, &record->field[kept])) != 0) {
             kept++;
         }
         record->field[kept] = record->field[i];
@@ -108,24 +108,24 @@ void ms_record_sort(struct ms_record *record)
     record->count = kept + 1;
 }
 
-const struct ms_field *ms_record_find(const struct ms_record *record, const char *key)
+const struct mon_field *mon_record_find(const struct mon_record *record, const char *key)
 {
     for (size_t i = record->count; i-- > 0;) {
-        if (strcmp(ms_record_key(record, &record->field[i]), key) == 0) {
+        if (strcmp(mon_record_key(record, &record->field[i]), key) == 0) {
             return &record->field[i];
         }
     }
     return NULL;
 }
 
-void ms_record_free(struct ms_record *record)
+void mon_record_free(struct mon_record *record)
 {
     free(record->field);
     ms_buffer_free(&record->text);
-    *record = (struct ms_record){.source = record->source};
+    *record = (struct mon_record){.source = record->source};
 }
 
-int ms_record_add_sink(const struct ms_record_sink *sink)
+int mon_record_add_sink(const struct mon_record_sink *sink)
 {
     if (sinks == MS_COUNT_OF(sink_table)) {
         return -ENOSPC;
@@ -134,7 +134,7 @@ int ms_record_add_sink(const struct ms_record_sink *sink)
     return 0;
 }
 
-void ms_record_remove_sink(const void *context)
+void mon_record_remove_sink(const void *context)
 {
     size_t kept = 0;
     for (size_t i = 0; i < sinks; i++) {
@@ -145,17 +145,17 @@ void ms_record_remove_sink(const void *context)
     sinks = kept;
 }
 
-void ms_record_emit(struct ms_record *record)
+void mon_record_emit(struct mon_record *record)
 {
     if (sinks == 0 || record->count == 0) {
         return;
     }
-    ms_record_sort(record);
+    mon_record_sort(record);
     if (record->time_ns == 0) {
         record->time_ns = ms_clock_ns(CLOCK_REALTIME);
     }
     for (size_t i = 0; i < sinks; i++) {
-        ms_metric_record(MS_METRIC_SINK_RECORDS, MS_LABELS(.sink = sink_table[i].name), 1);
+        mon_metric_record(MON_METRIC_SINK_RECORDS, MON_LABELS(.sink = sink_table[i].name), 1);
         sink_table[i].write(sink_table[i].context, record);
     }
 }

@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-static const char *const types[] = {[MS_COUNTER] = "counter", [MS_GAUGE] = "gauge", [MS_HISTOGRAM] = "histogram"};
+static const char *const types[] = {[MON_COUNTER] = "counter", [MON_GAUGE] = "gauge", [MON_HISTOGRAM] = "histogram"};
 
 static void print_labels(uint32_t labels)
 {
-    for (unsigned i = 0, n = 0; i < MS_LABEL_COUNT; i++) {
+    for (unsigned i = 0, n = 0; i < MON_LABEL_COUNT; i++) {
         if ((labels & 1u << i) != 0) {
-            printf("%s`%s`", n++ > 0 ? " " : "", ms_label_info[i].name);
+            printf("%s`%s`", n++ > 0 ? " " : "", mon_label_info[i].name);
         }
     }
 }
@@ -28,15 +28,15 @@ int main(void)
         "`dynolog_series_refused_total` those for which there was no room at all. Series of a job go away after\n"
         "`--metric_expire_s` without a value.\n");
     puts("## Labels\n\n| label | meaning |\n|---|---|\n| `host` | name of the node |");
-    for (unsigned i = 0; i < MS_LABEL_COUNT; i++) {
-        printf("| `%s`%s | %s |\n", ms_label_info[i].name, ms_label_info[i].merges ? " (m)" : "",
-               ms_label_info[i].help);
+    for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
+        printf("| `%s`%s | %s |\n", mon_label_info[i].name, mon_label_info[i].merges ? " (m)" : "",
+               mon_label_info[i].help);
     }
-    for (unsigned group = 0; group < MS_METRIC_GROUPS; group++) {
+    for (unsigned group = 0; group < MON_METRIC_GROUPS; group++) {
         printf("\n## Group `%s`: %s\n\n| name | type | unit | labels | limit | meaning |\n|---|---|---|---|---|---|\n",
-               ms_group_info[group].name, ms_group_info[group].help);
-        for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-            const struct ms_metric_info *info = &ms_metric_info[i];
+               mon_group_info[group].name, mon_group_info[group].help);
+        for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
+            const struct mon_metric_info *info = &mon_metric_info[i];
             if (info->group == group) {
                 printf("| `%s` | %s | %s | ", info->name, types[info->type], info->unit);
                 print_labels(info->labels);
@@ -45,8 +45,8 @@ int main(void)
         }
     }
     printf("\n## Histograms\n\nUpper ends of the buckets in seconds:");
-    for (size_t i = 0; i < MS_HISTOGRAM_BOUNDS; i++) {
-        printf(" %.9g", ms_histogram_bound(i));
+    for (size_t i = 0; i < MON_HISTOGRAM_BOUNDS; i++) {
+        printf(" %.9g", mon_histogram_bound(i));
     }
     puts(
         ", +Inf. They are powers of two nanoseconds, so that the finer\nbuckets of `npuOpStats` messages (docs/format/opstats.md) fall into them "

@@ -16,54 +16,54 @@
 #include <unistd.h>
 
 #define DEFAULT_MAX_SERIES 20000
-#define KEY_MAX_B          ((size_t)MS_LABEL_COUNT * MS_LABEL_MAX_B)
+#define KEY_MAX_B          ((size_t)MON_LABEL_COUNT * MON_LABEL_MAX_B)
 
-#define L(name)            (1u << MS_LABEL_##name)
+#define L(name)            (1u << MON_LABEL_##name)
 #define X(id, name, type, unit, group, labels, limit, help)                                                            \
-    [MS_METRIC_##id] = {name, unit, help, MS_##type, MS_GROUP_##group, labels, limit},
-const struct ms_metric_info ms_metric_info[MS_METRIC_COUNT] = {MS_METRIC_TABLE(X)};
+    [MON_METRIC_##id] = {name, unit, help, MON_##type, MON_GROUP_##group, labels, limit},
+const struct mon_metric_info mon_metric_info[MON_METRIC_COUNT] = {MON_METRIC_TABLE(X)};
 #undef X
 #define X(name, merges, help) {#name, help, merges},
-const struct ms_label_info ms_label_info[MS_LABEL_COUNT] = {MS_LABEL_TABLE(X)};
+const struct mon_label_info mon_label_info[MON_LABEL_COUNT] = {MON_LABEL_TABLE(X)};
 #undef X
 #define X(id, name, help) {name, help},
-const struct ms_group_info ms_group_info[MS_METRIC_GROUPS] = {MS_METRIC_GROUP_TABLE(X)};
+const struct mon_group_info mon_group_info[MON_METRIC_GROUPS] = {MON_METRIC_GROUP_TABLE(X)};
 #undef X
 
 static struct {
-    struct ms_series **chain; /* NULL: not open */
+    struct mon_series **chain; /* NULL: not open */
     uint32_t chain_mask;
     size_t live, max_series, memory_b;
     uint64_t start_ns;
-    char host[MS_LABEL_MAX_B];
+    char host[MON_LABEL_MAX_B];
     struct {
-        struct ms_series *first, *last;
+        struct mon_series *first, *last;
         size_t count, limit;
-    } list[MS_METRIC_COUNT];
+    } list[MON_METRIC_COUNT];
 } store;
 
-_Static_assert(MS_LABEL_COUNT <= 32, "labels of a metric are bits of a 32-bit word");
+_Static_assert(MON_LABEL_COUNT <= 32, "labels of a metric are bits of a 32-bit word");
 
 /* ---- histograms ---- */
 
-double ms_histogram_bound(size_t bucket)
+double mon_histogram_bound(size_t bucket)
 {
-    return ldexp(1e-9, (int)(MS_HISTOGRAM_FIRST_LOG2 + MS_HISTOGRAM_STEP_LOG2 * bucket));
+    return ldexp(1e-9, (int)(MON_HISTOGRAM_FIRST_LOG2 + MON_HISTOGRAM_STEP_LOG2 * bucket));
 }
 
-size_t ms_histogram_bucket_of_log2(unsigned log2_ns)
+size_t mon_histogram_bucket_of_log2(unsigned log2_ns)
 {
-    if (log2_ns <= MS_HISTOGRAM_FIRST_LOG2) {
+    if (log2_ns <= MON_HISTOGRAM_FIRST_LOG2) {
         return 0;
     }
-    size_t bucket = (log2_ns - MS_HISTOGRAM_FIRST_LOG2 + MS_HISTOGRAM_STEP_LOG2 - 1) / MS_HISTOGRAM_STEP_LOG2;
-    return bucket < MS_HISTOGRAM_BOUNDS ? bucket : MS_HISTOGRAM_BOUNDS;
+    size_t bucket = (log2_ns - MON_HISTOGRAM_FIRST_LOG2 + MON_HISTOGRAM_STEP_LOG2 - 1) / MON_HISTOGRAM_STEP_LOG2;
+    return bucket < MON_HISTOGRAM_BOUNDS ? bucket : MON_HISTOGRAM_BOUNDS;
 }
 
-void ms_histogram_observe(struct ms_histogram *h, double s)
+void mon_histogram_observe(struct mon_histogram *h, double s)
 {
     size_t bucket = 0;
-    while (bucket < MS_HISTOGRAM_BOUNDS && s > ms_histogram_bound(bucket)) {
+    while (bucket < MON_HISTOGRAM_BOUNDS && s > mon_histogram_bound(bucket)) {
         bucket++;
     }
     h->bucket[bucket]++;
@@ -71,7 +71,7 @@ void ms_histogram_observe(struct ms_histogram *h, double s)
     h->sum += s;
 }
 
-static void histogram_add(struct ms_histogram *h, const struct ms_histogram *more)
+static void histogram_add(struct mon_histogram *h, const struct mon_histogram *more)
 {
     h->count += more->count;
     h->sum += more->sum;
@@ -114,7 +114,7 @@ static size_t copy_value(char *out, const char *value)
     size_t used = 0;
     while (*s != '\0') {
         size_t length = character(s);
-        if (used + (length > 0 ? length : 1) >= MS_LABEL_MAX_B) {
+        if (used + (length > 0 ? length : 1) >= MON_LABEL_MAX_B) {
             break;
         }
         if (length == 0) {
@@ -130,20 +130,20 @@ static size_t copy_value(char *out, const char *value)
     return used;
 }
 
-static size_t make_key(enum ms_metric metric, const union ms_labels *labels, bool merged, char *key)
+static size_t make_key(enum mon_metric metric, const union mon_labels *labels, bool merged, char *key)
 {
     size_t used = 0;
-    for (unsigned i = 0; i < MS_LABEL_COUNT; i++) {
-        if ((ms_metric_info[metric].labels & 1u << i) == 0) {
+    for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
+        if ((mon_metric_info[metric].labels & 1u << i) == 0) {
             continue;
         }
         const char *value = labels != NULL && labels->value[i] != NULL ? labels->value[i] : "";
-        used += copy_value(key + used, merged && ms_label_info[i].merges ? "other" : value) + 1;
+        used += copy_value(key + used, merged && mon_label_info[i].merges ? "other" : value) + 1;
     }
     return used;
 }
 
-static uint32_t hash_key(enum ms_metric metric, const char *key, size_t key_b)
+static uint32_t hash_key(enum mon_metric metric, const char *key, size_t key_b)
 {
     uint32_t h = 2166136261u ^ (uint32_t)metric * 0x9e3779b1u; /* FNV-1a */
     for (size_t i = 0; i < key_b; i++) {
@@ -152,9 +152,9 @@ static uint32_t hash_key(enum ms_metric metric, const char *key, size_t key_b)
     return h ^ h >> 15;
 }
 
-const char *ms_series_label(const struct ms_series *series, enum ms_label label)
+const char *mon_series_label(const struct mon_series *series, enum mon_label label)
 {
-    uint32_t mask = ms_metric_info[series->metric].labels;
+    uint32_t mask = mon_metric_info[series->metric].labels;
     if ((mask & 1u << label) == 0) {
         return "";
     }
@@ -167,9 +167,9 @@ const char *ms_series_label(const struct ms_series *series, enum ms_label label)
 
 /* ---- the table ---- */
 
-static struct ms_series *find(enum ms_metric metric, uint32_t hash, const char *key, size_t key_b)
+static struct mon_series *find(enum mon_metric metric, uint32_t hash, const char *key, size_t key_b)
 {
-    struct ms_series *s = store.chain[hash & store.chain_mask];
+    struct mon_series *s = store.chain[hash & store.chain_mask];
     while (s != NULL &&
            (s->hash != hash || s->metric != metric || s->key_b != key_b || memcmp(s->key, key, key_b) != 0)) {
         s = s->chain;
@@ -177,16 +177,16 @@ static struct ms_series *find(enum ms_metric metric, uint32_t hash, const char *
     return s;
 }
 
-static struct ms_series *create(enum ms_metric metric, uint32_t hash, const char *key, size_t key_b)
+static struct mon_series *create(enum mon_metric metric, uint32_t hash, const char *key, size_t key_b)
 {
     /* The daemon's own must be able to tell that the store is full; their limits bound them. */
-    if (store.live >= store.max_series && ms_metric_info[metric].group != MS_GROUP_DAEMON) {
+    if (store.live >= store.max_series && mon_metric_info[metric].group != MON_GROUP_DAEMON) {
         return NULL;
     }
-    bool has_histogram = ms_metric_info[metric].type == MS_HISTOGRAM;
-    size_t body_b = MS_ROUND_UP(sizeof(struct ms_series) + key_b, _Alignof(struct ms_histogram));
-    size_t size_b = body_b + (has_histogram ? sizeof(struct ms_histogram) : 0);
-    struct ms_series *s = calloc(1, size_b);
+    bool has_histogram = mon_metric_info[metric].type == MON_HISTOGRAM;
+    size_t body_b = MS_ROUND_UP(sizeof(struct mon_series) + key_b, _Alignof(struct mon_histogram));
+    size_t size_b = body_b + (has_histogram ? sizeof(struct mon_histogram) : 0);
+    struct mon_series *s = calloc(1, size_b);
     if (s == NULL) {
         return NULL;
     }
@@ -194,7 +194,7 @@ static struct ms_series *create(enum ms_metric metric, uint32_t hash, const char
     s->hash = hash;
     s->key_b = (uint32_t)key_b;
     memcpy(s->key, key, key_b);
-    s->histogram = has_histogram ? (struct ms_histogram *)((char *)s + body_b) : NULL;
+    s->histogram = has_histogram ? (struct mon_histogram *)((char *)s + body_b) : NULL;
     s->chain = store.chain[hash & store.chain_mask];
     store.chain[hash & store.chain_mask] = s;
     s->previous = store.list[metric].last;
@@ -206,9 +206,9 @@ static struct ms_series *create(enum ms_metric metric, uint32_t hash, const char
     return s;
 }
 
-static void destroy(struct ms_series *s)
+static void destroy(struct mon_series *s)
 {
-    struct ms_series **at = &store.chain[s->hash & store.chain_mask];
+    struct mon_series **at = &store.chain[s->hash & store.chain_mask];
     while (*at != s) {
         at = &(*at)->chain;
     }
@@ -217,19 +217,19 @@ static void destroy(struct ms_series *s)
     *(s->next != NULL ? &s->next->previous : &store.list[s->metric].last) = s->previous;
     store.list[s->metric].count--;
     store.live--;
-    store.memory_b -= MS_ROUND_UP(sizeof(*s) + s->key_b, _Alignof(struct ms_histogram)) +
-                      (s->histogram != NULL ? sizeof(struct ms_histogram) : 0);
+    store.memory_b -= MS_ROUND_UP(sizeof(*s) + s->key_b, _Alignof(struct mon_histogram)) +
+                      (s->histogram != NULL ? sizeof(struct mon_histogram) : 0);
     free(s);
 }
 
 /* The series for a value, made if there is room; NULL: refused. */
-static struct ms_series *series_for(enum ms_metric metric, const union ms_labels *labels)
+static struct mon_series *series_for(enum mon_metric metric, const union mon_labels *labels)
 {
     char key[KEY_MAX_B];
-    const struct ms_metric_info *info = &ms_metric_info[metric];
+    const struct mon_metric_info *info = &mon_metric_info[metric];
     size_t key_b = make_key(metric, labels, false, key);
     uint32_t hash = hash_key(metric, key, key_b);
-    struct ms_series *s = find(metric, hash, key, key_b);
+    struct mon_series *s = find(metric, hash, key, key_b);
     if (s == NULL && store.list[metric].count < store.list[metric].limit) {
         s = create(metric, hash, key, key_b);
     }
@@ -241,9 +241,9 @@ static struct ms_series *series_for(enum ms_metric metric, const union ms_labels
             s = create(metric, hash, key, key_b);
         }
         /* The counters of these events have a limit above the number of metrics, so this ends. */
-        if (metric != MS_METRIC_SERIES_REFUSED && metric != MS_METRIC_SERIES_MERGED) {
-            ms_metric_record(s == NULL ? MS_METRIC_SERIES_REFUSED : MS_METRIC_SERIES_MERGED,
-                              MS_LABELS(.name = info->name), 1);
+        if (metric != MON_METRIC_SERIES_REFUSED && metric != MON_METRIC_SERIES_MERGED) {
+            mon_metric_record(s == NULL ? MON_METRIC_SERIES_REFUSED : MON_METRIC_SERIES_MERGED,
+                              MON_LABELS(.name = info->name), 1);
         }
     }
     if (s != NULL) {
@@ -254,20 +254,20 @@ static struct ms_series *series_for(enum ms_metric metric, const union ms_labels
 
 /* ---- interface ---- */
 
-int ms_metrics_open(const char *host, size_t max_series)
+int mon_metrics_open(const char *host, size_t max_series)
 {
-    ms_metrics_close();
+    mon_metrics_close();
     store.max_series = max_series != 0 ? max_series : DEFAULT_MAX_SERIES;
     size_t chains = 64;
     while (chains < store.max_series) {
         chains *= 2;
     }
-    store.chain = calloc(chains, sizeof(struct ms_series *));
+    store.chain = calloc(chains, sizeof(struct mon_series *));
     if (store.chain == NULL) {
         return -ENOMEM;
     }
     store.chain_mask = (uint32_t)chains - 1;
-    store.memory_b = chains * sizeof(struct ms_series *);
+    store.memory_b = chains * sizeof(struct mon_series *);
     char name[256] = "";
     if (host == NULL) {
         gethostname(name, sizeof(name) - 1);
@@ -275,20 +275,20 @@ int ms_metrics_open(const char *host, size_t max_series)
     }
     copy_value(store.host, host);
     store.start_ns = ms_clock_ns(CLOCK_REALTIME);
-    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-        const struct ms_metric_info *info = &ms_metric_info[i];
+    for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
+        const struct mon_metric_info *info = &mon_metric_info[i];
         store.list[i].limit = info->limit;
-        if (info->type == MS_COUNTER && info->labels == 0 && info->group == MS_GROUP_DAEMON) {
-            series_for((enum ms_metric)i, NULL);
+        if (info->type == MON_COUNTER && info->labels == 0 && info->group == MON_GROUP_DAEMON) {
+            series_for((enum mon_metric)i, NULL);
         }
     }
-    ms_metric_record(MS_METRIC_START_TIME, NULL, (double)store.start_ns / 1e9);
+    mon_metric_record(MON_METRIC_START_TIME, NULL, (double)store.start_ns / 1e9);
     return 0;
 }
 
-void ms_metrics_close(void)
+void mon_metrics_close(void)
 {
-    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
+    for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
         while (store.list[i].first != NULL) {
             destroy(store.list[i].first);
         }
@@ -297,103 +297,103 @@ void ms_metrics_close(void)
     memset(&store, 0, sizeof(store));
 }
 
-void ms_metrics_set_limit(enum ms_metric metric, uint32_t limit)
+void mon_metrics_set_limit(enum mon_metric metric, uint32_t limit)
 {
     store.list[metric].limit = limit;
 }
 
-const char *ms_metrics_host(void)
+const char *mon_metrics_host(void)
 {
     return store.host;
 }
 
-uint64_t ms_metrics_start_ns(void)
+uint64_t mon_metrics_start_ns(void)
 {
     return store.start_ns;
 }
 
-void ms_metric_record(enum ms_metric metric, const union ms_labels *labels, double value)
+void mon_metric_record(enum mon_metric metric, const union mon_labels *labels, double value)
 {
-    if (store.chain == NULL || (unsigned)metric >= MS_METRIC_COUNT) {
+    if (store.chain == NULL || (unsigned)metric >= MON_METRIC_COUNT) {
         return;
     }
-    enum ms_metric_type type = ms_metric_info[metric].type;
+    enum mon_metric_type type = mon_metric_info[metric].type;
     /* What is not a number, or would turn a counter back, comes from a broken source. */
-    if (!isfinite(value) || (type != MS_GAUGE && value < 0)) {
+    if (!isfinite(value) || (type != MON_GAUGE && value < 0)) {
         return;
     }
-    struct ms_series *s = series_for(metric, labels);
+    struct mon_series *s = series_for(metric, labels);
     if (s == NULL) {
         return;
     }
-    if (type == MS_HISTOGRAM) {
-        ms_histogram_observe(s->histogram, value);
+    if (type == MON_HISTOGRAM) {
+        mon_histogram_observe(s->histogram, value);
     } else {
-        s->value = type == MS_COUNTER ? s->value + value : value;
+        s->value = type == MON_COUNTER ? s->value + value : value;
     }
 }
 
-void ms_metric_total(enum ms_metric metric, const union ms_labels *labels, double total)
+void mon_metric_total(enum mon_metric metric, const union mon_labels *labels, double total)
 {
-    if (store.chain == NULL || (unsigned)metric >= MS_METRIC_COUNT || ms_metric_info[metric].type != MS_COUNTER ||
+    if (store.chain == NULL || (unsigned)metric >= MON_METRIC_COUNT || mon_metric_info[metric].type != MON_COUNTER ||
         !isfinite(total) || total < 0) {
         return;
     }
-    struct ms_series *s = series_for(metric, labels);
+    struct mon_series *s = series_for(metric, labels);
     if (s != NULL) {
         s->value = total;
     }
 }
 
-void ms_metric_merge(enum ms_metric metric, const union ms_labels *labels, const struct ms_histogram *more)
+void mon_metric_merge(enum mon_metric metric, const union mon_labels *labels, const struct mon_histogram *more)
 {
-    if (store.chain == NULL || (unsigned)metric >= MS_METRIC_COUNT || ms_metric_info[metric].type != MS_HISTOGRAM ||
+    if (store.chain == NULL || (unsigned)metric >= MON_METRIC_COUNT || mon_metric_info[metric].type != MON_HISTOGRAM ||
         !isfinite(more->sum) || more->sum < 0) {
         return;
     }
-    struct ms_series *s = series_for(metric, labels);
+    struct mon_series *s = series_for(metric, labels);
     if (s != NULL) {
         histogram_add(s->histogram, more);
     }
 }
 
-const struct ms_series *ms_metrics_first(enum ms_metric metric)
+const struct mon_series *mon_metrics_first(enum mon_metric metric)
 {
     return store.list[metric].first;
 }
 
-double ms_metric_value(enum ms_metric metric, const union ms_labels *labels)
+double mon_metric_value(enum mon_metric metric, const union mon_labels *labels)
 {
     char key[KEY_MAX_B];
     if (store.chain == NULL) {
         return 0;
     }
     size_t key_b = make_key(metric, labels, false, key);
-    const struct ms_series *s = find(metric, hash_key(metric, key, key_b), key, key_b);
+    const struct mon_series *s = find(metric, hash_key(metric, key, key_b), key, key_b);
     if (s == NULL) {
         return 0;
     }
     return s->histogram != NULL ? (double)s->histogram->count : s->value;
 }
 
-size_t ms_metrics_series(void)
+size_t mon_metrics_series(void)
 {
     return store.live;
 }
 
-size_t ms_metrics_memory_b(void)
+size_t mon_metrics_memory_b(void)
 {
     return store.memory_b;
 }
 
-uint64_t ms_metrics_mark(void)
+uint64_t mon_metrics_mark(void)
 {
     return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-void ms_metrics_sweep(enum ms_metric metric, uint64_t mark)
+void mon_metrics_sweep(enum mon_metric metric, uint64_t mark)
 {
-    for (struct ms_series *s = store.list[metric].first, *next; s != NULL; s = next) {
+    for (struct mon_series *s = store.list[metric].first, *next; s != NULL; s = next) {
         next = s->next;
         if (s->updated_ns < mark) {
             destroy(s);
@@ -401,13 +401,13 @@ void ms_metrics_sweep(enum ms_metric metric, uint64_t mark)
     }
 }
 
-void ms_metrics_age(uint64_t older_than_ns)
+void mon_metrics_age(uint64_t older_than_ns)
 {
     uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
     uint64_t mark = now > older_than_ns ? now - older_than_ns : 0;
-    for (unsigned i = 0; i < MS_METRIC_COUNT; i++) {
-        if ((ms_metric_info[i].labels & L(job)) != 0) {
-            ms_metrics_sweep((enum ms_metric)i, mark);
+    for (unsigned i = 0; i < MON_METRIC_COUNT; i++) {
+        if ((mon_metric_info[i].labels & L(job)) != 0) {
+            mon_metrics_sweep((enum mon_metric)i, mark);
         }
     }
 }

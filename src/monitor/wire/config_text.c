@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#define NUMBER(lowest) .check = ms_option_i64, .min = (lowest), .max = INT64_MAX
-#define COUNT          .check = ms_option_u64, .min = 0, .max = INT64_MAX
-#define COUNT32        .check = ms_option_u64, .min = 0, .max = UINT32_MAX
-#define WORD(...)      .check = ms_option_word, .choices = __VA_ARGS__
-#define WORDS(...)     .check = ms_option_words, .choices = __VA_ARGS__
-#define TEXT           .check = ms_option_text
-#define PATH           .check = ms_option_path
+#define NUMBER(lowest) .check = mon_option_i64, .min = (lowest), .max = INT64_MAX
+#define COUNT          .check = mon_option_u64, .min = 0, .max = INT64_MAX
+#define COUNT32        .check = mon_option_u64, .min = 0, .max = UINT32_MAX
+#define WORD(...)      .check = mon_option_word, .choices = __VA_ARGS__
+#define WORDS(...)     .check = mon_option_words, .choices = __VA_ARGS__
+#define TEXT           .check = mon_option_text
+#define PATH           .check = mon_option_path
 
 /* Which processes of a node get a command; the same for every command that carries a configuration. */
 #define TARGETS(limit)                                                                                                 \
@@ -22,7 +22,7 @@
         {.name = "pids",                                                                                               \
          .argument = "LIST",                                                                                           \
          .fallback = "0",                                                                                              \
-         .check = ms_option_numbers,                                                                                  \
+         .check = mon_option_numbers,                                                                                  \
          .min = 0,                                                                                                     \
          .max = INT32_MAX,                                                                                             \
          .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},                         \
@@ -31,7 +31,7 @@
         .help = "most processes of a node that get the command"                                                        \
     }
 
-static const struct ms_option nputrace_options[] = {
+static const struct mon_option nputrace_options[] = {
     TARGETS("3"),
     {.name = "duration-ms",
      .argument = "MS",
@@ -82,7 +82,7 @@ static const struct ms_option nputrace_options[] = {
     {.name = "msprof-tx", .help = "record user markers"},
     {.name = "gc-detect-threshold",
      .argument = "MS",
-     .check = ms_option_float,
+     .check = mon_option_float,
      .help = "report garbage collections that take longer"},
     {.name = "data-simplification",
      .argument = "BOOL",
@@ -101,71 +101,71 @@ static const struct ms_option nputrace_options[] = {
     {.name = "mstx-domain-exclude", .argument = "LIST", TEXT, .help = "marker domains to leave out (with --msprof-tx)"},
     {.name = "rank-list",
      .argument = "LIST",
-     .check = ms_option_numbers,
+     .check = mon_option_numbers,
      .min = 0,
      .max = INT32_MAX,
      .help = "ranks that collect; without it all do"},
 };
 
-static const struct ms_config_line nputrace_lines[] = {
-    {"ACTIVITIES_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_START_ITERATION", NULL, MS_LINE_FIXED, MS_WHEN_ALWAYS, "0"},
-    {"PROFILE_START_STEP", "start-step", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"ACTIVITIES_ITERATIONS", "iterations", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_RECORD_SHAPES", "record-shapes", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_PROFILE_MEMORY", "profile-memory", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_WITH_STACK", "with-stack", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_WITH_FLOPS", "with-flops", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_WITH_MODULES", "with-modules", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_ACTIVITIES", "activities", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_ANALYSE", "analyse", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_ASYNC_MODE", "async-mode", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_PROFILER_LEVEL", "profiler-level", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_AIC_METRICS", "aic-metrics", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_L2_CACHE", "l2-cache", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_OP_ATTR", "op-attr", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_MSPROF_TX", "msprof-tx", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_GC_DETECT_THRESHOLD", "gc-detect-threshold", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_DATA_SIMPLIFICATION", "data-simplification", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_EXPORT_TYPE", "export-type", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_HOST_SYS", "host-sys", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_SYS_IO", "sys-io", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_SYS_INTERCONNECTION", "sys-interconnection", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_MSTX_DOMAIN_INCLUDE", "mstx-domain-include", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_MSTX_DOMAIN_EXCLUDE", "mstx-domain-exclude", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_IS_RANK", "rank-list", MS_LINE_GIVEN, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_RANK_LIST", "rank-list", MS_LINE_NONE, MS_WHEN_ALWAYS, NULL},
+static const struct mon_config_line nputrace_lines[] = {
+    {"ACTIVITIES_LOG_FILE", "log-file", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_START_ITERATION", NULL, MON_LINE_FIXED, MON_WHEN_ALWAYS, "0"},
+    {"PROFILE_START_STEP", "start-step", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"ACTIVITIES_ITERATIONS", "iterations", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_RECORD_SHAPES", "record-shapes", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILE_MEMORY", "profile-memory", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_STACK", "with-stack", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_FLOPS", "with-flops", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_MODULES", "with-modules", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_ACTIVITIES", "activities", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_ANALYSE", "analyse", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_ASYNC_MODE", "async-mode", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILER_LEVEL", "profiler-level", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_AIC_METRICS", "aic-metrics", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_L2_CACHE", "l2-cache", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_OP_ATTR", "op-attr", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSPROF_TX", "msprof-tx", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_GC_DETECT_THRESHOLD", "gc-detect-threshold", MON_LINE_NONE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_DATA_SIMPLIFICATION", "data-simplification", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_EXPORT_TYPE", "export-type", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_HOST_SYS", "host-sys", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_SYS_IO", "sys-io", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_SYS_INTERCONNECTION", "sys-interconnection", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSTX_DOMAIN_INCLUDE", "mstx-domain-include", MON_LINE_NONE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_MSTX_DOMAIN_EXCLUDE", "mstx-domain-exclude", MON_LINE_NONE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_IS_RANK", "rank-list", MON_LINE_GIVEN, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_RANK_LIST", "rank-list", MON_LINE_NONE, MON_WHEN_ALWAYS, NULL},
 };
 
 /* An empty value is one of the accepted ones of the two rotation options. */
-static int empty_or(ms_option_check *check, const struct ms_option *option, const char *text, struct ms_buffer *out,
+static int empty_or(mon_option_check *check, const struct mon_option *option, const char *text, struct ms_buffer *out,
                     char *why)
 {
     return text[0] == '\0' ? 0 : check(option, text, out, why);
 }
 
-static int rotate_lines(const struct ms_option *option, const char *text, struct ms_buffer *out, char *why)
+static int rotate_lines(const struct mon_option *option, const char *text, struct ms_buffer *out, char *why)
 {
-    return empty_or(ms_option_i64, option, text, out, why);
+    return empty_or(mon_option_i64, option, text, out, why);
 }
 
-static int rotate_files(const struct ms_option *option, const char *text, struct ms_buffer *out, char *why)
+static int rotate_files(const struct mon_option *option, const char *text, struct ms_buffer *out, char *why)
 {
     if (strcmp(text, "-1") == 0) {
         MS_BUFFER_TEXT(out, "-1");
         return 0;
     }
-    return empty_or(ms_option_i64, option, text, out, why);
+    return empty_or(mon_option_i64, option, text, out, why);
 }
 
-static const struct ms_option npu_monitor_options[] = {
+static const struct mon_option npu_monitor_options[] = {
     {.name = "npu-monitor-start", .help = "start monitoring"},
     {.name = "npu-monitor-stop", .help = "stop monitoring"},
     {.name = "report-interval-s", .argument = "S", .fallback = "60", COUNT32, .help = "seconds between two reports"},
     {.name = "duration",
      .argument = "S",
      .fallback = "0",
-     .check = ms_option_float,
+     .check = mon_option_float,
      .min = 0,
      .help = "stop by itself after so many seconds; 0: never"},
     {.name = "mspti-activity-kind",
@@ -197,26 +197,26 @@ static const struct ms_option npu_monitor_options[] = {
     TARGETS("3"),
 };
 
-static const struct ms_config_line npu_monitor_lines[] = {
-    {"NPU_MONITOR_START", "npu-monitor-start", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"NPU_MONITOR_STOP", "npu-monitor-stop", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"REPORT_INTERVAL_S", "report-interval-s", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"DURATION", "duration", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"MSPTI_ACTIVITY_KIND", "mspti-activity-kind", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"NPU_MONITOR_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"NPU_MONITOR_EXPORT_TYPE", "export-type", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"JSONL_ROTATE_LOG_LINES", "json-rotate-log-lines", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"JSONL_ROTATE_LOG_FILES", "json-rotate-log-files", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"NPU_MONITOR_FILTER", "filter", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
+static const struct mon_config_line npu_monitor_lines[] = {
+    {"NPU_MONITOR_START", "npu-monitor-start", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_STOP", "npu-monitor-stop", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"REPORT_INTERVAL_S", "report-interval-s", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"DURATION", "duration", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"MSPTI_ACTIVITY_KIND", "mspti-activity-kind", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_LOG_FILE", "log-file", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_EXPORT_TYPE", "export-type", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"JSONL_ROTATE_LOG_LINES", "json-rotate-log-lines", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"JSONL_ROTATE_LOG_FILES", "json-rotate-log-files", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"NPU_MONITOR_FILTER", "filter", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
 };
 
-static const struct ms_option gputrace_options[] = {
+static const struct mon_option gputrace_options[] = {
     TARGETS("3"),
     {.name = "duration-ms", .argument = "MS", .fallback = "500", COUNT, .help = "length of the trace"},
     {.name = "iterations",
      .argument = "N",
      .fallback = "-1",
-     .check = ms_option_i64,
+     .check = mon_option_i64,
      .min = INT64_MIN,
      .max = INT64_MAX,
      .help = "steps to trace, in place of --duration-ms, if positive"},
@@ -243,20 +243,20 @@ static const struct ms_option gputrace_options[] = {
     {.name = "fail-on-no-process", .help = "exit with status 1 if no process matches"},
 };
 
-static const struct ms_config_line gputrace_lines[] = {
-    {"ACTIVITIES_LOG_FILE", "log-file", MS_LINE_VALUE, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_START_TIME", "profile-start-time", MS_LINE_VALUE, MS_WHEN_DURATION, NULL},
-    {"ACTIVITIES_DURATION_MSECS", "duration-ms", MS_LINE_VALUE, MS_WHEN_DURATION, NULL},
-    {"PROFILE_START_ITERATION", NULL, MS_LINE_FIXED, MS_WHEN_ITERATIONS, "0"},
-    {"PROFILE_START_ITERATION_ROUNDUP", "profile-start-iteration-roundup", MS_LINE_VALUE, MS_WHEN_ITERATIONS, NULL},
-    {"ACTIVITIES_ITERATIONS", "iterations", MS_LINE_VALUE, MS_WHEN_ITERATIONS, NULL},
-    {"PROFILE_REPORT_INPUT_SHAPES", "record-shapes", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_PROFILE_MEMORY", "profile-memory", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_MEMORY", NULL, MS_LINE_FIXED, MS_WHEN_MEMORY, "true"},
-    {"PROFILE_MEMORY_DURATION_MSECS", "duration-ms", MS_LINE_VALUE, MS_WHEN_MEMORY, NULL},
-    {"PROFILE_WITH_STACK", "with-stacks", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_WITH_FLOPS", "with-flops", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
-    {"PROFILE_WITH_MODULES", "with-modules", MS_LINE_SWITCH, MS_WHEN_ALWAYS, NULL},
+static const struct mon_config_line gputrace_lines[] = {
+    {"ACTIVITIES_LOG_FILE", "log-file", MON_LINE_VALUE, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_START_TIME", "profile-start-time", MON_LINE_VALUE, MON_WHEN_DURATION, NULL},
+    {"ACTIVITIES_DURATION_MSECS", "duration-ms", MON_LINE_VALUE, MON_WHEN_DURATION, NULL},
+    {"PROFILE_START_ITERATION", NULL, MON_LINE_FIXED, MON_WHEN_ITERATIONS, "0"},
+    {"PROFILE_START_ITERATION_ROUNDUP", "profile-start-iteration-roundup", MON_LINE_VALUE, MON_WHEN_ITERATIONS, NULL},
+    {"ACTIVITIES_ITERATIONS", "iterations", MON_LINE_VALUE, MON_WHEN_ITERATIONS, NULL},
+    {"PROFILE_REPORT_INPUT_SHAPES", "record-shapes", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_PROFILE_MEMORY", "profile-memory", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_MEMORY", NULL, MON_LINE_FIXED, MON_WHEN_MEMORY, "true"},
+    {"PROFILE_MEMORY_DURATION_MSECS", "duration-ms", MON_LINE_VALUE, MON_WHEN_MEMORY, NULL},
+    {"PROFILE_WITH_STACK", "with-stacks", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_FLOPS", "with-flops", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
+    {"PROFILE_WITH_MODULES", "with-modules", MON_LINE_SWITCH, MON_WHEN_ALWAYS, NULL},
 };
 
 #define COMMAND(command_name, command_title, prefix)                                                                   \
@@ -266,55 +266,55 @@ static const struct ms_config_line gputrace_lines[] = {
         .line_count = MS_COUNT_OF(prefix##_lines)                                                                      \
     }
 
-const struct ms_config_command ms_config_nputrace = COMMAND("nputrace", "NpuTrace", nputrace);
-const struct ms_config_command ms_config_npu_monitor = COMMAND("npu-monitor", "Npu monitor", npu_monitor);
-const struct ms_config_command ms_config_gputrace = COMMAND("gputrace", "Kineto", gputrace);
+const struct mon_config_command mon_config_nputrace = COMMAND("nputrace", "NpuTrace", nputrace);
+const struct mon_config_command mon_config_npu_monitor = COMMAND("npu-monitor", "Npu monitor", npu_monitor);
+const struct mon_config_command mon_config_gputrace = COMMAND("gputrace", "Kineto", gputrace);
 
-_Static_assert(MS_COUNT_OF(nputrace_options) <= MS_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
+_Static_assert(MS_COUNT_OF(nputrace_options) <= MON_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
 
-static bool applies(const struct ms_config_command *command, const struct ms_option_values *values,
-                    enum ms_config_when when)
+static bool applies(const struct mon_config_command *command, const struct mon_option_values *values,
+                    enum mon_config_when when)
 {
-    const char *iterations = ms_option_value(command->options, command->option_count, values, "iterations");
+    const char *iterations = mon_option_value(command->options, command->option_count, values, "iterations");
     bool by_steps = iterations != NULL && iterations[0] != '-' && strcmp(iterations, "0") != 0;
     switch (when) {
-    case MS_WHEN_DURATION:
+    case MON_WHEN_DURATION:
         return !by_steps;
-    case MS_WHEN_ITERATIONS:
+    case MON_WHEN_ITERATIONS:
         return by_steps;
-    case MS_WHEN_MEMORY:
-        return !by_steps && ms_option_value(command->options, command->option_count, values, "profile-memory") != NULL;
-    case MS_WHEN_ALWAYS:
+    case MON_WHEN_MEMORY:
+        return !by_steps && mon_option_value(command->options, command->option_count, values, "profile-memory") != NULL;
+    case MON_WHEN_ALWAYS:
         break;
     }
     return true;
 }
 
-void ms_config_write(const struct ms_config_command *command, const struct ms_option_values *values,
+void mon_config_write(const struct mon_config_command *command, const struct mon_option_values *values,
                       struct ms_buffer *out)
 {
     bool first = true;
     for (size_t i = 0; i < command->line_count; i++) {
-        const struct ms_config_line *line = &command->lines[i];
+        const struct mon_config_line *line = &command->lines[i];
         if (!applies(command, values, line->when)) {
             continue;
         }
         const char *value = line->fixed;
         if (line->option != NULL) {
-            value = ms_option_value(command->options, command->option_count, values, line->option);
+            value = mon_option_value(command->options, command->option_count, values, line->option);
         }
         switch (line->style) {
-        case MS_LINE_GIVEN:
+        case MON_LINE_GIVEN:
             value = value != NULL ? "true" : "false";
             break;
-        case MS_LINE_SWITCH:
+        case MON_LINE_SWITCH:
             value = value != NULL ? value : "false";
             break;
-        case MS_LINE_NONE:
+        case MON_LINE_NONE:
             value = value != NULL ? value : "None";
             break;
-        case MS_LINE_FIXED:
-        case MS_LINE_VALUE:
+        case MON_LINE_FIXED:
+        case MON_LINE_VALUE:
             value = value != NULL ? value : "";
             break;
         }
@@ -333,7 +333,7 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-const char *ms_config_find(const char *text, size_t text_b, const char *key, size_t *value_b)
+const char *mon_config_find(const char *text, size_t text_b, const char *key, size_t *value_b)
 {
     size_t key_b = strlen(key);
     const char *end = text + text_b;
@@ -366,23 +366,23 @@ const char *ms_config_find(const char *text, size_t text_b, const char *key, siz
     return NULL;
 }
 
-const struct ms_config_command *ms_config_recognise(const char *text, size_t text_b)
+const struct mon_config_command *mon_config_recognise(const char *text, size_t text_b)
 {
     static const char monitor[] = "NPU_MONITOR_START";
     static const char *const trace[] = {"PROFILE_RECORD_SHAPES", "PROFILE_ACTIVITIES"};
     size_t ignored;
     if (text_b >= sizeof(monitor) - 1 && memcmp(text, monitor, sizeof(monitor) - 1) == 0) {
-        return &ms_config_npu_monitor;
+        return &mon_config_npu_monitor;
     }
     for (size_t i = 0; i < MS_COUNT_OF(trace); i++) {
-        if (ms_config_find(text, text_b, trace[i], &ignored) != NULL) {
-            return &ms_config_nputrace;
+        if (mon_config_find(text, text_b, trace[i], &ignored) != NULL) {
+            return &mon_config_nputrace;
         }
     }
-    return &ms_config_gputrace;
+    return &mon_config_gputrace;
 }
 
-const char *ms_config_unsafe(const char *text, size_t text_b)
+const char *mon_config_unsafe(const char *text, size_t text_b)
 {
     for (size_t i = 0; i < text_b; i++) {
         unsigned char c = (unsigned char)text[i];

@@ -13,22 +13,22 @@ static const struct {
     size_t min_b, max_b;
 } types[] = {
 #define X(id, text, min, max) {text, min, max},
-    MS_FABRIC_TYPES(X)
+    MON_FABRIC_TYPES(X)
 #undef X
 };
 
 static const char *const faults[] = {
 #define X(id, text) text,
-    MS_FABRIC_FAULTS(X)
+    MON_FABRIC_FAULTS(X)
 #undef X
 };
 
-const char *ms_fabric_type_name(enum ms_fabric_type type)
+const char *mon_fabric_type_name(enum mon_fabric_type type)
 {
     return (size_t)type < MS_COUNT_OF(types) ? types[type].name : "?";
 }
 
-const char *ms_fabric_fault_text(enum ms_fabric_fault fault)
+const char *mon_fabric_fault_text(enum mon_fabric_fault fault)
 {
     return (size_t)fault < MS_COUNT_OF(faults) ? faults[fault] : "?";
 }
@@ -47,37 +47,37 @@ static int64_t i64_at(const void *payload, size_t at)
     return value;
 }
 
-static enum ms_fabric_fault parse_context(struct ms_fabric_message *m)
+static enum mon_fabric_fault parse_context(struct mon_fabric_message *m)
 {
     if (m->payload_b < 16) {
-        return MS_FABRIC_FAULT_PAYLOAD;
+        return MON_FABRIC_FAULT_PAYLOAD;
     }
-    m->context = (struct ms_fabric_context){i32_at(m->payload, 0), i32_at(m->payload, 4), i64_at(m->payload, 8)};
-    return m->context.pid > 0 ? MS_FABRIC_FAULT_NONE : MS_FABRIC_FAULT_VALUE;
+    m->context = (struct mon_fabric_context){i32_at(m->payload, 0), i32_at(m->payload, 4), i64_at(m->payload, 8)};
+    return m->context.pid > 0 ? MON_FABRIC_FAULT_NONE : MON_FABRIC_FAULT_VALUE;
 }
 
-static enum ms_fabric_fault parse_request(struct ms_fabric_message *m)
+static enum mon_fabric_fault parse_request(struct mon_fabric_message *m)
 {
     if (m->payload_b < 16) {
-        return MS_FABRIC_FAULT_PAYLOAD;
+        return MON_FABRIC_FAULT_PAYLOAD;
     }
     int32_t claimed = i32_at(m->payload, 4);
     if (claimed <= 0 || m->payload_b < 16 + 4 * (size_t)claimed) {
-        return MS_FABRIC_FAULT_PIDS;
+        return MON_FABRIC_FAULT_PIDS;
     }
     m->request.mask = i32_at(m->payload, 0);
     m->request.job = i64_at(m->payload, 8);
-    m->request.count = claimed < MS_FABRIC_PIDS_MAX ? (unsigned)claimed : MS_FABRIC_PIDS_MAX;
+    m->request.count = claimed < MON_FABRIC_PIDS_MAX ? (unsigned)claimed : MON_FABRIC_PIDS_MAX;
     for (unsigned i = 0; i < m->request.count; i++) {
         m->request.pids[i] = i32_at(m->payload, 16 + 4 * (size_t)i);
     }
-    return m->request.pids[0] > 0 ? MS_FABRIC_FAULT_NONE : MS_FABRIC_FAULT_VALUE;
+    return m->request.pids[0] > 0 ? MON_FABRIC_FAULT_NONE : MON_FABRIC_FAULT_VALUE;
 }
 
-static enum ms_fabric_fault parse_status(struct ms_fabric_message *m)
+static enum mon_fabric_fault parse_status(struct mon_fabric_message *m)
 {
-    struct ms_fabric_status *status = &m->status;
-    *status = (struct ms_fabric_status){i32_at(m->payload, 0), -1, -1, -1, 0, 0, false};
+    struct mon_fabric_status *status = &m->status;
+    *status = (struct mon_fabric_status){i32_at(m->payload, 0), -1, -1, -1, 0, 0, false};
     if (m->payload_b >= 32) {
         status->current_step = i32_at(m->payload, 4);
         status->start_step = i32_at(m->payload, 8);
@@ -89,87 +89,87 @@ static enum ms_fabric_fault parse_status(struct ms_fabric_message *m)
         status->pid = i32_at(m->payload, 4);
         status->job = i64_at(m->payload, 8);
     }
-    return status->pid > 0 ? MS_FABRIC_FAULT_NONE : MS_FABRIC_FAULT_VALUE;
+    return status->pid > 0 ? MON_FABRIC_FAULT_NONE : MON_FABRIC_FAULT_VALUE;
 }
 
-enum ms_fabric_fault ms_fabric_parse(const void *datagram, size_t length_b, struct ms_fabric_message *out)
+enum mon_fabric_fault mon_fabric_parse(const void *datagram, size_t length_b, struct mon_fabric_message *out)
 {
     uint64_t size;
     const char *type = (const char *)datagram + 8;
-    if (length_b < MS_FABRIC_HEAD_B) {
-        return MS_FABRIC_FAULT_SHORT;
+    if (length_b < MON_FABRIC_HEAD_B) {
+        return MON_FABRIC_FAULT_SHORT;
     }
-    if (length_b > MS_FABRIC_DATAGRAM_B) {
-        return MS_FABRIC_FAULT_OVERSIZED;
+    if (length_b > MON_FABRIC_DATAGRAM_B) {
+        return MON_FABRIC_FAULT_OVERSIZED;
     }
     memcpy(&size, datagram, sizeof(size));
-    if (size != length_b - MS_FABRIC_HEAD_B) {
-        return MS_FABRIC_FAULT_SIZE;
+    if (size != length_b - MON_FABRIC_HEAD_B) {
+        return MON_FABRIC_FAULT_SIZE;
     }
-    if (memchr(type, '\0', MS_FABRIC_TYPE_B) == NULL) {
-        return MS_FABRIC_FAULT_UNTERMINATED;
+    if (memchr(type, '\0', MON_FABRIC_TYPE_B) == NULL) {
+        return MON_FABRIC_FAULT_UNTERMINATED;
     }
     size_t i = 0;
     while (i < MS_COUNT_OF(types) && strcmp(type, types[i].name) != 0) {
         i++;
     }
     if (i == MS_COUNT_OF(types)) {
-        return MS_FABRIC_FAULT_TYPE;
+        return MON_FABRIC_FAULT_TYPE;
     }
     if (size < types[i].min_b || size > types[i].max_b) {
-        return MS_FABRIC_FAULT_PAYLOAD;
+        return MON_FABRIC_FAULT_PAYLOAD;
     }
-    out->type = (enum ms_fabric_type)i;
-    out->payload = (const char *)datagram + MS_FABRIC_HEAD_B;
+    out->type = (enum mon_fabric_type)i;
+    out->payload = (const char *)datagram + MON_FABRIC_HEAD_B;
     out->payload_b = (size_t)size;
     switch (out->type) {
-    case MS_FABRIC_CONTEXT:
+    case MON_FABRIC_CONTEXT:
         return parse_context(out);
-    case MS_FABRIC_REQUEST:
+    case MON_FABRIC_REQUEST:
         return parse_request(out);
-    case MS_FABRIC_TRACE_STATUS:
-    case MS_FABRIC_MONITOR_STATUS:
+    case MON_FABRIC_TRACE_STATUS:
+    case MON_FABRIC_MONITOR_STATUS:
         return parse_status(out);
     default: /* the taker of the data checks the rest */
-        return MS_FABRIC_FAULT_NONE;
+        return MON_FABRIC_FAULT_NONE;
     }
 }
 
-void ms_fabric_head(void *out, enum ms_fabric_type type, uint64_t payload_b)
+void mon_fabric_head(void *out, enum mon_fabric_type type, uint64_t payload_b)
 {
-    memset(out, 0, MS_FABRIC_HEAD_B);
+    memset(out, 0, MON_FABRIC_HEAD_B);
     memcpy(out, &payload_b, sizeof(payload_b));
     memcpy((char *)out + 8, types[type].name, strlen(types[type].name));
 }
 
-size_t ms_fabric_write_context(void *out, const struct ms_fabric_context *context)
+size_t mon_fabric_write_context(void *out, const struct mon_fabric_context *context)
 {
-    char *payload = (char *)out + MS_FABRIC_HEAD_B;
-    ms_fabric_head(out, MS_FABRIC_CONTEXT, 16);
+    char *payload = (char *)out + MON_FABRIC_HEAD_B;
+    mon_fabric_head(out, MON_FABRIC_CONTEXT, 16);
     memcpy(payload, &context->index, 4);
     memcpy(payload + 4, &context->pid, 4);
     memcpy(payload + 8, &context->job, 8);
-    return MS_FABRIC_HEAD_B + 16;
+    return MON_FABRIC_HEAD_B + 16;
 }
 
-size_t ms_fabric_write_request(void *out, const struct ms_fabric_request *request)
+size_t mon_fabric_write_request(void *out, const struct mon_fabric_request *request)
 {
-    char *payload = (char *)out + MS_FABRIC_HEAD_B;
+    char *payload = (char *)out + MON_FABRIC_HEAD_B;
     int32_t count = (int32_t)request->count;
     size_t size = 16 + 4 * (size_t)request->count;
-    ms_fabric_head(out, MS_FABRIC_REQUEST, size);
+    mon_fabric_head(out, MON_FABRIC_REQUEST, size);
     memcpy(payload, &request->mask, 4);
     memcpy(payload + 4, &count, 4);
     memcpy(payload + 8, &request->job, 8);
     memcpy(payload + 16, request->pids, 4 * (size_t)request->count);
-    return MS_FABRIC_HEAD_B + size;
+    return MON_FABRIC_HEAD_B + size;
 }
 
-size_t ms_fabric_write_status(void *out, enum ms_fabric_type type, const struct ms_fabric_status *status)
+size_t mon_fabric_write_status(void *out, enum mon_fabric_type type, const struct mon_fabric_status *status)
 {
-    char *payload = (char *)out + MS_FABRIC_HEAD_B;
+    char *payload = (char *)out + MON_FABRIC_HEAD_B;
     size_t size = status->steps ? 32 : 16;
-    ms_fabric_head(out, type, size);
+    mon_fabric_head(out, type, size);
     memset(payload, 0, size);
     memcpy(payload, &status->status, 4);
     if (status->steps) {
@@ -179,10 +179,10 @@ size_t ms_fabric_write_status(void *out, enum ms_fabric_type type, const struct 
     }
     memcpy(payload + size - 16 + (status->steps ? 0 : 4), &status->pid, 4);
     memcpy(payload + size - 8, &status->job, 8);
-    return MS_FABRIC_HEAD_B + size;
+    return MON_FABRIC_HEAD_B + size;
 }
 
-socklen_t ms_fabric_abstract(struct sockaddr_un *out, const char *name)
+socklen_t mon_fabric_abstract(struct sockaddr_un *out, const char *name)
 {
     size_t length = strlen(name);
     if (length == 0 || length > sizeof(out->sun_path) - 2) {
@@ -194,7 +194,7 @@ socklen_t ms_fabric_abstract(struct sockaddr_un *out, const char *name)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 2);
 }
 
-socklen_t ms_fabric_path(struct sockaddr_un *out, const char *directory, const char *name)
+socklen_t mon_fabric_path(struct sockaddr_un *out, const char *directory, const char *name)
 {
     memset(out, 0, sizeof(*out));
     out->sun_family = AF_UNIX;
@@ -205,7 +205,7 @@ socklen_t ms_fabric_path(struct sockaddr_un *out, const char *directory, const c
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
 }
 
-void ms_fabric_address_text(const struct sockaddr_un *address, socklen_t length_b, char *out, size_t out_b)
+void mon_fabric_address_text(const struct sockaddr_un *address, socklen_t length_b, char *out, size_t out_b)
 {
     size_t length =
         length_b > offsetof(struct sockaddr_un, sun_path) ? length_b - offsetof(struct sockaddr_un, sun_path) : 0;

@@ -38,7 +38,7 @@ static size_t operator_b(size_t name_b, size_t buckets)
 }
 
 /* The upper end belongs to a bucket, so that powers of two, where consumers' coarser buckets end, are ends here too. */
-unsigned ms_opstats_bucket_of(uint64_t duration_ns)
+unsigned mon_opstats_bucket_of(uint64_t duration_ns)
 {
     uint64_t below = duration_ns > 0 ? duration_ns - 1 : 0;
     if (below < 4) {
@@ -48,19 +48,19 @@ unsigned ms_opstats_bucket_of(uint64_t duration_ns)
     return 4 * (exponent - 1) + (unsigned)(below >> (exponent - 2) & 3);
 }
 
-uint64_t ms_opstats_bucket_limit(unsigned bucket)
+uint64_t mon_opstats_bucket_limit(unsigned bucket)
 {
     if (bucket < 4) {
         return bucket + 1;
     }
-    if (bucket >= MS_OPSTATS_BUCKETS - 1) {
+    if (bucket >= MON_OPSTATS_BUCKETS - 1) {
         return UINT64_MAX;
     }
     return (uint64_t)(4 + bucket % 4 + 1) << (bucket / 4 - 1);
 }
 
 /* Reads one operator; 0 or -EBADMSG. */
-static int read_operator(struct ms_opstats_reader *reader, struct ms_opstats_operator *out)
+static int read_operator(struct mon_opstats_reader *reader, struct mon_opstats_operator *out)
 {
     const unsigned char *at = reader->at;
     size_t left = (size_t)(reader->end - at);
@@ -70,7 +70,7 @@ static int read_operator(struct ms_opstats_reader *reader, struct ms_opstats_ope
     }
     GET(at, 0, name_b);
     GET(at, 2, buckets);
-    if (name_b > MS_OPSTATS_NAME_B || buckets > MS_OPSTATS_BUCKETS || left < operator_b(name_b, buckets)) {
+    if (name_b > MON_OPSTATS_NAME_B || buckets > MON_OPSTATS_BUCKETS || left < operator_b(name_b, buckets)) {
         return -EBADMSG;
     }
     GET(at, 8, out->count);
@@ -86,15 +86,15 @@ static int read_operator(struct ms_opstats_reader *reader, struct ms_opstats_ope
     return 0;
 }
 
-static int check_operator(const struct ms_opstats_operator *op)
+static int check_operator(const struct mon_opstats_operator *op)
 {
     uint64_t total = 0;
     int last = -1;
     for (unsigned i = 0; i < op->bucket_count; i++) {
         unsigned bucket;
         uint32_t count;
-        ms_opstats_bucket(op, i, &bucket, &count);
-        if ((int)bucket <= last || bucket >= MS_OPSTATS_BUCKETS || count == 0) {
+        mon_opstats_bucket(op, i, &bucket, &count);
+        if ((int)bucket <= last || bucket >= MON_OPSTATS_BUCKETS || count == 0) {
             return -EBADMSG;
         }
         last = (int)bucket;
@@ -105,8 +105,8 @@ static int check_operator(const struct ms_opstats_operator *op)
     return op->count != 0 && op->min_ns <= op->max_ns && whole ? 0 : -EBADMSG;
 }
 
-int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_head *head,
-                     struct ms_opstats_reader *reader)
+int mon_opstats_open(const void *payload, size_t payload_b, struct mon_opstats_head *head,
+                     struct mon_opstats_reader *reader)
 {
     const unsigned char *at = payload;
     uint32_t magic;
@@ -117,7 +117,7 @@ int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_hea
     GET(at, AT_MAGIC, magic);
     GET(at, AT_VERSION, version);
     GET(at, AT_OPERATORS, head->operators);
-    if (magic != MS_OPSTATS_MAGIC || version != MS_OPSTATS_VERSION || head->operators > MS_OPSTATS_OPERATORS) {
+    if (magic != MON_OPSTATS_MAGIC || version != MON_OPSTATS_VERSION || head->operators > MON_OPSTATS_OPERATORS) {
         return -EBADMSG;
     }
     GET(at, AT_PID, head->pid);
@@ -132,11 +132,11 @@ int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_hea
     if (memchr(head->kind, '\0', sizeof(head->kind)) == NULL || head->start_ns > head->end_ns) {
         return -EBADMSG;
     }
-    *reader = (struct ms_opstats_reader){at + HEAD_B, at + payload_b, head->operators};
+    *reader = (struct mon_opstats_reader){at + HEAD_B, at + payload_b, head->operators};
 
-    struct ms_opstats_reader ahead = *reader;
+    struct mon_opstats_reader ahead = *reader;
     for (unsigned i = 0; i < head->operators; i++) {
-        struct ms_opstats_operator op;
+        struct mon_opstats_operator op;
         if (read_operator(&ahead, &op) != 0 || check_operator(&op) != 0) {
             return -EBADMSG;
         }
@@ -144,7 +144,7 @@ int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_hea
     return ahead.at == ahead.end ? 0 : -EBADMSG;
 }
 
-int ms_opstats_next(struct ms_opstats_reader *reader, struct ms_opstats_operator *out)
+int mon_opstats_next(struct mon_opstats_reader *reader, struct mon_opstats_operator *out)
 {
     if (reader->left == 0 || read_operator(reader, out) != 0) {
         return 0;
@@ -153,7 +153,7 @@ int ms_opstats_next(struct ms_opstats_reader *reader, struct ms_opstats_operator
     return 1;
 }
 
-void ms_opstats_bucket(const struct ms_opstats_operator *op, unsigned i, unsigned *bucket, uint32_t *count)
+void mon_opstats_bucket(const struct mon_opstats_operator *op, unsigned i, unsigned *bucket, uint32_t *count)
 {
     uint16_t number;
     GET(op->buckets + (size_t)i * BUCKET_B, 0, number);
@@ -161,11 +161,11 @@ void ms_opstats_bucket(const struct ms_opstats_operator *op, unsigned i, unsigne
     *bucket = number;
 }
 
-int ms_opstats_begin(struct ms_opstats_writer *writer, void *out, size_t out_b, const struct ms_opstats_head *head)
+int mon_opstats_begin(struct mon_opstats_writer *writer, void *out, size_t out_b, const struct mon_opstats_head *head)
 {
     unsigned char *at = out;
-    const uint32_t magic = MS_OPSTATS_MAGIC;
-    const uint16_t version = MS_OPSTATS_VERSION;
+    const uint32_t magic = MON_OPSTATS_MAGIC;
+    const uint16_t version = MON_OPSTATS_VERSION;
     if (out_b < HEAD_B || memchr(head->kind, '\0', sizeof(head->kind)) == NULL) {
         return -EINVAL;
     }
@@ -181,18 +181,18 @@ int ms_opstats_begin(struct ms_opstats_writer *writer, void *out, size_t out_b, 
     PUT(at, AT_START, head->start_ns);
     PUT(at, AT_END, head->end_ns);
     PUT(at, AT_LOST, head->lost);
-    *writer = (struct ms_opstats_writer){at, at + HEAD_B, at + out_b, 0};
+    *writer = (struct mon_opstats_writer){at, at + HEAD_B, at + out_b, 0};
     return 0;
 }
 
-int ms_opstats_add(struct ms_opstats_writer *writer, const struct ms_opstats_operator *op, const uint32_t *counts)
+int mon_opstats_add(struct mon_opstats_writer *writer, const struct mon_opstats_operator *op, const uint32_t *counts)
 {
-    uint16_t name_b = (uint16_t)(op->name_b < MS_OPSTATS_NAME_B ? op->name_b : MS_OPSTATS_NAME_B), buckets = 0;
-    for (unsigned i = 0; counts != NULL && i < MS_OPSTATS_BUCKETS; i++) {
+    uint16_t name_b = (uint16_t)(op->name_b < MON_OPSTATS_NAME_B ? op->name_b : MON_OPSTATS_NAME_B), buckets = 0;
+    for (unsigned i = 0; counts != NULL && i < MON_OPSTATS_BUCKETS; i++) {
         buckets += counts[i] != 0;
     }
     size_t size = operator_b(name_b, buckets);
-    if (writer->operators >= MS_OPSTATS_OPERATORS || (size_t)(writer->end - writer->at) < size) {
+    if (writer->operators >= MON_OPSTATS_OPERATORS || (size_t)(writer->end - writer->at) < size) {
         return -ENOSPC;
     }
     unsigned char *at = writer->at;
@@ -206,7 +206,7 @@ int ms_opstats_add(struct ms_opstats_writer *writer, const struct ms_opstats_ope
     PUT(at, 40, op->bytes_b);
     memcpy(at + OPERATOR_B, op->name, name_b);
     unsigned char *bucket = at + OPERATOR_B + MS_ROUND_UP((size_t)name_b, 8);
-    for (unsigned i = 0; counts != NULL && i < MS_OPSTATS_BUCKETS; i++) {
+    for (unsigned i = 0; counts != NULL && i < MON_OPSTATS_BUCKETS; i++) {
         if (counts[i] != 0) {
             uint16_t number = (uint16_t)i;
             PUT(bucket, 0, number);
@@ -219,7 +219,7 @@ int ms_opstats_add(struct ms_opstats_writer *writer, const struct ms_opstats_ope
     return 0;
 }
 
-size_t ms_opstats_end(struct ms_opstats_writer *writer)
+size_t mon_opstats_end(struct mon_opstats_writer *writer)
 {
     uint16_t operators = (uint16_t)writer->operators;
     PUT(writer->start, AT_OPERATORS, operators);

@@ -2,21 +2,21 @@
  *
  * One datagram carries one interval of one kind on one device: for each operator count, sum, smallest, largest and a
  * histogram of durations. The bytes are described in docs/format/opstats.md. Sender and receiver share this header. */
-#ifndef MS_WIRE_OPSTATS_H
-#define MS_WIRE_OPSTATS_H
+#ifndef MON_WIRE_OPSTATS_H
+#define MON_WIRE_OPSTATS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    MS_OPSTATS_MAGIC = 0x534f504e, /* "NPOS" */
-    MS_OPSTATS_VERSION = 1,
-    MS_OPSTATS_NAME_B = 255,    /* longest operator name */
-    MS_OPSTATS_BUCKETS = 252,   /* four per power of two of nanoseconds */
-    MS_OPSTATS_OPERATORS = 512, /* in one message; a sender splits what has more */
+    MON_OPSTATS_MAGIC = 0x534f504e, /* "NPOS" */
+    MON_OPSTATS_VERSION = 1,
+    MON_OPSTATS_NAME_B = 255,    /* longest operator name */
+    MON_OPSTATS_BUCKETS = 252,   /* four per power of two of nanoseconds */
+    MON_OPSTATS_OPERATORS = 512, /* in one message; a sender splits what has more */
 };
 
-struct ms_opstats_head {
+struct mon_opstats_head {
     int32_t pid, rank, device; /* rank, device: -1 unknown or host */
     int64_t job;
     char kind[24];             /* as MSPTI_ACTIVITY_KIND spells it, terminated */
@@ -26,38 +26,38 @@ struct ms_opstats_head {
     uint16_t operators;
 };
 
-struct ms_opstats_operator {
+struct mon_opstats_operator {
     const char *name; /* not terminated; UTF-8 by convention, unchecked */
     size_t name_b;
     uint64_t count, sum_ns, min_ns, max_ns;
     uint64_t bytes_b;             /* moved in the interval, where the kind tells; else 0 */
     unsigned bucket_count;        /* of those that follow; only buckets with something in them travel */
-    const unsigned char *buckets; /* read with ms_opstats_bucket */
+    const unsigned char *buckets; /* read with mon_opstats_bucket */
 };
 
-struct ms_opstats_reader {
+struct mon_opstats_reader {
     const unsigned char *at, *end;
     unsigned left;
 };
 
 /* Checks the whole message first: after 0 every operator can be read. Otherwise -EBADMSG. */
-int ms_opstats_open(const void *payload, size_t payload_b, struct ms_opstats_head *head,
-                     struct ms_opstats_reader *reader);
-int ms_opstats_next(struct ms_opstats_reader *reader, struct ms_opstats_operator *out); /* 1, or 0 at the end */
-void ms_opstats_bucket(const struct ms_opstats_operator *op, unsigned i, unsigned *bucket, uint32_t *count);
+int mon_opstats_open(const void *payload, size_t payload_b, struct mon_opstats_head *head,
+                     struct mon_opstats_reader *reader);
+int mon_opstats_next(struct mon_opstats_reader *reader, struct mon_opstats_operator *out); /* 1, or 0 at the end */
+void mon_opstats_bucket(const struct mon_opstats_operator *op, unsigned i, unsigned *bucket, uint32_t *count);
 
 /* The bucket of a duration, and the largest duration that still belongs to a bucket: (2^n, 2^(n+1)] has four. */
-unsigned ms_opstats_bucket_of(uint64_t duration_ns);
-uint64_t ms_opstats_bucket_limit(unsigned bucket);
+unsigned mon_opstats_bucket_of(uint64_t duration_ns);
+uint64_t mon_opstats_bucket_limit(unsigned bucket);
 
 /* Writer: open, add operators, close. add returns -ENOSPC when the operator does not fit any more: close, send, open
- * the next message. counts has MS_OPSTATS_BUCKETS entries. */
-struct ms_opstats_writer {
+ * the next message. counts has MON_OPSTATS_BUCKETS entries. */
+struct mon_opstats_writer {
     unsigned char *start, *at, *end;
     unsigned operators;
 };
-int ms_opstats_begin(struct ms_opstats_writer *writer, void *out, size_t out_b, const struct ms_opstats_head *head);
-int ms_opstats_add(struct ms_opstats_writer *writer, const struct ms_opstats_operator *op, const uint32_t *counts);
-size_t ms_opstats_end(struct ms_opstats_writer *writer); /* bytes of payload */
+int mon_opstats_begin(struct mon_opstats_writer *writer, void *out, size_t out_b, const struct mon_opstats_head *head);
+int mon_opstats_add(struct mon_opstats_writer *writer, const struct mon_opstats_operator *op, const uint32_t *counts);
+size_t mon_opstats_end(struct mon_opstats_writer *writer); /* bytes of payload */
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ms_option *ms_option_find(const struct ms_option *options, size_t count, const char *name,
+const struct mon_option *mon_option_find(const struct mon_option *options, size_t count, const char *name,
                                          size_t name_b)
 {
     for (size_t i = 0; i < count; i++) {
@@ -20,10 +20,10 @@ const struct ms_option *ms_option_find(const struct ms_option *options, size_t c
     return NULL;
 }
 
-const char *ms_option_value(const struct ms_option *options, size_t count, const struct ms_option_values *values,
+const char *mon_option_value(const struct mon_option *options, size_t count, const struct mon_option_values *values,
                              const char *name)
 {
-    const struct ms_option *option = ms_option_find(options, count, name, strlen(name));
+    const struct mon_option *option = mon_option_find(options, count, name, strlen(name));
     if (option == NULL) {
         return NULL;
     }
@@ -33,12 +33,12 @@ const char *ms_option_value(const struct ms_option *options, size_t count, const
 
 static int refuse(char *why, const char *text)
 {
-    snprintf(why, MS_CONFIG_WHY_B, "%s", text);
+    snprintf(why, MON_CONFIG_WHY_B, "%s", text);
     return -EINVAL;
 }
 
 /* What the lower limit asks for, in the words of the original. */
-static int refuse_range(const struct ms_option *option, char *why)
+static int refuse_range(const struct mon_option *option, char *why)
 {
     if (option->min == 1 && option->max == INT64_MAX) {
         return refuse(why, "Must be a positive integer");
@@ -46,7 +46,7 @@ static int refuse_range(const struct ms_option *option, char *why)
     if (option->min == -1 && option->max == INT64_MAX) {
         return refuse(why, "Must be non-negative integer or -1");
     }
-    snprintf(why, MS_CONFIG_WHY_B, "a whole number from %lld to %lld is needed", (long long)option->min,
+    snprintf(why, MON_CONFIG_WHY_B, "a whole number from %lld to %lld is needed", (long long)option->min,
              (long long)option->max);
     return -EINVAL;
 }
@@ -57,7 +57,7 @@ static bool whole_number(const char *text)
     return *digits != '\0' && strspn(digits, "0123456789") == strlen(digits);
 }
 
-int ms_option_i64(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int mon_option_i64(const struct mon_option *option, const char *text, struct ms_buffer *out, char why[MON_CONFIG_WHY_B])
 {
     errno = 0;
     long long number = strtoll(text, NULL, 10);
@@ -69,13 +69,13 @@ int ms_option_i64(const struct ms_option *option, const char *text, struct ms_bu
     return 0;
 }
 
-int ms_option_u64(const struct ms_option *option, const char *text, struct ms_buffer *out, char why[MS_CONFIG_WHY_B])
+int mon_option_u64(const struct mon_option *option, const char *text, struct ms_buffer *out, char why[MON_CONFIG_WHY_B])
 {
     errno = 0;
     unsigned long long number = strtoull(text, NULL, 10);
     uint64_t max = option->max == INT64_MAX ? UINT64_MAX : (uint64_t)option->max;
     if (!whole_number(text) || text[0] == '-' || errno != 0 || number < (uint64_t)option->min || number > max) {
-        snprintf(why, MS_CONFIG_WHY_B, "a whole number from %lld to %llu is needed", (long long)option->min,
+        snprintf(why, MON_CONFIG_WHY_B, "a whole number from %lld to %llu is needed", (long long)option->min,
                  (unsigned long long)max);
         return -EINVAL;
     }
@@ -117,15 +117,15 @@ static void shortest_float(float number, struct ms_buffer *out)
     }
 }
 
-int ms_option_float(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                     char why[MS_CONFIG_WHY_B])
+int mon_option_float(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                     char why[MON_CONFIG_WHY_B])
 {
     char *end;
     errno = 0;
     float number = strtof(text, &end);
     bool decimal = text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
     if (!decimal || *end != '\0' || !isfinite(number) || number < (float)option->min) {
-        snprintf(why, MS_CONFIG_WHY_B, "a number of at least %lld is needed", (long long)option->min);
+        snprintf(why, MON_CONFIG_WHY_B, "a number of at least %lld is needed", (long long)option->min);
         return -EINVAL;
     }
     shortest_float(number == 0 ? 0 : number, out);
@@ -147,10 +147,10 @@ static bool is_choice(const char *choices, const char *word, size_t word_b)
     return false;
 }
 
-static int refuse_choice(const struct ms_option *option, char *why, const char *what)
+static int refuse_choice(const struct mon_option *option, char *why, const char *what)
 {
-    int n = snprintf(why, MS_CONFIG_WHY_B, "%s: ", what);
-    for (const char *s = option->choices; *s != '\0' && n < MS_CONFIG_WHY_B - 3; s++) {
+    int n = snprintf(why, MON_CONFIG_WHY_B, "%s: ", what);
+    for (const char *s = option->choices; *s != '\0' && n < MON_CONFIG_WHY_B - 3; s++) {
         if (*s == '|') {
             why[n++] = ',';
             why[n++] = ' ';
@@ -162,8 +162,8 @@ static int refuse_choice(const struct ms_option *option, char *why, const char *
     return -EINVAL;
 }
 
-int ms_option_word(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                    char why[MS_CONFIG_WHY_B])
+int mon_option_word(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                    char why[MON_CONFIG_WHY_B])
 {
     if (!is_choice(option->choices, text, strlen(text))) {
         return refuse_choice(option, why, "possible values");
@@ -209,30 +209,30 @@ static bool accept_word(const void *context, const char *s, size_t n)
 
 static bool accept_number(const void *context, const char *s, size_t n)
 {
-    const struct ms_option *option = context;
-    char digits[24], why[MS_CONFIG_WHY_B];
+    const struct mon_option *option = context;
+    char digits[24], why[MON_CONFIG_WHY_B];
     struct ms_buffer ignored = {0};
     if (n == 0 || n >= sizeof(digits)) {
         return false;
     }
     memcpy(digits, s, n);
     digits[n] = '\0';
-    bool good = ms_option_i64(option, digits, &ignored, why) == 0;
+    bool good = mon_option_i64(option, digits, &ignored, why) == 0;
     ms_buffer_free(&ignored);
     return good;
 }
 
 static int too_long(const char *text, char *why)
 {
-    if (strlen(text) > MS_CONFIG_VALUE_MAX_B) {
-        snprintf(why, MS_CONFIG_WHY_B, "The input string is too long, max allowed: %d", MS_CONFIG_VALUE_MAX_B);
+    if (strlen(text) > MON_CONFIG_VALUE_MAX_B) {
+        snprintf(why, MON_CONFIG_WHY_B, "The input string is too long, max allowed: %d", MON_CONFIG_VALUE_MAX_B);
         return -EINVAL;
     }
     return 0;
 }
 
-int ms_option_words(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                     char why[MS_CONFIG_WHY_B])
+int mon_option_words(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                     char why[MON_CONFIG_WHY_B])
 {
     if (option->fallback != NULL && strcmp(text, option->fallback) == 0) {
         ms_buffer_add(out, text, strlen(text));
@@ -246,8 +246,8 @@ int ms_option_words(const struct ms_option *option, const char *text, struct ms_
                : refuse_choice(option, why, "a comma list of these is needed");
 }
 
-int ms_option_numbers(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                       char why[MS_CONFIG_WHY_B])
+int mon_option_numbers(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                       char why[MON_CONFIG_WHY_B])
 {
     if (too_long(text, why) != 0) {
         return -EINVAL;
@@ -259,8 +259,8 @@ int ms_option_numbers(const struct ms_option *option, const char *text, struct m
 
 /* A line of the configuration has exactly one '=' and ends at the newline: anything else in a value would add keys to
  * the text, or make the process that reads it drop the line. */
-int ms_option_text(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                    char why[MS_CONFIG_WHY_B])
+int mon_option_text(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                    char why[MON_CONFIG_WHY_B])
 {
     (void)option;
     if (too_long(text, why) != 0) {
@@ -279,8 +279,8 @@ int ms_option_text(const struct ms_option *option, const char *text, struct ms_b
 }
 
 /* Like a text, but as long as paths are; libkineto takes '#' for the start of a comment. */
-int ms_option_path(const struct ms_option *option, const char *text, struct ms_buffer *out,
-                    char why[MS_CONFIG_WHY_B])
+int mon_option_path(const struct mon_option *option, const char *text, struct ms_buffer *out,
+                    char why[MON_CONFIG_WHY_B])
 {
     (void)option;
     if (strlen(text) > 4096) {

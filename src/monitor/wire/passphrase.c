@@ -15,10 +15,10 @@
 
 enum { KEY_CANCEL = 3, KEY_END = 4, KEY_BACKSPACE = 8, KEY_DELETE = 127 };
 
-static int keep(struct ms_passphrase *passphrase, const char *text, size_t length, const char *source, char *why)
+static int keep(struct mon_passphrase *passphrase, const char *text, size_t length, const char *source, char *why)
 {
-    if (length > MS_PASSPHRASE_MAX_B) {
-        ms__tls_why(why, "the passphrase from %s has more than %d characters", source, MS_PASSPHRASE_MAX_B);
+    if (length > MON_PASSPHRASE_MAX_B) {
+        mon__tls_why(why, "the passphrase from %s has more than %d characters", source, MON_PASSPHRASE_MAX_B);
         return -EINVAL;
     }
     memcpy(passphrase->text, text, length);
@@ -27,11 +27,11 @@ static int keep(struct ms_passphrase *passphrase, const char *text, size_t lengt
     return 0;
 }
 
-static int from_file(struct ms_passphrase *passphrase, const char *path, char *why)
+static int from_file(struct mon_passphrase *passphrase, const char *path, char *why)
 {
     char *text;
     size_t length;
-    int rc = ms__tls_read(path, true, &text, &length, why);
+    int rc = mon__tls_read(path, true, &text, &length, why);
     if (rc == 0) {
         rc = keep(passphrase, text, strcspn(text, "\r\n"), path, why);
         OPENSSL_clear_free(text, length + 1);
@@ -40,7 +40,7 @@ static int from_file(struct ms_passphrase *passphrase, const char *path, char *w
 }
 
 /* Reads characters until Enter; the daemon shows a star for each, the command line nothing. */
-static int typed(char text[MS_PASSPHRASE_MAX_B + 1], bool stars, char *why)
+static int typed(char text[MON_PASSPHRASE_MAX_B + 1], bool stars, char *why)
 {
     size_t length = 0;
     int rc = 0;
@@ -51,7 +51,7 @@ static int typed(char text[MS_PASSPHRASE_MAX_B + 1], bool stars, char *why)
             continue;
         }
         if (n <= 0 || c == KEY_CANCEL || c == KEY_END) {
-            ms__tls_why(why, "no passphrase was entered");
+            mon__tls_why(why, "no passphrase was entered");
             rc = -ECANCELED;
             break;
         }
@@ -63,8 +63,8 @@ static int typed(char text[MS_PASSPHRASE_MAX_B + 1], bool stars, char *why)
                 length--;
                 fputs(stars ? "\b \b" : "", stdout);
             }
-        } else if (length == MS_PASSPHRASE_MAX_B) {
-            ms__tls_why(why, "the passphrase has more than %d characters", MS_PASSPHRASE_MAX_B);
+        } else if (length == MON_PASSPHRASE_MAX_B) {
+            mon__tls_why(why, "the passphrase has more than %d characters", MON_PASSPHRASE_MAX_B);
             rc = -EINVAL;
             break;
         } else {
@@ -79,12 +79,12 @@ static int typed(char text[MS_PASSPHRASE_MAX_B + 1], bool stars, char *why)
     return rc;
 }
 
-static int from_terminal(struct ms_passphrase *passphrase, enum ms_tls_side side, char *why)
+static int from_terminal(struct mon_passphrase *passphrase, enum mon_tls_side side, char *why)
 {
     struct termios before, quiet;
-    char text[MS_PASSPHRASE_MAX_B + 1];
+    char text[MON_PASSPHRASE_MAX_B + 1];
     if (tcgetattr(STDIN_FILENO, &before) != 0) {
-        ms__tls_why(why, "the terminal cannot be asked for a passphrase: %s", strerror(errno));
+        mon__tls_why(why, "the terminal cannot be asked for a passphrase: %s", strerror(errno));
         return -ENOTTY;
     }
     quiet = before;
@@ -93,7 +93,7 @@ static int from_terminal(struct ms_passphrase *passphrase, enum ms_tls_side side
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
     fputs("Please enter the certificate password: ", stdout);
     fflush(stdout);
-    int rc = typed(text, side == MS_TLS_SERVER, why);
+    int rc = typed(text, side == MON_TLS_SERVER, why);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
     if (rc == 0) {
         rc = keep(passphrase, text, strlen(text), "the terminal", why);
@@ -102,8 +102,8 @@ static int from_terminal(struct ms_passphrase *passphrase, enum ms_tls_side side
     return rc;
 }
 
-int ms__passphrase_get(struct ms_passphrase *passphrase, const struct ms_tls_options *options, const char *file,
-                        char why[MS_TLS_WHY_B])
+int mon__passphrase_get(struct mon_passphrase *passphrase, const struct mon_tls_options *options, const char *file,
+                        char why[MON_TLS_WHY_B])
 {
     const char *text = options->passphrase_env != NULL ? getenv(options->passphrase_env) : NULL;
     if (options->passphrase_file != NULL && options->passphrase_file[0] != '\0') {
@@ -118,10 +118,10 @@ int ms__passphrase_get(struct ms_passphrase *passphrase, const struct ms_tls_opt
     if (options->prompt && isatty(STDIN_FILENO)) {
         return from_terminal(passphrase, options->side, why);
     }
-    ms__tls_why(why,
+    mon__tls_why(why,
                  "%s is encrypted and there is no terminal to ask for its passphrase; name a file that holds it with "
                  "--certs%cpassphrase%cfile, or set %s",
-                 file, options->side == MS_TLS_SERVER ? '_' : '-', options->side == MS_TLS_SERVER ? '_' : '-',
+                 file, options->side == MON_TLS_SERVER ? '_' : '-', options->side == MON_TLS_SERVER ? '_' : '-',
                  options->passphrase_env != NULL ? options->passphrase_env : "its environment variable");
     return -ENOTTY;
 }

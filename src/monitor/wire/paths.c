@@ -10,19 +10,19 @@
 /* Legal in file names, but a sign of a mistake, or of an attempt, wherever such a name reaches a shell or a log. */
 static const char odd_characters[] = "\n\f\r\b\t\v\x7f\"'\\%><|&$";
 
-int ms_path_clean(const char *path, char out[MS_PATH_MAX_B + 1])
+int mon_path_clean(const char *path, char out[MON_PATH_MAX_B + 1])
 {
-    char joined[2 * MS_PATH_MAX_B + 2];
+    char joined[2 * MON_PATH_MAX_B + 2];
     size_t length = strlen(path);
     if (length == 0) {
         return -EINVAL;
     }
-    if (length > MS_PATH_MAX_B) {
+    if (length > MON_PATH_MAX_B) {
         return -ENAMETOOLONG;
     }
     size_t used = 0;
     if (path[0] != '/') {
-        if (getcwd(joined, MS_PATH_MAX_B) == NULL) {
+        if (getcwd(joined, MON_PATH_MAX_B) == NULL) {
             return -errno;
         }
         used = strlen(joined);
@@ -37,7 +37,7 @@ int ms_path_clean(const char *path, char out[MS_PATH_MAX_B + 1])
             while (end > 0 && out[--end] != '/') {
             }
         } else if (n > 0 && !(n == 1 && part[0] == '.')) {
-            if (end + n + 1 > MS_PATH_MAX_B) {
+            if (end + n + 1 > MON_PATH_MAX_B) {
                 return -ENAMETOOLONG;
             }
             out[end++] = '/';
@@ -53,44 +53,44 @@ int ms_path_clean(const char *path, char out[MS_PATH_MAX_B + 1])
     return 0;
 }
 
-int ms_path_check(const char *path, enum ms_path_use use, const struct ms_say *say)
+int mon_path_check(const char *path, enum mon_path_use use, const struct mon_say *say)
 {
-    char clean[MS_PATH_MAX_B + 1];
+    char clean[MON_PATH_MAX_B + 1];
     struct stat st;
-    int rc = ms_path_clean(path, clean);
+    int rc = mon_path_clean(path, clean);
     if (rc == -EINVAL) {
-        ms_say(say, MS_SAY_ERROR, "the path is empty");
+        mon_say(say, MON_SAY_ERROR, "the path is empty");
         return rc;
     }
     if (rc != 0) {
-        ms_say(say, MS_SAY_ERROR, "the path is longer than %d bytes", MS_PATH_MAX_B);
+        mon_say(say, MON_SAY_ERROR, "the path is longer than %d bytes", MON_PATH_MAX_B);
         return rc;
     }
     if (strpbrk(clean, odd_characters) != NULL) {
-        ms_say(say, MS_SAY_WARNING, "the path '%s' has characters that shells and logs misread", clean);
+        mon_say(say, MON_SAY_WARNING, "the path '%s' has characters that shells and logs misread", clean);
     }
     if (lstat(clean, &st) != 0) {
-        if (errno == ENOENT && use == MS_PATH_OUTPUT) {
+        if (errno == ENOENT && use == MON_PATH_OUTPUT) {
             return 0;
         }
         rc = -errno;
-        ms_say(say, MS_SAY_ERROR, "'%s': %s", clean, strerror(-rc));
+        mon_say(say, MON_SAY_ERROR, "'%s': %s", clean, strerror(-rc));
         return rc;
     }
     if (S_ISLNK(st.st_mode)) {
-        ms_say(say, MS_SAY_WARNING, "'%s' is a symbolic link", clean);
+        mon_say(say, MON_SAY_WARNING, "'%s' is a symbolic link", clean);
         if (stat(clean, &st) != 0) {
             rc = -errno;
-            ms_say(say, MS_SAY_ERROR, "'%s' points nowhere: %s", clean, strerror(-rc));
+            mon_say(say, MON_SAY_ERROR, "'%s' points nowhere: %s", clean, strerror(-rc));
             return rc;
         }
     }
     if (!S_ISDIR(st.st_mode)) {
-        ms_say(say, MS_SAY_ERROR, "'%s' is not a directory", clean);
+        mon_say(say, MON_SAY_ERROR, "'%s' is not a directory", clean);
         return -ENOTDIR;
     }
-    if (access(clean, X_OK | (use == MS_PATH_INPUT ? R_OK : W_OK)) != 0) {
-        ms_say(say, MS_SAY_WARNING, "no permission to %s '%s'", use == MS_PATH_INPUT ? "read" : "write to", clean);
+    if (access(clean, X_OK | (use == MON_PATH_INPUT ? R_OK : W_OK)) != 0) {
+        mon_say(say, MON_SAY_WARNING, "no permission to %s '%s'", use == MON_PATH_INPUT ? "read" : "write to", clean);
     }
     return 0;
 }

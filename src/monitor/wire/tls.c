@@ -2,7 +2,7 @@
  *
  * A context is built aside and swapped in when every check has passed; connections hold a reference to the context they
  * were made from, so a reload never disturbs them. Sessions are not resumed: a certificate that was revoked since must
- * not come back through an old ticket. One thread opens and reloads; ms_tls_connection may be called by several (the
+ * not come back through an old ticket. One thread opens and reloads; mon_tls_connection may be called by several (the
  * command line's fan-out), because it only reads. */
 #include "monitor/wire/tls_internal.h"
 #include "monitor/wire/paths.h"
@@ -20,9 +20,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-struct ms_tls {
-    struct ms_tls_options options; /* strings are our copies */
-    struct ms_passphrase passphrase;
+struct mon_tls {
+    struct mon_tls_options options; /* strings are our copies */
+    struct mon_passphrase passphrase;
     SSL_CTX *context;
     long long expiry_s;
 };
@@ -30,35 +30,35 @@ struct ms_tls {
 /* What the two sides call their files, and how strictly they look. */
 static const struct side {
     const char *cert, *key, *word;
-    enum ms_cert_role own, ca;
+    enum mon_cert_role own, ca;
 } sides[] = {
-    [MS_TLS_SERVER] = {"server.crt", "server.key", "server", MS_CERT_SERVER, MS_CERT_CA_SERVER},
-    [MS_TLS_CLIENT] = {"client.crt", "client.key", "client", MS_CERT_CLIENT, MS_CERT_CA_CLIENT},
+    [MON_TLS_SERVER] = {"server.crt", "server.key", "server", MON_CERT_SERVER, MON_CERT_CA_SERVER},
+    [MON_TLS_CLIENT] = {"client.crt", "client.key", "client", MON_CERT_CLIENT, MON_CERT_CA_CLIENT},
 };
 
 /* What msMonitor's command line speaks (rustls), in both protocol versions. */
 #define SUITES_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
 
-static int join(char out[MS_PATH_MAX_B + 32], const char *dir, const char *name)
+static int join(char out[MON_PATH_MAX_B + 32], const char *dir, const char *name)
 {
-    return snprintf(out, MS_PATH_MAX_B + 32, "%s/%s", dir, name);
+    return snprintf(out, MON_PATH_MAX_B + 32, "%s/%s", dir, name);
 }
 
 /* Certificates of a file that all pass the rules of a role. */
-static STACK_OF(X509) * load_checked(const struct ms_tls *tls, const char *path, enum ms_cert_role first,
-                                     enum ms_cert_role rest, char *why)
+static STACK_OF(X509) * load_checked(const struct mon_tls *tls, const char *path, enum mon_cert_role first,
+                                     enum mon_cert_role rest, char *why)
 {
-    STACK_OF(X509) *all = ms__cert_load(path, why);
+    STACK_OF(X509) *all = mon__cert_load(path, why);
     for (int i = 0; i < sk_X509_num(all); i++) {
         X509 *cert = sk_X509_value(all, i);
-        char reason[MS_TLS_WHY_B];
-        if (ms__cert_refused(cert, i == 0 ? first : rest, reason) != NULL) {
-            ms__tls_why(why, "%s is refused: %.400s", path, reason);
+        char reason[MON_TLS_WHY_B];
+        if (mon__cert_refused(cert, i == 0 ? first : rest, reason) != NULL) {
+            mon__tls_why(why, "%s is refused: %.400s", path, reason);
             sk_X509_pop_free(all, X509_free);
             return NULL;
         }
         if ((X509_get_extension_flags(cert) & EXFLAG_KUSAGE) != 0) {
-            ms_say(&tls->options.say, MS_SAY_NOTE, "Found Key Usage extension");
+            mon_say(&tls->options.say, MON_SAY_NOTE, "Found Key Usage extension");
         }
     }
     return all;
@@ -82,7 +82,7 @@ static void remember_refusal(X509_STORE_CTX *store, const char *reason)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     X509 *cert = X509_STORE_CTX_get_current_cert(store);
-    char subject[200] = "?", *text = malloc(MS_TLS_WHY_B);
+    char subject[200] = "?", *text = malloc(MON_TLS_WHY_B);
     if (ssl == NULL || text == NULL || SSL_get_ex_data(ssl, refusal_index) != NULL) {
         free(text);
         return;
@@ -90,20 +90,20 @@ static void remember_refusal(X509_STORE_CTX *store, const char *reason)
     if (cert != NULL) {
         X509_NAME_oneline(X509_get_subject_name(cert), subject, sizeof(subject));
     }
-    ms__tls_why(text, "the certificate %s is refused: %s", subject, reason);
+    mon__tls_why(text, "the certificate %s is refused: %s", subject, reason);
     SSL_set_ex_data(ssl, refusal_index, text);
 }
 
 /* The peer must pass our rules too, beyond what OpenSSL's verification asks. */
 static int verify_peer(int ok, X509_STORE_CTX *store)
 {
-    char why[MS_TLS_WHY_B];
+    char why[MON_TLS_WHY_B];
     if (ok != 1) {
         remember_refusal(store, X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
         return 0;
     }
     if (X509_STORE_CTX_get_error_depth(store) == 0 &&
-        ms__cert_refused(X509_STORE_CTX_get_current_cert(store), MS_CERT_PEER, why) != NULL) {
+        mon__cert_refused(X509_STORE_CTX_get_current_cert(store), MON_CERT_PEER, why) != NULL) {
         remember_refusal(store, why);
         X509_STORE_CTX_set_error(store, X509_V_ERR_EE_KEY_TOO_SMALL);
         return 0;
@@ -111,10 +111,10 @@ static int verify_peer(int ok, X509_STORE_CTX *store)
     return 1;
 }
 
-static int use_authorities(struct ms_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * *out, char *why)
+static int use_authorities(struct mon_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * *out, char *why)
 {
     const struct side *side = &sides[tls->options.side];
-    ms_say(&tls->options.say, MS_SAY_NOTE, "Loading CA cert from: %s", path);
+    mon_say(&tls->options.say, MON_SAY_NOTE, "Loading CA cert from: %s", path);
     STACK_OF(X509) *all = load_checked(tls, path, side->ca, side->ca, why);
     if (all == NULL) {
         return -EKEYREJECTED;
@@ -129,18 +129,18 @@ static int use_authorities(struct ms_tls *tls, SSL_CTX *context, const char *pat
     return 0;
 }
 
-static int use_own(struct ms_tls *tls, SSL_CTX *context, const char *path, X509 **out, char *why)
+static int use_own(struct mon_tls *tls, SSL_CTX *context, const char *path, X509 **out, char *why)
 {
     const struct side *side = &sides[tls->options.side];
-    ms_say(&tls->options.say, MS_SAY_NOTE, "Loading %s cert from: %s", side->word, path);
+    mon_say(&tls->options.say, MON_SAY_NOTE, "Loading %s cert from: %s", side->word, path);
     /* What follows the first certificate is the chain to the authority. */
-    STACK_OF(X509) *all = load_checked(tls, path, side->own, MS_CERT_CA_SERVER, why);
+    STACK_OF(X509) *all = load_checked(tls, path, side->own, MON_CERT_CA_SERVER, why);
     if (all == NULL) {
         return -EKEYREJECTED;
     }
     X509 *own = sk_X509_value(all, 0);
     if (SSL_CTX_use_certificate(context, own) != 1) {
-        ms__tls_why(why, "%s cannot be used: %s", path, ERR_reason_error_string(ERR_peek_last_error()));
+        mon__tls_why(why, "%s cannot be used: %s", path, ERR_reason_error_string(ERR_peek_last_error()));
         sk_X509_pop_free(all, X509_free);
         return -EKEYREJECTED;
     }
@@ -153,15 +153,15 @@ static int use_own(struct ms_tls *tls, SSL_CTX *context, const char *path, X509 
     return 0;
 }
 
-static int use_revocations(struct ms_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * authorities,
+static int use_revocations(struct mon_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * authorities,
                            X509 *own, char *why)
 {
     if (access(path, F_OK) != 0 && errno == ENOENT) {
-        ms_say(&tls->options.say, MS_SAY_NOTE, "CRL file does not exist: %s", path);
+        mon_say(&tls->options.say, MON_SAY_NOTE, "CRL file does not exist: %s", path);
         return 0;
     }
-    ms_say(&tls->options.say, MS_SAY_NOTE, "Checking CRL file: %s", path);
-    STACK_OF(X509_CRL) *all = ms__crl_load(path, authorities, why);
+    mon_say(&tls->options.say, MON_SAY_NOTE, "Checking CRL file: %s", path);
+    STACK_OF(X509_CRL) *all = mon__crl_load(path, authorities, why);
     if (all == NULL) {
         return -EKEYREJECTED;
     }
@@ -172,7 +172,7 @@ static int use_revocations(struct ms_tls *tls, SSL_CTX *context, const char *pat
         X509_REVOKED *entry;
         X509_STORE_add_crl(store, crl);
         if (X509_CRL_get0_by_cert(crl, &entry, own) == 1) {
-            ms__tls_why(why, "%s/%s is listed as revoked in %s; get a new certificate", tls->options.dir,
+            mon__tls_why(why, "%s/%s is listed as revoked in %s; get a new certificate", tls->options.dir,
                          sides[tls->options.side].cert, path);
             rc = -EKEYREVOKED;
         }
@@ -184,7 +184,7 @@ static int use_revocations(struct ms_tls *tls, SSL_CTX *context, const char *pat
 
 static int give_passphrase(char *out, int size, int writing, void *context)
 {
-    const struct ms_passphrase *passphrase = context;
+    const struct mon_passphrase *passphrase = context;
     (void)writing;
     if (passphrase == NULL || !passphrase->known) {
         return -1;
@@ -197,19 +197,19 @@ static int give_passphrase(char *out, int size, int writing, void *context)
     return length;
 }
 
-static int use_key(struct ms_tls *tls, SSL_CTX *context, const char *path, char *why)
+static int use_key(struct mon_tls *tls, SSL_CTX *context, const char *path, char *why)
 {
     const struct side *side = &sides[tls->options.side];
     char *text;
     size_t length;
-    ms_say(&tls->options.say, MS_SAY_NOTE, "Loading %s key from: %s", side->word, path);
-    int rc = ms__tls_read(path, true, &text, &length, why);
+    mon_say(&tls->options.say, MON_SAY_NOTE, "Loading %s key from: %s", side->word, path);
+    int rc = mon__tls_read(path, true, &text, &length, why);
     if (rc != 0) {
         return rc;
     }
     bool encrypted = strstr(text, "ENCRYPTED") != NULL;
     if (encrypted) {
-        rc = ms__passphrase_get(&tls->passphrase, &tls->options, path, why);
+        rc = mon__passphrase_get(&tls->passphrase, &tls->options, path, why);
     }
     EVP_PKEY *key = NULL;
     if (rc == 0) {
@@ -217,11 +217,11 @@ static int use_key(struct ms_tls *tls, SSL_CTX *context, const char *path, char 
         key = PEM_read_bio_PrivateKey(bio, NULL, give_passphrase, encrypted ? &tls->passphrase : NULL);
         BIO_free(bio);
         if (key == NULL) {
-            ms__tls_why(why, encrypted ? "%s: the passphrase does not open it" : "%s holds no private key", path);
+            mon__tls_why(why, encrypted ? "%s: the passphrase does not open it" : "%s holds no private key", path);
             tls->passphrase.known = false;
             rc = -EKEYREJECTED;
         } else if (SSL_CTX_use_PrivateKey(context, key) != 1 || SSL_CTX_check_private_key(context) != 1) {
-            ms__tls_why(why, "%s does not belong to %s/%s", path, tls->options.dir, side->cert);
+            mon__tls_why(why, "%s does not belong to %s/%s", path, tls->options.dir, side->cert);
             rc = -EKEYREJECTED;
         }
     }
@@ -231,9 +231,9 @@ static int use_key(struct ms_tls *tls, SSL_CTX *context, const char *path, char 
     return rc;
 }
 
-static SSL_CTX *new_context(enum ms_tls_side side)
+static SSL_CTX *new_context(enum mon_tls_side side)
 {
-    SSL_CTX *context = SSL_CTX_new(side == MS_TLS_SERVER ? TLS_server_method() : TLS_client_method());
+    SSL_CTX *context = SSL_CTX_new(side == MON_TLS_SERVER ? TLS_server_method() : TLS_client_method());
     if (context == NULL) {
         return NULL;
     }
@@ -248,25 +248,25 @@ static SSL_CTX *new_context(enum ms_tls_side side)
     return context;
 }
 
-static int check_directory(const struct ms_tls *tls, char *why)
+static int check_directory(const struct mon_tls *tls, char *why)
 {
     struct stat st;
-    if (ms_path_check(tls->options.dir, MS_PATH_INPUT, &tls->options.say) != 0) {
-        ms__tls_why(why, "--certs-dir must be a valid directory!");
+    if (mon_path_check(tls->options.dir, MON_PATH_INPUT, &tls->options.say) != 0) {
+        mon__tls_why(why, "--certs-dir must be a valid directory!");
         return -ENOTDIR;
     }
     if (stat(tls->options.dir, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        ms__tls_why(why, "%s has mode %04o, so that others can replace what is in it; chmod 700 it", tls->options.dir,
+        mon__tls_why(why, "%s has mode %04o, so that others can replace what is in it; chmod 700 it", tls->options.dir,
                      (unsigned)(st.st_mode & 07777));
         return -EPERM;
     }
     return 0;
 }
 
-static int build(struct ms_tls *tls, SSL_CTX **out, long long *expiry_s, char *why)
+static int build(struct mon_tls *tls, SSL_CTX **out, long long *expiry_s, char *why)
 {
     const struct side *side = &sides[tls->options.side];
-    char path[MS_PATH_MAX_B + 32];
+    char path[MON_PATH_MAX_B + 32];
     STACK_OF(X509) *authorities = NULL;
     X509 *own = NULL;
     int rc = check_directory(tls, why);
@@ -276,7 +276,7 @@ static int build(struct ms_tls *tls, SSL_CTX **out, long long *expiry_s, char *w
     ERR_clear_error();
     SSL_CTX *context = new_context(tls->options.side);
     if (context == NULL) {
-        ms__tls_why(why, "OpenSSL: %s", ERR_reason_error_string(ERR_peek_last_error()));
+        mon__tls_why(why, "OpenSSL: %s", ERR_reason_error_string(ERR_peek_last_error()));
         return -ENOMEM;
     }
     join(path, tls->options.dir, "ca.crt");
@@ -313,11 +313,11 @@ static char *copy(const char *text)
     return text != NULL ? strdup(text) : NULL;
 }
 
-int ms_tls_open(const struct ms_tls_options *options, struct ms_tls **out, char why[MS_TLS_WHY_B])
+int mon_tls_open(const struct mon_tls_options *options, struct mon_tls **out, char why[MON_TLS_WHY_B])
 {
-    struct ms_tls *tls = calloc(1, sizeof(*tls));
+    struct mon_tls *tls = calloc(1, sizeof(*tls));
     if (tls == NULL) {
-        ms__tls_why(why, "no memory");
+        mon__tls_why(why, "no memory");
         return -ENOMEM;
     }
     pthread_once(&refusal_once, make_refusal_index);
@@ -327,14 +327,14 @@ int ms_tls_open(const struct ms_tls_options *options, struct ms_tls **out, char 
     tls->options.passphrase_env = copy(options->passphrase_env);
     int rc = tls->options.dir == NULL ? -ENOMEM : build(tls, &tls->context, &tls->expiry_s, why);
     if (rc != 0) {
-        ms_tls_close(tls);
+        mon_tls_close(tls);
         return rc;
     }
     *out = tls;
     return 0;
 }
 
-int ms_tls_reload(struct ms_tls *tls, char why[MS_TLS_WHY_B])
+int mon_tls_reload(struct mon_tls *tls, char why[MON_TLS_WHY_B])
 {
     SSL_CTX *context;
     bool prompt = tls->options.prompt;
@@ -348,7 +348,7 @@ int ms_tls_reload(struct ms_tls *tls, char why[MS_TLS_WHY_B])
     return rc;
 }
 
-void ms_tls_close(struct ms_tls *tls)
+void mon_tls_close(struct mon_tls *tls)
 {
     if (tls == NULL) {
         return;
@@ -361,15 +361,15 @@ void ms_tls_close(struct ms_tls *tls)
     free(tls);
 }
 
-long long ms_tls_expiry_s(const struct ms_tls *tls)
+long long mon_tls_expiry_s(const struct mon_tls *tls)
 {
     return tls->expiry_s;
 }
 
-SSL *ms_tls_connection(struct ms_tls *tls, const char *peer_host)
+SSL *mon_tls_connection(struct mon_tls *tls, const char *peer_host)
 {
     SSL *ssl = SSL_new(tls->context);
-    if (ssl == NULL || tls->options.side == MS_TLS_SERVER) {
+    if (ssl == NULL || tls->options.side == MON_TLS_SERVER) {
         return ssl;
     }
     unsigned char address[16];
@@ -410,21 +410,21 @@ static const struct {
     {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, "the peer wants a certificate and we showed none"},
 };
 
-void ms_tls_failure(const SSL *ssl, unsigned long code, char why[MS_TLS_WHY_B])
+void mon_tls_failure(const SSL *ssl, unsigned long code, char why[MON_TLS_WHY_B])
 {
     const char *refusal = ssl != NULL ? SSL_get_ex_data(ssl, refusal_index) : NULL;
     if (refusal != NULL) {
-        ms__tls_why(why, "%s", refusal);
+        mon__tls_why(why, "%s", refusal);
         return;
     }
     if (ERR_GET_LIB(code) == ERR_LIB_SSL) {
         for (size_t i = 0; i < MS_COUNT_OF(meanings); i++) {
             if (meanings[i].reason == ERR_GET_REASON(code)) {
-                ms__tls_why(why, "%s", meanings[i].text);
+                mon__tls_why(why, "%s", meanings[i].text);
                 return;
             }
         }
     }
     const char *reason = code != 0 ? ERR_reason_error_string(code) : NULL;
-    ms__tls_why(why, "%s", reason != NULL ? reason : "the peer closed the connection during the handshake");
+    mon__tls_why(why, "%s", reason != NULL ? reason : "the peer closed the connection during the handshake");
 }

@@ -15,14 +15,14 @@
 
 #define FILE_MAX_B        (1u << 20)
 #define STRENGTH_MIN_BITS 128 /* RSA of 3072 bits, P-256 */
-#define OWN               (MS_CERT_SERVER | MS_CERT_CLIENT)
-#define ANY_CA            (MS_CERT_CA_SERVER | MS_CERT_CA_CLIENT)
+#define OWN               (MON_CERT_SERVER | MON_CERT_CLIENT)
+#define ANY_CA            (MON_CERT_CA_SERVER | MON_CERT_CA_CLIENT)
 
-void ms__tls_why(char why[MS_TLS_WHY_B], const char *format, ...)
+void mon__tls_why(char why[MON_TLS_WHY_B], const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(why, MS_TLS_WHY_B, format, args);
+    vsnprintf(why, MON_TLS_WHY_B, format, args);
     va_end(args);
 }
 
@@ -39,21 +39,21 @@ static void show_time(const ASN1_TIME *time, char out[64])
 
 static bool version_wrong(X509 *cert, char *why)
 {
-    ms__tls_why(why, "it is X.509 version %ld, not 3; add extensions when signing it", X509_get_version(cert) + 1);
+    mon__tls_why(why, "it is X.509 version %ld, not 3; add extensions when signing it", X509_get_version(cert) + 1);
     return X509_get_version(cert) != X509_VERSION_3;
 }
 
 static bool signature_not_documented(X509 *cert, char *why)
 {
     int nid = X509_get_signature_nid(cert);
-    ms__tls_why(why, "it is signed with %s; sign it with RSA and SHA-256 or SHA-512", OBJ_nid2ln(nid));
+    mon__tls_why(why, "it is signed with %s; sign it with RSA and SHA-256 or SHA-512", OBJ_nid2ln(nid));
     return nid != NID_sha256WithRSAEncryption && nid != NID_sha512WithRSAEncryption;
 }
 
 static bool signature_weak(X509 *cert, char *why)
 {
     int nid = X509_get_signature_nid(cert);
-    ms__tls_why(why, "it is signed with %s, which is broken; sign it with SHA-256 or better", OBJ_nid2ln(nid));
+    mon__tls_why(why, "it is signed with %s, which is broken; sign it with SHA-256 or better", OBJ_nid2ln(nid));
     return nid == NID_md2WithRSAEncryption || nid == NID_md5WithRSAEncryption || nid == NID_sha1WithRSAEncryption ||
            nid == NID_ecdsa_with_SHA1;
 }
@@ -62,7 +62,7 @@ static bool key_weak(X509 *cert, char *why)
 {
     EVP_PKEY *key = X509_get0_pubkey(cert);
     int bits = key != NULL ? EVP_PKEY_get_bits(key) : 0;
-    ms__tls_why(why, "its key of %d bits is too short; make an RSA key of at least 3072 bits", bits);
+    mon__tls_why(why, "its key of %d bits is too short; make an RSA key of at least 3072 bits", bits);
     return key == NULL || EVP_PKEY_get_security_bits(key) < STRENGTH_MIN_BITS;
 }
 
@@ -70,7 +70,7 @@ static bool not_yet(X509 *cert, char *why)
 {
     char when[64];
     show_time(X509_get0_notBefore(cert), when);
-    ms__tls_why(why, "it is not valid before %s; check the clock", when);
+    mon__tls_why(why, "it is not valid before %s; check the clock", when);
     return X509_cmp_current_time(X509_get0_notBefore(cert)) >= 0;
 }
 
@@ -78,32 +78,32 @@ static bool expired(X509 *cert, char *why)
 {
     char when[64];
     show_time(X509_get0_notAfter(cert), when);
-    ms__tls_why(why, "it expired on %s; renew it", when);
+    mon__tls_why(why, "it expired on %s; renew it", when);
     return X509_cmp_current_time(X509_get0_notAfter(cert)) <= 0;
 }
 
 static bool is_authority(X509 *cert, char *why)
 {
-    ms__tls_why(why, "it belongs to an authority (basicConstraints CA:TRUE); make a certificate for a host");
+    mon__tls_why(why, "it belongs to an authority (basicConstraints CA:TRUE); make a certificate for a host");
     return (X509_get_extension_flags(cert) & EXFLAG_CA) != 0 && (X509_get_extension_flags(cert) & EXFLAG_BCONS) != 0;
 }
 
 static bool is_no_authority(X509 *cert, char *why)
 {
-    ms__tls_why(why, "it is not an authority: basicConstraints must say CA:TRUE");
+    mon__tls_why(why, "it is not an authority: basicConstraints must say CA:TRUE");
     return (X509_get_extension_flags(cert) & EXFLAG_BCONS) == 0 || (X509_get_extension_flags(cert) & EXFLAG_CA) == 0;
 }
 
 static bool usage_missing(X509 *cert, char *why)
 {
-    ms__tls_why(why, "it has no keyUsage extension");
+    mon__tls_why(why, "it has no keyUsage extension");
     return (X509_get_extension_flags(cert) & EXFLAG_KUSAGE) == 0;
 }
 
 static bool usage_not_signing(X509 *cert, char *why)
 {
     uint32_t need = KU_KEY_CERT_SIGN | KU_CRL_SIGN;
-    ms__tls_why(why, "its keyUsage must have keyCertSign and cRLSign");
+    mon__tls_why(why, "its keyUsage must have keyCertSign and cRLSign");
     return (X509_get_extension_flags(cert) & EXFLAG_KUSAGE) == 0 || (X509_get_key_usage(cert) & need) != need;
 }
 
@@ -112,19 +112,19 @@ static const struct {
     unsigned roles;
     bool (*broken)(X509 *cert, char *why); /* always fills why */
 } rules[] = {
-    {OWN | ANY_CA | MS_CERT_PEER, version_wrong},
-    {MS_CERT_SERVER, signature_not_documented},
-    {MS_CERT_CLIENT | ANY_CA | MS_CERT_PEER, signature_weak},
-    {OWN | MS_CERT_PEER, key_weak},
+    {OWN | ANY_CA | MON_CERT_PEER, version_wrong},
+    {MON_CERT_SERVER, signature_not_documented},
+    {MON_CERT_CLIENT | ANY_CA | MON_CERT_PEER, signature_weak},
+    {OWN | MON_CERT_PEER, key_weak},
     {OWN | ANY_CA, not_yet},
     {OWN | ANY_CA, expired},
     {OWN, is_authority},
     {ANY_CA, is_no_authority},
     {OWN, usage_missing},
-    {MS_CERT_CA_CLIENT, usage_not_signing},
+    {MON_CERT_CA_CLIENT, usage_not_signing},
 };
 
-const char *ms__cert_refused(X509 *cert, enum ms_cert_role role, char why[MS_TLS_WHY_B])
+const char *mon__cert_refused(X509 *cert, enum mon_cert_role role, char why[MON_TLS_WHY_B])
 {
     X509_check_purpose(cert, -1, 0); /* decodes the extensions that the flags describe */
     for (size_t i = 0; i < MS_COUNT_OF(rules); i++) {
@@ -143,12 +143,12 @@ static int secret_modes(const char *path, const struct stat *st, char *why)
     if (loose == 0) {
         return 0;
     }
-    ms__tls_why(why, "%s has mode %04o, so that others have access to it; chmod 600 it", path,
+    mon__tls_why(why, "%s has mode %04o, so that others have access to it; chmod 600 it", path,
                  (unsigned)(st->st_mode & 07777));
     return -EPERM;
 }
 
-int ms__tls_read(const char *path, bool secret, char **out, size_t *length_b, char why[MS_TLS_WHY_B])
+int mon__tls_read(const char *path, bool secret, char **out, size_t *length_b, char why[MON_TLS_WHY_B])
 {
     struct stat st;
     char *text = NULL;
@@ -156,12 +156,12 @@ int ms__tls_read(const char *path, bool secret, char **out, size_t *length_b, ch
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would hold the daemon */
     if (fd < 0 || fstat(fd, &st) != 0) {
         rc = -errno;
-        ms__tls_why(why, "%s: %s", path, strerror(-rc));
+        mon__tls_why(why, "%s: %s", path, strerror(-rc));
         goto out;
     }
     if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX_B) {
         rc = -EINVAL;
-        ms__tls_why(why, "%s is not a file of at most %u bytes", path, FILE_MAX_B);
+        mon__tls_why(why, "%s is not a file of at most %u bytes", path, FILE_MAX_B);
         goto out;
     }
     rc = secret ? secret_modes(path, &st, why) : 0;
@@ -171,13 +171,13 @@ int ms__tls_read(const char *path, bool secret, char **out, size_t *length_b, ch
     text = OPENSSL_malloc((size_t)st.st_size + 1);
     if (text == NULL) {
         rc = -ENOMEM;
-        ms__tls_why(why, "%s: no memory", path);
+        mon__tls_why(why, "%s: no memory", path);
         goto out;
     }
     ssize_t n = read(fd, text, (size_t)st.st_size);
     if (n < 0) {
         rc = -errno;
-        ms__tls_why(why, "%s: %s", path, strerror(-rc));
+        mon__tls_why(why, "%s: %s", path, strerror(-rc));
         OPENSSL_free(text);
         goto out;
     }
@@ -193,13 +193,13 @@ out:
 
 static BIO *open_pem(const char *path, char **text, size_t *length, char *why)
 {
-    if (ms__tls_read(path, false, text, length, why) != 0) {
+    if (mon__tls_read(path, false, text, length, why) != 0) {
         return NULL;
     }
     BIO *bio = BIO_new_mem_buf(*text, (int)*length);
     if (bio == NULL) {
         OPENSSL_free(*text);
-        ms__tls_why(why, "%s: no memory", path);
+        mon__tls_why(why, "%s: no memory", path);
     }
     return bio;
 }
@@ -213,7 +213,7 @@ static bool ended_well(void)
     return well;
 }
 
-STACK_OF(X509) * ms__cert_load(const char *path, char why[MS_TLS_WHY_B])
+STACK_OF(X509) * mon__cert_load(const char *path, char why[MON_TLS_WHY_B])
 {
     char *text = NULL;
     size_t length = 0;
@@ -230,7 +230,7 @@ STACK_OF(X509) * ms__cert_load(const char *path, char why[MS_TLS_WHY_B])
     BIO_free(bio);
     OPENSSL_free(text);
     if (!ended_well() || sk_X509_num(all) <= 0) {
-        ms__tls_why(why, "%s holds no readable PEM certificate", path);
+        mon__tls_why(why, "%s holds no readable PEM certificate", path);
         sk_X509_pop_free(all, X509_free);
         return NULL;
     }
@@ -255,23 +255,23 @@ static bool crl_refused(const char *path, X509_CRL *crl, STACK_OF(X509) * author
     char when[64];
     const ASN1_TIME *next = X509_CRL_get0_nextUpdate(crl);
     if (!signed_by_any(crl, authorities)) {
-        ms__tls_why(why, "%s is not signed by an authority of ca.crt", path);
+        mon__tls_why(why, "%s is not signed by an authority of ca.crt", path);
         return true;
     }
     if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(crl)) >= 0) {
         show_time(X509_CRL_get0_lastUpdate(crl), when);
-        ms__tls_why(why, "%s is not valid before %s; check the clock", path, when);
+        mon__tls_why(why, "%s is not valid before %s; check the clock", path, when);
         return true;
     }
     if (next != NULL && X509_cmp_current_time(next) <= 0) {
         show_time(next, when);
-        ms__tls_why(why, "%s expired on %s; get a fresh revocation list", path, when);
+        mon__tls_why(why, "%s expired on %s; get a fresh revocation list", path, when);
         return true;
     }
     return false;
 }
 
-STACK_OF(X509_CRL) * ms__crl_load(const char *path, STACK_OF(X509) * authorities, char why[MS_TLS_WHY_B])
+STACK_OF(X509_CRL) * mon__crl_load(const char *path, STACK_OF(X509) * authorities, char why[MON_TLS_WHY_B])
 {
     char *text = NULL;
     size_t length = 0;
@@ -290,7 +290,7 @@ STACK_OF(X509_CRL) * ms__crl_load(const char *path, STACK_OF(X509) * authorities
     BIO_free(bio);
     OPENSSL_free(text);
     if (!refused && (!ended_well() || sk_X509_CRL_num(all) <= 0)) {
-        ms__tls_why(why, "%s holds no readable PEM revocation list", path);
+        mon__tls_why(why, "%s holds no readable PEM revocation list", path);
         refused = true;
     }
     if (refused) {
