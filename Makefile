@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Thin front of Meson: every target works on a fresh checkout of a fresh machine.
 #   make demo     install what is missing, build, train a small transformer on two software NPUs
 #   make test     unit, end-to-end, fault and compatibility tests, then the sanitizer builds

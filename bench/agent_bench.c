@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What recording costs a program, on a driver whose calls do nothing, in each state of the recorder.
  *
  * Runs the program of bench/target with the agent preloaded, and plays the collector meanwhile: it only hands full

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The analyses: check_leaks and check_inefficient on CSV dumps of 1, 3 and 10 million events, and leaks and inefficient
  * together as the model runs them, on as many events. Each in a process of its own, whose memory can be told. */
 #include "bench_child.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every benchmark prints: one line per figure, as fields that scripts/bench turns into docs/performance.md.
  *
  *     figure | value unit | measured against | ratio | goal | the original

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Work that is measured in a process of its own, whose memory can be told. */
 #ifndef NPUSCOPE_BENCH_CHILD_H
 #define NPUSCOPE_BENCH_CHILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that the launch figures are measured with. */
 #include <stdint.h>
 

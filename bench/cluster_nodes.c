@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many daemons' worth of /metrics in one process, for scripts/simulate-cluster.
  *
  * Node i answers on 127.1.H.L, where H and L are the bytes of i + 1, all on one port, with the pages of a real store:

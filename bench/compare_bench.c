@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and comparing dumps: bytes per second of the CSV reader, and two dumps of which a tenth of the kernels have
  * other names (names that only one side has, and names that stand elsewhere on the other side), at several sizes. */
 #include "bench_child.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of 1 to 64 MiB between host and device, and on the device, beside memcpy of the same size in the same run. The
  * goal is what a program loses by going through the interface: at most 15 %. Rounds of both sides take turns, so that a
  * change of the machine's mood meets both. */

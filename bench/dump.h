@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dumps as the original writes them, for benchmarks that read some. */
 #ifndef NPUSCOPE_BENCH_DUMP_H
 #define NPUSCOPE_BENCH_DUMP_H

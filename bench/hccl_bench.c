@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives between two processes, against a memcpy of the same number of bytes in one of them. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a launch costs: host time of one launch to an idle stream, and launches per second through one stream. The task
  * is a host function that does nothing, so the figures are those of the queue and its worker. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix product of the kernel binary against OpenBLAS on the same number of threads, in the same run: called directly
  * on one thread, and launched on a stream, where the device spreads the blocks over all processors. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of the daemon: what a value costs, a report of a training process, a page for Prometheus, a request for OTLP;
  * and what a full store holds in memory. */
 #include "base/macros.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a row costs from the decoded event to the file: model alone, with CSV, with a database; and the memory of a
  * model with many live blocks. The shape is that of a training step: allocations and frees of a pool in nearly stack
  * order, some driver memory, kernels. */

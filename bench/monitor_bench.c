@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon with a thousand clients: how long a poll takes as the client sees it, and what the daemon costs.
  *
  * Every client is a process of its own that polls once a second, at a moment of its own, as training processes do. For

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What profiling costs a program: calls that nobody listens to, against a call through the PLT that does nothing, and
  * the task track of a launch with a tool that only takes it. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the Python package costs: to import, to start and stop, per label, slice and mark. Prints lines of bench.h.
 
 usage: python_bench.py BUILD      (on a software NPU, as scripts/bench does it)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the Python trace costs a call, beside cProfile on the same functions. usage: python_trace_bench.py BUILD"""
 import os
 import pathlib

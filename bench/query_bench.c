@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What exports and questions cost: events per second into each format of one file, and statements on dumps, at 1 M and
  * 10 M events (the time must grow tenfold, not more). And where rows should wait for SQLite: in arrays behind virtual
  * tables, or in a database with indexes (docs/design/15-query.md). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recording as users do it: `msmemscope PROGRAM` with its collector on the same processors, on a driver whose calls do
  * nothing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report on a trace of 1 M, 3 M and 10 M events: reading, replaying, all analyses, results. Time and memory are of
  * a process of its own.
  *

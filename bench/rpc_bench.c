@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's RPC port, and dyno on a thousand hosts.
  *
  * Requests per second over kept connections, and over one connection each. Each figure stands beside the same traffic

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running the program of bench/target and reading its figures. */
 #ifndef NPUSCOPE_BENCH_TARGET_RUN_H
 #define NPUSCOPE_BENCH_TARGET_RUN_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What recording costs a training step of real PyTorch on the CPU. Prints lines of bench.h.
 
 usage: torch_bench.py BUILD

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder alone: what an event costs the program, the drain and the reader, and how many bytes it takes.
  *
  * Work: allocations and frees as a caching allocator's driver sees them: sizes of a few classes, addresses in steps of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's interface (libascend_hal.so): devices, memory, profiling channels. Device numbers are the driver's. */
 #ifndef ASCEND_HAL_H
 #define ASCEND_HAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Health and management of devices (libdcmi.so). Every function returns 0 or a negative error. */
 #ifndef DCMI_INTERFACE_API_H
 #define DCMI_INTERFACE_API_H

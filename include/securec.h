@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds-checked C library functions under the names that CANN programs use (libc_sec.so).
  *
  * Copying functions return EOK or one of the codes below; a code with "_AND_RESET" tells that the destination was

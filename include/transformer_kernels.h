@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of the kernels in transformer_kernels.so, an operator binary for training and running small transformers
  * in float32.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real Chromium for tests, driven by its own driver over the W3C WebDriver protocol: plain HTTP, no client library."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared by all scenario tests: where the build is, and a machine of its own for every test.
 
 Tests drive the real commands and programs of a build (NPUSCOPE_BUILD, default <repository>/build) and look only at what a

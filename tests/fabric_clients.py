@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients of the IPC fabric as training processes have them: libkineto, and the NPU plugin of each generation.
 
 Written from the published layout and from how those clients behave, mistakes included: libkineto ends its process when a

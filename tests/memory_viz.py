@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reader of PyTorch memory snapshots: takes built-in types only, holds the file against the documented schema, and replays
 it in both directions as the viewer does. Whatever the viewer would trip over is an assertion here."""
 

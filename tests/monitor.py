@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Daemons, command lines, clients and certificates for tests of dynolog and dyno.
 
 Everything stays on loopback and in the folder of the test. The peers of the two existing families are written here from

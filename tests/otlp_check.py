@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks an OTLP metrics request in the JSON encoding against the protocol: every key known, every type right.
 
 From the protocol's definition (opentelemetry-proto, metrics/v1): 64-bit integers are decimal texts, enumerations are

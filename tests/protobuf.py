@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads protocol buffers' wire format; written from its description, apart from the writers."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python programs as targets: on a software NPU of their own, started in each of the ways that people start them."""
 
 import os

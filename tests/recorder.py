@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings in tests: msmemscope as users run it, and what it left behind."""
 
 import csv

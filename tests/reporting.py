@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A daemon whose metrics are read, and training processes that report to it."""
 
 import os

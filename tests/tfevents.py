@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads TensorBoard event files, checking every frame; written from the format's description, apart from the writer."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch in tests: which Python has it, and sums over what was recorded of it."""
 
 import collections

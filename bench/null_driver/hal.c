@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A driver whose calls do nothing: what remains of a measurement is the recorder. Addresses are made up, each thread's
  * from a range of its own. */
 #include "ascend_hal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An mstx tool that listens to pools and does nothing with what it hears: what their calls cost by themselves. */
 #define MSTX_NO_IMPL
 #include "base/macros.h"

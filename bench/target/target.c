@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorded program of the benchmarks, on a driver and a runtime that do nothing.
  *
  *     target KIND THREADS TURNS FRAMES   threads that all work; prints what a turn cost

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same work below 28 Python functions: target.py LIBRARY KIND THREADS TURNS. The library keeps the interpreter's lock
 while it works, as an extension does that allocates inside an operator."""
 import ctypes

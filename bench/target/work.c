@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See work.h. Also loaded by target.py, whose Python frames then stand above. */
 #include "work.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the recorded program does, in loops without anything else: the shapes in which the original was measured. */
 #ifndef NPUSCOPE_BENCH_WORK_H
 #define NPUSCOPE_BENCH_WORK_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Prolog of Slurm (slurm.conf: Prolog=/etc/slurm/dynolog-prolog.sh): the daemon runs before the job's first process does.
 #
 # A prolog that fails drains the node; monitoring is no reason for that. So this one says in the system's log what went

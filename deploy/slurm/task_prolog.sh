@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # TaskProlog of Slurm (slurm.conf: TaskProlog=/etc/slurm/dynolog-task-prolog.sh): what it prints as "export NAME=VALUE"
 # is in the environment of every task. Training processes on NPUs then look for the daemon of their node.
 # Nothing is overwritten that the user has chosen.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acl-hello: the first program. Initialise, choose a device, copy numbers there, run a kernel on them, copy them back,
  * check, clean up. Every call's result is looked at; what went wrong is printed in the runtime's own words. */
 #include "acl/acl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model for generation: new tokens attend to themselves and to all earlier ones, whose keys and values are in the
  * cache. The prompt and each further token go the same way. */
 #include "infer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acl-infer: what its files share. */
 #ifndef ACL_INFER_H
 #define ACL_INFER_H

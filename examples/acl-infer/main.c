@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acl-infer: generates text for many requests with a cache of keys and values. See README.md. */
 #include "infer.h"
 #include "../common/options.h"

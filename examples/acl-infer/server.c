@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of a server: requests arrive, wait for a slot, are read in, produce a token per round, and leave. A request
  * is a prompt and a number of tokens to generate, both from a generator of random numbers, so that a run can be
  * repeated. */

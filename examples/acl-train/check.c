@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Are the gradients right? For every parameter tensor: moving it a little along its gradient must change the loss at
  * the rate of the gradient's length, which holds only if the computed gradient is the true one (its length and its
  * direction both enter). The loss is measured on both sides of the point. */

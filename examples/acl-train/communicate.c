@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data parallelism: every process has its own batch, gradients are summed over all of them. The sums run on a stream of
  * their own while the backward pass goes on; events order the two, and the pool learns that a gradient is used there.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A text that can be learned: after most tokens one certain token follows, which depends on the last token alone; now
  * and then it is any token. A model that has learned the rule has a loss of about a quarter of that of one that
  * guesses. */

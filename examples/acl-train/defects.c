@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Known defects, planted on request so that tools can be shown to find them, and so that it is known what they must
  * find. Each is something that happens in real jobs. Where it was planted is printed at the end: planted: kind=leak
  * rank=0 device=0 step=3 operator=torch._ops.aten.clone.default size=1048576 block=1049088 address=0x... (on one line).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads beside the training, as data loaders are: each makes noise samples on the device, on a stream of its own, and
  * drops them again. They change nothing of what is trained; they make the allocator, the operators and whoever watches
  * them work in several threads at once. */

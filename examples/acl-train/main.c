@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acl-train: trains a small GPT on one or several NPUs. See README.md. */
 #define MSTX_NO_IMPL
 #include "mstx/ms_tools_ext.h"

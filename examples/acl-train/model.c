@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forward and backward pass. Rows are tokens: a batch of B sequences of T tokens is a matrix of B*T rows. Tensors are
  * allocated when an operator makes them and freed after their last use, as a framework's reference counts do. */
 #include "train.h"

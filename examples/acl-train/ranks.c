@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One process per device. The parent starts this program again for every rank, passes the identification of the group
  * from the first to the others, and waits. It does not touch a device itself. If one rank fails the others are ended:
  * they would wait for it for ever. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acl-train: what its files share. */
 #ifndef ACL_TRAIN_H
 #define ACL_TRAIN_H

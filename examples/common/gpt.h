@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of a small GPT: embedding, layers of pre-norm attention and MLP, final norm, output projection. */
 #ifndef EXAMPLES_COMMON_GPT_H
 #define EXAMPLES_COMMON_GPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One NPU as the examples use it: a device with a stream, the operator binary, and memory through the framework's
  * pools. Errors end the program with status 1 after a message that has the runtime's own text: there is nothing an
  * example could do about them. */

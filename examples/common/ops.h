@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of a small transformer, each one announced under the name of its counterpart in a framework. Results
  * are new tensors unless the name ends with an underscore. */
 #ifndef EXAMPLES_COMMON_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Command line options, described once in a table: parser, checks and --help come from it. */
 #ifndef EXAMPLES_COMMON_OPTIONS_H
 #define EXAMPLES_COMMON_OPTIONS_H

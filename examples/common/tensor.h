@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors in the pool, and operators as a tool sees them.
  *
  * Between op_begin and op_end an operator allocates its results and launches its kernels. If somebody listens, marks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records itself: a program that works on a device and keeps a little more memory with every step.
 
     softnpu run -- python record.py            (or on a card, with CANN's environment set)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Defects that train.py can plant. Each is a mistake that is made in earnest: memory is kept, and grows or doubles."""
 
 import torch

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Generates text with a key-value cache that grows with every token, on the CPU, to be recorded:
 
     msmemscope --device=cpu --call-stack=python -- python3 infer.py --requests 4

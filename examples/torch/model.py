@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small transformer and made-up text, for train.py and infer.py."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
 # What does this cell cost? Each cell between start() and stop() is one range of the recording; the results lie below
 # ./memscope as CSV. Works in Jupyter (open as a notebook with jupytext, or copy the cells), and as a script.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains a small transformer on the CPU with plain PyTorch, to be recorded:
 
     msmemscope --device=cpu --call-stack=python --analysis=leaks,decompose -- python3 train.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Basic types, result codes, data types, data buffers and the application log. */
 #ifndef ACL_ACL_BASE_H
 #define ACL_ACL_BASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data dump of executing models. */
 #ifndef ACL_ACL_DUMP_H
 #define ACL_ACL_DUMP_H

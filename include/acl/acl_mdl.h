@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Captured and hand-built models (aclmdlRI*) and the model dump. */
 #ifndef ACL_ACL_MDL_H
 #define ACL_ACL_MDL_H

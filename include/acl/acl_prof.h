@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collecting profiling data from inside a program (libmsprofiler.so). */
 #ifndef ACL_ACL_PROF_H
 #define ACL_ACL_PROF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime interface, by topic. */
 #ifndef ACL_ACL_RT_H
 #define ACL_ACL_RT_H

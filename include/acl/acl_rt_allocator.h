@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory allocators that a framework attaches to a stream. */
 #ifndef ACL_ACL_RT_ALLOCATOR_H
 #define ACL_ACL_RT_ALLOCATOR_H

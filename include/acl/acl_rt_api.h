@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conveniences of newer releases for C++ programs: shorter names by overloading, pointers to any type without a cast.
  * Each forwards to the C function that is named in its body; C programs get the C interface alone. */
 #ifndef ACL_ACL_RT_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Newer releases keep the memory pools in a header of their own. */
 #ifndef ACL_ACL_RT_MEMORY_SOMA_H
 #define ACL_ACL_RT_MEMORY_SOMA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, scalars and arrays handed to operators (libnnopbase.so). */
 #ifndef ACLNN_ACL_META_H
 #define ACLNN_ACL_META_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every operator header needs. */
 #ifndef ACLNN_ACLNN_BASE_H
 #define ACLNN_ACLNN_BASE_H

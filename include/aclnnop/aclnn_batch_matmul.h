@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ACLNNOP_ACLNN_BATCH_MATMUL_H
 #define ACLNNOP_ACLNN_BATCH_MATMUL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ACLNNOP_ACLNN_LAYER_NORM_H
 #define ACLNNOP_ACLNN_LAYER_NORM_H
 

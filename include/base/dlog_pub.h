@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Logging of the vendor's stack: libascendalog.so (names with ForC) and libunified_dlog.so (the others).
  *
  * ASCEND_GLOBAL_LOG_LEVEL (0 debug ... 3 error, 4 off; default 3) and ASCEND_GLOBAL_EVENT_ENABLE (default 1) select,

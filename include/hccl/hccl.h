@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collective communication (libhccl.so). Collectives are queued on the given stream. */
 #ifndef HCCL_HCCL_H
 #define HCCL_HCCL_H

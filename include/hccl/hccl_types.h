@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types of the collective communication library. */
 #ifndef HCCL_HCCL_TYPES_H
 #define HCCL_HCCL_TYPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mstx: marks, ranges, domains and memory pools that a program announces to whatever tool listens.
  *
  * By default everything is in the headers: nothing to link with except the C library, one small context per shared

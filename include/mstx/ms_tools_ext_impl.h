@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front end of mstx: finds a tool once and forwards calls to it. Included by ms_tools_ext.h.
  *
  * One context per shared object: weak and hidden, so that all source files of an object share it and no other object

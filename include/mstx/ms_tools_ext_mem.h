@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mstx: memory pools. A heap is a block that a sub-allocator manages, a region is a piece that it hands out. */
 #include "ms_tools_ext.h" /* before the guard: it includes this file at the right place */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npupool: the memory pools of the frameworks that run on an Ascend NPU, as a small C library.
  *
  * It allocates as torch_npu's caching, workspace and pinned allocators, MindSpore's pool and ATB's buffers do: the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Name of the profiling library's header in newer releases. */
 #ifndef PROFILING_APROF_PUB_H
 #define PROFILING_APROF_PUB_H

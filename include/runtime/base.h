@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types shared by the runtime headers. Results are the numbers of acl/error_codes/rt_error_codes.h. */
 #ifndef RUNTIME_BASE_H
 #define RUNTIME_BASE_H

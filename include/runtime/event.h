@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RUNTIME_EVENT_H
 #define RUNTIME_EVENT_H
 

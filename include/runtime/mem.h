@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RUNTIME_MEM_H
 #define RUNTIME_MEM_H
 

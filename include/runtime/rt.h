@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's own interface (libruntime.so), used by operator libraries and kernel launchers. */
 #ifndef RUNTIME_RT_H
 #define RUNTIME_RT_H

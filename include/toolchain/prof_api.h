@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reporting to, and listening at, the profiling library (libprofapi.so). */
 #ifndef TOOLCHAIN_PROF_API_H
 #define TOOLCHAIN_PROF_API_H

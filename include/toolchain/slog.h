@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Older name of the logging header. */
 #ifndef TOOLCHAIN_SLOG_H
 #define TOOLCHAIN_SLOG_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records what happens to the memory of this program, and says who owns it.
 
     import msmemscope

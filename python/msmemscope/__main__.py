@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m msmemscope: the command msmemscope of this installation."""
 
 import os

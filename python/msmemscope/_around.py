@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A context manager around a function, as a decorator: also around one that is suspended and goes on later.
 
 While a generator or a coroutine is suspended, its thread does other things. These are outside, unless the context is about

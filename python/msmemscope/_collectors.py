@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of the recording is done in Python, switched on and off as the recording wants it.
 
   decompose        labels of what memory is used for (_torch_labels, _hooks)

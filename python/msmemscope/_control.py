@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config, start, stop, step."""
 
 from __future__ import annotations

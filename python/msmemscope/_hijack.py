@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of other packages, replaced by ones of ours around them: now if their module is loaded, else when it is.
 
 Nothing is imported for that. A target that does not exist is passed over. What was put in place is taken out again in any

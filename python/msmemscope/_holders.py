@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who holds a block of memory: the way from a variable, an attribute, a class or a running function to the tensor.
 
 Found by asking the garbage collector who refers to whom, backwards from the tensor: a scan of all objects for each step

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the programs and libraries of this installation are."""
 
 from __future__ import annotations

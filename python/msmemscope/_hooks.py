@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Known functions of frameworks, and what is done around them: init_framework_hooks and cleanup_framework_hooks.
 
 One table: framework, version, component, type -> functions, each with the labels that memory allocated in it gets, or with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C side, see _native/*.c."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder in this process: found, or loaded, and what it is asked for at the moment."""
 
 from __future__ import annotations

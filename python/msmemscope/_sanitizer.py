@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """enable_npu_sanitizer: tells torch_npu's stream sanitizer what operators read and write that PyTorch does not see.
 
 Such operators announce themselves by marks:

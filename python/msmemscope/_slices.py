@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RecordFunction: parts of the program that shall stand by name in the Python trace."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """take_snapshot: what memory of a device is in use at this moment, as a row of the recording.
 
 A framework that manages the device knows best; where there is none, the recording itself fills in what it has seen, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which memory each operator of PyTorch reads and writes.
 
 A dispatch mode sees every operator with its arguments. What its schema says about them is worked out here, once per operator;

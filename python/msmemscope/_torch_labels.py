@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model of PyTorch uses its memory for: weight, gradient, optimizer_state, activation.
 
   activation       what is allocated while a module runs that was called from outside of any module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python trace: which functions ran when, on one clock with the memory events.
 
 On while something is traced and events has "traceback", or tracer.start() was called."""

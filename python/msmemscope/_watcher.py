@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """watcher: tensors that are dumped around every operator, to find who overwrites them."""
 
 from __future__ import annotations

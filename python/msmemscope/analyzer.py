@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analyses of dumps that were written before: leaks between marks, memory that is used badly.
 
 The work is done by the same engine as that of the command line; here are the checks of what is asked for.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names for memory: of what is allocated in a part of the program, or of one tensor.
 
     from msmemscope import describe

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mstx for Python: marks and ranges for whatever tool is injected, the recorder or another one.
  *
  * The front end is that of the C header: it looks for a tool at the first call. A tool that comes later, as the

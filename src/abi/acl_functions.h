@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every function of the ACL runtime front, once.
  *
  *     ACL_FN(status, result, name, (parameters), (arguments))

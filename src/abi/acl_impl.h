@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prototypes of the aclXImpl twins, for those who define them (libascendcl_impl.so) and those who call them. */
 #ifndef ABI_ACL_IMPL_H
 #define ABI_ACL_IMPL_H

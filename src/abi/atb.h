@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C++ objects of ATB and Mki as a hook written in C meets them. They are the foreign libraries' own: read, never built.
  */
 #ifndef ABI_ATB_H

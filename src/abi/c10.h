@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's C++ as code written in C meets it: what its allocators report, and how its observers of operators are
  * called. Names and layouts are those of libc10 and libtorch_cpu from 1.13 on, in the C++ ABI of gcc and clang on
  * x86-64 and aarch64; where versions differ, the text says how.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which names of the vendor's libraries exist here, and which of them do something. Made from the function tables, so
  * it cannot disagree with what is built. */
 #ifndef ABI_COVERAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of msPTI clients. Packed, then rounded up to eight bytes: most 64-bit members are misaligned. */
 #ifndef ABI_MSPTI_H
 #define ABI_MSPTI_H

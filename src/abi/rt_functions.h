@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of libruntime.so that other libraries call by name.
  *     RT_FN(status, result, name, (parameters))        status: IMPLEMENTED or UNSUPPORTED
  * Define the macro before including this file; it is undefined at the end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records that devices put into the driver's profiling channels, and what those channels are configured with.
  * Two generations: 910B and 910_93 (A2, A3), and the 950 and 960 families (A5, A6; suffix V6). */
 #ifndef ABI_STARS_H

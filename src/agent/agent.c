@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Life of the agent in a process: set up once, attached at the first event that is to be recorded.
  *
  * Set-up reads the session string, resolves what is loaded, and does nothing else; a process that never has an event

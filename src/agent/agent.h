@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the target process: what the parts of the agent share.
  *
  * The agent is preloaded into any program, may be called before its constructor and after every destructor, from any

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder as other libraries of ours see it. */
 #include "agent/agent_v1.h"
 

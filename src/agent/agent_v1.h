@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What libascend_kernel_hook.so offers to other libraries of ours in the same process: the hooks of ATB, and the Python
  * extension. They find it with dlsym(RTLD_DEFAULT, "ms_agent_v1"), check version and size, and record through it, so
  * that a process has one recorder whatever was loaded from where. The table grows at its end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See control.h.
  *
  * An event belongs to an interval by its stamp. start: the collector gets ready, the state word is switched, then START

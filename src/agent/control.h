@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control of the recording from inside the program: what the API's functions come down to. They wait for the collector
  * (10 s without a sign of life at most) and are for callers who know that; never for hooks. 0 or -errno, with a line
  * for the user in why: -ENOTCONN nobody records this process, -EPIPE the collector is gone, -EINVAL a value is wrong.

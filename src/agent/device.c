@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which device and which stream an event belongs to.
  *
  * Numbers of devices: the driver has its own, programs see them through ASCEND_RT_VISIBLE_DEVICES; everything is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log of executed tasks that a device keeps: when it began and ended each kernel, in the device's own time.
  *
  * Started at the first launch on a device, stopped by aclFinalize. One thread reads the logs of all devices; it is the

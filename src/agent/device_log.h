@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sharing the device logs with another tool; for hooks/prof.c. */
 #ifndef MS_AGENT_DEVICE_LOG_H
 #define MS_AGENT_DEVICE_LOG_H

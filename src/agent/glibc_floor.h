@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the libraries that go into the target loadable on glibc 2.28: included first in each of their files.
  *
  * Since 2.34 libdl and libpthread are part of libc and their functions carry a new version, which older systems do not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See got.h.
  *
  * An entry is one word that the loader has filled, or fills at the first call through it: it is replaced by one store,

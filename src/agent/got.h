@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks for programs that were started without us: the tables through which loaded objects call other objects (GOT)
  * are made to point to our functions. What is loaded later is bound by doing it again; binding twice does nothing. */
 #ifndef MS_AGENT_GOT_H

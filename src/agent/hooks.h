@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hooks, in one table. A hook is a symbol of a foreign library, our replacement of the same name, and a pointer to
  * the real function; bindings make the replacement take effect:
  *

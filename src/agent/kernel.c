@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime reports about launches, and the names of kernels.
  *
  * The profiling library has one place for each kind of callback. We take those for names and for compact records, and

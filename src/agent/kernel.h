@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: who launched what, and when the device executed it. Nothing of this is active unless the session wants both
  * launches and the kernel level. */
 #ifndef MS_AGENT_KERNEL_H

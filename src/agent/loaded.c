@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See loaded.h. Unloading a module makes all that is remembered about addresses worthless: dlclose is hooked for
  * that. */
 #include "agent/glibc_floor.h"

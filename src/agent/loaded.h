@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is loaded where: the module of an address, and its unwind tables.
  *
  * Without lock where the C library can (_dl_find_object), else by dl_iterate_phdr; so for addresses that were not seen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that is only a name: people preload it by hand. The recorder, libascend_kernel_hook.so, is attached to it
  * as an auxiliary filter (DT_AUXILIARY): the loader takes it from the same folder and puts it in front of this library
  * in the search order, so that its hooks come before the driver's functions whichever of our names is preloaded, in any

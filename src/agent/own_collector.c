@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See own_collector.h.
  *
  * We bind and listen ourselves and hand the socket over, so that registering needs no waiting: a connection stands in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A collector of our own, for a process that has none: preloaded without a session, or left alone by the one it had. */
 #ifndef MS_AGENT_OWN_COLLECTOR_H
 #define MS_AGENT_OWN_COLLECTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Python interpreter of this process: how its objects lie in memory, and the functions of it that we may call.
  *
  *   RAW    frames are read from memory: needs no GIL, calls nothing

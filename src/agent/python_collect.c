@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Python side of the recording in a program that does not know of us: labels of modules and optimizers, accesses of
  * operators. The package is found beside this library. And the end of the interpreter, which takes all objects apart:
  * what is freed by that was kept until then.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the interpreter and how its objects lie in memory.
  *
  * From 3.13 on an interpreter tells the offsets itself (_Py_DebugOffsets, the beginning of _PyRuntime), in an order

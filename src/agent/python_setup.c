@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done once with an interpreter: is its layout what we think; who tells us that a code object ends, so that its
  * address may mean another one; and the switch-off before it frees the states of its threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which Python calls are open, and the record of one that ends.
  *
  * Each thread has a stack of open calls. An end belongs to the uppermost beginning of the same function; what stands

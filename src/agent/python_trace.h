@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Python trace: a slice of time for each call of a function, Python's or C's, in all threads of the interpreter.
  *
  *   python_trace_bind.c    how the interpreter tells us of calls: sys.monitoring from 3.12 on, else a profile function

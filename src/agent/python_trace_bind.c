@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the interpreter tells us of calls.
  *
  * From 3.12 on by sys.monitoring: it covers all threads, those to come as well, leaves profilers of others alone, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands for a function in the Python trace, and which functions are left out of it.
  *
  *   Python function             <file>(<first line>): <name>

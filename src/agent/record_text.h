@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recording an event whose payload ends in a text. */
 #ifndef MS_AGENT_RECORD_TEXT_H
 #define MS_AGENT_RECORD_TEXT_H

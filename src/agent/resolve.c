@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the real functions behind our hooks.
  *
  * Each pointer begins at a function that looks the real one up, stores it, and calls it; there is no test in the way of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C stacks: by the unwind tables (unwind.h), by frame pointers on request (stack_fp.h); recognised without walking
  * where they were seen before (stack_memo.h). An address is looked up only when its stack is seen for the first
  * time. */

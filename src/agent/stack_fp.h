@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C stacks by frame pointers, for programs that have them throughout (--call-stack=c:fp): each frame begins with the
  * address of the next outer one and the return address, so a walk is two loads per frame.
  *

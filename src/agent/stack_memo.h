@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks that were walked before, recognised without walking.
  *
  * How a frame is unwound depends on its pc, its stack pointer and, if it has one, its frame pointer; the tables give

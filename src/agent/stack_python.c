@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python stacks, read from the calling thread's own chain of frames without the interpreter's help.
  *
  * A hook must not take the GIL (another thread may hold it and want the allocator's lock that we are under) and must

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See stack_range.h. */
 #include "agent/glibc_floor.h"
 #include "agent/stack_range.h"

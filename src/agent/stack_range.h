@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known to be readable of the stack that a thread is on. An address that a walk comes to is anybody's number
  * until it is read: only memory that was found readable before is read directly; the rest is probed by a system call
  * that cannot fault, a page at a time, and remembered. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Call stacks of an event, as ids of definitions.
  *
  * A stack is walked in the thread that the event happens in, into memory of its recording context; a signal handler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Call stacks, raw: addresses for C, code objects and instructions for Python. Text is made outside of this process. */
 #ifndef MS_AGENT_STACKS_H
 #define MS_AGENT_STACKS_H

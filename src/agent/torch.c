@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See torch.h. Nobody tells us that PyTorch is loaded: its allocators do, by their first report, and when they report
  * after the session has changed. What is not there yet is looked for again after 1, 2, 4, 8 ... further reports, and at
  * once when the session changes again. */

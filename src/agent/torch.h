@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch in this process: what follows from its being there, beyond the hooks of its allocators. */
 #ifndef MS_AGENT_TORCH_H
 #define MS_AGENT_TORCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See unwind.h. Rules stand in one table for all threads. An entry is two words that are written without a lock: the
  * rule, and the address combined with it, so that halves of two entries are never taken for one. */
 #include "agent/glibc_floor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking the C stack of the calling thread by the unwind tables of the modules it runs through.
  *
  * What the tables say about an address is worked out once and remembered for all threads, so a frame costs a look-up

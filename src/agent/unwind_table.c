@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See unwind_table.h. The tables are memory of loaded modules and trusted to be what the linker wrote, but every read
  * stays inside of the entry it belongs to, and whatever is not understood ends the walk. */
 #include "agent/glibc_floor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the frame of a function is left, as the unwind tables of its module say (.eh_frame, DWARF call frame
  * information).
  *

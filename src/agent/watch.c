@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See watch.h: what is watched, by whose wish, and the lock around it.
  *
  * Threads: one lock, held while the device is waited for and read. It is taken with a limit of time, so that a thread

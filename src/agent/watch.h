@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watching tensors: their content in front of and behind every operator, to find who overwrites them.
  *
  * What is watched: the outputs of operator START from its end until operator END has ended (--watch), and what the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of watch.h, which are one part of the agent: what is watched (watch.c), names (watch_names.c),
  * telling (watch_tell.c), operators (watch_ops.c), kernels (watch_launch.c). Everything here but the first functions is
  * called under the lock. */

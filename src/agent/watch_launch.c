@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for --watch: the name of one is known only while its launch is under way, so what was there before waits for
  * it.
  *

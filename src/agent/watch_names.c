@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of operators for --watch: the points that are told, and how often each was called. Called under the lock of
  * watch.c. Counters are a table of fixed size that is emptied when it fills up. */
 #include "agent/watch_internal.h"

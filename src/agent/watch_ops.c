@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators for --watch: begin, what they touch, end; announced by marks of ATen, by accesses, or by paths of ATB.
  * Called from hooks; takes the lock of watch.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contents of device memory for watch.c: waiting for the device, copying, hashing, writing.
  *
  * Called under the lock of watch.c, so one buffer is enough. Functions of the runtime are looked up when first needed;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a watched tensor contains at a point goes into the stream as a record, and its whole content into a file that
  * the collector opens. Called under the lock of watch.c. Failure policy: a tensor that cannot be read is told as such,
  * and the log says once that there is no file. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A progress bar for terminals. */
 #ifndef MS_BASE_BAR_H
 #define MS_BASE_BAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See btree.h. A B+ tree: entries stand in the leaves, which are linked; an inner node has the lowest key that each of
  * its children may hold. A leaf that becomes empty is taken out, others are never joined: live sets of memory shrink
  * and grow again, and a sparse leaf is filled by its neighbours' successors. Full nodes are split on the way down, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An ordered map from 64-bit keys to 32-bit values: which entry is at or below an address, and the ones after it.
  *
  * All zeros is an empty tree. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing buffer of text, with the number formatting that writers of millions of rows need.
  *
  * All zeros is an empty buffer. Running out of memory is remembered in `failed` and makes further appends do nothing;

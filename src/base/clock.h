@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks. Everything that is compared across processes uses CLOCK_MONOTONIC_RAW: it is one counter for the whole
  * machine and no time daemon bends it. */
 #ifndef MS_BASE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sixteen-bit floating point in software: IEEE binary16 and bfloat16, rounding to nearest, ties to even. Not a number
  * stays not a number (quiet), infinities and signed zeros stay themselves. */
 #ifndef MS_BASE_HALF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See intern.h. Bytes stand in chunks that never move; the table of numbers doubles at 1/2 load. */
 #include "base/intern.h"
 

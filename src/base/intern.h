@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts by number: equal texts have equal numbers, 1, 2, 3 ... Texts stay until the whole table is freed. */
 #ifndef MS_BASE_INTERN_H
 #define MS_BASE_INTERN_H

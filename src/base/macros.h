@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The few macros that every file may use. */
 #ifndef MS_BASE_MACROS_H
 #define MS_BASE_MACROS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hash map from 64-bit keys to 64-bit values: open addressing, grows by doubling, keeps no order.
  *
  * Key 0 is as good as any other. All zeros is an empty map; ms_map_free gives back what it holds. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading numbers that people wrote: options, environment variables, configuration files.
  * Every function returns 0, or -EINVAL / -ERANGE with the output untouched. */
 #ifndef MS_BASE_PARSE_H

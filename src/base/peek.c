@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See peek.h. As if it were another process's memory; where that call is not there or forbidden (containers, sandboxes,
  * emulators), through the file that shows it. Raw calls: none of the C library's is a place to be cancelled at. */
 #include "base/peek.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading memory of this process at an address that may be wrong: an error then, not a signal.
  *
  * A system call or three: for what is done once. False also where nobody may ask. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Type-stable slabs: objects behind opaque handles that callers may get wrong.
  *
  * All objects of a slab live in one address range that is never unmapped, so a handle from a caller can be checked in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Eight bytes of a text at a time, in one register (Lamport, "Multiple byte processing with full-word instructions",
  * 1975): what readers of millions of rows do instead of a loop over bytes, and no instructions of one processor. The
  * first byte of the text is the lowest of the word. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collector's main thread: its event loop, whoever supervises it, and what comes in. Everything that takes time is
  * done by the others. */
 #include "collect/collect_main.h"

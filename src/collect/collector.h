@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collector: what its threads share.
  *
  *   main      event loop: channel, connections, deaths, requests; makes directories; never waits for a process

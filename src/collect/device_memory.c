@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See device_memory.h. The collector's environment has no library path, so the library is looked for in the places
  * where drivers and toolkits put it. It is loaded once and never unloaded: it may have threads of its own. */
 #include "collect/device_memory.h"

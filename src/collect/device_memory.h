@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory of the devices is in use, by the card as a whole and by process, as the driver's management library
  * (libdcmi.so) tells it. Two of its functions per device, each of which may take milliseconds; for one thread, which
  * holds nothing that others wait for. No library, or one that does not answer: no devices. */

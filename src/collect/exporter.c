@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Export workers: a few threads at idle priority that take turns with the processes, a slice of events each. They tail
  * the trace files as any reader would and hold nobody up. Where a program leaves no processor idle they may get next to
  * nothing, so one more thread, of normal priority, takes processes that somebody waits for (stop(), the end) or that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a process alive? By the pidfd of its connection (Linux 6.5), by a pidfd from its pid (5.3), by asking for pid and
  * start time (older), or, for processes that we cannot see at all, by the end of its connection. Before a pidfd is
  * trusted it is made sure that the pid has not become somebody else's. */

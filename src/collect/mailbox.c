@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See collector.h. Texts beyond a limit are dropped: whoever supervises may have stopped reading for ever. */
 #include "collect/collector.h"
 

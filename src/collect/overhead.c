@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See overhead.h. The shortest of several rounds counts: the machine has other things to do. */
 #include "collect/overhead.h"
 

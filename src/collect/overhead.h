@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What recording itself costs, for whoever asks (msmemscope info). */
 #ifndef MS_COLLECT_OVERHEAD_H
 #define MS_COLLECT_OVERHEAD_H

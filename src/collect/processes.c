@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of a recording: how they come, through which phases they go (recorded.h), how they leave. Belongs to the
  * collector's main thread. An error about one process ends the recording of that process, never of the rest. */
 #include "collect/collector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that is recorded, from its registration until its files are complete.
  *
  *   QUIET      registered, nothing published yet: leaves nothing behind if it stays so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of API calls. Those that must wait (STOP, STEP) stand in a list that is looked through every turn; while one
  * waits and something moves, its client gets a sign of life every second, so that it can tell slow from stuck. */
 #include "collect/collector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The drain thread. It sweeps all recorded processes, at once while there is much and at growing intervals while there
  * is little, and closes the trace of those that have ended. It does nothing else: no model, no export, no waiting for
  * anybody but the disk.

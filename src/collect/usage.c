@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See usage.h. One sampler per collector: the list of watches is its state. A watch that is forgotten is freed by the
  * thread, so that nobody waits for a sample that is being taken. Devices that no watched process uses are looked at
  * once a second, in case that one begins to. */

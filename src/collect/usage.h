@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in use beside the events: of devices and of the processes on them, and resident memory. A thread of its own
  * asks, ten times a second at most and less often where answers take long; whoever drains a process takes what is new
  * and records it (USAGE), so that readers join it by time. Nothing of this is ever asked in a hook.

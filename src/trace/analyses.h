@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Analyses that run while recording; the bits of config.json and of the session string. */
 #ifndef MS_TRACE_ANALYSES_H
 #define MS_TRACE_ANALYSES_H

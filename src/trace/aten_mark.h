@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marks by which operators of PyTorch and what they touch are told:
  *
  *     memscope-aten-b: name=torch._ops.aten.add.Tensor                     begins

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Aux files: checkpoints and symbols, written beside the segments by the export worker, read when a trace is opened.
  *
  * A checkpoint stands in the aux file of the segment where its position begins, so that deleting a segment deletes what

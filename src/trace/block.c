@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packing and checking of single blocks. Nothing is kept between blocks but the compressor's memory. A block that does
  * not shrink is stored as it is. */
 #include "trace/block.h"

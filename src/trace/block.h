@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks: what segment and aux files consist of, one after the other, each beginning at a multiple of 8 bytes.
  *
  * A block can be checked and skipped by itself; kinds that are not known are skipped. Bytes: docs/format/trace.md. */

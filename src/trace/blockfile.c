@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heads are read through a small window, content by one read per block. After a damaged head the search for the next
  * one goes in steps of 8 bytes, which is where blocks begin, and ends at the end of the file: bounded by its size, and
  * every byte is looked at once. A head whose content is damaged has a sound length, so the walk goes on behind it. */

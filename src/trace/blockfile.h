@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking a file block by block: checked heads, content on demand, and the way back to sound blocks after damage. Works
  * on files that still grow: what is not there completely is not there yet. One thread. */
 #ifndef MS_TRACE_BLOCKFILE_H

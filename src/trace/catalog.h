@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the writing side of a trace knows across segments: how far each stream has been taken, what the ids of each
  * stream mean, and all definitions of the process. It is put into the trace (at the head of each segment, and piece by
  * piece with the definitions), so that a collector that takes over after another one died goes on without loss or

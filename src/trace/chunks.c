@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks, as producers see them: taking one, filling it up, and what happens when there is none.
  *
  * Chunks that the collector freed are taken before fresh ones: their pages and cache lines are warm. The free stack is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which counter can be trusted is the kernel's judgement, not ours: it watches the TSC against other clocks and gives
  * it up when it drifts. Its own clock source tells. Under KVM and Hyper-V the source is a layer over the TSC; there the
  * CPU must also call it constant and non-stop. A process may have the instruction forbidden (PR_SET_TSC); then it would

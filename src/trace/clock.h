@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Session clock: which counter to stamp with, and anchors that tie its ticks to CLOCK_MONOTONIC. */
 #ifndef MS_TRACE_CLOCK_H
 #define MS_TRACE_CLOCK_H

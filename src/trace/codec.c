@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encoder and decoder of runs, side by side. A record begins with a byte:
  *
  *     0           so many (a varint follows) sequence numbers belong to definitions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs: records of one stream, one after the other, in few bytes.
  *
  * Each record is a form (kind, flags and arg, told once per run) and the differences to the record before of the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a stream has defined already, and how it defines more.
  *
  * The table has 4096 entries in sets of two; the older one of a set is pushed out. An entry holds 96 bits of hash and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions: texts, modules, code objects and stacks that a stream names once and refers to by number afterwards.
  *
  * A definition is a record of the stream that uses it; its id is good for this stream only (the collector renumbers by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entries in order of entering, found through two open-addressing indexes (by content, by number), so that memory
  * follows what is there and not the numbers that a file claims. Content lies in an arena of blocks that never move:
  * readers hold pointers into it. */

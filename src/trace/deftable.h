@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of a process by content and by number: what the drain renumbers with, and what the reader looks up.
  *
  * Content is the payload and tail of a definition record (records.h), with ids of the process inside. Numbers are 1, 2,

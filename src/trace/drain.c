@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps: from shared memory to blocks of a trace.
  *
  * Order of a sweep: anchor (T), heads (low), table, copies in order of stream and sequence, blocks, SWEEP, write, free.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collecting side: takes what a process has published out of its shared memory and hands it to a writer.
  *
  * A sweep reads the clock (T), looks at all streams, copies what is committed, checks it on the copy, renumbers

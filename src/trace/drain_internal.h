@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of the drain; nobody else's. */
 #ifndef MS_TRACE_DRAIN_INTERNAL_H
 #define MS_TRACE_DRAIN_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outgoing side of the drain: ids of streams become ids of the process, records become runs, runs become blocks.
  *
  * A definition is written before its first use in an epoch of the writer (a segment), with the definitions that it

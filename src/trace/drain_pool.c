@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory as the drain sees it. Every word is read once into private memory and checked there; offsets and sizes
  * of the header were copied when the memory was opened.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An event as the reader releases it: a record, decoded, in its place of the total order, with texts resolved.
  *
  * Order of release within a process: (stamp, ends of lives before beginnings, stream, sequence); it is the same live,

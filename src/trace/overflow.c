@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memfd is made when the reader attaches: most writers never come here. Pages that were read are punched out, so
  * the file is long but its memory is not. */
 #include "trace/overflow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks on their way from a writer whose files have ended to a reader of the same process, through memory.
  *
  * A memfd that grows at its end and loses its pages at its beginning; at most MS_OVERFLOW_B lie between. Without a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking payload and tail of a record apart by its shape (records.h), checking every length on the way. For memory that
  * the caller alone can change: a copy of a chunk, a block of a file. */
 #ifndef MS_TRACE_PARTS_H

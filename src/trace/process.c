@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Identity of a process as the content of a PROCESS block, and the names of the files that hold its trace. Pure
  * functions. */
 #include "trace/writer_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slow path of recording: attaching the process, giving threads a context and a stream, and records that need more than
  * room in the current chunk.
  *

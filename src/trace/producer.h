@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recording side: how a hook puts a record into shared memory. Needs only libc; takes no lock, allocates nothing and
  * makes no system call, except when a chunk is full.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of the producer; nobody else's. */
 #ifndef MS_TRACE_PRODUCER_INTERNAL_H
 #define MS_TRACE_PRODUCER_INTERNAL_H

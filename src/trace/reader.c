@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader as its users see it: opening, the next event, definitions, where it stands. */
 #include "trace/reader_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a trace: one process of a trace directory, from its beginning or from a checkpoint, finished or still
  * growing.
  *

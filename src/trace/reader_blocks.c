@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks whose records are not released yet. When their content takes more than the cache may hold, the content of the
  * latest ones is dropped, for it is needed last, and read again when its turn comes: a thread that is stopped for an
  * hour costs time, not memory. */

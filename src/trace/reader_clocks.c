@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks of a reader as a checkpoint keeps them, so that times after it come out the same as without it: the points of
  * the timeline from the last one before the position on, and what is known about the counters of devices. Numbers of 8
  * bytes: how many points; clock kind, ticks, time each; how many counters; device, counter, time, kHz each. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From decoded records to events: times, texts, and the meaning of fields by kind. */
 #include "trace/reader_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segment files in their order, and what each block does to the reader.
  *
  * The end of the files is one of: an END block; the last sound block of the last segment when nobody writes any more;

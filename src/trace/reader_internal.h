@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of the reader; nobody else's.
  *
  * The way of a record:  segment file -> block (unpacked, in memory or droppable) -> run -> cursor of its stream -> heap

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merging the streams of a process into one order.
  *
  * Order: a stream's records stay in their sequence; between streams the smaller stamp goes first, at equal stamps what

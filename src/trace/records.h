@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records: what a hook writes into its thread's stream. The one description that everything else uses.
  *
  * A record is a head of 16 bytes, a payload of whole 8-byte words, and a tail; little endian, without compiler padding.

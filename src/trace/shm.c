@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making the shared memory. Runs in the target, inside the attach function: raw system calls, no allocation, errno is
  * the caller's to keep.
  *

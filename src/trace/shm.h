@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory that a recording process shares with its collector: one sparse memfd per process.
  *
  *     header | stream heads | chunk table | chunks

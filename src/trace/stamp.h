@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks of the session clock.
  *
  * Stamps order the lives of an address: a free is stamped before the real call, an allocation after it. When an address

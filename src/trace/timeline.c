@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Anchors are kept in order, at most MAX per clock; when they are more, every second one of the older half goes (by
  * number only, so that every reader of the same file drops the same ones). Lookups come nearly in order: the last piece
  * is asked first. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From ticks to time: a piecewise linear map through the anchors of a trace, for each kind of clock.
  *
  * Time is CLOCK_MONOTONIC in sixteenths of a nanosecond, fine enough that ticks of any real counter stay apart: a

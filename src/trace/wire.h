@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in as few bytes as they need. Signed differences are folded so that small ones of either sign are short.
  *
  * Varints, for what is rare: seven bits per byte, low bits first, the high bit says that more follow.

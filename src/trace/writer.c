@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segment files: naming, appending, rotation, limits, the end.
  *
  * Invariants: blocks are appended whole and in order; `waiting` holds packed blocks that the kernel does not have yet,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a trace: append-only segment files of one process, see docs/format/trace.md.
  *
  * Files in the trace directory: NAME.000001.seg, NAME.000002.seg ... (each readable alone), NAME.000001.aux ...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by writer, drain and reader; nobody else's. */
 #ifndef MS_TRACE_WRITER_INTERNAL_H
 #define MS_TRACE_WRITER_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A test library with the face of ATB: the names that tools interpose or call, with their mangling in both ABIs of
  * std::string, and the object layouts of both known generations (ATB_PACK_OLDER selects the older one).
  *

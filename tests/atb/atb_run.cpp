@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs an operation of the test ATB a few times and checks its result on the host.
  * usage: atb_run KERNEL_BINARY [TIMES] */
 #include "atb.h"

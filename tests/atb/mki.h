@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mki as far as ATB shows it: tensors, and the parameters of a kernel launch. The layouts are those that tools compiled
  * against the real library expect. */
 #ifndef TESTS_ATB_MKI_H

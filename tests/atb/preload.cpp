@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A preloaded library that answers ATB's probe and takes the place of the saving, as a tool does. Lines go to the file
  * $ATB_PRELOAD_LOG: `op NAME DIR stream=OK`, `end`, `save PATH INPUTS OUTPUTS`. Objects are read by their offsets,
  * which checks the layouts from the other side. */

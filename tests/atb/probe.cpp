@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe and the saving of tensors, as ATB does them when no tool answers in its place. */
 #include "atb.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runners: what every operation does around its kernels, and one operation. */
 #include "atb.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens a dump as MindStudio Insight does: its checks on the file, its queries, its rules from events to blocks and curves.
 
     insight_lint.py FILE.db...          exit status 1 and one line per finding if Insight would refuse or misread it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Agent and recorder built for aarch64, and at work there: a program under qemu-user records, and its records are read
 here. The two sides of the shared memory are then different architectures, as its layout allows."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The libraries that go into other people's programs: what they need, what they show, and how old a system may be."""
 import re
 import resource

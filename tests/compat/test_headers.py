@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each public header compiles alone, in C and in C++, without a warning, and all of them together; the layouts hold for
 the other architecture too."""
 

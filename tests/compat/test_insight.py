@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MindStudio Insight opens our databases; what it would show agrees with what the CSV file says."""
 import csv
 import json

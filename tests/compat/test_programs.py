@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs in C and C++ as users write them, compiled against the installed headers alone and run on a software NPU."""
 import json
 import os

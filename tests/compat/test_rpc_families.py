@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Both families on the wire: command lines written from the published bytes against our daemon, and daemons of theirs
 against our command line."""
 

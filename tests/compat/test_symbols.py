@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the libraries export, by the function tables in src/abi: every name in the right file, every file under its own
 name, and calls from one library to the next left open to interposition."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every way in which certificates can be right or wrong, on both sides, with certificates that openssl makes."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks stacks of all kinds of frames by the unwind tables and compares each with what the C library says. Ends with 0
  * if they are the same. Needs nothing but the walker, so that it can be compiled for any processor. */
 #include "agent/hooks.h"

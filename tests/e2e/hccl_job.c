@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A distributed program as people write them for CANN: one process per device, root info passed through a file, the
  * rest from the environment. It knows nothing of where it runs. RANK_ID, RANK_SIZE, ROOT_INFO (file), or
  * RANK_TABLE_FILE; STEPS; STOP_AT (step at which rank 1 kills itself) */

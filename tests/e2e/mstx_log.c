@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tool for the tests: writes every mstx call to the file $MSTX_LOG.<pid>, one line each. Addresses are decimal.
  *   mark TEXT      start ID TEXT      end ID      heap DOMAIN DEVICE PTR SIZE      region DOMAIN DEVICE PTR SIZE
  *   gone DOMAIN PTR */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Uses the caching pool in ways that waste what it has reserved, and says how much.
  * usage: pool_program split|blocked|clean */
 #include "acl/acl.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The quick start of msMonitor's documentation, command by command, on a machine of its own.
 
 Run in new user, mount and network namespaces: the port, the sockets, /home, /var/log and the home directory are this

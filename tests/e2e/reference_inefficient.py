@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The definitions of inefficient memory, written down a second time, slowly: every event of a block is kept, and the
 history of the whole process is looked through again for each question. Rows are those of recorder.Row.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The analyses of a recording on random events, against references that are written independently: owners, inefficient
 blocks, what is told when memory runs out. Events go through the model as a recording's do (model_test --dump)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a tool hears from the examples: steps, operators, tensor accesses, and the blocks of the pools, all consistent."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The test ATB: the names that tools hook, in both ABIs and both layouts, with something real behind them."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever is given to the commands that read dumps: they end soon, say what is wrong, say so in their exit status, and the
 input stays as it was."""
 

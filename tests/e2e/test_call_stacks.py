@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Call stacks as people read them: functions, files and lines, also of programs that are gone."""
 
 import os

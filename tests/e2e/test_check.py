@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope check: leaks between marks and inefficient blocks, on dumps of ours and of the original, against references
 that are written independently; what is written back, and what bad input brings."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope --compare: runs, steps, traces and dumps side by side; dumps of the original; inputs that are broken."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything at once: eight threads, two devices, all events, both stacks. The rows must tell one story."""
 
 import collections

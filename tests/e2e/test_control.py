@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recording under the control of the program itself, through the table that the API uses."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What deploy/ ships works: configurations are read by the programs they are for, packages are built and installed."""
 
 import hashlib

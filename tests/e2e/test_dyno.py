@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dyno against our daemon: output, exit status, JSON, waiting, many hosts."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The daemon and training processes of every kind, as processes: registration, commands, states, namespaces, users."""
 
 import grp

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metrics of the daemon as users see them: /metrics, the log, event files, an OTLP receiver, a real Prometheus."""
 
 import http.server

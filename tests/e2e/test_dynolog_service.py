@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dynolog as a service: flags, log, pid file, readiness, signals, starts that fail."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples on the software NPU: they work, their planted defects are where they say, wrong options are refused."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope export: from traces and from dumps, of ours and of the original, to every format."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports for viewers of call stacks: collapsed, speedscope, pprof; from a trace, its CSV and its database."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports of what happened: PyTorch snapshots, JSON lines, Chrome traces; what they have in common with all formats."""
 
 import collections

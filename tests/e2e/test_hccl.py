@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distributed programs on softnpu, found by environment only: results, death of a rank, memory, what a preload sees."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installed msmemscope: real files, shells that prepare for it, libraries that are preloaded by hand."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A preloaded library sees the documented calls, however the program came by the functions."""
 
 import pytest

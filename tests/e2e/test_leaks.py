@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Leaks and fluctuation: what acl-train has planted is found, all of it and nothing else, with its place and its growth."""
 
 import os

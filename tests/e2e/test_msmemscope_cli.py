@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line of msmemscope: help, version, errors, commands on recordings, the script that can be sourced."""
 
 import shutil

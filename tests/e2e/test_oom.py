@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--analysis=oom[:K]: when the driver refuses memory, the console says who asked and what was live, with places."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope query: SQL over recordings and dumps."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The quick start of msMonitor's documentation, with and without certificates, up to what needs the plugin."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recording leaves behind, and what its options change."""
 
 import os

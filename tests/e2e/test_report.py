@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope report: planted defects are found and located, clean runs give no advice; the marks of inefficient memory
 are those of a slow reference; damaged input gives a partial report and says so."""
 

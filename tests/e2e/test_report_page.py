@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTML report in a real browser: figures, hovering, zooming, tables, themes, narrow windows, paper, hostile names."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope report on pools that waste what they have reserved: by remainders, and by streams that wait for each other."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of many processes: the same step on all ranks, the first one to depart, and the place that explains it."""
 
 import json

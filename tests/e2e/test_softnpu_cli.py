@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The softnpu command as a user meets it: run, env, info, top, clean, and what it says when something is wrong."""
 
 import json

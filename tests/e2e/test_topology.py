@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope around a program: exit status, signals, terminals, pipes, processes that come, go and stay."""
 
 import os

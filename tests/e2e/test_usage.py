@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wrong usage in the original's words, with exit status 2; hostile environments; nothing is started then."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--watch: what is noted where, against a slow reference; contents and hashes; the planted corruption is found, with its
 place; programs do not notice."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs four announced operators on memory that it watches itself; the third writes without saying so. */
 #include "acl/acl.h"
 #include "agent/agent_v1.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many clients of the IPC fabric, each a process that polls as libkineto does, told what to do by lines on stdin.
  *
  *     fabric_swarm NAME CLIENTS PERIOD_MS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded by tests: makes the n-th call of a function fail in the recorder, and in nothing else.
  *
  *     MSMEMSCOPE_TEST_FAIL=WHERE:FUNCTION:N[+]:ERRNO      WHERE: collector, or target (calls of the agent alone)

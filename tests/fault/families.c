@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and threads that come and go in ways that no handler of fork or thread exit sees.
  *
  *     families WHAT [N]

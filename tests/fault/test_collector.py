@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recording survives: the collector's death, the death of everybody."""
 
 import os

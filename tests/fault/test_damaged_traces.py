@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trace files that were cut, scribbled over, exchanged: the error names file, offset and reason; what can be read is shown;
 what was there stays."""
 

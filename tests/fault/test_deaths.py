@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program dies in every way there is: what it had published is in the files when the command returns, the leak report
 is printed, and the command ends as the program ended."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full, read-only and unusable output directories."""
 
 import os

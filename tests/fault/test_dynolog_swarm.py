@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thousand clients, and what may happen to them and to the daemon meanwhile."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """System calls of the recorder fail, one after the other: the program never notices, and nothing is lost in silence."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that split, change and multiply; threads by the thousand; sockets that cannot be reached."""
 
 import collections

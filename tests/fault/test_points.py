@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program is killed between two instructions of the recorder: whatever it had published is in the files."""
 
 import re

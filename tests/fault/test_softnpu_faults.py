@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every switch of --fault, seen by a program that knows nothing of it; and death in the middle of a job."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kills the process at a labelled point of the recorder (src/trace/testpoint.h):
  *
  *     MSMEMSCOPE_TEST_POINT=LABEL:N      at the N-th time that a thread comes there */

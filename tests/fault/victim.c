@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocates and frees device memory in several threads, keeps a true account of it in a shared file, and ends in the
  * way that it is told to.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that dies in a known way (victim.c), and the comparison of its own account with what was recorded."""
 
 import pathlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A dump of any content: it must be read to an end, as rows and as events. */
 #ifndef DUMP_FUZZ_H
 #define DUMP_FUZZ_H

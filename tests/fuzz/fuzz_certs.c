@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a certificate directory: whatever they hold, they are read, judged and let go. */
 #include "monitor/wire/tls_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory of any content behind a sound header: a sweep and a scrape must survive it, and write a sound trace. */
 #include "trace/drain.h"
 

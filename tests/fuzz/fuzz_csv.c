@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CSV dumps: quotes, line ends, headers and numbers of any kind. The first byte chooses whether a header is put in
  * front, so that rows are reached. */
 #include "dump_fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Database dumps: files of any content, and good ones with a few bytes changed: the input begins with up to 16 pairs
  * (offset, byte) for a dump that is made here. */
 #include "dump_fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events of any kind in any order, through the model into every format of one file: addresses that lie over each other,
  * maps of handles that are not there, frees without allocations, names of any bytes. 8 bytes of input are an event. */
 #include "memscope/export/exporter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Datagrams of the IPC fabric and statistics per operator: whatever arrives is read inside its bytes, and what was
  * accepted keeps its promises. */
 #include "monitor/wire/fabric.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flag files: any text gives values inside their ranges, or a message. */
 #include "monitor/daemon/flags.h"
 

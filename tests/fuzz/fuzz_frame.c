@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of the RPC in pieces: whatever the cuts are, the same requests come out, and none is longer than the limit.
  * The bodies are then read as configurations, as the daemon does. */
 #include "monitor/wire/config_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of hosts: any text gives a bounded list of names that nothing misreads, or a message. */
 #include "cli/dyno/hosts.h"
 

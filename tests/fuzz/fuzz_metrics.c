@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What training processes send as metrics. */
 #include "monitor/metrics/npu.h"
 #include "monitor/metrics/text_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines from anybody, and what becomes of them: the settings must survive being written as text, and as
  * config.json, which must be JSON whatever stands in them. */
 #include "memscope/options/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option text of the caching allocator, which comes from the environment. Whatever is accepted must also be
  * something that the allocator can compute with: every request gets at least what it asked for. */
 #include "npupool/npupool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A segment file of any content: the reader must come to an end, whatever it finds. */
 #include "trace/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Session strings, messages of the session socket, and lines of options, from anybody. */
 #include "collect/protocol/session.h"
 #include "memscope/options/options.h"

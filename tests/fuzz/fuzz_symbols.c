@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of addresses from hostile files: symbol tables, maps of generated code, line tables of Python, names.
  * The first byte says what the rest is. Debug information is libdw's to read, in a process that may die of it: the unit
  * test of symbols shows that nobody else does, and this fuzzer leaves it out. */

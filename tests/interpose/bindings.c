@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One program, built twice: linked with the libraries (LINKED), and without, taking every function by dlopen and dlsym
  * as frameworks do. Performs each kind of call that tools hook a known number of times.
  * usage: bindings linked|default|handle KERNEL_BINARY */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel that shows that it ran. */
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A preload library that stands where tools stand: it defines the names that tools hook, counts the calls, and passes
  * them on. At exit it writes "name count" lines to $SPY_OUTPUT.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analyses of dumps, by the functions and by the classes."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config, start, stop and step, however the program was started."""
 
 import os

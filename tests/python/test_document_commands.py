@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands and the C++ program of the document on collecting, as they are printed there: see test_documents."""
 
 import re

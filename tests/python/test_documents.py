@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python examples of the documents that this project implements run as they are printed.
 
 The documents stand beside the repository (../shared/requirement, or NPUSCOPE_REQUIREMENT) and are read, not copied. Where

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each file of the extensions, over and over: right calls and wrong ones leave no reference and no memory behind."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """init_framework_hooks and cleanup_framework_hooks, on stand-ins of the frameworks: lazy, exact, and gone without a trace."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who holds a block: variables, attributes, classes, closures, generators, running functions, cycles; with and without PyTorch."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads, forked and started processes, the end of the interpreter, and what runs in callbacks."""
 
 import textwrap

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Labels: of a part of the program, of a function, of one block."""
 
 import pytest

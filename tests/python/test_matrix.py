@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package in every interpreter that this machine has: processes, subinterpreters, development mode, leaks of our own."""
 
 import re

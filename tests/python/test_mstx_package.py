@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package mstx: marks and ranges for whatever tool is there."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package itself: what it offers, what it costs to import, where it works."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which memory operators of real PyTorch read and write."""
 
 import textwrap

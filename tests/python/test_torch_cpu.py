@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real PyTorch on the CPU, recorded with --device=cpu: every tensor, every operator, in every process and thread."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples: each planted mistake is found with its line, and a clean run is clean."""
 
 import re

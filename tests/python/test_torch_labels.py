@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What memory of a model is for: weight, gradient, optimizer_state, activation, and the rest; together all there is."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msmemscope report on real PyTorch: each mistake of examples/torch is found at its line, a clean run gives no advice."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--watch on real PyTorch: a CPU tensor that something outside of PyTorch writes into; operators that write it are fine."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python trace: which functions ran when, in each interpreter that this machine has."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory that the program itself wants to have watched."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launcher, collector and commands built with sanitizers, around a program and libraries without them.
 
 Run by scripts/test with NPUSCOPE_SANITIZED set to the build directory; NPUSCOPE_BUILD is the plain one. The collector has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixtures for tests with real PyTorch: from Debian's newer suites, each in a folder of its own (some minutes, 1 to 2 GB, made
 once). NPUSCOPE_TORCH names another such folder for the unstable one."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real sharded training, of both kinds, on two ranks of the newest PyTorch: what is sharded, gathered and reduced has labels."""
 
 import textwrap

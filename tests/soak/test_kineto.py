@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real PyTorch with libkineto's client writes a trace when dyno asks for one.
 
 PyTorch comes from Debian's unstable suite (debian_torch.py): the packages of the stable suites either have no client or one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's own tool for memory snapshots reads those that we write."""
 
 import importlib.util

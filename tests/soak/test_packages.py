@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rpm is built, unpacked and run; a thousand daemons are scraped by a real Prometheus."""
 
 import json

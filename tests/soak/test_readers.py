@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TensorBoard's own reader and the protocol's own message classes read what the daemon writes."""
 
 import http.server

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder again and again: kernel level, deaths at random moments.
 
 NPUSCOPE_SOAK_RUNS says how often (1000); the seed of a failure is part of its message."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Newer PyTorches than the tests have: tensors, operators and owners are recorded there too."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python packages are typed, and mypy has nothing to say about them, nor about a program that uses what they offer."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pip install . into an empty environment: everything is built, and the commands and packages work from there."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public headers against the published interface: prototypes, constants, and the coverage table. Layouts are proven
  * by src/abi/layout_check.c, which is linked in. */
 #include "abi/coverage.h"

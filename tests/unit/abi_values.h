@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Published values of constants: VALUE(expression, number). Define VALUE before including this file. */
 
 /* clang-format off */

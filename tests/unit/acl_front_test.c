@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ACL front: names without meaning answer "not supported", calls are reported to a profiler that asks for them,
  * and the functions that live in the front itself. */
 #include "abi/coverage.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Message buffers and the overflow status. */
 #include "rt_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors on the device with a double for every element of their storage, and operators run to their end: what tests of
  * two-phase operators share. */
 #ifndef TESTS_ACLNN_FIXTURE_H

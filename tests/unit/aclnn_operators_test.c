@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two-phase operators on a device: results against references in double precision for types, strides and broadcasts;
  * what the first phase refuses. */
 #include "aclnn_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What goes into two-phase operators and what they leave: tensors, lists, scalars; what executors survive. */
 #include "aclnn_fixture.h"
 

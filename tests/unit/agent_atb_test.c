@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators and kernels of ATB: both kinds of std::string, both layouts of the pack, both libraries preloaded at once.
  */
 #include "agent_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C++ exceptions through hooks: they arrive, and leave nothing behind that the next launch would trip over. */
 #include "agent_fixture.h"
 

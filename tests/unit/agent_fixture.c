@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "agent_fixture.h"
 
 #include "own_machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session for tests of the agent: this program listens, and is or starts what records.
  *
  * The agent reads its session before main, so a test program begins by executing itself again with one in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that was started plainly, and loads the agent when it is wanted: its calls are hooked then, those of
  * libraries that come later when asked again, and everything else stays as it was. */
 #include "agent_fixture.h"

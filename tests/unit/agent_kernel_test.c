@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: launches by every way in, executions as the device logs them, and another profiler beside us. */
 #include "agent_fixture.h"
 

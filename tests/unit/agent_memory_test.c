@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory hooks on the software NPU: every record to the last field, in order, results and errno untouched. */
 #include "agent_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent records of mstx: marks, ranges, and the pools of PyTorch, ATB and MindSpore as they report. */
 #include "agent_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The installed libraries as people use them: preloaded by any of their names, in any order, into programs that know
  * nothing of them; and what they must not do to programs that have nothing to record. */
 #include "agent_fixture.h"

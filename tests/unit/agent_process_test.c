@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent and the life of processes and threads: fork in all its forms, exec, threads by the hundred, signals. */
 #include "agent_fixture.h"
 

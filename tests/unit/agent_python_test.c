@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python stacks of a program that calls the driver from Python: the right functions, described once. */
 #include "agent_fixture.h"
 

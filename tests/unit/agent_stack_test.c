@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C stacks: the right frames in the right modules, defined once, again after a module has gone. */
 #include "agent_fixture.h"
 

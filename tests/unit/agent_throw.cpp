@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // A runtime that throws, and somebody who catches: an exception has to find its way through our hooks.
 #include <cstdint>
 

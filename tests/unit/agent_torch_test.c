@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent records of PyTorch: allocations as libc10 reports them, operators as its observers see them. */
 #include "agent_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --watch inside the target: what is watched, when, under which names it is told; sizes and names that are wrong; and
  * all of it from several threads at once, while memory is freed. The hooks above it have tests of their own. */
 #include "agent_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Levels, and where messages go. The library reads its environment once, so each case runs in a child process. */
 #include <stdarg.h>
 #include <stddef.h>

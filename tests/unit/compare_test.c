@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing dumps: what is an operator's memory, what a step's, and what explains the difference. */
 #include <setjmp.h>
 #include <stdarg.h>

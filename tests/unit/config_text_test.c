@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configuration strings, byte for byte as the existing clients and command lines know them, and values at their
  * limits. */
 #include "monitor/wire/config_text.h"

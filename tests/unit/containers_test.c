@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps, ordered maps, interned texts and text buffers against the simplest thing that does the same. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of CSV files: quotes and commas by the rules and as they come, broken lines, long ones, and wherever a buffer
  * ends. */
 #include <setjmp.h>

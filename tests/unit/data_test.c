@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data buffers, sizes of data types, half precision: every half value there and back, and rounding against arithmetic
  * in double precision. */
 #include <setjmp.h>

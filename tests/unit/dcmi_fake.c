@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A management library whose functions fail, lie or hang as DCMI_FAKE tells: a list of words, each the name of a
  * function (it fails), "many" (more processes and devices than there can be), "hang" (health never answers). */
 #include "dcmi_interface_api.h"

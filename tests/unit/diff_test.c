@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The diff engine against a slow reference: the longest common subsequence by the table of the textbook. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows in a database: each at its place, with its own cells, however they are moved there. Batches in which pid, device
  * and stacks are all the same take another way than mixed ones, rows that follow each other another way than rows with
  * a hole before them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of hosts as people write them, and what must be refused before it costs anything. */
 #include "cli/dyno/hosts.h"
 

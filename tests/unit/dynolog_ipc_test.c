@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon and clients of every generation, through its sockets; under a sanitizer if the build has one. */
 #include <setjmp.h>
 #include <stdarg.h>

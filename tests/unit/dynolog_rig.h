@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A daemon of this build (so under a sanitizer if this build has one), with names of its own, and clients for it. */
 #ifndef NPUSCOPE_TESTS_DYNOLOG_RIG_H
 #define NPUSCOPE_TESTS_DYNOLOG_RIG_H

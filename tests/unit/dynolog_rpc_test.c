@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The RPC port under people who mean no good: slow senders, ten thousand connections, floods, halves of messages,
  * noise. After and during each of them somebody else's request is answered. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A genuine-looking kernel binary, made by hand: an ELF file for a processor that is not ours, with a symbol table. */
 #ifndef ELF_SAMPLE_H
 #define ELF_SAMPLE_H

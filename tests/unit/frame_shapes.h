@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of all kinds, below each other as a plan says: of fixed size, with a frame pointer, of a size that differs
  * from call to call, re-aligned. Whoever includes this says what is done at the bottom. */
 #ifndef FRAME_SHAPES_H

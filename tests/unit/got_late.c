@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that is loaded after the hooks were bound: see agent_got_test.c. */
 #include "ascend_hal.h"
 

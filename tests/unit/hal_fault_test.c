@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Injected faults: the grammar in this process, the effects in children that have the plan in their environment. */
 #include "hal_test.h"
 

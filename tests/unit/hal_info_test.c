@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and what is told of them; pointers; copies; registration of host memory. */
 #include "hal_test.h"
 

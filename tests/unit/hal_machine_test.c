@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine between processes: sharing, death, fork, exec, configuration, a damaged file. */
 #include "hal_test.h"
 

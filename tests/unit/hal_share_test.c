@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory shared between processes: exported handles and named memory. The child is this program in another role. */
 #include "hal_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the driver library have in common: a machine of their own, and children that are the test program
  * itself under another role. */
 #ifndef HAL_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator of addresses and its ordered set, against what they promise, with random use. No memory is touched. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The transport of the collectives, without streams and devices. Every collective is compared bit by bit with its naive
  * description. */
 #include "hccl_world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libhccl.so when something is wrong: ranks that die, disagree, stay away or are stopped; bad arguments; no memory. */
 #include "hccl_ranks.h"
 

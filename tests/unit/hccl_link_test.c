@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The transport when something goes wrong: ranks that disagree, die or never come; gathering. */
 #include "hccl_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks for tests of libhccl.so: processes of their own, namely the test program started again with the name of a
  * scenario. Buffers are device memory, operations go through streams. */
 #ifndef TESTS_HCCL_RANKS_H

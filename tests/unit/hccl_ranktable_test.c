@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rank tables: what is accepted, what is refused and where, and that no text whatever does harm. */
 #include "softnpu/hccl/ranktable.h"
 

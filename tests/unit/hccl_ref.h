@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a collective must do, written down naively: inputs of any rank from a seed, and the exact bytes that each rank
  * has to find in its receive buffer. Used by the tests of the transport and of the library. */
 #ifndef TESTS_HCCL_REF_H

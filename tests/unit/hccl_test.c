@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libhccl.so as programs use it: operations on streams between processes, between devices of a process, in models. */
 #include "hccl_ranks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the transport share: a world of ranks, threads or processes, that call the algorithms directly. */
 #ifndef HCCL_WORLD_H
 #define HCCL_WORLD_H

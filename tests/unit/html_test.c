@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report inside of the page: whatever names it has, its element ends where we end it. */
 #include "memscope/render/html.h"
 

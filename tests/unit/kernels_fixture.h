@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of transformer_kernels.so share: kernels called as functions, in every variant that this machine can
  * run, each result bit-equal for any number of blocks. */
 #ifndef KERNELS_FIXTURE_H

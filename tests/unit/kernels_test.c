@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products, element-wise kernels, casts, moves, reductions and random numbers against double-precision
  * references. The exported side (names, tiling keys, table) is checked on the binary itself. */
 #include "kernels_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that a model trains with: forward against double-precision references, gradients against finite differences
  * of those references, optimizers against their papers. */
 #include "kernels_fixture.h"

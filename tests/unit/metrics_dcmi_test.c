@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices through the management library: softnpu's, and one that fails and lies. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel, process and performance-counter collectors on a /proc of our own, good and hostile. */
 #include "base/macros.h"
 #include "monitor/metrics/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports of training processes: sums as JSON, statistics per operator; good ones and lies. */
 #include "base/macros.h"
 #include "monitor/metrics/npu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store of series and the records: identity, bounds, hostile label values. */
 #include "base/macros.h"
 #include "monitor/store/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Back ends that can be slow: the queue between threads, event files on disk, an OTLP receiver that misbehaves. */
 #include "base/clock.h"
 #include "base/macros.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formats: JSON lines, Prometheus text, OTLP requests, event files. Byte for byte where others read bytes. */
 #include "base/macros.h"
 #include "monitor/metrics/otlp_json.h"

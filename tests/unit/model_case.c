@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See model_case.h. */
 #include "model_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cases of the model as text files: events in, rows and reports out. See tests/model/README.md for the language. */
 #ifndef MODEL_CASE_H
 #define MODEL_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever comes in, rows are consistent: random events of several threads and devices, with lost events, double
  * allocations, failed frees, tracing switched on and off. Totals are counted again here, from the rows alone. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the cases of tests/model: the rows, reports and log lines that their events give.
  *
  *     model_test                      all cases

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Datagrams of the fabric, against bytes that were captured from the clients themselves. */
 #include <setjmp.h>
 #include <stdarg.h>

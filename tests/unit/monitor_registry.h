@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A registry on a clock that tests turn, with processes that need not exist (they are outside our pid namespace, so
  * nobody can check them). */
 #ifndef NPUSCOPE_TESTS_MONITOR_REGISTRY_H

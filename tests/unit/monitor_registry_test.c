@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registry, commands and states. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: argument checks, the commands it gives, and the result folder of a collection. The driver and the
  * parts of the runtime that it looks up by name are the functions below. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mstx front end: how it finds a tool and what it passes on. This file is the header-only flavour; mstx_lib_test.c
  * compiles it against libms_tools_ext.so. A front end looks for its tool once, so each case is a process of its own. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tool that tests inject: fills the tables as MSTX_TOOL_FILL says and counts what arrives.
  *   all   every slot          mark   only the mark slot          fail   every slot, but reports failure */
 #include "mstx/ms_tools_ext.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torch_npu's caching allocator: exact sizes, splitting and joining, streams, what happens before out of memory,
  * expandable segments, limits, private pools, threads. */
 #include "npupool_fixture.h"

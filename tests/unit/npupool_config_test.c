@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option text of the caching allocator. */
 #include "npupool_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "npupool_fixture.h"
 
 #include "ascend_hal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the pools share: an environment of their own, and a driver that they can watch and break.
  *
  * halMemAlloc, halMemFree and halMemCreate of this program come before the driver's: every call is counted, and can be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pinned host memory, MindSpore's pool, workspaces and ATB's buffers: sizes, reuse, failures. */
 #include "npupool_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the pools announce through mstx, call by call, as a tool injected into the front end sees it. */
 #include "npupool_fixture.h"
 #include "pool_recorder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions on dumps as a library: arguments, errors, cancelling, and that a failure leaves the dump alone. What
  * they find is checked in tests/e2e/test_check.py. */
 #include <setjmp.h>

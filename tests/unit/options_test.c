@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of options: values, messages, both generations of names, text and back, help. */
 #include "collect/supervise/session_settings.h"
 #include "memscope/options/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A machine for this test program alone, gone when the program ends. */
 #ifndef TESTS_OWN_MACHINE_H
 #define TESTS_OWN_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading at addresses that may be wrong: with the call that is made for it, and where that is forbidden. */
 #include <setjmp.h>
 #include <stdarg.h>

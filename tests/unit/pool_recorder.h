@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the injected recorder saw of the pools' announcements. Found by the symbol "pool_recorder". */
 #ifndef TESTS_UNIT_POOL_RECORDER_H
 #define TESTS_UNIT_POOL_RECORDER_H

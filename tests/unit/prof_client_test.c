@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A profiler on the whole stack: does what msPTI does, while a program does what programs do.
  * Every task that the program queues must be announced, and appear in the device's log with the same key, in order,
  * inside the time the program ran; marks put into a stream must come out of the firmware's channel. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's records, byte by byte, as a profiler receives them. The driver is replaced by the functions below. */
 #include <stdarg.h>
 #include <stddef.h>

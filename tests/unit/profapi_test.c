@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libprofapi.so: slots, commands, hash ids, type names, devices, the mstx tool.
  * Each test removes its callbacks; modules cannot be removed, so their handlers count only while a test listens. */
 #include <stdarg.h>

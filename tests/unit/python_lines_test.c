@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Line tables of real interpreters, with the lines that these say themselves (tests/unit/python_tables.py prints them),
  * and tables that are damaged. */
 #include "memscope/symbols/python_lines.h"

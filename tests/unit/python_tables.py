@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line of python_tables.h: version, first line, table, and the line of each instruction as this interpreter says."""
 import sys, dis
 src = '''

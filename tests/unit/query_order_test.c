@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records in the order of columns: what SQLite gets from us is what it makes itself by sorting, and sorting ends when
  * it is stopped. */
 #include "memscope/model/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of queries: they stay what they are when a table moves from memory into a file, and new ones are zeros. */
 #include "memscope/query/store.h"
 

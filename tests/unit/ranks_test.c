@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks side by side: who is uneven, who departs first and when. */
 #include <setjmp.h>
 #include <stdarg.h>

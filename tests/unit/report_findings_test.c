@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each detector of the report on the smallest case that shows its pattern, and on one that just does not. */
 #include "report_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model and a report that a test feeds with events. */
 #ifndef MS_TESTS_REPORT_RIG_H
 #define MS_TESTS_REPORT_RIG_H

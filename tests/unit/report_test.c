@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the report against slow references: the curve with cuts, the live set at the peak, sums of the ledger, on
  * random events. */
 #include "report_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Framing of the RPC: every prefix of a message, every kind of wrong length, depth without parsing. */
 #include "monitor/wire/frame.h"
 

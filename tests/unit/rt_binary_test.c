@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binaries that nobody vouches for: genuine device files, JSON descriptions, and damaged ones of every kind. A damaged
  * file costs an error code; whatever loads can be asked for its functions and launched. */
 #include "rt_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host functions in streams, report threads, exceptions, error texts. */
 #include "rt_test.h"
 

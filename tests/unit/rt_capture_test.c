@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: capture, replay, edges between streams, mistakes, ends. */
 #include "rt_models.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and contexts: counts, current contexts, numbering, life cycle, what a fork leaves. */
 #include "rt_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills: kinds, ranges, order in a stream, staging, rows, batches, operands in memory, reductions. */
 #include "rt_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events in their three flavours, notifies, counting notifies, values in memory. */
 #include "rt_test.h"
 

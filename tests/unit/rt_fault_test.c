@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Injected faults as programs meet them: a kernel that fails, a task that never ends, a device that is lost, a slow
  * device, memory that runs out. Each runs in a process of its own, because faults are read once. */
 #include "hal_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the runtime's memory, copies and kernels share: failures that say why, the default stream, and a
  * way to hold it up. (Tests of streams and events have rt_test.h.) */
 #ifndef RT_FIXTURE_H

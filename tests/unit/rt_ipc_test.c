@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events and notifies between two processes. The child is started before the runtime is used; both talk over a socket.
  */
 #include "rt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of kernels share: a loaded binary, its functions, memory for them. */
 #ifndef RT_KERNEL_FIXTURE_H
 #define RT_KERNEL_FIXTURE_H

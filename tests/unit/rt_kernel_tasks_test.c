@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels by the runtime's own functions, in graphs, with time limits; random numbers; the cores and faults outside of
  * kernels. */
 #include "rt_kernel_fixture.h"

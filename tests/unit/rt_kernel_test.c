@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel binaries, functions, arguments and launches through ACL. */
 #include "rt_kernel_fixture.h"
 

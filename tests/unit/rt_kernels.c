@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for the tests of loading and launching: a shared object as users write them. */
 #include <stdint.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory through ACL: what reaches the driver, sizes, policies, out of memory, freeing, pointers, information,
  * registered and managed memory. The test program defines halMemAlloc and halMemFree itself, as a preloaded tool does,
  * and so sees every call that the runtime makes. */

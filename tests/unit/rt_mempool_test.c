@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools with stream-ordered allocation, and allocators that frameworks register. */
 #include "rt_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models beyond capture and replay: questions, changes, kernels in them, building by hand, branches, bodies. */
 #include "rt_models.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of models share: three streams for each test, and tasks that leave a trail. */
 #ifndef RT_MODELS_H
 #define RT_MODELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: order, waiting, limits, failures, throwing work away. */
 #include "rt_test.h"
 

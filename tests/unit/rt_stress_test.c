@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything at once, for a moment: threads with their own streams and shared events record, wait, abort, destroy,
  * capture and replay in a random order. The test is that nothing hangs, nothing crashes, and sanitizers stay silent. */
 #include "rt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the runtime share: a machine of their own, and ways to hold a stream up. */
 #ifndef RT_TEST_H
 #define RT_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual addresses, physical memory, access, sharing between processes by handle and by key, through ACL. */
 #include "rt_fixture.h"
 

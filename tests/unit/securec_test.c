@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Result codes and the state of the destination after each kind of failure. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session string, messages, registration and requests. */
 #include "collect/protocol/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading dumps: cells, rows, order, files that are broken, and the way back to events.
  *
  * Cases of tests/model are dumped as CSV and as databases, read again and dumped again: nothing may change. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of frame pointers: sound ones, and whatever a register may hold instead. */
 #include "agent/stack_fp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formats of call stacks: lines of stacks taken apart, the sites against a reference that copies the live blocks at
  * every peak, and what is written of a small history. */
 #include <setjmp.h>

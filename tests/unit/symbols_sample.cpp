@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Code whose addresses the tests of symbols know by heart: each call of `here` returns to the line of its number.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of addresses: names, lines, inlined calls, files without symbols, files that are none, and what hostile ones do
  * to the process that reads them. */
 #include "memscope/symbols/demangle.h"
@@ -103,9 +104,9 @@ static struct ms_image *open_image(const char *path, const char *debug, bool lin
     return image;
 }
 
-static const char inlined[] = "shop::innermost+\tsymbols_sample.cpp:19\n"
-                              "shop::middle+\tsymbols_sample.cpp:26\n"
-                              "shop::Basket::weigh(int) const+\tsymbols_sample.cpp:34\n";
+static const char inlined[] = "shop::innermost+\tsymbols_sample.cpp:20\n"
+                              "shop::middle+\tsymbols_sample.cpp:27\n"
+                              "shop::Basket::weigh(int) const+\tsymbols_sample.cpp:35\n";
 
 static void names_lines_and_inlined_calls(void **state)
 {
@@ -113,8 +114,8 @@ static void names_lines_and_inlined_calls(void **state)
     struct ms_image *image = open_image(SAMPLE, NULL, true);
     DESCRIBED(image, call_in("sample_inlined"), inlined);
     DESCRIBED(image, call_in("sample_template"),
-              "unsigned long shop::Basket::add<double>(double const&) const+\tsymbols_sample.cpp:42\n");
-    DESCRIBED(image, call_in("sample_static"), "hidden_function()+\tsymbols_sample.cpp:64\n");
+              "unsigned long shop::Basket::add<double>(double const&) const+\tsymbols_sample.cpp:43\n");
+    DESCRIBED(image, call_in("sample_static"), "hidden_function()+\tsymbols_sample.cpp:65\n");
     DESCRIBED(image, 1ull << 60, "");
     DESCRIBED(image, 0, "");
     const uint8_t *id;
@@ -166,7 +167,7 @@ static void stripped_and_separate(void **state)
     ms_image_close(image);
     image = open_image(in_scratch("bare"), in_scratch("debug"), true);
     DESCRIBED(image, call_in("sample_inlined"), inlined);
-    DESCRIBED(image, call_in("sample_static"), "hidden_function()+\tsymbols_sample.cpp:64\n");
+    DESCRIBED(image, call_in("sample_static"), "hidden_function()+\tsymbols_sample.cpp:65\n");
     ms_image_close(image);
     image = open_image(in_scratch("bare"), "/proc/self/exe", true); /* debug information of something else */
     DESCRIBED(image, call_in("sample_static"), "");

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports for pages: less of everything, with peaks and sums as they were. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // PyTorch as far as the recorder knows it: the declarations that mangled names and layouts come from, with as much behind
 // them as a test needs. Written from what the headers of 1.13 and later have in common.
 #include "torch_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a test can have the PyTorch of torch_fake.cpp do. */
 #ifndef TORCH_FAKE_H
 #define TORCH_FAKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of the producing side: texts, stacks of C and Python, and those that were lost. */
 #include "trace_tally.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From producers through the drain into a trace and out again, all in one process, so that sanitizers see every side.
  */
 #include "trace_rig.h"

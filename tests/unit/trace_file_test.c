@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trace files: segments that stand alone, a collector that takes over, damage, checkpoints, limits. */
 #include "trace_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A producer killed at each labelled point, and memory that somebody scribbled over: what was committed is read, and
  * nothing dies of the rest. Built with MS_TESTPOINTS. */
 #include "trace_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The producing side: threads that come and go, signals, fork, no room. What was recorded is looked at through drain
  * and reader. */
 #include "trace_tally.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of src/trace share: a trace directory, a process's shared memory in this process, writer, drain,
  * reader. */
 #ifndef TRACE_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was recorded, added up: for tests of the producing side. */
 #ifndef TRACE_TALLY_H
 #define TRACE_TALLY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unwind tables: what the compilers of this system have written is understood, wherever a program may stand. Whether
  * the stacks are right is tested by agent_stack_test.c, against the C library's own. */
 #include "agent/unwind_table.h"

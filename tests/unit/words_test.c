@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands in a dump, back to numbers, eight bytes at a time: compared with the plain way. Every text is in memory
  * of its own size, so that a sanitizer sees a byte too much. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Result codes of the runtime. 1xxxxx: the caller's fault; 2xxxxx: a limit of resources or features; 5xxxxx: the
  * device's. */
 #ifndef ACL_ERROR_CODES_RT_ERROR_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices, contexts, device numbering, peer access, resource limits. */
 #ifndef ACL_RT_DEVICE_H
 #define ACL_RT_DEVICE_H

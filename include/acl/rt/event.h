@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events, notifies, counting notifies, waiting for and writing of memory values. */
 #ifndef ACL_RT_EVENT_H
 #define ACL_RT_EVENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models captured from streams or built task by task, and their replay. */
 #ifndef ACL_RT_GRAPH_H
 #define ACL_RT_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel binaries, functions, launch arguments, launches, task updates. */
 #ifndef ACL_RT_KERNEL_H
 #define ACL_RT_KERNEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Message buffers shared with device-side queues. */
 #ifndef ACL_RT_MBUF_H
 #define ACL_RT_MBUF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device and host memory: allocation, copies, fills, information, cache maintenance. */
 #ifndef ACL_RT_MEMORY_H
 #define ACL_RT_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, host callbacks on streams, branches, overflow detection. */
 #ifndef ACL_RT_STREAM_H
 #define ACL_RT_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Life cycle, versions, attributes of the installation, error state, process snapshots. */
 #ifndef ACL_RT_SYSTEM_H
 #define ACL_RT_SYSTEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Address reservation and physical handles, sharing between processes, memory pools. */
 #ifndef ACL_RT_VMM_H
 #define ACL_RT_VMM_H

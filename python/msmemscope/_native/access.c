@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accesses of operators: the function that PyTorch's dispatch mode calls for each, and what is known of operators.
  *
  * What an operator does with each of its arguments and results follows from its schema; that is worked out in Python,

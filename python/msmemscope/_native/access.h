@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accesses of operators: what the files about them share.
  *
  *   access.c          operators, and the call that PyTorch makes for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where PyTorch keeps what is to be known of a tensor: address, offset, sizes, type, device.
  *
  * To ask a tensor by its methods takes a microsecond for all of it, several times per operator; to look takes

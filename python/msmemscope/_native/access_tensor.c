@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of a tensor: where it is, how large, of which kind; and the record of an access to it.
  *
  * What can be seen (access_layout.c) is looked at; the rest is asked by the methods of the class. The text that

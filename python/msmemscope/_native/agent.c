@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder of this process: one that is there already, preloaded or brought by another library, or else the one of
  * our installation, loaded now. It is never unloaded: hooks of it may be bound anywhere.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Analyses of dumps: the engine is a library of the installation (memscope/analyze/api.h), loaded when the first one is asked
  * for, out of everybody's sight. It runs without the GIL; lines that it prints are handed to a Python function as they
  * come. An exception there, or a signal, ends the analysis. */

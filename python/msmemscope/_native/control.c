@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start, stop, step, config: what the functions of the same names come down to. They wait for the collector without the
  * GIL, so that other threads of the program go on, and allocate, meanwhile. */
 #include "native.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Labels of describe: of what this thread allocates from now on, and of one block by its address. The recorder keeps
  * the stacks of labels; here they only pass through. */
 #include "native.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marks for the sanitizer ("sanitizer-op:...") on their way from the thread that makes them to a Python function.
  *
  * A mark may come from any thread, under any lock, with or without the GIL: it is copied into a ring, and the main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module msmemscope._native: puts the parts together, see native.h. */
 #include "native.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C side of the package: what its files share.
  *
  * Each file has one idea and one list of methods; module.c puts the lists together. Everything that records goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slices of a Python trace that the program itself names, see RecordFunction. */
 #include "native.h"
 

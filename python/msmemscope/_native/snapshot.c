@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of devices: numbers that somebody asked a framework for, or none, which the model of the recording fills in
  * from what it knows. */
 #include "native.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Python trace, which is the recorder's (agent/python_trace.h): here it is only switched. */
 #include "native.h"
 

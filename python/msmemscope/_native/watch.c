@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors and ranges of memory that the program itself wants to have dumped around operators. */
 #include "native.h"
 

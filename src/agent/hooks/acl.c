@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of the life of the ACL library in a process. */
 #include "agent/agent.h"
 #include "agent/hooks.h"

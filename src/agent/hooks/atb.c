@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of ATB, a C++ library, in C: compiled twice, once for each layout of std::string (MS_ATB_ABI 0 and 1).
  *
  * An operator is atb::Runner::Execute. Kernels inside it are reported by a function that ATB calls to save tensors to

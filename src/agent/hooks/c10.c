@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of PyTorch's allocators: CPU tensors, and tensors of devices whose allocator tells us nothing else.
  *
  * libc10 reports each allocation to its own profiler, which is hardly ever on; we are called in the profiler's place,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of the driver: device memory, physical handles, address ranges.
  *
  * What ends a life is recorded before the real call, what begins one after it, so that the order of stamps is the order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of host memory that is pinned for a device. Only registrations that ask for pinning count; the end of any
  * registration is recorded, for whoever reads the records knows which of them began. */
 #include "agent/agent.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of all functions that start a kernel. They only know that a launch is under way in this thread; which task
  * became of it is reported by the runtime inside the real call (kernel.c).
  *

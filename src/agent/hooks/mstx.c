@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mstx tool: marks, ranges, and what memory pools tell of themselves.
  *
  * The front end of mstx, of which every shared object may have its own, calls InitInjectionMstx and gets our functions;

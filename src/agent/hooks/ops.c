@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators of PyTorch: begin and end of each, from its own observers.
  *
  * PyTorch calls observers around every operator that its dispatcher runs, in whichever thread, the threads of autograd

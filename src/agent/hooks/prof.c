@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Another profiler beside us: the stack has one place for each callback and one reader for each log, so whoever comes
  * second would steal from the first. These hooks let both have everything: callbacks are chained, switches are united,
  * and a log that the other one reads is parsed on its way. While we do not track kernels they only watch. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno cancel: take back a command that no process has fetched yet. Known to our daemon only. */
 #include "cli/dyno/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno: an invocation, the table of commands, and what the files of this folder offer each other.
  *
  * An invocation is parsed once (options.c), then carried out on each host (fanout.c), in threads that only read it, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Completion for shells, from the tables: commands, their options, the words that options accept. */
 #include "cli/dyno/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client side of the RPC, see connect.h. Blocking, one connection per thread; sockets are non-blocking underneath, so
  * that every wait ends at the deadline. Works with daemons that close after one answer and with ours that do not. */
 #include "cli/dyno/connect.h"

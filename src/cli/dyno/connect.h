@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls to one daemon: connect (plain or TLS), send a request, read the answer, all before a deadline. */
 #ifndef DYNO_CONNECT_H
 #define DYNO_CONNECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno dcgm-pause, dcgm-resume: for daemons that profile GPUs by DCGM. Ours answers that it does not. */
 #include "cli/dyno/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command on every host: a bounded number of threads, each taking the next host until none is left.
  *
  * The invocation is only read by the threads, each result is written by one; an atomic counter hands out hosts. Threads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno gputrace: traces of PyTorch jobs by libkineto. */
 #include "cli/dyno/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Help, man page and reference page, all from the tables of commands, options and exit statuses. */
 #include "cli/dyno/cli.h"
 

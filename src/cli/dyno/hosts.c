@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of hosts, see hosts.h. Bounded: a pattern such as n[1-999999999] fails at DYNO_HOSTS_MAX hosts, before any
  * memory is spent on the rest. */
 #include "cli/dyno/hosts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of hosts: names, ranges in brackets, files. */
 #ifndef DYNO_HOSTS_H
 #define DYNO_HOSTS_H

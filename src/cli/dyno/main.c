@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno: the command line of dynolog. This file holds the table of commands and the order of things: parse, check,
  * certificates, ask every host, show. */
 #include "cli/dyno/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno npu-monitor: light monitoring of operators of NPU jobs. */
 #include "cli/dyno/cli.h"
 

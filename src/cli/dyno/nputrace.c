@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno nputrace: detailed traces of some steps of NPU jobs. */
 #include "cli/dyno/cli.h"
 

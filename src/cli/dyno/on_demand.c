@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that carry a configuration to processes: the request, the verdict about its answer, the lines that follow
  * it. The request is laid out as msMonitor's command line lays it out, but texts are escaped. */
 #include "cli/dyno/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing of the command line, from the tables: options of dyno itself anywhere, a command, options of the command.
  * Messages have the form of the originals (clap), so that scripts which look for them find them. */
 #include "cli/dyno/cli.h"

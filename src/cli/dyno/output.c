@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What dyno prints: for one host the originals' lines, byte for byte, on standard output, and reasons on standard
  * error; or one JSON object. */
 #include "cli/dyno/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of a Slurm job: squeue knows those of jobs that wait or run, scontrol also those that just ended. Both
  * print lists in the form that dyno_hosts_expand reads. The job id reaches a shell, so nothing but digits and the signs
  * of array and heterogeneous jobs is let through. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno status: what the jobs of a node are doing. */
 #include "cli/dyno/cli.h"
 

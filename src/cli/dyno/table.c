@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result of several hosts, one line each, and a line with the sum. */
 #include "cli/dyno/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dyno version: which protocol a daemon speaks. */
 #include "cli/dyno/cli.h"
 

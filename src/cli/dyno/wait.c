@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --wait: asks for the status until the processes that were given a command are done with it.
  *
  * Our daemon tells for each process how far its command has come. Daemons of the originals know one state for all:

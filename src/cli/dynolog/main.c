@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dynolog: the monitoring daemon of a node, and the modules that it is made of. */
 #include "monitor/daemon/daemon.h"
 #include "monitor/daemon/ipc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope check: the functions on dumps that the Python package has as well. Exit status 0; 1: leaks were found, a
  * device has too few marks, or rows are missing; 2: wrong usage, or the dump cannot be used. */
 #include "base/parse.h"

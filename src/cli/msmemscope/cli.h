@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope, the launcher: what its files share. It links libc alone, so that no library path of the user's can break
  * it; everything heavier lives in the collector's program, which is started with a clean environment. */
 #ifndef MS_CLI_MSMEMSCOPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Subcommands. They must not take names away from programs: a word (or two) is a command only as the first argument,
  * and only in front of an existing directory or dump file, or of --help or --schema, or if PATH has no program of that
  * name. The work is done by the collector's program, in a clean environment. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope --compare: two recordings or dumps, or two steps of one. Exit status 0; 1 with --fail-above when memory
  * grew by more, or when an input could be read in part only; 2 when there is nothing to compare. */
 #include "memscope/analyze/compare.h"

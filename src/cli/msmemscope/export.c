@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope export and recover: files from traces, and export from dumps as well. `recover` is an export of every
  * recording in DIR to where its files belong, in the format of its settings; what a killed collector left there is
  * replaced when the new is complete.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope export, of dumps: every process is written anew in another format. A dump may hold rows of several
  * processes; the first one's files go to the directory itself, those of another to process_<pid> in it. */
 #include "cli/msmemscope/export_dumps.h"

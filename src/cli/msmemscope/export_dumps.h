@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exporting one process of a source, whatever the source is, into a directory. */
 #ifndef MS_CLI_EXPORT_DUMPS_H
 #define MS_CLI_EXPORT_DUMPS_H

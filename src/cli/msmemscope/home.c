@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the installation is: LD_PRELOAD_PATH as the wrapper gives it, beside the command as it was called, beside the
  * file that it really is. The build tree's links make all three differ. */
 #include "cli/msmemscope/cli.h"

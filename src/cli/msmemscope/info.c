@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope info DIR: what was recorded. Reads every event once; text for people, --json for programs. */
 #include "cli/msmemscope/recordings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See inputs.h. */
 #include "cli/msmemscope/inputs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands on traces and dumps: opening what the user named, and telling what could not be read. */
 #ifndef MS_CLI_INPUTS_H
 #define MS_CLI_INPUTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope PROG: launcher, target, collector.
  *
  * The launcher refuses before anything runs if the output cannot be written, starts a collector (apart from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope: reads the command line and does what it says. */
 #include "cli/msmemscope/cli.h"
 

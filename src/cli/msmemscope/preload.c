@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LD_PRELOAD of the target: our library first (after a sanitizer's, which insists on being first), the ATB hook that
  * fits ATB_HOME_PATH, then what the user had, without what we have put there already. */
 #include "cli/msmemscope/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the program, and telling beforehand what will not work: programs that the dynamic loader does not preload
  * into. Nothing here stops the program from being run; an unrecorded run with one clear word is what the user gets.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PYTHONPATH of the target: the package of this installation, after what the user has there. An installation by pip has
  * none beside it; there the package is where the interpreter looks anyway. */
 #include "cli/msmemscope/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope query: SQL over recordings and dumps. Exit status 0; 1 if the data is not complete or time was up; 2 for
  * wrong options and statements; 130 after Ctrl-C. */
 #include "cli/msmemscope/inputs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See recordings.h. */
 #include "cli/msmemscope/recordings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands on recordings: finding the processes below a directory, and showing progress. */
 #ifndef MS_CLI_RECORDINGS_H
 #define MS_CLI_RECORDINGS_H

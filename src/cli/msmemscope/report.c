@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope report DIR|FILE...: what the memory was used for, and what to do about it. */
 #include "cli/msmemscope/recordings.h"
 #include "cli/msmemscope/report_page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See report_page.h. */
 #include "cli/msmemscope/report_page.h"
 

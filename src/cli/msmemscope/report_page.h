@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope report --html FILE: the page as a file. */
 #ifndef MS_CLI_REPORT_PAGE_H
 #define MS_CLI_REPORT_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See report_read.h. */
 #include "cli/msmemscope/report_read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope report: what is read for it, once for the report, and again where two moments of a rank explain more. */
 #ifndef MS_CLI_REPORT_READ_H
 #define MS_CLI_REPORT_READ_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Source this file: puts this installation's python and bin first in PYTHONPATH and PATH, and takes entries of other
 # installations (with the word msmemscope in them) out.
 _msmemscope_front() { # list, new first entry

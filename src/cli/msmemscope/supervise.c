@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope-collector --supervise SESSION: the small process beside a program that was started without msmemscope. It
  * keeps a collector for it (and for its children), until the last of them is gone. Started by the recorder inside the
  * program, which has bound the socket of the session and left it to us. */

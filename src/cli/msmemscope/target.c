@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program as our child: in our process group, session and terminal, with the signals and limits that we were
  * started with. We pass on what is sent to us, and end as it ends.
  *

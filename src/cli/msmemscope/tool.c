@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope-collector: the collector, and the commands on recordings. Started by the launcher only, always with a
  * clean environment. */
 #include "cli/msmemscope/recordings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Version and banner, in the original's words. */
 #include "cli/msmemscope/cli.h"
 #include "version.h"

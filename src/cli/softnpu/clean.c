@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu clean: removes the files of machines that no living process uses. */
 #include "cli/softnpu/cli.h"
 

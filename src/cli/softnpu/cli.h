@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The softnpu command: what its parts share. */
 #ifndef SOFTNPU_CLI_H
 #define SOFTNPU_CLI_H

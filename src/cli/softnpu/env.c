@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu env: the environment of `softnpu run` as lines for a shell. */
 #include "cli/softnpu/cli.h"
 

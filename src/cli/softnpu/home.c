@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the toolkit tree is, and the environment that makes programs use it. */
 #include "cli/softnpu/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu info: what devices there are, who uses them, and which functions of the vendor's interface stand behind them.
  */
 #include "cli/softnpu/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu: run, look at and account for software NPUs. This file holds the table of commands and the help. */
 #include "cli/softnpu/cli.h"
 

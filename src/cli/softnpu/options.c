@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of all commands: name, argument, check, environment variable, help. Parser and help come from this table.
  */
 #include "cli/softnpu/cli.h"

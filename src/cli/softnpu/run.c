@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu run: becomes the program, in an environment where the vendor's libraries are ours. */
 #include "cli/softnpu/cli.h"
 

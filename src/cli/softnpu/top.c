@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softnpu top: devices, processes and streams, live. A screen on a terminal, plain reports otherwise. */
 #include "cli/softnpu/cli.h"
 #include "cli/softnpu/view.h"

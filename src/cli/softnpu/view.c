@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/softnpu/view.h"
 
 #include "cli/softnpu/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One look at a machine: what `info` and `top` show. Rates come from two looks. */
 #ifndef SOFTNPU_CLI_VIEW_H
 #define SOFTNPU_CLI_VIEW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of session sockets; for the files of this folder. */
 #ifndef MS_PROTOCOL_ADDRESS_H
 #define MS_PROTOCOL_ADDRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of an API call: one connection each, an answer is waited for. Runs in the target, on behalf of a caller who
  * knows that it may take time; from hooks only for watching tensors, which waits for the device anyway. */
 #include "collect/protocol/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The listening side of a session: names, sockets. What a target needs to start a collector of its own (everything but
  * socket files) makes system calls only: no allocation, no cancellation point. */
 #include "collect/protocol/address.h"

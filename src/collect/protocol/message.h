@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of a session socket: a registration, or a request and its replies. One message is one SOCK_SEQPACKET packet,
  * little endian; all of them begin with the same head. A receiver believes nothing before ms_message_check. */
 #ifndef MS_PROTOCOL_MESSAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session string and the check of messages: pure functions on text that anybody may have written. libc only, no
  * allocation, no system call: the agent parses with this in its constructor. */
 #include "collect/protocol/session.h"

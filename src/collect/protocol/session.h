@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session: what a recording process has to know, in one environment variable, and how it reaches its collector.
  *
  *     MSMEMSCOPE_SESSION=1;s=<32 hex digits>;t=2;e=3;...

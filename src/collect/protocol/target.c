@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching the collector from inside a target: connect, and tell who we are. Raw system calls, because glibc's wrappers
  * are cancellation points and the agent may stand anywhere in the program; no allocation; signals are blocked by the
  * caller. Whatever fails is an error code: the process then goes unrecorded, never wrong.

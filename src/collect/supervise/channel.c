@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See channel.h. One thread at a time per channel. */
 #include "collect/supervise/channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The channel between a collector and whoever started it (the launcher, or the API's supervisor): SOCK_SEQPACKET
  * messages with file descriptors. Both sides queue what cannot be sent at once and never wait for the other.
  *

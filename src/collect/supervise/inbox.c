@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See inbox.h. */
 #include "collect/supervise/inbox.h"
 

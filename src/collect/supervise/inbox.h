@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The listening end of a session: accepts connections, receives the first message of each and checks it. Used by the
  * supervisor, and by the collector when nobody supervises it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output directory. */
 #ifndef MS_SUPERVISE_OUTPUT_H
 #define MS_SUPERVISE_OUTPUT_H

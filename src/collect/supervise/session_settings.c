@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the settings of a recording to the session string of its processes. */
 #include "collect/supervise/session_settings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the recorded processes need to know of the settings. */
 #ifndef MS_SUPERVISE_SESSION_SETTINGS_H
 #define MS_SUPERVISE_SESSION_SETTINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why apart: a collector that holds the user's pipe makes $(msmemscope prog) hang; one that holds a listening socket
  * makes the job's next start fail; ^C must not end it while the program still handles the interrupt; libraries of the
  * user's LD_LIBRARY_PATH are not ours. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a program apart from everything: nobody's child but init's, in a process group of its own, with no file but
  * the one given (as MS_CHANNEL_FD) and /dev/null, default signals (INT, QUIT, HUP, TERM ignored), a clean environment.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See supervisor.h.
  *
  * Invariant: a registration that was received is in `processes` before anything else happens to it, and stays there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps a collector: starts it apart from everything (own process group, parent init, clean environment, no inherited
  * file), receives registrations for it, keeps a copy of each, starts it once more if it dies, and prints what it
  * reports.

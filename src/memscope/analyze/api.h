@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions on dumps, shared by the Python package and the command line: libmsmemscope_analyze.so.
  *
  *     char why[MS_ANALYZE_WHY_B];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collecting half of compare: a consumer of one model after the other. See compare.h.
  *
  * A FREE row tells the thread that freed, the model's callback before it tells the block; both are needed, so the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two recordings, or two steps, side by side: which operators and kernels stand on both sides, how much memory each of
  * them took, and which owners and call sites explain the difference.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside compare: what the collecting half leaves for the reporting half. */
 #ifndef MS_ANALYZE_COMPARE_INTERNAL_H
 #define MS_ANALYZE_COMPARE_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reporting half of compare: pairs of devices, the diff of their items, the CSV files, the summary. */
 #include "memscope/analyze/compare_internal.h"
 

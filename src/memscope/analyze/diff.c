@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See diff.h. Ranges that are still to be compared wait on a stack of their own, so that no input can exhaust the
  * thread's. Matches are only ever made of equal ends of a range and of anchors. */
 #include "memscope/analyze/diff.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The differences of two sequences of numbers (names, made numbers): which elements of one stand for which of the
  * other. Meant for sequences of millions with many differences:
  *

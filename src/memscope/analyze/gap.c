@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See gap.h. What a pool has given out is looked at after each allocation and free of a step; at the end of the step
  * the least divided by the most is its ratio. Memory: one entry per device and pool. */
 #include "memscope/analyze/gap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fluctuation of pools over steps: smallest and largest ratio of the least to the most that was allocated in a step.
  *
  * Per device and pool, steps after the first. Nothing is printed for a pool without a finished step. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See inefficient.h. */
 #include "memscope/analyze/inefficient.h"
 

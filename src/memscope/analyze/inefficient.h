@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inefficient memory, by the definitions that msMemScope documents: per framework, operators and memory events outside
  * of operators are numbered ("api"), and every event of a block carries such a number.
  *

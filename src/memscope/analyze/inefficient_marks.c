@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See inefficient_marks.h. */
 #include "memscope/analyze/inefficient_marks.h"
 

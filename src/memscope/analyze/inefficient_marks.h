@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --analysis=inefficient: a consumer that finds inefficient blocks while the program runs, and marks them in the model,
  * so that inefficient_type stands in their MALLOC rows. Memory is O(live blocks of PTA, ATB and CPU tensors). */
 #ifndef MS_ANALYZE_INEFFICIENT_MARKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See leaks.h. Nothing is remembered while the program runs but the last finished step of each device: at the end the
  * model's live blocks say everything, and what was freed meanwhile is simply not among them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Leaks, online: blocks that outlive the step in which they were allocated.
  *
  * Suspect: a live pool block (PTA, ATB, MindSpore, CPU tensors) of step s > 1, at the end of a step N > s of its

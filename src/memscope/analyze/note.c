@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See note.h. A line that is longer than the buffer is cut. */
 #include "memscope/analyze/note.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of an analysis for the log file. */
 #ifndef MS_ANALYZE_NOTE_H
 #define MS_ANALYZE_NOTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See oom.h. Rows of one refusal come one behind the other: snapshot, trigger, recent blocks, largest blocks. They are
  * turned into text as they come, because the blocks they name are live then and not at the end. Memory: that text, at
  * most REPORTS times. */

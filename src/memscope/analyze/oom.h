@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Out of memory, online: what the driver refused, who asked for it, and what was live then.
  *
  * At the end of the process one report per refusal whose details the model has given (at most one every two seconds;

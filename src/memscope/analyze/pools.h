@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How reports call the pools that are analysed step by step. */
 #ifndef MS_ANALYZE_POOLS_H
 #define MS_ANALYZE_POOLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See site.h. */
 #include "memscope/analyze/site.h"
 

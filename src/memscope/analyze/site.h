@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call site as one line: where memory comes from, told the same way in every report. */
 #ifndef MS_ANALYZE_SITE_H
 #define MS_ANALYZE_SITE_H

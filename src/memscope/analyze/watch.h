@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who overwrites a watched tensor: the first operator (or, if kernels are watched, kernel) after which its content is
  * another one although the operator does not write it.
  *

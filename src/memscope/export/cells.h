@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cells of a row as text: what stands in each column, once for all formats.
  *
  * A format says in a style how texts are marked; everything else is the same everywhere. The style of a format is a

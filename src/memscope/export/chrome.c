@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See chrome.h. Times are microseconds since shortly before the first event, so that a double holds the nanoseconds;
  * baseTimeNanoseconds says since when. Begin and end of ranges, operators and kernels are joined here to complete
  * events ("X"), which is what every viewer can nest; what has no end lasts to the end of the file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chrome trace / Perfetto JSON: counters of used and reserved bytes per device and pool, mstx ranges and marks, ATen
  * and ATB operators, steps and kernels on the device's own lanes, Python calls. Opened by chrome://tracing,
  * ui.perfetto.dev, Insight. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collapsed stacks, as flamegraph.pl, inferno and speedscope read them: a line per stack, calls from the outermost to
  * the innermost joined by semicolons, then the bytes that were live at the peak. Stacks begin with device and pool:
  * pools have their peaks at different times, and lie inside HAL's blocks, so only what is below one of them adds up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dumps as CSV: one row per line, except that a quoted cell may contain line ends (stacks have one per frame).
  *
  * The header and the order and form of attributes are those of columns.h. MSTX names, attributes and stacks are always

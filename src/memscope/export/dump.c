@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which row goes to which file, and when.
  *
  * Rows come in order of their ids. A row of a device goes to that device's file; a row without device goes to all of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The dump of a process: device_<n>/dump/memscope_dump_<time>.csv or .db, and python_trace beside or in it.
  *
  * One file per device (device_cpu for the host), made when its first row comes. Rows without a device go to every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the dump: what a format has to provide, and what it may use. */
 #ifndef MS_EXPORT_DUMP_INTERNAL_H
 #define MS_EXPORT_DUMP_INTERNAL_H

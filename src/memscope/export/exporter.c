@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of formats, how those that are written by other files are opened, and the files they go to. */
 #include "memscope/export/exporter.h"
 

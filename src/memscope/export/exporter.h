@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The formats that recordings and dumps are exported to, once for everybody: `msmemscope export` and its help come from
  * this table. A format is a consumer, either of rows as they stand in a dump or of the model's replay.
  *

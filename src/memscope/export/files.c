@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names, modes and places of output files. Nothing that exists is opened for writing; directories that exist are
  * used, whoever made them first. Names carry local time to the second. */
 #include "memscope/export/dump_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See json_lines.h. A line is complete when it is written: blocks come when they end, with what was known by then, so
  * nothing is ever corrected. Memory is O(distinct call stacks). */
 #include "memscope/export/json_lines.h"

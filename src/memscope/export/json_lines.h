@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, one object per line (docs/format/json.md): everything that the model tells of a process, for programs. */
 #ifndef MS_EXPORT_JSON_LINES_H
 #define MS_EXPORT_JSON_LINES_H

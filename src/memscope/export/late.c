@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes that become known after the MALLOC row: 16 bytes per allocation id, in a file that is mapped, so that they
  * cost disk and page cache, not memory. */
 #include "memscope/export/dump_internal.h"

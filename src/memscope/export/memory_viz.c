@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See memory_viz.h. Written in one pass; memory is O(live blocks + distinct call stacks). Whatever the source says, in
  * the file every block begins inside a segment from its alloc to its free, and neither segments nor blocks overlap: the
  * viewer relies on it. One thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch memory snapshots, as torch.cuda.memory._dump_snapshot writes them and pytorch.org/memory_viz and MindStudio
  * Insight open them: device_traces (what happened) and segments (what there is at the end).
  *

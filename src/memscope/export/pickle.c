@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See pickle.h. Every value is written in its shortest form, as Python's own writer does. */
 #include "memscope/export/pickle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python's pickle protocol 4, as far as numbers, texts, lists and dictionaries need it: a program for a stack machine,
  * written as it comes. Only operations that the viewer of pytorch.org/memory_viz knows are used, and no classes, so
  * that restricted readers take it as well.

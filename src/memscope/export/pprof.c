@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's profile.proto, not compressed, which its readers take as well. Sample types are those of heap profiles
  * (alloc_*, and inuse_* for what was live at the end) and peak_* for what was live when the pool was fullest; labels
  * are device, pool, owner and operator. The operator is a call only where there is no other: with stacks it would hide

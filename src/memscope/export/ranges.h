@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of addresses that never overlap, in order of address: segments or blocks of a device, as a picture shows them.
  *
  * All zeros is empty. A pointer to a range is good until the next one is added. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sites.h.
  *
  * The peak costs O(1) per event: a site's amount at the peak is not copied when there is a new peak, but when the site

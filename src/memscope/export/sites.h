@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each place of a program holds of each pool: the figures behind the formats that show call stacks.
  *
  * An account is a pool (or HAL, HOST ...) of a device; bytes of a pool lie inside HAL's, so accounts are never added

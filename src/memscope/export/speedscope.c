@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* speedscope's own JSON (https://www.speedscope.app/file-format-schema.json): for each pool of each device three
  * profiles in bytes: live at the peak, live at the end, allocated. Calls are shared by all profiles and numbered in
  * order of appearance; "shared" therefore comes last in the file. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that wait for what is not known yet (late attributes, files of devices that have not appeared). */
 #include "memscope/export/dump_internal.h"
 

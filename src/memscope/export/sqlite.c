@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dumps as SQLite databases, as MindStudio Insight opens them.
  *
  * The row of event ID n has rowid n + 1. Attributes are one compact JSON object with string values. The database can be

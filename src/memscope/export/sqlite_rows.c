@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sqlite_rows.h. One cursor, forwards only, no conditions. Used by the thread of its connection. */
 #include "memscope/export/sqlite_rows.h"
 

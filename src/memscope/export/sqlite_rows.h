@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows on their way into a database, as a table that SQLite reads them from.
  *
  * INSERT ... SELECT from here moves many rows with one statement, whose cursors stay where the last row went: half the

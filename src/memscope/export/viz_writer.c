@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See viz_writer.h. Errors are remembered and told by every flush that follows. */
 #include "memscope/export/viz_writer.h"
 

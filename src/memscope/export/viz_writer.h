@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file of a PyTorch memory snapshot, as it is written: entries of device_traces and annotations one by one, then
  * the state at the end. See memory_viz.h for what it means; here is how it becomes a pickle.
  *

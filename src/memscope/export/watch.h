@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of watched tensors: device_<n>/watch_dump/watch_dump_data_check_sum_<time>.csv, one row for each tensor in
  * front of and behind each operator:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accesses: which block was read or written.
  *
  * An access names its pool and an address anywhere in a block. Not found there, the other pools of the device are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Storage of blocks and the ways to find one.
  *
  * Blocks stand in chunks that never move and have numbers, 1, 2 ...; a freed number is used again. A hash table leads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of call stacks as parts, see calls.h:
  *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      without what is not known
  *   Python  file(line): function

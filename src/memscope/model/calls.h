@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of call stacks as parts: function, file and line. */
 #ifndef MS_MODEL_CALLS_H
 #define MS_MODEL_CALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: the whole state of a model as bytes, so that reading a trace can begin in its middle.
  *
  * Numbers are LEB128, texts have their length before them. Sections stand in a fixed order behind a magic word and a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of the tables in columns.h. */
 #include "memscope/model/columns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of the output, once for everybody: events and their types, columns, attribute keys.
  *
  * The CSV header, the SQLite schema, the rows, the readers of dumps and the reference page all come from these tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marks, ranges, operators and kernels: rows that stand for themselves. The texts that our own Python side sends
  * through mstx marks are understood here. */
 #include "memscope/model/model_internal.h"

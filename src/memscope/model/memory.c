@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks: their beginning, their end, and the rows that tell of both.
  *
  * Every allocation becomes a block, wanted or not, so that its free is understood. While nothing is traced (before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model's outer side: options, devices, tracing state, and which part an event goes to. */
 #include "memscope/model/model_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model: replays the events of one process, in the order in which the trace reader releases them, into block life
  * cycles, pools, segments, steps and rows. Collector, offline commands and Python analyzers use this one engine.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the model: its parts, and what they call of each other. See model.h for what it does. */
 #ifndef MS_MODEL_MODEL_INTERNAL_H
 #define MS_MODEL_MODEL_INTERNAL_H

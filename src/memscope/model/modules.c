@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the driver's modules, by their number in allocation flags and handle properties. */
 #include "memscope/model/model.h"
 

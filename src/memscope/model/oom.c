@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots, and what is told when the driver runs out of memory: a snapshot, the call that failed, and (analysis oom)
  * the live blocks that are the most recent and the largest. Allocators try again at once: details come at most every
  * two seconds, triggers always. */

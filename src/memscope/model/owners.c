@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Owners: who a block belongs to, as labels of eight levels.
  *
  * Level 0 is where the memory comes from (CANN@RUNTIME, PTA, ATB ...), 1 component, 2 process, 3 what a model uses it

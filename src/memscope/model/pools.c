@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Totals: how much each pool has reserved and given out, per device; the driver and the host count as pools too. */
 #include "memscope/model/model_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events that wait: an allocation at a live address, for the free that a coarse clock put behind it.
  *
  * The order between threads is the order of stamps, and two threads may hand an address over within one tick. If the

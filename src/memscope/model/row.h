@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A row of the output, as numbers and ids: what the model makes and exporters write. */
 #ifndef MS_MODEL_ROW_H
 #define MS_MODEL_ROW_H

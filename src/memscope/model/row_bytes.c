@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See row_bytes.h. */
 #include "memscope/model/row_bytes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A row as bytes: its numbers, then its attributes, then the bytes of its texts, one after the other. For rows that
  * wait in memory or in a file without a name; only the process that wrote them reads them. */
 #ifndef MS_MODEL_ROW_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making rows. One row is made at a time, in model->row; sending it gives the next id to the next row, whether anybody
  * wanted this one or not, so that ids do not depend on what is written. */
 #include "memscope/model/model_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segments: which memory of the driver lies under an address.
  *
  * halMemAlloc gives an address directly. Virtual memory reserves a range, creates a physical handle and maps the handle

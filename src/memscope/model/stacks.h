@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where exporters and reports get the text of call stacks: whoever reads the trace provides it, once per id. */
 #ifndef MS_MODEL_STACKS_H
 #define MS_MODEL_STACKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps: mstx ranges called "step start", or calls of step(); whichever comes first counts, the other is refused.
  *
  * A device counts its own marks. Devices without marks, and events without a device, follow the leader: the device (or

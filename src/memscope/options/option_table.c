@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options: names, values, defaults, help. */
 #include "memscope/options/option_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of options as the files that use it see it. */
 #ifndef MS_OPTIONS_OPTION_TABLE_H
 #define MS_OPTIONS_OPTION_TABLE_H

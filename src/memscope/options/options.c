@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading options. getopt_long does the work; its static state makes ms_options_parse usable by one thread at a time.
  */
 #include "memscope/options/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of msmemscope, once: command line, config() of the API, help and the reference page come from one table.
  * Parsing is GNU's: options anywhere until "--", long names may be abbreviated. */
 #ifndef MS_OPTIONS_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings as lines that ms_options_apply_text understands: how the launcher hands them to the collector, and how a
  * trace remembers them. The output directory is not among them: its default need not obey the rules for given ones. */
 #include "memscope/options/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Help and reference page. */
 #include "memscope/options/options.h"
 

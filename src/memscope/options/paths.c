@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths that users name. Nothing here creates or opens a file. */
 #include "memscope/options/paths.h"
 

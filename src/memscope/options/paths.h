@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about paths that users name: which texts are accepted, and whom a file may belong to. */
 #ifndef MS_OPTIONS_PATHS_H
 #define MS_OPTIONS_PATHS_H

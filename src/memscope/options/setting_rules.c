@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of all values except paths. Messages are the original's, so that scripts which look for them keep working.
  * A rule changes nothing unless the whole value is good. */
 #include "memscope/options/settings.h"

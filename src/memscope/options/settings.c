@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Defaults, and what follows from settings. */
 #include "memscope/options/settings.h"
 #include "memscope/options/paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the user wants of a recording: the values behind the options of the command line and the keys of the API's
  * config(). One structure, filled by the option table (options.h); config.json, the session string and the collector
  * take what they need from it. Bits are those of config.json. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See replay.h. Errors of an output (disk full) do not stop the replay: reports are still right; the first one is told
  * at the end. */
 #include "memscope/pipeline/pipeline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a trace to the files that users read: reader, model, dump, leaks, fluctuation, for one process. The collector
  * runs it beside the recording, a slice at a time; `export` and `recover` run it to the end. One thread at a time. */
 #ifndef MS_PIPELINE_PIPELINE_H

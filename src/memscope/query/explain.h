@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of SQL that say what to write instead. */
 #ifndef MS_QUERY_EXPLAIN_H
 #define MS_QUERY_EXPLAIN_H

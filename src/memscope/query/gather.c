@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See gather.h. Blocks are entered when they are allocated and completed when they end; what is known late (owner, peak
  * of the pool, texts of stacks) is filled in then or at the end of the process.
  *

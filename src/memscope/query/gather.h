@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fills a store from a source: one consumer of the model per process. */
 #ifndef MS_QUERY_GATHER_H
 #define MS_QUERY_GATHER_H

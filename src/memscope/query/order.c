@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See order.h. The order is that of SQLite: NULL, then numbers, then texts by their bytes. */
 #include "memscope/query/order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of a table in the order of columns that have few values: words, texts, numbers of devices, threads and steps.
  *
  * SQLite sorts by comparing, n log n times, and through files when there is much; questions that group millions of

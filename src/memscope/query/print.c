@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See print.h. A table is aligned by its first rows, which are kept until there are enough; what comes later may stick
  * out. CSV is that of RFC 4180 with NULL as an empty cell; JSON is one array of objects. */
 #include "memscope/query/print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results as text. */
 #ifndef MS_QUERY_PRINT_H
 #define MS_QUERY_PRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See query.h. The connection has a database in memory with nothing in it but views; data is in the store, behind
  * virtual tables. What a statement may do is decided by the authorizer, from the moment that the views are there. */
 #include "memscope/query/query.h"

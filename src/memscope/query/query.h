@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SQL over recordings and dumps. A statement is planned first, which tells what has to be read; then sources are read,
  * then it runs on what was gathered.
  *

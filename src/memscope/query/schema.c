@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See schema.h. */
 #include "memscope/query/schema.h"
 

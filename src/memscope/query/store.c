@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See store.h. A file is given its blocks before it is written through the map: a full disk is an error then, not a
  * signal. */
 #include "memscope/query/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a query is asked of: records of each table, and their texts.
  *
  * Records stand in memory while they are few, then in a file without a name that is mapped; the system may write it

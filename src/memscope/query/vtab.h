@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a store inside SQLite: one virtual table each, read where the records stand. */
 #ifndef MS_QUERY_VTAB_H
 #define MS_QUERY_VTAB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See checkpoints.h. The payload of a CHECKPOINT block: head, settings as lines, padded to 8 bytes, state of the model.
  */
 #include "memscope/recording/checkpoints.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints of a replay: when one is due, what stands in it, how a replay goes on from one.
  *
  * A checkpoint is the state of the model and the settings in effect, at a sweep. One is made after START and in every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.json: settings under the keys of the original, sorted, four blanks per level. */
 #include "memscope/recording/project.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See frames.h. Texts are kept in a table by id for the life of the trace: memory is bounded by the definitions, which
  * the reader keeps as well. */
 #include "memscope/recording/frames.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of call stacks of one trace, made once per stack.
  *
  *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      a line per function, inlined ones included; without

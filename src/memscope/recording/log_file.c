@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log file of a process: "YYYY-MM-DD HH:MM:SS [LEVEL] [file:line] text". A line is one write to a file opened for
  * appending, so threads need no lock except for making it. */
 #include "memscope/recording/project.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings as options of the model. No state. */
 #include "memscope/recording/model_options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the settings of a recording mean for the model that replays it. */
 #ifndef MS_RECORDING_MODEL_OPTIONS_H
 #define MS_RECORDING_MODEL_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See modules.h. */
 #include "memscope/recording/modules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of recorded programs, for the text of their addresses.
  *
  * A module is opened as soon as a process reports it, in that process's own file system, and its descriptor is kept:

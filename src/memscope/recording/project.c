@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Project directories and their names. */
 #include "memscope/recording/project.h"
 

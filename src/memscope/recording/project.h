@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The directory of a recorded process: msmemscope_<PID>_<time>_ascend below the output directory, with config.json,
  * msmemscope_logs/, trace/, report.txt where there is no console, and, made by the exporters, device_<n>/. */
 #ifndef MS_RECORDING_PROJECT_H

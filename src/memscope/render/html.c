@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See html.h. Names of a recording are anybody's: inside of the element that holds the report a '<' could begin its end
  * (</script>) or a comment, so it is written as an escape of JSON; in JSON it stands in strings only. U+2028 and U+2029
  * end lines in scripts and are written as escapes too. What runs is fixed by hashes in the page's policy. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report as one HTML page that needs nothing else: no network, no other file, no server. */
 #ifndef MS_RENDER_HTML_H
 #define MS_RENDER_HTML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In the place of the page in builds without esbuild. */
 #include "memscope/render/html_page.h"
 

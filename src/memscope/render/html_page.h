@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page around the report, made from web/report by its `assemble`. */
 #ifndef MS_RENDER_HTML_PAGE_H
 #define MS_RENDER_HTML_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing JSON: objects and arrays nest, commas come by themselves. A key of NULL is for elements of arrays. */
 #ifndef MS_RENDER_JSON_H
 #define MS_RENDER_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ranks_view.h. */
 #include "memscope/render/ranks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks of a report (memscope/analyze/report/ranks.h) as JSON and as text. */
 #ifndef MS_RENDER_RANKS_H
 #define MS_RENDER_RANKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See report_json.h. Objects are written field by field in the order of docs/format/report.md; a writer that knows
  * where commas belong keeps the rest readable. Numbers stay below 2^53: addresses and absolute times are texts. */
 #include "memscope/render/report_json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report as JSON, see docs/format/report.md. */
 #ifndef MS_RENDER_REPORT_JSON_H
 #define MS_RENDER_REPORT_JSON_H

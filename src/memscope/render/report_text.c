@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See report_text.h. The most important first: the peak, what to do about it, then the figures behind. Bytes are MiB in
  * tables, so that columns can be compared at a glance. */
 #include "memscope/render/report_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report for people who read it in a terminal. */
 #ifndef MS_RENDER_REPORT_TEXT_H
 #define MS_RENDER_REPORT_TEXT_H

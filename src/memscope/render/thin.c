@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See thin.h. Points become groups of equal numbers, each with the figures of its highest one and the time of its
  * first: what a point is by definition. Steps are left out evenly. */
 #include "memscope/render/thin.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A report with less in it: for a page, whose reader has a screen and a mail box. Peaks stay. */
 #ifndef MS_RENDER_THIN_H
 #define MS_RENDER_THIN_H

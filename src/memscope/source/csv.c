@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See csv.h. The buffer slides over the file: what belongs to the record that is being read moves to its front, and it
  * grows only for a record that does not fit. A cell is a range of that buffer, except those with doubled quotes, which
  * are copied. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CSV as it is found: records of cells, one at a time, from a file of any size.
  *
  * Cells may be quoted, with doubled quotes and line ends inside; lines may end with CR LF; a byte order mark is passed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CSV files of rows: memscope_dump and python_trace. Columns are found by their names, in any order; a file of an older
  * generation may lack some. */
 #include "memscope/source/csv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Databases of rows: memscope_dump (of old data: leaks_dump) and, in the same file, python_trace_<pid>.
  *
  * The file is opened so that nothing is written beside it: a database that says "WAL" and has no -wal file is taken as

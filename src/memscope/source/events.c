@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a dump back to the events that made them, so that the one model replays dumps as it replays traces.
  *
  * What a dump does not say is inferred:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What there is to read below a path. A directory is searched to a fixed depth, links are not followed. A recording
  * (project directory with a trace) is taken from its trace, unless dumps are asked for; otherwise the dump files of one
  * directory tree that begin with the same process id belong together, one per device. If a process was dumped both as

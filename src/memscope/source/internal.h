@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the sources: files of rows, and what is made of them. */
 #ifndef MS_SOURCE_INTERNAL_H
 #define MS_SOURCE_INTERNAL_H

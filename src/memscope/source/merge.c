@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All files of a process as one stream: rows in order, each once (rows without a device stand in every device's file),
  * and between them the calls of the Python trace, each before the first row that is later. In order AS_WRITTEN the
  * files follow each other instead and nothing is left out. */

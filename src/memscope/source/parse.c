@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From cells to rows. Attributes keep their order and spelling: a number or an address that would be written back the
  * same way becomes a number, everything else stays text. */
 #include "memscope/source/internal.h"

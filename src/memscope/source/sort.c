@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One file's rows in order of id or time.
  *
  * Rows are collected in memory up to a limit. A file that fits is sorted there. Of a larger one that is in order so far

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See source.h. */
 #include "memscope/source/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where rows come from: a trace directory, a CSV or DB dump of ours or of the original, one process or many, one file
  * or one per device. Whoever analyses or exports asks here and need not know which it is.
  *

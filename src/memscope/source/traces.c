@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Traces as a source: the reader and the model of one process. Rows come with the settings of the recording, so that
  * they are those of its dump; events are fed with the options of whoever asks. */
 #include "memscope/source/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of columns.h, back to their numbers: one small hash table per family, made at first use, and the spellings
  * of other generations and of the documentation beside them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands in a dump, back to numbers: the texts of columns.h and those of other generations, numbers, attributes.
  * For whoever reads or changes dumps. */
 #ifndef MS_SOURCE_WORDS_H

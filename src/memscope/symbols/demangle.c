@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* By the C++ library's own demangler, in the form that hands out its result piece by piece: a name of a few hundred
  * bytes can stand for gigabytes of text, so it is left as soon as there is enough. It allocates nothing, which is what
  * makes leaving it by longjmp sound. */

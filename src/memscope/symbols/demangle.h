@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of C++ as people write them. */
 #ifndef MS_SYMBOLS_DEMANGLE_H
 #define MS_SYMBOLS_DEMANGLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See dwarf_lines.h. The chain of inlined calls is the nesting of DIEs around the innermost one that holds the address;
  * each says where it was called, which is the line of the next one outwards. */
 #include "memscope/symbols/dwarf_lines.h"

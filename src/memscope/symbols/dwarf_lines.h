@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines and inlined calls from DWARF. */
 #ifndef MS_SYMBOLS_DWARF_LINES_H
 #define MS_SYMBOLS_DWARF_LINES_H

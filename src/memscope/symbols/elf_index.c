@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See elf_index.h. What the file says is checked by libelf (bounds of sections and names); sizes and addresses are only
  * compared, never followed. */
 #include "memscope/symbols/elf_index.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of an ELF file by address: its symbol table, sorted once; looking one up takes a binary search. */
 #ifndef MS_SYMBOLS_ELF_INDEX_H
 #define MS_SYMBOLS_ELF_INDEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See image.h. The function proper is named by the symbol table, which knows where it begins; what was inlined into it
  * by DWARF alone. */
 #include "memscope/symbols/image.h"

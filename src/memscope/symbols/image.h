@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of addresses in an ELF file: function, offset in it, source file and line, inlined calls expanded.
  *
  * Names come from a sorted index of the symbol table, lines and inlined calls from DWARF, of the file itself or of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "memscope/symbols/perf_map.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of generated code from /tmp/perf-PID.map: lines of start, size (hexadecimal) and name, in any order; of two
  * that cover an address the later one counts, for code is generated anew where older code was. */
 #ifndef MS_SYMBOLS_PERF_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between a symbolizer and its child: requests of fixed size over a stream socket, answers with a text behind. Both
  * ends are the same program. */
 #ifndef MS_SYMBOLS_PROTOCOL_H

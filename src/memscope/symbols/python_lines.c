@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Three encodings, each read from its beginning up to the entry that covers the instruction:
  *
  *   3.9         pairs of (bytes of code, signed lines): a line begins after so many bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The line that an instruction of a Python code object belongs to. */
 #ifndef MS_SYMBOLS_PYTHON_LINES_H
 #define MS_SYMBOLS_PYTHON_LINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See symbolizer.h. The parent's end never waits longer than ANSWER_MS for an answer; a child that does not come back
  * is killed. Files are sent again to the next child, the one that was being worked on with less demanded of it. */
 #include "memscope/symbols/symbolizer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of addresses, made in a process apart.
  *
  * ELF and DWARF files of recorded programs are read by libraries that trust them more than we can, and a file that is

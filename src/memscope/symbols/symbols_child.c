@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The child of a symbolizer: opens what it is sent, answers one request after the other, and ends when its parent's end
  * of the socket is closed. Everything may go wrong here; the parent copes. */
 #include "memscope/symbols/symbolizer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands from outside for registered processes: which ones are meant, whether it makes sense, what comes of it.
  *
  * A configuration waits with each process until its next poll. Of several processes, those without registered

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Start, loop and end of the daemon.
  *
  * Modules start in the order of their list and stop in reverse; a module that cannot start ends the daemon with status

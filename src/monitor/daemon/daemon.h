@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon: one event loop, the values of its flags, and modules that hang their events into the loop.
  *
  * Threads: none. Every module runs in the loop and must not block; what can be slow (a name lookup, a disk) is done in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening, renewing and closing of the fabric's sockets.
  *
  * Files: a socket file of a daemon that was killed is removed if it belongs to its owner and nobody answers there; any

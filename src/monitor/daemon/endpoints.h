@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sockets of the IPC fabric: abstract ones, files in home directories, files in a shared directory. */
 #ifndef MON_DAEMON_ENDPOINTS_H
 #define MON_DAEMON_ENDPOINTS_H

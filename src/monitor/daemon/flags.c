@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flags: one row per flag, made from flags_table.h; everything else here walks over the rows.
  *
  * The rules are those of gflags, because flag files and start scripts of both families exist: `--flag=value`,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of the daemon, as gflags reads them: one or two dashes, --flag=value or --flag value, --flag and --noflag for
  * switches, dashes and underscores alike, --flagfile. The flags themselves stand in flags_table.h. */
 #ifndef MON_DAEMON_FLAGS_H

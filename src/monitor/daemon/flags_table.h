@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every flag of the daemon, once: the struct of values, the parser, --help and docs/dynolog-flags.md come from here.
  *
  *     BOOL(name, default, where, help)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RPC functions, see functions.h.
  *
  * Answers that existing command lines know are theirs to the byte; what they do not know (reason, error, jobs) stands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that can be called over RPC, one table for both families of command lines and for our own. */
 #ifndef MON_DAEMON_FUNCTIONS_H
 #define MON_DAEMON_FUNCTIONS_H

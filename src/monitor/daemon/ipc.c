@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the fabric: each datagram is read with the sender's credentials, checked, and handled at once; the reply,
  * if there is one, goes out of the socket that the datagram came in by, because clients look at its address (libkineto
  * ends the training process when it does not like it).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the IPC fabric. Control messages are handled in ipc.c; data messages go to whoever asked for them. */
 #ifndef MON_DAEMON_IPC_H
 #define MON_DAEMON_IPC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log. A line is formatted in one buffer and written by one write(), so lines of two writers never mix.
  *
  * Rotation: before a line would make the file larger than allowed, file.N-1 becomes file.N ... and the file becomes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log of the daemon: lines as glog writes them, to a file that rotates or to stderr.
  *
  *     I20260304 09:15:07.250183 20417 ipc.c:37] text

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state file: lines of words, a configuration as a length and its bytes.
  *
  *     dynolog-state 1 BOOT-ID

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What outlives the daemon: waiting commands and reported states, in one small file.
  *
  * Clients do not repeat what they said to a daemon that has gone, and nobody repeats a command that was answered with

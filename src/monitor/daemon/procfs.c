@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads /proc/PID/stat, status and environ with bounded buffers; a process that ends in between is "no such process".
  */
 #include "monitor/daemon/procfs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What /proc tells about a process that talks to us. Nothing here is trusted with more than attribution. */
 #ifndef MON_DAEMON_PROCFS_H
 #define MON_DAEMON_PROCFS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The registry: jobs in a list, the processes of a job in a list, and two hash tables over all processes: by identity
  * (job, pids, address of those without a pid of ours) and by the pid that others name as their ancestor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who has registered with the daemon: processes by job, what is known about each, and what waits for it.
  *
  * A process is known by its job, by the pid it calls itself and by the pid the kernel vouches for (0 when the sender is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The registry as the message handling uses it: who enters, what a message changes, what waits for delivery. */
 #ifndef MON_DAEMON_REGISTRY_INTERNAL_H
 #define MON_DAEMON_REGISTRY_INTERNAL_H

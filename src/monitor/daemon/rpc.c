@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sockets of the RPC server: where it listens, with which certificates, and how many connections it holds.
  *
  * Without certificates anybody who reaches the port can make the jobs of this node write files, so the port is on the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The RPC server of the daemon: listens, reads frames, answers. */
 #ifndef MON_DAEMON_RPC_H
 #define MON_DAEMON_RPC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection of the RPC server: bytes in, whole requests to the functions, answers out.
  *
  * Nothing blocks and nothing grows without bound: a request has at most MON_FRAME_REQUEST_MAX_B, halves of requests over

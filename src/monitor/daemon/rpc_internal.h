@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of the RPC server: connections (rpc_connection.c) and the sockets that make them (rpc.c). */
 #ifndef MON_DAEMON_RPC_INTERNAL_H
 #define MON_DAEMON_RPC_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon as a service.
  *
  * Pid file: opened, locked, then written, so a file left by a daemon that was killed is no obstacle and a second daemon

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon as a service: pid file, readiness, signals. */
 #ifndef MON_DAEMON_SERVICE_H
 #define MON_DAEMON_SERVICE_H

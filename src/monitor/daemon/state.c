@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* States, decisions and the status object. Everything is worked out when somebody asks, from what was said and when:
  * so nothing can be left behind by a process that ended, a duration that elapsed or a clock that jumped.
  * Threads: no state of its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the daemon says about jobs: states of trace and monitor per process, and whether a command makes sense now. */
 #ifndef MON_DAEMON_STATE_H
 #define MON_DAEMON_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking the driver's management library.
  *
  * Threads: one at a time; the sampler's (see module_dcmi.c). Nothing of the daemon is touched here. Failure: a function

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Health and memory of devices, through the driver's management library (libdcmi.so).
  *
  * The library is loaded at run time under the name given, and called by one thread alone, never by the event loop: a

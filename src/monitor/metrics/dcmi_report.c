@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sample of the devices as series and records. Threads: the event loop's. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processors and network of the node.
  *
  * The keys of the record are those of the original's kernel monitor. Differences to it, on purpose: z is stolen time,

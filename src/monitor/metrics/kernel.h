@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processors and network of the node, from /proc. */
 #ifndef MON_METRICS_KERNEL_H
 #define MON_METRICS_KERNEL_H

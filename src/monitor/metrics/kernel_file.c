@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See kernel_file.h. Kernel files answer from memory: reading them does not wait for a disk. */
 #include "monitor/metrics/kernel_file.h"
 

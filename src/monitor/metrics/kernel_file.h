@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading small kernel files whole. `root` stands before every path; "" is the real system, tests have their own. */
 #ifndef MON_METRICS_KERNEL_FILE_H
 #define MON_METRICS_KERNEL_FILE_H

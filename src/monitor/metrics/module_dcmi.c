@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler of devices: a thread that asks the driver's library, and the loop that takes what it found.
  *
  * The thread owns the library from loading to unloading, and touches nothing else but the queue and its wake-up

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store and the collectors as modules of the daemon: timers that call them. */
 #include "monitor/metrics/modules.h"
 

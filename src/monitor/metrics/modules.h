@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the metrics that the daemon starts, in this order; see the table in cli/dynolog/main.c. */
 #ifndef MON_METRICS_MODULES_H
 #define MON_METRICS_MODULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What training processes report, as series and records.
  *
  * Everything here comes from processes that may lie: sizes and ranges are checked, names are cut and cleaned by the

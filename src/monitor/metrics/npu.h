@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What training processes report: sums per kind and device as JSON, statistics per operator as npuOpStats. */
 #ifndef MON_METRICS_NPU_H
 #define MON_METRICS_NPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See otlp_json.h. Integers of 64 bits are texts in this encoding. Counters and histograms are cumulative since the
  * start of the daemon. */
 #include "monitor/metrics/otlp_json.h"

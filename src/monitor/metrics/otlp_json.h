@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store as OTLP/HTTP carries it: ExportMetricsServiceRequest in the JSON encoding. */
 #ifndef MON_METRICS_OTLP_JSON_H
 #define MON_METRICS_OTLP_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions and cycles of all processors.
  *
  * One descriptor per event and online processor, counting everything that runs there. mips and mega_cycles_per_second

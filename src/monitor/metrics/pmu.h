@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions and cycles of all processors, from the kernel's performance events. */
 #ifndef MON_METRICS_PMU_H
 #define MON_METRICS_PMU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processor time and memory of registered processes.
  *
  * Threads: the event loop's. One small file per process and round, some 15 us; callers with many go on in pieces.

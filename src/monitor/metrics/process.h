@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processor time and memory of registered processes, from /proc. */
 #ifndef MON_METRICS_PROCESS_H
 #define MON_METRICS_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See queue.h. Lock: `lock` guards everything; nothing is called while it is held but the allocator. */
 #include "monitor/metrics/queue.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bounded queue of byte messages from one thread to another: what is slow (a disk, a driver) is done by a thread of
  * its own, and the loop never waits for it.
  *

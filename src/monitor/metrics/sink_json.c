@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records as JSON lines in the log (--use_JSON): two lines each. Rotation is the log's own. */
 #include "monitor/metrics/sink_json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records as JSON lines, in the form that the original's logs have. */
 #ifndef MON_METRICS_SINK_JSON_H
 #define MON_METRICS_SINK_JSON_H

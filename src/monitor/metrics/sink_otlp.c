@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Export by OTLP over HTTP.
  *
  * A snapshot of the store becomes one or more requests in a queue; one request is under way at a time. A receiver that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Export by OTLP over HTTP (--use_otlp): bounded queue, bounded retries, nothing waits. */
 #ifndef MON_METRICS_SINK_OTLP_H
 #define MON_METRICS_SINK_OTLP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exporter for Prometheus (--use_prometheus): GET /metrics, GET /metrics?collect[]=npu&collect[]=host ...
  *
  * A page is made at most every PAGE_FRESH_NS for the same groups and shared by all connections that ask meanwhile, so a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorBoard event files: <dir>/device_<n or host>/tfevents.pb, then tfevents.pb.000001 ... as each reaches its size.
  *
  * The loop encodes an event and puts it into a bounded queue; a thread writes, so that a slow disk (or a file system

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See text_format.h. Families in the order of the table, series in the order of their creation; a family without series
  * is left out. Upstream's names carry upstream's label for the host. */
 #include "monitor/metrics/text_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store as Prometheus reads it: text format 0.0.4. */
 #ifndef MON_METRICS_TEXT_FORMAT_H
 #define MON_METRICS_TEXT_FORMAT_H

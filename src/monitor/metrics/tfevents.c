@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorBoard event files.
  *
  * Frame: u64 length, u32 masked CRC-32C of the length, payload, u32 masked CRC-32C of the payload; little-endian.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorBoard event files: TFRecord frames around protobuf events. Pure functions, appending to a buffer. */
 #ifndef MON_METRICS_TFEVENTS_H
 #define MON_METRICS_TFEVENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every metric of the daemon, once. Text format, OTLP, the reference page and the dashboards' test read this table.
  *
  * A row: X(id, name, type, unit, group, labels, limit, help)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records and their way to the back ends that take them. Threads: the event loop's alone. Failure: a field for which
  * there is no memory is left out and counted; the rest of the record stays good. */
 #include "monitor/store/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records: what one source saw at one time, as named values. Back ends that write one line or one event per
  * observation (JSON, TensorBoard) get them; the store of series is for those that show the present state.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints docs/metrics.md from the table of metrics. */
 #include "base/macros.h"
 #include "monitor/store/series.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store of series: a hash table over (metric, label values), and one list per metric.
  *
  * Invariants: a series is in exactly one chain and one list; live <= max_series but for the daemon's own; a metric

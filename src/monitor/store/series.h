@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of the daemon: a bounded store of series, described by the one table in metric_table.h.
  *
  *     mon_metric_record(MON_METRIC_IPC_REFUSED, MON_LABELS(.reason = "short"), 1);

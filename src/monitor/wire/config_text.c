@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of config_text.h, and texts written from and recognised by them. Constant data and pure functions. */
 #include "monitor/wire/config_text.h"
 #include "base/macros.h"

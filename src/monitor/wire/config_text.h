@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration strings that travel from dyno through dynolog into training processes, as one table per command:
  * which options there are, what they accept, and which line of the text each becomes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of fabric datagrams and their addresses.
  *
  * Invariant: nothing is read beyond the bytes that arrived, whatever the fields say. Threads: no state. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The IPC fabric: unix datagrams between the daemon and the processes of a node.
  *
  * One datagram is a head of 40 bytes (payload length, type) and the payload, in native byte order. Everything that

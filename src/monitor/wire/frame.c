@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RPC framing, see frame.h. Pure functions: no state, no locks, no allocation. */
 #include "monitor/wire/frame.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Framing of the RPC between dyno and dynolog: a 32-bit length in native byte order, then that many bytes of JSON.
  *
  * The functions keep no state: a receiver shows what has arrived so far and is told whether that is enough. Nothing is

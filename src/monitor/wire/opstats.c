@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics per operator on the wire; docs/format/opstats.md has the bytes.
  *
  * The reader checks the whole message before the first operator is handed out: lengths, counts, and that the histogram

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npuOpStats: statistics per operator, the message of our own beside the sums of the `data` message.
  *
  * One datagram carries one interval of one kind on one device: for each operator count, sum, smallest, largest and a

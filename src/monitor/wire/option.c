@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of option values, see config_text.h. Numbers are read as Rust reads them (no 0x, no blanks, a plus allowed),
  * because scripts were written against that. No state. */
 #include "monitor/wire/config_text.h"

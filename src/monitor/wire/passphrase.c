@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the passphrase of a private key comes from: a file, the environment, or somebody at the terminal.
  *
  * Only a terminal is asked, so that a daemon under systemd fails with advice instead of waiting for ever. While a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of folders, see paths.h. No state. A refused folder gets exactly one error line that says why. */
 #include "monitor/wire/paths.h"
 

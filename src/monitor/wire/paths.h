@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of folders that people name on a command line: certificates (read) and results (written). */
 #ifndef MON_WIRE_PATHS_H
 #define MON_WIRE_PATHS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a check tells its caller what it met on the way: the daemon logs it, the command line prints it. */
 #ifndef MON_WIRE_SAY_H
 #define MON_WIRE_SAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts for mutual TLS, see tls.h.
  *
  * A context is built aside and swapped in when every check has passed; connections hold a reference to the context they

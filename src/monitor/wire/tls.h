@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mutual TLS for the RPC: one directory with fixed file names, checked with readable reasons before it is used.
  *
  *     daemon: server.crt server.key ca.crt [ca.crl]        command line: client.crt client.key ca.crt [ca.crl]

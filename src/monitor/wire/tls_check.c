@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules for certificates and revocation lists, see tls_internal.h. One table of rules, each for the roles it concerns.
  * No state; every refusal is one sentence. */
 #include "monitor/wire/tls_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the TLS module share: rules for certificates, reading files, passphrases. */
 #ifndef MON_WIRE_TLS_INTERNAL_H
 #define MON_WIRE_TLS_INTERNAL_H

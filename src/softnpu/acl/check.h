@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What nearly every Impl function checks first. */
 #ifndef SOFTNPU_ACL_CHECK_H
 #define SOFTNPU_ACL_CHECK_H

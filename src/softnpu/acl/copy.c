@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills of ACL: argument rules here, the work in the runtime. Threads: no state here. */
 #include "abi/acl_impl.h"
 #include "softnpu/acl/check.h"

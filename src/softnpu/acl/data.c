@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data buffers, sizes of data types, half precision. Nothing of this needs a device.
  *
  * A data buffer is a pair of address and size that model interfaces pass around; it does not own the memory. */

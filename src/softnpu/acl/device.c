@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: choosing, synchronising, numbering, facts, peers. Stateless: arguments are checked here, the work is done by
  * libruntime.so and libascend_hal.so. */
 #include "softnpu/acl/impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modes, limits and groups of devices. Stateless. */
 #include "softnpu/acl/impl.h"
 

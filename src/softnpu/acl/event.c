@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events, notifies and values in memory. Stateless. */
 #include "softnpu/acl/impl.h"
 

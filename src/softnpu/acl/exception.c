@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program may ask about a failed task, inside its callback. Stateless. */
 #include "softnpu/acl/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libascendcl.so and libacl_rt.so: the public names, each a call of its Impl twin through the PLT.
  *
  * Two libraries are made from this file because programs of different ages link different ones. They hold no state, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of libascendcl.so and libacl_rt.so without an Impl twin: stream configurations, host function threads and
  * the application log. Everything else they need they take from the public interface, so they hold no state either.
  *

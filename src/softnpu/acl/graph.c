@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: capture, building, replay, questions, branches. Stateless. */
 #include "softnpu/acl/impl.h"
 

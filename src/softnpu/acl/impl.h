@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every file of libascendcl_impl.so includes. (Profilers are told of the call by front.c, for all functions
  * alike.) */
 #ifndef SOFTNPU_ACL_IMPL_H

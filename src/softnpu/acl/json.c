@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON checker: one pass, no allocation, bounded depth, so that a hostile file costs nothing but its length. */
 #include "softnpu/acl/json.h"
 

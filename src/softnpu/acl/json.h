@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that a text is one JSON value and nothing else. */
 #ifndef SOFTNPU_ACL_JSON_H
 #define SOFTNPU_ACL_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel binaries, functions, argument lists and launches of ACL. Each launch is one launch of the runtime.
  * Threads: no state here. */
 #include "abi/acl_impl.h"

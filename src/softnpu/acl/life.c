@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Beginning and end: aclInit, aclFinalize, and those who want to be told.
  *
  * Invariants: `count` is how often aclInit was called since the last end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Message buffers: a block of memory with a length, a small area for the program, and a chain.
  *
  * Invariants: several buffers may refer to one block (aclrtCopyBufRef), which lives until the last of them is freed. A

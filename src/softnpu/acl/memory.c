@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device and host memory: sizes and policies of ACL on top of the runtime's allocation.
  *
  * aclrtMalloc adds 32 bytes that kernels may read beyond the end of a tensor; the other calls do not. Sizes are what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools and allocators of frameworks. Threads: no state here. */
 #include "abi/acl_impl.h"
 #include "softnpu/acl/check.h"

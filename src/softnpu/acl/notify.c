@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notifies, plain and counting. Stateless. */
 #include "softnpu/acl/impl.h"
 

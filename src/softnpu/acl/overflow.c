@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Floating-point overflow status. Kernels are host functions that compute with infinities and NaNs, so no overflow is
  * ever latched: the status that is read in stream order is always clear. Stateless. */
 #include "softnpu/acl/impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, host functions in them, timeouts of tasks, ids of tasks. Stateless. */
 #include "softnpu/acl/impl.h"
 

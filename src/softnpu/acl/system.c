@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Versions, attributes of the installation, options, error state. Stateless. */
 #include "softnpu/acl/impl.h"
 #include "softnpu/acl/check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual addresses, physical memory and sharing it: ACL's properties and locations turned into the driver's.
  *
  * Device numbers of programs become the driver's here. Threads: no state. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Executors: the prepared launches between the two phases of an operator.
  *
  * Invariants: an executor is used by one second phase at a time. One that was not made repeatable ends with that phase,

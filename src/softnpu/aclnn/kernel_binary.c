@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads opapi_kernels.so through the public interface, as the vendor's operator library loads its kernels.
  *
  * Looked for below ASCEND_OPP_PATH, then below the installation that this library was loaded from, then below

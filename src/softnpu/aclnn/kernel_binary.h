@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operator binary: where it is, and its functions by name. */
 #ifndef SOFTNPU_ACLNN_KERNEL_BINARY_H
 #define SOFTNPU_ACLNN_KERNEL_BINARY_H

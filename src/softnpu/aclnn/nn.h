@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libnnopbase.so and between it and libopapi.so: what tensors, scalars, arrays and executors are made of.
  *
  * An operator's first phase checks its arguments and builds an executor: up to NN_STEPS kernel launches whose argument

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, scalars, arrays and lists: descriptions that a program hands to operators.
  *
  * Invariants: objects live in slabs, so a handle that was never ours or was destroyed is refused. A tensor describes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an operator's first phase is written with (libopapi.so): checked views of tensors, type rules, and the plan that
  * becomes the executor.
  *

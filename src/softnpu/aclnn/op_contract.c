@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aclnnReduceSum, aclnnMatmul, aclnnMm, aclnnBatchMatMul: sums over dimensions. */
 #include "softnpu/aclnn/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aclnnAdd, aclnnMul and their in-place forms. */
 #include "softnpu/aclnn/op.h"
 

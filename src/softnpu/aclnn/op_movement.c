@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aclnnCast, aclnnInplaceCopy, aclnnInplaceFillScalar, aclnnInplaceZero: values set, moved or converted. */
 #include "softnpu/aclnn/op.h"
 

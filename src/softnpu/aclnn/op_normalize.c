@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aclnnSoftmax and aclnnLayerNorm. */
 #include "softnpu/aclnn/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aclnnInplaceUniform and aclnnInplaceNormal: a tensor filled from Philox4x32-10, determined by seed and offset. */
 #include "softnpu/aclnn/op.h"
 

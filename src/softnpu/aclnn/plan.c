@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of an operator call: views of its tensors, parts of the workspace, launches.
  *
  * Invariants: every size is checked for overflow when a view is made, so later arithmetic on counts and byte extents of

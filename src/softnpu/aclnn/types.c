@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Type rules of the operators: names, promotion, allowed conversions, scalars. */
 #include "softnpu/aclnn/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libdcmi.so: health and use of the devices, for monitors. Card i carries device i alone.
  *
  * Looks on at the machine file and never takes part: a monitor is no user of a device. As long as no process has

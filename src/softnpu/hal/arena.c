@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A window: address space reserved without access, on a multiple of 1 GiB, then mapped from a memory file. It has two
  * zones of at least twice the device's capacity each, one for normal pages, one for huge and giant pages, so that 4 KiB
  * blocks never stand in the way of aligned ones. Nothing is backed by memory until it is touched; the child of a fork

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of one device in this process (or of the host): a window of address space on a memory file. */
 #ifndef SOFTNPU_HAL_ARENA_H
 #define SOFTNPU_HAL_ARENA_H

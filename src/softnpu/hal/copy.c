@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies, fills and advice on addresses of any kind. Every address is checked first: device memory must be allocated or
  * mapped, and ordinary memory must exist, so that a wild pointer becomes an error code. Asynchronous copies are done
  * when the call returns; waiting for one only checks that it was issued. */

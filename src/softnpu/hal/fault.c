@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Acts on SOFTNPU_FAULT. Each rule counts for itself what it applies to, per process, with one atomic. Without a rule
  * of a kind its functions cost one load. */
 #include "softnpu/hal/process.h"

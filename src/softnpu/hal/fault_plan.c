@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "softnpu/hal/fault_plan.h"
 
 #include "base/macros.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SOFTNPU_FAULT: the faults to inject. Grammar (docs: softnpu run --fault): items separated by ';'
  *   oom@call=N[,dev=D]         the N-th allocation fails; "N+": all from the N-th on
  *   oom@above=SIZE[,dev=D]     allocations of more than SIZE bytes fail

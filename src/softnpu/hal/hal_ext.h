@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What libascend_hal.so offers to the rest of the software NPU beyond the vendor's interface: pointer classification,
  * the device counter, the sending side of the profiling channels, injected faults, and the figures that other processes
  * show (softnpu top). Everything here is exported under snpu_ names and called through the PLT like the rest. */

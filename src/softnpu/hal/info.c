@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What devices are: numbers, states, versions, counters. Driver ids, physical ids and indices are the same numbers, and
  * each chip carries one device. */
 #include "softnpu/hal/process.h"

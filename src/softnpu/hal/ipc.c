@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory shared by name (halShmem*). The exporter names an allocation, or a part of one; another process opens
  * the name and gets its own address of the same pages. A name is the token of the share, in text.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine file: /dev/shm/softnpu-<uid>-<name>, mode 0600, mapped shared by every process on the machine.
  *
  * Contents: the configuration, 256 process slots, the table of shared things. Most of the file's 24 MB are holes. What

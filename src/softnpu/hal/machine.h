@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine: what all processes that use the same software NPUs share. Linked statically into libascend_hal.so (which
  * takes part), libdcmi.so and the softnpu command (which look on).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of the machine file and the helpers that machine.c, machine_view.c and machine_share.c have in common. */
 #ifndef SOFTNPU_HAL_MACHINE_INTERNAL_H
 #define SOFTNPU_HAL_MACHINE_INTERNAL_H

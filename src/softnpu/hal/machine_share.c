@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of things that processes name to each other. Entries are changed and read under the file lock: sharing is
  * rare and the entry is too large to be read in one piece otherwise. A token is a random number whose low bits are the
  * entry's index; it is not a secret towards processes of the same user, who could read everything anyway, but it makes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about a machine, for those that look on and for those that take part. Nothing here writes to the file, and
  * a file that is being replaced at this moment reads as a machine without devices. */
 #include "softnpu/hal/machine_internal.h"

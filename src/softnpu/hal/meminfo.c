@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory there is, who has it, what a pointer is.
  *
  * Pools. The real device divides its memory into a pool of normal pages and one of huge pages; here every page can be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halMemAlloc and halMemFree: decode and check the flag word, charge the capacity, take a block, publish it.
  *
  * Accounting is by whole pages: 4 KiB, 2 MiB or 1 GiB. Managed (SVM) memory counts on its device, host memory for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One machine per process, joined at first use. The child of a fork starts anew: it has no slot, no device memory
  * (windows are not inherited), no handles; whatever its parent's threads were doing, its locks are fresh. It claims a
  * slot of its own when it first asks for anything.

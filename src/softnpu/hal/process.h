@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This process as a user of the machine: the state behind every function of the library. */
 #ifndef SOFTNPU_HAL_PROCESS_H
 #define SOFTNPU_HAL_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The profiling channels of the driver: per device one for the task scheduler's firmware, one for the task log. The
  * runtime pushes records, a tool in the same process starts the channel and reads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An ordered set of address ranges that do not overlap, embedded in the objects they describe: which range contains
  * this pointer, which comes before, which after, each in O(log n). A treap: the heap order of hashed priorities keeps
  * it balanced without rotations to get wrong. No lock of its own. */

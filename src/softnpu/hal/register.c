@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory of the program that devices may use (halHostRegister). Devices run in this process, so the device's
  * address is the program's own. A range may be registered for several devices; partly overlapping ranges are refused.
  * Pinned memory may be registered as well, from its beginning: its block keeps the book, and nothing else changes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "softnpu/hal/settings.h"
 
 #include "base/macros.h"

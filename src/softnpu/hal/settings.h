@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The SOFTNPU_* environment variables: one table, one parser, used by the libraries (which ignore a bad value and
  * remember a message) and by the softnpu command (which refuses it). */
 #ifndef SOFTNPU_HAL_SETTINGS_H

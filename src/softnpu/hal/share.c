@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sharing memory with other processes. An export names a stretch of this process's memory file; an importer opens the
  * file through /proc/<pid>/fd and maps the stretch, so both see the same pages.
  *

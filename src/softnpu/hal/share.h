@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory named to other processes (VMM handles, IPC memory), as this process sees it: what it exports, and the memory
  * files of others that it has opened. */
 #ifndef SOFTNPU_HAL_SHARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the chips that the software NPU can pretend to be. */
 #ifndef SOFTNPU_HAL_SOC_H
 #define SOFTNPU_HAL_SOC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is at an address: blocks are known to their arena, everything else stands in the two sets here.
  *
  * Locks: `lock` guards the sets; vmm.c, ipc.c and register.c take it after their own locks. Looking up a block takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Address ranges that are not blocks of an arena: reservations, mappings in them, imported and registered memory. */
 #ifndef SOFTNPU_HAL_SPANS_H
 #define SOFTNPU_HAL_SPANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Physical handles, reserved addresses, and the mapping of one into the other.
  *
  * A handle is a block of its arena that is never handed out as an address: mapping it is a mapping of the same stretch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Free stretches are kept in bins by size (four per power of two) with a bitmap of the bins in use, so that taking
  * finds a stretch that is surely large enough in a few steps; neighbours are joined when given back, found through the
  * ordered tree. Only where nothing is surely large enough are the stretches of the nearest bins tried one by one.

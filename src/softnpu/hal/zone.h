@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hands out address ranges of one large window. Knows nothing of pages, devices or capacity: memory.c decides what may
  * be taken, this decides where it lies. */
 #ifndef SOFTNPU_HAL_ZONE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations as programs call them: arguments are checked here, once, in one place each; what passes is queued. */
 #include "softnpu/hccl/queue.h"
 

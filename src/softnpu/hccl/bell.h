@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words in shared memory that ranks wait on.
  *
  * A bell is a counter with a place to sleep: whoever changes the counter wakes the sleepers, if there are any. It works

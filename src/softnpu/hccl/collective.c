@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives: contribute, (combine,) collect.
  *
  * Data goes in chunks through the staging area, two slots per rank. A rank writes only its own slots and publishes each

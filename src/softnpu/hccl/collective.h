@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives over the shared staging area. */
 #ifndef SOFTNPU_HCCL_COLLECTIVE_H
 #define SOFTNPU_HCCL_COLLECTIVE_H

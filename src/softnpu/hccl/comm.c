@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Life of communicators.
  *
  * A handle is good while its object is in the slab and `live`; the object stays until the last task that names it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Communicators: what stands behind HcclComm. */
 #ifndef SOFTNPU_HCCL_COMM_H
 #define SOFTNPU_HCCL_COMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memcpy for large pieces that are read from, or written to, the staging area.
  *
  * The C library copies up to some hundred KiB with `rep movsb` where the processor claims that to be fast. On AMD Zen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic of the collectives.
  *
  * Data is taken in blocks that stay in the first-level cache: the accumulator of a block is local, so a destination may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and reductions: one table for sizes, names and arithmetic. */
 #ifndef SOFTNPU_HCCL_DTYPE_H
 #define SOFTNPU_HCCL_DTYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HcclGroupStart, HcclGroupEnd: calls of one thread that are queued together.
  *
  * Sends and receives of a group that go to the same stream and communicator become one task, so that their order does

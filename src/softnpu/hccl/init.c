@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making communicators: root info, rank table, all devices of a process, parts of a communicator; and their options.
  *
  * All ways end in the same three steps: reserve the device buffers (so that a rank that is out of memory fails before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for peers without hanging on the dead.
  *
  * A wait is: look a few times, then sleep in slices. After a slice without news the kernel is asked whether the peer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One rank's end of a communicator, below the stream engine: waiting for peers, failing together, starting over.
  *
  * A link knows no streams and no device memory; an operation is a function call on the calling thread, with the way to

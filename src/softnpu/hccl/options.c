@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options: what a communicator is told by its config, by HcclSetConfig and by the environment, in this order of
  * preference; and the texts of results. Bad values in the environment are passed over, bad ones in a config refused. */
 #include "softnpu/hccl/options.h"

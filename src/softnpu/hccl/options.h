@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of communicators: HcclCommConfig, HcclConfig, environment. */
 #ifndef SOFTNPU_HCCL_OPTIONS_H
 #define SOFTNPU_HCCL_OPTIONS_H

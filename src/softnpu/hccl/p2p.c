@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers between two ranks.
  *
  * A channel is one direction of one pair: two mail slots, counters of the sender and counters of the receiver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Send and receive: any number of transfers that go on at the same time. */
 #ifndef SOFTNPU_HCCL_P2P_H
 #define SOFTNPU_HCCL_P2P_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations as tasks of streams.
  *
  * A task's payload holds all that it needs (vectors and transfers follow the head), so it can be recorded into a model

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations as tasks of streams. */
 #ifndef SOFTNPU_HCCL_QUEUE_H
 #define SOFTNPU_HCCL_QUEUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reader of rank tables, template "server_list", versions 1.0 and 1.2:
  *
  *     { "status": "completed", "version": "1.0", "server_count": "1",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rank tables: the JSON file that says which rank runs on which device of which server. */
 #ifndef SOFTNPU_HCCL_RANKTABLE_H
 #define SOFTNPU_HCCL_RANKTABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gathering of ranks in a file of shared memory.
  *
  * Locks on bytes of the file (F_OFD_*, no data is there):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shared memory of a communicator: how ranks find each other, and where everything lies.
  *
  * A segment is a file in /dev/shm that exists only while ranks are gathering; the last one to arrive removes the name,

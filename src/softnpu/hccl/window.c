@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that a program makes known to a communicator. On real hardware this maps it into the peers, to save copies;
  * here data goes through the staging area anyway, so what remains is the book-keeping: what was registered can be
  * named, checked and taken back, and what was not cannot. */

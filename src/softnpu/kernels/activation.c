@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gelu (tanh form), relu, and their gradients. Element-wise. */
 #include "softnpu/kernels/fast_math.h"
 #include "softnpu/kernels/kernel.h"

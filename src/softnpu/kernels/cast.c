@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cast: between any two types; direct loops for the pairs that training uses. */
 #include "softnpu/kernels/convert.h"
 #include "softnpu/kernels/half.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loading, storing and converting elements of any type. Rules: convert.h. */
 #include "softnpu/kernels/convert.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of any type, a chunk at a time: loaded from strided memory into a wide type, worked on there, stored as any
  * other type. The wide type is double for floating types and 64-bit integers for the rest, so no conversion between
  * two types loses more than the target does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* add, mul, scale, and the bias of a linear layer with its gradient. */
 #include "softnpu/kernels/kernel.h"
 

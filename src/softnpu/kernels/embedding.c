@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Token and position embedding. The gradient scatters; blocks own strips of columns, so that every sum is taken in the
  * order of the tokens whatever the number of blocks. */
 #include "softnpu/kernels/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exported side of transformer_kernels.so: for each kernel one function `void name(void *args, uint32_t block,
  * uint32_t num_blocks)`, an alias `<name>_<tiling key>`, and a table of all of them. The functions choose the variant
  * that was compiled for this machine. */

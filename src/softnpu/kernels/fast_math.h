@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementary functions that the compiler can vectorise: no branches, no tables, no errno, no rounding-mode state.
  * Polynomials and argument reduction after S. Moshier's Cephes (single precision). */
 #ifndef TK_FAST_MATH_H

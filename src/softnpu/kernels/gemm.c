@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix product after Goto and van de Geijn: slices of B (KC x NC) and of A (MC x KC) are packed into panels that the
  * inner kernel reads in order, and the inner kernel keeps an MR x NR tile of C in registers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix product below matmul and below the MatMul operator: one problem, any strides, any of the floating types as
  * input, float32 as output. */
 #ifndef TK_GEMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions between float32 and the 16-bit floating types, by integer arithmetic that the compiler can vectorise. */
 #ifndef TK_HALF_H
 #define TK_HALF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every kernel source includes: how a kernel is written, and how work is shared out between blocks.
  *
  * The sources are compiled once per instruction set (TK_VARIANT is `base`, or `v3` for AVX2 with FMA); entry.c exports

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cross entropy with its gradient. One row belongs to one block; each block counts the valid rows itself, which is
  * cheaper than a launch in between. The mean is the work of one block. */
 #include "softnpu/kernels/fast_math.h"

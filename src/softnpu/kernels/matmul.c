@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* matmul: batched products with independent strides for batch and head. Work and its division: gemm.c. */
 #include "softnpu/kernels/gemm.h"
 

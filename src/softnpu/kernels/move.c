@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fill, copy2d, permute: kernels that move bytes. */
 #include "softnpu/kernels/kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layer norm over rows: forward and gradient by rows, parameter gradients by columns. */
 #include "softnpu/kernels/kernel.h"
 

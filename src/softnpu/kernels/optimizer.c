@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adam / AdamW and SGD with momentum. Element-wise. */
 #include "softnpu/kernels/kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10 and the two distributions made from its words. */
 #ifndef TK_PHILOX_H
 #define TK_PHILOX_H

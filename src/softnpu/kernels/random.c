@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Uniform and normal numbers from the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011): an
  * element depends on seed, offset and its index alone. */
 #include "softnpu/kernels/fast_math.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over one axis of outer x count x inner, and the position of the maximum.
  *
  * Sums run in double precision: sequentially over the axis in strips of neighbouring outputs (inner > 1), or over the

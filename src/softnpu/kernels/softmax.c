@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softmax over rows, its gradient, and the causal mask before it. One row belongs to one block. */
 #include "softnpu/kernels/fast_math.h"
 #include "softnpu/kernels/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing between the instruction sets that the kernels were compiled for. A header and not an indirect function of
  * the loader: those are resolved before sanitizers and preloads are ready. */
 #ifndef TK_VARIANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libms_tools_ext.so: the mstx front end as a library.
  *
  * The implementation is the one that programs get from the header, with external linkage: the same search for a tool

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ATB's buffers: the workspace of an operation, and what of it each kernel uses.
  *
  * ATB allocates little itself; it tells tools about memory that operations share out among their kernels. The workspace

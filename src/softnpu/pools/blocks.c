@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks: best fit, cutting and joining, and the growth of expandable segments. Called with the device's lock held.
  * Host memory running out makes the request at hand fail and leaves every list as it was. */
 #include "caching_internal.h"

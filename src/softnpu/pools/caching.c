@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caching allocator: requests, returns, and what happens before a request fails.
  *
  * A request is rounded, served from the free blocks of its stream (best fit), else from a new segment; a block that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caching allocator from the inside: segments (what the driver gave), blocks (what they are cut into), and the
  * allocator of one device. caching.c serves requests, blocks.c cuts and joins, segments.c talks to the driver,
  * reclaim.c gives memory back, inspect.c tells about it all.

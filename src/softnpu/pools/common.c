@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Failures, devices, driver allocation and events, as all pools need them. Stateless but for the thread's error text.
  */
 #include "common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all pools share: sizes, failures with a text, working on another device. */
 #ifndef NPUPOOL_COMMON_H
 #define NPUPOOL_COMMON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option text of the caching allocator: `name:value,name:value`, blanks anywhere, brackets around lists.
  *
  * One table says for every option what it looks like, where it goes and what is allowed; parser and messages come from

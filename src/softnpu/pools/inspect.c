@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics and snapshots of the caching allocator. */
 #include "caching_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MindSpore's dynamic memory pool: best fit in units of 512 bytes over blocks of 1 GiB, or, with virtual memory
  * management, over one address range into which physical memory is mapped as it is needed.
  *

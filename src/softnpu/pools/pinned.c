@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torch_npu's pinned host memory: a cache of blocks whose sizes are powers of two.
  *
  * A block that copies on some streams still read or write is reused only when their events have happened. One lock for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Getting memory back: blocks whose last user on another stream is done, cached segments that nobody needs, and the two
  * ways of making room before a request fails. Called with the device's lock held and the device current.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mstx side of the pools.
  *
  * The functions are looked up in libms_tools_ext.so when the first pool wants to say something, as the frameworks do;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the pools announce what happens inside them: mstx calls in the order in which the frameworks make them. */
 #ifndef NPUPOOL_REPORT_H
 #define NPUPOOL_REPORT_H

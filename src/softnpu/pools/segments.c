@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segments: memory as the driver gives it.
  *
  * A plain segment is one aclrtMallocAlign32. An expandable one is a reservation of address space as large as the device

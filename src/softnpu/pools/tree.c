@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See tree.h. Every walk is a loop: the depth is logarithmic, but nothing here depends on the stack. */
 #include "tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ordered sets of objects that carry their own node (a treap: a search tree by key and a heap by a random priority,
  * which keeps it balanced in expectation without any rebalancing code). Keys must be unique. No locks, no allocation.
  */

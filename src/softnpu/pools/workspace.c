@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torch_npu's workspace allocator: scratch memory of operators.
  *
  * Work on a stream runs in order, so one block per device and stream serves all requests there; it only has to be large

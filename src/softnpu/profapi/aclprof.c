@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: aclprofInit ... aclprofStop.
  *
  * Start turns a configuration into a start command of libprofapi, which switches the runtime and the other modules on,

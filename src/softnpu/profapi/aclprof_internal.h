@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of libmsprofiler.so. */
 #ifndef SOFTNPU_PROFAPI_ACLPROF_INTERNAL_H
 #define SOFTNPU_PROFAPI_ACLPROF_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: operators of a model, as they finish.
  *
  * Models are not executed by this stack, so a subscription is refused. The functions that read an array of operator

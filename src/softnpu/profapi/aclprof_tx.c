@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: marks and ranges of the program itself, by stamps, by messages and by mstx.
  *
  * All of them end up in collector_tx while a collection with ACL_PROF_MSPROFTX runs; the bookkeeping works at any time.

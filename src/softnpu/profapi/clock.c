@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of all host records.
  *
  * A tool that converts the CPU's counter itself says so by its host frequency callback (type 13); then records carry

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: the collector.
  *
  * While it runs, records are appended as they are to a spool file without a name: host records on the thread that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collector behind aclprofStart: listens at the tap of libprofapi and at the devices' task logs, and writes a
  * folder PROF_<number>_<time>_<letters> with CSV files when it is stopped. One collection at a time. */
 #ifndef SOFTNPU_PROFAPI_COLLECTOR_H

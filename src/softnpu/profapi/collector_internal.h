@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the two halves of the collector: collector.c collects, collector_write.c writes the result. */
 #ifndef SOFTNPU_PROFAPI_COLLECTOR_INTERNAL_H
 #define SOFTNPU_PROFAPI_COLLECTOR_INTERNAL_H

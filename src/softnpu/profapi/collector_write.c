@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: the result of a collection.
  *   host/api.csv         level,name,thread,start_ns,end_ns
  *   host/tx.csv          kind,domain,message,thread,start_ns,end_ns

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Switching collection on and off, and the state of devices.
  *
  * A command (struct MsprofCommandHandle) goes to the handler of every module: the runtime, ACL, collectives, operator

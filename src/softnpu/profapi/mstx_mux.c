@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The default mstx tool: shares the mstx calls of a program between msprof and msPTI.
  *
  * When no tool is injected, the front ends (libms_tools_ext.so, or the header in each library) find InitInjectionMstx

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hash ids of texts, and names of record types.
  *
  * The id of a text is two 32-bit polynomials over its characters (plain char), factors 29 and 131, in the high and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libprofapi.so, and what it offers to the other libraries of the software NPU beyond the vendor's interface. */
 #ifndef SOFTNPU_PROFAPI_PROFAPI_H
 #define SOFTNPU_PROFAPI_PROFAPI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callback slots and report functions.
  *
  * One slot per callback type, the last registration wins, NULL empties it: two tools in one process take records from

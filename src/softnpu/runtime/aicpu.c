@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of AI CPU kernels. They are host code on the real card as well (of the card's own processors), named by a
  * library and a symbol; here the library is one of this machine, or whatever the process has loaded.
  *

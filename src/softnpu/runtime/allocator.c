@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocators of frameworks: a set of functions that operator libraries use for workspaces of a stream instead of
  * aclrtMalloc. The runtime keeps them and hands them out; it never calls them.
  *

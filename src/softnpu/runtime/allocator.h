@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocators that frameworks register for streams (aclrtAllocator*). */
 #ifndef SOFTNPU_RUNTIME_ALLOCATOR_H
 #define SOFTNPU_RUNTIME_ALLOCATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Argument lists built piece by piece; see args.h.
  *
  * A list of ours lives in a slab and has no end in the interface: programs never give it back, and may launch with it

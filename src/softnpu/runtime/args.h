@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Argument lists that a program builds piece by piece (aclrtKernelArgs*).
  *
  * The list is one buffer: parameters first, each on an 8-byte boundary, then the data that placeholders point to. Data

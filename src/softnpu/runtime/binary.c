@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binaries and functions: the handles, and finding a kernel in a binary.
  *
  * A kernel is asked for by name, or by its entry (tiling key), which is the number at the end of its name. The two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Delivery of host functions to the threads that subscribed; see callback.h.
  *
  * Invariants: a mailbox exists while a stream is subscribed to it or its thread is inside aclrtProcessReport. An item

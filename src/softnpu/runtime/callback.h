@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host functions in stream order.
  *
  * A callback (aclrtLaunchCallback) runs in a thread of the program that subscribed to the stream and calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capturing: streams whose tasks go into a model instead of their queue.
  *
  * Invariants: a stream has at most one route; while it has one, nothing is queued. A captured stream is the origin

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names behind the numbers: ACL codes and driver results, each list once. */
 #ifndef SOFTNPU_RUNTIME_CODES_H
 #define SOFTNPU_RUNTIME_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts, the calling thread's current one, setting and resetting devices.
  *
  * Invariants: a device has at most one primary context, alive while primary_refs > 0. A context has its default stream

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices as the user numbers them, and contexts. A thread has at most one current context; a device has one primary
  * context (aclrtSetDevice, reference counted) and any number of explicit ones. */
 #ifndef SOFTNPU_RUNTIME_CONTEXT_H

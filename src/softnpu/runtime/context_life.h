@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Setting and resetting devices, creating and destroying contexts: what rt* and the ACL layer are made of. */
 #ifndef SOFTNPU_RUNTIME_CONTEXT_LIFE_H
 #define SOFTNPU_RUNTIME_CONTEXT_LIFE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills, now and in stream order.
  *
  * Device memory is ordinary memory of this process, so every copy is a memcpy; what the kinds add is rules. DEFAULT

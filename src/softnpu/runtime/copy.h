@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills in all shapes. The rt functions stand in the public headers; these are the ones that only ACL has.
  * `function` names the caller in messages. Kinds are those of aclrtMemcpyKind. */
 #ifndef SOFTNPU_RUNTIME_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies whose operands stand in memory, reductions, cache maintenance: tasks that read their orders when they run.
  *
  * Threads: run functions execute on the stream's thread. Failure: an address that turns out to be none fails the task

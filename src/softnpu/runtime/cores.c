@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The "AI cores": a process-wide pool of threads that run the blocks of kernels.
  *
  * A job lives on the stack of the thread that runs a kernel. That thread always works on its own job; pool threads join

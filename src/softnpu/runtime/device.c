@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices as the program numbers them, and the state of each in this process.
  *
  * Invariants: the visible list is read once, at the first question, and never changes. It ends at the first entry that

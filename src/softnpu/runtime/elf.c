@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers and symbol tables of ELF files; see elf.h. Section headers are the only way in: kernel binaries of the
  * vendor's compiler and shared objects both have them. A file without a symbol table opens and has no symbols. */
 #include "softnpu/runtime/elf.h"

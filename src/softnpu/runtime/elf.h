@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading ELF files that nobody vouches for: kernel binaries given to us by name or by address.
  *
  * Nothing here trusts a single field: every offset, count and string is checked against the size of the data before it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Would the dynamic loader survive this shared object? See elf.h.
  *
  * glibc checks little of what it maps: a table that points outside the file, a relocation that patches foreign memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the check in elf_loadable.c share: what is known of the object so far. Private to them. */
 #ifndef SOFTNPU_RUNTIME_ELF_LOADABLE_INTERNAL_H
 #define SOFTNPU_RUNTIME_ELF_LOADABLE_INTERNAL_H

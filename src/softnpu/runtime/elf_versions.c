@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Versions of a shared object: chains of records linked by relative offsets, each with a chain of its own, which the
  * loader follows without looking at their counts; see elf_loadable.c. */
 #include "softnpu/runtime/elf_loadable_internal.h"

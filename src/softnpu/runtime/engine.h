@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of the execution engine: what streams, contexts, devices, events and models of the runtime know of each other.
  * Nobody outside libruntime.so includes this.
  *

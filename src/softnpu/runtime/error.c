@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Error codes, their texts, and what a thread was told last.
  *
  * Invariants: the text buffers are per thread and never allocated, so a failing call cannot fail once more.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Error codes and the text behind them. Every failing path of the runtime and of the ACL layer ends in
  *     return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemcpy: count %zu exceeds destMax %zu", count, max);
  * so that aclGetRecentErrMsg can tell the user what was wrong. Texts are per thread; no allocation. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events; what they mean stands in event.h.
  *
  * Invariants: event->latest holds one reference to its mark, each queued record or wait one more. A record that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: marks in streams that other streams and the host can wait for.
  *
  * Three flavours, told apart by how they were created:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What capturing needs to know of events. */
 #ifndef SOFTNPU_RUNTIME_EVENT_INTERNAL_H
 #define SOFTNPU_RUNTIME_EVENT_INTERNAL_H

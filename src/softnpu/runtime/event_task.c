@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What events put into streams: records, waits and resets, and the marks that records leave.
  *
  * Invariants: a mark is pending, then done or dropped, once. A record that is thrown away drops its mark with the

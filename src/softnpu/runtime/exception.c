@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Telling the program about failed tasks.
  *
  * Threads and locks: the callbacks run on the stream's thread, before the failure can be seen by synchronising; a leaf

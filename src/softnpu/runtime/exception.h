@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the program is told about a task that failed on the device. */
 #ifndef SOFTNPU_RUNTIME_EXCEPTION_H
 #define SOFTNPU_RUNTIME_EXCEPTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What programs ask about functions and variables of a binary.
  *
  * Invariant: a handle is checked before anything behind it is touched. Threads and locks: those of binary.c and stub.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sleeping on a word. PRIVATE variants are for words that only this process knows; the plain ones work across
  * processes (and cost a page lookup more). Waker and sleeper must agree on the variant. */
 #ifndef SOFTNPU_RUNTIME_FUTEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory that devices may see: registering what the program allocated itself, or got pinned. Host and device share
  * one address space here, so the device's pointer is the host's.
  *

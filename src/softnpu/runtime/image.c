@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images: getting a kernel binary into the process.
  *
  * A shared object for this processor is checked (elf_loadable.c) and opened with dlopen: from its path, or from an

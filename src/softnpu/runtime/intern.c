@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of kernels, kept once and for ever: see kernel.h for why.
  *
  * A table of chains that never shrinks. The number of distinct kernel names in a process is bounded by its binaries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas of shared slots; see ipc.h.
  *
  * Invariants: an arena has a fixed size and is never unmapped by its owner; pages come into being when a slot is first

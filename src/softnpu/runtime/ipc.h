@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small objects that other processes can open: the state of notifies and of IPC events.
  *
  * Each process has one arena of slots behind a memfd. A key names (process, descriptor, slot, cookie); whoever has the

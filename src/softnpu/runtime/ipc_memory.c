@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory of one process in another: keys of 65 bytes. The driver shares by name; this file remembers which key
  * was exported here and which was opened here (and at which address), because closing takes a key alone and means
  * "forget my export" to one side and "unmap" to the other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel binaries and functions.
  *
  * An image is what was loaded: a shared object that the loader opened, or the names of a genuine device binary. It

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A walk over JSON text that keeps two things: values of the key "kernelName", and the keys of the outermost object.
  *
  * The text is not turned into a tree; it is read once, and strings that matter are copied. Nesting is bounded, and

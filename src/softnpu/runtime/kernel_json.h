@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of kernels in JSON descriptions: {"kernelName": "add", "kernelList": [{"kernelName": "add_1"}]} of AI core
  * operators, {"Add": {"opInfo": {...}}} of AI CPU operators. */
 #ifndef SOFTNPU_RUNTIME_KERNEL_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels as tasks.
  *
  * The payload is self-contained: the code to run, a reference to the image that it lies in, the argument bytes and

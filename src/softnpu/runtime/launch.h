@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel launch, however it was asked for. */
 #ifndef SOFTNPU_RUNTIME_LAUNCH_H
 #define SOFTNPU_RUNTIME_LAUNCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory: advice and where it was last wanted. Host and device share memory here, so advice changes nothing
  * about speed; it is kept because programs ask for it.
  *

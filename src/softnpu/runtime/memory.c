@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device and pinned memory: from policies to the driver's flag word, freeing, what a pointer is.
  *
  * Invariants: one successful allocation is one halMemAlloc with exactly the flags that the vendor's runtime uses; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory below the rt functions: what the runtime's own files and libascendcl_impl.so need beyond rtMalloc and friends.
  * Every function returns 0 or an ACL code with a remembered text. */
 #ifndef SOFTNPU_RUNTIME_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools with stream-ordered allocation.
  *
  * A pool takes segments from the driver and cuts blocks out of them. Freeing is a point in a stream: from then on the

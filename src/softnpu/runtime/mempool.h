@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools with stream-ordered allocation (aclrtMemPool*). */
 #ifndef SOFTNPU_RUNTIME_MEMPOOL_H
 #define SOFTNPU_RUNTIME_MEMPOOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: life, lanes, tasks. What they are stands in model.h.
  *
  * Invariants: lanes and nodes only grow while a model is made and are fixed afterwards, so runs read them without a

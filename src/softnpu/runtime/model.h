@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models (aclmdlRI): tasks recorded once and run many times.
  *
  * A model is a set of lanes, one per stream that took part in its making, each a list of tasks in order. Edges between

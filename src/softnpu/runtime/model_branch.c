@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decisions inside models: conditional bodies, lanes that are started by a task, labels.
  *
  * A conditional task runs bodies, which are models of their own, on the worker of its lane. Activating a stream starts

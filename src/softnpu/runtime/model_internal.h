@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of models: shared by capture.c, model.c, model_run.c, model_update.c, model_branch.c and model_print.c. */
 #ifndef SOFTNPU_RUNTIME_MODEL_INTERNAL_H
 #define SOFTNPU_RUNTIME_MODEL_INTERNAL_H

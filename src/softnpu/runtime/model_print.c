@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models as text: JSON into a file for people and tools, one line per task into the log.
  *
  * Threads and locks: the model's lock while it is written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running models.
  *
  * The task that runs a model executes lane 0 itself and hands the other lanes to the workers of their internal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changing the tasks of models: groups that are recorded anew, parameters set one by one, tasks switched off.
  *
  * A group is updated by giving its tasks again, in order and of the same kinds, to a stream in update mode. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notifies; see notify.h.
  *
  * Invariants: the flag is 0 or 1; a wait takes it from 1 to 0, so each record lets one wait pass. All state that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notifies: a flag that a stream sets and another waits for and takes; of this process or of another one. Counting
  * notifies: a number that streams change and compare. */
 #ifndef SOFTNPU_RUNTIME_NOTIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime tells profilers: see prof.h for who calls what; the layouts are those of
  * toolchain/prof_api.h (host records) and abi/stars.h (device channels).
  *

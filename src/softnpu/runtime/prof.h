@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime and the libraries above it tell profilers.
  *
  * Three ways out, as on the real stack:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers as a task of the device.
  *
  * Element i of a task is made from word i of the sequence Philox4x32-10 (J. Salmon and others, "Parallel random

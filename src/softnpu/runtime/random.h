@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers as a task of the device (aclrtRandomNumAsync). */
 #ifndef SOFTNPU_RUNTIME_RANDOM_H
 #define SOFTNPU_RUNTIME_RANDOM_H

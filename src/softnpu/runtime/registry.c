@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the program that the runtime calls when devices and streams come and go: each kind is a short list of
  * {name, function, argument}; registering a name again replaces it, registering NULL takes it away.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callbacks by name: aclrtRegDeviceStateCallback, aclrtRegStreamStateCallback, aclrtSetDeviceTaskAbortCallback. */
 #ifndef SOFTNPU_RUNTIME_REGISTRY_H
 #define SOFTNPU_RUNTIME_REGISTRY_H

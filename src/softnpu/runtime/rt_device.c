@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rt functions of devices and contexts: the vendor's names in front of device.c and context.c. Stateless. */
 #include "softnpu/runtime/context_life.h"
 #include "softnpu/runtime/engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rt functions of events and notifies: the vendor's names in front of event.c and notify.c. Stateless. */
 #include "softnpu/runtime/engine.h"
 #include "softnpu/runtime/event.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every launch function of the runtime: each finds the function and the arguments its own way, then launches.
  *
  * By stub address, by binary and tiling key, by function handle, by name for the AI CPU, and in three steps (configure,

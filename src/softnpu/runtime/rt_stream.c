@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rt functions of streams, host functions and marks in the device's log. Stateless but for the tag of the next task. */
 #include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/engine.h"

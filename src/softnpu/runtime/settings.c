@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of devices, contexts, streams and threads; see settings.h.
  *
  * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers that programs set and read back: options, limits, peers; and how busy a device is. They change nothing in how
  * tasks run here: a software device has as many cores as the machine. */
 #ifndef SOFTNPU_RUNTIME_SETTINGS_H

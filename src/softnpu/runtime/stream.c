@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: opening and closing, the submitting side of the queue, waiting for it, throwing work away.
  *
  * Invariants: done <= submitted <= done + STREAM_DEPTH. slots[n % DEPTH] belongs to the submitter until `submitted`

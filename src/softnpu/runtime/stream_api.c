@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as programs use them; see stream_api.h. Threads and locks: those of stream.c. */
 #include "softnpu/runtime/stream_api.h"
 

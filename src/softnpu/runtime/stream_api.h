@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as programs use them, behind rt* and ACL functions: everything takes handles and names its caller. */
 #ifndef SOFTNPU_RUNTIME_STREAM_API_H
 #define SOFTNPU_RUNTIME_STREAM_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stubs: addresses in the host program that stand for kernels. A compiler for kernels makes a host function for each,
  * and registers its address with the name of the kernel behind it; launches then name the address.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and tasks: the engine that everything asynchronous runs on.
  *
  * A stream is an in-order queue with one worker thread, started at the first task and asleep when there is nothing to

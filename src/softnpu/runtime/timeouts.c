@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timeouts of tasks; see timeouts.h. One relaxed word each: they are read once per task and changed hardly ever. */
 #include "softnpu/runtime/timeouts.h"
 

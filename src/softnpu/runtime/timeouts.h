@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timeouts of tasks: how long a stream may wait for an event, how long a kernel may run. */
 #ifndef SOFTNPU_RUNTIME_TIMEOUTS_H
 #define SOFTNPU_RUNTIME_TIMEOUTS_H

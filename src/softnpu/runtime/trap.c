@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Catching faults of kernels; see trap.h.
  *
  * The first kernel of a process installs handlers for the four signals that faults raise. A handler jumps back into

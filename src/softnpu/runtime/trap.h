@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Faults of kernels: one that touches memory which is not there, divides by zero or runs into nonsense fails its task,
  * as on the card; it does not end the program. */
 #ifndef SOFTNPU_RUNTIME_TRAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing and awaiting 64-bit values in device memory.
  *
  * A value may be changed by anything: a write task (which wakes the sleepers), a copy, a kernel, another process that

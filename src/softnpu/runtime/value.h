@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in device memory that streams write and wait for. */
 #ifndef SOFTNPU_RUNTIME_VALUE_H
 #define SOFTNPU_RUNTIME_VALUE_H

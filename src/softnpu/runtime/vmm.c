@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual addresses and physical memory: thin on purpose. The driver owns reservations, handles and mappings; tools
  * watch the calls in between, so each call here is one call there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual addresses and physical memory, as far as the runtime has no public function for it. */
 #ifndef SOFTNPU_RUNTIME_VMM_H
 #define SOFTNPU_RUNTIME_VMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread behind a stream: takes tasks in order, runs them, publishes how far it is.
  *
  * Invariants: `done` only grows, by one per task, after the task's memory is no longer needed. A task is run or thrown

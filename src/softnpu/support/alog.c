@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libascendalog.so: the log of the vendor's stack.
  *
  * A message goes to standard output if ASCEND_SLOG_PRINT_TO_STDOUT is 1, otherwise to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc_sec.so: bounds-checked copying and printing (scanning is in securec_scan.c).
  *
  * Every function checks in the same order: the limit itself (0 or above 2^31-1: nothing is touched), then null

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc_sec.so: scanning with destination sizes.
  *
  * The C library does the scanning. What it does not know is that %s, %c and %[ carry the size of their destination as a

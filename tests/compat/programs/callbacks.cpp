@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Host functions in streams, and reports that threads of the program's own deliver.
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the programs share: a call that must succeed, one that must fail with a code, a condition that must hold. The
  * first that does not ends the program and says so. */
 #ifndef CHECK_H

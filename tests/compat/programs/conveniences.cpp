@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The overloads and templates of acl/acl_rt_api.h.
 #include "acl/acl_rt_api.h"
 #include "check.h"

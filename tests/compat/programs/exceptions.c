@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that fail: what the program hears, and what still works afterwards. argv[1]: the kernel binary. */
 #include "check.h"
 

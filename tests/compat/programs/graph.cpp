@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Models: captured and replayed, updated, with conditions, made by hand, joined to the outside by events.
 #include "aclnnop/aclnn_add.h"
 #include "check.h"

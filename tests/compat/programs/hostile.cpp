@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Every function of the public headers, with arguments that no program should pass: nothing may crash or hang, and a
 // call that fails must say why. Compiled against the function tables (src/abi), so that no function is forgotten.
 //

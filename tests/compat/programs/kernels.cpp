@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // A kernel from a binary, loaded in every way and launched in every way. argv[1]: the binary.
 #include "check.h"
 #include "runtime/rt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel "binary": an ordinary shared object. The test compiles it and hands it to programs under another name. */
 #include <stdint.h>
 #include <string.h>

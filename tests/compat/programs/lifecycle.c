@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and ending, contexts, options, what a program can ask about the machine. */
 #include "check.h"
 

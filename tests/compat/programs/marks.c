@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that marks what it does; a tool may listen. */
 #include "mstx/ms_tools_ext.h"
 

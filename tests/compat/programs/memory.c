@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of memory, and every way to copy and fill it. */
 #include "check.h"
 

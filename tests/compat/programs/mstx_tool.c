@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tool that is injected by MSTX_INJECTION_PATH: writes down what it is told, one line each, on standard output. */
 #include "mstx/ms_tools_ext.h"
 

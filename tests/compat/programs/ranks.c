@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two ranks, two processes, every collective. "root": they meet by root info, otherwise by the rank table argv[1]. */
 #include "hccl/hccl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two processes: physical memory, memory by key, notifies and events travel from the parent to the child. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, events, waiting with limits, attributes, aborting. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What target programs of the tests do with a device: the vendor's C interface, reached as a Python program can."""
 
 import ctypes

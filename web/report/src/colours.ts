@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Colours of owners: Paul Tol's schemes, which people with any kind of colour vision tell apart. Roles that every training
 // or serving job has keep their colour in all reports: what stays is cool, what comes and goes is warm. Others take what is
 // left, largest first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements without a framework. Text only ever becomes text nodes and attributes: nothing of a recording is read as HTML.
 
 export type Child = Node | string | number | null | undefined | false | Child[];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as people read them. Bytes in powers of 1024, as everywhere in the tool.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

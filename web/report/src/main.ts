@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the report that stands in the page and shows it.
 
 import { append, h } from "./dom";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All ranks side by side: the spread per step, and a field of ranks and steps.
 
 import { h, onWidth, s, clear, style } from "./dom";

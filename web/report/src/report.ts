@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report's JSON (docs/format/report.md), and how it becomes what the page shows.
 
 import { assign, type Colour } from "./colours";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a report, each made from its piece of the view.
 
 import { css } from "./colours";

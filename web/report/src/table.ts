@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables that can be sorted by any column and filtered by what one types.
 
 import { append, clear, h, type Child } from "./dom";

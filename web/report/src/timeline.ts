@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory over time: owners stacked, what the pool holds above them, steps, the peak. Below it the whole recording in small,
 // with the part that is shown. Drag to look closer, drag the part to move it; arrows, + and - do the same from the keyboard.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A squarified treemap (Bruls, Huizing, van Wijk 2000) of two levels: owners, and in each the places that hold its memory.
 
 import { css, type Colour } from "./colours";

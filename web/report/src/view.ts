@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the page shows, in the terms of the page. report.ts makes it from the report's JSON. Sizes are bytes.
 
 import type { Colour } from "./colours";

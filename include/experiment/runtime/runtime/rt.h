@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EXPERIMENT_RUNTIME_RUNTIME_RT_H
 #define EXPERIMENT_RUNTIME_RUNTIME_RT_H
 

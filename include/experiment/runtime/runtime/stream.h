@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EXPERIMENT_RUNTIME_RUNTIME_STREAM_H
 #define EXPERIMENT_RUNTIME_RUNTIME_STREAM_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of a row as they stand in a dump, "{k:v,k:v}" or JSON, with inefficient_type set. Everything else stays as
  * it is, byte by byte. */
 #include "memscope/analyze/offline/offline.h"

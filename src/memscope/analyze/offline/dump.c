@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See offline.h. */
 #include "memscope/analyze/offline/offline.h"
 

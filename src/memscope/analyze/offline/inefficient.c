@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_inefficient: the rules of memscope/analyze/inefficient.h over the rows of a dump; results go into the dump.
  *
  * Blocks are known by process and allocation id. Memory: O(live blocks + blocks that are inefficient), and what reading

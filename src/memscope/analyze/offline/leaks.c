@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_leaks: HAL blocks that are allocated between two marks and not freed until the third.
  *
  * Per process and device, in order of ids: a mark counts; from mark number i on, allocations are remembered until mark

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the offline functions share: the dump that is analysed, its rows in order of their ids, and writing back. See
  * memscope/analyze/api.h. */
 #ifndef MS_OFFLINE_OFFLINE_H

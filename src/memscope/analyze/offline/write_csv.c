@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results into a CSV dump: a new file beside it, the old one kept under another name, the new one renamed.
  *
  * The dump is read once more, record by record; whatever does not change is copied byte by byte, what cannot be read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results into a database: a copy of it is kept, then all rows change in one transaction. The copy is SQLite's own, so
  * that what stands in a write-ahead log is in it. Failure policy: the transaction is undone; a copy of a database that
  * did not change is removed. */

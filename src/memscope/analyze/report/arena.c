@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of results: taken in chunks, given back all at once. */
 #include "memscope/analyze/report/report_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See curve.h. Cuts are swept in order of their ends; between two ends the sum of what is cut off is constant, so the
  * highest point there is the maximum of a range minus that sum. Ranges are answered by a tree of maxima, 64 wide. */
 #include "memscope/analyze/report/curve.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A curve of bytes over changes, and questions about it: what would its highest point be, if some bytes were not there
  * for some time?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See detect.h. A detector looks at one life that ends, and fills in what was wasted and when; the table at the end has
  * them all. They say nothing about blocks that nobody's accesses are recorded of. */
 #include "memscope/analyze/report/detect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns that the life of a single block shows: what detectors see of it, when it ends. */
 #ifndef MS_REPORT_DETECT_H
 #define MS_REPORT_DETECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings as advice: the saving, by replaying the curve of a device without what was wasted, and a sentence that says
  * it. The most important come first: an out-of-memory error, then by what they save, then by what is at stake. */
 #include "memscope/analyze/report/report_internal.h"

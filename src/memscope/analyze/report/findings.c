@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See findings.h. */
 #include "memscope/analyze/report/findings.h"
 

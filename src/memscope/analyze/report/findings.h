@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waste, collected: blocks of one place that show one pattern are one finding, with the times and bytes that would not
  * have been needed. Detectors (detect.c, fragments.c) add; report.c replays and tells. */
 #ifndef MS_REPORT_FINDINGS_H

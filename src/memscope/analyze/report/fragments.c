@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See fragments.h. A segment is a block of the driver that a pool uses; neighbouring pieces of mapped memory count as
  * one. Blocks of up to 1 MiB live in segments of 2 MiB (torch_npu's small pool), others elsewhere, so the two are never
  * of use for each other. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Free memory in pools: how much, in which pieces, and what keeps it from being given back.
  *
  * Looking into segments costs as much as there are blocks, so it is done at most every so often: 512 moments are kept,

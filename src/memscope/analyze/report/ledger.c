@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ledger.h. Running out of memory is remembered in `error`; the ledger goes on with what it has. */
 #include "memscope/analyze/report/ledger.h"
 

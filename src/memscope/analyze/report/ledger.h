@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger of a process: which block lives where, and what every device uses at every moment. Analyses of the report
  * read it and know nothing of each other.
  *

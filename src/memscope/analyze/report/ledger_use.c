@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger's other half: operators, and how they use blocks. A block that an operator used last could be freed when
  * that operator has ended, not earlier; so its `last_to` is set again at the end of the operator. */
 #include "memscope/analyze/report/ledger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of waste and words for memory: the one table that text, JSON, page and documentation come from. */
 #include "memscope/analyze/report/report.h"
 

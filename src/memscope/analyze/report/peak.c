@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See peak.h. */
 #include "memscope/analyze/report/peak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exact live set at the highest point of a device's `used`, known at the end without a second reading and without a
  * copy at every new peak: what lives at the end and was born before the peak was live at it, and so was what went
  * since, which is kept until there is a higher one. Memory is O(blocks live at the peak). */

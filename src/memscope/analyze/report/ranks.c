@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ranks.h. Works on the finished report alone: O(ranks * steps) of memory and O(steps * ranks log ranks) of time.
  * Steps of ranks are merged by their numbers; a rank that lacks one has a hole there. */
 #include "memscope/analyze/report/ranks.h"

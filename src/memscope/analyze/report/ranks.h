@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks of a job side by side: the same step on every process and device, how uneven it is, and which one departs
  * from the others first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report's collecting half: a consumer of the model that tells the ledger what happens, and the parts that keep
  * something of it. Results are made in results.c. Errors of memory are kept and told at the end of the process. */
 #include "memscope/analyze/report/report_internal.h"

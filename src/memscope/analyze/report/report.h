@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the memory of a recording was used for: the results of all analyses of the report as plain data, one structure
  * per input. Text (memscope/render/report_text.c), JSON (memscope/render/report_json.c) and the HTML page are made from it and from nothing
  * else; docs/format/report.md describes the same as JSON.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the report: what is collected of a process, and the memory that results live in. */
 #ifndef MS_REPORT_REPORT_INTERNAL_H
 #define MS_REPORT_REPORT_INTERNAL_H

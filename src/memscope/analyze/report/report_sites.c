@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of the report: names of operators, and of the places where memory is allocated. A place is described when the
  * first result refers to it; what its call stack says is kept then, because stacks go with the process. */
 #include "memscope/analyze/report/report_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of a process from what was collected: sites get their texts, live sets their sums, lists their order. */
 #include "memscope/analyze/report/report_internal.h"
 

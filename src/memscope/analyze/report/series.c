@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See series.h. */
 #include "memscope/analyze/report/series.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Usage over time in at most MS_REPORT_POINTS points, whatever the length of the recording: equal spans of time, each
  * with the figures of the moment in it at which `used` was largest. When time runs out of the last span, spans become
  * twice as long and pairs become one. Memory is constant. */

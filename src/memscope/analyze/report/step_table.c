@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See step_table.h. Survivors are found at the end of a step: the model lists live blocks newest first, so the walk
  * ends at the first one of an earlier step. */
 #include "memscope/analyze/report/step_table.h"

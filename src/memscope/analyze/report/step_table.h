@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each step of a device cost: peak, growth, and what of its allocations it left behind. */
 #ifndef MS_REPORT_STEP_TABLE_H
 #define MS_REPORT_STEP_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceSum and the matrix products: kernels that sum over dimensions. An output belongs to one block. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 #include "softnpu/kernels/gemm.h"

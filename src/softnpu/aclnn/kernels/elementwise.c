@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Add, Mul, Cast, ViewCopy, TensorMove, Fill, ZerosLike: element by element over a loop. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exported side of opapi_kernels.so: each kernel under its name, in the variant of this machine. */
 #include "base/macros.h"
 #include "softnpu/aclnn/kernels/op_args.h"

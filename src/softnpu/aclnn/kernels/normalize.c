@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SoftmaxV2 and LayerNormV3. float32 on dense rows is the work of the transformer kernels; other types and strides go
  * through wide chunks, reading the row once per pass so that no scratch memory is needed. */
 #include "softnpu/aclnn/kernels/op_kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of the kernels in opapi_kernels.so: device pointers first, then tiling by value. Types are aclDataType
  * numbers, strides ("steps") count elements. A loop describes the index space of a kernel, innermost dimension last;
  * libopapi has merged and dropped dimensions as far as all operands allow. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the operator kernels are written: as the kernels of softnpu/kernels (same variants, same invariance), over loops
  * with strides. */
 #ifndef SOFTNPU_ACLNN_OP_KERNEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* StatelessRandomUniformV2 and StatelessRandomNormalV2: Philox numbers by the linear index of the element, so that
  * neither strides nor blocks matter. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
