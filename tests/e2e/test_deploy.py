@@ -49,7 +49,7 @@ def check_expression(expression, table, recorded=()):
 
 def test_reference_page_is_up_to_date():
     page = run(BUILD / "src/monitor/store/metrics_reference").stdout
-    assert (ROOT / "docs/metrics.md").read_text() == page, "run: scripts/metrics-reference build"
+    assert (ROOT / "docs/reference/metrics.md").read_text() == page, "run: scripts/metrics-reference build"
 
 
 def test_prometheus_configuration():

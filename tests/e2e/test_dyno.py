@@ -289,6 +289,6 @@ def test_man_page_is_clean():
 
 
 def test_reference_is_current():
-    page = (ROOT / "docs" / "dyno.md").read_text()
+    page = (ROOT / "docs/reference/dyno.md").read_text()
     marker = "<!-- From here on printed by: dyno completion markdown -->\n\n"
     assert page.partition(marker)[2] == dyno("completion", "markdown").stdout

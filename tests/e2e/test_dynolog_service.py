@@ -36,8 +36,8 @@ def run(*flags, **more):
 def test_help_version_and_reference_page():
     assert "--enable_ipc_monitor (bool, default false)" in run("--help").stdout
     assert re.fullmatch(r"dynolog version \S+\n", run("--version").stdout)
-    assert run("--help_markdown").stdout == (ROOT / "docs" / "dynolog-flags.md").read_text(), \
-        "docs/dynolog-flags.md is out of date: dynolog --help_markdown > docs/dynolog-flags.md"
+    assert run("--help_markdown").stdout == (ROOT / "docs/reference/dynolog-flags.md").read_text(), \
+        "docs/reference/dynolog-flags.md is out of date: dynolog --help_markdown > docs/reference/dynolog-flags.md"
 
 
 @pytest.mark.parametrize("flags, text", [

@@ -20,7 +20,7 @@ def test_help_and_reference_page(softnpu, command):
     for words in ("Usage", "msmemscope [options] -- <prog> [args]", "Environment setup", "Examples", "Output"):
         assert words in done.stdout
     assert softnpu.run(command, "python", "t.py", "-h").stdout == done.stdout
-    assert softnpu.run(command, "--help=md").stdout == (ROOT / "docs" / "msmemscope-options.md").read_text()
+    assert softnpu.run(command, "--help=md").stdout == (ROOT / "docs/reference/msmemscope-options.md").read_text()
 
 
 def test_version(softnpu, command):

@@ -141,8 +141,8 @@ def test_call_sites(recorded, query):
 
 
 def test_the_page_of_examples(recorded, query):
-    """Every statement of docs/query.md runs."""
-    statements = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "query.md").read_text(), re.S)
+    """Every statement of docs/guide/query.md runs."""
+    statements = re.findall(r"```sql\n(.*?)```", (ROOT / "docs/guide/query.md").read_text(), re.S)
     assert len(statements) >= 8
     for statement in statements:
         assert isinstance(query(recorded, statement), list), statement
@@ -150,8 +150,8 @@ def test_the_page_of_examples(recorded, query):
 
 def test_the_page_has_the_schema(softnpu, memscope):
     schema = softnpu.run(memscope, "query", "--schema").stdout
-    page = (ROOT / "docs" / "query.md").read_text()
-    assert schema in page, "docs/query.md: the part below 'Tables' is what `msmemscope query --schema` prints"
+    page = (ROOT / "docs/guide/query.md").read_text()
+    assert schema in page, "docs/guide/query.md: the part below 'Tables' is what `msmemscope query --schema` prints"
 
 
 def test_every_source_gives_the_same(recorded, query, export_to):

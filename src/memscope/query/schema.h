@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that can be asked for, once for everybody: virtual tables, `msmemscope query --schema` and docs/query.md
+/* The tables that can be asked for, once for everybody: virtual tables, `msmemscope query --schema` and docs/guide/query.md
  * come from here. A table is an array of records; a column says where in the record it stands and in which form. */
 #ifndef MS_QUERY_SCHEMA_H
 #define MS_QUERY_SCHEMA_H

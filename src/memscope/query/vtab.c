@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See vtab.h. A scan costs what reading memory costs; a record is found by its number at once; records come in the
  * order of columns with few values if a statement groups or sorts by these alone (order.h). There are no other indexes:
- * who joins large tables by other columns lets SQLite make one (docs/query.md). Used by the thread of the connection.
+ * who joins large tables by other columns lets SQLite make one (docs/guide/query.md). Used by the thread of the connection.
  */
 #include "memscope/query/vtab.h"
 

@@ -44,6 +44,6 @@ void mon_flags_free(struct mon_flags *flags);
 void mon_flag_notes_free(struct mon_flag_notes *notes);
 
 void mon_flags_help(FILE *out, const char *program);
-void mon_flags_markdown(FILE *out); /* docs/dynolog-flags.md */
+void mon_flags_markdown(FILE *out); /* docs/reference/dynolog-flags.md */
 
 #endif

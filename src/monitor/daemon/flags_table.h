@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every flag of the daemon, once: the struct of values, the parser, --help and docs/dynolog-flags.md come from here.
+/* Every flag of the daemon, once: the struct of values, the parser, --help and docs/reference/dynolog-flags.md come from here.
  *
  *     BOOL(name, default, where, help)
  *     INT(name, default, smallest, largest, where, help)

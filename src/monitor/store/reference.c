@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints docs/metrics.md from the table of metrics. */
+/* Prints docs/reference/metrics.md from the table of metrics. */
 #include "base/macros.h"
 #include "monitor/store/series.h"
 
@@ -21,7 +21,7 @@ int main(void)
     puts(
         "# Metrics of dynolog\n\n"
         "Made from the table in `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
-        "Get them from Prometheus (`--use_prometheus`, `GET /metrics`) or by OTLP (`--use_otlp`); `docs/cluster.md` says\n"
+        "Get them from Prometheus (`--use_prometheus`, `GET /metrics`) or by OTLP (`--use_otlp`); `docs/guide/cluster.md` says\n"
         "how many series a cluster has. Every series carries `host`. A scrape chooses groups by\n"
         "`/metrics?collect[]=npu&collect[]=host`.\n\n"
         "A metric holds at most `limit` series. A value for one more goes to the series whose labels marked (m) below\n"

@@ -5,7 +5,7 @@
  *
  * TLS 1.2 and 1.3. Both sides must show a certificate that ca.crt vouches for and ca.crl does not list. A file that is
  * not acceptable makes opening (or reloading, which then changes nothing) fail with a sentence that names the file, the
- * reason and the remedy. docs/dyno.md, section "Certificates", lists the rules. */
+ * reason and the remedy. docs/reference/dyno.md, section "Certificates", lists the rules. */
 #ifndef MON_WIRE_TLS_H
 #define MON_WIRE_TLS_H
 
