@@ -316,13 +316,13 @@ static void lies_are_told(void **state)
         unsigned char flip;
         const char *why;
     } lies[] = {
-        {segment_with(PF_R) + offsetof(Elf64_Phdr, p_flags), PF_R, "a segment cannot be read, or is not complete"},
-        {code_b, object[code_b] ^ (object[code_b] - 1), "a segment cannot be read, or is not complete"},
+        {segment_with(PF_R) + offsetof(Elf64_Phdr, p_flags), PF_R, "a segment is unreadable or incomplete"},
+        {code_b, object[code_b] ^ (object[code_b] - 1), "a segment is unreadable or incomplete"},
         {undefined_symbol() + offsetof(Elf64_Sym, st_other), STV_HIDDEN, "a symbol of others is hidden from them"},
         {needs + offsetof(Elf64_Verneed, vn_file), 1, "bad version needs"},
         {needs + sizeof(Elf64_Verneed) + offsetof(Elf64_Vernaux, vna_next), 16, "bad version needs"},
         {relocation_of(true) + offsetof(Elf64_Rela, r_addend), 1, "an initialiser lies outside the code"},
-        {relocation_of(false) + offsetof(Elf64_Rela, r_offset), 1, "a relocation fills half of two addresses"},
+        {relocation_of(false) + offsetof(Elf64_Rela, r_offset), 1, "a relocation straddles two addresses"},
     };
     unsigned char *copy = malloc(object_b);
     for (size_t i = 0; i < MS_COUNT_OF(lies); i++) {

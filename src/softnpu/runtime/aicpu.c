@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of AI CPU kernels. They are host code on the real card as well (of the card's own processors), named by a
- * library and a symbol; here the library is one of this machine, or whatever the process has loaded.
+/* Bodies of AI CPU kernels. On a real card they are host code too, run by the card's own processors, and are named by a
+ * library and a symbol. Here the library is a file on this machine or any library the process has loaded.
  *
- * Libraries stay open: a kernel may be launched again at any time, and opening is what costs.
- * Threads and locks: libraries.lock and known.lock protect their lists and are leaves; dlopen runs outside of them.
- * Failure: 507027 with a text. */
+ * Libraries stay open: a kernel may be launched again at any time, and opening is the expensive part.
+ * Threads and locks: libraries.lock and named_kernels.lock protect their lists and are leaves; dlopen runs outside
+ * them.
+ * Failure: 507027 with a message. */
 #include "softnpu/runtime/kernel.h"
 
 #include "softnpu/runtime/error.h"
@@ -58,7 +59,7 @@ static void *open_library(const char *path)
     return handle;
 }
 
-/* Operators have short names (Abs, log, index): a function of the C library by that name is not meant. */
+/* Operators have short names (Abs, log, index) that may match C library functions; those are never kernels. */
 static bool from_c_library(const void *address)
 {
     static const char *const own[] = {"libc.so",  "libc-",     "libm.so",  "libm-",    "libpthread", "libdl.",
@@ -91,8 +92,8 @@ int32_t snpu__aicpu_find(const char *function, const char *library, const char *
         }
     }
     if (address == NULL) {
-        return snpu_fail(ACL_ERROR_RT_KERNEL_LOOKUP, "%s: no AI CPU kernel %s in %s or in this process", function,
-                         symbol, library != NULL ? library : "a library");
+        return snpu_fail(ACL_ERROR_RT_KERNEL_LOOKUP, "%s: AI CPU kernel '%s' not found in %s or in this process",
+                         function, symbol, library != NULL ? library : "a library");
     }
     memcpy(out, &address, sizeof(*out));
     return 0;
@@ -123,7 +124,7 @@ int32_t snpu__aicpu_func(const char *function, const char *library, const char *
 {
     const char *kept_library = snpu__intern(library != NULL ? library : ""), *kept_symbol = snpu__intern(symbol);
     if (kept_library == NULL || kept_symbol == NULL) {
-        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     pthread_mutex_lock(&known.lock);
     struct known *found = find_known(kept_library, kept_symbol);
@@ -136,7 +137,7 @@ int32_t snpu__aicpu_func(const char *function, const char *library, const char *
     int32_t code = snpu__aicpu_find(function, library, symbol, &fn);
     struct known *made = code == 0 ? calloc(1, sizeof(*made)) : NULL;
     if (made == NULL) {
-        return code != 0 ? code : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        return code != 0 ? code : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     made->library = kept_library;
     made->func = (struct snpu_func){.fn = fn, .name = kept_symbol, .symbol = kept_symbol, .core = SNPU_CORE_AICPU};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocators of frameworks: a set of functions that operator libraries use for workspaces of a stream instead of
- * aclrtMalloc. The runtime keeps them and hands them out; it never calls them.
+/* Framework allocators: functions that operator libraries use for a stream's workspaces instead of aclrtMalloc. The
+ * runtime stores them and returns them to callers; it never calls them.
  *
- * Threads and locks: allocators.lock protects the list of registrations. Failure: unknown descriptions 107000. */
+ * Threads and locks: allocators.lock protects the list of registrations. Failure: unknown descriptors return 107000. */
 #include "softnpu/runtime/allocator.h"
 
 #include "base/slab.h"
@@ -18,7 +18,7 @@ struct registration {
     struct registration *next;
     const struct snpu_stream *stream;
     void *desc;
-    struct snpu_allocator allocator; /* as it was when registered */
+    struct snpu_allocator allocator; /* copied at registration */
 };
 
 static struct ms_slab descs = MS_SLAB_INIT(struct snpu_allocator, 4096);
@@ -32,7 +32,7 @@ void *snpu_allocator_new(void)
 {
     void *desc = ms_slab_alloc(&descs);
     if (desc == NULL) {
-        snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "aclrtAllocatorCreateDesc: too many descriptions");
+        snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "aclrtAllocatorCreateDesc: too many descriptors");
     }
     return desc;
 }
@@ -42,7 +42,7 @@ struct snpu_allocator *snpu_allocator_of(const char *function, void *desc)
     if (ms_slab_check(&descs, desc)) {
         return desc;
     }
-    snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not the description of an allocator", function, desc);
+    snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an allocator descriptor", function, desc);
     return NULL;
 }
 
@@ -74,7 +74,7 @@ int32_t snpu_allocator_register(void *handle, void *desc)
     }
     if (allocator->object == NULL || allocator->alloc == NULL || allocator->free == NULL ||
         allocator->address == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: object, alloc, free and address functions are needed",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: object, alloc, free and address functions are required",
                          function);
     }
     int32_t code = snpu_stream_resolve(function, handle, &stream);
@@ -91,7 +91,7 @@ int32_t snpu_allocator_register(void *handle, void *desc)
         (*link)->desc = desc;
         (*link)->allocator = *allocator;
     } else {
-        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     pthread_mutex_unlock(&allocators.lock);
     return code;

@@ -18,7 +18,7 @@ struct snpu_allocator {
 
 MS_EXPORT void *snpu_allocator_new(void);
 MS_EXPORT int32_t snpu_allocator_free(void *desc);
-/* The description behind a handle, to be filled in; NULL with a remembered text. */
+/* The descriptor behind a handle, for the caller to fill in; NULL with a message (see error.h). */
 MS_EXPORT struct snpu_allocator *snpu_allocator_of(const char *function, void *desc);
 
 MS_EXPORT int32_t snpu_allocator_register(void *stream, void *desc);

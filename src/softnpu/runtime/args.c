@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Argument lists built piece by piece; see args.h.
  *
- * A list of ours lives in a slab and has no end in the interface: programs never give it back, and may launch with it
- * any number of times, changing parameters in between. When all places are taken, the oldest list that was launched
- * goes; a program that makes one per launch runs for ever, and one that keeps thousands is served as well. A list in
- * the program's memory is known by its mark.
+ * A runtime-owned list lives in a slab. The interface has no call to free it, and a program may launch it any number of
+ * times, changing parameters in between. When the slab is full, the oldest list that has been launched is recycled: a
+ * program that creates one list per launch never runs out, and a program may keep thousands. A list in the program's
+ * memory is recognised by its mark.
  *
- * Threads and locks: a list belongs to the thread that builds it. lists.lock protects the order in which lists were
- * made. Failure: 107000 with a text. */
+ * Threads and locks: a list belongs to the thread that builds it. lists.lock protects the age order of the lists.
+ * Failure: 107000 with a message. */
 #include "softnpu/runtime/args.h"
 
 #include "base/slab.h"
@@ -39,7 +39,7 @@ struct list {
     uint32_t used_b;
     uint32_t count;
     uint8_t own, has_data, finished, launched;
-    uint32_t older, newer; /* slab numbers + 1, of lists of ours */
+    uint32_t older, newer; /* slab numbers + 1, of runtime-owned lists */
     struct param params[SNPU_MAX_PARAMS];
 };
 
@@ -54,14 +54,14 @@ static struct {
     uint32_t oldest, newest; /* slab numbers + 1 */
 } lists = {
     .slab = {.object_b = sizeof(struct own_list),
-             .zero_b = offsetof(struct list, params), /* the rest is written before it is read */
+             .zero_b = offsetof(struct list, params), /* params are written before they are read */
              .max_objects = MAX_LISTS,
              .quarantine = 16,
              .lock = PTHREAD_MUTEX_INITIALIZER},
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* ---- lists of ours, by age ---- */
+/* ---- runtime-owned lists, by age ---- */
 static struct list *by_number(uint32_t number)
 {
     return number == 0 ? NULL : ms_slab_at(&lists.slab, number - 1);
@@ -123,19 +123,19 @@ static struct list *list_of(const char *function, void *handle)
                  (handle != NULL && (uintptr_t)handle % _Alignof(struct list) == 0 &&
                   snpu__mem_touchable(handle, sizeof(*list), SNPU_WRITE) && list->mark == LIST_MARK && !list->own);
     if (!known) {
-        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a list of arguments", function, handle);
+        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an argument list", function, handle);
         return NULL;
     }
     return list;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 static int32_t start(const char *function, struct list *list, struct snpu_func *func, void *buffer, size_t buffer_b,
                      bool own)
 {
     if (list == NULL) {
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: %d lists of arguments wait to be launched", function,
-                         MAX_LISTS);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: all %d argument lists are waiting to be launched",
+                         function, MAX_LISTS);
     }
     list->mark = LIST_MARK;
     list->func = func;
@@ -197,16 +197,16 @@ int32_t snpu_args_sizes(void *handle, size_t params_b, size_t *buffer_b, size_t 
     return 0;
 }
 
-/* ---- filling ---- */
+/* ---- parameters ---- */
 static struct param *param_new(const char *function, struct list *list, size_t size_b)
 {
     size_t room = list->buffer_b - list->used_b;
     if (list->has_data) {
-        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a parameter after the data of a placeholder", function);
+        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: parameter appended after placeholder data", function);
         return NULL;
     }
     if (list->count == SNPU_MAX_PARAMS || size_b == 0 || size_b > room || MS_ROUND_UP(size_b, 8) > room) {
-        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no room for parameter %u of %zu bytes", function, list->count,
+        snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no space for parameter %u of %zu bytes", function, list->count,
                   size_b);
         return NULL;
     }
@@ -265,10 +265,11 @@ int32_t snpu_args_placeholder_buffer(void *handle, void *param_handle, size_t si
     if (!param->placeholder) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the parameter is not a placeholder", function);
     }
-    if (param->data_b < size_b || size_b == 0) { /* otherwise asked again: the same place */
+    if (param->data_b < size_b || size_b == 0) { /* otherwise a repeated call: return the same buffer */
         size_t room = list->buffer_b - list->used_b;
         if (size_b == 0 || size_b > room || MS_ROUND_UP(size_b, 8) > room) {
-            return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes, room for %zu", function, size_b, room);
+            return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes requested, %zu available", function, size_b,
+                             room);
         }
         param->data_off = list->used_b;
         param->data_b = (uint32_t)size_b;
@@ -288,7 +289,7 @@ int32_t snpu_args_update(void *handle, void *param_handle, const void *value, si
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (param->placeholder || value_b != param->size_b) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes for a parameter of %u", function, value_b,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes for a parameter of %u bytes", function, value_b,
                          param->placeholder ? 0 : param->size_b);
     }
     memcpy(list->buffer + param->off, value, value_b);
@@ -311,7 +312,7 @@ int32_t snpu_args_finish(void *handle)
     return 0;
 }
 
-/* ---- launching ---- */
+/* ---- launch ---- */
 int32_t snpu__args_for_launch(const char *function, void *handle, struct snpu_launch *launch,
                               struct snpu_patch *patches)
 {
@@ -320,7 +321,7 @@ int32_t snpu__args_for_launch(const char *function, void *handle, struct snpu_la
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (!list->finished) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the list of arguments is not finished", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the argument list is not finalised", function);
     }
     launch->args = list->buffer;
     launch->args_b = list->used_b;

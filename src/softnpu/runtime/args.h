@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Argument lists that a program builds piece by piece (aclrtKernelArgs*).
  *
- * The list is one buffer: parameters first, each on an 8-byte boundary, then the data that placeholders point to. Data
- * is given out when all parameters are there, so addresses stay where they are. A launch copies the buffer as it
- * stands. */
+ * The list is one buffer: parameters first, each on an 8-byte boundary, then the data that placeholders point to. No
+ * parameter can be added once data has been allocated, so addresses stay fixed. A launch copies the buffer in its
+ * current state. */
 #ifndef SOFTNPU_RUNTIME_ARGS_H
 #define SOFTNPU_RUNTIME_ARGS_H
 
@@ -26,7 +26,7 @@ MS_EXPORT int32_t snpu_args_placeholder_buffer(void *list, void *param, size_t s
 MS_EXPORT int32_t snpu_args_update(void *list, void *param, const void *value, size_t value_b);
 MS_EXPORT int32_t snpu_args_finish(void *list);
 
-/* Sets args, args_b and patches of a launch from a finished list; there is room for SNPU_MAX_PARAMS patches. */
+/* Sets args, args_b and patches of a launch from a finished list; `patches` has space for SNPU_MAX_PARAMS entries. */
 int32_t snpu__args_for_launch(const char *function, void *list, struct snpu_launch *launch, struct snpu_patch *patches);
 
 #endif

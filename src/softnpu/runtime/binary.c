@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binaries and functions: the handles, and finding a kernel in a binary.
  *
- * A kernel is asked for by name, or by its entry (tiling key), which is the number at the end of its name. The two
- * halves of a mixed kernel carry a further ending, which lookups step over and reports leave out. Functions are made
- * when asked for and kept with their binary, by name in a list and by entry in a hash table, because operator libraries
- * look a kernel up by entry at every launch.
+ * A kernel is looked up by name or by its entry (tiling key), the number at the end of its name. The two halves of a
+ * mixed kernel have a further suffix, which lookups ignore and reports omit. Functions are created on first lookup and
+ * kept with their binary: by name in a list, and by entry in a hash table because operator libraries look a kernel up
+ * by entry at every launch.
  *
  * Threads and locks: binary->lock protects its functions and the table. Slab locks are leaves below it.
- * Failure: unknown handles 107000, unknown kernels 507027. */
+ * Failure: unknown handles return 107000, unknown kernels 507027. */
 #include "softnpu/runtime/kernel.h"
 
 #include "base/slab.h"
@@ -104,7 +104,7 @@ static const struct {
     enum snpu_core core;
 } mixed[] = {{"_mix_aic", SNPU_CORE_MIX_AIC}, {"_mix_aiv", SNPU_CORE_MIX_AIV}};
 
-/* Length without the ending of a mixed kernel; *core is set if there is one. */
+/* Length without the suffix of a mixed kernel; sets *core if there is one. */
 static size_t plain_length(const char *name, enum snpu_core *core)
 {
     size_t length = strlen(name);
@@ -170,7 +170,7 @@ static int32_t no_room(const char *function)
     return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: too many functions", function);
 }
 
-/* The function for a symbol, made at first use. Called with the lock held. */
+/* The function for a symbol, created on first use. Called with the lock held. */
 static int32_t func_for(const char *function, struct snpu_binary *binary, const struct snpu_image_symbol *symbol,
                         struct snpu_func **out)
 {
@@ -258,7 +258,7 @@ int32_t snpu__func_by_entry(const char *function, struct snpu_binary *binary, ui
                                           "%s: the binary has no kernel with entry %" PRIu64, function, key)
                               : func_for(function, binary, symbol, &func);
         if (code == 0) {
-            entry_keep(binary, key, func); /* without memory the next lookup searches again */
+            entry_keep(binary, key, func); /* on failure (no memory) the next lookup searches again */
         }
     }
     pthread_mutex_unlock(&binary->lock);
@@ -281,13 +281,13 @@ int32_t snpu__func_add(const char *function, struct snpu_binary *binary, const c
     return 0;
 }
 
-/* ---- loading: the runtime's names ---- */
+/* ---- loading: rt* entry points ---- */
 static int32_t load_data(const char *function, const void *data, uint64_t size_b,
                          const struct snpu_load_options *options, void **handle)
 {
     if (data == NULL || size_b == 0 || handle == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %" PRIu64 " bytes at %p, handle %p", function, size_b, data,
-                         (void *)handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: %" PRIu64 " bytes at %p, handle %p",
+                         function, size_b, data, (void *)handle);
     }
     struct snpu_image *image = NULL;
     struct snpu_binary *binary = NULL;
@@ -311,7 +311,7 @@ static int32_t load_data(const char *function, const void *data, uint64_t size_b
 static int32_t load_registered(const char *function, const rtDevBinary_t *bin, void **handle)
 {
     if (bin == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no binary", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the binary is missing", function);
     }
     const struct snpu_load_options options = {.magic = bin->magic};
     return load_data(function, bin->data, bin->length, &options, handle);
@@ -396,8 +396,8 @@ rtError_t rtsBinaryLoadFromFile(const char_t *const binPath, const rtLoadBinaryC
         return code;
     }
     if (binPath == NULL || handle == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: path %p, handle %p", function, (const void *)binPath,
-                         (void *)handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: NULL argument: path %p, handle %p", function,
+                         (const void *)binPath, (void *)handle);
     }
     struct snpu_image *image = NULL;
     struct snpu_binary *binary = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Delivery of host functions to the threads that subscribed; see callback.h.
+/* Delivery of host functions to subscribed threads; see callback.h.
  *
  * Invariants: a mailbox exists while a stream is subscribed to it or its thread is inside aclrtProcessReport. An item
- * belongs to the mailbox until the thread takes it; its `state` tells the stream that waits for it.
+ * belongs to the mailbox until the thread takes it; the waiting stream watches its `state`.
  *
- * Threads and locks: one lock for mailboxes and their items, a leaf; functions of the program run without it.
+ * Threads and locks: one lock for mailboxes and their items, a leaf; the program's functions run without it.
  *
- * Failure policy: items of a subscription that ends are dropped, and a stream that waits for one goes on. */
+ * Failure policy: when a subscription ends, its items are dropped and a stream waiting for one continues. */
 #include "softnpu/runtime/callback.h"
 
 #include "softnpu/runtime/engine.h"
@@ -22,8 +22,8 @@ struct item {
     void (*fn)(void *);
     void *data;
     uint32_t stream_id;
-    uint32_t state; /* futex word of the stream; enum item_state */
-    bool block;     /* lives on the waiting worker's stack */
+    uint32_t state; /* enum item_state; futex word of the waiting stream */
+    bool block;     /* the item is on the waiting worker's stack */
 };
 
 struct mailbox {
@@ -76,7 +76,7 @@ static void finish_locked(struct item *item)
     }
 }
 
-/* Takes away the items of a stream (or one item) that nobody has started. */
+/* Removes the stream's items, or just one item, that have not started. */
 static void drop_items_locked(struct mailbox *box, uint32_t stream_id, const struct item *only)
 {
     struct item **link = &box->first;
@@ -100,13 +100,13 @@ int32_t snpu_report_subscribe(const char *function, enum snpu_report_kind kind, 
         return ret;
     }
     if (thread == 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: thread 0", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: thread id 0 is invalid", function);
     }
     pthread_mutex_lock(&lock);
     uint64_t *mine = subscription(stream, kind);
     struct mailbox *box = find_locked(kind, thread);
     if (*mine != 0) {
-        ret = snpu_fail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "%s: stream %u has a subscriber already", function, stream->id);
+        ret = snpu_fail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "%s: stream %u already has a subscriber", function, stream->id);
     } else if (box == NULL && (box = calloc(1, sizeof(*box))) == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     } else {
@@ -188,9 +188,8 @@ int32_t snpu_report_process(const char *function, enum snpu_report_kind kind, in
     while (box->first == NULL) {
         int64_t left = deadline_left_ns(deadline);
         if (left == 0 || box->streams == 0) {
-            ret = left == 0
-                      ? snpu_fail(ACL_ERROR_RT_REPORT_TIMEOUT, "%s: nothing to do for %d ms", function, timeout_ms)
-                      : snpu_fail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "%s: the subscription ended", function);
+            ret = left == 0 ? snpu_fail(ACL_ERROR_RT_REPORT_TIMEOUT, "%s: no report within %d ms", function, timeout_ms)
+                            : snpu_fail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "%s: the subscription ended", function);
             break;
         }
         uint32_t bell = __atomic_load_n(&box->bell, __ATOMIC_RELAXED);
@@ -221,7 +220,7 @@ int32_t snpu_report_process(const char *function, enum snpu_report_kind kind, in
 struct call_task {
     void (*fn)(void *);
     void *data;
-    uint64_t thread; /* 0: the stream's own */
+    uint64_t thread; /* 0: the stream's worker */
     uint32_t stream_id;
     bool block;
     enum snpu_report_kind kind;
@@ -241,7 +240,7 @@ static int32_t deliver(struct snpu_task *task, const struct call_task *t)
         if (!t->block) {
             free(item);
         }
-        return 0; /* the subscription has ended since: as if that had been while the task waited */
+        return 0; /* the subscription has ended meanwhile: same as if it had ended while the task was queued */
     }
     *box->last = item;
     box->last = &item->next;
@@ -256,7 +255,7 @@ static int32_t deliver(struct snpu_task *task, const struct call_task *t)
     while (waited == 0 && (state = __atomic_load_n(&item->state, __ATOMIC_ACQUIRE)) != ITEM_DONE) {
         waited = snpu_task_wait(task, &item->state, state, -1);
     }
-    /* Cancelled: the item is taken back, unless its function runs right now; then it has to come to its end. */
+    /* Cancelled: take the item back, unless its function is running; then wait until it returns. */
     pthread_mutex_lock(&lock);
     if (waited != 0 && item->state == ITEM_QUEUED && (box = find_locked(t->kind, t->thread)) != NULL) {
         drop_items_locked(box, 0, item);

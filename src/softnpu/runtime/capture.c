@@ -2,14 +2,14 @@
 /* Capturing: streams whose tasks go into a model instead of their queue.
  *
  * Invariants: a stream has at most one route; while it has one, nothing is queued. A captured stream is the origin
- * (lane 0) or joined by waiting for an event that was recorded in the capture; at the end each must have been joined
- * back: its last work must come before a record that the origin, directly or through others, waited for.
+ * (lane 0), or joined the capture by waiting for an event recorded in it. At the end each joined stream must have been
+ * joined back: its last work must precede a record that the origin waited for, directly or through other streams.
  *
- * Threads and locks: captures_lock guards the list of captures under way, a leaf. Routes are guarded by their stream's
+ * Threads and locks: captures_lock guards the list of active captures, a leaf. Routes are guarded by their stream's
  * lock.
  *
- * Failure policy: what must not happen during a capture makes it invalid; then everything answers 507903 until it is
- * ended, which gives the streams back. */
+ * Failure policy: a forbidden call during a capture invalidates it; all further calls return 507903 until the capture
+ * is ended, which releases its streams. */
 #include "softnpu/runtime/model_internal.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 static pthread_mutex_t captures_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct snpu_model *captures;
-static uint32_t capture_count; /* read without the lock: the usual answer is 0 */
+static uint32_t capture_count; /* read without the lock: usually 0 */
 
 static __thread int thread_mode = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
 
@@ -43,7 +43,7 @@ static void capture_list_remove(struct snpu_model *model)
     pthread_mutex_unlock(&captures_lock);
 }
 
-/* The capture with this serial number if it is under way, with a reference. */
+/* The active capture with this serial number, with a reference. */
 static struct snpu_model *capture_find(uint64_t serial)
 {
     if (serial == 0 || __atomic_load_n(&capture_count, __ATOMIC_ACQUIRE) == 0) {
@@ -85,7 +85,7 @@ int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream %u is being destroyed", function, stream->id);
     } else if (stream->route != NULL) {
         ret = snpu_fail(stream->route->kind == ROUTE_BUILD ? ACL_ERROR_RT_STREAM_MODEL : ACL_ERROR_RT_STREAM_CAPTURED,
-                        "%s: stream %u is captured, updated or bound already", function, stream->id);
+                        "%s: stream %u is already captured, updated or bound", function, stream->id);
     } else {
         stream->route = route;
         __atomic_store_n(&stream->capturing, 1, __ATOMIC_RELEASE);
@@ -140,7 +140,7 @@ void snpu_route_forget(struct snpu_stream *stream)
         pthread_mutex_lock(&model->lock);
         model->lanes[lane].source = NULL;
         pthread_mutex_unlock(&model->lock);
-        if (lane == 0 && model->state == MODEL_CAPTURING) { /* nobody can end this capture any more */
+        if (lane == 0 && model->state == MODEL_CAPTURING) { /* this capture can no longer be ended */
             capture_list_remove(model);
             model->state = MODEL_READY;
             if (model->parent == NULL) {
@@ -173,8 +173,8 @@ int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kin
     struct task_rec *rec = NULL;
     struct model_node *node = NULL;
     if (lane->ended || model->state == MODEL_READY) {
-        ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: the tasks of stream %u in model %u are complete", kind->name,
-                        stream->id, model->id);
+        ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u of model %u has ended and takes no more tasks",
+                        kind->name, stream->id, model->id);
     } else if ((rec = model_rec_new(lane, kind, head, head_b, tail, tail_b)) == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", kind->name);
     } else if ((ret = model_append_locked(model, route->lane, rec, &node)) != 0) {
@@ -200,7 +200,7 @@ static int32_t join(const char *function, struct snpu_model *model, struct snpu_
         return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, "%s: the default stream cannot be captured", function);
     }
     if (stream->ctx != model->ctx) {
-        return snpu_fail(ACL_ERROR_RT_MODEL_CONTEXT, "%s: stream %u belongs to another context than the model",
+        return snpu_fail(ACL_ERROR_RT_MODEL_CONTEXT, "%s: stream %u belongs to a different context from the model",
                          function, stream->id);
     }
     struct snpu_route *route = calloc(1, sizeof(*route));
@@ -212,7 +212,7 @@ static int32_t join(const char *function, struct snpu_model *model, struct snpu_
         *route = (struct snpu_route){.kind = ROUTE_CAPTURE, .model = model_get(model), .lane = *lane};
         ret = route_set(function, stream, route);
         if (ret != 0) {
-            model->lanes[*lane].source = NULL; /* an empty lane does no harm */
+            model->lanes[*lane].source = NULL; /* an empty lane is harmless */
             model_put(model);
         }
     }
@@ -231,12 +231,12 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
         return ret;
     }
     if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %d", function, mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %d", function, mode);
     }
     if (model != NULL && model->state != MODEL_BODY) {
         return snpu_fail(model->state == MODEL_CAPTURING ? ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING
                                                          : ACL_ERROR_RT_MODEL_CAPTURED,
-                         "%s: model %u is not an empty body of a conditional task", function, model->id);
+                         "%s: model %u is not the empty body of a conditional task", function, model->id);
     }
     bool fresh = model == NULL;
     if (fresh && (model = model_create(function, stream->ctx, MODEL_CAPTURING)) == NULL) {
@@ -257,7 +257,7 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
     return 0;
 }
 
-/* Is everything that was put into joined streams waited for by the origin? reach[l] tasks of lane l are. */
+/* Does the origin wait for all work in joined streams? It covers the first reach[l] tasks of lane l. */
 static bool all_joined(const struct snpu_model *model)
 {
     uint32_t *reach = calloc(model->lane_count, sizeof(*reach));
@@ -282,7 +282,7 @@ static bool all_joined(const struct snpu_model *model)
     for (uint32_t l = 1; l < model->lane_count; l++) {
         for (uint32_t i = reach[l]; i < model->lanes[l].count; i++) {
             uint32_t type = model->lanes[l].nodes[i]->rec->task.kind->ri_type;
-            /* Records and waits behind the last joined place are not work. */
+            /* Records and waits after the last joined point are not work. */
             joined &= type == ACL_MODEL_RI_TASK_EVENT_RECORD || type == ACL_MODEL_RI_TASK_EVENT_WAIT;
         }
     }
@@ -377,12 +377,12 @@ int32_t snpu_capture_info(const char *function, void *handle, int *status, void 
     return 0;
 }
 
-/* ---- what is not allowed meanwhile ---- */
+/* ---- restrictions during a capture ---- */
 
 int32_t snpu_capture_exchange_mode(const char *function, int *mode)
 {
     if (*mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || *mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %d", function, *mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %d", function, *mode);
     }
     int before = thread_mode;
     thread_mode = *mode;
@@ -420,7 +420,7 @@ int32_t snpu_capture_check_unsafe(const char *function)
         return 0;
     }
     return snpu_fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT,
-                     "%s: not allowed while a capture is under way, unless this thread's capture mode is relaxed",
+                     "%s: not allowed while a capture is active unless this thread's capture mode is relaxed",
                      function);
 }
 
@@ -451,10 +451,11 @@ static int32_t append_event(const char *function, struct snpu_model *model, uint
     struct task_rec *rec = model->state == MODEL_READY
                                ? NULL
                                : model_rec_new(&model->lanes[lane], kind, &payload, sizeof(payload), NULL, 0);
-    int32_t ret = rec == NULL ? snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: the model takes no task", function)
-                              : model_append_locked(model, lane, rec, out);
+    int32_t ret = rec == NULL
+                      ? snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: cannot add a task to the model", function)
+                      : model_append_locked(model, lane, rec, out);
     if (ret == 0) {
-        event_get(event); /* held by the task from now on */
+        event_get(event); /* now held by the task */
     } else {
         free(rec);
     }
@@ -496,7 +497,7 @@ static int32_t append_wait(const char *function, struct snpu_model *model, uint3
     return ret;
 }
 
-/* A captured or bound stream waits for an event that was not recorded in its own model. */
+/* A captured or bound stream waits for an event that was recorded outside its own model. */
 static bool wait_for_outside(const char *function, struct snpu_model *model, struct snpu_stream *stream,
                              struct snpu_event *event, uint64_t recorded_in, int32_t *ret)
 {
@@ -520,10 +521,10 @@ static bool wait_for_outside(const char *function, struct snpu_model *model, str
     if (recorded && model->state == MODEL_CAPTURING) {
         capture_invalidate(model, ACL_ERROR_RT_CAPTURE_DEPENDENCY);
         *ret = snpu_fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
-                         "%s: the event was recorded outside the capture; only external events may be", function);
+                         "%s: the event was recorded outside the capture and is not an external event", function);
         return true;
     }
-    return false; /* as without a model: the task is recorded, or the call refused */
+    return false; /* as without a model: the task is recorded, or the call is refused */
 }
 
 bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,
@@ -609,9 +610,9 @@ int32_t snpu_model_bind(const char *function, void *handle, void *stream_handle,
     if (route == NULL) {
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
-    if (snpu_stream_capturing(stream)) { /* before a lane is made for nothing */
+    if (snpu_stream_capturing(stream)) { /* checked before creating a lane */
         free(route);
-        return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is bound or captured already", function, stream->id);
+        return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is already bound or captured", function, stream->id);
     }
     ret = model_lane_add(function, model, stream, head, &lane);
     if (ret == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names behind the numbers: ACL codes and driver results, each list once. */
+/* Names of ACL codes and driver results, each list defined once. */
 #ifndef SOFTNPU_RUNTIME_CODES_H
 #define SOFTNPU_RUNTIME_CODES_H
 
-/* X(name, number), ascending: snpu_code_name searches by halves. */
+/* X(name, number), ascending: snpu_code_name uses binary search. */
 #define SNPU_ACL_CODES(X)                                                                                              \
     X(ACL_ERROR_NONE, 0)                                                                                               \
     X(ACL_ERROR_INVALID_PARAM, 100000)                                                                                 \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts, the calling thread's current one, setting and resetting devices.
+/* Contexts, the calling thread's current context, setting and resetting devices.
  *
- * Invariants: a device has at most one primary context, alive while primary_refs > 0. A context has its default stream
- * from birth to death. A thread remembers its context as (pointer, serial), so that a context destroyed by another
- * thread is noticed instead of used; slab memory keeps the pointer readable.
+ * Invariants: a device has at most one primary context, alive while primary_refs > 0. A context has a default stream
+ * for its whole life. A thread remembers its context as (pointer, serial), so a context destroyed by another thread is
+ * detected instead of used; slab memory keeps the pointer readable.
  *
  * Threads and locks: snpu_rt_lock for the bookkeeping; streams are closed without it. Creating and destroying contexts
- * is serialised by life_lock, which is taken before everything else. Users are called back without any lock.
+ * is serialised by life_lock, which is taken before any other lock. User callbacks run without any lock.
  *
- * Failure policy: a half-made context is taken apart again. A child forked from a process with devices answers errors:
- * its worker threads do not exist and any lock may be held by a thread that does not exist either. */
+ * Failure policy: a partially created context is undone. In a child forked from a process with devices every call
+ * fails: its worker threads do not exist, and any lock may be held by a thread that does not exist either. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/context_life.h"
@@ -23,9 +23,9 @@
 #include <stdlib.h>
 
 #define CONTEXTS_MAX     65536
-#define CLOSE_ALL_MS     2000       /* for tasks that do not listen when their streams are closed */
+#define CLOSE_ALL_MS     2000       /* for tasks that ignore cancellation when their streams are closed */
 #define DRAIN_BLOCKED_NS 200000000  /* nothing runs, everything waits */
-#define DRAIN_RUNNING_NS 5000000000 /* one task and no end */
+#define DRAIN_RUNNING_NS 5000000000 /* one task that does not end */
 #define DRAIN_LOOK_NS    5000000
 
 struct context {
@@ -35,7 +35,7 @@ struct context {
 
 static struct ms_slab contexts = MS_SLAB_INIT(struct context, CONTEXTS_MAX);
 static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t next_serial; /* snpu_rt_lock */
+static uint64_t next_serial; /* guarded by snpu_rt_lock */
 
 static __thread struct {
     struct snpu_ctx *ctx;
@@ -71,8 +71,7 @@ int32_t snpu_guard(const char *function)
 {
     if (MS_UNLIKELY(__atomic_load_n(&orphan, __ATOMIC_RELAXED))) {
         return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL,
-                         "%s: this process was forked from one that used a device; devices cannot be used here",
-                         function);
+                         "%s: devices cannot be used in a process forked from one that used a device", function);
     }
     return 0;
 }
@@ -116,7 +115,7 @@ int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out)
     return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: this thread has no context; call aclrtSetDevice first", function);
 }
 
-/* ---- making and unmaking ---- */
+/* ---- creation and destruction ---- */
 
 static int32_t context_create(const char *function, uint32_t dev, int32_t user_dev, bool primary, struct snpu_ctx **out)
 {
@@ -128,7 +127,7 @@ static int32_t context_create(const char *function, uint32_t dev, int32_t user_d
     }
     struct context *context = ms_slab_alloc(&contexts);
     if (context == NULL) {
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a further context", function);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory for another context", function);
     }
     struct snpu_ctx *ctx = &context->ctx;
     ctx->dev = dev;
@@ -149,8 +148,8 @@ static int32_t context_create(const char *function, uint32_t dev, int32_t user_d
     return 0;
 }
 
-/* Lets queued work come to its end, as long as it does: a running task may take a while, but when all that is left
- * waits for something that does not come, there is no point. */
+/* Lets queued work finish while it makes progress: a running task may take a while, but there is no point in waiting
+ * when all remaining tasks wait for something that does not come. */
 static void context_drain(const struct snpu_ctx *ctx)
 {
     struct snpu_stream **list;
@@ -185,7 +184,7 @@ static void context_drain(const struct snpu_ctx *ctx)
     free(list);
 }
 
-/* Closes what still belongs to the context. The handle is dead before the first stream is. */
+/* Closes everything the context still owns. The handle becomes invalid before the first stream is closed. */
 static void context_destroy(struct snpu_ctx *ctx, bool force)
 {
     __atomic_store_n(&ctx->priv->serial, 0, __ATOMIC_RELEASE);
@@ -220,7 +219,7 @@ static void context_destroy(struct snpu_ctx *ctx, bool force)
     ms_slab_free(&contexts, MS_CONTAINER_OF(ctx, struct context, ctx));
 }
 
-/* The last context of a device is gone: nothing of this process stays on it. */
+/* The device's last context is gone: release everything this process has on it. */
 static void device_closed(uint32_t dev)
 {
     halDeviceClose(dev, NULL);
@@ -271,7 +270,7 @@ int32_t snpu_device_set(const char *function, int32_t user_dev)
     return ret;
 }
 
-/* True if nothing of the device is left. */
+/* Returns true if nothing is left on the device. */
 static bool reset_locked(uint32_t dev, bool force)
 {
     struct rt_device *device = &snpu_devices[dev];
@@ -322,7 +321,7 @@ int32_t snpu_device_reset(const char *function, int32_t user_dev, bool force)
     snpu_device_notify(user_dev, ACL_RT_DEVICE_STATE_RESET_PRE);
     pthread_mutex_lock(&life_lock);
     bool closed = false;
-    /* Another thread may have set or reset the device meanwhile; then only this call's reference goes. */
+    /* Another thread may have set or reset the device meanwhile; then only this call's reference is dropped. */
     if (force || device->primary_refs == 1) {
         closed = reset_locked(dev, force);
     } else if (device->primary_refs > 1) {
@@ -369,10 +368,10 @@ int32_t snpu_ctx_destroy(const char *function, void *handle)
     bool closed = false;
     pthread_mutex_lock(&life_lock);
     if (!snpu_ctx_alive(ctx)) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a context, or was destroyed", function, handle);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a context or was destroyed", function, handle);
     } else if (ctx->primary) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the primary context of device %d ends with aclrtResetDevice",
-                        function, ctx->user_dev);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                        "%s: destroy the primary context of device %d with aclrtResetDevice", function, ctx->user_dev);
     } else {
         dev = ctx->dev;
         context_destroy(ctx, false);
@@ -396,7 +395,7 @@ int32_t snpu_ctx_select(const char *function, void *handle)
     }
     if (!snpu_ctx_alive(handle)) {
         return snpu_fail(handle == NULL ? ACL_ERROR_RT_CONTEXT_NULL : ACL_ERROR_RT_PARAM_INVALID,
-                         "%s: %p is not a context, or was destroyed", function, handle);
+                         "%s: %p is not a context or was destroyed", function, handle);
     }
     snpu_ctx_set_current(handle);
     return 0;

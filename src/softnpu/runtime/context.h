@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices as the user numbers them, and contexts. A thread has at most one current context; a device has one primary
+/* Devices as the user numbers them, and contexts. A thread has at most one current context. A device has one primary
  * context (aclrtSetDevice, reference counted) and any number of explicit ones. */
 #ifndef SOFTNPU_RUNTIME_CONTEXT_H
 #define SOFTNPU_RUNTIME_CONTEXT_H
@@ -12,9 +12,9 @@
 struct snpu_stream;
 
 struct snpu_ctx {
-    uint32_t dev;                       /* driver id: what HAL flags and profiling records carry */
-    int32_t user_dev;                   /* what the program calls it (ASCEND_RT_VISIBLE_DEVICES) */
-    struct snpu_stream *default_stream; /* of stream NULL */
+    uint32_t dev;                       /* driver id, as in HAL flags and profiling records */
+    int32_t user_dev;                   /* number used by the program (ASCEND_RT_VISIBLE_DEVICES) */
+    struct snpu_stream *default_stream; /* stream NULL */
     bool primary;
     struct snpu_ctx_private *priv;
 };
@@ -25,12 +25,12 @@ MS_EXPORT struct snpu_ctx *snpu_ctx_current(void);
 /* 0 and the current context, or 107002 with a message that names the function. */
 MS_EXPORT int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out);
 
-/* User numbers -> driver numbers and back; 107001 with a message if there is no such device. */
+/* Converts between user and driver numbers; 107001 with a message if there is no such device. */
 MS_EXPORT int32_t snpu_dev_from_user(const char *function, int32_t user_dev, uint32_t *dev);
 MS_EXPORT int32_t snpu_dev_to_user(uint32_t dev, int32_t *user_dev); /* 107001 if the device is not visible */
 MS_EXPORT uint32_t snpu_dev_visible_count(void);
 
-/* Waits until every stream of the device (in this process) is empty. timeout_ms < 0: for ever. */
+/* Waits until every stream of the device in this process is empty. timeout_ms < 0: no timeout. */
 MS_EXPORT int32_t snpu_dev_synchronize(uint32_t dev, int32_t timeout_ms);
 
 #endif

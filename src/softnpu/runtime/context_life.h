@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting and resetting devices, creating and destroying contexts: what rt* and the ACL layer are made of. */
+/* Setting and resetting devices, creating and destroying contexts: the basis of the rt* functions and the ACL layer. */
 #ifndef SOFTNPU_RUNTIME_CONTEXT_LIFE_H
 #define SOFTNPU_RUNTIME_CONTEXT_LIFE_H
 
@@ -11,7 +11,7 @@ MS_EXPORT int32_t snpu_ctx_create(const char *function, int32_t user_dev, struct
 MS_EXPORT int32_t snpu_ctx_destroy(const char *function, void *handle);
 MS_EXPORT int32_t snpu_ctx_select(const char *function, void *handle);
 
-/* Tells the callbacks of aclrtRegDeviceStateCallback; state is an aclrtDeviceState. */
+/* Calls the callbacks of aclrtRegDeviceStateCallback; state is an aclrtDeviceState. */
 void snpu_device_notify(int32_t user_dev, int state);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills, now and in stream order.
+/* Copies and fills, synchronous and in stream order.
  *
- * Device memory is ordinary memory of this process, so every copy is a memcpy; what the kinds add is rules. DEFAULT
- * finds out which side is which; the others are taken at their word, as the vendor does, as long as all bytes exist. An
- * asynchronous copy from pageable host memory reads the source inside the call (the program may change it right
- * afterwards): short ones travel in the task, long ones in a staging buffer. Pinned and registered memory is read when
- * the copy runs, and so is pageable memory in a captured graph, which is replayed with whatever stands there then.
+ * Device memory is ordinary memory of this process, so every copy is a memcpy; the kinds only add rules. DEFAULT is
+ * resolved from the pointers; the other kinds are trusted, as the vendor does, provided all bytes exist. An
+ * asynchronous copy from pageable host memory reads the source inside the call because the program may change it right
+ * afterwards: short copies travel in the task, long ones in a staging buffer. Pinned and registered memory is read when
+ * the copy runs. So is pageable memory in a captured graph, which is replayed with whatever it contains then.
  *
  * Threads and locks: staging.lock is a leaf. Run functions execute on the stream's thread.
- * Failure: ranges are checked in the call and once more before the copy runs, because memory may be freed in between;
- * then the task fails like a DMA that met a hole (507013). */
+ * Failure: ranges are checked in the call and again before the copy runs, because memory may be freed in between; the
+ * task then fails like a DMA that hit an unmapped page (507013). */
 #include "softnpu/runtime/copy.h"
 
 #include "softnpu/runtime/context.h"
@@ -31,7 +31,7 @@
 #define STAGING_KEPT   4
 #define STAGING_KEPT_B (64u << 20)
 
-/* Large buffers cost page faults; the last few are kept for the next copy, up to 64 MiB each. */
+/* Large buffers cost page faults; the last few, up to 64 MiB each, are kept for the next copy. */
 static struct {
     pthread_mutex_t lock;
     struct staging {
@@ -79,7 +79,8 @@ static void staging_give(struct staging used)
 static void copy_rows(const struct snpu_copy *copy, const void *src, uint64_t src_pitch_b)
 {
     if (copy->rows == 1 || (copy->dst_pitch_b == copy->width_b && src_pitch_b == copy->width_b)) {
-        memmove(copy->dst, src, copy->width_b * copy->rows); /* overlapping ranges are a mistake that costs nothing */
+        memmove(copy->dst, src, copy->width_b * copy->rows); /* overlap is the program's error; tolerating it costs
+                                                              * nothing */
         return;
     }
     char *to = copy->dst;
@@ -89,7 +90,7 @@ static void copy_rows(const struct snpu_copy *copy, const void *src, uint64_t sr
     }
 }
 
-/* Bytes from the first to the last that a side touches; false if that is beyond all sense. */
+/* Bytes from the first to the last one a side touches; false if the size is absurd. */
 static bool extent(uint64_t pitch_b, uint64_t width_b, uint64_t rows, uint64_t *out)
 {
     return !__builtin_mul_overflow(pitch_b, rows - 1, out) && !__builtin_add_overflow(*out, width_b, out);
@@ -105,15 +106,15 @@ static int32_t check_copy(const char *function, const struct snpu_copy *copy)
     if (copy->dst_pitch_b < copy->width_b || copy->src_pitch_b < copy->width_b ||
         !extent(copy->dst_pitch_b, copy->width_b, copy->rows, &dst_b) ||
         !extent(copy->src_pitch_b, copy->width_b, copy->rows, &src_b)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: rows of %llu bytes in pitches of %llu and %llu", function,
-                         (unsigned long long)copy->width_b, (unsigned long long)copy->dst_pitch_b,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: rows of %llu bytes do not fit pitches of %llu and %llu",
+                         function, (unsigned long long)copy->width_b, (unsigned long long)copy->dst_pitch_b,
                          (unsigned long long)copy->src_pitch_b);
     }
     int32_t code = snpu__mem_check(function, "destination", copy->dst, dst_b, SNPU_WRITE);
     return code != 0 ? code : snpu__mem_check(function, "source", copy->src, src_b, SNPU_READ);
 }
 
-/* What DEFAULT means for these pointers: profilers want to know. */
+/* What DEFAULT means for these pointers; profilers report it. */
 static int32_t resolved_kind(const struct snpu_copy *copy)
 {
     static const int32_t kinds[2][2] = {{ACL_MEMCPY_HOST_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE},
@@ -184,7 +185,7 @@ static const struct snpu_task_kind copy_kind = {
     .release = release_copy,
 };
 
-/* A source that the program calls the device's own is read in its turn, wherever it lies: variables of kernels are
+/* A source that the program declares as device memory is read when the copy runs, wherever it is: kernel variables are
  * ordinary memory here. */
 static bool from_host(int32_t kind)
 {
@@ -211,7 +212,8 @@ static int32_t submit_copy(const char *function, const struct snpu_copy *copy, s
         } else {
             head.staged = staging_take(total_b);
             if (head.staged.buffer == NULL) {
-                return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory for %llu bytes of staging", function,
+                return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                                 "%s: out of host memory for a staging buffer of %llu bytes", function,
                                  (unsigned long long)total_b);
             }
             pack.dst = head.staged.buffer;
@@ -255,15 +257,15 @@ int32_t snpu_copy_async_or_wait(const char *function, const struct snpu_copy *co
     return code;
 }
 
-/* ---- the runtime's names ---- */
-/* ACL kinds and runtime kinds have different numbers for the later ones. */
+/* ---- rt* entry points ---- */
+/* The later ACL and runtime kinds have different numbers. */
 static const int8_t acl_kinds[] = {
     [RT_MEMCPY_HOST_TO_HOST] = ACL_MEMCPY_HOST_TO_HOST,
     [RT_MEMCPY_HOST_TO_DEVICE] = ACL_MEMCPY_HOST_TO_DEVICE,
     [RT_MEMCPY_DEVICE_TO_HOST] = ACL_MEMCPY_DEVICE_TO_HOST,
     [RT_MEMCPY_DEVICE_TO_DEVICE] = ACL_MEMCPY_DEVICE_TO_DEVICE,
     [RT_MEMCPY_MANAGED] = ACL_MEMCPY_DEFAULT,
-    [RT_MEMCPY_ADDR_DEVICE_TO_DEVICE] = -1, /* addresses in memory: not through these calls */
+    [RT_MEMCPY_ADDR_DEVICE_TO_DEVICE] = -1, /* addresses in memory: not supported by these calls */
     [RT_MEMCPY_HOST_TO_DEVICE_EX] = ACL_MEMCPY_HOST_TO_DEVICE,
     [RT_MEMCPY_DEVICE_TO_HOST_EX] = ACL_MEMCPY_DEVICE_TO_HOST,
     [RT_MEMCPY_DEFAULT] = ACL_MEMCPY_DEFAULT,
@@ -276,7 +278,7 @@ static int32_t flat_copy(const char *function, void *dst, uint64_t dst_max_b, co
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown kind %d", function, (int)kind);
     }
     if (size_b > dst_max_b) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes into a destination of %llu", function,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes do not fit a destination of %llu", function,
                          (unsigned long long)size_b, (unsigned long long)dst_max_b);
     }
     *out = (struct snpu_copy){dst, src, size_b, size_b, size_b, 1, acl_kinds[kind]};
@@ -330,7 +332,7 @@ static int32_t run_fill(struct snpu_task *task)
 }
 
 static const struct snpu_task_kind fill_kind = {
-    .name = "MEMCPY_ASYNC", /* the hardware fills by copying, and is reported so */
+    .name = "MEMCPY_ASYNC", /* the hardware fills by copying, and reports it as a copy */
     .prof_type = SNPU_TASK_MEMCPY_ASYNC,
     .ri_type = ACL_MODEL_RI_TASK_DEFAULT,
     .captures = true,
@@ -375,7 +377,7 @@ static int32_t fill_async(const char *function, const struct fill_task *t, void 
 static int32_t check_fill(const char *function, const void *dst, uint64_t max_b, uint64_t size_b)
 {
     if (dst == NULL || size_b > max_b) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes into %llu at %p", function,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: cannot fill %llu of %llu bytes at %p", function,
                          (unsigned long long)size_b, (unsigned long long)max_b, dst);
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies whose operands stand in memory, reductions, cache maintenance: tasks that read their orders when they run.
+/* Copies whose operands are in memory, reductions, cache maintenance: tasks that read their parameters when they run.
  *
- * Threads: run functions execute on the stream's thread. Failure: an address that turns out to be none fails the task
- * with 507013, as a DMA does. */
+ * Threads: run functions execute on the stream's thread. Failure: an invalid address fails the task with 507013, as for
+ * a DMA. */
 #include "softnpu/runtime/copy.h"
 
 #include "base/half.h"
@@ -55,8 +55,8 @@ static const struct snpu_task_kind indirect_kind = {
 int32_t snpu_copy_indirect(const char *function, const struct snpu_copy_indirect *copy, void *stream)
 {
     if (copy->dst_off > copy->dst_max_b || copy->size_b > copy->dst_max_b - copy->dst_off) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at offset %llu of a destination of %llu", function,
-                         (unsigned long long)copy->size_b, (unsigned long long)copy->dst_off,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at offset %llu exceed a destination of %llu",
+                         function, (unsigned long long)copy->size_b, (unsigned long long)copy->dst_off,
                          (unsigned long long)copy->dst_max_b);
     }
     int32_t code = snpu__mem_check(function, "destination address", copy->dst, sizeof(*copy->dst), SNPU_READ);
@@ -74,7 +74,7 @@ struct copy_desc {
     uint64_t size_b;
     uint64_t reserved[4];
 };
-_Static_assert(sizeof(struct copy_desc) == SNPU_COPY_DESC_B, "size that programs are told");
+_Static_assert(sizeof(struct copy_desc) == SNPU_COPY_DESC_B, "size reported to programs");
 
 #define COPY_DESC_MAGIC UINT64_C(0x6373656479706f63) /* "copydesc" */
 
@@ -200,12 +200,12 @@ int32_t snpu_reduce_async(void *dst, const void *src, uint64_t size_b, int32_t o
         }
     }
     if (op == ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL) {
-        return snpu_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: sums, maxima and minima only", function);
+        return snpu_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: only sum, max and min are supported", function);
     }
     if (op < ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM || op > ACL_RT_MEMCPY_SDMA_AUTOMATIC_MIN ||
         t.row == MS_COUNT_OF(reductions) || size_b % reductions[t.row].element_b != 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: kind %d of %llu bytes of data type %d", function, op,
-                         (unsigned long long)size_b, type);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: cannot apply reduction %d to %llu bytes of data type %d",
+                         function, op, (unsigned long long)size_b, type);
     }
     t.op = (uint32_t)(op - ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM);
     int32_t code = snpu__mem_check(function, "destination", dst, size_b, SNPU_WRITE);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The "AI cores": a process-wide pool of threads that run the blocks of kernels.
  *
- * A job lives on the stack of the thread that runs a kernel. That thread always works on its own job; pool threads join
- * while there are blocks left. Every participant takes one block at a time from an atomic counter, and a pool thread
- * moves on to the next job after each block when there are several, so that streams share the pool evenly.
+ * A job is on the stack of the thread that runs a kernel. That thread always works on its own job; pool threads join
+ * while there are blocks left. Every participant takes one block at a time from an atomic counter. With several jobs, a
+ * pool thread moves to the next job after each block, so streams share the pool evenly.
  *
  * Most kernels in real programs are short, and waking a thread costs more than running them. The caller therefore runs
- * the first block alone and asks for help only if what is left is worth it, judged by the time that block took.
+ * the first block alone and requests help only if the remaining work is worth it, judged by the time that block took.
  *
  * Threads and locks: pool.lock protects the job list, the number of helpers in each job and the thread count; it is a
  * leaf. Pool threads start on first need, sleep on pool.work when idle, and never end. A thread that is running a block
  * and calls snpu_cores_run again runs that job alone: the pool never waits for itself.
  *
- * Failure: if no thread can be started the caller does all the work. After a fault in one block no further block is
- * begun; the first fault is the one that is reported. */
+ * Failure: if no thread can be started, the caller does all the work. After a fault in one block no further block is
+ * started; the first fault is the one reported. */
 #include "softnpu/runtime/trap.h"
 
 #include "base/clock.h"
@@ -22,16 +22,16 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* What waking a sleeping thread and waiting for it costs, roughly; less work than this stays on the calling thread. */
+/* Rough cost of waking a sleeping thread and waiting for it; less work than this stays on the calling thread. */
 #define WAKE_WORTH_NS 8000
 
 struct job {
     snpu_block_fn fn;
     void *args;
     uint32_t blocks;
-    uint32_t next;    /* atomic: the block that nobody has taken yet; may run past blocks */
-    uint32_t helpers; /* pool threads inside */
-    uint32_t failed;  /* atomic: somebody claimed trap */
+    uint32_t next;    /* atomic: the next block to take; may run past blocks */
+    uint32_t helpers; /* pool threads working on this job */
+    uint32_t failed;  /* atomic: a thread has claimed trap */
     struct snpu_trap trap;
     pthread_cond_t left;
     struct job *link_prev, *link_next;
@@ -40,14 +40,14 @@ struct job {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct job *jobs;   /* circular list; the next one to be helped */
+    struct job *jobs;   /* circular list, starting with the next job to help */
     uint32_t job_count; /* written under the lock, read without it as a hint */
     uint32_t threads, idle;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
 static __thread bool inside;
 
-/* Runs one block if there is one left. */
+/* Runs one block if any is left. */
 static bool run_block(struct job *job)
 {
     if (__atomic_load_n(&job->next, __ATOMIC_RELAXED) >= job->blocks) {
@@ -61,13 +61,13 @@ static bool run_block(struct job *job)
     if (MS_UNLIKELY(!snpu__trap_run(job->fn, job->args, block, block + 1, job->blocks, &trap))) {
         __atomic_store_n(&job->next, job->blocks, __ATOMIC_RELAXED);
         if (__atomic_exchange_n(&job->failed, 1, __ATOMIC_RELAXED) == 0) {
-            job->trap = trap; /* seen by the caller when the last helper has left */
+            job->trap = trap; /* read by the caller after the last helper has left */
         }
     }
     return true;
 }
 
-/* The next job that has blocks left; the list is turned so that another one comes first next time. */
+/* The next job with blocks left; rotates the list so that another job comes first next time. */
 static struct job *pick(void)
 {
     struct job *first = pool.jobs;

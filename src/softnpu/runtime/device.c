@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices as the program numbers them, and the state of each in this process.
+/* Devices as the program numbers them, and each device's state in this process.
  *
- * Invariants: the visible list is read once, at the first question, and never changes. It ends at the first entry that
- * is not the number of an existing device or was there before, as on the real stack: a typing error hides devices
- * rather than using wrong ones.
+ * Invariants: the visible list is read once, on first use, and never changes. It ends at the first entry that is not
+ * the number of an existing device or is a duplicate, as on the real stack: a typing error hides devices instead of
+ * selecting wrong ones.
  *
  * Threads and locks: snpu_rt_lock guards snpu_devices.
  *
- * Failure policy: unknown numbers give 107001 with the range. */
+ * Failure policy: unknown numbers return 107001 with the number of visible devices. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/futex.h"
@@ -79,7 +79,7 @@ int32_t snpu_dev_from_user(const char *function, int32_t user_dev, uint32_t *dev
 {
     uint32_t count = snpu_dev_visible_count();
     if (user_dev < 0 || (uint32_t)user_dev >= count) {
-        return snpu_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %d, %u are visible", function, user_dev, count);
+        return snpu_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %d (%u visible)", function, user_dev, count);
     }
     *dev = visible[user_dev];
     return 0;

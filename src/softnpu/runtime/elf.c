@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers and symbol tables of ELF files; see elf.h. Section headers are the only way in: kernel binaries of the
- * vendor's compiler and shared objects both have them. A file without a symbol table opens and has no symbols. */
+/* Headers and symbol tables of ELF files; see elf.h. Only section headers are used: the vendor compiler's kernel
+ * binaries and shared objects both have them. A file without a symbol table opens successfully and has no symbols. */
 #include "softnpu/runtime/elf.h"
 
 #include "base/macros.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Would the dynamic loader survive this shared object? See elf.h.
+/* Checks that loading a shared object cannot crash the dynamic loader; see elf.h.
  *
  * glibc checks little of what it maps: a table that points outside the file, a relocation that patches foreign memory
- * or a version list without an end crashes the process. All tables that loading follows are walked here first, in the
- * loader's own terms: addresses relative to the load base, backed by the file part of a segment. What is left to trust
- * is the machine code itself, as with any library.
+ * or an endless version list crashes the process. All tables that loading follows are walked here first, in the
+ * loader's own terms: addresses relative to the load base, backed by the file part of a segment. Only the machine code
+ * itself must be trusted, as with any library.
  *
- * A refused file costs an error code; a table we do not know is not followed by the loader either. */
+ * A refused file only yields an error code. Tables unknown here are not followed by the loader either. */
 #include "softnpu/runtime/elf_loadable_internal.h"
 
 #include "base/macros.h"
@@ -28,7 +28,7 @@
 #define REL_JUMP_SLOT R_AARCH64_JUMP_SLOT
 #endif
 
-#define TAG_RELR    36 /* names that older headers lack */
+#define TAG_RELR    36 /* names missing from older headers */
 #define TAG_RELRSZ  35
 #define TAG_RELRENT 37
 
@@ -67,11 +67,11 @@ static const struct {
     {DT_FLAGS_1, E_FLAGS_1},
 };
 
-/* Entries without an address, that linkers write and the loader does not trip over. Any other is a damaged one. */
+/* Address-free entries that linkers write and the loader handles safely. Any other means a damaged file. */
 static const int64_t harmless_tags[] = {DT_NULL,  DT_NEEDED,   DT_SONAME,   DT_RPATH,   DT_RUNPATH,
                                         DT_DEBUG, DT_BIND_NOW, DT_SYMBOLIC, TAG_RELRENT};
 
-/* Entries that come in company. */
+/* Entries that must occur together. */
 static const struct {
     enum entry one, other;
 } pairs[] = {
@@ -80,7 +80,7 @@ static const struct {
     {E_VERDEF, E_VERDEFNUM},
 };
 
-/* Entries whose value can only be one. */
+/* Entries with only one valid value. */
 static const struct {
     enum entry entry;
     uint64_t value;
@@ -125,10 +125,10 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
             (segment->p_vaddr - segment->p_offset) % segment->p_align != 0) {
             return refuse(c, "a segment lies outside the file or memory");
         }
-        /* The loader reads it, and fills what the file does not have with zeros: code, if it cannot be written to. */
+        /* The loader reads it and zero-fills what the file does not provide, which fails for a read-only segment. */
         if ((segment->p_flags & PF_R) == 0 ||
             ((segment->p_flags & PF_W) == 0 && segment->p_filesz != segment->p_memsz)) {
-            return refuse(c, "a segment cannot be read, or is not complete");
+            return refuse(c, "a segment is unreadable or incomplete");
         }
         if (c->loads > 0) {
             const Elf64_Phdr *before = &c->load[c->loads - 1];
@@ -142,7 +142,7 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
         c->dynamic = *segment;
         return true;
     case PT_INTERP:
-        return refuse(c, "it is a program, not a library");
+        return refuse(c, "it is an executable, not a library");
     case PT_TLS:
         if (!aligned || segment->p_filesz > segment->p_memsz || segment->p_memsz > (64 << 20)) {
             return refuse(c, "bad thread-local segment");
@@ -156,7 +156,7 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
     }
 }
 
-/* Segments that refer into the loaded ones; only now all of those are known. */
+/* Segments that refer to loaded ones; checked after all loaded segments are known. */
 static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
 {
     switch (segment->p_type) {
@@ -203,7 +203,7 @@ static bool take_entry(struct check *c, int64_t tag, uint64_t value)
         enum entry entry = entry_of_tag[i].entry;
         if (entry_of_tag[i].tag == tag) {
             if (c->present[entry]) {
-                return refuse(c, "a dynamic entry stands twice");
+                return refuse(c, "duplicate dynamic entry");
             }
             c->present[entry] = true;
             c->value[entry] = value;
@@ -215,14 +215,14 @@ static bool take_entry(struct check *c, int64_t tag, uint64_t value)
             return true;
         }
     }
-    return refuse(c, "an unknown dynamic entry");
+    return refuse(c, "unknown dynamic entry");
 }
 
 static bool check_entries(struct check *c)
 {
     for (size_t i = 0; i < MS_COUNT_OF(pairs); i++) {
         if (c->present[pairs[i].one] != c->present[pairs[i].other]) {
-            return refuse(c, "a dynamic entry is missing");
+            return refuse(c, "missing dynamic entry");
         }
     }
     for (size_t i = 0; i < MS_COUNT_OF(fixed); i++) {
@@ -233,7 +233,7 @@ static bool check_entries(struct check *c)
     if (c->present[E_VERSYM] != (c->present[E_VERNEED] || c->present[E_VERDEF]) ||
         (c->value[E_FLAGS] & ~(uint64_t)KNOWN_FLAGS) != 0 || (c->value[E_FLAGS_1] & ~(uint64_t)KNOWN_FLAGS_1) != 0 ||
         (c->present[E_PLTGOT] && !in_memory(c, c->value[E_PLTGOT], 24, PF_W))) {
-        return refuse(c, "unusual dynamic entries");
+        return refuse(c, "unsupported dynamic entries");
     }
     return true;
 }
@@ -255,7 +255,7 @@ static bool check_dynamic(struct check *c)
         }
     }
     if (!ended) {
-        return refuse(c, "the dynamic section has no end");
+        return refuse(c, "the dynamic section is not terminated");
     }
     if (!check_entries(c)) {
         return false;
@@ -275,7 +275,7 @@ static bool check_dynamic(struct check *c)
     return true;
 }
 
-/* The GNU hash table: bloom filter, buckets, chains. Its longest chain tells how many symbols there are. */
+/* The GNU hash table: bloom filter, buckets, chains. The end of its longest chain gives the number of symbols. */
 static bool count_gnu_hash(struct check *c)
 {
     const uint8_t *head = snpu__elf_at(c, c->value[E_GNU_HASH], 16);
@@ -303,7 +303,7 @@ static bool count_gnu_hash(struct check *c)
     for (uint64_t symbol = last;; symbol++) {
         const uint8_t *link = snpu__elf_at(c, c->value[E_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
         if (link == NULL) {
-            return refuse(c, "a hash chain has no end");
+            return refuse(c, "endless hash chain");
         }
         if (u32(link) & 1) {
             c->symbols = symbol + 1;
@@ -328,13 +328,12 @@ static bool count_hash(struct check *c)
             return refuse(c, "bad hash table");
         }
     }
-    /* A chain that runs in a circle would keep the loader busy for ever; following each at most `chains` steps shows
-     * it. */
+    /* A circular chain would loop the loader forever; following each chain for at most `chains` steps detects it. */
     for (uint64_t i = 0; i < buckets; i++) {
         uint64_t steps = 0;
         for (uint32_t symbol = u32(links + i * 4); symbol != 0; symbol = u32(links + (buckets + symbol) * 4)) {
             if (++steps > chains) {
-                return refuse(c, "a hash chain has no end");
+                return refuse(c, "endless hash chain");
             }
         }
     }
@@ -362,7 +361,7 @@ static bool check_symbols(struct check *c)
             return refuse(c, "a symbol's name lies outside the string table");
         }
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT) {
-            return refuse(c, "a symbol of others is hidden from them"); /* would be found here, at address 0 */
+            return refuse(c, "a symbol of others is hidden from them"); /* it would be resolved here, to address 0 */
         }
         if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
             !in_memory(c, symbol.st_value, 1, PF_X)) {
@@ -376,7 +375,7 @@ static const struct {
     enum entry start, size;
 } call_lists[] = {{E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ}};
 
-/* Is this a place in a list of functions that the loader calls? Counts it. */
+/* Is this address an element of a function list that the loader calls? Counts it. */
 static bool in_call_list(struct check *c, uint64_t addr)
 {
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
@@ -388,18 +387,18 @@ static bool in_call_list(struct check *c, uint64_t addr)
     return false;
 }
 
-/* A place that no relocation fills holds a raw number, and calling that ends badly. */
+/* An element that no relocation fills holds a raw number; calling it would crash. */
 static bool check_call_lists(struct check *c)
 {
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
         if (c->present[call_lists[i].start] && c->filled[i] != c->value[call_lists[i].size] / 8) {
-            return refuse(c, "a list of initialisers is longer than what stands in it");
+            return refuse(c, "a list of initialisers has unfilled elements");
         }
     }
     return true;
 }
 
-/* Does a function begin here? Told by the symbol table, if it has the functions that nobody else sees. */
+/* Does a function start here? Decided by the symbol table if it includes local functions. */
 static bool starts_function(const struct check *c, uint64_t addr)
 {
     bool complete = false;
@@ -434,13 +433,13 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
         memcpy(&rela, table + i * sizeof(rela), sizeof(rela));
         uint32_t type = ELF64_R_TYPE(rela.r_info);
         if (start == E_RELA && i < c->value[E_RELACOUNT] && type != REL_RELATIVE) {
-            return refuse(c, "relocations are in disorder");
+            return refuse(c, "relocations are out of order");
         }
         if (!in_memory(c, rela.r_offset, 8, PF_W) || ELF64_R_SYM(rela.r_info) >= c->symbols) {
             return refuse(c, "a relocation points outside the object");
         }
         if ((type == REL_GLOB_DAT || type == REL_JUMP_SLOT) && rela.r_offset % 8 != 0) {
-            return refuse(c, "a relocation fills half of two addresses");
+            return refuse(c, "a relocation straddles two addresses");
         }
         bool listed = in_call_list(c, rela.r_offset);
         bool called = type == REL_IRELATIVE || (type == REL_RELATIVE && listed);
@@ -485,7 +484,7 @@ static bool check_packed_relocations(struct check *c)
     return true;
 }
 
-/* Code that the loader calls by address begins where a section of code begins, if the file says where those are. */
+/* Code that the loader calls by address must start at the start of a code section, if the file has section headers. */
 static bool starts_code(const struct check *c, uint64_t addr)
 {
     Elf64_Ehdr head;

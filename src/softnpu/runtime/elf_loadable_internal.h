@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the check in elf_loadable.c share: what is known of the object so far. Private to them. */
+/* State shared by the parts of the check in elf_loadable.c; private to them. */
 #ifndef SOFTNPU_RUNTIME_ELF_LOADABLE_INTERNAL_H
 #define SOFTNPU_RUNTIME_ELF_LOADABLE_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 #define MAX_SEGMENTS 64
 
-/* Dynamic entries that are followed, by the place where we keep them. */
+/* Dynamic entries that the check follows, as indexes into snpu_elf_check.present and .value. */
 enum entry {
     E_STRTAB,
     E_STRSZ,
@@ -51,9 +51,9 @@ struct check {
     Elf64_Phdr dynamic;
     bool present[E_COUNT];
     uint64_t value[E_COUNT];
-    uint64_t symbols;   /* entries of the dynamic symbol table, from its hash table */
-    uint32_t versions;  /* highest version number that is defined or needed */
-    uint64_t filled[2]; /* places in the lists of initialisers and finalisers that a relocation fills */
+    uint64_t symbols;   /* entries in the dynamic symbol table, from its hash table */
+    uint32_t versions;  /* highest version number defined or needed */
+    uint64_t filled[2]; /* elements of the initialiser and finaliser lists filled by a relocation */
     const char *why;
 };
 
@@ -80,7 +80,7 @@ static inline uint64_t u64(const uint8_t *p)
 /* File bytes behind [addr, addr + size_b), or NULL. */
 const uint8_t *snpu__elf_at(const struct check *c, uint64_t addr, uint64_t size_b);
 
-/* Version needs and definitions, and the versions of symbols; the dynamic entries and symbols were checked before. */
+/* Version needs and definitions, and symbol versions; call after the dynamic entries and symbols were checked. */
 bool snpu__elf_check_versions(struct check *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions of a shared object: chains of records linked by relative offsets, each with a chain of its own, which the
- * loader follows without looking at their counts; see elf_loadable.c. */
+/* Versions of a shared object: chains of records linked by relative offsets, each with a chain of its own. The loader
+ * follows them without looking at their counts; see elf_loadable.c. */
 #include "softnpu/runtime/elf_loadable_internal.h"
 
 static void note_version(struct check *c, uint32_t version)
@@ -9,10 +9,10 @@ static void note_version(struct check *c, uint32_t version)
     c->versions = version > c->versions ? version : c->versions;
 }
 
-/* Is the string at this place the name of a library that the object asks for? The loader takes that for granted. */
+/* Is the string at this offset the name of a library that the object needs? The loader assumes so. */
 static bool is_needed(const struct check *c, uint64_t name)
 {
-    const char *strings = (const char *)snpu__elf_at(c, c->value[E_STRTAB], c->value[E_STRSZ]); /* ends with a zero */
+    const char *strings = (const char *)snpu__elf_at(c, c->value[E_STRTAB], c->value[E_STRSZ]); /* NUL-terminated */
     const uint8_t *table = snpu__elf_at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz);
     for (uint64_t i = 0; name < c->value[E_STRSZ] && u64(table + i * sizeof(Elf64_Dyn)) != DT_NULL; i++) {
         if (u64(table + i * sizeof(Elf64_Dyn)) == DT_NEEDED &&
@@ -81,7 +81,7 @@ static bool check_version_definitions(struct check *c)
     return true;
 }
 
-/* After the needs and definitions: every symbol's version must be one of them. */
+/* After the needs and definitions: every symbol's version must be one of those. */
 static bool check_symbol_versions(struct check *c)
 {
     if (!c->present[E_VERSYM]) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Error codes, their texts, and what a thread was told last.
+/* Error codes, their messages, and each thread's last error.
  *
- * Invariants: the text buffers are per thread and never allocated, so a failing call cannot fail once more.
+ * Invariants: the message buffers are per thread and never allocated, so reporting a failure cannot fail.
  *
  * Threads and locks: thread-local state only.
  *
- * Failure policy: a text that does not fit is cut. */
+ * Failure policy: a message that does not fit is truncated. */
 #include "softnpu/runtime/error.h"
 
 #include "softnpu/runtime/codes.h"
@@ -21,7 +21,7 @@
 
 static __thread struct {
     char text[TEXT_B];
-    bool fresh; /* not yet taken by aclGetRecentErrMsg */
+    bool fresh; /* not yet returned by aclGetRecentErrMsg */
     int32_t last;
 } tls;
 
@@ -61,7 +61,7 @@ int32_t snpu_fail(int32_t code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    /* The code goes first: a reader who sees only the text can look it up. */
+    /* The code comes first: a reader who sees only the message can look it up. */
     int used = snprintf(tls.text, TEXT_B, "E%06d %s: ", code, snpu_code_name(code));
     if (used > 0 && used < TEXT_B) {
         vsnprintf(tls.text + used, TEXT_B - (size_t)used, format, args);
@@ -95,7 +95,7 @@ int32_t snpu_get_last_error(int take)
     return code;
 }
 
-/* Driver results that have a code of their own; everything else is "the driver failed". */
+/* Driver results with an ACL code of their own; all others become a generic driver error. */
 static const struct {
     int drv;
     int32_t code;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events; what they mean stands in event.h.
+/* Events; see event.h for their semantics.
  *
  * Invariants: event->latest holds one reference to its mark, each queued record or wait one more. A record that is
- * thrown away (abort, reset) turns its mark to DROPPED, so that nobody waits for it for ever.
+ * discarded (abort, reset) sets its mark to DROPPED, so no waiter waits forever.
  *
- * Threads and locks: event->lock is a leaf and guards `latest` and `graph`. Marks are completed by workers with a
- * release store and a wake-up across processes, because a word may be waited for together with others.
+ * Threads and locks: event->lock is a leaf and guards `latest` and `graph`. Workers complete marks with a release
+ * store and a cross-process wake-up, because a word may be waited for together with others.
  *
- * Failure policy: wrong handles give 107000; a wait that times out on a stream is an error of that stream, 107019. */
+ * Failure policy: invalid handles return 107000; a wait that times out on a stream is an error of that stream,
+ * 107019. */
 #include "softnpu/runtime/event_internal.h"
 
 #include "softnpu/runtime/futex.h"
@@ -32,7 +33,7 @@ static struct snpu_event *event_open(const char *function, uint32_t dev, enum sn
     }
     if (event == NULL) {
         __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
-        snpu_fail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "%s: the device has %u events, the most it can have", function,
+        snpu_fail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "%s: the device has reached its limit of %u events", function,
                   EVENTS_PER_DEVICE);
         return NULL;
     }
@@ -49,7 +50,8 @@ int32_t snpu_event_create(const char *function, enum snpu_event_flavour flavour,
     static const uint32_t known = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
                                   ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
     if (out == NULL || (flags & ~known) != 0 || (flavour != SNPU_EVENT_PLAIN && flags == 0)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: event %p, flag 0x%x", function, (void *)out, flags);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: event %p, flag 0x%x", function, (void *)out,
+                         flags);
     }
     struct snpu_ctx *ctx;
     int32_t ret = snpu_ctx_need(function, &ctx);
@@ -103,7 +105,7 @@ int32_t event_resolve(const char *function, void *handle, struct snpu_event **ou
     }
     struct snpu_event *event = handle;
     if (!ms_slab_check(&events, event) || __atomic_load_n(&event->dead, __ATOMIC_ACQUIRE)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event, or was destroyed", function, handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event or was destroyed", function, handle);
     }
     *out = event;
     return 0;
@@ -145,7 +147,7 @@ int32_t snpu_event_record(const char *function, void *handle, void *stream_handl
         return ret;
     }
     if (record_flag > ACL_EVENT_RECORD_EXTERNAL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u", function, record_flag);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid flag %u", function, record_flag);
     }
     if (snpu_stream_capturing(stream) && capture_event_record(function, stream, event, record_flag, &ret)) {
         return ret;
@@ -155,7 +157,7 @@ int32_t snpu_event_record(const char *function, void *handle, void *stream_handl
         t.sequence = __atomic_add_fetch(&event->slot->recorded, 1, __ATOMIC_ACQ_REL);
     } else if ((t.mark = event_mark_new(2)) == NULL) {
         event_put(event);
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a record", function);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory for a record", function);
     }
     if (t.mark != NULL) {
         t.mark->stream = stream;
@@ -166,7 +168,7 @@ int32_t snpu_event_record(const char *function, void *handle, void *stream_handl
             event_mark_put(t.mark);
             event_mark_put(t.mark);
         } else {
-            event_slot_finish(event->slot, t.sequence, ret); /* nobody shall wait for what was not queued */
+            event_slot_finish(event->slot, t.sequence, ret); /* nothing was queued: release waiters */
         }
         event_put(event);
         return ret;
@@ -207,7 +209,7 @@ int32_t snpu_event_wait(const char *function, void *stream_handle, void *handle,
         return ret;
     }
     if (wait_flag > ACL_EVENT_WAIT_EXTERNAL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u", function, wait_flag);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid flag %u", function, wait_flag);
     }
     if (capture_event_wait(function, stream, event, wait_flag, &ret)) {
         return ret;
@@ -237,7 +239,7 @@ int32_t snpu_event_wait(const char *function, void *stream_handle, void *handle,
     return ret;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_state *out)
 {
@@ -267,7 +269,7 @@ int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_s
         out->recorded = true;
         out->complete = __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) != MARK_PENDING;
         if (!out->complete && mark->stream != NULL) {
-            snpu_worker_hurry(mark->stream); /* whoever asks is waiting */
+            snpu_worker_hurry(mark->stream); /* a caller that polls is waiting */
         }
         out->code = out->complete ? mark->code : 0;
         out->counter = out->complete ? mark->counter : 0;
@@ -304,10 +306,10 @@ int32_t snpu_event_synchronize(const char *function, void *handle, int32_t timeo
     }
     event_put(event);
     if (left == 0) {
-        return snpu_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: event %p did not happen within %d ms", function, handle,
-                         timeout_ms);
+        return snpu_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: event %p did not complete within %d ms", function,
+                         handle, timeout_ms);
     }
-    return ret == 0 ? 0 : snpu_fail(ret, "%s: the stream that should record event %p was stopped", function, handle);
+    return ret == 0 ? 0 : snpu_fail(ret, "%s: the stream recording event %p was stopped", function, handle);
 }
 
 int32_t snpu_event_counter(const char *function, void *handle, uint64_t *counter)
@@ -322,7 +324,8 @@ int32_t snpu_event_counter(const char *function, void *handle, uint64_t *counter
     }
     if (!state.timed || !state.complete || state.code != 0) {
         return snpu_fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "%s: event %p %s", function, handle,
-                         state.timed ? "did not happen yet" : "keeps no time stamps (no ACL_EVENT_TIME_LINE)");
+                         state.timed ? "has not completed yet"
+                                     : "has no time stamps (created without ACL_EVENT_TIME_LINE)");
     }
     *counter = state.counter;
     return 0;
@@ -365,7 +368,7 @@ int32_t snpu_event_import(const char *function, const void *key64, void **out)
     memcpy(&key, key64, sizeof(key));
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0 && key.kind != IPC_EVENT) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this is not the handle of an event", function);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not an IPC event handle", function);
     }
     if (ret == 0 && key.pid == getpid()) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the event belongs to this process", function);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: marks in streams that other streams and the host can wait for.
  *
- * Three flavours, told apart by how they were created:
- *   plain    aclrtCreateEvent: has a time stamp; waiting for one that was never recorded is a mistake (107000).
- *   flagged  aclrtCreateEventWithFlag: time stamp only with TIME_LINE. With SYNC, waiting for one that is not recorded
- *            waits for a future record, like a semaphore; aclrtResetEvent re-arms it.
+ * Three flavours, distinguished by how they were created:
+ *   plain    aclrtCreateEvent: has a time stamp; waiting for one that was never recorded is an error (107000).
+ *   flagged  aclrtCreateEventWithFlag: time stamp only with TIME_LINE. With SYNC, a wait for an unrecorded event waits
+ *            for a future record, like a semaphore; aclrtResetEvent re-arms it.
  *   ex       aclrtCreateEventExWithFlag: never recorded counts as complete.
- * Every recording is an object of its own, so that a wait refers to the record that was the latest when it was queued,
+ * Every recording is an object of its own, so a wait refers to the record that was the latest when the wait was queued,
  * whatever happens to the event afterwards. */
 #ifndef SOFTNPU_RUNTIME_EVENT_H
 #define SOFTNPU_RUNTIME_EVENT_H
@@ -23,7 +23,7 @@ MS_EXPORT int32_t snpu_event_destroy(const char *function, void *handle);
 /* record_flag: ACL_EVENT_RECORD_*; wait_flag: ACL_EVENT_WAIT_*. */
 MS_EXPORT int32_t snpu_event_record(const char *function, void *handle, void *stream, uint32_t record_flag);
 MS_EXPORT int32_t snpu_event_reset(const char *function, void *handle, void *stream);
-/* timeout_ms: 0 = what aclrtSetOpWaitTimeout says, < 0 = for ever. */
+/* timeout_ms: 0 = the aclrtSetOpWaitTimeout value, < 0 = no timeout. */
 MS_EXPORT int32_t snpu_event_wait(const char *function, void *stream, void *handle, int64_t timeout_ms,
                                   uint32_t wait_flag);
 
@@ -31,14 +31,14 @@ struct snpu_event_state {
     enum snpu_event_flavour flavour;
     bool recorded;       /* there is a record */
     bool complete;       /* and it has happened */
-    int32_t code;        /* it was thrown away instead: why */
-    uint32_t open_waits; /* stream waits that are not over */
+    int32_t code;        /* not 0: why the record was discarded instead */
+    uint32_t open_waits; /* stream waits that have not finished */
     uint64_t counter;    /* device counter at the record */
-    bool timed;          /* the event keeps time stamps */
+    bool timed;          /* the event has time stamps */
 };
 MS_EXPORT int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_state *out);
 
-/* The host waits for the latest record; 507047 after timeout_ms (< 0: for ever). */
+/* The host waits for the latest record; 507047 after timeout_ms (< 0: no timeout). */
 MS_EXPORT int32_t snpu_event_synchronize(const char *function, void *handle, int32_t timeout_ms);
 
 /* Device counter of the latest record: 507000 without a record, 107006 without a time stamp. */

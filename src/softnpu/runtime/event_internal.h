@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What capturing needs to know of events. */
+/* Events as capture, models and event tasks see them. */
 #ifndef SOFTNPU_RUNTIME_EVENT_INTERNAL_H
 #define SOFTNPU_RUNTIME_EVENT_INTERNAL_H
 
@@ -9,7 +9,7 @@
 struct ipc_slot;
 struct ipc_peer;
 
-/* One recording. Lives as long as the event's latest record or a task refers to it. */
+/* One recording. Kept while it is the event's latest record or a task refers to it. */
 struct event_mark {
     uint32_t refs;
     uint32_t state; /* enum mark_state; futex word */
@@ -31,9 +31,9 @@ struct snpu_event {
     uint32_t signal;      /* SYNC: 1 after a record ran, until a reset runs; futex word */
     pthread_mutex_t lock; /* latest, graph */
     struct event_mark *latest;
-    struct ipc_slot *slot; /* IPC events keep their state there instead */
+    struct ipc_slot *slot; /* state of an IPC event, kept here instead */
     struct ipc_peer *peer;
-    /* Recorded into a model: where. model 0: it is not. */
+    /* Where it was recorded into a model. model 0: it was not. */
     struct {
         uint64_t model; /* serial number */
         uint32_t lane;
@@ -50,7 +50,7 @@ struct event_task {
     int64_t timeout_ms;
 };
 
-/* Behaves like a semaphore: waits are for a record that may still come, a reset arms it again. */
+/* Behaves like a semaphore: a wait may be for a future record; a reset re-arms it. */
 static inline bool event_is_sync(const struct snpu_event *event)
 {
     return event->flavour == SNPU_EVENT_FLAGGED && (event->flags & (ACL_EVENT_SYNC | ACL_EVENT_EXTERNAL));
@@ -66,17 +66,17 @@ struct snpu_event *event_get(struct snpu_event *event);
 void event_put(struct snpu_event *event);
 
 /* ---- event_task.c ---- */
-/* Takes over nothing; NULL when memory is short. */
+/* Takes over no reference; NULL if out of memory. */
 struct event_mark *event_mark_new(uint32_t refs);
 void event_mark_put(struct event_mark *mark); /* NULL is allowed */
 /* The latest record with a reference, NULL if there is none. */
 struct event_mark *event_latest_get(struct snpu_event *event);
-/* Takes over a reference of the new mark (NULL: as if never recorded); the event is no longer one of a model. */
+/* Takes over a reference to the new mark (NULL: as if never recorded) and detaches the event from any model. */
 void event_latest_set(struct snpu_event *event, struct event_mark *mark);
 void event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code);
 void event_wait_release(void *payload);
 
-/* Sequence numbers wrap; a later one is ahead of an earlier one by less than half the circle. */
+/* Sequence numbers wrap: `have` has reached `want` if it is ahead by less than half the range. */
 static inline bool event_reached(uint32_t have, uint32_t want)
 {
     return (int32_t)(have - want) >= 0;
@@ -86,25 +86,25 @@ static inline bool event_reached(uint32_t have, uint32_t want)
 extern const struct snpu_task_kind event_record_kind;
 extern const struct snpu_task_kind event_wait_kind;
 extern const struct snpu_task_kind event_reset_kind;
-/* Ends of an edge between two lanes of a model. */
+/* The two ends of an edge between two lanes of a model. */
 extern const struct snpu_task_kind event_graph_record_kind;
 extern const struct snpu_task_kind event_graph_wait_kind;
-/* Tasks of models that touch real events at every replay. */
+/* Model tasks that record, wait for or reset real events at every replay. */
 extern const struct snpu_task_kind event_replay_record_kind;
 extern const struct snpu_task_kind event_replay_wait_kind;
 extern const struct snpu_task_kind event_replay_reset_kind;
 int32_t event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind, struct snpu_event *event,
                             uint32_t flag);
 
-/* Starting a model promises the records in it: waits that are queued from now on are for this run. NULL: the event
- * needs no promise, or memory is short. The promise is one reference; who keeps it, or breaks it, gives it back. */
+/* Starting a model promises the records in it: waits queued from now on are for this run. NULL: the event needs no
+ * promise, or out of memory. The promise is one reference, dropped by whichever code keeps or breaks it. */
 struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event **event);
 void event_promise_break(struct event_mark *mark, int32_t code);
-/* model_run.c: the promise of the run that this thread is part of; NULL if there is none (left). */
+/* model_run.c: the promise of the run this thread is part of; NULL if none is left. */
 struct event_mark *model_promise_take(const struct snpu_event *event);
 
 /* ---- capture.c; both with no lock held ---- */
-/* False: the call has nothing to do with a capture, go on. True: done, *ret is the answer. */
+/* False: the call does not concern a capture, continue. True: handled, *ret is the result. */
 bool capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
                           uint32_t record_flag, int32_t *ret);
 bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,

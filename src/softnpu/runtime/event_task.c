@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What events put into streams: records, waits and resets, and the marks that records leave.
+/* The tasks that events submit to streams: records, waits and resets, and the marks that records leave.
  *
- * Invariants: a mark is pending, then done or dropped, once. A record that is thrown away drops its mark with the
- * reason, so that nobody waits for it for ever.
+ * Invariants: a mark changes from pending to done or dropped, once. Discarding a record drops its mark with the reason,
+ * so no waiter waits forever.
  *
- * Threads and locks: marks come from chunks that are never given back, under a leaf lock; so a late wake-up on a
- * recycled mark only makes somebody look again. They are completed by workers with a release store and a wake-up
- * across processes, because a word may be waited for together with others.
+ * Threads and locks: marks come from chunks that are never freed, under a leaf lock, so a late wake-up on a recycled
+ * mark only causes a spurious check. Workers complete marks with a release store and a cross-process wake-up, because a
+ * word may be waited for together with others.
  *
  * Failure policy: a wait that times out is an error of its stream, 107019. */
 #include "softnpu/runtime/event_internal.h"
@@ -80,7 +80,6 @@ struct event_mark *event_latest_get(struct snpu_event *event)
     return mark;
 }
 
-/* Takes over a reference of the new mark (NULL: never recorded again). */
 void event_latest_set(struct snpu_event *event, struct event_mark *mark)
 {
     pthread_mutex_lock(&event->lock);
@@ -151,7 +150,7 @@ static int32_t wait_word(struct snpu_task *task, const uint32_t *word, uint32_t 
     }
 }
 
-/* For the mark, the IPC sequence number or the semaphore, whichever the task has. */
+/* Waits for the mark, the IPC sequence number or the semaphore, whichever the task has. */
 static int32_t wait_for(struct snpu_task *task, const struct event_task *t)
 {
     int32_t ret = 0;
@@ -250,8 +249,8 @@ const struct snpu_task_kind event_reset_kind = {
     .release = reset_release,
 };
 
-/* A record inside a model keeps the promise that was made when the run was queued, or makes a new mark; a wait takes
- * the one that is there then. */
+/* A record inside a model fulfils the promise made when the run was queued, or creates a new mark; a wait uses the mark
+ * that is current when it runs. */
 static int32_t replay_record_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
@@ -313,12 +312,12 @@ void event_promise_break(struct event_mark *mark, int32_t code)
     event_mark_put(mark);
 }
 
-/* A place in a lane; waiting for it is done by the run, before the task starts. */
+/* A position in a lane; the run waits for it before the task starts. */
 static int32_t graph_record_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
     if (event_is_sync(t->event)) {
-        signal_event(t->event); /* for waits that are not part of the graph */
+        signal_event(t->event); /* for waits outside the graph */
     }
     return 0;
 }

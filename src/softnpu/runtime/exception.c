@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling the program about failed tasks.
+/* Reporting failed tasks to the program.
  *
- * Threads and locks: the callbacks run on the stream's thread, before the failure can be seen by synchronising; a leaf
- * lock guards the list and is not held while they run.
+ * Threads and locks: the callbacks run on the stream's thread, before synchronising can see the failure; a leaf lock
+ * guards the list and is not held while they run.
  *
- * Failure policy: a full list gives 207005. */
+ * Failure policy: a full list returns 207005. */
 #include "softnpu/runtime/exception.h"
 
 #include "softnpu/runtime/engine.h"
@@ -14,14 +14,14 @@
 #include <string.h>
 
 #define NOTE_B        192
-#define CALLBACKS_MAX 32 /* slot 0 is the one of aclrtSetExceptionInfoCallback */
+#define CALLBACKS_MAX 32 /* slot 0: aclrtSetExceptionInfoCallback */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static snpu_exception_fn callbacks[CALLBACKS_MAX];
 static int32_t last_code[SNPU_MAX_DEVICES];
 static char last_text[SNPU_MAX_DEVICES][NOTE_B]; /* lock */
-static __thread char note[NOTE_B];               /* about the task that this thread runs */
-static struct rtExceptionInfo *told;             /* lock */
+static __thread char note[NOTE_B];               /* about the task this thread runs */
+static struct rtExceptionInfo *active;           /* lock */
 
 int32_t snpu_exception_set(snpu_exception_fn callback)
 {
@@ -48,7 +48,7 @@ static int32_t replace(snpu_exception_fn old, snpu_exception_fn new, const char 
     pthread_mutex_unlock(&lock);
     if (i == CALLBACKS_MAX) {
         return old == NULL ? snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: too many callbacks", function)
-                           : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this callback is not registered", function);
+                           : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the callback is not registered", function);
     }
     return 0;
 }
@@ -108,7 +108,7 @@ bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b)
 bool snpu_exception_told(const struct rtExceptionInfo *info)
 {
     pthread_mutex_lock(&lock);
-    const struct rtExceptionInfo *one = told;
+    const struct rtExceptionInfo *one = active;
     while (one != NULL && one != info) {
         one = one->next;
     }
@@ -116,18 +116,18 @@ bool snpu_exception_told(const struct rtExceptionInfo *info)
     return one != NULL;
 }
 
-static void tell_begin(struct rtExceptionInfo *info)
+static void report_begin(struct rtExceptionInfo *info)
 {
     pthread_mutex_lock(&lock);
-    info->next = told;
-    told = info;
+    info->next = active;
+    active = info;
     pthread_mutex_unlock(&lock);
 }
 
-static void tell_end(struct rtExceptionInfo *info)
+static void report_end(struct rtExceptionInfo *info)
 {
     pthread_mutex_lock(&lock);
-    struct rtExceptionInfo **link = &told;
+    struct rtExceptionInfo **link = &active;
     while (*link != info) {
         link = &(*link)->next;
     }
@@ -156,7 +156,7 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
     if (task->kind->describe != NULL) {
         task->kind->describe(task->payload, &info.args, &info.args_b, &info.func);
     }
-    tell_begin(&info);
+    report_begin(&info);
     for (uint32_t i = 0; i < CALLBACKS_MAX; i++) {
         if (copy[i] != NULL) {
             copy[i](&info);
@@ -165,5 +165,5 @@ void snpu_exception_task_failed(const struct task_rec *rec, int32_t code)
     if (task->kind->failed != NULL) {
         task->kind->failed(task->payload, &info);
     }
-    tell_end(&info);
+    report_end(&info);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program is told about a task that failed on the device. */
+/* What the program can learn about a task that failed on the device. */
 #ifndef SOFTNPU_RUNTIME_EXCEPTION_H
 #define SOFTNPU_RUNTIME_EXCEPTION_H
 
@@ -11,7 +11,7 @@
 
 /* Opaque to programs: they read it with the aclrtGet...FromExceptionInfo functions, inside the callback. */
 struct rtExceptionInfo {
-    struct rtExceptionInfo *next; /* of those that callbacks are being told of */
+    struct rtExceptionInfo *next; /* list of the exceptions being reported to callbacks */
     uint32_t task_id, stream_id, thread_id, device_id, code;
     uint32_t args_b;
     void *args;
@@ -20,18 +20,18 @@ struct rtExceptionInfo {
 
 typedef void (*snpu_exception_fn)(struct rtExceptionInfo *info);
 
-/* The one of aclrtSetExceptionInfoCallback: replaced by the next, NULL takes it away. */
+/* The callback of aclrtSetExceptionInfoCallback: replaced by the next call, removed by NULL. */
 MS_EXPORT int32_t snpu_exception_set(snpu_exception_fn callback);
-/* Those of aclrtExceptionInfoCallbackRegister: any number, each once. */
+/* The callbacks of aclrtExceptionInfoCallbackRegister: any number, each once. */
 MS_EXPORT int32_t snpu_exception_add(snpu_exception_fn callback);
 MS_EXPORT int32_t snpu_exception_remove(snpu_exception_fn callback);
 
-/* Whether a callback is being told of this one now. Any pointer value is allowed. */
+/* Is this exception being reported to a callback right now? Any pointer value is allowed. */
 MS_EXPORT bool snpu_exception_told(const struct rtExceptionInfo *info);
 
-/* The latest failure of a device in this process, 0 if there was none since its last reset: aclrtGetErrorVerbose. */
+/* Last failure of a device in this process, 0 if none since its last reset: aclrtGetErrorVerbose. */
 MS_EXPORT int32_t snpu_exception_last(uint32_t dev);
-/* What the task noted that failed last (snpu_task_note); false if it failed with another code or noted nothing. */
+/* The note (snpu_task_note) of the task that failed last; false if it failed with another code or left no note. */
 bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs ask about functions and variables of a binary.
+/* Queries about a binary's functions and variables.
  *
- * Invariant: a handle is checked before anything behind it is touched. Threads and locks: those of binary.c and stub.c.
- * Failure: unknown handles 107000, unknown kernels 507027, unknown variables 107042 and 107043. */
+ * Invariant: a handle is checked before it is dereferenced. Threads and locks: those of binary.c and stub.c.
+ * Failure: unknown handles return 107000, unknown kernels 507027, unknown variables 107042 and 107043. */
 #include "softnpu/runtime/kernel.h"
 
 #include "softnpu/runtime/error.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the runtime's names ---- */
+/* ---- rt* entry points ---- */
 static int32_t by_name(const char *function, void *handle, const char *name, void **out)
 {
     struct snpu_binary *binary = snpu__binary_of(function, handle);
@@ -25,8 +25,8 @@ static int32_t by_name(const char *function, void *handle, const char *name, voi
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (name == NULL || out == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: name %p, handle %p", function, (const void *)name,
-                         (void *)out);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: NULL argument: name %p, handle %p", function,
+                         (const void *)name, (void *)out);
     }
     struct snpu_func *func;
     int32_t code = snpu__func_by_name(function, binary, name, &func);
@@ -43,7 +43,7 @@ static int32_t by_entry(const char *function, void *handle, uint64_t entry, void
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (out == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no place for the handle", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the function handle pointer is NULL", function);
     }
     struct snpu_func *func;
     int32_t code = snpu__func_by_entry(function, binary, entry, &func);
@@ -85,13 +85,14 @@ rtError_t rtsFuncGetName(const rtFuncHandle funcHandle, const uint32_t maxLen, c
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (name == NULL || maxLen <= strlen(func->name)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u bytes are too short for %s", function, maxLen, func->name);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a buffer of %u bytes is too small for '%s'", function, maxLen,
+                         func->name);
     }
     memcpy(name, func->name, strlen(func->name) + 1);
     return 0;
 }
 
-/* Which of the two kinds of core a kernel has code for. */
+/* The kinds of core a kernel has code for. */
 static bool has_aic(const struct snpu_func *func)
 {
     return func->core != SNPU_CORE_VECTOR;
@@ -111,7 +112,7 @@ rtError_t rtsFuncGetAddr(const rtFuncHandle funcHandle, void **aicAddr, void **a
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (aicAddr == NULL || aivAddr == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no place for the addresses", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the address pointers are NULL", function);
     }
     void *address = NULL;
     memcpy(&address, &func->fn, sizeof(address));
@@ -165,7 +166,7 @@ int32_t snpu_func_attribute(void *handle, int32_t attribute, int64_t *value)
     case ACL_FUNC_ATTR_KERNEL_TYPE:
         *value = types[func->core];
         return 0;
-    case ACL_FUNC_ATTR_KERNEL_RATIO: /* cube to vector cores, 16 bits each */
+    case ACL_FUNC_ATTR_KERNEL_RATIO: /* ratio of cube to vector cores, 16 bits each */
         *value = (int64_t)has_aic(func) << 16 | (has_aiv(func) ? (has_aic(func) ? 2 : 1) : 0);
         return 0;
     case ACL_FUNC_ATTR_KERNEL_SCHED_MODE:
@@ -219,7 +220,8 @@ int32_t snpu_func_param(const void *handle, size_t index, size_t *offset, size_t
         return no_params(function, handle);
     }
     if (index > count) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: parameter %zu of %zu", function, index, count);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no parameter %zu (the kernel has %zu)", function, index,
+                         count);
     }
     for (size_t i = 0; i < index; i++) {
         at += MS_ROUND_UP((size_t)sizes[i], 8);
@@ -311,7 +313,7 @@ int32_t snpu_func_register_cpu(void *handle, const char *symbol, const char *nam
     }
     struct snpu_image *image = snpu__binary_image(binary);
     if (!image->cpu_kernels) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the binary was not loaded as one for the AI CPU", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the binary was not loaded for the AI CPU", function);
     }
     snpu_block_fn fn = NULL;
     if (image->library != NULL) {

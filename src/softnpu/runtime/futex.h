@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping on a word. PRIVATE variants are for words that only this process knows; the plain ones work across
- * processes (and cost a page lookup more). Waker and sleeper must agree on the variant. */
+/* Sleeping on a word. PRIVATE variants are for words used only by this process; the plain ones work across processes at
+ * the cost of a page lookup. Waker and sleeper must use the same variant. */
 #ifndef SOFTNPU_RUNTIME_FUTEX_H
 #define SOFTNPU_RUNTIME_FUTEX_H
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 0 when woken or the word differs, -ETIMEDOUT, -EINTR. timeout_ns < 0: for ever. */
+/* 0 when woken or the word differs, -ETIMEDOUT, -EINTR. timeout_ns < 0: no timeout. */
 static inline int futex_wait_op(const uint32_t *word, uint32_t expected, int64_t timeout_ns, int op)
 {
     struct timespec ts = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
@@ -42,7 +42,7 @@ static inline void futex_wake_shared(const uint32_t *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
 }
 
-/* Where a wait that began now has to end; INT64_MAX for timeout_ms < 0. CLOCK_MONOTONIC, as futexes count. */
+/* Deadline of a wait that starts now; INT64_MAX for timeout_ms < 0. CLOCK_MONOTONIC, like futex timeouts. */
 static inline int64_t deadline_after_ms(int64_t timeout_ms)
 {
     if (timeout_ms < 0) {
@@ -53,7 +53,7 @@ static inline int64_t deadline_after_ms(int64_t timeout_ms)
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec + timeout_ms * 1000000;
 }
 
-/* What is left until then: -1 for ever, 0 when it has passed. */
+/* Time left until the deadline: -1 for no timeout, 0 when it has passed. */
 static inline int64_t deadline_left_ns(int64_t deadline)
 {
     if (deadline == INT64_MAX) {

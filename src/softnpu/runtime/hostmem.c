@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory that devices may see: registering what the program allocated itself, or got pinned. Host and device share
- * one address space here, so the device's pointer is the host's.
+/* Host memory that devices may access: registering memory that the program allocated or got pinned. Host and device
+ * share one address space here, so the device pointer equals the host pointer.
  *
- * Threads and locks: none; the driver keeps the book. Failure: the driver's result as an ACL code. */
+ * Threads and locks: none; the driver does the bookkeeping. Failure: the driver's result as an ACL code. */
 #include "softnpu/runtime/memory.h"
 
 #include "softnpu/runtime/context.h"
@@ -21,7 +21,8 @@ int32_t snpu_host_register(const char *function, void *ptr, uint64_t size_b, uin
     }
     struct snpu_range range;
     if (ptr == NULL || size_b == 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at %p", function, (unsigned long long)size_b, ptr);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid range: %llu bytes at %p", function,
+                         (unsigned long long)size_b, ptr);
     }
     if (snpu_hal_lookup(ptr, &range) && range.kind != SNPU_RANGE_REGISTERED && range.kind != SNPU_RANGE_HOST) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not host memory", function, ptr);
@@ -45,7 +46,8 @@ rtError_t rtsHostRegister(void *ptr, uint64_t size, rtHostRegisterType type, voi
 {
     if (devPtr == NULL ||
         (type != RT_HOST_REGISTER_MAPPED && type != RT_HOST_REGISTER_IOMEMORY && type != RT_HOST_REGISTER_READONLY)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtsHostRegister: type %d, place %p", (int)type, (void *)devPtr);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtsHostRegister: invalid argument: type %d, devPtr %p", (int)type,
+                         (void *)devPtr);
     }
     return snpu_host_register("rtsHostRegister", ptr, size, (uint32_t)type, devPtr);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images: getting a kernel binary into the process.
+/* Images: loading a kernel binary into the process.
  *
  * A shared object for this processor is checked (elf_loadable.c) and opened with dlopen: from its path, or from an
- * anonymous file when the program hands over bytes. Any other ELF file is a genuine device binary: its symbol table
- * gives the names, and there is nothing to execute. A JSON file describes kernels by name and may stand beside the
- * object that has them.
+ * anonymous file if the program provides bytes. Any other ELF file is a genuine device binary: its symbol table
+ * provides the names, and nothing is executed. A JSON file lists kernels by name; an object file with the same stem may
+ * accompany it.
  *
- * Threads and locks: an image does not change once it is made, except for what its lock protects (a leaf).
- * Failure: files are hostile. Everything is checked before use; nothing is executed before its tables were found sane.
- */
+ * Threads and locks: an image is immutable once created, except for the fields its lock protects (a leaf).
+ * Failure: files are hostile. Everything is checked before use; no code runs before its tables were checked. */
 #include "softnpu/runtime/kernel.h"
 
 #include "softnpu/runtime/context.h"
@@ -71,7 +70,7 @@ void snpu__image_get(struct snpu_image *image)
     }
 }
 
-/* A copy that went with a reset of its device. */
+/* Forgets a copy that was freed by a reset of its device. */
 static void drop_lost_copy(struct snpu_image *image)
 {
     if (image->dev_copy != NULL && image->generation != snpu__mem_generation(image->dev)) {
@@ -98,7 +97,7 @@ void snpu__image_put(struct snpu_image *image)
     free(image);
 }
 
-void snpu__image_tell(struct snpu_image *image, struct rtExceptionInfo *info)
+void snpu__image_report_exception(struct snpu_image *image, struct rtExceptionInfo *info)
 {
     pthread_mutex_lock(&image->lock);
     snpu_image_exception_fn callback = image->exception_callback;
@@ -115,7 +114,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct snpu_image_symbol *)a)->name, ((const struct snpu_image_symbol *)b)->name);
 }
 
-/* Takes over functions and variables of an ELF file, with names of their own. */
+/* Copies the functions and variables of an ELF file, including their names. */
 static int take_symbols(struct snpu_image *image, const struct snpu_elf *elf)
 {
     struct snpu_elf_symbol symbol;
@@ -158,7 +157,7 @@ const struct snpu_image_symbol *snpu__image_find(const struct snpu_image *image,
 }
 
 /* ---- opening ---- */
-/* dlopen needs a path; bytes get one through an anonymous file. */
+/* dlopen needs a path; an anonymous file provides one for bytes. */
 static void *open_bytes(const void *data, size_t size_b)
 {
     int fd = memfd_create("softnpu-kernel", MFD_CLOEXEC);
@@ -207,17 +206,17 @@ static int32_t load_elf(const char *function, struct snpu_image *image, const ch
     } else {
         image->data = malloc(size_b);
         if (image->data == NULL) {
-            return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory for %zu bytes", function, size_b);
+            return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory for %zu bytes", function, size_b);
         }
         memcpy(image->data, data, size_b);
     }
     if (take_symbols(image, &elf) != 0) {
-        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory for names", function);
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory for names", function);
     }
     return 0;
 }
 
-/* 0 and the whole file, or a code with a text. */
+/* 0 and the whole file, or a code with a message. */
 static int32_t read_file(const char *function, const char *path, void **data, size_t *size_b)
 {
     struct stat st;
@@ -228,13 +227,14 @@ static int32_t read_file(const char *function, const char *path, void **data, si
     char *bytes = NULL;
     int32_t code = 0;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > MAX_FILE_B) {
-        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: not a file with a kernel in it", function, path);
+        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: not a kernel file", function, path);
         goto out;
     }
     size_t room = (size_t)st.st_size, done = 0;
     bytes = malloc(room);
     if (bytes == NULL) {
-        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory for %zu bytes of %s", function, room, path);
+        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory for %zu bytes of %s", function, room,
+                         path);
         goto out;
     }
     while (done < room) {
@@ -260,8 +260,8 @@ out:
     return code;
 }
 
-/* The object that a JSON description stands beside: the same name with another ending. */
-static bool beside(const char *json_path, const char *ending, char *out, size_t room_b)
+/* The object that accompanies a JSON description: same stem, different extension. */
+static bool object_path(const char *json_path, const char *ending, char *out, size_t room_b)
 {
     const char *dot = strrchr(json_path, '.');
     int stem = dot != NULL && strchr(dot, '/') == NULL ? (int)(dot - json_path) : (int)strlen(json_path);
@@ -280,7 +280,7 @@ static int32_t load_any(const char *function, struct snpu_image *image, const ch
         static const char *const endings[] = {".so", ".o"};
         char object[4096];
         for (size_t i = 0; path != NULL && i < MS_COUNT_OF(endings); i++) {
-            if (beside(path, endings[i], object, sizeof(object))) {
+            if (object_path(path, endings[i], object, sizeof(object))) {
                 void *bytes = NULL;
                 size_t bytes_b = 0;
                 int32_t code = read_file(function, object, &bytes, &bytes_b);
@@ -305,7 +305,7 @@ int32_t snpu__image_from_data(const char *function, const void *data, size_t siz
 {
     struct snpu_image *image = image_new(options);
     if (image == NULL) {
-        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     int32_t code = load_any(function, image, NULL, data, size_b);
     if (code != 0) {
@@ -321,7 +321,7 @@ int32_t snpu__image_from_file(const char *function, const char *path, const stru
 {
     void *data = NULL;
     size_t size_b = 0;
-    char *full = realpath(path, NULL); /* dlopen searches for names without a slash */
+    char *full = realpath(path, NULL); /* dlopen would search for names without a slash */
     if (full == NULL) {
         return snpu_fail(ACL_ERROR_RT_FILE_OPEN, "%s: %s: %s", function, path, strerror(errno));
     }
@@ -329,7 +329,7 @@ int32_t snpu__image_from_file(const char *function, const char *path, const stru
     struct snpu_image *image = NULL;
     if (code == 0) {
         image = image_new(options);
-        code = image == NULL ? snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function)
+        code = image == NULL ? snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function)
                              : load_any(function, image, full, data, size_b);
     }
     if (code != 0) {
@@ -391,7 +391,7 @@ int32_t snpu__image_address(const char *function, struct snpu_image *image, cons
         return code;
     }
     if (base == NULL || symbol->value > image->size_b || symbol->size_b > image->size_b - symbol->value) {
-        return snpu_fail(ACL_ERROR_RT_SYMBOL_NOT_FOUND, "%s: %s lies outside the binary", function, symbol->name);
+        return snpu_fail(ACL_ERROR_RT_SYMBOL_NOT_FOUND, "%s: %s is outside the binary", function, symbol->name);
     }
     *out = (char *)base + symbol->value;
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of kernels, kept once and for ever: see kernel.h for why.
+/* Kernel names, each kept once until the process ends; see kernel.h for the reason.
  *
- * A table of chains that never shrinks. The number of distinct kernel names in a process is bounded by its binaries.
- * Threads and locks: names.lock, a leaf; the launch path never comes here. */
+ * A hash table that never shrinks. The number of distinct kernel names in a process is bounded by its binaries.
+ * Threads and locks: names.lock, a leaf; never taken on the launch path. */
 #include "softnpu/runtime/kernel.h"
 
 #include <stdlib.h>

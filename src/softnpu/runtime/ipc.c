@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas of shared slots; see ipc.h.
  *
- * Invariants: an arena has a fixed size and is never unmapped by its owner; pages come into being when a slot is first
+ * Invariants: an arena has a fixed size and is never unmapped by its owner; pages are allocated when a slot is first
  * used. A slot's cookie changes with every use.
  *
- * Threads and locks: one leaf lock for the free list and the list of opened peers. Slot words are changed with atomics
- * by several processes; everything read from another process's arena is checked before use.
+ * Threads and locks: one leaf lock for the free list and the list of opened peers. Several processes change slot words
+ * with atomics; everything read from another process's arena is checked before use.
  *
- * Failure policy: no memfd, no mapping: NULL, and the caller answers that resources are short. */
+ * Failure policy: without a memfd or mapping, functions return NULL and the caller reports a lack of resources. */
 #include "softnpu/runtime/ipc.h"
 
 #include "softnpu/runtime/engine.h"
@@ -23,13 +23,13 @@
 #define SLOTS_MAX   262144u
 #define SLOT_B      512u
 
-_Static_assert(sizeof(struct ipc_slot) <= SLOT_B, "a slot must fit its place");
+_Static_assert(sizeof(struct ipc_slot) <= SLOT_B, "a slot must fit SLOT_B");
 
 struct arena {
     uint64_t magic;
     uint64_t slots;
     char pad[SLOT_B - 16];
-    char places[]; /* SLOTS_MAX of SLOT_B */
+    char places[]; /* SLOTS_MAX places of SLOT_B bytes */
 };
 
 #define ARENA_SIZE_B (sizeof(struct arena) + (size_t)SLOTS_MAX * SLOT_B)
@@ -44,7 +44,7 @@ struct ipc_peer {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct arena *own;
 static int own_fd = -1;
-static uint32_t used;       /* places that were ever given out */
+static uint32_t used;       /* places allocated so far */
 static uint32_t *free_list; /* indexes of free places */
 static uint32_t free_count;
 static struct ipc_peer *peers;
@@ -133,13 +133,14 @@ void ipc_key_of(const struct ipc_slot *slot, struct ipc_key *key)
         .pid = getpid(), .fd = own_fd, .index = index_of(slot), .kind = slot->kind, .cookie = slot->cookie};
 }
 
-/* ---- arenas of others ---- */
+/* ---- other processes' arenas ---- */
 
 static struct arena *map_peer(const char *function, int32_t pid, int32_t fd, int32_t *ret)
 {
     int dup = snpu_hal_open_peer(pid, fd);
     if (dup < 0) {
-        *ret = snpu_fail(ACL_ERROR_RT_IPC_ERROR, "%s: process %d cannot be reached: %s", function, pid, strerror(-dup));
+        *ret = snpu_fail(ACL_ERROR_RT_IPC_ERROR, "%s: cannot open shared objects of process %d: %s", function, pid,
+                         strerror(-dup));
         return NULL;
     }
     struct stat st;
@@ -153,7 +154,7 @@ static struct arena *map_peer(const char *function, int32_t pid, int32_t fd, int
         arena = MAP_FAILED;
     }
     if (arena == MAP_FAILED) {
-        *ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the key does not lead to shared objects of process %d",
+        *ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the key does not refer to shared objects of process %d",
                          function, pid);
         return NULL;
     }
@@ -230,7 +231,7 @@ int32_t ipc_open(const char *function, const struct ipc_key *key, struct ipc_slo
 {
     int32_t ret = 0;
     if (key->index >= SLOTS_MAX || key->cookie == 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this is not a key", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not a valid key", function);
     }
     struct arena *arena = own;
     *peer = NULL;
@@ -243,9 +244,9 @@ int32_t ipc_open(const char *function, const struct ipc_key *key, struct ipc_slo
     }
     struct ipc_slot *found = arena != NULL ? place(arena, key->index) : NULL;
     if (found == NULL || __atomic_load_n(&found->cookie, __ATOMIC_ACQUIRE) != key->cookie || found->kind != key->kind) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: what the key named does not exist any more", function);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the shared object no longer exists", function);
     } else if (!may_open(found)) {
-        ret = snpu_fail(ACL_ERROR_RT_NO_PERMISSION, "%s: process %d did not name this process (%d) as importer",
+        ret = snpu_fail(ACL_ERROR_RT_NO_PERMISSION, "%s: process %d has not allowed this process (%d) to import it",
                         function, key->pid, getpid());
     }
     if (ret != 0) {

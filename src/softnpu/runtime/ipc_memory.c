@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory of one process in another: keys of 65 bytes. The driver shares by name; this file remembers which key
- * was exported here and which was opened here (and at which address), because closing takes a key alone and means
- * "forget my export" to one side and "unmap" to the other.
+/* Sharing device memory between processes with 65-byte keys. The driver shares by name. This file remembers which keys
+ * this process exported and which it opened (and at which address), because closing takes only a key and means
+ * "withdraw my export" to one side and "unmap" to the other.
  *
  * Threads and locks: keys.lock protects the list and is held across the driver call that goes with a change, so that
- * two threads closing one key do it once. Failure: the driver's result as an ACL code. */
+ * two threads closing one key close it once. Failure: the driver's result as an ACL code. */
 #include "softnpu/runtime/vmm.h"
 
 #include "softnpu/runtime/context.h"
@@ -45,19 +45,20 @@ static bool key_is_sane(const char *key)
 
 static int32_t bad_key(const char *function)
 {
-    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not a key of shared memory", function);
+    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not a shared memory key", function);
 }
 
 int32_t snpu_ipc_export(void *ptr, size_t size_b, char *key, size_t room_b, uint64_t flags)
 {
     static const char function[] = "aclrtIpcMemGetExportKey";
     if (room_b < SNPU_IPC_KEY_B || flags > ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION || size_b == 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size %zu, key of %zu bytes (at least %d), flags %llu",
-                         function, size_b, room_b, SNPU_IPC_KEY_B, (unsigned long long)flags);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "%s: invalid argument: size %zu, key buffer of %zu bytes (minimum %d), flags %llu", function,
+                         size_b, room_b, SNPU_IPC_KEY_B, (unsigned long long)flags);
     }
     struct key *entry = calloc(1, sizeof(*entry));
     if (entry == NULL) {
-        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     pthread_mutex_lock(&keys.lock);
     drvError_t result = halShmemCreateHandle((uintptr_t)ptr, size_b, entry->text, sizeof(entry->text));
@@ -92,7 +93,7 @@ int32_t snpu_ipc_import(void **ptr, const char *key, uint64_t flags)
     }
     struct key *entry = calloc(1, sizeof(*entry));
     if (entry == NULL) {
-        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     memcpy(entry->text, key, strlen(key));
     pthread_mutex_lock(&keys.lock);
@@ -136,7 +137,8 @@ int32_t snpu_ipc_close(const char *key)
     pthread_mutex_unlock(&keys.lock);
     free(entry);
     return known ? snpu_from_drv(result, function)
-                 : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: key not exported or opened here", function);
+                 : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the key was not exported or opened in this process",
+                             function);
 }
 
 int32_t snpu_ipc_known(const char *key)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk over JSON text that keeps two things: values of the key "kernelName", and the keys of the outermost object.
+/* Extracts two things from JSON text: the values of the key "kernelName", and the keys of the outermost object.
  *
- * The text is not turned into a tree; it is read once, and strings that matter are copied. Nesting is bounded, and
- * every read is checked against the end. If a "kernelName" is found, those are the kernels; otherwise the outermost
- * keys are, as in the information libraries of AI CPU operators. */
+ * No tree is built: the text is read once, and the strings that matter are copied. Nesting is bounded, and every read
+ * is checked against the end. The kernels are the "kernelName" values if there are any, otherwise the outermost keys,
+ * as in the information libraries of AI CPU operators. */
 #include "softnpu/runtime/kernel_json.h"
 
 #include <ctype.h>
@@ -49,7 +49,7 @@ static bool fail(struct walk *w, int error)
     return false;
 }
 
-/* A string; kept as it stands between the quotes unless it has escapes, which no name of a kernel has. */
+/* A string. Copied verbatim unless it has escapes, which kernel names never have. */
 static bool string(struct walk *w, char out[MAX_NAME])
 {
     size_t n = 0;

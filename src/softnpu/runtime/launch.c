@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels as tasks.
  *
- * The payload is self-contained: the code to run, a reference to the image that it lies in, the argument bytes and
- * where addresses have to be patched into them. Each execution works on a fresh, 64-byte aligned copy of the arguments,
- * so a captured kernel starts from the same bytes at every replay whatever it did to them.
+ * The payload is self-contained: the code to run, a reference to the image that contains it, the argument bytes and
+ * where to patch addresses into them. Each execution works on a fresh, 64-byte aligned copy of the arguments, so a
+ * captured kernel starts from the same bytes at every replay, whatever it did to them.
  *
- * Threads and locks: launching takes no lock of ours; running happens on the stream's thread and on the cores.
- * Failure: wrong handles, sizes and offsets are refused in the call with 107000. A kernel that fails (an injected
+ * Threads and locks: launching takes no lock of this file; kernels run on the stream's thread and on the cores.
+ * Failure: invalid handles, sizes and offsets are refused in the call with 107000. A kernel that fails (an injected
  * fault, a fault of its own, arguments in freed device memory, a timeout) fails its task. */
 #include "softnpu/runtime/launch.h"
 
@@ -27,12 +27,12 @@
 #define MAX_BLOCKS    65535u
 #define STACK_ARGS_B  4096u
 #define STACK_PATCHES 32u
-#define NOOP_NS       5000u /* what a kernel of a genuine device binary takes */
+#define NOOP_NS       5000u /* run time of a genuine device binary's kernel */
 
 struct kernel_task {
     snpu_block_fn fn;
     const char *name;
-    struct snpu_image *image; /* a reference */
+    struct snpu_image *image; /* one reference */
     void *func;               /* the handle, for exceptions and task parameters */
     void *dev_args;           /* arguments in device memory; NULL: they follow the patches */
     uint64_t timeout_us;
@@ -55,10 +55,11 @@ static void *args_of(const struct kernel_task *t)
 /* ---- running ---- */
 static void wait_until(struct snpu_task *task, uint64_t until_ns)
 {
-    static const uint32_t nobody;
+    static const uint32_t idle_word; /* never changes: a plain timed wait */
     for (uint64_t now = ms_clock_raw_ns(); now < until_ns; now = ms_clock_raw_ns()) {
         uint64_t left_ms = (until_ns - now) / 1000000;
-        if (left_ms > 0 && snpu_task_wait(task, &nobody, 0, (int32_t)(left_ms < 1000 ? left_ms : 1000)) == -ECANCELED) {
+        if (left_ms > 0 &&
+            snpu_task_wait(task, &idle_word, 0, (int32_t)(left_ms < 1000 ? left_ms : 1000)) == -ECANCELED) {
             return;
         }
     }
@@ -108,7 +109,7 @@ static void prepare(const struct kernel_task *t, char *args)
     }
 }
 
-/* The usual case has a frame of its own, so that large arguments do not make it larger. */
+/* The common case has its own stack frame, so large arguments do not enlarge it. */
 static __attribute__((noinline)) int32_t execute_on_stack(struct snpu_task *task, const struct kernel_task *t)
 {
     _Alignas(64) char args[STACK_ARGS_B];
@@ -156,7 +157,7 @@ static void release_kernel(void *payload)
     snpu__image_put(((struct kernel_task *)payload)->image);
 }
 
-/* ---- kinds: one per sort of core ---- */
+/* ---- kinds: one per kind of core ---- */
 static const uint32_t prof_types[SNPU_CORE_COUNT] = {
     [SNPU_CORE_AICORE] = SNPU_TASK_KERNEL_AICORE,   [SNPU_CORE_CUBE] = SNPU_TASK_KERNEL_AICORE,
     [SNPU_CORE_VECTOR] = SNPU_TASK_KERNEL_AIVEC,    [SNPU_CORE_MIX_AIC] = SNPU_TASK_KERNEL_MIX_AIC,
@@ -181,12 +182,12 @@ static void describe_kernel(const void *payload, void **args, uint32_t *args_b, 
     *func = t->func;
 }
 
-/* aclrtBinarySetExceptionCallback. */
+/* Calls the callback of aclrtBinarySetExceptionCallback. */
 static void kernel_failed(const void *payload, struct rtExceptionInfo *info)
 {
     struct snpu_image *image = ((const struct kernel_task *)payload)->image;
     if (image != NULL) {
-        snpu__image_tell(image, info);
+        snpu__image_report_exception(image, info);
     }
 }
 
@@ -212,8 +213,9 @@ static const struct snpu_task_kind kinds[SNPU_CORE_COUNT] = {
 static int32_t check_patch(const struct snpu_launch *l, const struct snpu_patch *patch)
 {
     if (l->args_b < sizeof(void *) || patch->addr_off > l->args_b - sizeof(void *) || patch->data_off > l->args_b) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: placeholder at %u for data at %u in %zu bytes of arguments",
-                         l->function, patch->addr_off, patch->data_off, l->args_b);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "%s: invalid placeholder at %u for data at %u in %zu bytes of arguments", l->function,
+                         patch->addr_off, patch->data_off, l->args_b);
     }
     return 0;
 }
@@ -221,7 +223,8 @@ static int32_t check_patch(const struct snpu_launch *l, const struct snpu_patch 
 static int32_t check_launch(const struct snpu_launch *l)
 {
     if (MS_UNLIKELY(l->blocks == 0 || l->blocks > MAX_BLOCKS)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u blocks (1 to %u)", l->function, l->blocks, MAX_BLOCKS);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid block count %u (1 to %u)", l->function, l->blocks,
+                         MAX_BLOCKS);
     }
     if (MS_UNLIKELY((l->args == NULL && l->args_b > 0) || (l->patches == NULL && l->patch_count > 0))) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s are missing", l->function,
@@ -236,7 +239,7 @@ static int32_t check_launch(const struct snpu_launch *l)
     return l->has_tiling ? check_patch(l, &l->tiling) : 0;
 }
 
-/* Head of the payload, without the reference to the image. */
+/* Fills the head of the payload, except the reference to the image. */
 static void fill_head(struct kernel_task *t, const struct snpu_launch *l, size_t patch_count, void *dev_args)
 {
     const struct snpu_func *func = l->func;
@@ -266,7 +269,8 @@ static int32_t submit_kernel(const struct snpu_launch *l, struct snpu_stream *st
     void *dev_args =
         l->args_b > 0 && patch_count == 0 && snpu__mem_on_device(l->args) ? (void *)(uintptr_t)l->args : NULL;
     if (dev_args == NULL && l->args_b > SNPU_PAYLOAD_MAX - head_b(patch_count)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments are too many", l->function, l->args_b);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments exceed the limit", l->function,
+                         l->args_b);
     }
     fill_head(head, l, patch_count, dev_args);
     snpu__image_get(head->image);
@@ -281,11 +285,11 @@ static int32_t submit_kernel(const struct snpu_launch *l, struct snpu_stream *st
 static int32_t launch_many_patches(const struct snpu_launch *l, struct snpu_stream *stream, size_t patch_count)
 {
     if (patch_count > SNPU_PAYLOAD_MAX / sizeof(struct snpu_patch) / 2) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu placeholders are too many", l->function, patch_count);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu placeholders exceed the limit", l->function, patch_count);
     }
     struct kernel_task *head = malloc(head_b(patch_count));
     if (head == NULL) {
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory", l->function);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", l->function);
     }
     int32_t code = submit_kernel(l, stream, head, patch_count);
     free(head);
@@ -343,7 +347,7 @@ static int32_t set_params(const void *payload, const void *params, void **out, s
     if (l.func == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    /* Placeholders belong to the layout of the arguments: they stay if the layout does. */
+    /* Placeholders belong to the argument layout: kept if the layout is unchanged. */
     if (in->isHostArgs && old->dev_args == NULL && old->args_b == in->argsSize) {
         l.patches = old->patches;
         l.patch_count = old->patch_count;
@@ -355,11 +359,11 @@ static int32_t set_params(const void *payload, const void *params, void **out, s
     void *dev_args = in->isHostArgs ? NULL : in->args;
     size_t total_b = head_b(l.patch_count) + (dev_args != NULL ? 0 : l.args_b);
     if (l.args_b > SNPU_PAYLOAD_MAX || total_b > SNPU_PAYLOAD_MAX) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments are too many", function, l.args_b);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments exceed the limit", function, l.args_b);
     }
     struct kernel_task *t = malloc(total_b);
     if (t == NULL) {
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory", function);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
     fill_head(t, &l, l.patch_count, dev_args);
     if (dev_args == NULL && l.args_b > 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Managed memory: advice and where it was last wanted. Host and device share memory here, so advice changes nothing
- * about speed; it is kept because programs ask for it.
+/* Managed memory: advice and prefetch locations. Host and device share memory here, so advice does not affect speed; it
+ * is stored because programs query it.
  *
- * Advice holds for whole blocks. Threads and locks: blocks.lock protects the list, a leaf; prefetches come here from
- * streams' threads. Failure: pointers outside managed memory 107000. */
+ * Advice applies to whole blocks. Threads and locks: managed_blocks.lock protects the list, a leaf; prefetches run on
+ * streams' threads. Failure: pointers outside managed memory return 107000. */
 #include "softnpu/runtime/memory.h"
 
 #include "softnpu/runtime/context.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Devices as numbers in answers: the host and "nowhere" have numbers of their own. */
+/* Device numbers in query results; the host and "none" have special values. */
 enum { DEVICE_HOST = -1, DEVICE_NONE = -2 };
 
 struct block {
@@ -72,13 +72,13 @@ void snpu__managed_forget(const void *base)
     free(gone);
 }
 
-/* The block that a range lies in. */
+/* Finds the block that contains a range. */
 static int32_t need_block(const char *function, const void *ptr, uint64_t size_b, uintptr_t *base)
 {
     struct snpu_range range;
     if (!snpu_hal_lookup(ptr, &range) || range.kind != SNPU_RANGE_MANAGED || size_b == 0 ||
         size_b > range.base + range.size_b - (uintptr_t)ptr) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at %p are not managed memory", function,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes at %p are not in managed memory", function,
                          (unsigned long long)size_b, ptr);
     }
     *base = range.base;
@@ -96,7 +96,7 @@ static int32_t check_location(const char *function, struct snpu_location where)
     case ACL_MEM_LOCATIONTYPE_HOST_NUMA_CURRENT:
         return 0;
     default:
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: location type %d", function, where.type);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid location type %d", function, where.type);
     }
 }
 
@@ -130,7 +130,7 @@ static int32_t apply(const char *function, struct block *block, int32_t advice, 
         set_accessed_by(block, where, advice == ACL_MEM_ADVISE_SET_ACCESSED_BY);
         return 0;
     default:
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: advice %d", function, advice);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown advice %d", function, advice);
     }
 }
 
@@ -151,12 +151,12 @@ int32_t snpu_managed_advise(const void *ptr, uint64_t size_b, int32_t advice, st
     pthread_mutex_lock(&blocks.lock);
     struct block *block = find_or_make(base);
     code = block != NULL ? apply(function, block, advice, where)
-                         : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+                         : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     pthread_mutex_unlock(&blocks.lock);
     return code;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 static int32_t as_device(struct snpu_location where)
 {
     switch (where.type) {
@@ -194,7 +194,8 @@ int32_t snpu_managed_get(int32_t attribute, const void *ptr, uint64_t size_b, vo
         return code;
     }
     if (data == NULL || data_b < sizeof(int32_t) || data_b % sizeof(int32_t) != 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes at %p for the answer", function, data_b, data);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid result buffer: %zu bytes at %p", function, data_b,
+                         data);
     }
     struct block block = {0};
     pthread_mutex_lock(&blocks.lock);
@@ -230,7 +231,7 @@ int32_t snpu_managed_get(int32_t attribute, const void *ptr, uint64_t size_b, vo
         *out = block.prefetched.id;
         return 0;
     default:
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d", function, attribute);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown attribute %d", function, attribute);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device and pinned memory: from policies to the driver's flag word, freeing, what a pointer is.
+/* Device and pinned memory: translating policies into the driver's flag word, freeing, classifying pointers.
  *
  * Invariants: one successful allocation is one halMemAlloc with exactly the flags that the vendor's runtime uses; a
- * refused huge-page allocation above 1 MiB with fallback is two. Nothing is cached here: tools count on seeing every
+ * refused huge-page allocation above 1 MiB with fallback is two. Nothing is cached here: tools rely on seeing every
  * call in the driver.
- * Threads and locks: none of our own; the driver's are leaves.
+ * Threads and locks: none of its own; the driver's are leaves.
  * Failure: the driver's result becomes an ACL code; out-parameters stay untouched. */
 #include "softnpu/runtime/memory.h"
 
@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HUGE_ABOVE_B (1u << 20) /* smaller blocks never try huge pages unless told to */
+#define HUGE_ABOVE_B (1u << 20) /* smaller blocks use huge pages only on request */
 #define ALIGN_512    MEM_SET_ALIGN_SIZE(9)
 
 /* ---- generations ---- */
@@ -67,7 +67,7 @@ static int32_t alloc_failed(drvError_t result, uint64_t size_b, uint32_t dev)
     if (result == DRV_ERROR_OUT_OF_MEMORY && halMemGetInfo(dev, MEM_INFO_TYPE_HBM_SIZE, &info) == DRV_ERROR_NONE) {
         return snpu_fail(
             ACL_ERROR_RT_MEMORY_ALLOCATION,
-            "out of memory on device %u: %llu bytes wanted, %llu free in huge pages and %llu in normal pages", dev,
+            "out of memory on device %u: %llu bytes requested, %llu free in huge pages and %llu in normal pages", dev,
             (unsigned long long)size_b, info.phy_info.huge_free, info.phy_info.free);
     }
     char what[96];
@@ -97,7 +97,7 @@ int32_t snpu__mem_alloc(const struct snpu_alloc *request, void **out)
     return 0;
 }
 
-/* The policies of rtMalloc (one bit each) and of rtsMalloc (numbers), which mean the same things. */
+/* The policies of rtMalloc (one bit each) and of rtsMalloc (numbers) have the same meanings. */
 static const struct {
     uint32_t rt_bit;
     enum snpu_pages pages;
@@ -122,7 +122,7 @@ static int32_t malloc_by_bits(const char *function, void **out, uint64_t size_b,
     }
     if (out == NULL || size_b == 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", function,
-                         out == NULL ? "no place for the address" : "size is 0");
+                         out == NULL ? "the result pointer is NULL" : "size is 0");
     }
     struct snpu_alloc request = {.size_b = size_b, .pages = SNPU_PAGES_HUGE_FIRST, .dev = ctx->dev, .module = module};
     for (size_t i = 0; i < MS_COUNT_OF(policies); i++) {
@@ -147,7 +147,7 @@ rtError_t rtMallocCached(void **devPtr, uint64_t size, rtMemType_t type, const u
     return malloc_by_bits("rtMallocCached", devPtr, size, type, moduleId);
 }
 
-/* Module and device that a configuration asks for. */
+/* The module and device that a configuration requests. */
 static int32_t read_config(const char *function, const rtMallocConfig_t *cfg, uint16_t *module, uint32_t *dev)
 {
     if (cfg == NULL) {
@@ -164,7 +164,8 @@ static int32_t read_config(const char *function, const rtMallocConfig_t *cfg, ui
             break;
         case RT_MEM_MALLOC_ATTR_MODULE_ID:
             if (attr->value.moduleId > 0xff) {
-                return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: module id %u", function, attr->value.moduleId);
+                return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid module id %u", function,
+                                 attr->value.moduleId);
             }
             *module = attr->value.moduleId;
             break;
@@ -193,8 +194,9 @@ rtError_t rtsMalloc(void **devPtr, uint64_t size, rtMallocPolicy policy, rtMallo
         return code;
     }
     if (devPtr == NULL || size == 0 || number >= MS_COUNT_OF(policies) || advise > RT_MEM_ADVISE_CACHED) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtsMalloc: pointer %p, size %llu, policy 0x%x, advise %d",
-                         (void *)devPtr, (unsigned long long)size, (unsigned)policy, (int)advise);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "rtsMalloc: invalid argument: pointer %p, size %llu, policy 0x%x, advise %d", (void *)devPtr,
+                         (unsigned long long)size, (unsigned)policy, (int)advise);
     }
     struct snpu_alloc request = {
         .size_b = size,
@@ -233,7 +235,7 @@ static int32_t malloc_host_with(const char *function, void **out, uint64_t size_
     }
     if (out == NULL || size_b == 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", function,
-                         out == NULL ? "no place for the address" : "size is 0");
+                         out == NULL ? "the result pointer is NULL" : "size is 0");
     }
     uint32_t dev = ctx->dev;
     code = read_config(function, cfg, &module, &dev);
@@ -273,20 +275,20 @@ int32_t snpu_mem_alloc_managed(void **out, uint64_t size_b)
     if (result != DRV_ERROR_NONE) {
         return alloc_failed(result, size_b, ctx->dev);
     }
-    snpu__managed_forget(block); /* advice to a block that stood here before its device was reset */
+    snpu__managed_forget(block); /* advice left over from a block that was here before its device was reset */
     snpu_prof_mem_mng(ctx->dev, SNPU_PROF_NO_STREAM, (uintptr_t)block, size_b, SNPU_PROF_MEM_MANAGED, SNPU_PROF_MALLOC);
     *out = block;
     return 0;
 }
 
 /* ---- freeing ---- */
-/* What to do instead with a pointer that does not come from an allocation. */
+/* What to do with a pointer that aclrtFree cannot free. */
 static const char *const advice[] = {
-    [SNPU_RANGE_NONE] = "not memory of a device: freed before, or never allocated",
-    [SNPU_RANGE_RESERVED] = "a reserved address: aclrtReleaseMemAddress releases it",
-    [SNPU_RANGE_MAPPED] = "mapped physical memory: aclrtUnmapMem unmaps it",
-    [SNPU_RANGE_REGISTERED] = "registered host memory: aclrtHostUnregister ends that",
-    [SNPU_RANGE_IMPORTED] = "memory of another process: aclrtIpcMemClose closes it",
+    [SNPU_RANGE_NONE] = "not device memory: already freed, or never allocated",
+    [SNPU_RANGE_RESERVED] = "a reserved address: use aclrtReleaseMemAddress",
+    [SNPU_RANGE_MAPPED] = "mapped physical memory: use aclrtUnmapMem",
+    [SNPU_RANGE_REGISTERED] = "registered host memory: use aclrtHostUnregister",
+    [SNPU_RANGE_IMPORTED] = "another process's memory: use aclrtIpcMemClose",
 };
 
 static int32_t free_block(const char *function, void *ptr)
@@ -306,7 +308,7 @@ static int32_t free_block(const char *function, void *ptr)
                          ptr, (size_t)((uintptr_t)ptr - range.base), (void *)range.base);
     }
     if (snpu__mempool_owns(ptr)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p belongs to a memory pool: aclrtMemPoolFreeAsync frees it",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p belongs to a memory pool: use aclrtMemPoolFreeAsync",
                          function, ptr);
     }
     enum snpu_prof_memory memory = range.kind == SNPU_RANGE_HOST      ? SNPU_PROF_MEM_HOST
@@ -336,8 +338,8 @@ rtError_t rtFreeHost(void *hostPtr)
 }
 
 /* ---- pointers ---- */
-/* Foreign host memory: asks the kernel whether all of it is mapped. An asynchronous msync does nothing else: it walks
- * the mappings of the range (not its pages) and reports a hole. */
+/* Foreign host memory: checks with the kernel that all of it is mapped. An asynchronous msync only walks the mappings
+ * of the range (not its pages) and reports a hole. */
 static bool host_mapped(const void *ptr, uint64_t size_b)
 {
     const uintptr_t page_b = 4096;
@@ -367,8 +369,8 @@ int32_t snpu__mem_check(const char *function, const char *what, const void *ptr,
     if (snpu__mem_touchable(ptr, size_b, access)) {
         return 0;
     }
-    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: %llu bytes at %p are not all mapped memory that may be %s",
-                     function, what, (unsigned long long)size_b, ptr, access == SNPU_WRITE ? "written" : "read");
+    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: %llu bytes at %p are not all %s memory", function, what,
+                     (unsigned long long)size_b, ptr, access == SNPU_WRITE ? "writable" : "readable");
 }
 
 bool snpu__mem_on_device(const void *ptr)
@@ -483,7 +485,8 @@ rtError_t rtMemGetInfoEx(rtMemInfoType_t memInfoType, size_t *freeSize, size_t *
         return code;
     }
     if (freeSize == NULL || totalSize == NULL || (size_t)memInfoType >= MS_COUNT_OF(infos)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtMemGetInfoEx: type %d, places %p and %p", (int)memInfoType,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "rtMemGetInfoEx: invalid argument: type %d, freeSize %p, totalSize %p", (int)memInfoType,
                          (void *)freeSize, (void *)totalSize);
     }
     struct MemInfo info;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools with stream-ordered allocation.
  *
- * A pool takes segments from the driver and cuts blocks out of them. Freeing is a point in a stream: from then on the
- * stream that freed a block may have it again at once (its own order protects it), all others when the stream has come
- * past that point. Each pool counts frees per stream: `given` when the call is made, `passed` when the stream gets
- * there. A free block remembers the stream and the count of its free, and is ready for everybody once passed has
- * reached it. So splitting and merging blocks never disturbs what is under way in a stream.
+ * A pool takes segments from the driver and divides them into blocks. A free takes effect at a point in a stream: from
+ * the call on, the stream that freed a block may reuse it at once (its own order protects it); other streams may reuse
+ * it after the freeing stream has passed that point. Each pool counts frees per stream: `given` when the call is made,
+ * `passed` when the stream gets there. A free block remembers the stream and the count of its free, and is ready for
+ * all streams once `passed` has reached that count. So splitting and merging blocks never affects work in progress in a
+ * stream.
  *
- * Blocks of a segment form a list by address without gaps. Neighbours are merged when both are ready, or when both
- * belong to the same stream. A segment that is one ready block may go back to the driver; how much unused memory a pool
- * keeps is its release threshold, looked at whenever a stream passes a free.
+ * A segment's blocks form a list by address without gaps. Neighbours are merged when both are ready, or when both
+ * belong to the same stream. A segment that consists of one ready block may be returned to the driver. A pool's release
+ * threshold limits the unused memory it keeps; it is applied whenever a stream passes a free.
  *
- * Threads and locks: one lock for all pools; the driver's locks and the slab's are below it. Streams' threads take it
+ * Threads and locks: one lock for all pools; the driver's and the slab's locks are below it. Streams' threads take it
  * when they pass a free. It is not held while submitting to a stream.
- * Life: a destroyed pool's handle is dead at once; its memory goes when the last block was freed and passed. */
+ * Life: a destroyed pool's handle is invalid at once; its memory is released when the last block has been freed and its
+ * free passed. */
 #include "softnpu/runtime/mempool.h"
 
 #include "base/slab.h"
@@ -34,7 +36,7 @@
 #define SEGMENT_B     (UINT64_C(2) << 20)
 #define BUCKETS       4096
 
-/* A stream as a pool knows it. Kept for the life of the pool: streams are few, and their slots are used again. */
+/* A pool's record of a stream. Kept for the life of the pool: streams are few, and their slots are reused. */
 struct lane {
     struct lane *next;
     const struct snpu_stream *stream;
@@ -45,11 +47,11 @@ struct lane {
 struct block {
     struct segment *segment;
     struct block *prev, *next; /* by address */
-    struct block *chain;       /* of used blocks with the same hash */
+    struct block *chain;       /* used blocks with the same hash */
     uintptr_t addr;
     uint64_t size_b;
     bool used;
-    struct lane *lane; /* of the last free; NULL: never used */
+    struct lane *lane; /* stream of the last free; NULL: never used */
     uint64_t point;    /* count of that free */
 };
 
@@ -59,14 +61,14 @@ struct segment {
     struct block *blocks;
     uintptr_t addr;
     uint64_t size_b;
-    uint32_t generation; /* of the device's memory */
+    uint32_t generation; /* generation of the device's memory */
 };
 
-/* What a pool is, apart from its handle. */
+/* A pool, apart from its handle. */
 struct core {
     uint32_t dev;
     bool destroyed;
-    uint32_t pending; /* frees that a stream has still to pass */
+    uint32_t pending; /* frees that a stream has not passed yet */
     uint32_t blocks_used;
     uint64_t max_b, threshold_b;
     uint64_t reserved_b, reserved_high_b, used_b, used_high_b;
@@ -82,7 +84,7 @@ struct handle {
 static struct {
     pthread_mutex_t lock;
     struct ms_slab handles;
-    struct block *used[BUCKETS]; /* by address */
+    struct block *used[BUCKETS]; /* hash table by address */
     uint32_t segment_count;      /* read without the lock as a hint */
 } pools = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -125,7 +127,7 @@ static void used_add(struct block *block)
     *link = block;
 }
 
-/* Joins a free block with its successor if one owner may have both. */
+/* Merges a free block with its successor if one stream may have both. */
 static void merge_next(struct block *block)
 {
     struct block *next = block->next;
@@ -146,7 +148,7 @@ static void merge_next(struct block *block)
     free(next);
 }
 
-/* Cuts what is not needed off a free block. Without memory for the rest the whole block is used. */
+/* Splits the unneeded rest off a free block. If there is no memory for the rest, the whole block is used. */
 static void split(struct block *block, uint64_t size_b)
 {
     struct block *rest = block->size_b - size_b >= BLOCK_ALIGN_B ? malloc(sizeof(*rest)) : NULL;
@@ -175,7 +177,7 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
     };
     if (pool->max_b != 0 && (request.size_b > pool->max_b || pool->reserved_b > pool->max_b - request.size_b)) {
         return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                         "aclrtMemPoolMallocAsync: the pool holds %llu of at most %llu bytes, %llu more are needed",
+                         "aclrtMemPoolMallocAsync: the pool holds %llu of at most %llu bytes and needs %llu more",
                          (unsigned long long)pool->reserved_b, (unsigned long long)pool->max_b,
                          (unsigned long long)request.size_b);
     }
@@ -183,7 +185,7 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
     struct block *block = calloc(1, sizeof(*block));
     void *memory = NULL;
     int32_t code = segment == NULL || block == NULL
-                       ? snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtMemPoolMallocAsync: no host memory")
+                       ? snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtMemPoolMallocAsync: out of host memory")
                        : snpu__mem_alloc(&request, &memory);
     if (code != 0) {
         free(segment);
@@ -206,7 +208,7 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
     return 0;
 }
 
-/* Takes a segment with all its blocks out of the pool. The memory itself stays with the caller. */
+/* Removes a segment and all its blocks from the pool. The caller keeps the memory itself. */
 static void segment_drop(struct core *pool, struct segment **link)
 {
     struct segment *segment = *link;
@@ -225,7 +227,7 @@ static void segment_drop(struct core *pool, struct segment **link)
     __atomic_store_n(&pools.segment_count, pools.segment_count - 1, __ATOMIC_RELAXED);
 }
 
-/* Memory that went with a reset of the device is not ours any more. */
+/* Forgets memory that was freed by a reset of the device. */
 static void drop_lost_segments(struct core *pool)
 {
     uint32_t generation = snpu__mem_generation(pool->dev);
@@ -249,7 +251,7 @@ static void merge_all(struct segment *segment)
     }
 }
 
-/* Gives unused segments back until no more than keep_b bytes are held without use. */
+/* Returns unused segments to the driver until at most keep_b unused bytes are left. */
 static void trim(struct core *pool, uint64_t keep_b)
 {
     drop_lost_segments(pool);
@@ -291,7 +293,7 @@ bool snpu__mempool_owns(const void *ptr)
     }
     bool owns = false;
     pthread_mutex_lock(&pools.lock);
-    /* Only pools with a handle are found from here; blocks of the others are found by address. */
+    /* Only pools with a handle are found from here; blocks of other pools are found by address. */
     for (struct block *block = *used_slot((uintptr_t)ptr); block != NULL && !owns; block = block->chain) {
         owns = block->addr == (uintptr_t)ptr;
     }
@@ -317,7 +319,7 @@ static int32_t run_free(struct snpu_task *task)
     return 0;
 }
 
-/* In the release, not in the run: a free that is thrown away with its stream is passed as well. */
+/* Done in release, not in run: a free that is discarded with its stream counts as passed too. */
 static void pass_free(void *payload)
 {
     const struct free_task *t = payload;
@@ -355,7 +357,7 @@ static struct lane *lane_of(struct core *pool, const struct snpu_stream *stream)
     return lane;
 }
 
-/* ---- the interface ---- */
+/* ---- public interface ---- */
 static struct core *core_of(const char *function, const void *handle)
 {
     if (ms_slab_check(&pools.handles, handle)) {
@@ -402,7 +404,7 @@ int32_t snpu_mempool_destroy(void *handle)
     return pool != NULL ? 0 : ACL_ERROR_RT_PARAM_INVALID;
 }
 
-/* Where an attribute lives; NULL if there is no such. */
+/* Where an attribute is stored; NULL if it is unknown. */
 static uint64_t *figure(struct core *pool, int32_t attribute)
 {
     switch (attribute) {
@@ -433,7 +435,7 @@ static int32_t set_figure(struct core *pool, int32_t attribute, uint64_t value)
     case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
         pool->threshold_b = value;
         return 0;
-    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH: /* high marks can be started anew, nothing else */
+    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH: /* high-water marks can be reset to 0 only */
     case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH:
         if (value == 0) {
             *figure(pool, attribute) =
@@ -478,7 +480,7 @@ int32_t snpu_mempool_get(void *handle, int32_t attribute, void *value)
         memcpy(value, number, sizeof(*number));
         code = 0;
     } else if (pool != NULL) {
-        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemPoolGetAttr: attribute %d", attribute);
+        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemPoolGetAttr: unknown attribute %d", attribute);
     }
     pthread_mutex_unlock(&pools.lock);
     return code;
@@ -495,7 +497,7 @@ int32_t snpu_mempool_trim(void *handle, size_t keep_b)
     return pool != NULL ? 0 : ACL_ERROR_RT_PARAM_INVALID;
 }
 
-/* The smallest free block that is large enough. */
+/* The smallest sufficient free block. */
 static struct block *best_fit(struct core *pool, const struct lane *lane, uint64_t size_b)
 {
     struct block *best = NULL;
@@ -519,7 +521,7 @@ static int32_t take_block(struct core *pool, const struct lane *lane, uint64_t s
     struct block *block = best_fit(pool, lane, size_b);
     if (block == NULL) {
         int32_t code = segment_add(pool, size_b);
-        if (code != 0 && pool->reserved_b > pool->used_b) { /* what lies idle may make room */
+        if (code != 0 && pool->reserved_b > pool->used_b) { /* retry after releasing unused memory */
             trim(pool, 0);
             code = segment_add(pool, size_b);
         }
@@ -547,18 +549,17 @@ int32_t snpu_mempool_alloc(void **ptr, size_t size_b, void *handle, void *stream
         return code;
     }
     if (size_b == 0 || size_b > UINT64_MAX / 2) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size %zu", function, size_b);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid size %zu", function, size_b);
     }
     if (snpu_stream_capturing(stream)) {
-        return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "%s: not while the stream is being captured", function);
+        return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "%s: not allowed while the stream is being captured", function);
     }
     pthread_mutex_lock(&pools.lock);
     struct core *pool = core_of(function, handle);
     if (pool == NULL) {
         code = ACL_ERROR_RT_PARAM_INVALID;
     } else if (pool->dev != snpu_stream_dev(stream)) {
-        code =
-            snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the stream belongs to another device than the pool", function);
+        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream and pool belong to different devices", function);
     } else {
         struct block *block;
         code = take_block(pool, lane_of(pool, stream), MS_ROUND_UP(size_b, BLOCK_ALIGN_B), &block);
@@ -579,7 +580,7 @@ int32_t snpu_mempool_free(void *ptr, void *stream_handle)
         return code;
     }
     if (snpu_stream_capturing(stream)) {
-        return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "%s: not while the stream is being captured", function);
+        return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "%s: not allowed while the stream is being captured", function);
     }
     struct free_task task;
     pthread_mutex_lock(&pools.lock);
@@ -601,10 +602,10 @@ int32_t snpu_mempool_free(void *ptr, void *stream_handle)
     if (lane == NULL) {
         return block == NULL
                    ? snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a block of a memory pool", function, ptr)
-                   : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+                   : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     code = snpu_stream_submit(stream, &free_kind, &task, sizeof(task), NULL, 0, NULL);
-    if (code != 0) { /* the stream takes no more work: nothing behind this point will use the block */
+    if (code != 0) { /* the stream accepts no more work: no later task will use the block */
         pass_free(&task);
     }
     return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models: life, lanes, tasks. What they are stands in model.h.
+/* Models: life cycle, lanes, tasks. See model.h for what they are.
  *
- * Invariants: lanes and nodes only grow while a model is made and are fixed afterwards, so runs read them without a
- * lock; what may change later (a node's task) is exchanged under the lock and freed when no run is under way. A model
- * is held by its handle, by each queued run, by each route into it, and by the parent of a body.
+ * Invariants: lanes and nodes only grow while a model is built and are fixed afterwards, so runs read them without a
+ * lock. What may change later (a node's task) is exchanged under the lock, and the old one is freed when no run is
+ * active. A model is held by its handle, by each queued run, by each route into it, and by the parent of a body.
  *
  * Threads and locks: model->lock, taken after a stream's lock.
  *
- * Failure policy: a task that cannot be recorded makes a capture invalid; the program learns of it at the end. */
+ * Failure policy: a task that cannot be recorded makes a capture invalid; the end of the capture reports it. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"
@@ -32,7 +32,7 @@ int32_t model_resolve(const char *function, void *handle, struct snpu_model **ou
     }
     struct snpu_model *model = handle;
     if (!ms_slab_check(&models, model) || __atomic_load_n(&model->dead, __ATOMIC_ACQUIRE)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a model, or was destroyed", function, handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a model or was destroyed", function, handle);
     }
     *out = model;
     return 0;
@@ -42,7 +42,7 @@ struct snpu_model *model_create(const char *function, struct snpu_ctx *ctx, enum
 {
     struct snpu_model *model = ms_slab_alloc(&models);
     if (model == NULL) {
-        snpu_fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "%s: %d models exist, the most there can be", function, MODELS_MAX);
+        snpu_fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "%s: the limit of %d models is reached", function, MODELS_MAX);
         return NULL;
     }
     model->serial = __atomic_add_fetch(&next_serial, 1, __ATOMIC_RELAXED);
@@ -202,7 +202,7 @@ static void lane_free(struct model_lane *lane)
     snpu_stream_put(lane->stream);
 }
 
-/* ---- end ---- */
+/* ---- destruction ---- */
 
 void model_put(struct snpu_model *model)
 {
@@ -251,7 +251,7 @@ int32_t snpu_model_destroy(const char *function, void *handle)
         return ret;
     }
     if (model->parent != NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task ends with its model",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task is destroyed with its model",
                          function);
     }
     if (model->state == MODEL_CAPTURING) {
@@ -285,7 +285,7 @@ int32_t snpu_model_on_destroy(const char *function, void *handle, void (*fn)(voi
             grown[model->callback_count++] = (struct destroy_callback){fn, data};
         }
     } else if (i == model->callback_count) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this function is not registered", function);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the function is not registered", function);
     } else {
         model->callback_count--;
         memmove(&model->callbacks[i], &model->callbacks[i + 1],
@@ -305,7 +305,7 @@ int32_t snpu_model_set_name(const char *function, void *handle, const char *name
         return ret;
     }
     if (strlen(name) >= sizeof(model->name)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a name has less than %zu characters", function,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the name must be shorter than %zu characters", function,
                          sizeof(model->name));
     }
     pthread_mutex_lock(&model->lock);
@@ -347,8 +347,8 @@ static int32_t check_room(const char *function, void **list, uint32_t *room, uin
     uint32_t had = *room;
     *room = count;
     return fits ? 0
-                : snpu_fail(ACL_ERROR_RT_INSUFFICIENT_INPUT_ARRAY, "%s: room for %u, there are %u", function, had,
-                            count);
+                : snpu_fail(ACL_ERROR_RT_INSUFFICIENT_INPUT_ARRAY, "%s: the array has %u elements, %u are needed",
+                            function, had, count);
 }
 
 int32_t snpu_model_streams(const char *function, void *handle, void **list, uint32_t *count)
@@ -384,7 +384,7 @@ int32_t snpu_model_tasks(const char *function, void *handle, void **list, uint32
         held = model = route_model(stream, ROUTE_CAPTURE, &lane);
     }
     if (model == NULL) {
-        return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u belongs to no model", function, stream->id);
+        return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u does not belong to a model", function, stream->id);
     }
     pthread_mutex_lock(&model->lock);
     ret = check_room(function, list, count, model->lanes[lane].count);

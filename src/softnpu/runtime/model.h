@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models (aclmdlRI): tasks recorded once and run many times.
  *
- * A model is a set of lanes, one per stream that took part in its making, each a list of tasks in order. Edges between
- * lanes come from events: a recorded event is a place in a lane, a wait for it is a task that may not start before that
- * lane has passed the place. A lane has an internal stream: its id is what profilers see, its worker runs the lane.
+ * A model is a set of lanes, one per stream that took part in building it, each an ordered list of tasks. Edges between
+ * lanes come from events: a recorded event is a position in a lane; a wait for it is a task that may not start before
+ * that lane has passed the position. Each lane has an internal stream: profilers see its id, and its worker runs the
+ * lane.
  *
- * This header is what rt* and the ACL layer use; handles are void *, every function names its caller. */
+ * This header serves the rt* functions and the ACL layer; handles are void *, and `function` names the caller. */
 #ifndef SOFTNPU_RUNTIME_MODEL_H
 #define SOFTNPU_RUNTIME_MODEL_H
 
@@ -23,7 +24,7 @@ MS_EXPORT int32_t snpu_capture_end(const char *function, void *stream, void **mo
 MS_EXPORT int32_t snpu_capture_info(const char *function, void *stream, int *status, void **model);
 MS_EXPORT int32_t snpu_capture_exchange_mode(const char *function, int *mode);
 
-/* ---- groups of tasks that are exchanged later ---- */
+/* ---- groups of tasks that can be replaced later ---- */
 MS_EXPORT int32_t snpu_group_begin(const char *function, void *stream);
 MS_EXPORT int32_t snpu_group_end(const char *function, void *stream, void **group);
 MS_EXPORT int32_t snpu_update_begin(const char *function, void *stream, void *group);
@@ -36,7 +37,7 @@ MS_EXPORT int32_t snpu_model_end_task(const char *function, void *model, void *s
 MS_EXPORT int32_t snpu_model_build_end(const char *function, void *model);
 MS_EXPORT int32_t snpu_model_unbind(const char *function, void *model, void *stream);
 
-/* ---- running, life ---- */
+/* ---- running, destruction ---- */
 MS_EXPORT int32_t snpu_model_execute(const char *function, void *model, int32_t timeout_ms);
 MS_EXPORT int32_t snpu_model_execute_async(const char *function, void *model, void *stream);
 MS_EXPORT int32_t snpu_model_abort(const char *function, void *model);
@@ -44,15 +45,15 @@ MS_EXPORT int32_t snpu_model_apply(const char *function, void *model); /* aclmdl
 MS_EXPORT int32_t snpu_model_destroy(const char *function, void *model);
 MS_EXPORT int32_t snpu_model_on_destroy(const char *function, void *model, void (*fn)(void *), void *data, bool add);
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 MS_EXPORT int32_t snpu_model_set_name(const char *function, void *model, const char *name);
 MS_EXPORT int32_t snpu_model_get_name(const char *function, void *model, uint32_t max_b, char *name);
 MS_EXPORT int32_t snpu_model_id(const char *function, void *model, uint32_t *id);
-/* list NULL: only the number. *count is the room on entry and the number on return; 107039 when the room is too small.
- */
+/* list NULL: only the count. *count is the capacity on entry and the count on return; 107039 if the capacity is too
+ * small. */
 MS_EXPORT int32_t snpu_model_streams(const char *function, void *model, void **list, uint32_t *count);
 MS_EXPORT int32_t snpu_model_tasks(const char *function, void *stream, void **list, uint32_t *count);
-/* file NULL: into the log. */
+/* path NULL: into the log. */
 MS_EXPORT int32_t snpu_model_print(const char *function, void *model, const char *path, bool verbose);
 
 /* ---- tasks ---- */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions inside models: conditional bodies, lanes that are started by a task, labels.
+/* Control flow inside models: conditional bodies, lanes started by a task, labels.
  *
- * A conditional task runs bodies, which are models of their own, on the worker of its lane. Activating a stream starts
- * its lane; a label is a place in a lane that a switch in the same lane jumps to.
+ * A conditional task runs bodies, which are models of their own, on its lane's worker. Activating a stream starts its
+ * lane; a label is a position in a lane that a switch in the same lane jumps to.
  *
  * Invariants: conditions are read from device memory when the task runs.
  *
  * Threads and locks: those of models.
  *
- * Failure policy: an address that cannot be read is 107000, a jump to a label that is nowhere in the lane 507031. */
+ * Failure policy: an unreadable address is 107000, a jump to a label that is not in the lane 507031. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"
@@ -103,7 +103,7 @@ void conds_free(struct snpu_model *model)
         struct cond_handle *cond = model->conds;
         model->conds = cond->next;
         struct snpu_range range;
-        /* A device reset may have freed it before. */
+        /* A device reset may already have freed it. */
         if (snpu_hal_lookup(cond->pointer, &range) && range.kind == SNPU_RANGE_DEVICE) {
             rtFree(cond->pointer);
         }
@@ -132,7 +132,7 @@ static int32_t cond_run(struct snpu_task *task)
             break;
         }
         struct snpu_model *body = t->bodies[chosen];
-        ret = body->state == MODEL_READY ? model_run(task, body, NULL) : 0; /* nothing was captured into it */
+        ret = body->state == MODEL_READY ? model_run(task, body, NULL) : 0; /* otherwise nothing was captured into it */
     } while (ret == 0 && t->type == ACL_MODEL_RI_COND_TYPE_WHILE && t->bodies[0]->state == MODEL_READY);
     return ret;
 }
@@ -162,7 +162,7 @@ static int32_t make_bodies(const char *function, struct snpu_model *model, uint3
         }
         body->parent = model;
         t->bodies[i] = body;
-        model->bodies[model->body_count++] = body; /* from now on they end with the model, whatever happens below */
+        model->bodies[model->body_count++] = body; /* the model owns them from now on, whatever happens below */
     }
     pthread_mutex_unlock(&model->lock);
     return ret;
@@ -182,7 +182,7 @@ int32_t snpu_cond_add(const char *function, void *handle, int type, uint32_t cou
         return ret;
     }
     if (type < 0 || type >= (int)MS_COUNT_OF(counts) || count < counts[type].min || count > counts[type].max) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: type %d with %u bodies", function, type, count);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid type %d with %u bodies", function, type, count);
     }
     struct cond_handle *cond = handle;
     struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, NULL);
@@ -308,7 +308,7 @@ int32_t snpu_stream_switch(const char *function, const struct snpu_switch *what,
 {
     if (what->condition < ACL_RT_EQUAL || what->condition > ACL_RT_LESS_OR_EQUAL ||
         (what->type != ACL_RT_SWITCH_INT32 && what->type != ACL_RT_SWITCH_INT64)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: condition %d, type %d", function, what->condition,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid condition %d or type %d", function, what->condition,
                          what->type);
     }
     return submit_start(function, &switch_kind, (struct start_task){.what = *what}, if_true, if_false, stream);
@@ -320,7 +320,7 @@ static int32_t check_label(const char *function, const struct ms_slab *slab, con
 {
     int32_t ret = snpu_guard(function);
     if (ret == 0 && !ms_slab_check(slab, handle)) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a label or list of labels", function, handle);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a label or a label list", function, handle);
     }
     return ret;
 }
@@ -395,7 +395,7 @@ int32_t snpu_label_list_create(const char *function, void **handles, size_t coun
     struct label_list *list = copy != NULL ? ms_slab_alloc(&lists) : NULL;
     if (list == NULL) {
         free(copy);
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a list of labels", function);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory for a label list", function);
     }
     memcpy(copy, handles, count * sizeof(*copy));
     list->labels = copy;
@@ -430,7 +430,7 @@ static int32_t jump_run(struct snpu_task *task)
         return ACL_ERROR_RT_LABEL_CONTEXT;
     }
     uint32_t index = __atomic_load_n(t->index, __ATOMIC_ACQUIRE);
-    index = index < t->max ? index : t->max - 1; /* what is out of range goes to the last */
+    index = index < t->max ? index : t->max - 1; /* out of range selects the last label */
     const struct label *label = t->list->labels[index];
     const struct snpu_stream *stream = task->stream;
     if (!ms_slab_check(&labels, label) || label->model != stream->model->serial || label->lane != stream->lane) {
@@ -461,7 +461,8 @@ int32_t snpu_label_switch(const char *function, const void *index, uint32_t max,
     }
     model_put(model);
     if (max == 0 || max > list->count) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxValue %u for %u labels", function, max, list->count);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxValue %u is invalid for %u labels", function, max,
+                         list->count);
     }
     struct jump_task t = {index, max, list};
     return snpu_stream_submit(stream, &jump_kind, &t, sizeof(t), NULL, 0, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of models: shared by capture.c, model.c, model_run.c, model_update.c, model_branch.c and model_print.c. */
+/* Internals of models: shared by capture.c, model.c, model_run.c, model_update.c, model_branch.c and model_print.c. */
 #ifndef SOFTNPU_RUNTIME_MODEL_INTERNAL_H
 #define SOFTNPU_RUNTIME_MODEL_INTERNAL_H
 
@@ -14,13 +14,13 @@ struct task_group;
 /* One task of a model; the handle aclmdlRITask. */
 struct model_node {
     struct snpu_model *model;
-    uint32_t lane, index; /* place in the lane */
-    uint32_t seq;         /* order in which the program gave the tasks */
+    uint32_t lane, index; /* position in the lane */
+    uint32_t seq;         /* submission order */
     uint32_t disabled;    /* atomic */
-    uint32_t wait_lane;   /* NO_LANE, or the lane that must have passed wait_index before this task starts */
+    uint32_t wait_lane;   /* NO_LANE, or the lane that must pass wait_index before this task starts */
     uint32_t wait_index;
     struct task_rec *rec;  /* model->lock */
-    struct task_rec *next; /* parameters that aclmdlRIUpdate brings into force; model->lock */
+    struct task_rec *next; /* parameters that take effect at aclmdlRIUpdate; model->lock */
     struct task_group *group;
 };
 
@@ -29,14 +29,14 @@ struct model_lane {
     struct snpu_stream *source; /* the program's, while it is captured or bound */
     struct model_node **nodes;
     uint32_t count, room;
-    bool head;         /* starts with the model; others are started by a task */
+    bool head;         /* starts with the model; other lanes are started by a task */
     bool ended;        /* aclmdlRIEndTask */
     uint32_t progress; /* tasks passed in the current run; futex word */
     uint32_t started;  /* in the current run */
 };
 
 enum model_state {
-    MODEL_BODY,      /* of a conditional task, nothing captured yet */
+    MODEL_BODY,      /* body of a conditional task, nothing captured yet */
     MODEL_CAPTURING, /* routes lead into it */
     MODEL_BUILDING,
     MODEL_READY,
@@ -53,13 +53,13 @@ struct snpu_model {
     uint32_t refs;
     uint32_t dead;
     struct snpu_ctx *ctx;
-    pthread_mutex_t lock; /* lanes and nodes while the model is made, and whatever says so */
+    pthread_mutex_t lock; /* lanes and nodes while the model is built, and fields marked so */
     enum model_state state;
     int32_t invalid;                 /* why the capture cannot become a model, or 0; atomic */
     int mode;                        /* aclmdlRICaptureMode */
     uint32_t owner;                  /* thread that began the capture */
     struct snpu_model *next_capture; /* list of captures, capture.c */
-    struct snpu_model *parent;       /* of the body of a conditional task */
+    struct snpu_model *parent;       /* of a conditional body */
     struct snpu_model **bodies;
     uint32_t body_count;
     struct cond_handle *conds;
@@ -67,18 +67,18 @@ struct snpu_model {
     struct model_lane *lanes;
     uint32_t lane_count;
     uint32_t seq;
-    struct task_rec *garbage; /* replaced tasks that a run may still look at; linked through model_garbage */
+    struct task_rec *garbage; /* replaced tasks that a run may still read; linked through model_garbage */
     struct destroy_callback *callbacks;
     uint32_t callback_count;
     char name[128];
 
     /* Execution. */
-    uint32_t queued;      /* runs that are queued or under way */
-    uint32_t busy;        /* a run is under way; futex word of the next one */
-    uint32_t abort;       /* ends waits of the current run */
+    uint32_t queued;      /* runs queued or active */
+    uint32_t busy;        /* a run is active; futex word of the next one */
+    uint32_t abort;       /* ends the waits of the current run */
     uint32_t lanes_left;  /* lanes on other workers that have not finished; futex word */
     int32_t code;         /* first failure of the run */
-    struct run_task *run; /* the run under way, if the program asked for it: its promises */
+    struct run_task *run; /* the active run and its promises, if the program requested it */
 };
 
 struct task_group {
@@ -97,7 +97,7 @@ struct cond_handle {
     bool assign;
 };
 
-/* Where the tasks of a stream go instead of its queue. Guarded by the stream's lock; the model is held by reference. */
+/* Where a stream's tasks go instead of its queue. Guarded by the stream's lock; holds a reference to the model. */
 struct snpu_route {
     enum { ROUTE_CAPTURE, ROUTE_BUILD, ROUTE_UPDATE } kind;
     struct snpu_model *model;
@@ -105,7 +105,7 @@ struct snpu_route {
     struct task_group *group;  /* open group of a capture, or the one being updated */
     struct task_rec **updates; /* one per task of the group */
     uint32_t update_count;
-    int32_t failed; /* an update that does not fit */
+    int32_t failed; /* a mismatched update */
 };
 
 /* ---- model.c ---- */
@@ -113,20 +113,20 @@ int32_t model_resolve(const char *function, void *handle, struct snpu_model **ou
 struct snpu_model *model_create(const char *function, struct snpu_ctx *ctx, enum model_state state);
 struct snpu_model *model_get(struct snpu_model *model);
 void model_put(struct snpu_model *model);
-/* Makes the handle invalid, takes routes away and drops the caller's reference of life. */
+/* Invalidates the handle, removes routes and drops the handle's reference. */
 void model_kill(struct snpu_model *model);
 int32_t model_lane_add(const char *function, struct snpu_model *model, struct snpu_stream *source, bool head,
                        uint32_t *lane);
 struct task_rec *model_rec_new(struct model_lane *lane, const struct snpu_task_kind *kind, const void *head,
                                size_t head_b, const void *tail, size_t tail_b);
 void model_rec_free(struct task_rec *rec);
-/* Appends a task; takes the rec over on success. model->lock held. */
+/* Appends a task; takes over the rec on success. model->lock held. */
 int32_t model_append_locked(struct snpu_model *model, uint32_t lane, struct task_rec *rec, struct model_node **out);
-/* Puts a new task into a node; the old one is freed when no run can look at it. model->lock held. */
+/* Puts a new task into a node; the old one is freed when no run can read it. model->lock held. */
 void model_replace_locked(struct model_node *node, struct task_rec *rec);
 void model_collect_garbage_locked(struct snpu_model *model);
 struct model_node *node_resolve(const char *function, void *handle, int32_t *ret);
-/* Which lane of the model a stream of the program stands for; NO_LANE if none. */
+/* The model's lane for one of the program's streams; NO_LANE if none. */
 uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream *source);
 
 /* ---- capture.c ---- */
@@ -134,13 +134,13 @@ void capture_invalidate(struct snpu_model *model, int32_t code);
 /* Sets and clears stream->route; both take the stream's lock. */
 int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_route *route);
 void route_clear(struct snpu_stream *stream);
-/* The route of a stream if it is of this kind, with a reference to its model; NULL otherwise. */
+/* The model of a stream's route, with a reference, if the route is of this kind; NULL otherwise. */
 struct snpu_model *route_model(struct snpu_stream *stream, int kind, uint32_t *lane);
 
 /* ---- model_run.c ---- */
-/* Runs all of a model on the calling worker; the body of a conditional task calls it as well, with no run. */
+/* Runs a whole model on the calling worker. Conditional tasks call it for their bodies, with run = NULL. */
 int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run);
-/* For tasks of a running model: starts a lane that waits for it; jumps. */
+/* For tasks of a running model: starts a lane; jumps to another task of the lane. */
 int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane);
 void model_run_jump(uint32_t index);
 

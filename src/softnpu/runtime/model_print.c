@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models as text: JSON into a file for people and tools, one line per task into the log.
  *
- * Threads and locks: the model's lock while it is written.
+ * Threads and locks: the model's lock while it is printed.
  *
- * Failure policy: 107009 when the file cannot be opened, 107010 when it cannot be written. */
+ * Failure policy: 107009 if the file cannot be opened, 107010 if it cannot be written. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "base/dlog_pub.h"
@@ -19,7 +19,7 @@ static const char *type_name(uint32_t type)
     return type < MS_COUNT_OF(names) ? names[type] : "UNKNOWN";
 }
 
-/* Names come from programs. */
+/* Escapes names, which come from programs. */
 static void put_string(FILE *out, const char *text)
 {
     fputc('"', out);

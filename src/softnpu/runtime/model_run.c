@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running models.
  *
- * The task that runs a model executes lane 0 itself and hands the other lanes to the workers of their internal
- * streams, then waits for those. A lane publishes how far it is; a task with an edge waits for the lane it comes from.
+ * The task that runs a model executes lane 0 itself, hands the other lanes to the workers of their internal streams,
+ * and waits for those. A lane publishes its progress; a task with an edge waits for the lane the edge comes from.
  *
  * Invariants: one run of a model at a time; a second one waits for its turn in its own stream. When a run ends, no
- * worker looks at the model any more.
+ * worker accesses the model any more.
  *
  * Threads and locks: none while tasks run; the model's words are futexes.
  *
- * Failure policy: a failed task does not stop the run; its code is the result. A cancelled run sets model->abort,
- * which ends the waits of all lanes, and is over when they have noticed. */
+ * Failure policy: a failed task does not stop the run; its code is the result. A cancelled run sets model->abort, which
+ * ends the waits of all lanes, and ends when they have finished. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/futex.h"
@@ -20,7 +20,7 @@
 
 static __thread struct {
     struct snpu_model *model;
-    uint32_t jump; /* where the lane goes on, if not NO_LANE */
+    uint32_t jump; /* where the lane continues, if not NO_LANE */
 } at;
 
 void model_run_jump(uint32_t index)
@@ -43,7 +43,7 @@ static void give_up(struct snpu_model *model)
     }
 }
 
-/* 0, or a code when the run is cancelled. */
+/* 0, or a code if the run is cancelled. */
 static int32_t wait_for_edge(struct snpu_task *task, struct snpu_model *model, const struct model_node *node)
 {
     const uint32_t *progress = &model->lanes[node->wait_lane].progress;
@@ -56,7 +56,7 @@ static int32_t wait_for_edge(struct snpu_task *task, struct snpu_model *model, c
     return 0;
 }
 
-/* A loop of jumps has no wait in it: the words that cancel are looked at here. */
+/* A loop of jumps contains no wait, so the cancel words are checked here. */
 static bool cancelled(struct snpu_task *task)
 {
     static const uint32_t never = 1;
@@ -103,7 +103,7 @@ static void lane_run(struct snpu_task *task, struct snpu_model *model, uint32_t 
             }
         }
     }
-    /* Whoever waits for a place that a cancelled lane never reached shall not wait for ever. */
+    /* Nothing may wait forever for a position that a cancelled lane never reached. */
     __atomic_store_n(&lane->progress, UINT32_MAX, __ATOMIC_RELEASE);
     snpu_wake_all(&lane->progress);
 }
@@ -146,7 +146,7 @@ static const struct snpu_task_kind lane_kind = {
 int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane)
 {
     if (__atomic_exchange_n(&model->lanes[lane].started, 1, __ATOMIC_ACQ_REL)) {
-        return 0; /* runs already */
+        return 0; /* already running */
     }
     struct lane_task t = {model, lane};
     __atomic_fetch_add(&model->lanes_left, 1, __ATOMIC_ACQ_REL);
@@ -187,7 +187,7 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_t
     model->run = run;
     __atomic_store_n(&model->code, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&model->abort, 0, __ATOMIC_SEQ_CST);
-    /* Who gives up sets the parent's word first, then those of the bodies: one of the two is seen here. */
+    /* give_up sets the parent's word first, then those of the bodies: one of the two is seen here. */
     if (model->parent != NULL && __atomic_load_n(&model->parent->abort, __ATOMIC_SEQ_CST)) {
         __atomic_store_n(&model->abort, 1, __ATOMIC_SEQ_CST);
     }
@@ -212,7 +212,7 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_t
     uint32_t left;
     while ((left = __atomic_load_n(&model->lanes_left, __ATOMIC_ACQUIRE)) != 0) {
         if (snpu_task_wait(task, &model->lanes_left, left, -1) != 0) {
-            give_up(model); /* then without listening: the lanes come to their end now */
+            give_up(model); /* then wait regardless of cancellation: the lanes end soon */
             fail(model, ACL_ERROR_RT_STREAM_ABORT);
             futex_wait_shared(&model->lanes_left, left, 10000000);
         }
@@ -224,18 +224,18 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_t
     return ret;
 }
 
-/* A run that the program asked for. Records for the outside are promised when it is queued: who waits from then on
- * waits for this run. Bodies of conditional tasks may not run, so theirs are not. */
+/* A run requested by the program. Its records that are visible outside are promised when it is queued: later waits are
+ * for this run. Bodies of conditional tasks may not run, so their records are not promised. */
 struct promise {
-    struct snpu_event *event; /* kept alive by the task in the model that records it */
-    struct event_mark *mark;  /* one reference; NULL: kept */
+    struct snpu_event *event; /* kept alive by the model's task that records it */
+    struct event_mark *mark;  /* one reference; NULL: already taken */
 };
 
 struct run_task {
     struct snpu_model *model; /* one reference */
     struct promise *promises;
     uint32_t promise_count;
-    bool good; /* it ran to its end */
+    bool good; /* ran to the end */
 };
 
 struct event_mark *model_promise_take(const struct snpu_event *event)
@@ -251,7 +251,7 @@ struct event_mark *model_promise_take(const struct snpu_event *event)
     return NULL;
 }
 
-/* Without memory nothing is promised: waits are then for what was recorded before. */
+/* If memory is short nothing is promised: waits then refer to earlier records. */
 static void make_promises(struct run_task *run)
 {
     struct snpu_model *model = run->model;
@@ -287,7 +287,7 @@ static void run_task_release(void *payload)
 {
     struct run_task *t = payload;
     for (uint32_t i = 0; i < t->promise_count; i++) {
-        if (t->promises[i].mark != NULL) { /* the run was cancelled, or a branch not taken */
+        if (t->promises[i].mark != NULL) { /* the run was cancelled, or the branch was not taken */
             event_promise_break(t->promises[i].mark, t->good ? 0 : snpu_worker_cancel_code());
         }
     }
@@ -318,10 +318,11 @@ static int32_t ready(const char *function, void *handle, struct snpu_model **mod
         return ret;
     }
     if ((*model)->state != MODEL_READY) {
-        return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being made", function, (*model)->id);
+        return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being captured or built", function,
+                         (*model)->id);
     }
     if ((*model)->parent != NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task runs with its model",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task runs only with its model",
                          function);
     }
     if (!snpu_ctx_alive((*model)->ctx)) {
@@ -365,12 +366,12 @@ int32_t snpu_model_execute(const char *function, void *handle, int32_t timeout_m
         return ret;
     }
     if (timeout_ms < -1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: timeout %d", function, timeout_ms);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid timeout %d", function, timeout_ms);
     }
     if (model->lane_count == 0) {
         return 0;
     }
-    /* On a worker of the model's own, so that no stream of the program is in the way. */
+    /* On the model's own worker, so the program's streams are not blocked. */
     struct snpu_stream *stream = model->lanes[0].stream;
     ret = submit_run(model, stream, &own_run_kind);
     return ret != 0 ? ret : snpu_stream_synchronize(stream, timeout_ms);

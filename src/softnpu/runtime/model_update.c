@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changing the tasks of models: groups that are recorded anew, parameters set one by one, tasks switched off.
+/* Changing the tasks of models: re-recording groups, setting the parameters of single tasks, disabling tasks.
  *
- * A group is updated by giving its tasks again, in order and of the same kinds, to a stream in update mode. The
- * exchange itself is a task of that stream: programs start a model first, let it wait for an external event in front
- * of the group, and update the group meanwhile.
+ * A group is updated by submitting its tasks again, in order and of the same kinds, to a stream in update mode. The
+ * exchange itself is a task of that stream: programs start a model first, let it wait for an external event before the
+ * group, and update the group meanwhile.
  *
- * Threads and locks: the model's lock for the exchange; replaced tasks are kept until no run can look at them.
+ * Threads and locks: the model's lock for the exchange; replaced tasks are kept until no run can read them.
  *
- * Failure policy: an update that does not fit changes nothing and gives 107040. */
+ * Failure policy: an update that does not match changes nothing and returns 107040. */
 #include "softnpu/runtime/model_internal.h"
 
 #include "softnpu/runtime/prof.h"
@@ -97,7 +97,7 @@ int32_t snpu_group_end(const char *function, void *handle, void **out)
     return ret;
 }
 
-/* ---- giving a group's tasks anew ---- */
+/* ---- updating a group ---- */
 
 struct update_task {
     struct snpu_model *model; /* one reference */
@@ -122,7 +122,7 @@ static void update_release(void *payload)
 {
     struct update_task *t = payload;
     for (uint32_t i = 0; i < t->count; i++) {
-        model_rec_free(t->recs[i]); /* NULL if it found its place */
+        model_rec_free(t->recs[i]); /* NULL if it was moved into its node */
     }
     free(t->recs);
     free(t->nodes);
@@ -172,8 +172,8 @@ int32_t update_submit(struct snpu_stream *stream, struct snpu_route *route, cons
     struct task_group *group = route->group;
     if (route->update_count >= group->count || group->nodes[route->update_count]->rec->task.kind != kind) {
         route->failed = ACL_ERROR_RT_MODEL_UPDATE_FAILED;
-        return snpu_fail(ACL_ERROR_RT_MODEL_UPDATE_FAILED, "%s is not task %u of the group of %u tasks", kind->name,
-                         route->update_count, group->count);
+        return snpu_fail(ACL_ERROR_RT_MODEL_UPDATE_FAILED, "%s does not match task %u of the group of %u tasks",
+                         kind->name, route->update_count, group->count);
     }
     struct model_lane *lane = &route->model->lanes[group->nodes[route->update_count]->lane];
     struct task_rec *rec = model_rec_new(lane, kind, head, head_b, tail, tail_b);
@@ -209,7 +209,7 @@ int32_t snpu_update_end(const char *function, void *handle)
         ret =
             snpu_fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "%s: stream %u is not in update mode", function, stream->id);
     } else if (route->failed != 0 || route->update_count != route->group->count) {
-        ret = snpu_fail(ACL_ERROR_RT_MODEL_UPDATE_FAILED, "%s: %u of %u tasks were given", function,
+        ret = snpu_fail(ACL_ERROR_RT_MODEL_UPDATE_FAILED, "%s: only %u of %u tasks were submitted", function,
                         route->update_count, route->group->count);
     } else if ((t.nodes = malloc((route->update_count + 1) * sizeof(*t.nodes))) == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
@@ -290,8 +290,8 @@ int32_t snpu_node_set(const char *function, void *handle, const void *params)
     const aclmdlRITaskParams *p = params;
     const struct snpu_task_kind *kind = node->rec->task.kind;
     if ((uint32_t)p->type != kind->ri_type) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: type %d, the task is of type %u", function, (int)p->type,
-                         kind->ri_type);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: parameters of type %d for a task of type %u", function,
+                         (int)p->type, kind->ri_type);
     }
     if (kind->ri_set == NULL) {
         return snpu_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT_UPDATE_OP, "%s: tasks of type %s cannot be changed", function,
@@ -336,7 +336,8 @@ int32_t snpu_model_apply(const char *function, void *handle)
         return ret;
     }
     if (model->state != MODEL_READY) {
-        return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being made", function, model->id);
+        return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being captured or built", function,
+                         model->id);
     }
     if (__atomic_load_n(&model->queued, __ATOMIC_ACQUIRE) > 0) {
         return snpu_fail(ACL_ERROR_RT_MODEL_RUNNING, "%s: model %u is queued or running", function, model->id);

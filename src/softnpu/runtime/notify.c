@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notifies; see notify.h.
  *
- * Invariants: the flag is 0 or 1; a wait takes it from 1 to 0, so each record lets one wait pass. All state that
- * another process may want lies in a shared slot; the object behind the handle is private.
+ * Invariants: the flag is 0 or 1; a wait changes it from 1 to 0, so each record releases one wait. All state that
+ * another process may need is in a shared slot; the object behind the handle is private.
  *
- * Threads and locks: atomics on the slot's word; queued tasks hold references to the object, so destroying it under
- * them is harmless.
+ * Threads and locks: atomics on the slot's word; queued tasks hold references to the object, so destroying it meanwhile
+ * is safe.
  *
- * Failure policy: wrong handles 107000, too many 207009, a stranger who imports 207006. */
+ * Failure policy: invalid handles return 107000, too many notifies 207009, an import without permission 207006. */
 #include "softnpu/runtime/notify.h"
 
 #include "softnpu/runtime/engine.h"
@@ -30,7 +30,7 @@ struct notify {
     uint32_t dev;
     bool counting;
     struct ipc_slot *slot;
-    struct ipc_peer *peer; /* the slot is another process's */
+    struct ipc_peer *peer; /* not NULL: the slot belongs to another process */
 };
 
 static struct ms_slab notifies = MS_SLAB_INIT(struct notify, NOTIFIES_PER_DEVICE *SNPU_MAX_DEVICES);
@@ -50,8 +50,8 @@ static int32_t notify_open(const char *function, uint32_t dev, bool counting, st
     }
     if (n == NULL) {
         __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
-        return snpu_fail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "%s: the device has no notify left (%u in all)", function,
-                         NOTIFIES_PER_DEVICE);
+        return snpu_fail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "%s: the device has reached its limit of %u notifies",
+                         function, NOTIFIES_PER_DEVICE);
     }
     n->refs = 1;
     n->dev = dev;
@@ -85,7 +85,7 @@ static int32_t notify_resolve(const char *function, void *handle, bool counting,
     }
     struct notify *n = handle;
     if (!ms_slab_check(&notifies, n) || __atomic_load_n(&n->dead, __ATOMIC_ACQUIRE) || n->counting != counting) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a %s, or was destroyed", function, handle,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a %s or was destroyed", function, handle,
                          counting ? "counting notify" : "notify");
     }
     *out = n;
@@ -98,7 +98,8 @@ static int32_t create(const char *function, int32_t user_dev, uint64_t flags, bo
     struct notify *n;
     uint32_t dev;
     if (out == NULL || (flags & ~(uint64_t)ACL_NOTIFY_DEVICE_USE_ONLY) != 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: notify %p, flag 0x%" PRIx64, function, (void *)out, flags);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: notify %p, flag 0x%" PRIx64, function,
+                         (void *)out, flags);
     }
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret != 0) {
@@ -269,14 +270,14 @@ int32_t snpu_notify_export(const char *function, void *handle, char *key, size_t
         return ret;
     }
     if (key == NULL || n->peer != NULL || (flags & ~(uint64_t)ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION) != 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: key %p, flags 0x%" PRIx64 "%s", function, (void *)key, flags,
-                         n->peer != NULL ? ", and the notify is another process's" : "");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: key %p, flags 0x%" PRIx64 "%s", function,
+                         (void *)key, flags, n->peer != NULL ? "; the notify belongs to another process" : "");
     }
     ipc_key_of(n->slot, &k);
     char text[80];
     int length = snprintf(text, sizeof(text), KEY_FORMAT, k.pid, k.fd, k.index, k.cookie);
     if ((size_t)length >= key_b) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a key has up to 64 characters, len is %zu", function, key_b);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a key needs up to 65 bytes, len is %zu", function, key_b);
     }
     memcpy(key, text, (size_t)length + 1);
     if (flags & ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
@@ -293,13 +294,14 @@ int32_t snpu_notify_allow(const char *function, void *handle, const int32_t *pid
         return ret;
     }
     if (pids == NULL || count == 0 || n->peer != NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: pid %p, num %zu", function, (const void *)pids, count);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: pid %p, num %zu", function,
+                         (const void *)pids, count);
     }
     pthread_mutex_lock(&snpu_rt_lock);
     uint32_t have = n->slot->pid_count;
     if (count > IPC_PIDS_MAX - have) {
-        ret =
-            snpu_fail(ACL_ERROR_RT_OVER_LIMIT, "%s: %zu processes more than %u", function, count, IPC_PIDS_MAX - have);
+        ret = snpu_fail(ACL_ERROR_RT_OVER_LIMIT, "%s: cannot add %zu processes (%u left)", function, count,
+                        IPC_PIDS_MAX - have);
     } else {
         memcpy(n->slot->pids + have, pids, count * sizeof(*pids));
         __atomic_store_n(&n->slot->pid_count, have + (uint32_t)count, __ATOMIC_RELEASE);
@@ -321,7 +323,7 @@ int32_t snpu_notify_import(const char *function, const char *key, uint64_t flags
         sscanf(key, "snpu-notify:%" SCNd32 ":%" SCNd32 ":%" SCNu32 ":%" SCNx64 "%n", &k.pid, &k.fd, &k.index, &k.cookie,
                &used) != 4 ||
         key[used] != '\0') {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this is not the key of a notify", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not a notify key", function);
     }
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0 && k.pid == getpid()) {
@@ -428,7 +430,7 @@ int32_t snpu_cnt_notify_record(const char *function, void *handle, void *stream,
 {
     if (mode != ACL_RT_CNT_NOTIFY_RECORD_SET_VALUE_MODE && mode != ACL_RT_CNT_NOTIFY_RECORD_ADD_MODE &&
         mode != ACL_RT_CNT_NOTIFY_RECORD_BIT_OR_MODE && mode != ACL_RT_CNT_NOTIFY_RECORD_BIT_AND_MODE) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %u", function, mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %u", function, mode);
     }
     return submit(function, handle, true, stream, &cnt_record_kind, (struct notify_task){.mode = mode, .value = value});
 }
@@ -437,7 +439,7 @@ int32_t snpu_cnt_notify_wait(const char *function, void *handle, void *stream, u
                              uint32_t timeout_s, int clear)
 {
     if (mode > ACL_RT_CNT_NOTIFY_WAIT_EQUAL_WITH_BITMASK_MODE) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %u", function, mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %u", function, mode);
     }
     struct notify_task t = {.mode = mode, .value = value, .timeout_ms = seconds_to_ms(timeout_s), .clear = clear};
     return submit(function, handle, true, stream, &cnt_wait_kind, t);

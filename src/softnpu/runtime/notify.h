@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notifies: a flag that a stream sets and another waits for and takes; of this process or of another one. Counting
+/* Notifies: a flag that one stream sets and another waits for and clears, in this process or another. Counting
  * notifies: a number that streams change and compare. */
 #ifndef SOFTNPU_RUNTIME_NOTIFY_H
 #define SOFTNPU_RUNTIME_NOTIFY_H
@@ -13,10 +13,10 @@
 MS_EXPORT int32_t snpu_notify_create(const char *function, int32_t user_dev, uint64_t flags, void **out);
 MS_EXPORT int32_t snpu_notify_destroy(const char *function, void *handle);
 MS_EXPORT int32_t snpu_notify_record(const char *function, void *handle, void *stream);
-/* timeout_s 0: for ever. Expiry is an error of the stream, 107019. */
+/* timeout_s 0: no timeout. Expiry is an error of the stream, 107019. */
 MS_EXPORT int32_t snpu_notify_wait(const char *function, void *handle, void *stream, uint32_t timeout_s);
 MS_EXPORT int32_t snpu_notify_id(const char *function, void *handle, uint32_t *id);
-MS_EXPORT int32_t snpu_notify_reset(const char *function, void *handle); /* at once, not in a stream */
+MS_EXPORT int32_t snpu_notify_reset(const char *function, void *handle); /* immediately, not in stream order */
 
 MS_EXPORT int32_t snpu_notify_export(const char *function, void *handle, char *key, size_t key_b, uint64_t flags);
 MS_EXPORT int32_t snpu_notify_allow(const char *function, void *handle, const int32_t *pids, size_t count);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime tells profilers: see prof.h for who calls what; the layouts are those of
- * toolchain/prof_api.h (host records) and abi/stars.h (device channels).
+/* What the runtime reports to profilers: see prof.h for who calls what; the layouts are those of toolchain/prof_api.h
+ * (host records) and abi/stars.h (device channels).
  *
  * Collection is switched by commands that libprofapi delivers to on_command. The switches are kept per device, as the
  * union of what was started and not stopped; the hot paths read one word. Record functions fill a record on the stack
- * and hand it over at once; nothing is queued here.
+ * and report it at once; nothing is queued here.
  *
- * Hash ids: asking libprofapi for the id of a text may call a tool, so the answer is remembered per name (struct
- * known). It is asked again after every start command, because a tool that came with that command learns the text by
- * being asked. Entries are found by the address of the name and confirmed by its text, so a name that was freed and
- * whose address carries another text now is a different entry. At most KNOWN_MAX names are remembered.
+ * Hash ids: getting the id of a text from libprofapi may call a tool, so the result is cached per name (struct
+ * prof_name). It is requested again after every start command, because a tool that came with that command learns the
+ * text from the request. Entries are found by the address of the name and confirmed by its text: if a name was freed
+ * and its address now holds another text, that is a different entry. At most NAMES_MAX names are cached.
  *
  * Threads: any. Switches are atomics written under `switch_lock`. Entries of the name table never move and are never
- * freed; they are linked in by compare-and-swap. `acl_lock` serialises giving out type numbers. Both locks are leaves;
- * no tool is called under them.
- * Failure: a record that cannot be made is dropped; profiling never fails a call. */
+ * freed; they are inserted by compare-and-swap. `acl_lock` serialises the allocation of type numbers. Both locks are
+ * leaves; no tool is called under them.
+ * Failure: a record that cannot be created is dropped; profiling never fails a call. */
 #include "softnpu/runtime/prof.h"
 
 #include "abi/stars.h"
@@ -30,7 +30,7 @@ enum {
     MODULE_RUNTIME = 7, /* the runtime's module number, as in the log */
     KNOWN_BUCKETS = 1024,
     KNOWN_MAX = 16384,
-    /* Types of level 5500: a collective's task on the caller's stream, or on one of the library's. */
+    /* Types of level 5500: a collective's task on the caller's stream, or on one of the library's own. */
     HCCL_MASTER_TYPE = 0x010001,
     HCCL_SLAVE_TYPE = 0x010002,
 };
@@ -38,7 +38,7 @@ enum {
 uint64_t snpu_prof_switches[SNPU_MAX_DEVICES + 1];
 
 static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t generation = 1; /* of collections; changes with every start */
+static uint32_t generation = 1; /* changes with every start of a collection */
 
 /* ---- switching ---- */
 
@@ -119,17 +119,17 @@ void snpu_prof_init(void)
 
 struct known {
     struct known *next;
-    const char *name; /* where it was seen; compared, never read */
-    const char *text; /* the copy that libprofapi keeps */
+    const char *name; /* address where it was seen; compared, never dereferenced */
+    const char *text; /* libprofapi's copy */
     uint64_t hash;    /* valid in this generation */
     uint32_t generation;
-    uint32_t acl_type; /* level 20000; 0: none given yet */
+    uint32_t acl_type; /* level 20000; 0: not allocated yet */
 };
 
 static struct known *known_buckets[KNOWN_BUCKETS];
 static uint32_t known_count;
 
-/* The entry of a name, made if there is none yet; NULL when the table or libprofapi's store is full. */
+/* The entry of a name, created on first use; NULL if the table or libprofapi's store is full. */
 static struct known *know(const char *name)
 {
     struct known **bucket = &known_buckets[((uintptr_t)name >> 3 ^ (uintptr_t)name >> 13) % KNOWN_BUCKETS];
@@ -151,7 +151,7 @@ static struct known *know(const char *name)
     k->text = text;
     __atomic_add_fetch(&known_count, 1, __ATOMIC_RELAXED);
     do {
-        k->next = first; /* a twin that another thread links at this moment does no harm */
+        k->next = first; /* a duplicate inserted concurrently by another thread is harmless */
     } while (!__atomic_compare_exchange_n(bucket, &first, k, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
     return k;
 }
@@ -287,7 +287,7 @@ static uint32_t queue_entry_type(uint32_t task_type)
     case SNPU_TASK_MEMCPY_ASYNC:
         return 11; /* copy engine */
     default:
-        return 3; /* place holder: handled by the task scheduler itself */
+        return 3; /* placeholder: handled by the task scheduler itself */
     }
 }
 
@@ -388,7 +388,7 @@ void snpu_prof_stream(uint32_t dev, uint32_t stream_id, bool created)
                                                 sizeof(info.data.streamSqInfo), snpu_prof_now());
         info.data.streamSqInfo.streamStatus = created;
         info.data.streamSqInfo.streamId = stream_id;
-        info.data.streamSqInfo.rtsqId = (uint16_t)stream_id; /* every stream has the queue of its own number */
+        info.data.streamSqInfo.rtsqId = (uint16_t)stream_id; /* every stream has the queue with its own number */
         info.data.streamSqInfo.deviceId = (uint16_t)dev;
         report_compact(0, &info);
     }
@@ -406,7 +406,7 @@ void snpu_prof_rt_report(const struct snpu_prof_scope *scope)
     report_api(MSPROF_REPORT_RUNTIME_LEVEL, RT_PROFILE_TYPE_API_BEGIN + scope->api, scope->begin, 0);
 }
 
-/* Where the numbers of a family of functions begin. */
+/* First type number of a family of functions. */
 static uint32_t acl_base_type(const char *name)
 {
     static const struct {
@@ -427,7 +427,7 @@ static uint32_t acl_base_type(const char *name)
     return MSPROF_REPORT_ACL_OTHERS_BASE_TYPE;
 }
 
-/* Number of an ACL function, given out and announced at first use. 0 when there is no room. */
+/* Type number of an ACL function, allocated and announced on first use. 0 if there are none left. */
 static uint32_t acl_type(const char *name)
 {
     static pthread_mutex_t acl_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -456,7 +456,8 @@ static uint32_t acl_type(const char *name)
     }
     pthread_mutex_unlock(&acl_lock);
     if (type != 0) {
-        /* Outside the lock: a tool that hears of it may call ACL itself. Twice, by two threads, does no harm. */
+        /* Outside the lock: a tool that receives it may call ACL itself. Announcing it twice from two threads is
+         * harmless. */
         MsprofRegTypeInfo(MSPROF_REPORT_ACL_LEVEL, type, name);
         __atomic_store_n(&k->acl_type, type, __ATOMIC_RELEASE);
     }
@@ -501,7 +502,7 @@ void snpu_prof_hccl_op(uint64_t begin, const struct snpu_prof_hccl_op *op)
     if (begin == 0) {
         return;
     }
-    /* Inside the launch by time: its listener looks there. */
+    /* Inside the launch by time: that is where profilers look for it. */
     struct MsprofCompactInfo info = compact(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_HCCL_OP_INFO_TYPE,
                                             sizeof(info.data.hcclopInfo), begin + 1);
     info.data.hcclopInfo.dataType = op->data_type;

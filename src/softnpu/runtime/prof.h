@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime and the libraries above it tell profilers.
+/* What the runtime and the libraries above it report to profilers.
  *
- * Three ways out, as on the real stack:
+ * Three channels, as on the real stack:
  *   - host records (MsprofReportApi, MsprofReportCompactInfo): reported at once, on the calling thread;
  *   - the task log (driver channel 50, STARS): begin and end of each task, on the stream's thread, device counter time;
  *   - step traces (driver channel 44, TSFW): marks that a program put into a stream.
  * A profiler joins host and device records by (device, stream id, low 16 bits of the task id), and nests host records
  * of one thread by time: node launch > collective task > task track.
  *
- * `dev` is always the driver's device number. Functions that report host records may be entered from any thread and
- * call back into tools: do not hold a lock while calling them. Everything is cheap when nobody listens: the inline
+ * `dev` is always the driver's device number. Functions that report host records may be called from any thread and call
+ * back into tools: do not hold a lock while calling them. Everything is cheap when no profiler is active: the inline
  * functions cost one load and one branch. */
 #ifndef SOFTNPU_RUNTIME_PROF_H
 #define SOFTNPU_RUNTIME_PROF_H
@@ -24,11 +24,11 @@
 extern "C" {
 #endif
 
-/* Registers the runtime with libprofapi and announces the names of task types and of runtime calls. Call it before the
+/* Registers the runtime with libprofapi and announces the names of task types and runtime calls. Call it before the
  * first task; further calls do nothing. */
 MS_EXPORT void snpu_prof_init(void);
 
-/* ---- what is switched on ---- */
+/* ---- switches ---- */
 enum {
     SNPU_PROF_ACL_API = 0x1,
     SNPU_PROF_TASK_TIME = 0x2,
@@ -38,14 +38,14 @@ enum {
     SNPU_PROF_TASK_TIME_L0 = 0x800,
     SNPU_PROF_RUNTIME_TRACE = 0x4000000,
 
-    /* Which switches ask for which records. */
+    /* Which switches enable which records. */
     SNPU_PROF_TRACKS = SNPU_PROF_TASK_TIME | SNPU_PROF_TASK_TIME_L0 | SNPU_PROF_RUNTIME_TRACE,
     SNPU_PROF_RT_CALLS = SNPU_PROF_RUNTIME_API | SNPU_PROF_RUNTIME_TRACE,
     SNPU_PROF_NODES = SNPU_PROF_ACL_API | SNPU_PROF_TASK_TIME | SNPU_PROF_TASK_TIME_L0,
     SNPU_PROF_COLLECTIVES = SNPU_PROF_NODES | SNPU_PROF_HCCL_TRACE,
 };
 
-/* Written by the command handler only. The last entry is the union of all devices, for calls that belong to none. */
+/* Written by the command handler only. The last entry is the union of all devices, for calls without a device. */
 MS_EXPORT extern uint64_t snpu_prof_switches[SNPU_MAX_DEVICES + 1];
 
 static inline bool snpu_prof_on(uint32_t dev, uint64_t which)
@@ -69,8 +69,7 @@ static inline bool snpu_prof_tracks_on(uint32_t dev)
 MS_EXPORT uint64_t snpu_prof_now(void);
 
 /* ---- tasks ---- */
-/* Numbers of task types (struct snpu_task_kind.prof_type). Names are announced by snpu_prof_init from the same table.
- */
+/* Numbers of task types (struct snpu_task_kind.prof_type). snpu_prof_init announces the names from the same table. */
 #define SNPU_PROF_TASK_TYPES(X)                                                                                        \
     X(KERNEL_AICORE, 0, "KERNEL_AICORE")                                                                               \
     X(KERNEL_AICPU, 1, "KERNEL_AICPU")                                                                                 \
@@ -117,10 +116,10 @@ enum snpu_prof_task_type {
 #undef X
 };
 
-/* Task track (type 802), inside the launching call and before the task can run; call it when snpu_prof_tracks_on. The
- * name is hashed once per pointer and collection, so it must stay valid and unchanged while the process lives, as names
+/* Task track (type 802), inside the launching call and before the task can run; call it if snpu_prof_tracks_on. The
+ * name is hashed once per pointer and collection, so it must stay valid and unchanged until the process ends, as names
  * of kinds and of registered kernels do. When the 16-bit id has wrapped (task_id & 0xffff is 0 and task_id is not), a
- * flip record goes first. */
+ * flip record precedes it. */
 MS_EXPORT void snpu_prof_task_track(uint32_t dev, uint32_t stream_id, uint32_t task_id, uint32_t task_type,
                                     const char *kernel_name, uint16_t blocks, uint16_t args_b);
 /* The same for a task recorded into a model: profilers keep it for every replay. */
@@ -146,7 +145,7 @@ enum snpu_prof_memory {
 };
 enum snpu_prof_mem_op { SNPU_PROF_MALLOC = 0, SNPU_PROF_FREE = 1 };
 
-/* Each checks the switches itself. kind is the value of aclrtMemcpyKind. Asynchronous copies: after the track. */
+/* Each checks the switches itself. kind is an aclrtMemcpyKind. Asynchronous copies: call after the track. */
 MS_EXPORT void snpu_prof_memcpy(uint32_t dev, uint32_t stream_id, uint64_t size_b, uint16_t kind);
 MS_EXPORT void snpu_prof_memset(uint32_t dev, uint32_t stream_id, uint64_t size_b, uint32_t value);
 MS_EXPORT void snpu_prof_mem_mng(uint32_t dev, uint32_t stream_id, uint64_t address, uint64_t size_b,
@@ -157,7 +156,7 @@ MS_EXPORT void snpu_prof_stream(uint32_t dev, uint32_t stream_id, bool created);
 /* First use and last reset of a device in this process. Tools may start a collection inside this call. */
 MS_EXPORT void snpu_prof_device(uint32_t dev, bool open);
 
-/* ---- calls of the runtime (level 5000) ---- */
+/* ---- runtime calls (level 5000) ---- */
 #define SNPU_PROF_RT_APIS(X)                                                                                           \
     X(DEV_BINARY_REGISTER, 0, "DevBinaryRegister")                                                                     \
     X(DEV_BINARY_UNREGISTER, 1, "DevBinaryUnRegister")                                                                 \
@@ -284,13 +283,13 @@ static inline void snpu_prof_rt_leave(const struct snpu_prof_scope *scope)
     }
 }
 
-/* At the top of a function: reports the call when the function is left, however it is left.
+/* At the top of a function: reports the call when the function returns, whichever way it returns.
  *     SNPU_PROF_RT_CALL(DEV_MALLOC); */
 #define SNPU_PROF_RT_CALL(api)                                                                                         \
     __attribute__((cleanup(snpu_prof_rt_leave), unused)) const struct snpu_prof_scope snpu_prof_rt_scope =             \
         snpu_prof_rt_enter(SNPU_RT_##api)
 
-/* ---- calls of ACL (level 20000) ---- */
+/* ---- ACL calls (level 20000) ---- */
 static inline struct snpu_prof_scope snpu_prof_acl_enter(const char *name)
 {
     struct snpu_prof_scope scope = {0, 0, name};
@@ -307,17 +306,17 @@ static inline void snpu_prof_acl_leave(const struct snpu_prof_scope *scope)
     }
 }
 
-/* The same for the ACL front and the operator libraries; name is a string literal: "aclrtMalloc", "aclnnAdd".
- * Type numbers are given out and announced by name at first use. */
+/* The same for the ACL layer and the operator libraries; name is a string literal: "aclrtMalloc", "aclnnAdd". Type
+ * numbers are allocated and announced by name on first use. */
 #define SNPU_PROF_ACL_CALL(name)                                                                                       \
     __attribute__((cleanup(snpu_prof_acl_leave), unused)) const struct snpu_prof_scope snpu_prof_acl_scope =           \
         snpu_prof_acl_enter(name)
 
 /* ---- operators (level 10000) ----
- *     uint64_t begin = snpu_prof_node_begin();        0 when nobody listens
+ *     uint64_t begin = snpu_prof_node_begin();        0 when no profiler is active
  *     ... launch the operator's kernels ...
  *     snpu_prof_node_end(begin, "aclnnAdd_AxpyAiCore_Axpy", "Axpy", SNPU_TASK_KERNEL_AIVEC, blocks);
- * gives the node basic info (type 0) and the launch record (type 5). */
+ * reports the node basic info (type 0) and the launch record (type 5). */
 static inline uint64_t snpu_prof_node_begin(void)
 {
     return snpu_prof_host_on(SNPU_PROF_NODES) ? snpu_prof_now() : 0;
@@ -327,8 +326,12 @@ MS_EXPORT void snpu_prof_node_end(uint64_t begin, const char *op_name, const cha
 
 /* ---- collectives ----
  *     uint64_t begin = snpu_prof_hccl_begin();
- *     for each task: { uint64_t t = snpu_prof_hccl_begin(); submit (reports the track); snpu_prof_hccl_task(t,
- * "Memcpy", true); } snpu_prof_hccl_op(begin, &op); all on one thread. Everything does nothing when begin is 0. */
+ *     for each task:
+ *         uint64_t t = snpu_prof_hccl_begin();
+ *         ... submit the task (reports the track) ...
+ *         snpu_prof_hccl_task(t, "Memcpy", true);
+ *     snpu_prof_hccl_op(begin, &op);
+ * All on one thread. Nothing is reported when begin is 0. */
 struct snpu_prof_hccl_op {
     const char *name;  /* node name: "hcom_allReduce_" */
     const char *group; /* communicator */

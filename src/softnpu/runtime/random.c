@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers as a task of the device.
+/* Random numbers as a device task.
  *
- * Element i of a task is made from word i of the sequence Philox4x32-10 (J. Salmon and others, "Parallel random
- * numbers: as easy as 1, 2, 3", 2011) under the task's seed, starting at the offset that stands at the counter's
- * address. The same seed and offset give the same numbers, in any order of execution. Operands are values, or addresses
- * that are read when the task runs.
+ * Element i of a task is derived from word i of the sequence Philox4x32-10 (J. Salmon and others, "Parallel random
+ * numbers: as easy as 1, 2, 3", 2011) under the task's seed, starting at the offset stored at the counter's address.
+ * The same seed and offset produce the same numbers, in any order of execution. Operands are values, or addresses that
+ * are read when the task runs.
  *
- * Threads: runs on the stream's thread. Failure: wrong types and sizes 107000 in the call, addresses that turn out to
- * be none 507013 when it runs. */
+ * Threads: runs on the stream's thread. Failure: wrong types and sizes are refused in the call with 107000, invalid
+ * addresses fail the task with 507013. */
 #include "softnpu/runtime/random.h"
 
 #include "base/half.h"
@@ -47,7 +47,7 @@ static double unit(const uint32_t words[2])
     return (double)(((uint64_t)words[0] << 32 | words[1]) >> 11) * 0x1p-53;
 }
 
-/* Standard normal (Box and Muller, 1958). Tries beyond the first are for those who throw results away. */
+/* Standard normal (Box and Muller, 1958). Attempts after the first are for callers that reject values. */
 static double normal(const struct sequence *s, uint64_t index, uint32_t attempt)
 {
     uint32_t w[4];
@@ -117,7 +117,7 @@ struct operand {
     size_t size_b;
 };
 
-/* The value itself, or what stands at its address (as many bytes as the type has). */
+/* The value itself, or the value at its address (as many bytes as the type has). */
 static bool fetch(const aclrtRandomParaInfo *info, size_t wanted_b, struct operand *out)
 {
     memset(out, 0, sizeof(*out));
@@ -164,7 +164,7 @@ static void uniform_real(const struct order *o)
     }
 }
 
-/* From low up to, not including, high; the full range if they are equal. */
+/* In [low, high); the full range if they are equal. */
 static void uniform_integer(const struct order *o)
 {
     uint64_t low = as_number(&o->a), high = as_number(&o->b);
@@ -203,7 +203,7 @@ static void truncated_normals(const struct order *o)
     }
 }
 
-/* One bit per element, set for those that stay. */
+/* One bit per element, set for elements that are kept. */
 static void bit_mask(const struct order *o)
 {
     double dropped = load_real(o->type, o->a.bytes, o->a.size_b);
@@ -217,8 +217,8 @@ static void bit_mask(const struct order *o)
 
 static const struct {
     void (*make)(const struct order *o);
-    bool integers; /* offered for integers as well */
-    bool two;      /* operands */
+    bool integers; /* also available for integers */
+    bool two;      /* has two operands */
 } distributions[] = {
     [ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK] = {bit_mask, false, false},
     [ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS] = {uniform, true, true},
@@ -267,7 +267,7 @@ static const struct snpu_task_kind random_kind = {
     .run = run_random,
 };
 
-/* A value must have as many bytes as its type; an address is an address. */
+/* A value must have the size of its type; an address must have the size of an address. */
 static bool sane(const aclrtRandomParaInfo *info, size_t wanted_b)
 {
     return info->isAddr || info->size == wanted_b || (wanted_b == 2 && info->size == sizeof(float));
@@ -281,7 +281,7 @@ int32_t snpu_random_async(const aclrtRandomNumTaskInfo *info, void *handle)
     int row = type_row(info->dataType);
     const aclrtRandomParaInfo *operands = (const aclrtRandomParaInfo *)&info->randomNumFuncParaInfo.paramInfo;
     if (kind >= MS_COUNT_OF(distributions) || row < 0 || !(types[row].real || distributions[kind].integers)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: distribution %u of data type %d", function, kind,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unsupported distribution %u of data type %d", function, kind,
                          (int)info->dataType);
     }
     if (!sane(&operands[0], types[row].size_b) || (distributions[kind].two && !sane(&operands[1], types[row].size_b)) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers as a task of the device (aclrtRandomNumAsync). */
+/* Random numbers as a device task (aclrtRandomNumAsync). */
 #ifndef SOFTNPU_RUNTIME_RANDOM_H
 #define SOFTNPU_RUNTIME_RANDOM_H
 

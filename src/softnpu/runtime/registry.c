@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the program that the runtime calls when devices and streams come and go: each kind is a short list of
- * {name, function, argument}; registering a name again replaces it, registering NULL takes it away.
+/* The program's functions that the runtime calls when devices and streams are created and destroyed. Each kind is a
+ * short list of {name, function, argument}; registering a name again replaces it, registering NULL removes it.
  *
- * Threads and locks: one leaf lock for all lists. Users are called from a copy, without it, so that they may register
- * and unregister from inside.
+ * Threads and locks: one leaf lock for all lists. Callbacks are called from a copy, without the lock, so they may
+ * register and unregister callbacks themselves.
  *
- * Failure policy: a full list gives 207005. */
+ * Failure policy: a full list returns 207005. */
 #include "softnpu/runtime/registry.h"
 
 #include "softnpu/runtime/context_life.h"
@@ -51,7 +51,7 @@ int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, co
             list->count--;
         }
     } else if (i == ENTRIES_MAX) {
-        ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: %d callbacks are registered already", function,
+        ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: %d callbacks are already registered", function,
                         ENTRIES_MAX);
     } else {
         struct entry *entry = &list->entries[i];
@@ -67,7 +67,7 @@ int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, co
 static uint32_t copy_list(enum snpu_registry_kind kind, struct list *copy)
 {
     if (__atomic_load_n(&lists[kind].count, __ATOMIC_RELAXED) == 0) {
-        return 0; /* the usual case, on the way of every stream and device */
+        return 0; /* the common case, on the path of every stream and device */
     }
     pthread_mutex_lock(&lock);
     copy->count = lists[kind].count;
@@ -104,7 +104,7 @@ int32_t snpu_task_abort_notify(int32_t user_dev, int stage, uint32_t timeout_ms)
         aclrtDeviceTaskAbortCallback callback = (aclrtDeviceTaskAbortCallback)list.entries[i].function;
         int32_t refused = callback(user_dev, (aclrtDeviceTaskAbortStage)stage, timeout_ms, list.entries[i].args);
         if (refused != 0) {
-            return snpu_fail(ACL_ERROR_RT_DEVICE_TASK_ABORT, "aclrtDeviceTaskAbort: callback %s answered %d",
+            return snpu_fail(ACL_ERROR_RT_DEVICE_TASK_ABORT, "aclrtDeviceTaskAbort: callback %s returned %d",
                              list.entries[i].name, refused);
         }
     }

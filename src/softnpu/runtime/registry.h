@@ -11,7 +11,7 @@ struct snpu_stream;
 
 enum snpu_registry_kind { SNPU_REG_DEVICE_STATE, SNPU_REG_STREAM_STATE, SNPU_REG_TASK_ABORT, SNPU_REG_KINDS };
 
-/* callback is cast from the type that belongs to the kind. */
+/* callback is cast from the kind's function type. */
 MS_EXPORT int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, const char *name,
                                     void (*callback)(void), void *args);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt functions of devices and contexts: the vendor's names in front of device.c and context.c. Stateless. */
+/* rt functions for devices and contexts: the vendor's names for device.c and context.c. Stateless. */
 #include "softnpu/runtime/context_life.h"
 #include "softnpu/runtime/engine.h"
 #include "softnpu/runtime/prof.h"
@@ -70,13 +70,14 @@ rtError_t rtGetSocVersion(char_t *ver, const uint32_t maxLen)
 {
     const char *name = snpu_hal_soc_name();
     if (ver == NULL || maxLen <= strlen(name)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetSocVersion: ver %p, maxLen %u", (void *)ver, maxLen);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetSocVersion: invalid buffer: ver %p, maxLen %u", (void *)ver,
+                         maxLen);
     }
     strcpy(ver, name);
     return 0;
 }
 
-/* ---- platform facts by name ---- */
+/* ---- platform properties by name ---- */
 
 static void short_soc(char *out, size_t out_b)
 {
@@ -124,13 +125,13 @@ rtError_t rtGetSocSpec(const char *label, const char *key, char *val, const uint
     }
     if (*text == '\0' || strlen(text) >= maxLen) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetSocSpec: [%s] %s%s", label, key,
-                         *text == '\0' ? " is not known" : " does not fit");
+                         *text == '\0' ? " is unknown" : " does not fit into the buffer");
     }
     strcpy(val, text);
     return 0;
 }
 
-/* ---- numbers ---- */
+/* ---- platform numbers ---- */
 
 rtError_t rtGetDeviceInfo(uint32_t deviceId, int32_t moduleType, int32_t infoType, int64_t *val)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt functions of events and notifies: the vendor's names in front of event.c and notify.c. Stateless. */
+/* rt functions for events and notifies: the vendor's names for event.c and notify.c. Stateless. */
 #include "softnpu/runtime/engine.h"
 #include "softnpu/runtime/event.h"
 #include "softnpu/runtime/notify.h"
@@ -86,7 +86,8 @@ rtError_t rtEventElapsedTime(float32_t *timeInterval, rtEvent_t startEvent, rtEv
         return ret;
     }
     if (end < start) {
-        return snpu_fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "aclrtEventElapsedTime: the end is before the start");
+        return snpu_fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL,
+                         "aclrtEventElapsedTime: the end event precedes the start event");
     }
     *timeInterval = (float)(end - start) / COUNTS_PER_MS;
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every launch function of the runtime: each finds the function and the arguments its own way, then launches.
+/* All launch functions of the runtime: each finds the function and the arguments in its own way, then launches.
  *
  * By stub address, by binary and tiling key, by function handle, by name for the AI CPU, and in three steps (configure,
- * set up arguments, launch), which keep their state per thread. No locks. Failure: nothing is queued unless 0 is
+ * set up arguments, launch) that keep their state per thread. No locks. Failure: nothing is queued unless 0 is
  * returned. */
 #include "softnpu/runtime/args.h"
 #include "softnpu/runtime/error.h"
@@ -18,17 +18,17 @@
 _Static_assert(sizeof(struct snpu_patch) == sizeof(rtHostInputInfo_t) &&
                    offsetof(struct snpu_patch, data_off) == offsetof(rtHostInputInfo_t, dataOffset) &&
                    offsetof(struct snpu_patch, data_off) == offsetof(rtPlaceHolderInfo_t, dataOffset),
-               "patches are used as they come");
+               "vendor structures are used as patches");
 
 /* ---- arguments ---- */
 static int32_t take_args(struct snpu_launch *l, const rtArgsEx_t *args)
 {
     if (args == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no arguments", l->function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the arguments are missing", l->function);
     }
     l->args = args->args;
     l->args_b = args->argsSize;
-    if (args->isNoNeedH2DCopy) { /* on the device already, addresses included */
+    if (args->isNoNeedH2DCopy) { /* already on the device, addresses included */
         return 0;
     }
     l->patches = (const struct snpu_patch *)args->hostInputInfoPtr;
@@ -186,7 +186,7 @@ rtError_t rtLaunchKernelByFuncHandleV3(rtFuncHandle funcHandle, uint32_t numBloc
     return code != 0 ? code : launch_with(&l, argsInfo);
 }
 
-/* What a configuration says that matters here: where to run, and for how long. */
+/* The relevant parts of a configuration: where to run, and the timeout. */
 static int32_t take_config(struct snpu_launch *l, const rtKernelLaunchCfg_t *cfg)
 {
     if (cfg == NULL) {
@@ -275,13 +275,13 @@ rtError_t rtCpuKernelLaunchWithFlag(const void *soName, const void *kernelName, 
     SNPU_PROF_RT_CALL(CPU_KERNEL_LAUNCH);
     struct snpu_launch l = {.function = "rtCpuKernelLaunchWithFlag", .blocks = numBlocks, .stream = stm};
     if (kernelName == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no kernel name", l.function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the kernel name is missing", l.function);
     }
     int32_t code = snpu__aicpu_func(l.function, soName, kernelName, &l.func);
     return code != 0 ? code : launch_with(&l, argsInfo);
 }
 
-/* A text inside the arguments; NULL if it does not end there. */
+/* A string inside the arguments; NULL if it is not terminated there. */
 static const char *text_in(const void *args, uint32_t args_b, uint32_t off)
 {
     const char *text = (const char *)args + off;
@@ -298,7 +298,7 @@ rtError_t rtAicpuKernelLaunchExWithArgs(const uint32_t kernelType, const char_t 
     SNPU_PROF_RT_CALL(CPU_KERNEL_LAUNCH_EX_WITH_ARGS);
     struct snpu_launch l = {.function = "rtAicpuKernelLaunchExWithArgs", .blocks = numBlocks, .stream = stm};
     if (argsInfo == NULL || (argsInfo->args == NULL && argsInfo->argsSize > 0)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no arguments", l.function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the arguments are missing", l.function);
     }
     l.args = argsInfo->args;
     l.args_b = argsInfo->argsSize;
@@ -309,12 +309,12 @@ rtError_t rtAicpuKernelLaunchExWithArgs(const uint32_t kernelType, const char_t 
     l.timeout_us = argsInfo->timeout * UINT64_C(1000000);
     const char *name = opName;
     const char *library = NULL;
-    if (name == NULL || name[0] == '\0') { /* the names stand in the arguments */
+    if (name == NULL || name[0] == '\0') { /* the names are in the arguments */
         name = text_in(l.args, argsInfo->argsSize, argsInfo->kernelNameAddrOffset);
         library = text_in(l.args, argsInfo->argsSize, argsInfo->soNameAddrOffset);
     }
     if (name == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no kernel name", l.function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the kernel name is missing", l.function);
     }
     int32_t code = snpu__aicpu_func(l.function, library, name, &l.func);
     return code != 0 ? code : snpu__launch(&l);
@@ -344,8 +344,8 @@ rtError_t rtConfigureCall(uint32_t numBlocks, rtSmDesc_t *smDesc, rtStream_t stm
 rtError_t rtSetupArgument(const void *args, uint32_t size, uint32_t offset)
 {
     if (!steps.configured || args == NULL || offset > STEP_ARGS_B || size > STEP_ARGS_B - offset) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtSetupArgument: %s, %u bytes at offset %u",
-                         steps.configured ? "configured" : "rtConfigureCall has not been called", size, offset);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtSetupArgument: %s: %u bytes at offset %u",
+                         steps.configured ? "invalid argument" : "rtConfigureCall was not called", size, offset);
     }
     if (offset > steps.args_b) {
         memset(steps.args + steps.args_b, 0, offset - steps.args_b);
@@ -364,7 +364,7 @@ rtError_t rtLaunch(const void *stubFunc)
                             .args = steps.args,
                             .args_b = steps.args_b};
     if (!steps.configured) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtLaunch: rtConfigureCall has not been called");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtLaunch: rtConfigureCall was not called");
     }
     steps.configured = false;
     int32_t code = need_stub(&l, stubFunc);

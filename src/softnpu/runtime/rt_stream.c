@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt functions of streams, host functions and marks in the device's log. Stateless but for the tag of the next task. */
+/* rt functions for streams, host functions and marks in the device's log. Stateless except for the next task's tag. */
 #include "softnpu/runtime/callback.h"
 #include "softnpu/runtime/engine.h"
 #include "softnpu/runtime/event.h"
@@ -18,7 +18,7 @@ rtError_t rtStreamCreate(rtStream_t *stm, int32_t priority)
     return snpu_stream_create("aclrtCreateStream", (uint32_t)priority, 0, stm);
 }
 
-/* The runtime and ACL give the same meaning to different bits. */
+/* The runtime and ACL use different bits for the same flags. */
 static uint32_t acl_flags(uint32_t rt_flags)
 {
     uint32_t flags = 0;
@@ -161,9 +161,9 @@ rtError_t rtGetTaskIdAndStreamID(uint32_t *taskId, uint32_t *streamId)
 
 rtError_t rtSetTaskTag(const char_t *taskTag)
 {
-    static __thread char tag[TAG_MAX_B]; /* read by dumps of the next task, which there are none of */
+    static __thread char tag[TAG_MAX_B]; /* for dumps of the next task, which do not exist here */
     if (taskTag == NULL || strlen(taskTag) >= sizeof(tag)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtSetTaskTag: the tag must have less than %d characters",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtSetTaskTag: the tag must be shorter than %d characters",
                          TAG_MAX_B);
     }
     strcpy(tag, taskTag);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of devices, contexts, streams and threads; see settings.h.
  *
- * Threads and locks: snpu_rt_lock for everything of a device; stream limits are single words.
+ * Threads and locks: snpu_rt_lock for everything that belongs to a device; stream limits are single words.
  *
- * Failure policy: values out of range give 107000 and change nothing. */
+ * Failure policy: out-of-range values return 107000 and change nothing. */
 #include "softnpu/runtime/settings.h"
 
 #include "softnpu/runtime/engine.h"
@@ -18,7 +18,8 @@
 
 /* ---- options ---- */
 
-/* The largest value of each; determinism has levels. A process starts with all of them 0, a context with none set. */
+/* The largest value of each option; determinism has levels. Initially all process options are 0, and no context option
+ * is set. */
 static const int64_t option_max[] = {
     [ACL_OPT_DETERMINISTIC] = 2,
     [ACL_OPT_ENABLE_DEBUG_KERNEL] = 1,
@@ -27,7 +28,7 @@ static const int64_t option_max[] = {
 };
 static int64_t process_options[MS_COUNT_OF(option_max)]; /* snpu_rt_lock */
 
-/* set stays NULL for options of the process. */
+/* *set stays NULL for process options. */
 static int32_t sys_param_place(const char *function, bool of_context, int opt, bool **set, int64_t **value)
 {
     struct snpu_ctx *ctx = NULL;
@@ -36,7 +37,7 @@ static int32_t sys_param_place(const char *function, bool of_context, int opt, b
         return ret;
     }
     if (opt < 0 || opt >= (int)MS_COUNT_OF(option_max)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d", function, opt);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown option %d", function, opt);
     }
     *set = of_context ? &ctx->priv->sys_param_set[opt] : NULL;
     *value = of_context ? &ctx->priv->sys_param[opt] : &process_options[opt];
@@ -52,7 +53,7 @@ int32_t snpu_sys_param_set(const char *function, bool of_context, int opt, int64
         return ret;
     }
     if (value < 0 || value > option_max[opt]) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d is 0 to %lld, not %lld", function, opt,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d must be 0 to %lld, not %lld", function, opt,
                          (long long)option_max[opt], (long long)value);
     }
     pthread_mutex_lock(&snpu_rt_lock);
@@ -87,11 +88,11 @@ int32_t snpu_sat_mode_set(const char *function, int mode)
 {
     struct snpu_ctx *ctx;
     if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %d", function, mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %d", function, mode);
     }
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0) {
-        /* Stored with the default inverted: fresh devices are in INFNAN mode. */
+        /* Stored inverted: the initial 0 means INFNAN mode. */
         __atomic_store_n(&snpu_devices[ctx->dev].sat_mode, mode == ACL_RT_OVERFLOW_MODE_SATURATION, __ATOMIC_RELAXED);
     }
     return ret;
@@ -121,7 +122,7 @@ static uint32_t core_count(uint32_t dev, int type)
 static int32_t check_type(const char *function, int type)
 {
     if (type != ACL_RT_DEV_RES_CUBE_CORE && type != ACL_RT_DEV_RES_VECTOR_CORE) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: resource type %d", function, type);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid resource type %d", function, type);
     }
     return 0;
 }
@@ -130,7 +131,7 @@ static int32_t check_cores(const char *function, uint32_t dev, int type, uint32_
 {
     int32_t ret = check_type(function, type);
     if (ret == 0 && (value == 0 || value > core_count(dev, type))) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u cores, the device has %u", function, value,
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u cores requested, the device has %u", function, value,
                         core_count(dev, type));
     }
     return ret;
@@ -227,7 +228,7 @@ int32_t snpu_thread_res_use(const char *function, void *handle, bool use)
         return ret;
     }
     if (!use && used_stream != stream) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the limits of stream %u are not in use here", function,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this thread does not use the limits of stream %u", function,
                          stream->id);
     }
     used_stream = use ? stream : NULL;
@@ -260,13 +261,13 @@ static const size_t limit_defaults[] = {
     [ACL_RT_DEV_LIMIT_SIMD_PRINTF_FIFO_SIZE_PER_CORE] = 16 * 1024,
     [ACL_RT_DEV_LIMIT_SIMT_PRINTF_FIFO_SIZE] = 2 * 1024 * 1024,
 };
-static size_t limits[MS_COUNT_OF(limit_defaults)]; /* of the process, for devices set up later; 0: the default */
+static size_t limits[MS_COUNT_OF(limit_defaults)]; /* process-wide, for devices set up later; 0: the default */
 
 static int32_t check_limit(const char *function, int limit)
 {
     int32_t ret = snpu_guard(function);
     if (ret == 0 && (limit < 0 || limit >= (int)MS_COUNT_OF(limit_defaults))) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: limit %d", function, limit);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown limit %d", function, limit);
     }
     return ret;
 }
@@ -275,7 +276,7 @@ int32_t snpu_device_limit_set(const char *function, int limit, size_t value)
 {
     int32_t ret = check_limit(function, limit);
     if (ret == 0 && (value == 0 || value > UINT32_MAX)) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: limit %d of %zu bytes", function, limit, value);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: limit %d cannot be %zu bytes", function, limit, value);
     }
     if (ret == 0) {
         __atomic_store_n(&limits[limit], value, __ATOMIC_RELAXED);
@@ -387,7 +388,7 @@ int32_t snpu_scratch_address(const char *function, enum snpu_scratch which, void
         pthread_mutex_unlock(&snpu_rt_lock);
     }
     if (fresh != NULL) {
-        rtFree(fresh); /* another thread asked at the same time */
+        rtFree(fresh); /* another thread was faster */
     }
     *address = have;
     return 0;

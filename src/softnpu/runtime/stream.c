@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: opening and closing, the submitting side of the queue, waiting for it, throwing work away.
+/* Streams: opening and closing, the submitting side of the queue, waiting for it, discarding work.
  *
- * Invariants: done <= submitted <= done + STREAM_DEPTH. slots[n % DEPTH] belongs to the submitter until `submitted`
- * passes n, then to the worker until `done` passes n. Small tasks live in the queue's arena, in ring order; the arena
- * starts anew whenever the queue is empty, which keeps a lightly used stream within a few cache lines.
+ * Invariants: done <= submitted <= done + SNPU_STREAM_DEPTH. slots[n % DEPTH] belongs to the submitter until
+ * `submitted` passes n, then to the worker until `done` passes n. Small tasks are in the queue's arena, in ring order;
+ * the arena restarts from the beginning whenever the queue is empty, which keeps a lightly used stream within a few
+ * cache lines.
  *
- * Threads and locks: see engine.h. Queue memory goes back to a pool and is never unmapped, so that a use after destroy
- * meets memory.
+ * Threads and locks: see engine.h. Queue memory is returned to a pool and never unmapped, so a use after destroy finds
+ * mapped memory.
  *
  * Failure policy: nothing is queued unless 0 is returned. */
 #include "softnpu/runtime/engine.h"
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FORCED_CLOSE_MS 2000 /* how long a forced close waits for a task that does not listen */
+#define FORCED_CLOSE_MS 2000 /* how long a forced close waits for a task that ignores cancellation */
 #define SYNC_SPINS      200u /* 5 to 10 us */
 #define FULL_WAIT_NS    200000
 
@@ -29,7 +30,8 @@ static struct ms_slab streams = MS_SLAB_INIT(struct snpu_stream, STREAMS_PER_DEV
 static __thread struct {
     uint32_t task_id, stream_id;
     uint32_t tid;
-    struct snpu_stream *tracking; /* a profiler is being told of a task of this stream, with its lock held */
+    struct snpu_stream *tracking; /* a task of this stream is being reported to a profiler, with the stream's lock
+                                   * held */
 } last;
 
 /* ---- queue memory ---- */
@@ -67,7 +69,8 @@ static void queue_put(struct stream_queue *queue)
 
 static bool take_id_locked(struct rt_device *device, uint32_t *id)
 {
-    /* Ids go round, so that a destroyed stream's id comes back as late as possible: profilers tell streams by it. */
+    /* Ids are allocated round robin, so a destroyed stream's id is reused as late as possible: profilers identify
+     * streams by it. */
     for (uint32_t n = 0; n < STREAM_ID_LIMIT; n++) {
         uint32_t i = (device->next_stream_id + n) % STREAM_ID_LIMIT;
         if (!(device->stream_ids[i / 64] >> (i % 64) & 1)) {
@@ -85,7 +88,7 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
 {
     struct rt_device *device = &snpu_devices[ctx->dev];
     if (__atomic_load_n(&device->lost, __ATOMIC_ACQUIRE)) {
-        return snpu_fail(ACL_ERROR_RT_LOST_HEARTBEAT, "%s: device %d is lost until aclrtResetDeviceForce", function,
+        return snpu_fail(ACL_ERROR_RT_LOST_HEARTBEAT, "%s: device %d is lost; call aclrtResetDeviceForce", function,
                          ctx->user_dev);
     }
     struct snpu_stream *stream = ms_slab_alloc(&streams);
@@ -94,7 +97,7 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
         if (stream != NULL) {
             ms_slab_free(&streams, stream);
         }
-        return snpu_fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "%s: no memory for a further stream", function);
+        return snpu_fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "%s: out of host memory for another stream", function);
     }
     stream->ctx = ctx;
     stream->dev = ctx->dev;
@@ -124,8 +127,8 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
     if (!ok) {
         queue_put(queue);
         ms_slab_free(&streams, stream);
-        return snpu_fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "%s: device %d has %u streams, the most it can have",
-                         function, ctx->user_dev, STREAMS_PER_DEVICE);
+        return snpu_fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "%s: device %d has reached its limit of %u streams", function,
+                         ctx->user_dev, STREAMS_PER_DEVICE);
     }
     __atomic_fetch_add(&stream->activity->streams, 1, __ATOMIC_RELAXED);
     *out = stream;
@@ -182,13 +185,13 @@ static void close_stream(struct snpu_stream *stream, bool force, int64_t deadlin
     if (started) {
         snpu_worker_hurry(stream);
         int64_t left = 0;
-        /* A callback may close the stream that it runs on: nobody to wait for then. */
+        /* A callback may close the stream it runs on; it must not wait for itself. */
         while (!snpu_stream_is_mine(stream) && __atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE) == WORKER_RUNS &&
                (left = deadline_left_ns(deadline)) != 0) {
             futex_wait_private(&stream->worker_gone, WORKER_RUNS, left);
         }
         if (__atomic_exchange_n(&stream->worker_gone, WORKER_ABANDONED, __ATOMIC_ACQ_REL) == WORKER_GONE) {
-            snpu_stream_put(stream); /* the worker's */
+            snpu_stream_put(stream); /* the worker's reference */
         }
     }
     snpu_report_forget(stream);
@@ -244,7 +247,7 @@ int32_t snpu_stream_resolve(const char *function, void *handle, struct snpu_stre
     }
     struct snpu_stream *stream = handle;
     if (MS_UNLIKELY(!stream_alive(stream))) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a stream, or was destroyed", function, handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a stream or was destroyed", function, handle);
     }
     if (MS_UNLIKELY(stream->ctx != ctx)) {
         return snpu_fail(ACL_ERROR_RT_STREAM_CONTEXT, "%s: stream %p belongs to another context (device %d)", function,
@@ -261,7 +264,7 @@ int32_t snpu_stream_resolve_any(const char *function, void *handle, struct snpu_
     }
     int32_t ret = snpu_guard(function);
     if (ret == 0 && !stream_alive(handle)) {
-        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a stream, or was destroyed", function, handle);
+        ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a stream or was destroyed", function, handle);
     }
     if (ret == 0) {
         *out = handle;
@@ -356,7 +359,7 @@ void snpu_task_track(const struct task_rec *rec, bool captured)
                                                                       args_b);
 }
 
-/* The queue is full: waits, without the lock, until half of it is free or a moment has passed with a place free. */
+/* The queue is full: waits, without the lock, until half of it is free or FULL_WAIT_NS have passed. */
 static void wait_for_place(struct snpu_stream *stream)
 {
     uint64_t target = stream->submitted - STREAM_DEPTH / 2;
@@ -374,14 +377,14 @@ static int32_t may_submit_locked(struct snpu_stream *stream, const struct snpu_t
     }
     int32_t cancel = (int32_t)__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
     if (MS_UNLIKELY(cancel != 0)) {
-        return snpu_fail(cancel, "%s: stream %u takes no tasks: it was aborted, or stopped by a failure", kind->name,
+        return snpu_fail(cancel, "%s: stream %u accepts no tasks: it was aborted or stopped by a failure", kind->name,
                          stream->id);
     }
     if (MS_UNLIKELY(!stream->worker_started)) {
         int err = snpu_worker_start(stream);
         if (err != 0) {
-            return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no thread for stream %u: %s", kind->name,
-                             stream->id, strerror(-err));
+            return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: cannot start a thread for stream %u: %s",
+                             kind->name, stream->id, strerror(-err));
         }
         stream->worker_started = true;
     }
@@ -396,8 +399,8 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
                          head_b + tail_b);
     }
     if (MS_UNLIKELY(last.tracking == stream)) {
-        return snpu_fail(ACL_ERROR_RT_PROFILING_ERROR, "%s: a profiler cannot add to the stream it is told of",
-                         kind->name);
+        return snpu_fail(ACL_ERROR_RT_PROFILING_ERROR,
+                         "%s: a profiler cannot submit to the stream whose task is being reported", kind->name);
     }
     pthread_mutex_lock(&stream->lock);
     if (MS_UNLIKELY(stream->route != NULL)) {
@@ -419,7 +422,7 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
         }
         if (snpu_stream_is_mine(stream)) {
             pthread_mutex_unlock(&stream->lock);
-            return snpu_fail(ACL_ERROR_RT_STREAM_TASK_FULL, "%s: stream %u is full, and its own callback adds to it",
+            return snpu_fail(ACL_ERROR_RT_STREAM_TASK_FULL, "%s: stream %u is full, and its own callback submits to it",
                              kind->name, stream->id);
         }
         wait_for_place(stream);
@@ -430,7 +433,8 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
     bool on_heap = rec == NULL;
     if (on_heap && (rec = malloc(size)) == NULL) {
         pthread_mutex_unlock(&stream->lock);
-        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no memory for a task of %zu bytes", kind->name, size);
+        return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory for a task of %zu bytes", kind->name,
+                         size);
     }
     snpu_task_fill(rec, stream, kind, head, head_b, tail, tail_b);
     rec->on_heap = on_heap;
@@ -439,9 +443,9 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
     stream->queue->slots[seq % STREAM_DEPTH] = (struct task_slot){.rec = rec, .arena_off = off};
     last.task_id = id;
     last.stream_id = stream->id;
-    /* Before the worker can see it: whoever listens must know the task when its begin arrives. */
+    /* Before the worker can see it: profilers must know the task when its begin arrives. */
     if (snpu_prof_tracks_on(stream->dev) && rec->prof_type != SNPU_TASK_SILENT) {
-        last.tracking = stream; /* the id is fixed and the order kept under the lock; tools only take notes */
+        last.tracking = stream; /* the lock fixes the id and keeps the order; tools only record it */
         snpu_task_track(rec, false);
         last.tracking = NULL;
     }
@@ -472,10 +476,10 @@ void snpu_last_task(uint32_t *task_id, uint32_t *stream_id)
 
 /* ---- waiting ---- */
 
-/* 0 when done reached the target, -ETIMEDOUT. */
+/* 0 when `done` has reached the target, -ETIMEDOUT. */
 int32_t snpu_stream_wait_seq(struct snpu_stream *stream, uint64_t target, int64_t deadline)
 {
-    /* Short tasks end while we look; sleeping and being woken takes longer than most kernels. */
+    /* Short tasks end while we spin; sleeping and waking takes longer than most kernels. */
     for (unsigned i = 0; i < SYNC_SPINS; i++) {
         if (__atomic_load_n(&stream->done, __ATOMIC_ACQUIRE) >= target) {
             return 0;
@@ -527,7 +531,8 @@ int32_t snpu_stream_take_error(struct snpu_stream *stream)
 int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t timeout_ms)
 {
     if (MS_UNLIKELY(snpu_stream_is_mine(stream))) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "a callback of stream %u cannot wait for that stream", stream->id);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "a callback of stream %u cannot wait for its own stream",
+                         stream->id);
     }
     int32_t ret = snpu_capture_check_sync(stream);
     if (MS_UNLIKELY(ret != 0)) {
@@ -541,13 +546,13 @@ int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t timeout_ms)
     }
     ret = snpu_stream_take_error(stream);
     if (__atomic_load_n(&stream->abort_epoch, __ATOMIC_ACQUIRE) != epoch) {
-        ret = snpu_fail(__atomic_load_n(&stream->abort_code, __ATOMIC_RELAXED),
-                        "stream %u was aborted while it was waited for", stream->id);
+        ret = snpu_fail(__atomic_load_n(&stream->abort_code, __ATOMIC_RELAXED), "stream %u was aborted during the wait",
+                        stream->id);
     }
     return ret;
 }
 
-/* ---- throwing work away ---- */
+/* ---- discarding work ---- */
 
 void snpu_stream_cancel(struct snpu_stream *stream, int32_t code)
 {
@@ -561,7 +566,7 @@ void snpu_stream_cancel(struct snpu_stream *stream, int32_t code)
 bool snpu_stream_abort_begin(struct snpu_stream *stream, int32_t code)
 {
     pthread_mutex_lock(&stream->lock);
-    /* A stream that was stopped for a lasting reason stays stopped. */
+    /* A permanently stopped stream stays stopped. */
     bool mine = __atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE) == 0;
     __atomic_store_n(&stream->drop_before, stream->submitted, __ATOMIC_RELEASE);
     __atomic_store_n(&stream->abort_code, code, __ATOMIC_RELAXED);
@@ -584,7 +589,7 @@ int32_t snpu_stream_abort_end(struct snpu_stream *stream, bool mine, int64_t dea
         snpu_stream_cancel(stream, 0);
     }
     if (late != 0) {
-        return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not end", stream->id);
+        return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not stop", stream->id);
     }
     return 0;
 }
@@ -598,7 +603,7 @@ int32_t snpu_stream_abort(struct snpu_stream *stream)
 int32_t snpu_stream_stop(struct snpu_stream *stream)
 {
     if (snpu_stream_is_mine(stream)) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "a callback of stream %u cannot stop itself", stream->id);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "a callback of stream %u cannot stop its own stream", stream->id);
     }
     uint64_t running = __atomic_load_n(&stream->done, __ATOMIC_ACQUIRE);
     if (running == __atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE)) {
@@ -609,7 +614,7 @@ int32_t snpu_stream_stop(struct snpu_stream *stream)
     int32_t late = snpu_stream_wait_seq(stream, running + 1, deadline_after_ms(FORCED_CLOSE_MS));
     __atomic_store_n(&stream->stop, 0, __ATOMIC_SEQ_CST);
     if (late != 0) {
-        return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not end", stream->id);
+        return snpu_fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u: the running task does not stop", stream->id);
     }
     return 0;
 }

@@ -20,8 +20,8 @@ int32_t snpu_stream_create(const char *function, uint32_t priority, uint32_t fla
     struct snpu_ctx *ctx;
     struct snpu_stream *stream;
     if (out == NULL || priority > SNPU_PRIORITY_LEAST || (flags & ~(uint32_t)KNOWN_FLAGS) != 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream %p, priority %u, flag 0x%x", function, (void *)out,
-                         priority, flags);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: stream %p, priority %u, flag 0x%x",
+                         function, (void *)out, priority, flags);
     }
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret != 0 || (ret = snpu_stream_open(function, ctx, priority, flags, false, &stream)) != 0) {
@@ -33,7 +33,7 @@ int32_t snpu_stream_create(const char *function, uint32_t priority, uint32_t fla
     return 0;
 }
 
-/* The stream behind a handle that names one: the default stream has none of its own to give. */
+/* The stream behind an explicit handle; the default stream has no handle. */
 static int32_t resolve_named(const char *function, void *handle, struct snpu_stream **out)
 {
     if (handle == NULL) {
@@ -50,7 +50,7 @@ int32_t snpu_stream_destroy(const char *function, void *handle, bool force)
         return ret;
     }
     if (stream->is_default || stream->internal) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream %u ends with its %s", function, stream->id,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream %u is destroyed with its %s", function, stream->id,
                          stream->internal ? "model" : "context");
     }
     if (snpu_stream_capturing(stream)) {
@@ -62,7 +62,7 @@ int32_t snpu_stream_destroy(const char *function, void *handle, bool force)
     bool mine = snpu_stream_unlink_locked(stream);
     pthread_mutex_unlock(&snpu_rt_lock);
     if (!mine) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is destroyed by another thread", function, handle);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is being destroyed by another thread", function, handle);
     }
     snpu_prof_stream(stream->dev, stream->id, false);
     snpu_stream_close(stream, force);
@@ -72,7 +72,7 @@ int32_t snpu_stream_destroy(const char *function, void *handle, bool force)
 static int32_t check_timeout(const char *function, int32_t timeout_ms)
 {
     if (timeout_ms < -1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: timeout %d", function, timeout_ms);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid timeout %d", function, timeout_ms);
     }
     return 0;
 }
@@ -109,7 +109,7 @@ int32_t snpu_stream_busy(const char *function, void *handle, bool *busy)
     }
     *busy = __atomic_load_n(&stream->done, __ATOMIC_ACQUIRE) != __atomic_load_n(&stream->submitted, __ATOMIC_ACQUIRE);
     if (*busy) {
-        snpu_worker_hurry(stream); /* whoever asks again and again is waiting */
+        snpu_worker_hurry(stream); /* a caller that polls is waiting */
         return 0;
     }
     return snpu_stream_take_error(stream);
@@ -144,7 +144,7 @@ int32_t snpu_device_task_abort(const char *function, int32_t user_dev, uint32_t 
     if (mine == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
-    /* All at once: a stream must not go on with work because another one was aborted first. */
+    /* All at once: no stream may continue because another one was aborted first. */
     for (size_t i = 0; i < count && mine != NULL; i++) {
         mine[i] = snpu_stream_abort_begin(list[i], ACL_ERROR_RT_DEVICE_TASK_ABORT);
     }
@@ -178,9 +178,10 @@ int32_t snpu_streams_available(const char *function, uint32_t *count)
 static int32_t set_failure_mode(const char *function, struct snpu_stream *stream, uint64_t mode)
 {
     if (mode > ACL_STOP_ON_FAILURE) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: failure mode %llu", function, (unsigned long long)mode);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid failure mode %llu", function,
+                         (unsigned long long)mode);
     }
-    /* The mode holds for the whole context as soon as one stream has it. */
+    /* The mode applies to the whole context as soon as one stream has it. */
     int32_t before = __atomic_exchange_n(&stream->failure_mode, (int32_t)mode, __ATOMIC_ACQ_REL);
     __atomic_fetch_add(&stream->ctx->priv->stop_on_failure, (int32_t)mode - before, __ATOMIC_ACQ_REL);
     return 0;
@@ -214,7 +215,7 @@ int32_t snpu_stream_set_attr(const char *function, void *handle, int attr, uint6
         break;
     }
     if (field == NULL || value > max) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d with value %llu", function, attr,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid attribute %d or value %llu", function, attr,
                          (unsigned long long)value);
     }
     __atomic_store_n(field, (uint32_t)value, __ATOMIC_RELAXED);
@@ -245,7 +246,7 @@ int32_t snpu_stream_get_attr(const char *function, void *handle, int attr, uint6
         *value = __atomic_load_n(&stream->priority, __ATOMIC_RELAXED);
         return 0;
     }
-    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d", function, attr);
+    return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unknown attribute %d", function, attr);
 }
 
 int32_t snpu_stream_describe(const char *function, void *handle, struct snpu_stream_info *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams as programs use them, behind rt* and ACL functions: everything takes handles and names its caller. */
+/* Streams as programs use them, behind rt* and ACL functions: every function takes handles and names its caller. */
 #ifndef SOFTNPU_RUNTIME_STREAM_API_H
 #define SOFTNPU_RUNTIME_STREAM_API_H
 
@@ -13,7 +13,7 @@
 
 MS_EXPORT int32_t snpu_stream_create(const char *function, uint32_t priority, uint32_t flags, void **out);
 MS_EXPORT int32_t snpu_stream_destroy(const char *function, void *handle, bool force);
-/* timeout_ms below -1 is a mistake, -1 waits for ever. */
+/* timeout_ms below -1 is an error, -1 means no timeout. */
 MS_EXPORT int32_t snpu_stream_wait_empty(const char *function, void *handle, int32_t timeout_ms);
 MS_EXPORT int32_t snpu_device_wait_empty(const char *function, int32_t timeout_ms);
 MS_EXPORT int32_t snpu_stream_busy(const char *function, void *handle, bool *busy);
@@ -26,7 +26,7 @@ MS_EXPORT int32_t snpu_streams_available(const char *function, uint32_t *count);
 MS_EXPORT int32_t snpu_stream_set_attr(const char *function, void *handle, int attr, uint64_t value);
 MS_EXPORT int32_t snpu_stream_get_attr(const char *function, void *handle, int attr, uint64_t *value);
 
-/* An aclrtStreamConfigHandle; the fronts have no state of their own. False: it is none of ours, or freed. */
+/* An aclrtStreamConfigHandle; the ACL layer itself is stateless. False: not such a handle, or already freed. */
 MS_EXPORT void *snpu_stream_config_new(void);
 MS_EXPORT bool snpu_stream_config_free(void *config);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stubs: addresses in the host program that stand for kernels. A compiler for kernels makes a host function for each,
- * and registers its address with the name of the kernel behind it; launches then name the address.
+/* Stubs: addresses in the host program that represent kernels. A kernel compiler generates a host function for each
+ * kernel and registers its address with the kernel's name; launches then use the address.
  *
  * Threads and locks: stubs.lock protects the table (open addressing by address, plus the names). Launches read it. It
- * is taken before a binary's lock, never inside it. */
+ * is taken before a binary's lock, never while holding one. */
 #include "softnpu/runtime/kernel.h"
 
 #include "softnpu/runtime/error.h"
@@ -17,14 +17,14 @@
 
 struct stub {
     const void *address;    /* NULL: never used */
-    struct snpu_func *func; /* NULL: forgotten */
+    struct snpu_func *func; /* NULL: removed */
     const char *name;       /* interned */
 };
 
 static struct {
     pthread_rwlock_t lock;
     struct stub *table;
-    size_t room, used; /* used counts forgotten ones as well */
+    size_t room, used; /* used includes removed entries */
 } stubs = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 static struct stub *slot(struct stub *table, size_t room, const void *address)
@@ -92,7 +92,7 @@ rtError_t rtFunctionRegister(void *binHandle, const void *stubFunc, const char_t
         return ACL_ERROR_RT_PARAM_INVALID;
     }
     if (stubFunc == NULL || stubName == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stub %p, name %p", function, stubFunc,
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: NULL argument: stub %p, name %p", function, stubFunc,
                          (const void *)stubName);
     }
     struct snpu_func *func;
@@ -103,12 +103,12 @@ rtError_t rtFunctionRegister(void *binHandle, const void *stubFunc, const char_t
     const char *name = snpu__intern(stubName);
     pthread_rwlock_wrlock(&stubs.lock);
     if (name == NULL || (2 * (stubs.used + 1) > stubs.room && !grow())) {
-        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: no memory", function);
+        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     } else {
         struct stub *stub = slot(stubs.table, stubs.room, stubFunc);
         if (stub->func != NULL) {
-            code = snpu_fail(ACL_ERROR_RT_KERNEL_DUPLICATE, "%s: stub %p stands for %s already", function, stubFunc,
-                             stub->func->name);
+            code = snpu_fail(ACL_ERROR_RT_KERNEL_DUPLICATE, "%s: stub %p is already registered for %s", function,
+                             stubFunc, stub->func->name);
         } else {
             stubs.used += stub->address == NULL;
             *stub = (struct stub){stubFunc, func, name};
@@ -131,7 +131,7 @@ static const struct stub *find_name(const char *name)
 static int32_t lookup(const char *function, const char *name, void **address)
 {
     if (name == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no name", function);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the name is missing", function);
     }
     pthread_rwlock_rdlock(&stubs.lock);
     const struct stub *stub = find_name(name);
@@ -147,7 +147,7 @@ rtError_t rtGetFunctionByName(const char_t *stubName, void **stubFunc)
 {
     SNPU_PROF_RT_CALL(GET_FUNCTION_BY_NAME);
     if (stubFunc == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetFunctionByName: no place for the stub");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetFunctionByName: the stub pointer is NULL");
     }
     return lookup("rtGetFunctionByName", stubName, stubFunc);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeouts of tasks; see timeouts.h. One relaxed word each: they are read once per task and changed hardly ever. */
+/* Task timeouts; see timeouts.h. One relaxed word each: read once per task and rarely changed. */
 #include "softnpu/runtime/timeouts.h"
 
 static uint64_t wait_ms, execute_ms;

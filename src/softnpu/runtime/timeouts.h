@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeouts of tasks: how long a stream may wait for an event, how long a kernel may run. */
+/* Task timeouts: how long a stream may wait for an event, how long a kernel may run. */
 #ifndef SOFTNPU_RUNTIME_TIMEOUTS_H
 #define SOFTNPU_RUNTIME_TIMEOUTS_H
 
@@ -7,9 +7,8 @@
 
 #include <stdint.h>
 
-/* Milliseconds, 0 = no limit. The wait limit holds for event waits on streams that bring no limit of their own; expiry
- * is an error of the stream, 107019. The execute limit holds for kernels: one that took longer has failed with 507014.
- */
+/* Milliseconds, 0 = no limit. The wait limit applies to event waits on streams that have no limit of their own; expiry
+ * is an error of the stream, 107019. The execute limit applies to kernels: one that took longer fails with 507014. */
 MS_EXPORT void snpu_set_op_wait_timeout_ms(uint64_t ms);
 MS_EXPORT void snpu_set_op_execute_timeout_ms(uint64_t ms);
 MS_EXPORT uint64_t snpu_op_wait_timeout_ms(void);

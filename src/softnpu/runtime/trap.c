@@ -2,13 +2,13 @@
 /* Catching faults of kernels; see trap.h.
  *
  * The first kernel of a process installs handlers for the four signals that faults raise. A handler jumps back into
- * snpu__trap_run if the thread is inside a kernel and the fault is the kernel's own; everything else goes to whatever
- * handled the signal before, so that programs, debuggers and crash reporters see what they would have seen.
+ * snpu__trap_run if the thread is inside a kernel and the fault is the kernel's own. Everything else is passed to the
+ * previous handler, so programs, debuggers and crash reporters see what they would have seen without this file.
  *
- * Threads and locks: the frame is the thread's own, a thread-specific value: reading one allocates nothing, as a
- * handler needs it, and unlike static TLS it lets this library be opened late. A kernel that faults while it holds a
- * lock (in malloc, say) keeps it: that is the price of running kernels in this process. Failure: a signal whose handler
- * cannot be installed, or that a program takes over later, keeps its old meaning. */
+ * Threads and locks: each thread has its own frame, as a thread-specific value: reading it allocates nothing, as a
+ * handler requires, and unlike static TLS it allows this library to be opened late. A kernel that faults while it holds
+ * a lock (in malloc, say) keeps it: that is the price of running kernels in this process. Failure: a signal whose
+ * handler cannot be installed, or that a program takes over later, keeps its old meaning. */
 #include "softnpu/runtime/trap.h"
 
 #include "base/macros.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#define STACK_B (64u * 1024) /* for the handler alone; registers of wide vectors take up to 11 KiB of it */
+#define STACK_B (64u * 1024) /* for the handler alone; wide vector registers take up to 11 KiB of it */
 
 struct frame {
     sigjmp_buf back;
@@ -36,13 +36,13 @@ static const struct {
     const char *text;
 } faults[] = {
     {SIGSEGV, "invalid access to"},
-    {SIGBUS, "access without memory behind it, to"},
+    {SIGBUS, "access without backing memory to"},
     {SIGFPE, "arithmetic fault at"},
     {SIGILL, "invalid instruction at"},
 };
 static struct sigaction before[MS_COUNT_OF(faults)];
 
-/* As if there had been no handler of ours. */
+/* Behaves as if our handler were not installed. */
 static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, void *context)
 {
     bool sent = info->si_code <= 0; /* by a process, not by an instruction */
@@ -55,13 +55,13 @@ static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, vo
         sigaction(signal, &none, NULL);
         if (sent) {
             raise(signal);
-        } /* otherwise the instruction runs again, and faults for the last time */
+        } /* otherwise the instruction runs again, and its fault ends the process */
     }
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    struct frame *here = pthread_getspecific(frame_key); /* the handler is there only if the key is */
+    struct frame *here = pthread_getspecific(frame_key); /* the handler is only installed if the key exists */
     if (here != NULL && info->si_code > 0) {
         here->signal = signal;
         here->addr = (uintptr_t)info->si_addr;
@@ -80,7 +80,7 @@ static void install(void)
     if (!have_key) {
         return;
     }
-    /* Not blocked while it runs: it leaves by a jump that restores no mask. */
+    /* Not blocked while it runs: it exits through a jump that does not restore the mask. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     for (size_t i = 0; i < MS_COUNT_OF(faults); i++) {
         sigaction(faults[i].signal, &action, &before[i]);
@@ -90,11 +90,11 @@ static void install(void)
 static void enter(struct frame *frame)
 {
     if (have_key) {
-        pthread_setspecific(frame_key, frame); /* without memory for it: faults keep their old meaning */
+        pthread_setspecific(frame_key, frame); /* on failure (no memory), faults keep their old meaning */
     }
 }
 
-/* The jump comes back into this function: it has a frame of its own, and what it needs afterwards is in memory. */
+/* The jump returns into this function: it has a frame of its own, and its later state is in memory. */
 __attribute__((noinline)) bool snpu__trap_run(snpu_block_fn fn, void *args, uint32_t first, uint32_t end,
                                               uint32_t blocks, struct snpu_trap *trap)
 {

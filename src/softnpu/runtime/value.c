@@ -2,7 +2,7 @@
 /* Writing and awaiting 64-bit values in device memory.
  *
  * A value may be changed by anything: a write task (which wakes the sleepers), a copy, a kernel, another process that
- * mapped the memory. Nobody tells us of those, so a wait sleeps in short slices that grow to 2 ms.
+ * mapped the memory. Only write tasks wake sleepers, so a wait sleeps in short slices that grow to 2 ms.
  *
  * Failure policy: an address that is not device-visible memory, or stops being so while a stream waits, is 107000. */
 #include "softnpu/runtime/value.h"
@@ -84,8 +84,8 @@ static int32_t check(const char *function, const void *address, uint32_t flag, u
 {
     struct snpu_range range;
     if (address == NULL || (uintptr_t)address % sizeof(uint64_t) != 0 || flag > flag_max) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: devAddr %p must be a multiple of 8, flag %u", function,
-                         address, flag);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: devAddr %p (must be a multiple of 8) or flag %u is invalid",
+                         function, address, flag);
     }
     if (!snpu_hal_lookup(address, &range) || !snpu_hal_accessible(address, sizeof(uint64_t))) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not device memory", function, address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual addresses and physical memory: thin on purpose. The driver owns reservations, handles and mappings; tools
- * watch the calls in between, so each call here is one call there.
+/* Virtual addresses and physical memory. Thin on purpose: the driver owns reservations, handles and mappings, and tools
+ * watch the driver calls, so each call here is one driver call.
  *
  * Threads and locks: none. Failure: the driver's result as an ACL code. */
 #include "softnpu/runtime/vmm.h"
@@ -19,9 +19,10 @@
 rtError_t rtReserveMemAddress(void **devPtr, size_t size, size_t alignment, void *devAddr, uint64_t flags)
 {
     if (devPtr == NULL || size == 0 || alignment != 0 || flags > 1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
-                         "rtReserveMemAddress: size %zu, alignment %zu (must be 0), flags %llu (0 or 1), place %p",
-                         size, alignment, (unsigned long long)flags, (void *)devPtr);
+        return snpu_fail(
+            ACL_ERROR_RT_PARAM_INVALID,
+            "rtReserveMemAddress: invalid argument: size %zu, alignment %zu (must be 0), flags %llu (0, 1), devPtr %p",
+            size, alignment, (unsigned long long)flags, (void *)devPtr);
     }
     return snpu_from_drv(halMemAddressReserve(devPtr, size, alignment, devAddr, flags), "address reservation");
 }
@@ -29,7 +30,7 @@ rtError_t rtReserveMemAddress(void **devPtr, size_t size, size_t alignment, void
 rtError_t rtReleaseMemAddress(void *devPtr)
 {
     if (devPtr == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtReleaseMemAddress: NULL");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtReleaseMemAddress: the address is NULL");
     }
     return snpu_from_drv(halMemAddressFree(devPtr), "release of a reserved address");
 }
@@ -37,8 +38,9 @@ rtError_t rtReleaseMemAddress(void *devPtr)
 rtError_t rtMallocPhysical(rtDrvMemHandle *handle, size_t size, rtDrvMemProp_t *prop, uint64_t flags)
 {
     if (handle == NULL || prop == NULL || size == 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtMallocPhysical: handle %p, properties %p, size %zu",
-                         (void *)handle, (void *)prop, size);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "rtMallocPhysical: invalid argument: handle %p, properties %p, size %zu", (void *)handle,
+                         (void *)prop, size);
     }
     const struct drv_mem_prop wanted = {
         .side = prop->side,
@@ -62,7 +64,7 @@ rtError_t rtMallocPhysical(rtDrvMemHandle *handle, size_t size, rtDrvMemProp_t *
 rtError_t rtFreePhysical(rtDrvMemHandle handle)
 {
     if (handle == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtFreePhysical: NULL");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtFreePhysical: the handle is NULL");
     }
     return snpu_from_drv(halMemRelease(handle), "release of physical memory");
 }
@@ -71,8 +73,8 @@ rtError_t rtMapMem(void *devPtr, size_t size, size_t offset, rtDrvMemHandle hand
 {
     if (devPtr == NULL || handle == NULL || size == 0 || flags != 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
-                         "rtMapMem: address %p, handle %p, size %zu, flags %llu (must be 0)", devPtr, handle, size,
-                         (unsigned long long)flags);
+                         "rtMapMem: invalid argument: address %p, handle %p, size %zu, flags %llu (must be 0)", devPtr,
+                         handle, size, (unsigned long long)flags);
     }
     return snpu_from_drv(halMemMap(devPtr, size, offset, handle, flags), "mapping of physical memory");
 }
@@ -80,7 +82,7 @@ rtError_t rtMapMem(void *devPtr, size_t size, size_t offset, rtDrvMemHandle hand
 rtError_t rtUnmapMem(void *devPtr)
 {
     if (devPtr == NULL) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtUnmapMem: NULL");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtUnmapMem: the address is NULL");
     }
     return snpu_from_drv(halMemUnmap(devPtr), "unmapping of physical memory");
 }
@@ -143,7 +145,8 @@ int32_t snpu_vmm_import(const struct snpu_share *share, uint32_t dev, void **han
                             ? halMemImportFromShareableHandleV2(MEM_HANDLE_TYPE_FABRIC, share->fabric, dev, &found)
                             : halMemImportFromShareableHandle(share->number, dev, &found);
     if (result == DRV_ERROR_NOT_EXIST) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "import of physical memory: nobody shares it under this handle");
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "import of physical memory: no process shares memory under this handle");
     }
     if (result == DRV_ERROR_NONE) {
         *handle = found;
@@ -161,5 +164,6 @@ int32_t snpu_vmm_set_pids(const struct snpu_share *share, int32_t *pids, size_t 
             return snpu_from_drv(result, "halMemTransShareableHandle");
         }
     }
-    return snpu_from_drv(halMemSetPidToShareableHandle(number, pids, (uint32_t)count), "processes that may import");
+    return snpu_from_drv(halMemSetPidToShareableHandle(number, pids, (uint32_t)count),
+                         "setting the processes allowed to import");
 }

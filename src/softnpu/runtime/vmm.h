@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual addresses and physical memory, as far as the runtime has no public function for it. */
+/* Virtual addresses and physical memory: functions that the public runtime interface lacks. */
 #ifndef SOFTNPU_RUNTIME_VMM_H
 #define SOFTNPU_RUNTIME_VMM_H
 
@@ -28,7 +28,7 @@ MS_EXPORT int32_t snpu_vmm_export(void *handle, uint64_t flags, struct snpu_shar
 MS_EXPORT int32_t snpu_vmm_import(const struct snpu_share *share, uint32_t dev, void **handle);
 MS_EXPORT int32_t snpu_vmm_set_pids(const struct snpu_share *share, int32_t *pids, size_t count);
 
-/* Memory of this process opened by others (ipc_memory.c). */
+/* This process's memory opened by other processes (ipc_memory.c). */
 #define SNPU_IPC_KEY_B 65
 MS_EXPORT int32_t snpu_ipc_export(void *ptr, size_t size_b, char *key, size_t room_b, uint64_t flags);
 MS_EXPORT int32_t snpu_ipc_import(void **ptr, const char *key, uint64_t flags);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread behind a stream: takes tasks in order, runs them, publishes how far it is.
+/* The thread behind a stream: takes tasks in order, runs them, publishes its progress.
  *
- * Invariants: `done` only grows, by one per task, after the task's memory is no longer needed. A task is run or thrown
- * away (stream->cancel), and released in both cases.
+ * Invariants: `done` only grows, by one per task, after the task's memory is no longer needed. A task is run or
+ * discarded (stream->cancel), and released in both cases.
  *
  * Threads and locks: one detached thread per stream, started by the first task; it holds a reference to the stream.
- * When the queue is empty it looks around for a few microseconds, then dozes for about a millisecond (sleeps that end
- * by themselves), then sleeps. Waking a sleeping thread is the dearest part of a launch (9 us in a virtual machine),
- * so a launch to a dozing worker leaves it alone: the worker comes back within 50 us, and whoever waits for the stream
- * wakes it at once. An idle stream costs nothing.
+ * When the queue is empty it spins for a few microseconds, then dozes for about a millisecond (short timed sleeps),
+ * then sleeps. Waking a sleeping thread is the most expensive part of a launch (9 us in a virtual machine), so a launch
+ * leaves a dozing worker alone: the worker checks again within 50 us, and any caller that waits for the stream wakes it
+ * at once. An idle stream costs nothing.
  *
- * Failure policy: what a task returns is remembered in the stream until somebody synchronises. */
+ * Failure policy: a task's error code is kept in the stream until a caller synchronises. */
 #include "softnpu/runtime/engine.h"
 
 #include "softnpu/runtime/futex.h"
@@ -47,7 +47,7 @@ const uint32_t *snpu_worker_extra_cancel(const uint32_t *word)
     return before;
 }
 
-/* What `sleeping` says. */
+/* Values of `sleeping`. */
 enum { AWAKE, ASLEEP, DOZING };
 
 static void ring(struct snpu_stream *stream)
@@ -60,7 +60,7 @@ static void ring(struct snpu_stream *stream)
 
 void snpu_worker_wake(struct snpu_stream *stream)
 {
-    /* What the worker shall see was stored before, sequentially consistent like everything between these two. */
+    /* What the worker must see was stored before, sequentially consistent like all accesses between the two. */
     if (MS_UNLIKELY(__atomic_load_n(&stream->sleeping, __ATOMIC_SEQ_CST) == ASLEEP)) {
         ring(stream);
     }
@@ -85,7 +85,7 @@ static bool has_work(const struct snpu_stream *stream, uint64_t seq)
            __atomic_load_n(&stream->exit_when_empty, __ATOMIC_SEQ_CST);
 }
 
-/* One sleep on the doorbell, announced as `how`; true when there is work. */
+/* One sleep on the doorbell, announced as `how`; returns true if there is work. */
 static bool sleep_once(struct snpu_stream *stream, uint64_t seq, uint32_t how, int64_t timeout_ns)
 {
     uint32_t bell = __atomic_load_n(&stream->doorbell, __ATOMIC_ACQUIRE);
@@ -144,7 +144,7 @@ static void remember_failure(struct snpu_stream *stream, int32_t code)
     __atomic_compare_exchange_n(&stream->error, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Stop-on-failure holds for all streams of the context. */
+/* Stop-on-failure applies to all streams of the context. */
 static void stop_context(struct snpu_stream *stream, int32_t code)
 {
     __atomic_store_n(&stream->ctx->priv->stop_code, code, __ATOMIC_RELEASE);
@@ -181,8 +181,8 @@ int32_t snpu_task_execute(struct task_rec *rec)
     if (seen) {
         snpu_prof_task_end(stream->dev, stream->id, task->id, rec->prof_type);
     }
-    /* A task that ends early because its stream or model was cancelled did not fail by itself, and what runs others
-     * passes their failures on. */
+    /* A task that ends early because its stream or model was cancelled did not itself fail, and a task that runs others
+     * only passes on their failures. */
     if (MS_UNLIKELY(code != 0) && seen && !cancelled()) {
         snpu_exception_task_failed(rec, code);
     }
@@ -200,7 +200,7 @@ static void process(struct snpu_stream *stream, struct task_rec *rec, uint64_t s
         int32_t reason = (int32_t)__atomic_load_n(&stream->cancel, __ATOMIC_ACQUIRE);
         if (MS_UNLIKELY(code != 0)) {
             code = reason != 0 ? reason : code;
-            __atomic_store_n(&stream->stop, 0, __ATOMIC_RELEASE); /* meant this task, not the next */
+            __atomic_store_n(&stream->stop, 0, __ATOMIC_RELEASE); /* aimed at this task, not at the next */
         }
     }
     if (MS_UNLIKELY(code != 0)) {
@@ -222,7 +222,7 @@ static void *worker_main(void *arg)
 {
     struct snpu_stream *stream = arg;
     me.stream = stream;
-    prctl(PR_SET_TIMERSLACK, 1000); /* dozes of 50 us shall not last 100 */
+    prctl(PR_SET_TIMERSLACK, 1000); /* keeps dozes of 50 us from lasting 100 */
     snpu_ctx_set_current(stream->ctx);
     void *trap_stack = snpu__trap_stack_begin();
     uint64_t seq = 0, since = ms_clock_raw_ns(), tasks = 0;
@@ -238,7 +238,7 @@ static void *worker_main(void *arg)
         }
         process(stream, stream->queue->slots[seq % STREAM_DEPTH].rec, seq);
         seq++;
-        /* Before the last task counts as done: who synchronised and asks how busy the device was finds it. */
+        /* Before the last task counts as done: a caller that synchronised and then queries the utilisation sees it. */
         if (++tasks == BUSY_REPORT_TASKS || __atomic_load_n(&stream->submitted, __ATOMIC_RELAXED) == seq) {
             report_busy(stream, &since, tasks);
             tasks = 0;
@@ -246,8 +246,8 @@ static void *worker_main(void *arg)
         publish_done(stream, seq);
     }
     snpu__trap_stack_end(trap_stack);
-    /* The reference goes to the closer, so that the stream is free when its destruction returns; a closer who did not
-     * wait leaves it here. */
+    /* The closer gets the reference, so the stream is free when its destruction returns; a closer that did not wait
+     * leaves it here. */
     if (__atomic_exchange_n(&stream->worker_gone, WORKER_GONE, __ATOMIC_ACQ_REL) == WORKER_ABANDONED) {
         snpu_stream_put(stream);
     } else {
@@ -277,8 +277,8 @@ int snpu_worker_start(struct snpu_stream *stream)
 
 /* ---- waiting inside a task ---- */
 
-/* Sleeps on the word and on the words that cancel, all at once; kernels before 5.16 cannot, there it looks at them
- * every few milliseconds. */
+/* Sleeps on the word and on the cancel words at once; on kernels before 5.16, which cannot, polls them every few
+ * milliseconds. */
 static int wait_any(const uint32_t *word, uint32_t expected, int64_t deadline)
 {
     static uint32_t no_waitv;
