@@ -254,7 +254,7 @@ aclError aclrtMemExportToShareableHandleImpl(aclrtDrvMemHandle handle, aclrtMemH
 {
     ACL_NOT_NULL(handle);
     ACL_NOT_NULL(shareableHandle);
-    struct snpu_share share = {0};
+    struct snpu_vmm_share share = {0};
     if (handleType != ACL_MEM_HANDLE_TYPE_NONE || flags > ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemExportToShareableHandle: handle type %d, flags %llu",
                          (int)handleType, (unsigned long long)flags);
@@ -274,9 +274,9 @@ static aclError known_share_type(const char *function, aclrtMemSharedHandleType 
 }
 
 /* Handles of the second generation: a number, or 128 bytes, by type. */
-static struct snpu_share share_at(void *handle, aclrtMemSharedHandleType type)
+static struct snpu_vmm_share share_at(void *handle, aclrtMemSharedHandleType type)
 {
-    struct snpu_share share = {0};
+    struct snpu_vmm_share share = {0};
     if (type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC) {
         share.fabric = handle;
     } else {
@@ -298,7 +298,7 @@ aclError aclrtMemExportToShareableHandleV2Impl(aclrtDrvMemHandle handle, uint64_
     if (code != 0) {
         return code;
     }
-    struct snpu_share share = {.fabric = shareType == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC ? shareableHandle : NULL};
+    struct snpu_vmm_share share = {.fabric = shareType == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC ? shareableHandle : NULL};
     code = snpu_vmm_export(handle, flags, &share);
     if (code == 0 && share.fabric == NULL) {
         memcpy(shareableHandle, &share.number, sizeof(share.number));
@@ -310,7 +310,7 @@ aclError aclrtMemImportFromShareableHandleImpl(uint64_t shareableHandle, int32_t
 {
     uint32_t dev;
     ACL_NOT_NULL(handle);
-    const struct snpu_share share = {.number = shareableHandle};
+    const struct snpu_vmm_share share = {.number = shareableHandle};
     aclError code = snpu_dev_from_user("aclrtMemImportFromShareableHandle", deviceId, &dev);
     return code != 0 ? code : snpu_vmm_import(&share, dev, handle);
 }
@@ -332,7 +332,7 @@ aclError aclrtMemImportFromShareableHandleV2Impl(void *shareableHandle, aclrtMem
     if (code != 0) {
         return code;
     }
-    const struct snpu_share share = share_at(shareableHandle, shareType);
+    const struct snpu_vmm_share share = share_at(shareableHandle, shareType);
     return snpu_vmm_import(&share, ctx->dev, handle);
 }
 
@@ -340,7 +340,7 @@ aclError aclrtMemSetPidToShareableHandleImpl(uint64_t shareableHandle, int32_t *
 {
     ACL_NOT_NULL(pid);
     ACL_REQUIRE(pidNum > 0 && pidNum <= UINT32_MAX, "aclrtMemSetPidToShareableHandle: %zu processes", pidNum);
-    const struct snpu_share share = {.number = shareableHandle};
+    const struct snpu_vmm_share share = {.number = shareableHandle};
     return snpu_vmm_set_pids(&share, pid, pidNum);
 }
 
@@ -354,7 +354,7 @@ aclError aclrtMemSetPidToShareableHandleV2Impl(void *shareableHandle, aclrtMemSh
     if (code != 0) {
         return code;
     }
-    const struct snpu_share share = share_at(shareableHandle, shareType);
+    const struct snpu_vmm_share share = share_at(shareableHandle, shareType);
     return snpu_vmm_set_pids(&share, pid, pidNum);
 }
 

@@ -100,20 +100,20 @@ int32_t snpu__aicpu_find(const char *function, const char *library, const char *
 }
 
 /* ---- kernels launched by name ---- */
-struct known {
-    struct known *next;
+struct named_kernel {
+    struct named_kernel *next;
     const char *library; /* interned */
     struct snpu_func func;
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct known *list;
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct named_kernel *list;
+} named_kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct known *find_known(const char *library, const char *symbol)
+static struct named_kernel *find_named(const char *library, const char *symbol)
 {
-    struct known *k = known.list;
+    struct named_kernel *k = named_kernels.list;
     while (k != NULL && !(k->library == library && k->func.symbol == symbol)) {
         k = k->next;
     }
@@ -126,30 +126,30 @@ int32_t snpu__aicpu_func(const char *function, const char *library, const char *
     if (kept_library == NULL || kept_symbol == NULL) {
         return snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
-    pthread_mutex_lock(&known.lock);
-    struct known *found = find_known(kept_library, kept_symbol);
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&named_kernels.lock);
+    struct named_kernel *found = find_named(kept_library, kept_symbol);
+    pthread_mutex_unlock(&named_kernels.lock);
     if (found != NULL) {
         *out = &found->func;
         return 0;
     }
     snpu_block_fn fn;
     int32_t code = snpu__aicpu_find(function, library, symbol, &fn);
-    struct known *made = code == 0 ? calloc(1, sizeof(*made)) : NULL;
+    struct named_kernel *made = code == 0 ? calloc(1, sizeof(*made)) : NULL;
     if (made == NULL) {
         return code != 0 ? code : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     }
     made->library = kept_library;
     made->func = (struct snpu_func){.fn = fn, .name = kept_symbol, .symbol = kept_symbol, .core = SNPU_CORE_AICPU};
-    pthread_mutex_lock(&known.lock);
-    found = find_known(kept_library, kept_symbol);
+    pthread_mutex_lock(&named_kernels.lock);
+    found = find_named(kept_library, kept_symbol);
     if (found == NULL) {
-        made->next = known.list;
-        known.list = made;
+        made->next = named_kernels.list;
+        named_kernels.list = made;
         found = made;
         made = NULL;
     }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&named_kernels.lock);
     free(made);
     *out = &found->func;
     return 0;

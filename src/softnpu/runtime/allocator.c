@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct registration {
-    struct registration *next;
+struct allocator_registration {
+    struct allocator_registration *next;
     const struct snpu_stream *stream;
     void *desc;
     struct snpu_allocator allocator; /* copied at registration */
@@ -25,7 +25,7 @@ static struct ms_slab descs = MS_SLAB_INIT(struct snpu_allocator, 4096);
 
 static struct {
     pthread_mutex_t lock;
-    struct registration *list;
+    struct allocator_registration *list;
 } allocators = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void *snpu_allocator_new(void)
@@ -55,9 +55,9 @@ int32_t snpu_allocator_free(void *desc)
     return 0;
 }
 
-static struct registration **find(const struct snpu_stream *stream)
+static struct allocator_registration **find(const struct snpu_stream *stream)
 {
-    struct registration **link = &allocators.list;
+    struct allocator_registration **link = &allocators.list;
     while (*link != NULL && (*link)->stream != stream) {
         link = &(*link)->next;
     }
@@ -82,7 +82,7 @@ int32_t snpu_allocator_register(void *handle, void *desc)
         return code;
     }
     pthread_mutex_lock(&allocators.lock);
-    struct registration **link = find(stream);
+    struct allocator_registration **link = find(stream);
     if (*link == NULL) {
         *link = calloc(1, sizeof(**link));
     }
@@ -106,7 +106,7 @@ int32_t snpu_allocator_get(void *handle, void **desc, struct snpu_allocator *out
         return code;
     }
     pthread_mutex_lock(&allocators.lock);
-    const struct registration *found = *find(stream);
+    const struct allocator_registration *found = *find(stream);
     if (found != NULL) {
         *desc = found->desc;
         *out = found->allocator;
@@ -124,8 +124,8 @@ int32_t snpu_allocator_unregister(void *handle)
         return code;
     }
     pthread_mutex_lock(&allocators.lock);
-    struct registration **link = find(stream);
-    struct registration *gone = *link;
+    struct allocator_registration **link = find(stream);
+    struct allocator_registration *gone = *link;
     bool known = gone != NULL;
     if (known) {
         *link = gone->next;

@@ -31,7 +31,7 @@ struct param {
     uint8_t placeholder;
 };
 
-struct list {
+struct args_list {
     uint64_t mark;
     struct snpu_func *func;
     char *buffer;
@@ -43,8 +43,8 @@ struct list {
     struct param params[SNPU_MAX_PARAMS];
 };
 
-struct own_list {
-    struct list list;
+struct own_args_list {
+    struct args_list list;
     _Alignas(64) char buffer[OWN_BUFFER_B];
 };
 
@@ -53,8 +53,8 @@ static struct {
     pthread_mutex_t lock;
     uint32_t oldest, newest; /* slab numbers + 1 */
 } lists = {
-    .slab = {.object_b = sizeof(struct own_list),
-             .zero_b = offsetof(struct list, params), /* params are written before they are read */
+    .slab = {.object_b = sizeof(struct own_args_list),
+             .zero_b = offsetof(struct args_list, params), /* params are written before they are read */
              .max_objects = MAX_LISTS,
              .quarantine = 16,
              .lock = PTHREAD_MUTEX_INITIALIZER},
@@ -62,15 +62,15 @@ static struct {
 };
 
 /* ---- runtime-owned lists, by age ---- */
-static struct list *by_number(uint32_t number)
+static struct args_list *by_number(uint32_t number)
 {
     return number == 0 ? NULL : ms_slab_at(&lists.slab, number - 1);
 }
 
-static void age_link(struct list *list)
+static void age_link(struct args_list *list)
 {
     uint32_t number = ms_slab_index(&lists.slab, list) + 1;
-    struct list *newest = by_number(lists.newest);
+    struct args_list *newest = by_number(lists.newest);
     list->older = lists.newest;
     if (newest != NULL) {
         newest->newer = number;
@@ -80,9 +80,9 @@ static void age_link(struct list *list)
     lists.newest = number;
 }
 
-static void age_unlink(struct list *list)
+static void age_unlink(struct args_list *list)
 {
-    struct list *older = by_number(list->older), *newer = by_number(list->newer);
+    struct args_list *older = by_number(list->older), *newer = by_number(list->newer);
     if (older != NULL) {
         older->newer = list->newer;
     } else {
@@ -95,11 +95,11 @@ static void age_unlink(struct list *list)
     }
 }
 
-static struct list *own_list_new(void)
+static struct args_list *own_list_new(void)
 {
     pthread_mutex_lock(&lists.lock);
     if (ms_slab_live(&lists.slab) == MAX_LISTS) {
-        struct list *old = by_number(lists.oldest);
+        struct args_list *old = by_number(lists.oldest);
         while (old != NULL && !__atomic_load_n(&old->launched, __ATOMIC_RELAXED)) {
             old = by_number(old->newer);
         }
@@ -108,7 +108,7 @@ static struct list *own_list_new(void)
             ms_slab_free(&lists.slab, old);
         }
     }
-    struct own_list *made = ms_slab_alloc(&lists.slab);
+    struct own_args_list *made = ms_slab_alloc(&lists.slab);
     if (made != NULL) {
         age_link(&made->list);
     }
@@ -116,11 +116,11 @@ static struct list *own_list_new(void)
     return made != NULL ? &made->list : NULL;
 }
 
-static struct list *list_of(const char *function, void *handle)
+static struct args_list *list_of(const char *function, void *handle)
 {
-    struct list *list = handle;
+    struct args_list *list = handle;
     bool known = ms_slab_check(&lists.slab, handle) ||
-                 (handle != NULL && (uintptr_t)handle % _Alignof(struct list) == 0 &&
+                 (handle != NULL && (uintptr_t)handle % _Alignof(struct args_list) == 0 &&
                   snpu__mem_touchable(handle, sizeof(*list), SNPU_WRITE) && list->mark == LIST_MARK && !list->own);
     if (!known) {
         snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an argument list", function, handle);
@@ -130,8 +130,8 @@ static struct list *list_of(const char *function, void *handle)
 }
 
 /* ---- creation ---- */
-static int32_t start(const char *function, struct list *list, struct snpu_func *func, void *buffer, size_t buffer_b,
-                     bool own)
+static int32_t start(const char *function, struct args_list *list, struct snpu_func *func, void *buffer,
+                     size_t buffer_b, bool own)
 {
     if (list == NULL) {
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: all %d argument lists are waiting to be launched",
@@ -152,9 +152,9 @@ int32_t snpu_args_new(void *handle, void **out)
     if (func == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    struct list *list = own_list_new();
+    struct args_list *list = own_list_new();
     int32_t code =
-        start(function, list, func, list != NULL ? ((struct own_list *)list)->buffer : NULL, OWN_BUFFER_B, true);
+        start(function, list, func, list != NULL ? ((struct own_args_list *)list)->buffer : NULL, OWN_BUFFER_B, true);
     if (code == 0) {
         *out = list;
     }
@@ -168,18 +168,18 @@ int32_t snpu_args_in_memory(void *handle, void *where, void *buffer, size_t buff
     if (func == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    if (buffer_b == 0 || buffer_b > SNPU_PAYLOAD_MAX || (uintptr_t)where % _Alignof(struct list) != 0) {
+    if (buffer_b == 0 || buffer_b > SNPU_PAYLOAD_MAX || (uintptr_t)where % _Alignof(struct args_list) != 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes of arguments, list at %p", function, buffer_b,
                          where);
     }
-    int32_t code = snpu__mem_check(function, "argsHandle", where, sizeof(struct list), SNPU_WRITE);
+    int32_t code = snpu__mem_check(function, "argsHandle", where, sizeof(struct args_list), SNPU_WRITE);
     if (code == 0) {
         code = snpu__mem_check(function, "userHostMem", buffer, buffer_b, SNPU_WRITE);
     }
     if (code != 0) {
         return code;
     }
-    memset(where, 0, sizeof(struct list));
+    memset(where, 0, sizeof(struct args_list));
     return start(function, where, func, buffer, buffer_b, false);
 }
 
@@ -192,20 +192,20 @@ int32_t snpu_args_sizes(void *handle, size_t params_b, size_t *buffer_b, size_t 
         *buffer_b = MS_ROUND_UP(params_b, 8);
     }
     if (list_b != NULL) {
-        *list_b = sizeof(struct list);
+        *list_b = sizeof(struct args_list);
     }
     return 0;
 }
 
 /* ---- parameters ---- */
-static struct param *param_new(const char *function, struct list *list, size_t size_b)
+static struct param *param_new(const char *function, struct args_list *list, size_t size_b)
 {
-    size_t room = list->buffer_b - list->used_b;
+    size_t free_b = list->buffer_b - list->used_b;
     if (list->has_data) {
         snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: parameter appended after placeholder data", function);
         return NULL;
     }
-    if (list->count == SNPU_MAX_PARAMS || size_b == 0 || size_b > room || MS_ROUND_UP(size_b, 8) > room) {
+    if (list->count == SNPU_MAX_PARAMS || size_b == 0 || size_b > free_b || MS_ROUND_UP(size_b, 8) > free_b) {
         snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no space for parameter %u of %zu bytes", function, list->count,
                   size_b);
         return NULL;
@@ -217,7 +217,7 @@ static struct param *param_new(const char *function, struct list *list, size_t s
     return param;
 }
 
-static struct param *param_of(const char *function, struct list *list, void *handle)
+static struct param *param_of(const char *function, struct args_list *list, void *handle)
 {
     uintptr_t off = (uintptr_t)handle - (uintptr_t)list->params;
     if (off % sizeof(struct param) != 0 || off / sizeof(struct param) >= list->count) {
@@ -230,7 +230,7 @@ static struct param *param_of(const char *function, struct list *list, void *han
 int32_t snpu_args_append(void *handle, const void *value, size_t value_b, void **out)
 {
     static const char function[] = "aclrtKernelArgsAppend";
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     struct param *param = list != NULL ? param_new(function, list, value_b) : NULL;
     if (param == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
@@ -243,7 +243,7 @@ int32_t snpu_args_append(void *handle, const void *value, size_t value_b, void *
 int32_t snpu_args_append_placeholder(void *handle, void **out)
 {
     static const char function[] = "aclrtKernelArgsAppendPlaceHolder";
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     struct param *param = list != NULL ? param_new(function, list, sizeof(void *)) : NULL;
     if (param == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
@@ -257,7 +257,7 @@ int32_t snpu_args_append_placeholder(void *handle, void **out)
 int32_t snpu_args_placeholder_buffer(void *handle, void *param_handle, size_t size_b, void **out)
 {
     static const char function[] = "aclrtKernelArgsGetPlaceHolderBuffer";
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     struct param *param = list != NULL ? param_of(function, list, param_handle) : NULL;
     if (param == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
@@ -266,10 +266,10 @@ int32_t snpu_args_placeholder_buffer(void *handle, void *param_handle, size_t si
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the parameter is not a placeholder", function);
     }
     if (param->data_b < size_b || size_b == 0) { /* otherwise a repeated call: return the same buffer */
-        size_t room = list->buffer_b - list->used_b;
-        if (size_b == 0 || size_b > room || MS_ROUND_UP(size_b, 8) > room) {
+        size_t free_b = list->buffer_b - list->used_b;
+        if (size_b == 0 || size_b > free_b || MS_ROUND_UP(size_b, 8) > free_b) {
             return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes requested, %zu available", function, size_b,
-                             room);
+                             free_b);
         }
         param->data_off = list->used_b;
         param->data_b = (uint32_t)size_b;
@@ -283,7 +283,7 @@ int32_t snpu_args_placeholder_buffer(void *handle, void *param_handle, size_t si
 int32_t snpu_args_update(void *handle, void *param_handle, const void *value, size_t value_b)
 {
     static const char function[] = "aclrtKernelArgsParaUpdate";
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     struct param *param = list != NULL ? param_of(function, list, param_handle) : NULL;
     if (param == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
@@ -299,7 +299,7 @@ int32_t snpu_args_update(void *handle, void *param_handle, const void *value, si
 int32_t snpu_args_finish(void *handle)
 {
     static const char function[] = "aclrtKernelArgsFinalize";
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     if (list == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
@@ -316,7 +316,7 @@ int32_t snpu_args_finish(void *handle)
 int32_t snpu__args_for_launch(const char *function, void *handle, struct snpu_launch *launch,
                               struct snpu_patch *patches)
 {
-    struct list *list = list_of(function, handle);
+    struct args_list *list = list_of(function, handle);
     if (list == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }

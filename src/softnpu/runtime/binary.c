@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
+struct binary_entry {
     uint64_t key;
     struct snpu_func *func; /* NULL: free */
 };
@@ -32,8 +32,8 @@ struct snpu_binary {
     pthread_mutex_t lock;
     struct snpu_image *image;
     struct snpu_func *funcs;
-    struct entry *entries; /* open addressing, capacity a power of two */
-    uint32_t entry_room, entry_count;
+    struct binary_entry *entries; /* open addressing, capacity a power of two */
+    uint32_t entry_capacity, entry_count;
     bool lazy;
 };
 
@@ -91,7 +91,7 @@ void snpu__binary_close(struct snpu_binary *binary)
     binary->image = NULL;
     free(binary->entries);
     binary->entries = NULL;
-    binary->entry_room = binary->entry_count = 0;
+    binary->entry_capacity = binary->entry_count = 0;
     pthread_mutex_unlock(&binary->lock);
     pthread_mutex_destroy(&binary->lock);
     ms_slab_free(&binaries, binary);
@@ -165,7 +165,7 @@ static struct snpu_func *func_new(struct snpu_binary *binary, const char *symbol
     return func;
 }
 
-static int32_t no_room(const char *function)
+static int32_t too_many_functions(const char *function)
 {
     return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: too many functions", function);
 }
@@ -196,7 +196,7 @@ static int32_t func_for(const char *function, struct snpu_binary *binary, const 
     memcpy(&fn, &address, sizeof(fn));
     struct snpu_func *func = func_new(binary, symbol->name, name, fn, core);
     if (func == NULL) {
-        return no_room(function);
+        return too_many_functions(function);
     }
     func->size_b = symbol->size_b;
     *out = func;
@@ -216,33 +216,33 @@ int32_t snpu__func_by_name(const char *function, struct snpu_binary *binary, con
 }
 
 /* ---- entries ---- */
-static struct entry *entry_slot(struct entry *table, uint32_t room, uint64_t key)
+static struct binary_entry *entry_slot(struct binary_entry *table, uint32_t capacity, uint64_t key)
 {
     uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    while (table[i & (room - 1)].func != NULL && table[i & (room - 1)].key != key) {
+    while (table[i & (capacity - 1)].func != NULL && table[i & (capacity - 1)].key != key) {
         i++;
     }
-    return &table[i & (room - 1)];
+    return &table[i & (capacity - 1)];
 }
 
 static bool entry_keep(struct snpu_binary *binary, uint64_t key, struct snpu_func *func)
 {
-    if (2 * (binary->entry_count + 1) > binary->entry_room) {
-        uint32_t room = binary->entry_room == 0 ? 16 : 2 * binary->entry_room;
-        struct entry *table = calloc(room, sizeof(*table));
+    if (2 * (binary->entry_count + 1) > binary->entry_capacity) {
+        uint32_t capacity = binary->entry_capacity == 0 ? 16 : 2 * binary->entry_capacity;
+        struct binary_entry *table = calloc(capacity, sizeof(*table));
         if (table == NULL) {
             return false;
         }
-        for (uint32_t i = 0; i < binary->entry_room; i++) {
+        for (uint32_t i = 0; i < binary->entry_capacity; i++) {
             if (binary->entries[i].func != NULL) {
-                *entry_slot(table, room, binary->entries[i].key) = binary->entries[i];
+                *entry_slot(table, capacity, binary->entries[i].key) = binary->entries[i];
             }
         }
         free(binary->entries);
         binary->entries = table;
-        binary->entry_room = room;
+        binary->entry_capacity = capacity;
     }
-    *entry_slot(binary->entries, binary->entry_room, key) = (struct entry){key, func};
+    *entry_slot(binary->entries, binary->entry_capacity, key) = (struct binary_entry){key, func};
     binary->entry_count++;
     return true;
 }
@@ -251,7 +251,8 @@ int32_t snpu__func_by_entry(const char *function, struct snpu_binary *binary, ui
 {
     int32_t code = 0;
     pthread_mutex_lock(&binary->lock);
-    struct snpu_func *func = binary->entry_room > 0 ? entry_slot(binary->entries, binary->entry_room, key)->func : NULL;
+    struct snpu_func *func =
+        binary->entry_capacity > 0 ? entry_slot(binary->entries, binary->entry_capacity, key)->func : NULL;
     if (func == NULL) {
         const struct snpu_image_symbol *symbol = find_entry(binary->image, key);
         code = symbol == NULL ? snpu_fail(ACL_ERROR_RT_KERNEL_LOOKUP,
@@ -275,7 +276,7 @@ int32_t snpu__func_add(const char *function, struct snpu_binary *binary, const c
     struct snpu_func *func = func_new(binary, symbol, name, fn, core);
     pthread_mutex_unlock(&binary->lock);
     if (func == NULL) {
-        return no_room(function);
+        return too_many_functions(function);
     }
     *out = func;
     return 0;

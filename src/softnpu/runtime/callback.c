@@ -15,50 +15,50 @@
 
 #include <stdlib.h>
 
-enum item_state { ITEM_QUEUED, ITEM_RUNNING, ITEM_DONE };
+enum callback_item_state { ITEM_QUEUED, ITEM_RUNNING, ITEM_DONE };
 
-struct item {
-    struct item *next;
+struct callback_item {
+    struct callback_item *next;
     void (*fn)(void *);
     void *data;
     uint32_t stream_id;
-    uint32_t state; /* enum item_state; futex word of the waiting stream */
+    uint32_t state; /* enum callback_item_state; futex word of the waiting stream */
     bool block;     /* the item is on the waiting worker's stack */
 };
 
-struct mailbox {
-    struct mailbox *next;
+struct callback_mailbox {
+    struct callback_mailbox *next;
     enum snpu_report_kind kind;
     uint64_t thread;
     uint32_t streams; /* subscriptions */
     uint32_t readers;
     uint32_t bell; /* futex word of the reader */
-    struct item *first, **last;
+    struct callback_item *first, **last;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mailbox *mailboxes;
+static struct callback_mailbox *mailboxes;
 
 static uint64_t *subscription(struct snpu_stream *stream, enum snpu_report_kind kind)
 {
     return kind == SNPU_REPORT_CALLBACK ? &stream->report_thread : &stream->host_func_thread;
 }
 
-static struct mailbox *find_locked(enum snpu_report_kind kind, uint64_t thread)
+static struct callback_mailbox *find_locked(enum snpu_report_kind kind, uint64_t thread)
 {
-    struct mailbox *box = mailboxes;
+    struct callback_mailbox *box = mailboxes;
     while (box != NULL && (box->kind != kind || box->thread != thread)) {
         box = box->next;
     }
     return box;
 }
 
-static void drop_unused_locked(struct mailbox *box)
+static void drop_unused_locked(struct callback_mailbox *box)
 {
     if (box->streams > 0 || box->readers > 0) {
         return;
     }
-    struct mailbox **link = &mailboxes;
+    struct callback_mailbox **link = &mailboxes;
     while (*link != box) {
         link = &(*link)->next;
     }
@@ -66,7 +66,7 @@ static void drop_unused_locked(struct mailbox *box)
     free(box);
 }
 
-static void finish_locked(struct item *item)
+static void finish_locked(struct callback_item *item)
 {
     if (item->block) {
         __atomic_store_n(&item->state, ITEM_DONE, __ATOMIC_RELEASE);
@@ -77,11 +77,11 @@ static void finish_locked(struct item *item)
 }
 
 /* Removes the stream's items, or just one item, that have not started. */
-static void drop_items_locked(struct mailbox *box, uint32_t stream_id, const struct item *only)
+static void drop_items_locked(struct callback_mailbox *box, uint32_t stream_id, const struct callback_item *only)
 {
-    struct item **link = &box->first;
+    struct callback_item **link = &box->first;
     while (*link != NULL) {
-        struct item *item = *link;
+        struct callback_item *item = *link;
         if (only != NULL ? item == only : item->stream_id == stream_id) {
             *link = item->next;
             finish_locked(item);
@@ -104,7 +104,7 @@ int32_t snpu_report_subscribe(const char *function, enum snpu_report_kind kind, 
     }
     pthread_mutex_lock(&lock);
     uint64_t *mine = subscription(stream, kind);
-    struct mailbox *box = find_locked(kind, thread);
+    struct callback_mailbox *box = find_locked(kind, thread);
     if (*mine != 0) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "%s: stream %u already has a subscriber", function, stream->id);
     } else if (box == NULL && (box = calloc(1, sizeof(*box))) == NULL) {
@@ -127,7 +127,7 @@ int32_t snpu_report_subscribe(const char *function, enum snpu_report_kind kind, 
 static void unsubscribe_locked(struct snpu_stream *stream, enum snpu_report_kind kind)
 {
     uint64_t *mine = subscription(stream, kind);
-    struct mailbox *box = *mine != 0 ? find_locked(kind, *mine) : NULL;
+    struct callback_mailbox *box = *mine != 0 ? find_locked(kind, *mine) : NULL;
     *mine = 0;
     if (box != NULL) {
         drop_items_locked(box, stream->id, NULL);
@@ -179,7 +179,7 @@ int32_t snpu_report_process(const char *function, enum snpu_report_kind kind, in
     int64_t deadline = deadline_after_ms(timeout_ms);
     uint64_t self = (uint64_t)pthread_self();
     pthread_mutex_lock(&lock);
-    struct mailbox *box = find_locked(kind, self);
+    struct callback_mailbox *box = find_locked(kind, self);
     if (box == NULL) {
         pthread_mutex_unlock(&lock);
         return snpu_fail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "%s: this thread has not subscribed to a stream", function);
@@ -198,7 +198,7 @@ int32_t snpu_report_process(const char *function, enum snpu_report_kind kind, in
         pthread_mutex_lock(&lock);
     }
     while (box->first != NULL) {
-        struct item *item = box->first;
+        struct callback_item *item = box->first;
         box->first = item->next;
         if (box->first == NULL) {
             box->last = &box->first;
@@ -228,13 +228,13 @@ struct call_task {
 
 static int32_t deliver(struct snpu_task *task, const struct call_task *t)
 {
-    struct item on_stack, *item = &on_stack;
+    struct callback_item on_stack, *item = &on_stack;
     if (!t->block && (item = malloc(sizeof(*item))) == NULL) {
         return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
     }
-    *item = (struct item){.fn = t->fn, .data = t->data, .stream_id = t->stream_id, .block = t->block};
+    *item = (struct callback_item){.fn = t->fn, .data = t->data, .stream_id = t->stream_id, .block = t->block};
     pthread_mutex_lock(&lock);
-    struct mailbox *box = find_locked(t->kind, t->thread);
+    struct callback_mailbox *box = find_locked(t->kind, t->thread);
     if (box == NULL || box->streams == 0) {
         pthread_mutex_unlock(&lock);
         if (!t->block) {

@@ -63,13 +63,13 @@ static struct snpu_model *capture_find(uint64_t serial)
 
 void capture_invalidate(struct snpu_model *model, int32_t code)
 {
-    if (model->state == MODEL_CAPTURING) {
+    if (model->state == SNPU_MODEL_CAPTURING) {
         int32_t valid = 0;
         __atomic_compare_exchange_n(&model->invalid, &valid, code, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
 }
 
-static int32_t invalid_answer(const char *function, const struct snpu_model *model)
+static int32_t fail_invalid(const char *function, const struct snpu_model *model)
 {
     return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "%s: the capture became invalid because of %s", function,
                      snpu_code_name(__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE)));
@@ -84,7 +84,8 @@ int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_
     if (stream->closing) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream %u is being destroyed", function, stream->id);
     } else if (stream->route != NULL) {
-        ret = snpu_fail(stream->route->kind == ROUTE_BUILD ? ACL_ERROR_RT_STREAM_MODEL : ACL_ERROR_RT_STREAM_CAPTURED,
+        ret = snpu_fail(stream->route->kind == SNPU_ROUTE_BUILD ? ACL_ERROR_RT_STREAM_MODEL
+                                                                : ACL_ERROR_RT_STREAM_CAPTURED,
                         "%s: stream %u is already captured, updated or bound", function, stream->id);
     } else {
         stream->route = route;
@@ -131,18 +132,18 @@ void snpu_route_forget(struct snpu_stream *stream)
         return;
     }
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
-        model = route_model(stream, ROUTE_BUILD, &lane);
+        model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     if (model != NULL) {
         capture_invalidate(model, ACL_ERROR_RT_STREAM_ABORT);
         pthread_mutex_lock(&model->lock);
         model->lanes[lane].source = NULL;
         pthread_mutex_unlock(&model->lock);
-        if (lane == 0 && model->state == MODEL_CAPTURING) { /* this capture can no longer be ended */
+        if (lane == 0 && model->state == SNPU_MODEL_CAPTURING) { /* this capture can no longer be ended */
             capture_list_remove(model);
-            model->state = MODEL_READY;
+            model->state = SNPU_MODEL_READY;
             if (model->parent == NULL) {
                 model_kill(model);
             }
@@ -157,11 +158,11 @@ int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kin
 {
     struct snpu_route *route = stream->route;
     struct snpu_model *model = route->model;
-    if (route->kind == ROUTE_UPDATE) {
+    if (route->kind == SNPU_ROUTE_UPDATE) {
         return update_submit(stream, route, kind, head, head_b, tail, tail_b);
     }
     if (__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) != 0) {
-        return invalid_answer(kind->name, model);
+        return fail_invalid(kind->name, model);
     }
     if (!kind->captures) {
         capture_invalidate(model, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
@@ -172,7 +173,7 @@ int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kin
     int32_t ret = 0;
     struct task_rec *rec = NULL;
     struct model_node *node = NULL;
-    if (lane->ended || model->state == MODEL_READY) {
+    if (lane->ended || model->state == SNPU_MODEL_READY) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u of model %u has ended and takes no more tasks",
                         kind->name, stream->id, model->id);
     } else if ((rec = model_rec_new(lane, kind, head, head_b, tail, tail_b)) == NULL) {
@@ -209,7 +210,7 @@ static int32_t join(const char *function, struct snpu_model *model, struct snpu_
     }
     int32_t ret = model_lane_add(function, model, stream, true, lane);
     if (ret == 0) {
-        *route = (struct snpu_route){.kind = ROUTE_CAPTURE, .model = model_get(model), .lane = *lane};
+        *route = (struct snpu_route){.kind = SNPU_ROUTE_CAPTURE, .model = model_get(model), .lane = *lane};
         ret = route_set(function, stream, route);
         if (ret != 0) {
             model->lanes[*lane].source = NULL; /* an empty lane is harmless */
@@ -233,13 +234,13 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
     if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid mode %d", function, mode);
     }
-    if (model != NULL && model->state != MODEL_BODY) {
-        return snpu_fail(model->state == MODEL_CAPTURING ? ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING
-                                                         : ACL_ERROR_RT_MODEL_CAPTURED,
+    if (model != NULL && model->state != SNPU_MODEL_BODY) {
+        return snpu_fail(model->state == SNPU_MODEL_CAPTURING ? ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING
+                                                              : ACL_ERROR_RT_MODEL_CAPTURED,
                          "%s: model %u is not the empty body of a conditional task", function, model->id);
     }
     bool fresh = model == NULL;
-    if (fresh && (model = model_create(function, stream->ctx, MODEL_CAPTURING)) == NULL) {
+    if (fresh && (model = model_create(function, stream->ctx, SNPU_MODEL_CAPTURING)) == NULL) {
         return ACL_ERROR_RT_NO_MODEL_RESOURCE;
     }
     model->mode = mode;
@@ -252,7 +253,7 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
         }
         return ret;
     }
-    model->state = MODEL_CAPTURING;
+    model->state = SNPU_MODEL_CAPTURING;
     capture_list_add(model);
     return 0;
 }
@@ -271,7 +272,7 @@ static bool all_joined(const struct snpu_model *model)
         for (uint32_t l = 0; l < model->lane_count; l++) {
             for (uint32_t i = 0; i < reach[l]; i++) {
                 const struct model_node *node = model->lanes[l].nodes[i];
-                if (node->wait_lane != NO_LANE && reach[node->wait_lane] <= node->wait_index) {
+                if (node->wait_lane != SNPU_NO_LANE && reach[node->wait_lane] <= node->wait_index) {
                     reach[node->wait_lane] = node->wait_index + 1;
                     grew = true;
                 }
@@ -299,7 +300,7 @@ static int32_t check_end(const char *function, const struct snpu_model *model, u
         return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD, "%s: the capture began in another thread", function);
     }
     for (uint32_t i = 0; i < model->body_count; i++) {
-        if (model->bodies[i]->state == MODEL_CAPTURING) {
+        if (model->bodies[i]->state == SNPU_MODEL_CAPTURING) {
             return snpu_fail(ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING, "%s: a conditional body is still being captured",
                              function);
         }
@@ -315,7 +316,7 @@ int32_t snpu_capture_end(const char *function, void *handle, void **out)
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured", function, stream->id);
     }
@@ -337,14 +338,14 @@ int32_t snpu_capture_end(const char *function, void *handle, void **out)
         }
     }
     if (__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) != 0) {
-        ret = invalid_answer(function, model);
+        ret = fail_invalid(function, model);
     } else if (open_group) {
         ret = snpu_fail(ACL_ERROR_STREAM_TASK_GROUP_INTR, "%s: a task group was not ended", function);
     } else if (!all_joined(model)) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_UNJOINED, "%s: a stream that joined the capture was not joined back",
                         function);
     }
-    model->state = MODEL_READY;
+    model->state = SNPU_MODEL_READY;
     if (ret == 0) {
         *out = model;
     } else {
@@ -364,7 +365,7 @@ int32_t snpu_capture_info(const char *function, void *handle, int *status, void 
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     *status = model == NULL                                             ? ACL_MODEL_RI_CAPTURE_STATUS_NONE
               : __atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) == 0 ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE
                                                                         : ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED;
@@ -429,7 +430,7 @@ int32_t snpu_capture_check_sync(struct snpu_stream *stream)
     if (MS_LIKELY(!snpu_stream_capturing(stream))) {
         return 0;
     }
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     if (model == NULL) {
         return 0; /* bound to a model, or updating one: nothing is queued */
     }
@@ -444,11 +445,11 @@ static int32_t append_event(const char *function, struct snpu_model *model, uint
                             const struct snpu_task_kind *kind, struct snpu_event *event, struct model_node **out)
 {
     if (__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) != 0) {
-        return invalid_answer(function, model);
+        return fail_invalid(function, model);
     }
     struct event_task payload = {.event = event, .timeout_ms = -1};
     pthread_mutex_lock(&model->lock);
-    struct task_rec *rec = model->state == MODEL_READY
+    struct task_rec *rec = model->state == SNPU_MODEL_READY
                                ? NULL
                                : model_rec_new(&model->lanes[lane], kind, &payload, sizeof(payload), NULL, 0);
     int32_t ret = rec == NULL
@@ -467,8 +468,8 @@ bool capture_event_record(const char *function, struct snpu_stream *stream, stru
                           uint32_t record_flag, int32_t *ret)
 {
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, &lane);
-    if (model == NULL && (model = route_model(stream, ROUTE_BUILD, &lane)) == NULL) {
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+    if (model == NULL && (model = route_model(stream, SNPU_ROUTE_BUILD, &lane)) == NULL) {
         return false;
     }
     struct model_node *node;
@@ -518,7 +519,7 @@ static bool wait_for_outside(const char *function, struct snpu_model *model, str
         *ret = event_submit_replay(stream, &event_replay_wait_kind, event, ACL_EVENT_WAIT_DEFAULT);
         return true;
     }
-    if (recorded && model->state == MODEL_CAPTURING) {
+    if (recorded && model->state == SNPU_MODEL_CAPTURING) {
         capture_invalidate(model, ACL_ERROR_RT_CAPTURE_DEPENDENCY);
         *ret = snpu_fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
                          "%s: the event was recorded outside the capture and is not an external event", function);
@@ -539,9 +540,9 @@ bool capture_event_wait(const char *function, struct snpu_stream *stream, struct
     uint32_t from_lane = event->graph.lane, from_index = event->graph.index;
     pthread_mutex_unlock(&event->lock);
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
-        model = route_model(stream, ROUTE_BUILD, &lane);
+        model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     bool done = true;
     if (model == NULL) {
@@ -576,7 +577,7 @@ int32_t snpu_model_build_begin(const char *function, void **out)
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = model_create(function, ctx, MODEL_BUILDING);
+    struct snpu_model *model = model_create(function, ctx, SNPU_MODEL_BUILDING);
     if (model == NULL) {
         return ACL_ERROR_RT_NO_MODEL_RESOURCE;
     }
@@ -587,7 +588,7 @@ int32_t snpu_model_build_begin(const char *function, void **out)
 static int32_t building(const char *function, void *handle, struct snpu_model **model)
 {
     int32_t ret = model_resolve(function, handle, model);
-    if (ret == 0 && (*model)->state != MODEL_BUILDING) {
+    if (ret == 0 && (*model)->state != SNPU_MODEL_BUILDING) {
         ret = snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is not being built", function, (*model)->id);
     }
     return ret;
@@ -616,7 +617,7 @@ int32_t snpu_model_bind(const char *function, void *handle, void *stream_handle,
     }
     ret = model_lane_add(function, model, stream, head, &lane);
     if (ret == 0) {
-        *route = (struct snpu_route){.kind = ROUTE_BUILD, .model = model_get(model), .lane = lane};
+        *route = (struct snpu_route){.kind = SNPU_ROUTE_BUILD, .model = model_get(model), .lane = lane};
         ret = route_set(function, stream, route);
         if (ret != 0) {
             model->lanes[lane].source = NULL;
@@ -639,7 +640,7 @@ static int32_t bound(const char *function, void *handle, void *stream_handle, st
     pthread_mutex_lock(&(*model)->lock);
     *lane = model_lane_of(*model, *stream);
     pthread_mutex_unlock(&(*model)->lock);
-    if (*lane == NO_LANE || (*model)->state == MODEL_CAPTURING) {
+    if (*lane == SNPU_NO_LANE || (*model)->state == SNPU_MODEL_CAPTURING) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to model %u", function, (*stream)->id,
                         (*model)->id);
     }
@@ -666,7 +667,7 @@ int32_t snpu_model_build_end(const char *function, void *handle)
     int32_t ret = building(function, handle, &model);
     if (ret == 0) {
         pthread_mutex_lock(&model->lock);
-        model->state = MODEL_READY;
+        model->state = SNPU_MODEL_READY;
         pthread_mutex_unlock(&model->lock);
     }
     return ret;

@@ -60,7 +60,7 @@ static struct staging staging_take(uint64_t size_b)
     return found;
 }
 
-static void staging_give(struct staging used)
+static void staging_return(struct staging used)
 {
     if (used.size_b >= 64 * 1024 && used.size_b <= STAGING_KEPT_B) {
         pthread_mutex_lock(&staging.lock);
@@ -172,7 +172,7 @@ static void release_copy(void *payload)
 {
     struct copy_task *t = payload;
     if (t->staged.buffer != NULL) {
-        staging_give(t->staged);
+        staging_return(t->staged);
     }
 }
 

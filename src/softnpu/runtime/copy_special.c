@@ -115,7 +115,7 @@ int32_t snpu_copy_desc_run(void *desc, void *stream)
 }
 
 /* ---- reductions ---- */
-enum op { OP_SUM, OP_MAX, OP_MIN, OP_COUNT };
+enum reduce_op { OP_SUM, OP_MAX, OP_MIN, OP_COUNT };
 
 typedef void (*reduce_fn)(void *dst, const void *src, uint64_t count);
 

@@ -34,37 +34,37 @@
 
 static const struct {
     int64_t tag;
-    enum entry entry;
+    enum snpu_elf_entry entry;
 } entry_of_tag[] = {
-    {DT_STRTAB, E_STRTAB},
-    {DT_STRSZ, E_STRSZ},
-    {DT_SYMTAB, E_SYMTAB},
-    {DT_SYMENT, E_SYMENT},
-    {DT_HASH, E_HASH},
-    {DT_GNU_HASH, E_GNU_HASH},
-    {DT_RELA, E_RELA},
-    {DT_RELASZ, E_RELASZ},
-    {DT_RELAENT, E_RELAENT},
-    {DT_JMPREL, E_JMPREL},
-    {DT_PLTRELSZ, E_PLTRELSZ},
-    {DT_PLTREL, E_PLTREL},
-    {TAG_RELR, E_RELR},
-    {TAG_RELRSZ, E_RELRSZ},
-    {DT_INIT, E_INIT},
-    {DT_FINI, E_FINI},
-    {DT_INIT_ARRAY, E_INIT_ARRAY},
-    {DT_INIT_ARRAYSZ, E_INIT_ARRAYSZ},
-    {DT_FINI_ARRAY, E_FINI_ARRAY},
-    {DT_FINI_ARRAYSZ, E_FINI_ARRAYSZ},
-    {DT_VERSYM, E_VERSYM},
-    {DT_VERNEED, E_VERNEED},
-    {DT_VERNEEDNUM, E_VERNEEDNUM},
-    {DT_VERDEF, E_VERDEF},
-    {DT_VERDEFNUM, E_VERDEFNUM},
-    {DT_PLTGOT, E_PLTGOT},
-    {DT_RELACOUNT, E_RELACOUNT},
-    {DT_FLAGS, E_FLAGS},
-    {DT_FLAGS_1, E_FLAGS_1},
+    {DT_STRTAB, SNPU_DYN_STRTAB},
+    {DT_STRSZ, SNPU_DYN_STRSZ},
+    {DT_SYMTAB, SNPU_DYN_SYMTAB},
+    {DT_SYMENT, SNPU_DYN_SYMENT},
+    {DT_HASH, SNPU_DYN_HASH},
+    {DT_GNU_HASH, SNPU_DYN_GNU_HASH},
+    {DT_RELA, SNPU_DYN_RELA},
+    {DT_RELASZ, SNPU_DYN_RELASZ},
+    {DT_RELAENT, SNPU_DYN_RELAENT},
+    {DT_JMPREL, SNPU_DYN_JMPREL},
+    {DT_PLTRELSZ, SNPU_DYN_PLTRELSZ},
+    {DT_PLTREL, SNPU_DYN_PLTREL},
+    {TAG_RELR, SNPU_DYN_RELR},
+    {TAG_RELRSZ, SNPU_DYN_RELRSZ},
+    {DT_INIT, SNPU_DYN_INIT},
+    {DT_FINI, SNPU_DYN_FINI},
+    {DT_INIT_ARRAY, SNPU_DYN_INIT_ARRAY},
+    {DT_INIT_ARRAYSZ, SNPU_DYN_INIT_ARRAYSZ},
+    {DT_FINI_ARRAY, SNPU_DYN_FINI_ARRAY},
+    {DT_FINI_ARRAYSZ, SNPU_DYN_FINI_ARRAYSZ},
+    {DT_VERSYM, SNPU_DYN_VERSYM},
+    {DT_VERNEED, SNPU_DYN_VERNEED},
+    {DT_VERNEEDNUM, SNPU_DYN_VERNEEDNUM},
+    {DT_VERDEF, SNPU_DYN_VERDEF},
+    {DT_VERDEFNUM, SNPU_DYN_VERDEFNUM},
+    {DT_PLTGOT, SNPU_DYN_PLTGOT},
+    {DT_RELACOUNT, SNPU_DYN_RELACOUNT},
+    {DT_FLAGS, SNPU_DYN_FLAGS},
+    {DT_FLAGS_1, SNPU_DYN_FLAGS_1},
 };
 
 /* Address-free entries that linkers write and the loader handles safely. Any other means a damaged file. */
@@ -73,23 +73,29 @@ static const int64_t harmless_tags[] = {DT_NULL,  DT_NEEDED,   DT_SONAME,   DT_R
 
 /* Entries that must occur together. */
 static const struct {
-    enum entry one, other;
+    enum snpu_elf_entry one, other;
 } pairs[] = {
-    {E_RELA, E_RELASZ},      {E_RELA, E_RELAENT},       {E_JMPREL, E_PLTRELSZ},         {E_JMPREL, E_PLTREL},
-    {E_RELR, E_RELRSZ},      {E_VERNEED, E_VERNEEDNUM}, {E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ},
-    {E_VERDEF, E_VERDEFNUM},
+    {SNPU_DYN_RELA, SNPU_DYN_RELASZ},
+    {SNPU_DYN_RELA, SNPU_DYN_RELAENT},
+    {SNPU_DYN_JMPREL, SNPU_DYN_PLTRELSZ},
+    {SNPU_DYN_JMPREL, SNPU_DYN_PLTREL},
+    {SNPU_DYN_RELR, SNPU_DYN_RELRSZ},
+    {SNPU_DYN_VERNEED, SNPU_DYN_VERNEEDNUM},
+    {SNPU_DYN_INIT_ARRAY, SNPU_DYN_INIT_ARRAYSZ},
+    {SNPU_DYN_FINI_ARRAY, SNPU_DYN_FINI_ARRAYSZ},
+    {SNPU_DYN_VERDEF, SNPU_DYN_VERDEFNUM},
 };
 
 /* Entries with only one valid value. */
 static const struct {
-    enum entry entry;
+    enum snpu_elf_entry entry;
     uint64_t value;
-} fixed[] = {{E_RELAENT, sizeof(Elf64_Rela)}, {E_PLTREL, DT_RELA}, {E_SYMENT, sizeof(Elf64_Sym)}};
+} fixed[] = {{SNPU_DYN_RELAENT, sizeof(Elf64_Rela)}, {SNPU_DYN_PLTREL, DT_RELA}, {SNPU_DYN_SYMENT, sizeof(Elf64_Sym)}};
 
 #define KNOWN_FLAGS   (DF_ORIGIN | DF_SYMBOLIC | DF_BIND_NOW | DF_STATIC_TLS)
 #define KNOWN_FLAGS_1 (DF_1_NOW | DF_1_NODELETE | DF_1_ORIGIN)
 
-const uint8_t *snpu__elf_at(const struct check *c, uint64_t addr, uint64_t size_b)
+const uint8_t *snpu__elf_at(const struct snpu_elf_check *c, uint64_t addr, uint64_t size_b)
 {
     for (size_t i = 0; i < c->loads; i++) {
         const Elf64_Phdr *load = &c->load[i];
@@ -101,7 +107,7 @@ const uint8_t *snpu__elf_at(const struct check *c, uint64_t addr, uint64_t size_
     return NULL;
 }
 
-static bool in_memory(const struct check *c, uint64_t addr, uint64_t size_b, uint32_t flags)
+static bool in_memory(const struct snpu_elf_check *c, uint64_t addr, uint64_t size_b, uint32_t flags)
 {
     for (size_t i = 0; i < c->loads; i++) {
         const Elf64_Phdr *load = &c->load[i];
@@ -113,7 +119,7 @@ static bool in_memory(const struct check *c, uint64_t addr, uint64_t size_b, uin
     return false;
 }
 
-static bool check_segment(struct check *c, const Elf64_Phdr *segment)
+static bool check_segment(struct snpu_elf_check *c, const Elf64_Phdr *segment)
 {
     uint64_t size_b = c->elf->size_b;
     bool file_backed = segment->p_offset <= size_b && segment->p_filesz <= size_b - segment->p_offset;
@@ -157,7 +163,7 @@ static bool check_segment(struct check *c, const Elf64_Phdr *segment)
 }
 
 /* Segments that refer to loaded ones; checked after all loaded segments are known. */
-static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
+static bool check_inner_segment(struct snpu_elf_check *c, const Elf64_Phdr *segment)
 {
     switch (segment->p_type) {
     case PT_NOTE:
@@ -172,16 +178,16 @@ static bool check_inner_segment(struct check *c, const Elf64_Phdr *segment)
     }
 }
 
-static bool check_segments(struct check *c)
+static bool check_segments(struct snpu_elf_check *c)
 {
     Elf64_Ehdr head;
     memcpy(&head, c->elf->data, sizeof(head));
     uint64_t table_b = (uint64_t)head.e_phnum * sizeof(Elf64_Phdr);
-    if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > MAX_SEGMENTS ||
+    if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > SNPU_ELF_SEGMENTS_MAX ||
         head.e_phoff > c->elf->size_b || table_b > c->elf->size_b - head.e_phoff) {
         return refuse(c, "program headers lie outside the file");
     }
-    bool (*const passes[])(struct check *, const Elf64_Phdr *) = {check_segment, check_inner_segment};
+    bool (*const passes[])(struct snpu_elf_check *, const Elf64_Phdr *) = {check_segment, check_inner_segment};
     for (size_t pass = 0; pass < MS_COUNT_OF(passes); pass++) {
         for (uint32_t i = 0; i < head.e_phnum; i++) {
             Elf64_Phdr segment;
@@ -197,10 +203,10 @@ static bool check_segments(struct check *c)
     return true;
 }
 
-static bool take_entry(struct check *c, int64_t tag, uint64_t value)
+static bool take_entry(struct snpu_elf_check *c, int64_t tag, uint64_t value)
 {
     for (size_t i = 0; i < MS_COUNT_OF(entry_of_tag); i++) {
-        enum entry entry = entry_of_tag[i].entry;
+        enum snpu_elf_entry entry = entry_of_tag[i].entry;
         if (entry_of_tag[i].tag == tag) {
             if (c->present[entry]) {
                 return refuse(c, "duplicate dynamic entry");
@@ -218,7 +224,7 @@ static bool take_entry(struct check *c, int64_t tag, uint64_t value)
     return refuse(c, "unknown dynamic entry");
 }
 
-static bool check_entries(struct check *c)
+static bool check_entries(struct snpu_elf_check *c)
 {
     for (size_t i = 0; i < MS_COUNT_OF(pairs); i++) {
         if (c->present[pairs[i].one] != c->present[pairs[i].other]) {
@@ -230,24 +236,25 @@ static bool check_entries(struct check *c)
             return refuse(c, "a table has entries of the wrong size");
         }
     }
-    if (c->present[E_VERSYM] != (c->present[E_VERNEED] || c->present[E_VERDEF]) ||
-        (c->value[E_FLAGS] & ~(uint64_t)KNOWN_FLAGS) != 0 || (c->value[E_FLAGS_1] & ~(uint64_t)KNOWN_FLAGS_1) != 0 ||
-        (c->present[E_PLTGOT] && !in_memory(c, c->value[E_PLTGOT], 24, PF_W))) {
+    if (c->present[SNPU_DYN_VERSYM] != (c->present[SNPU_DYN_VERNEED] || c->present[SNPU_DYN_VERDEF]) ||
+        (c->value[SNPU_DYN_FLAGS] & ~(uint64_t)KNOWN_FLAGS) != 0 ||
+        (c->value[SNPU_DYN_FLAGS_1] & ~(uint64_t)KNOWN_FLAGS_1) != 0 ||
+        (c->present[SNPU_DYN_PLTGOT] && !in_memory(c, c->value[SNPU_DYN_PLTGOT], 24, PF_W))) {
         return refuse(c, "unsupported dynamic entries");
     }
     return true;
 }
 
-static bool check_dynamic(struct check *c)
+static bool check_dynamic(struct snpu_elf_check *c)
 {
-    uint64_t room = c->dynamic.p_filesz / sizeof(Elf64_Dyn);
+    uint64_t entries = c->dynamic.p_filesz / sizeof(Elf64_Dyn);
     const uint8_t *table =
-        room > 0 && room <= MAX_DYN_ENTRIES ? snpu__elf_at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz) : NULL;
+        entries > 0 && entries <= MAX_DYN_ENTRIES ? snpu__elf_at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz) : NULL;
     if (table == NULL || !in_memory(c, c->dynamic.p_vaddr, c->dynamic.p_memsz, PF_W)) {
         return refuse(c, "no dynamic section");
     }
     bool ended = false;
-    for (uint64_t i = 0; i < room && !ended; i++) {
+    for (uint64_t i = 0; i < entries && !ended; i++) {
         int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
         ended = tag == DT_NULL;
         if (!take_entry(c, tag, u64(table + i * sizeof(Elf64_Dyn) + 8))) {
@@ -260,15 +267,15 @@ static bool check_dynamic(struct check *c)
     if (!check_entries(c)) {
         return false;
     }
-    const uint8_t *strings = snpu__elf_at(c, c->value[E_STRTAB], c->value[E_STRSZ]);
-    if (!c->present[E_STRTAB] || !c->present[E_SYMTAB] || strings == NULL || c->value[E_STRSZ] == 0 ||
-        strings[c->value[E_STRSZ] - 1] != '\0') {
+    const uint8_t *strings = snpu__elf_at(c, c->value[SNPU_DYN_STRTAB], c->value[SNPU_DYN_STRSZ]);
+    if (!c->present[SNPU_DYN_STRTAB] || !c->present[SNPU_DYN_SYMTAB] || strings == NULL ||
+        c->value[SNPU_DYN_STRSZ] == 0 || strings[c->value[SNPU_DYN_STRSZ] - 1] != '\0') {
         return refuse(c, "bad string or symbol table");
     }
-    for (uint64_t i = 0; i < room; i++) {
+    for (uint64_t i = 0; i < entries; i++) {
         int64_t tag = (int64_t)u64(table + i * sizeof(Elf64_Dyn));
         bool names = tag == DT_NEEDED || tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH;
-        if (names && u64(table + i * sizeof(Elf64_Dyn) + 8) >= c->value[E_STRSZ]) {
+        if (names && u64(table + i * sizeof(Elf64_Dyn) + 8) >= c->value[SNPU_DYN_STRSZ]) {
             return refuse(c, "a library name lies outside the string table");
         }
     }
@@ -276,16 +283,16 @@ static bool check_dynamic(struct check *c)
 }
 
 /* The GNU hash table: bloom filter, buckets, chains. The end of its longest chain gives the number of symbols. */
-static bool count_gnu_hash(struct check *c)
+static bool count_gnu_hash(struct snpu_elf_check *c)
 {
-    const uint8_t *head = snpu__elf_at(c, c->value[E_GNU_HASH], 16);
+    const uint8_t *head = snpu__elf_at(c, c->value[SNPU_DYN_GNU_HASH], 16);
     if (head == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t buckets = u32(head), first = u32(head + 4), bloom = u32(head + 8), shift = u32(head + 12);
     uint64_t fixed_b = 16 + bloom * 8 + buckets * 4;
     if (buckets == 0 || bloom == 0 || (bloom & (bloom - 1)) != 0 || shift > 31 ||
-        snpu__elf_at(c, c->value[E_GNU_HASH], fixed_b) == NULL) {
+        snpu__elf_at(c, c->value[SNPU_DYN_GNU_HASH], fixed_b) == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t last = 0;
@@ -301,7 +308,7 @@ static bool count_gnu_hash(struct check *c)
         return true;
     }
     for (uint64_t symbol = last;; symbol++) {
-        const uint8_t *link = snpu__elf_at(c, c->value[E_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
+        const uint8_t *link = snpu__elf_at(c, c->value[SNPU_DYN_GNU_HASH] + fixed_b + (symbol - first) * 4, 4);
         if (link == NULL) {
             return refuse(c, "endless hash chain");
         }
@@ -312,14 +319,14 @@ static bool count_gnu_hash(struct check *c)
     }
 }
 
-static bool count_hash(struct check *c)
+static bool count_hash(struct snpu_elf_check *c)
 {
-    const uint8_t *head = snpu__elf_at(c, c->value[E_HASH], 8);
+    const uint8_t *head = snpu__elf_at(c, c->value[SNPU_DYN_HASH], 8);
     if (head == NULL) {
         return refuse(c, "bad hash table");
     }
     uint64_t buckets = u32(head), chains = u32(head + 4);
-    const uint8_t *links = snpu__elf_at(c, c->value[E_HASH] + 8, (buckets + chains) * 4);
+    const uint8_t *links = snpu__elf_at(c, c->value[SNPU_DYN_HASH] + 8, (buckets + chains) * 4);
     if (links == NULL || buckets == 0) {
         return refuse(c, "bad hash table");
     }
@@ -341,15 +348,15 @@ static bool count_hash(struct check *c)
     return true;
 }
 
-static bool check_symbols(struct check *c)
+static bool check_symbols(struct snpu_elf_check *c)
 {
-    if (!c->present[E_GNU_HASH] && !c->present[E_HASH]) {
+    if (!c->present[SNPU_DYN_GNU_HASH] && !c->present[SNPU_DYN_HASH]) {
         return refuse(c, "no hash table");
     }
-    if ((c->present[E_HASH] && !count_hash(c)) || (c->present[E_GNU_HASH] && !count_gnu_hash(c))) {
+    if ((c->present[SNPU_DYN_HASH] && !count_hash(c)) || (c->present[SNPU_DYN_GNU_HASH] && !count_gnu_hash(c))) {
         return false;
     }
-    const uint8_t *table = snpu__elf_at(c, c->value[E_SYMTAB], c->symbols * sizeof(Elf64_Sym));
+    const uint8_t *table = snpu__elf_at(c, c->value[SNPU_DYN_SYMTAB], c->symbols * sizeof(Elf64_Sym));
     if (table == NULL) {
         return refuse(c, "the symbol table lies outside the file");
     }
@@ -357,7 +364,7 @@ static bool check_symbols(struct check *c)
         Elf64_Sym symbol;
         memcpy(&symbol, table + i * sizeof(symbol), sizeof(symbol));
         uint32_t type = ELF64_ST_TYPE(symbol.st_info);
-        if (symbol.st_name >= c->value[E_STRSZ]) {
+        if (symbol.st_name >= c->value[SNPU_DYN_STRSZ]) {
             return refuse(c, "a symbol's name lies outside the string table");
         }
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT) {
@@ -372,11 +379,11 @@ static bool check_symbols(struct check *c)
 }
 
 static const struct {
-    enum entry start, size;
-} call_lists[] = {{E_INIT_ARRAY, E_INIT_ARRAYSZ}, {E_FINI_ARRAY, E_FINI_ARRAYSZ}};
+    enum snpu_elf_entry start, size;
+} call_lists[] = {{SNPU_DYN_INIT_ARRAY, SNPU_DYN_INIT_ARRAYSZ}, {SNPU_DYN_FINI_ARRAY, SNPU_DYN_FINI_ARRAYSZ}};
 
 /* Is this address an element of a function list that the loader calls? Counts it. */
-static bool in_call_list(struct check *c, uint64_t addr)
+static bool in_call_list(struct snpu_elf_check *c, uint64_t addr)
 {
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
         if (c->present[call_lists[i].start] && addr - c->value[call_lists[i].start] < c->value[call_lists[i].size]) {
@@ -388,7 +395,7 @@ static bool in_call_list(struct check *c, uint64_t addr)
 }
 
 /* An element that no relocation fills holds a raw number; calling it would crash. */
-static bool check_call_lists(struct check *c)
+static bool check_call_lists(struct snpu_elf_check *c)
 {
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
         if (c->present[call_lists[i].start] && c->filled[i] != c->value[call_lists[i].size] / 8) {
@@ -399,7 +406,7 @@ static bool check_call_lists(struct check *c)
 }
 
 /* Does a function start here? Decided by the symbol table if it includes local functions. */
-static bool starts_function(const struct check *c, uint64_t addr)
+static bool starts_function(const struct snpu_elf_check *c, uint64_t addr)
 {
     bool complete = false;
     if (!in_memory(c, addr, 1, PF_X)) {
@@ -417,7 +424,7 @@ static bool starts_function(const struct check *c, uint64_t addr)
     return !complete;
 }
 
-static bool check_relocations(struct check *c, enum entry start, enum entry size)
+static bool check_relocations(struct snpu_elf_check *c, enum snpu_elf_entry start, enum snpu_elf_entry size)
 {
     if (!c->present[start]) {
         return true;
@@ -425,14 +432,14 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
     uint64_t count = c->value[size] / sizeof(Elf64_Rela);
     const uint8_t *table = snpu__elf_at(c, c->value[start], c->value[size]);
     if (table == NULL || c->value[size] % sizeof(Elf64_Rela) != 0 ||
-        (start == E_RELA && c->value[E_RELACOUNT] > count)) {
+        (start == SNPU_DYN_RELA && c->value[SNPU_DYN_RELACOUNT] > count)) {
         return refuse(c, "relocations lie outside the file");
     }
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Rela rela;
         memcpy(&rela, table + i * sizeof(rela), sizeof(rela));
         uint32_t type = ELF64_R_TYPE(rela.r_info);
-        if (start == E_RELA && i < c->value[E_RELACOUNT] && type != REL_RELATIVE) {
+        if (start == SNPU_DYN_RELA && i < c->value[SNPU_DYN_RELACOUNT] && type != REL_RELATIVE) {
             return refuse(c, "relocations are out of order");
         }
         if (!in_memory(c, rela.r_offset, 8, PF_W) || ELF64_R_SYM(rela.r_info) >= c->symbols) {
@@ -450,17 +457,17 @@ static bool check_relocations(struct check *c, enum entry start, enum entry size
     return true;
 }
 
-static bool check_packed_relocations(struct check *c)
+static bool check_packed_relocations(struct snpu_elf_check *c)
 {
-    if (!c->present[E_RELR]) {
+    if (!c->present[SNPU_DYN_RELR]) {
         return true;
     }
-    const uint8_t *table = snpu__elf_at(c, c->value[E_RELR], c->value[E_RELRSZ]);
-    if (table == NULL || c->value[E_RELRSZ] % 8 != 0) {
+    const uint8_t *table = snpu__elf_at(c, c->value[SNPU_DYN_RELR], c->value[SNPU_DYN_RELRSZ]);
+    if (table == NULL || c->value[SNPU_DYN_RELRSZ] % 8 != 0) {
         return refuse(c, "relocations lie outside the file");
     }
     uint64_t where = 0;
-    for (uint64_t i = 0; i < c->value[E_RELRSZ] / 8; i++) {
+    for (uint64_t i = 0; i < c->value[SNPU_DYN_RELRSZ] / 8; i++) {
         uint64_t word = u64(table + i * 8);
         if ((word & 1) == 0) {
             if (!in_memory(c, word, 8, PF_W)) {
@@ -485,7 +492,7 @@ static bool check_packed_relocations(struct check *c)
 }
 
 /* Code that the loader calls by address must start at the start of a code section, if the file has section headers. */
-static bool starts_code(const struct check *c, uint64_t addr)
+static bool starts_code(const struct snpu_elf_check *c, uint64_t addr)
 {
     Elf64_Ehdr head;
     memcpy(&head, c->elf->data, sizeof(head));
@@ -505,7 +512,7 @@ static bool starts_code(const struct check *c, uint64_t addr)
     return !known;
 }
 
-static bool check_initialisers(struct check *c)
+static bool check_initialisers(struct snpu_elf_check *c)
 {
     for (size_t i = 0; i < MS_COUNT_OF(call_lists); i++) {
         if (c->present[call_lists[i].start] &&
@@ -514,23 +521,24 @@ static bool check_initialisers(struct check *c)
             return refuse(c, "bad list of initialisers");
         }
     }
-    if ((c->present[E_INIT] && !starts_code(c, c->value[E_INIT])) ||
-        (c->present[E_FINI] && !starts_code(c, c->value[E_FINI]))) {
+    if ((c->present[SNPU_DYN_INIT] && !starts_code(c, c->value[SNPU_DYN_INIT])) ||
+        (c->present[SNPU_DYN_FINI] && !starts_code(c, c->value[SNPU_DYN_FINI]))) {
         return refuse(c, "an initialiser lies outside the code");
     }
     return true;
 }
 
-static bool check_all(struct check *c)
+static bool check_all(struct snpu_elf_check *c)
 {
     return check_segments(c) && check_dynamic(c) && check_symbols(c) && check_initialisers(c) &&
-           check_relocations(c, E_RELA, E_RELASZ) && check_relocations(c, E_JMPREL, E_PLTRELSZ) &&
-           check_packed_relocations(c) && check_call_lists(c) && snpu__elf_check_versions(c);
+           check_relocations(c, SNPU_DYN_RELA, SNPU_DYN_RELASZ) &&
+           check_relocations(c, SNPU_DYN_JMPREL, SNPU_DYN_PLTRELSZ) && check_packed_relocations(c) &&
+           check_call_lists(c) && snpu__elf_check_versions(c);
 }
 
 int snpu__elf_check_loadable(const struct snpu_elf *elf, const char **why)
 {
-    struct check c = {.elf = elf};
+    struct snpu_elf_check c = {.elf = elf};
     if (!snpu__elf_is_host_object(elf)) {
         *why = "it is not a shared object for this processor";
         return -EINVAL;

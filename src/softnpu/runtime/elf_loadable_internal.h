@@ -8,56 +8,56 @@
 #include <elf.h>
 #include <string.h>
 
-#define MAX_SEGMENTS 64
+#define SNPU_ELF_SEGMENTS_MAX 64
 
 /* Dynamic entries that the check follows, as indexes into snpu_elf_check.present and .value. */
-enum entry {
-    E_STRTAB,
-    E_STRSZ,
-    E_SYMTAB,
-    E_SYMENT,
-    E_HASH,
-    E_GNU_HASH,
-    E_RELA,
-    E_RELASZ,
-    E_RELAENT,
-    E_JMPREL,
-    E_PLTRELSZ,
-    E_PLTREL,
-    E_RELR,
-    E_RELRSZ,
-    E_INIT,
-    E_FINI,
-    E_INIT_ARRAY,
-    E_INIT_ARRAYSZ,
-    E_FINI_ARRAY,
-    E_FINI_ARRAYSZ,
-    E_VERSYM,
-    E_VERNEED,
-    E_VERNEEDNUM,
-    E_VERDEF,
-    E_VERDEFNUM,
-    E_PLTGOT,
-    E_RELACOUNT,
-    E_FLAGS,
-    E_FLAGS_1,
-    E_COUNT,
+enum snpu_elf_entry {
+    SNPU_DYN_STRTAB,
+    SNPU_DYN_STRSZ,
+    SNPU_DYN_SYMTAB,
+    SNPU_DYN_SYMENT,
+    SNPU_DYN_HASH,
+    SNPU_DYN_GNU_HASH,
+    SNPU_DYN_RELA,
+    SNPU_DYN_RELASZ,
+    SNPU_DYN_RELAENT,
+    SNPU_DYN_JMPREL,
+    SNPU_DYN_PLTRELSZ,
+    SNPU_DYN_PLTREL,
+    SNPU_DYN_RELR,
+    SNPU_DYN_RELRSZ,
+    SNPU_DYN_INIT,
+    SNPU_DYN_FINI,
+    SNPU_DYN_INIT_ARRAY,
+    SNPU_DYN_INIT_ARRAYSZ,
+    SNPU_DYN_FINI_ARRAY,
+    SNPU_DYN_FINI_ARRAYSZ,
+    SNPU_DYN_VERSYM,
+    SNPU_DYN_VERNEED,
+    SNPU_DYN_VERNEEDNUM,
+    SNPU_DYN_VERDEF,
+    SNPU_DYN_VERDEFNUM,
+    SNPU_DYN_PLTGOT,
+    SNPU_DYN_RELACOUNT,
+    SNPU_DYN_FLAGS,
+    SNPU_DYN_FLAGS_1,
+    SNPU_DYN_COUNT,
 };
 
-struct check {
+struct snpu_elf_check {
     const struct snpu_elf *elf;
-    Elf64_Phdr load[MAX_SEGMENTS];
+    Elf64_Phdr load[SNPU_ELF_SEGMENTS_MAX];
     size_t loads;
     Elf64_Phdr dynamic;
-    bool present[E_COUNT];
-    uint64_t value[E_COUNT];
+    bool present[SNPU_DYN_COUNT];
+    uint64_t value[SNPU_DYN_COUNT];
     uint64_t symbols;   /* entries in the dynamic symbol table, from its hash table */
     uint32_t versions;  /* highest version number defined or needed */
     uint64_t filled[2]; /* elements of the initialiser and finaliser lists filled by a relocation */
     const char *why;
 };
 
-static inline bool refuse(struct check *c, const char *why)
+static inline bool refuse(struct snpu_elf_check *c, const char *why)
 {
     c->why = why;
     return false;
@@ -78,9 +78,9 @@ static inline uint64_t u64(const uint8_t *p)
 }
 
 /* File bytes behind [addr, addr + size_b), or NULL. */
-const uint8_t *snpu__elf_at(const struct check *c, uint64_t addr, uint64_t size_b);
+const uint8_t *snpu__elf_at(const struct snpu_elf_check *c, uint64_t addr, uint64_t size_b);
 
 /* Version needs and definitions, and symbol versions; call after the dynamic entries and symbols were checked. */
-bool snpu__elf_check_versions(struct check *c);
+bool snpu__elf_check_versions(struct snpu_elf_check *c);
 
 #endif

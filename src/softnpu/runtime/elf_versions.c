@@ -3,18 +3,19 @@
  * follows them without looking at their counts; see elf_loadable.c. */
 #include "softnpu/runtime/elf_loadable_internal.h"
 
-static void note_version(struct check *c, uint32_t version)
+static void note_version(struct snpu_elf_check *c, uint32_t version)
 {
     version &= 0x7fff;
     c->versions = version > c->versions ? version : c->versions;
 }
 
 /* Is the string at this offset the name of a library that the object needs? The loader assumes so. */
-static bool is_needed(const struct check *c, uint64_t name)
+static bool is_needed(const struct snpu_elf_check *c, uint64_t name)
 {
-    const char *strings = (const char *)snpu__elf_at(c, c->value[E_STRTAB], c->value[E_STRSZ]); /* NUL-terminated */
+    const char *strings =
+        (const char *)snpu__elf_at(c, c->value[SNPU_DYN_STRTAB], c->value[SNPU_DYN_STRSZ]); /* NUL-terminated */
     const uint8_t *table = snpu__elf_at(c, c->dynamic.p_vaddr, c->dynamic.p_filesz);
-    for (uint64_t i = 0; name < c->value[E_STRSZ] && u64(table + i * sizeof(Elf64_Dyn)) != DT_NULL; i++) {
+    for (uint64_t i = 0; name < c->value[SNPU_DYN_STRSZ] && u64(table + i * sizeof(Elf64_Dyn)) != DT_NULL; i++) {
         if (u64(table + i * sizeof(Elf64_Dyn)) == DT_NEEDED &&
             strcmp(strings + u64(table + i * sizeof(Elf64_Dyn) + 8), strings + name) == 0) {
             return true;
@@ -23,10 +24,10 @@ static bool is_needed(const struct check *c, uint64_t name)
     return false;
 }
 
-static bool check_version_needs(struct check *c)
+static bool check_version_needs(struct snpu_elf_check *c)
 {
-    uint64_t addr = c->value[E_VERNEED];
-    for (uint64_t i = 0; c->present[E_VERNEED] && i < c->value[E_VERNEEDNUM]; i++) {
+    uint64_t addr = c->value[SNPU_DYN_VERNEED];
+    for (uint64_t i = 0; c->present[SNPU_DYN_VERNEED] && i < c->value[SNPU_DYN_VERNEEDNUM]; i++) {
         Elf64_Verneed need;
         const uint8_t *p = snpu__elf_at(c, addr, sizeof(need));
         if (p == NULL) {
@@ -41,14 +42,14 @@ static bool check_version_needs(struct check *c)
                 return refuse(c, "bad version needs");
             }
             memcpy(&item, p, sizeof(item));
-            if (item.vna_name >= c->value[E_STRSZ] || (item.vna_next == 0) != (k + 1 == need.vn_cnt)) {
+            if (item.vna_name >= c->value[SNPU_DYN_STRSZ] || (item.vna_next == 0) != (k + 1 == need.vn_cnt)) {
                 return refuse(c, "bad version needs");
             }
             note_version(c, item.vna_other);
             aux += item.vna_next;
         }
         if (need.vn_cnt == 0 || !is_needed(c, need.vn_file) ||
-            (need.vn_next == 0) != (i + 1 == c->value[E_VERNEEDNUM])) {
+            (need.vn_next == 0) != (i + 1 == c->value[SNPU_DYN_VERNEEDNUM])) {
             return refuse(c, "bad version needs");
         }
         addr += need.vn_next;
@@ -56,10 +57,10 @@ static bool check_version_needs(struct check *c)
     return true;
 }
 
-static bool check_version_definitions(struct check *c)
+static bool check_version_definitions(struct snpu_elf_check *c)
 {
-    uint64_t addr = c->value[E_VERDEF];
-    for (uint64_t i = 0; c->present[E_VERDEF] && i < c->value[E_VERDEFNUM]; i++) {
+    uint64_t addr = c->value[SNPU_DYN_VERDEF];
+    for (uint64_t i = 0; c->present[SNPU_DYN_VERDEF] && i < c->value[SNPU_DYN_VERDEFNUM]; i++) {
         Elf64_Verdef def;
         Elf64_Verdaux item;
         const uint8_t *p = snpu__elf_at(c, addr, sizeof(def));
@@ -72,7 +73,8 @@ static bool check_version_definitions(struct check *c)
             return refuse(c, "bad version definitions");
         }
         memcpy(&item, p, sizeof(item));
-        if (item.vda_name >= c->value[E_STRSZ] || (def.vd_next == 0) != (i + 1 == c->value[E_VERDEFNUM])) {
+        if (item.vda_name >= c->value[SNPU_DYN_STRSZ] ||
+            (def.vd_next == 0) != (i + 1 == c->value[SNPU_DYN_VERDEFNUM])) {
             return refuse(c, "bad version definitions");
         }
         note_version(c, def.vd_ndx);
@@ -82,12 +84,12 @@ static bool check_version_definitions(struct check *c)
 }
 
 /* After the needs and definitions: every symbol's version must be one of those. */
-static bool check_symbol_versions(struct check *c)
+static bool check_symbol_versions(struct snpu_elf_check *c)
 {
-    if (!c->present[E_VERSYM]) {
+    if (!c->present[SNPU_DYN_VERSYM]) {
         return true;
     }
-    const uint8_t *table = snpu__elf_at(c, c->value[E_VERSYM], c->symbols * 2);
+    const uint8_t *table = snpu__elf_at(c, c->value[SNPU_DYN_VERSYM], c->symbols * 2);
     for (uint64_t i = 0; table != NULL && i < c->symbols; i++) {
         uint16_t version;
         memcpy(&version, table + i * 2, sizeof(version));
@@ -98,7 +100,7 @@ static bool check_symbol_versions(struct check *c)
     return table != NULL || refuse(c, "bad symbol versions");
 }
 
-bool snpu__elf_check_versions(struct check *c)
+bool snpu__elf_check_versions(struct snpu_elf_check *c)
 {
     return check_version_needs(c) && check_version_definitions(c) && check_symbol_versions(c);
 }

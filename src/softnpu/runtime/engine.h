@@ -26,11 +26,11 @@
 
 #include <pthread.h>
 
-#define STREAM_DEPTH       2048u /* tasks in a queue */
-#define STREAM_ID_LIMIT    2048u /* stream ids per device */
-#define STREAMS_PER_DEVICE 1984u
-#define ARENA_B            (256u * 1024)
-#define ARENA_TASK_MAX_B   8192u /* larger tasks are allocated individually */
+#define SNPU_STREAM_DEPTH       2048u /* tasks in a queue */
+#define SNPU_STREAM_ID_LIMIT    2048u /* stream ids per device */
+#define SNPU_STREAMS_PER_DEVICE 1984u
+#define SNPU_ARENA_B            (256u * 1024)
+#define SNPU_ARENA_TASK_MAX_B   8192u /* larger tasks are allocated individually */
 
 /* A task and the engine's private data about it. */
 struct task_rec {
@@ -48,14 +48,14 @@ struct task_slot {
 
 struct stream_queue {
     struct stream_queue *next_free;
-    struct task_slot slots[STREAM_DEPTH];
-    char arena[ARENA_B] __attribute__((aligned(64)));
+    struct task_slot slots[SNPU_STREAM_DEPTH];
+    char arena[SNPU_ARENA_B] __attribute__((aligned(64)));
 };
 
 struct snpu_model;
 struct snpu_route;
 
-enum worker_end { WORKER_RUNS, WORKER_GONE, WORKER_ABANDONED };
+enum worker_end { SNPU_WORKER_RUNS, SNPU_WORKER_GONE, SNPU_WORKER_ABANDONED };
 
 struct snpu_stream {
     struct snpu_ctx *ctx;
@@ -121,7 +121,7 @@ struct rt_device {
     uint32_t contexts; /* including the primary one */
     struct snpu_stream *streams;
     uint32_t stream_count;
-    uint64_t stream_ids[STREAM_ID_LIMIT / 64];
+    uint64_t stream_ids[SNPU_STREAM_ID_LIMIT / 64];
     uint32_t next_stream_id;
     uint32_t lost; /* atomic: work fails with 507010 until a forced reset */
     uint32_t events, notifies;

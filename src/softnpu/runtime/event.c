@@ -63,7 +63,7 @@ int32_t snpu_event_create(const char *function, enum snpu_event_flavour flavour,
         return ACL_ERROR_RT_NO_EVENT_RESOURCE;
     }
     if (flags & ACL_EVENT_IPC) {
-        event->slot = ipc_alloc(IPC_EVENT, ctx->dev);
+        event->slot = ipc_alloc(SNPU_IPC_EVENT, ctx->dev);
         if (event->slot == NULL) {
             event_put(event);
             return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no shared memory for an IPC event", function);
@@ -267,7 +267,7 @@ int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_s
     struct event_mark *mark = event_latest_get(event);
     if (mark != NULL) {
         out->recorded = true;
-        out->complete = __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) != MARK_PENDING;
+        out->complete = __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) != SNPU_MARK_PENDING;
         if (!out->complete && mark->stream != NULL) {
             snpu_worker_hurry(mark->stream); /* a caller that polls is waiting */
         }
@@ -297,11 +297,11 @@ int32_t snpu_event_synchronize(const char *function, void *handle, int32_t timeo
         ret = event->slot->code;
     } else {
         struct event_mark *mark = event_latest_get(event);
-        while (mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == MARK_PENDING &&
+        while (mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_PENDING &&
                (left = deadline_left_ns(deadline)) != 0) {
-            futex_wait_shared(&mark->state, MARK_PENDING, left);
+            futex_wait_shared(&mark->state, SNPU_MARK_PENDING, left);
         }
-        ret = mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == MARK_DROPPED ? mark->code : 0;
+        ret = mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_DROPPED ? mark->code : 0;
         event_mark_put(mark);
     }
     event_put(event);
@@ -367,7 +367,7 @@ int32_t snpu_event_import(const char *function, const void *key64, void **out)
     struct ipc_peer *peer;
     memcpy(&key, key64, sizeof(key));
     int32_t ret = snpu_ctx_need(function, &ctx);
-    if (ret == 0 && key.kind != IPC_EVENT) {
+    if (ret == 0 && key.kind != SNPU_IPC_EVENT) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not an IPC event handle", function);
     }
     if (ret == 0 && key.pid == getpid()) {

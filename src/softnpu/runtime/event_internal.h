@@ -19,7 +19,7 @@ struct event_mark {
     struct event_mark *next_free;
 };
 
-enum mark_state { MARK_PENDING, MARK_DONE, MARK_DROPPED };
+enum mark_state { SNPU_MARK_PENDING, SNPU_MARK_DONE, SNPU_MARK_DROPPED };
 
 struct snpu_event {
     enum snpu_event_flavour flavour;

@@ -44,7 +44,7 @@ struct event_mark *event_mark_new(uint32_t refs)
         mark->code = 0;
         mark->counter = 0;
         mark->stream = NULL;
-        __atomic_store_n(&mark->state, MARK_PENDING, __ATOMIC_RELAXED);
+        __atomic_store_n(&mark->state, SNPU_MARK_PENDING, __ATOMIC_RELAXED);
         __atomic_store_n(&mark->refs, refs, __ATOMIC_RELAXED);
     }
     return mark;
@@ -113,7 +113,7 @@ static int32_t record_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
     if (t->mark != NULL) {
-        mark_finish(t->mark, MARK_DONE, 0);
+        mark_finish(t->mark, SNPU_MARK_DONE, 0);
     } else {
         event_slot_finish(t->event->slot, t->sequence, 0);
     }
@@ -127,8 +127,8 @@ static void record_release(void *payload)
 {
     struct event_task *t = payload;
     if (t->mark != NULL) {
-        if (__atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == MARK_PENDING) {
-            mark_finish(t->mark, MARK_DROPPED, snpu_worker_cancel_code());
+        if (__atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_PENDING) {
+            mark_finish(t->mark, SNPU_MARK_DROPPED, snpu_worker_cancel_code());
         }
         event_mark_put(t->mark);
     } else if (t->event->slot != NULL && !event_reached(t->event->slot->word, t->sequence)) {
@@ -155,8 +155,8 @@ static int32_t wait_for(struct snpu_task *task, const struct event_task *t)
 {
     int32_t ret = 0;
     if (t->mark != NULL) {
-        while (ret == 0 && __atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == MARK_PENDING) {
-            ret = wait_word(task, &t->mark->state, MARK_PENDING, t->timeout_ms);
+        while (ret == 0 && __atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_PENDING) {
+            ret = wait_word(task, &t->mark->state, SNPU_MARK_PENDING, t->timeout_ms);
         }
         return ret != 0 ? ret : t->mark->code;
     }
@@ -256,13 +256,13 @@ static int32_t replay_record_run(struct snpu_task *task)
     struct event_task *t = (struct event_task *)task->payload;
     struct event_mark *mark = model_promise_take(t->event);
     if (mark != NULL) {
-        mark_finish(mark, MARK_DONE, 0);
+        mark_finish(mark, SNPU_MARK_DONE, 0);
         event_mark_put(mark);
     } else if (t->event->slot != NULL) {
         uint32_t sequence = __atomic_add_fetch(&t->event->slot->recorded, 1, __ATOMIC_ACQ_REL);
         event_slot_finish(t->event->slot, sequence, 0);
     } else if ((mark = event_mark_new(1)) != NULL) {
-        mark_finish(mark, MARK_DONE, 0);
+        mark_finish(mark, SNPU_MARK_DONE, 0);
         event_latest_set(t->event, mark);
     } else {
         return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
@@ -308,7 +308,7 @@ struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event *
 
 void event_promise_break(struct event_mark *mark, int32_t code)
 {
-    mark_finish(mark, MARK_DROPPED, code);
+    mark_finish(mark, SNPU_MARK_DROPPED, code);
     event_mark_put(mark);
 }
 

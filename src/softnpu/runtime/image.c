@@ -16,6 +16,8 @@
 #include "softnpu/runtime/kernel_json.h"
 #include "softnpu/runtime/memory.h"
 
+#include "softnpu/hal/machine.h"
+
 #include "acl/acl.h"
 #include "ascend_hal.h"
 #include "runtime/rt.h"
@@ -230,15 +232,15 @@ static int32_t read_file(const char *function, const char *path, void **data, si
         code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s: not a kernel file", function, path);
         goto out;
     }
-    size_t room = (size_t)st.st_size, done = 0;
-    bytes = malloc(room);
+    size_t file_b = (size_t)st.st_size, done = 0;
+    bytes = malloc(file_b);
     if (bytes == NULL) {
-        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory for %zu bytes of %s", function, room,
+        code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory for %zu bytes of %s", function, file_b,
                          path);
         goto out;
     }
-    while (done < room) {
-        ssize_t n = read(fd, bytes + done, room - done);
+    while (done < file_b) {
+        ssize_t n = read(fd, bytes + done, file_b - done);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -247,12 +249,12 @@ static int32_t read_file(const char *function, const char *path, void **data, si
         }
         done += (size_t)n;
     }
-    if (done != room) {
-        code = snpu_fail(ACL_ERROR_RT_FILE_OPEN, "%s: %s: read %zu of %zu bytes", function, path, done, room);
+    if (done != file_b) {
+        code = snpu_fail(ACL_ERROR_RT_FILE_OPEN, "%s: %s: read %zu of %zu bytes", function, path, done, file_b);
         goto out;
     }
     *data = bytes;
-    *size_b = room;
+    *size_b = file_b;
     bytes = NULL;
 out:
     free(bytes);
@@ -261,12 +263,12 @@ out:
 }
 
 /* The object that accompanies a JSON description: same stem, different extension. */
-static bool object_path(const char *json_path, const char *ending, char *out, size_t room_b)
+static bool object_path(const char *json_path, const char *ending, char *out, size_t out_b)
 {
     const char *dot = strrchr(json_path, '.');
     int stem = dot != NULL && strchr(dot, '/') == NULL ? (int)(dot - json_path) : (int)strlen(json_path);
-    int n = snprintf(out, room_b, "%.*s%s", stem, json_path, ending);
-    return n > 0 && (size_t)n < room_b && strcmp(out, json_path) != 0 && access(out, R_OK) == 0;
+    int n = snprintf(out, out_b, "%.*s%s", stem, json_path, ending);
+    return n > 0 && (size_t)n < out_b && strcmp(out, json_path) != 0 && access(out, R_OK) == 0;
 }
 
 static int32_t load_any(const char *function, struct snpu_image *image, const char *path, const void *data,

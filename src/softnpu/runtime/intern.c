@@ -10,14 +10,14 @@
 
 #define BUCKETS 1024
 
-struct name {
-    struct name *next;
+struct interned_name {
+    struct interned_name *next;
     char text[];
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct name *buckets[BUCKETS];
+    struct interned_name *buckets[BUCKETS];
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint32_t hash(const char *text)
@@ -31,9 +31,9 @@ static uint32_t hash(const char *text)
 
 const char *snpu__intern(const char *text)
 {
-    struct name **bucket = &names.buckets[hash(text) % BUCKETS];
+    struct interned_name **bucket = &names.buckets[hash(text) % BUCKETS];
     pthread_mutex_lock(&names.lock);
-    struct name *name = *bucket;
+    struct interned_name *name = *bucket;
     while (name != NULL && strcmp(name->text, text) != 0) {
         name = name->next;
     }

@@ -219,7 +219,7 @@ static bool may_open(const struct ipc_slot *slot)
         return true;
     }
     uint32_t count = __atomic_load_n(&slot->pid_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count && i < IPC_PIDS_MAX; i++) {
+    for (uint32_t i = 0; i < count && i < SNPU_IPC_PIDS_MAX; i++) {
         if (slot->pids[i] == getpid()) {
             return true;
         }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IPC_PIDS_MAX 96
+#define SNPU_IPC_PIDS_MAX 96
 
 struct ipc_slot {
     uint64_t cookie; /* random, 0 when free: a stale key does not match */
@@ -24,10 +24,10 @@ struct ipc_slot {
     /* Access control. */
     uint32_t open_to_all;
     uint32_t pid_count;
-    int32_t pids[IPC_PIDS_MAX];
+    int32_t pids[SNPU_IPC_PIDS_MAX];
 };
 
-enum ipc_kind { IPC_FREE, IPC_NOTIFY, IPC_EVENT };
+enum ipc_kind { SNPU_IPC_FREE, SNPU_IPC_NOTIFY, SNPU_IPC_EVENT };
 
 struct ipc_peer; /* another process's arena */
 

@@ -48,13 +48,13 @@ static int32_t bad_key(const char *function)
     return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: not a shared memory key", function);
 }
 
-int32_t snpu_ipc_export(void *ptr, size_t size_b, char *key, size_t room_b, uint64_t flags)
+int32_t snpu_ipc_export(void *ptr, size_t size_b, char *key, size_t key_b, uint64_t flags)
 {
     static const char function[] = "aclrtIpcMemGetExportKey";
-    if (room_b < SNPU_IPC_KEY_B || flags > ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION || size_b == 0) {
+    if (key_b < SNPU_IPC_KEY_B || flags > ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION || size_b == 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
                          "%s: invalid argument: size %zu, key buffer of %zu bytes (minimum %d), flags %llu", function,
-                         size_b, room_b, SNPU_IPC_KEY_B, (unsigned long long)flags);
+                         size_b, key_b, SNPU_IPC_KEY_B, (unsigned long long)flags);
     }
     struct key *entry = calloc(1, sizeof(*entry));
     if (entry == NULL) {

@@ -15,25 +15,25 @@
 #define MAX_NAMES 65536
 #define MAX_NAME  1024
 
-struct names {
+struct json_names {
     char **list;
     size_t count;
 };
 
-struct walk {
+struct json_walk {
     const char *at, *end;
-    struct names kernels, outer;
+    struct json_names kernels, outer;
     int error;
 };
 
-static void skip_space(struct walk *w)
+static void skip_space(struct json_walk *w)
 {
     while (w->at < w->end && isspace((unsigned char)*w->at)) {
         w->at++;
     }
 }
 
-static bool take(struct walk *w, char c)
+static bool take(struct json_walk *w, char c)
 {
     skip_space(w);
     if (w->at < w->end && *w->at == c) {
@@ -43,14 +43,14 @@ static bool take(struct walk *w, char c)
     return false;
 }
 
-static bool fail(struct walk *w, int error)
+static bool fail(struct json_walk *w, int error)
 {
     w->error = w->error != 0 ? w->error : error;
     return false;
 }
 
 /* A string. Copied verbatim unless it has escapes, which kernel names never have. */
-static bool string(struct walk *w, char out[MAX_NAME])
+static bool string(struct json_walk *w, char out[MAX_NAME])
 {
     size_t n = 0;
     if (!take(w, '"')) {
@@ -82,7 +82,7 @@ static bool string(struct walk *w, char out[MAX_NAME])
     return true;
 }
 
-static bool keep(struct walk *w, struct names *names, const char *name)
+static bool keep(struct json_walk *w, struct json_names *names, const char *name)
 {
     if (name[0] == '\0' || names->count == MAX_NAMES) {
         return true;
@@ -102,9 +102,9 @@ static bool keep(struct walk *w, struct names *names, const char *name)
     return true;
 }
 
-static bool value(struct walk *w, const char *key, int depth);
+static bool value(struct json_walk *w, const char *key, int depth);
 
-static bool object(struct walk *w, int depth)
+static bool object(struct json_walk *w, int depth)
 {
     char key[MAX_NAME];
     if (take(w, '}')) {
@@ -124,7 +124,7 @@ static bool object(struct walk *w, int depth)
     return take(w, '}') || fail(w, -EINVAL);
 }
 
-static bool array(struct walk *w, int depth)
+static bool array(struct json_walk *w, int depth)
 {
     if (take(w, ']')) {
         return true;
@@ -137,7 +137,7 @@ static bool array(struct walk *w, int depth)
     return take(w, ']') || fail(w, -EINVAL);
 }
 
-static bool value(struct walk *w, const char *key, int depth)
+static bool value(struct json_walk *w, const char *key, int depth)
 {
     if (depth > MAX_DEPTH) {
         return fail(w, -EINVAL);
@@ -169,7 +169,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct snpu_image_symbol *)a)->name, ((const struct snpu_image_symbol *)b)->name);
 }
 
-static int adopt(struct snpu_image *image, const struct names *names)
+static int adopt(struct snpu_image *image, const struct json_names *names)
 {
     size_t names_b = 0;
     for (size_t i = 0; i < names->count; i++) {
@@ -194,7 +194,7 @@ static int adopt(struct snpu_image *image, const struct names *names)
     return 0;
 }
 
-static void names_free(struct names *names)
+static void names_free(struct json_names *names)
 {
     for (size_t i = 0; i < names->count; i++) {
         free(names->list[i]);
@@ -204,13 +204,13 @@ static void names_free(struct names *names)
 
 bool snpu__json_is(const void *text, size_t size_b)
 {
-    struct walk w = {.at = text, .end = (const char *)text + size_b};
+    struct json_walk w = {.at = text, .end = (const char *)text + size_b};
     return take(&w, '{');
 }
 
 int snpu__json_names(struct snpu_image *image, const char *text, size_t size_b)
 {
-    struct walk w = {.at = text, .end = text + size_b};
+    struct json_walk w = {.at = text, .end = text + size_b};
     value(&w, "", 0);
     skip_space(&w);
     int result = w.error != 0    ? w.error

@@ -312,7 +312,7 @@ int32_t snpu__launch(const struct snpu_launch *l)
     }
     union {
         struct kernel_task task;
-        char room[sizeof(struct kernel_task) + STACK_PATCHES * sizeof(struct snpu_patch)];
+        char storage[sizeof(struct kernel_task) + STACK_PATCHES * sizeof(struct snpu_patch)];
     } head;
     return submit_kernel(l, stream, &head.task, patch_count);
 }

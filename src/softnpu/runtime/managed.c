@@ -20,8 +20,8 @@
 /* Device numbers in query results; the host and "none" have special values. */
 enum { DEVICE_HOST = -1, DEVICE_NONE = -2 };
 
-struct block {
-    struct block *next;
+struct managed_block {
+    struct managed_block *next;
     uintptr_t base;
     bool read_mostly;
     struct snpu_location preferred, prefetched;
@@ -31,27 +31,27 @@ struct block {
 
 static struct {
     pthread_mutex_t lock;
-    struct block *list;
-} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct managed_block *list;
+} managed_blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct block *find(uintptr_t base)
+static struct managed_block *find(uintptr_t base)
 {
-    struct block *block = blocks.list;
+    struct managed_block *block = managed_blocks.list;
     while (block != NULL && block->base != base) {
         block = block->next;
     }
     return block;
 }
 
-static struct block *find_or_make(uintptr_t base)
+static struct managed_block *find_or_make(uintptr_t base)
 {
-    struct block *block = find(base);
+    struct managed_block *block = find(base);
     if (block == NULL) {
         block = calloc(1, sizeof(*block));
         if (block != NULL) {
             block->base = base;
-            block->next = blocks.list;
-            blocks.list = block;
+            block->next = managed_blocks.list;
+            managed_blocks.list = block;
         }
     }
     return block;
@@ -59,16 +59,16 @@ static struct block *find_or_make(uintptr_t base)
 
 void snpu__managed_forget(const void *base)
 {
-    pthread_mutex_lock(&blocks.lock);
-    struct block **link = &blocks.list;
+    pthread_mutex_lock(&managed_blocks.lock);
+    struct managed_block **link = &managed_blocks.list;
     while (*link != NULL && (*link)->base != (uintptr_t)base) {
         link = &(*link)->next;
     }
-    struct block *gone = *link;
+    struct managed_block *gone = *link;
     if (gone != NULL) {
         *link = gone->next;
     }
-    pthread_mutex_unlock(&blocks.lock);
+    pthread_mutex_unlock(&managed_blocks.lock);
     free(gone);
 }
 
@@ -101,7 +101,7 @@ static int32_t check_location(const char *function, struct snpu_location where)
 }
 
 /* ---- advice ---- */
-static void set_accessed_by(struct block *block, struct snpu_location where, bool on)
+static void set_accessed_by(struct managed_block *block, struct snpu_location where, bool on)
 {
     if (where.type != ACL_MEM_LOCATIONTYPE_DEVICE) {
         block->accessed_by_host = on;
@@ -112,7 +112,7 @@ static void set_accessed_by(struct block *block, struct snpu_location where, boo
     }
 }
 
-static int32_t apply(const char *function, struct block *block, int32_t advice, struct snpu_location where)
+static int32_t apply(const char *function, struct managed_block *block, int32_t advice, struct snpu_location where)
 {
     switch (advice) {
     case ACL_MEM_ADVISE_SET_READ_MOSTLY:
@@ -148,11 +148,11 @@ int32_t snpu_managed_advise(const void *ptr, uint64_t size_b, int32_t advice, st
     if (code != 0) {
         return code;
     }
-    pthread_mutex_lock(&blocks.lock);
-    struct block *block = find_or_make(base);
+    pthread_mutex_lock(&managed_blocks.lock);
+    struct managed_block *block = find_or_make(base);
     code = block != NULL ? apply(function, block, advice, where)
                          : snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
-    pthread_mutex_unlock(&blocks.lock);
+    pthread_mutex_unlock(&managed_blocks.lock);
     return code;
 }
 
@@ -169,18 +169,18 @@ static int32_t as_device(struct snpu_location where)
     }
 }
 
-static void list_accessors(const struct block *block, int32_t *out, size_t room)
+static void list_accessors(const struct managed_block *block, int32_t *out, size_t capacity)
 {
     size_t n = 0;
-    if (block->accessed_by_host && n < room) {
+    if (block->accessed_by_host && n < capacity) {
         out[n++] = DEVICE_HOST;
     }
-    for (int32_t dev = 0; dev < 64 && n < room; dev++) {
+    for (int32_t dev = 0; dev < 64 && n < capacity; dev++) {
         if ((block->accessed_by >> dev & 1) != 0) {
             out[n++] = dev;
         }
     }
-    while (n < room) {
+    while (n < capacity) {
         out[n++] = DEVICE_NONE;
     }
 }
@@ -197,13 +197,13 @@ int32_t snpu_managed_get(int32_t attribute, const void *ptr, uint64_t size_b, vo
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid result buffer: %zu bytes at %p", function, data_b,
                          data);
     }
-    struct block block = {0};
-    pthread_mutex_lock(&blocks.lock);
-    const struct block *found = find(base);
+    struct managed_block block = {0};
+    pthread_mutex_lock(&managed_blocks.lock);
+    const struct managed_block *found = find(base);
     if (found != NULL) {
         block = *found;
     }
-    pthread_mutex_unlock(&blocks.lock);
+    pthread_mutex_unlock(&managed_blocks.lock);
     int32_t *out = data;
     switch (attribute) {
     case ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
@@ -248,12 +248,12 @@ static int32_t run_prefetch(struct snpu_task *task)
     if (!snpu_hal_lookup((void *)t->base, &range) || range.kind != SNPU_RANGE_MANAGED) {
         return ACL_ERROR_RT_SYS_DMA;
     }
-    pthread_mutex_lock(&blocks.lock);
-    struct block *block = find_or_make(t->base);
+    pthread_mutex_lock(&managed_blocks.lock);
+    struct managed_block *block = find_or_make(t->base);
     if (block != NULL) {
         block->prefetched = t->where;
     }
-    pthread_mutex_unlock(&blocks.lock);
+    pthread_mutex_unlock(&managed_blocks.lock);
     return 0;
 }
 

@@ -504,9 +504,9 @@ rtError_t rtMemGetInfoEx(rtMemInfoType_t memInfoType, size_t *freeSize, size_t *
     return 0;
 }
 
-int32_t snpu_mem_usage(int32_t user_dev, void *entries, size_t room, size_t *count)
+int32_t snpu_mem_usage(int32_t user_dev, void *entries, size_t capacity, size_t *count)
 {
     uint32_t dev;
     int32_t code = snpu_dev_from_user("aclrtGetMemUsageInfo", user_dev, &dev);
-    return code != 0 ? code : snpu_from_drv(halGetMemUsageInfo(dev, entries, room, count), "halGetMemUsageInfo");
+    return code != 0 ? code : snpu_from_drv(halGetMemUsageInfo(dev, entries, capacity, count), "halGetMemUsageInfo");
 }

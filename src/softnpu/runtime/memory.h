@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory owners, as the driver counts them. */
-enum { SNPU_MODULE_RUNTIME = 7, SNPU_MODULE_APP = 33 };
+/* Memory owner of application memory, as the driver counts it; see also hal/machine.h. */
+enum { SNPU_MODULE_APP = 33 };
 
 /* Device memory ends with the device's last context. Code that keeps such memory stores its generation, and forgets the
  * memory when the device's generation has changed. */
@@ -54,7 +54,7 @@ bool snpu__mem_on_device(const void *ptr);
 bool snpu__mem_pageable(const void *ptr);
 
 MS_EXPORT int32_t snpu_mem_check_type(void **pointers, uint32_t count, uint32_t types, uint32_t *result);
-MS_EXPORT int32_t snpu_mem_usage(int32_t user_dev, void *entries, size_t room, size_t *count);
+MS_EXPORT int32_t snpu_mem_usage(int32_t user_dev, void *entries, size_t capacity, size_t *count);
 /* Range checks for calls that are no-ops on coherent memory: flush, invalidate, peer mapping. */
 MS_EXPORT int32_t snpu_mem_touch(const char *function, const void *ptr, uint64_t size_b);
 

@@ -37,35 +37,35 @@
 #define BUCKETS       4096
 
 /* A pool's record of a stream. Kept for the life of the pool: streams are few, and their slots are reused. */
-struct lane {
-    struct lane *next;
+struct mempool_lane {
+    struct mempool_lane *next;
     const struct snpu_stream *stream;
-    struct core *pool;
+    struct mempool_core *pool;
     uint64_t given, passed;
 };
 
-struct block {
-    struct segment *segment;
-    struct block *prev, *next; /* by address */
-    struct block *chain;       /* used blocks with the same hash */
+struct mempool_block {
+    struct mempool_segment *segment;
+    struct mempool_block *prev, *next; /* by address */
+    struct mempool_block *chain;       /* used blocks with the same hash */
     uintptr_t addr;
     uint64_t size_b;
     bool used;
-    struct lane *lane; /* stream of the last free; NULL: never used */
-    uint64_t point;    /* count of that free */
+    struct mempool_lane *lane; /* stream of the last free; NULL: never used */
+    uint64_t point;            /* count of that free */
 };
 
-struct segment {
-    struct segment *next;
-    struct core *pool;
-    struct block *blocks;
+struct mempool_segment {
+    struct mempool_segment *next;
+    struct mempool_core *pool;
+    struct mempool_block *blocks;
     uintptr_t addr;
     uint64_t size_b;
     uint32_t generation; /* generation of the device's memory */
 };
 
 /* A pool, apart from its handle. */
-struct core {
+struct mempool_core {
     uint32_t dev;
     bool destroyed;
     uint32_t pending; /* frees that a stream has not passed yet */
@@ -73,64 +73,64 @@ struct core {
     uint64_t max_b, threshold_b;
     uint64_t reserved_b, reserved_high_b, used_b, used_high_b;
     int32_t reuse[3];
-    struct segment *segments;
-    struct lane *lanes;
+    struct mempool_segment *segments;
+    struct mempool_lane *lanes;
 };
 
-struct handle {
-    struct core *core;
+struct mempool_handle {
+    struct mempool_core *core;
 };
 
 static struct {
     pthread_mutex_t lock;
     struct ms_slab handles;
-    struct block *used[BUCKETS]; /* hash table by address */
-    uint32_t segment_count;      /* read without the lock as a hint */
+    struct mempool_block *used[BUCKETS]; /* hash table by address */
+    uint32_t segment_count;              /* read without the lock as a hint */
 } pools = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .handles = MS_SLAB_INIT(struct handle, 4096),
+    .handles = MS_SLAB_INIT(struct mempool_handle, 4096),
 };
 
 /* ---- blocks ---- */
-static bool is_ready(const struct block *block)
+static bool is_ready(const struct mempool_block *block)
 {
     return !block->used && (block->lane == NULL || block->lane->passed >= block->point);
 }
 
-static bool is_for(const struct block *block, const struct lane *lane)
+static bool is_for(const struct mempool_block *block, const struct mempool_lane *lane)
 {
     return !block->used && (is_ready(block) || block->lane == lane);
 }
 
-static struct block **used_slot(uintptr_t addr)
+static struct mempool_block **used_slot(uintptr_t addr)
 {
     return &pools.used[addr / BLOCK_ALIGN_B * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 }
 
-static struct block *used_take(uintptr_t addr)
+static struct mempool_block *used_take(uintptr_t addr)
 {
-    struct block **link = used_slot(addr);
+    struct mempool_block **link = used_slot(addr);
     while (*link != NULL && (*link)->addr != addr) {
         link = &(*link)->chain;
     }
-    struct block *block = *link;
+    struct mempool_block *block = *link;
     if (block != NULL) {
         *link = block->chain;
     }
     return block;
 }
 
-static void used_add(struct block *block)
+static void used_add(struct mempool_block *block)
 {
-    struct block **link = used_slot(block->addr);
+    struct mempool_block **link = used_slot(block->addr);
     block->chain = *link;
     *link = block;
 }
 
 /* Merges a free block with its successor if one stream may have both. */
-static void merge_next(struct block *block)
+static void merge_next(struct mempool_block *block)
 {
-    struct block *next = block->next;
+    struct mempool_block *next = block->next;
     if (next == NULL || block->used || next->used) {
         return;
     }
@@ -149,9 +149,9 @@ static void merge_next(struct block *block)
 }
 
 /* Splits the unneeded rest off a free block. If there is no memory for the rest, the whole block is used. */
-static void split(struct block *block, uint64_t size_b)
+static void split(struct mempool_block *block, uint64_t size_b)
 {
-    struct block *rest = block->size_b - size_b >= BLOCK_ALIGN_B ? malloc(sizeof(*rest)) : NULL;
+    struct mempool_block *rest = block->size_b - size_b >= BLOCK_ALIGN_B ? malloc(sizeof(*rest)) : NULL;
     if (rest == NULL) {
         return;
     }
@@ -167,7 +167,7 @@ static void split(struct block *block, uint64_t size_b)
 }
 
 /* ---- segments ---- */
-static int32_t segment_add(struct core *pool, uint64_t size_b)
+static int32_t segment_add(struct mempool_core *pool, uint64_t size_b)
 {
     struct snpu_alloc request = {
         .size_b = MS_ROUND_UP(size_b, SEGMENT_B),
@@ -181,8 +181,8 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
                          (unsigned long long)pool->reserved_b, (unsigned long long)pool->max_b,
                          (unsigned long long)request.size_b);
     }
-    struct segment *segment = calloc(1, sizeof(*segment));
-    struct block *block = calloc(1, sizeof(*block));
+    struct mempool_segment *segment = calloc(1, sizeof(*segment));
+    struct mempool_block *block = calloc(1, sizeof(*block));
     void *memory = NULL;
     int32_t code = segment == NULL || block == NULL
                        ? snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtMemPoolMallocAsync: out of host memory")
@@ -192,7 +192,7 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
         free(block);
         return code;
     }
-    *segment = (struct segment){
+    *segment = (struct mempool_segment){
         .next = pool->segments,
         .pool = pool,
         .blocks = block,
@@ -200,7 +200,7 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
         .size_b = request.size_b,
         .generation = snpu__mem_generation(pool->dev),
     };
-    *block = (struct block){.segment = segment, .addr = segment->addr, .size_b = segment->size_b};
+    *block = (struct mempool_block){.segment = segment, .addr = segment->addr, .size_b = segment->size_b};
     pool->segments = segment;
     pool->reserved_b += segment->size_b;
     pool->reserved_high_b = pool->reserved_b > pool->reserved_high_b ? pool->reserved_b : pool->reserved_high_b;
@@ -209,12 +209,12 @@ static int32_t segment_add(struct core *pool, uint64_t size_b)
 }
 
 /* Removes a segment and all its blocks from the pool. The caller keeps the memory itself. */
-static void segment_drop(struct core *pool, struct segment **link)
+static void segment_drop(struct mempool_core *pool, struct mempool_segment **link)
 {
-    struct segment *segment = *link;
+    struct mempool_segment *segment = *link;
     *link = segment->next;
     pool->reserved_b -= segment->size_b;
-    for (struct block *block = segment->blocks, *next; block != NULL; block = next) {
+    for (struct mempool_block *block = segment->blocks, *next; block != NULL; block = next) {
         next = block->next;
         if (block->used) {
             used_take(block->addr);
@@ -228,10 +228,10 @@ static void segment_drop(struct core *pool, struct segment **link)
 }
 
 /* Forgets memory that was freed by a reset of the device. */
-static void drop_lost_segments(struct core *pool)
+static void drop_lost_segments(struct mempool_core *pool)
 {
     uint32_t generation = snpu__mem_generation(pool->dev);
-    struct segment **link = &pool->segments;
+    struct mempool_segment **link = &pool->segments;
     while (*link != NULL) {
         if ((*link)->generation != generation) {
             segment_drop(pool, link);
@@ -241,10 +241,10 @@ static void drop_lost_segments(struct core *pool)
     }
 }
 
-static void merge_all(struct segment *segment)
+static void merge_all(struct mempool_segment *segment)
 {
-    for (struct block *block = segment->blocks; block != NULL; block = block->next) {
-        for (struct block *next = NULL; next != block->next;) {
+    for (struct mempool_block *block = segment->blocks; block != NULL; block = block->next) {
+        for (struct mempool_block *next = NULL; next != block->next;) {
             next = block->next;
             merge_next(block);
         }
@@ -252,14 +252,14 @@ static void merge_all(struct segment *segment)
 }
 
 /* Returns unused segments to the driver until at most keep_b unused bytes are left. */
-static void trim(struct core *pool, uint64_t keep_b)
+static void trim(struct mempool_core *pool, uint64_t keep_b)
 {
     drop_lost_segments(pool);
-    struct segment **link = &pool->segments;
+    struct mempool_segment **link = &pool->segments;
     while (*link != NULL && pool->reserved_b - pool->used_b > keep_b) {
-        struct segment *segment = *link;
+        struct mempool_segment *segment = *link;
         merge_all(segment);
-        struct block *block = segment->blocks;
+        struct mempool_block *block = segment->blocks;
         if (block->next == NULL && is_ready(block)) {
             void *memory = (void *)segment->addr;
             uint64_t size_b = segment->size_b;
@@ -273,13 +273,13 @@ static void trim(struct core *pool, uint64_t keep_b)
     }
 }
 
-static void core_free_if_done(struct core *pool)
+static void core_free_if_done(struct mempool_core *pool)
 {
     if (!pool->destroyed || pool->pending > 0 || pool->blocks_used > 0) {
         return;
     }
     trim(pool, 0);
-    for (struct lane *lane = pool->lanes, *next; lane != NULL; lane = next) {
+    for (struct mempool_lane *lane = pool->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
         free(lane);
     }
@@ -294,12 +294,13 @@ bool snpu__mempool_owns(const void *ptr)
     bool owns = false;
     pthread_mutex_lock(&pools.lock);
     /* Only pools with a handle are found from here; blocks of other pools are found by address. */
-    for (struct block *block = *used_slot((uintptr_t)ptr); block != NULL && !owns; block = block->chain) {
+    for (struct mempool_block *block = *used_slot((uintptr_t)ptr); block != NULL && !owns; block = block->chain) {
         owns = block->addr == (uintptr_t)ptr;
     }
     for (uint32_t i = 0; i < pools.handles.used_slots && !owns; i++) {
-        const struct handle *handle = ms_slab_at(&pools.handles, i);
-        for (struct segment *s = handle != NULL ? handle->core->segments : NULL; s != NULL && !owns; s = s->next) {
+        const struct mempool_handle *handle = ms_slab_at(&pools.handles, i);
+        for (struct mempool_segment *s = handle != NULL ? handle->core->segments : NULL; s != NULL && !owns;
+             s = s->next) {
             owns = (uintptr_t)ptr - s->addr < s->size_b;
         }
     }
@@ -309,7 +310,7 @@ bool snpu__mempool_owns(const void *ptr)
 
 /* ---- streams passing frees ---- */
 struct free_task {
-    struct lane *lane;
+    struct mempool_lane *lane;
     uint64_t point;
 };
 
@@ -323,7 +324,7 @@ static int32_t run_free(struct snpu_task *task)
 static void pass_free(void *payload)
 {
     const struct free_task *t = payload;
-    struct core *pool = t->lane->pool;
+    struct mempool_core *pool = t->lane->pool;
     pthread_mutex_lock(&pools.lock);
     t->lane->passed = t->point > t->lane->passed ? t->point : t->lane->passed;
     pool->pending--;
@@ -341,16 +342,16 @@ static const struct snpu_task_kind free_kind = {
     .release = pass_free,
 };
 
-static struct lane *lane_of(struct core *pool, const struct snpu_stream *stream)
+static struct mempool_lane *lane_of(struct mempool_core *pool, const struct snpu_stream *stream)
 {
-    struct lane *lane = pool->lanes;
+    struct mempool_lane *lane = pool->lanes;
     while (lane != NULL && lane->stream != stream) {
         lane = lane->next;
     }
     if (lane == NULL) {
         lane = calloc(1, sizeof(*lane));
         if (lane != NULL) {
-            *lane = (struct lane){.next = pool->lanes, .stream = stream, .pool = pool};
+            *lane = (struct mempool_lane){.next = pool->lanes, .stream = stream, .pool = pool};
             pool->lanes = lane;
         }
     }
@@ -358,10 +359,10 @@ static struct lane *lane_of(struct core *pool, const struct snpu_stream *stream)
 }
 
 /* ---- public interface ---- */
-static struct core *core_of(const char *function, const void *handle)
+static struct mempool_core *core_of(const char *function, const void *handle)
 {
     if (ms_slab_check(&pools.handles, handle)) {
-        return ((const struct handle *)handle)->core;
+        return ((const struct mempool_handle *)handle)->core;
     }
     snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a memory pool", function, handle);
     return NULL;
@@ -375,8 +376,8 @@ int32_t snpu_mempool_create(void **out, int32_t user_dev, uint64_t max_b)
     if (code != 0) {
         return code;
     }
-    struct core *core = calloc(1, sizeof(*core));
-    struct handle *handle = core != NULL ? ms_slab_alloc(&pools.handles) : NULL;
+    struct mempool_core *core = calloc(1, sizeof(*core));
+    struct mempool_handle *handle = core != NULL ? ms_slab_alloc(&pools.handles) : NULL;
     if (handle == NULL) {
         free(core);
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: too many pools", function);
@@ -394,7 +395,7 @@ int32_t snpu_mempool_create(void **out, int32_t user_dev, uint64_t max_b)
 int32_t snpu_mempool_destroy(void *handle)
 {
     pthread_mutex_lock(&pools.lock);
-    struct core *pool = core_of("aclrtMemPoolDestroy", handle);
+    struct mempool_core *pool = core_of("aclrtMemPoolDestroy", handle);
     if (pool != NULL) {
         pool->destroyed = true;
         ms_slab_free(&pools.handles, handle);
@@ -405,7 +406,7 @@ int32_t snpu_mempool_destroy(void *handle)
 }
 
 /* Where an attribute is stored; NULL if it is unknown. */
-static uint64_t *figure(struct core *pool, int32_t attribute)
+static uint64_t *figure(struct mempool_core *pool, int32_t attribute)
 {
     switch (attribute) {
     case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
@@ -429,7 +430,7 @@ static bool is_reuse(int32_t attribute)
            attribute <= ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
-static int32_t set_figure(struct core *pool, int32_t attribute, uint64_t value)
+static int32_t set_figure(struct mempool_core *pool, int32_t attribute, uint64_t value)
 {
     switch (attribute) {
     case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
@@ -454,7 +455,7 @@ int32_t snpu_mempool_set(void *handle, int32_t attribute, const void *value)
 {
     int32_t code = ACL_ERROR_RT_PARAM_INVALID;
     pthread_mutex_lock(&pools.lock);
-    struct core *pool = core_of("aclrtMemPoolSetAttr", handle);
+    struct mempool_core *pool = core_of("aclrtMemPoolSetAttr", handle);
     if (pool != NULL && is_reuse(attribute)) {
         memcpy(&pool->reuse[attribute - 1], value, sizeof(pool->reuse[0]));
         code = 0;
@@ -471,7 +472,7 @@ int32_t snpu_mempool_get(void *handle, int32_t attribute, void *value)
 {
     int32_t code = ACL_ERROR_RT_PARAM_INVALID;
     pthread_mutex_lock(&pools.lock);
-    struct core *pool = core_of("aclrtMemPoolGetAttr", handle);
+    struct mempool_core *pool = core_of("aclrtMemPoolGetAttr", handle);
     const uint64_t *number = pool != NULL ? figure(pool, attribute) : NULL;
     if (pool != NULL && is_reuse(attribute)) {
         memcpy(value, &pool->reuse[attribute - 1], sizeof(pool->reuse[0]));
@@ -489,7 +490,7 @@ int32_t snpu_mempool_get(void *handle, int32_t attribute, void *value)
 int32_t snpu_mempool_trim(void *handle, size_t keep_b)
 {
     pthread_mutex_lock(&pools.lock);
-    struct core *pool = core_of("aclrtMemPoolTrimTo", handle);
+    struct mempool_core *pool = core_of("aclrtMemPoolTrimTo", handle);
     if (pool != NULL) {
         trim(pool, pool->used_b >= keep_b ? 0 : keep_b - pool->used_b);
     }
@@ -498,13 +499,13 @@ int32_t snpu_mempool_trim(void *handle, size_t keep_b)
 }
 
 /* The smallest sufficient free block. */
-static struct block *best_fit(struct core *pool, const struct lane *lane, uint64_t size_b)
+static struct mempool_block *best_fit(struct mempool_core *pool, const struct mempool_lane *lane, uint64_t size_b)
 {
-    struct block *best = NULL;
-    struct segment **link = &pool->segments;
+    struct mempool_block *best = NULL;
+    struct mempool_segment **link = &pool->segments;
     while (*link != NULL) {
-        struct segment *segment = *link;
-        for (struct block *block = segment->blocks; block != NULL; block = block->next) {
+        struct mempool_segment *segment = *link;
+        for (struct mempool_block *block = segment->blocks; block != NULL; block = block->next) {
             merge_next(block);
             if (is_for(block, lane) && block->size_b >= size_b && (best == NULL || block->size_b < best->size_b)) {
                 best = block;
@@ -515,10 +516,11 @@ static struct block *best_fit(struct core *pool, const struct lane *lane, uint64
     return best;
 }
 
-static int32_t take_block(struct core *pool, const struct lane *lane, uint64_t size_b, struct block **out)
+static int32_t take_block(struct mempool_core *pool, const struct mempool_lane *lane, uint64_t size_b,
+                          struct mempool_block **out)
 {
     drop_lost_segments(pool);
-    struct block *block = best_fit(pool, lane, size_b);
+    struct mempool_block *block = best_fit(pool, lane, size_b);
     if (block == NULL) {
         int32_t code = segment_add(pool, size_b);
         if (code != 0 && pool->reserved_b > pool->used_b) { /* retry after releasing unused memory */
@@ -555,13 +557,13 @@ int32_t snpu_mempool_alloc(void **ptr, size_t size_b, void *handle, void *stream
         return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "%s: not allowed while the stream is being captured", function);
     }
     pthread_mutex_lock(&pools.lock);
-    struct core *pool = core_of(function, handle);
+    struct mempool_core *pool = core_of(function, handle);
     if (pool == NULL) {
         code = ACL_ERROR_RT_PARAM_INVALID;
     } else if (pool->dev != snpu_stream_dev(stream)) {
         code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: stream and pool belong to different devices", function);
     } else {
-        struct block *block;
+        struct mempool_block *block;
         code = take_block(pool, lane_of(pool, stream), MS_ROUND_UP(size_b, BLOCK_ALIGN_B), &block);
         if (code == 0) {
             *ptr = (void *)block->addr;
@@ -584,9 +586,9 @@ int32_t snpu_mempool_free(void *ptr, void *stream_handle)
     }
     struct free_task task;
     pthread_mutex_lock(&pools.lock);
-    struct block *block = used_take((uintptr_t)ptr);
-    struct core *pool = block != NULL ? block->segment->pool : NULL;
-    struct lane *lane = pool != NULL ? lane_of(pool, stream) : NULL;
+    struct mempool_block *block = used_take((uintptr_t)ptr);
+    struct mempool_core *pool = block != NULL ? block->segment->pool : NULL;
+    struct mempool_lane *lane = pool != NULL ? lane_of(pool, stream) : NULL;
     if (lane != NULL) {
         task = (struct free_task){lane, ++lane->given};
         block->used = false;

@@ -88,14 +88,14 @@ int32_t model_append_locked(struct snpu_model *model, uint32_t lane_index, struc
                             struct model_node **out)
 {
     struct model_lane *lane = &model->lanes[lane_index];
-    if (lane->count == lane->room) {
-        uint32_t room = lane->room == 0 ? 16 : lane->room * 2;
-        struct model_node **grown = realloc(lane->nodes, room * sizeof(*grown));
+    if (lane->count == lane->capacity) {
+        uint32_t capacity = lane->capacity == 0 ? 16 : lane->capacity * 2;
+        struct model_node **grown = realloc(lane->nodes, capacity * sizeof(*grown));
         if (grown == NULL) {
             return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", rec->task.kind->name);
         }
         lane->nodes = grown;
-        lane->room = room;
+        lane->capacity = capacity;
     }
     struct model_node *node = ms_slab_alloc(&nodes);
     if (node == NULL) {
@@ -105,7 +105,7 @@ int32_t model_append_locked(struct snpu_model *model, uint32_t lane_index, struc
     node->lane = lane_index;
     node->index = lane->count;
     node->seq = model->seq++;
-    node->wait_lane = NO_LANE;
+    node->wait_lane = SNPU_NO_LANE;
     node->rec = rec;
     rec->task.id = lane->count;
     lane->nodes[lane->count++] = node;
@@ -181,7 +181,7 @@ uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream 
             return i;
         }
     }
-    return NO_LANE;
+    return SNPU_NO_LANE;
 }
 
 static void lane_free(struct model_lane *lane)
@@ -254,7 +254,7 @@ int32_t snpu_model_destroy(const char *function, void *handle)
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the body of a conditional task is destroyed with its model",
                          function);
     }
-    if (model->state == MODEL_CAPTURING) {
+    if (model->state == SNPU_MODEL_CAPTURING) {
         return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is being captured", function, model->id);
     }
     if (__atomic_load_n(&model->queued, __ATOMIC_ACQUIRE) > 0) {
@@ -341,11 +341,11 @@ int32_t snpu_model_id(const char *function, void *handle, uint32_t *id)
     return ret;
 }
 
-static int32_t check_room(const char *function, void **list, uint32_t *room, uint32_t count)
+static int32_t check_capacity(const char *function, void **list, uint32_t *capacity, uint32_t count)
 {
-    bool fits = list == NULL || *room >= count;
-    uint32_t had = *room;
-    *room = count;
+    bool fits = list == NULL || *capacity >= count;
+    uint32_t had = *capacity;
+    *capacity = count;
     return fits ? 0
                 : snpu_fail(ACL_ERROR_RT_INSUFFICIENT_INPUT_ARRAY, "%s: the array has %u elements, %u are needed",
                             function, had, count);
@@ -359,7 +359,7 @@ int32_t snpu_model_streams(const char *function, void *handle, void **list, uint
         return ret;
     }
     pthread_mutex_lock(&model->lock);
-    ret = check_room(function, list, count, model->lane_count);
+    ret = check_capacity(function, list, count, model->lane_count);
     for (uint32_t i = 0; ret == 0 && list != NULL && i < model->lane_count; i++) {
         list[i] = model->lanes[i].stream;
     }
@@ -378,16 +378,16 @@ int32_t snpu_model_tasks(const char *function, void *handle, void **list, uint32
     uint32_t lane = stream->lane;
     struct snpu_model *held = NULL;
     if (model == NULL) {
-        held = model = route_model(stream, ROUTE_BUILD, &lane);
+        held = model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     if (model == NULL) {
-        held = model = route_model(stream, ROUTE_CAPTURE, &lane);
+        held = model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     }
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u does not belong to a model", function, stream->id);
     }
     pthread_mutex_lock(&model->lock);
-    ret = check_room(function, list, count, model->lanes[lane].count);
+    ret = check_capacity(function, list, count, model->lanes[lane].count);
     for (uint32_t i = 0; ret == 0 && list != NULL && i < model->lanes[lane].count; i++) {
         list[i] = model->lanes[lane].nodes[i];
     }

@@ -46,7 +46,7 @@ int32_t snpu_cond_create(const char *function, void *handle, uint32_t value, boo
     if (ret != 0) {
         return ret;
     }
-    if (model->state == MODEL_READY) {
+    if (model->state == SNPU_MODEL_READY) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: model %u is finished", function, model->id);
     }
     struct cond_handle *cond = ms_slab_alloc(&conds);
@@ -132,8 +132,9 @@ static int32_t cond_run(struct snpu_task *task)
             break;
         }
         struct snpu_model *body = t->bodies[chosen];
-        ret = body->state == MODEL_READY ? model_run(task, body, NULL) : 0; /* otherwise nothing was captured into it */
-    } while (ret == 0 && t->type == ACL_MODEL_RI_COND_TYPE_WHILE && t->bodies[0]->state == MODEL_READY);
+        ret = body->state == SNPU_MODEL_READY ? model_run(task, body, NULL)
+                                              : 0; /* otherwise nothing was captured into it */
+    } while (ret == 0 && t->type == ACL_MODEL_RI_COND_TYPE_WHILE && t->bodies[0]->state == SNPU_MODEL_READY);
     return ret;
 }
 
@@ -155,7 +156,7 @@ static int32_t make_bodies(const char *function, struct snpu_model *model, uint3
         model->bodies = grown;
     }
     for (uint32_t i = 0; ret == 0 && i < count; i++) {
-        struct snpu_model *body = model_create(function, model->ctx, MODEL_BODY);
+        struct snpu_model *body = model_create(function, model->ctx, SNPU_MODEL_BODY);
         if (body == NULL) {
             ret = ACL_ERROR_RT_NO_MODEL_RESOURCE;
             break;
@@ -185,7 +186,7 @@ int32_t snpu_cond_add(const char *function, void *handle, int type, uint32_t cou
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid type %d with %u bodies", function, type, count);
     }
     struct cond_handle *cond = handle;
-    struct snpu_model *model = route_model(stream, ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     if (model == NULL || model != cond->model) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured into the handle's model",
                         function, stream->id);
@@ -216,7 +217,7 @@ int32_t snpu_cond_add(const char *function, void *handle, int type, uint32_t cou
 
 struct start_task {
     struct snpu_switch what;
-    uint32_t lane_true, lane_false; /* NO_LANE: none */
+    uint32_t lane_true, lane_false; /* SNPU_NO_LANE: none */
     bool always;
 };
 
@@ -256,7 +257,7 @@ static int32_t start_run(struct snpu_task *task)
         }
         lane = compare(&t->what) ? t->lane_true : t->lane_false;
     }
-    return lane == NO_LANE ? 0 : model_run_start_lane(task->stream->model, lane);
+    return lane == SNPU_NO_LANE ? 0 : model_run_start_lane(task->stream->model, lane);
 }
 
 static const struct snpu_task_kind activate_kind = {
@@ -281,15 +282,15 @@ static int32_t submit_start(const char *function, const struct snpu_task_kind *k
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, ROUTE_BUILD, NULL);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, NULL);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }
     pthread_mutex_lock(&model->lock);
     t.lane_true = model_lane_of(model, target_true);
-    t.lane_false = target_false == NULL ? NO_LANE : model_lane_of(model, target_false);
+    t.lane_false = target_false == NULL ? SNPU_NO_LANE : model_lane_of(model, target_false);
     pthread_mutex_unlock(&model->lock);
-    if (t.lane_true == NO_LANE || (target_false != NULL && t.lane_false == NO_LANE)) {
+    if (t.lane_true == SNPU_NO_LANE || (target_false != NULL && t.lane_false == SNPU_NO_LANE)) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: the stream to start is not bound to the same model", function);
     } else {
         ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
@@ -370,7 +371,7 @@ int32_t snpu_label_set(const char *function, void *handle, void *stream_handle)
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, ROUTE_BUILD, &lane);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }
@@ -455,7 +456,7 @@ int32_t snpu_label_switch(const char *function, const void *index, uint32_t max,
         return ret;
     }
     struct label_list *list = list_handle;
-    struct snpu_model *model = route_model(stream, ROUTE_BUILD, NULL);
+    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, NULL);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }

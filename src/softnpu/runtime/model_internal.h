@@ -7,7 +7,7 @@
 #include "softnpu/runtime/event_internal.h"
 #include "softnpu/runtime/model.h"
 
-#define NO_LANE UINT32_MAX
+#define SNPU_NO_LANE UINT32_MAX
 
 struct task_group;
 
@@ -17,7 +17,7 @@ struct model_node {
     uint32_t lane, index; /* position in the lane */
     uint32_t seq;         /* submission order */
     uint32_t disabled;    /* atomic */
-    uint32_t wait_lane;   /* NO_LANE, or the lane that must pass wait_index before this task starts */
+    uint32_t wait_lane;   /* SNPU_NO_LANE, or the lane that must pass wait_index before this task starts */
     uint32_t wait_index;
     struct task_rec *rec;  /* model->lock */
     struct task_rec *next; /* parameters that take effect at aclmdlRIUpdate; model->lock */
@@ -28,7 +28,7 @@ struct model_lane {
     struct snpu_stream *stream; /* internal; one reference */
     struct snpu_stream *source; /* the program's, while it is captured or bound */
     struct model_node **nodes;
-    uint32_t count, room;
+    uint32_t count, capacity;
     bool head;         /* starts with the model; other lanes are started by a task */
     bool ended;        /* aclmdlRIEndTask */
     uint32_t progress; /* tasks passed in the current run; futex word */
@@ -36,10 +36,10 @@ struct model_lane {
 };
 
 enum model_state {
-    MODEL_BODY,      /* body of a conditional task, nothing captured yet */
-    MODEL_CAPTURING, /* routes lead into it */
-    MODEL_BUILDING,
-    MODEL_READY,
+    SNPU_MODEL_BODY,      /* body of a conditional task, nothing captured yet */
+    SNPU_MODEL_CAPTURING, /* routes lead into it */
+    SNPU_MODEL_BUILDING,
+    SNPU_MODEL_READY,
 };
 
 struct destroy_callback {
@@ -85,7 +85,7 @@ struct task_group {
     struct snpu_model *model;
     struct task_group *next;
     struct model_node **nodes;
-    uint32_t count, room;
+    uint32_t count, capacity;
     bool open;
 };
 
@@ -99,7 +99,7 @@ struct cond_handle {
 
 /* Where a stream's tasks go instead of its queue. Guarded by the stream's lock; holds a reference to the model. */
 struct snpu_route {
-    enum { ROUTE_CAPTURE, ROUTE_BUILD, ROUTE_UPDATE } kind;
+    enum { SNPU_ROUTE_CAPTURE, SNPU_ROUTE_BUILD, SNPU_ROUTE_UPDATE } kind;
     struct snpu_model *model;
     uint32_t lane;
     struct task_group *group;  /* open group of a capture, or the one being updated */
@@ -126,7 +126,7 @@ int32_t model_append_locked(struct snpu_model *model, uint32_t lane, struct task
 void model_replace_locked(struct model_node *node, struct task_rec *rec);
 void model_collect_garbage_locked(struct snpu_model *model);
 struct model_node *node_resolve(const char *function, void *handle, int32_t *ret);
-/* The model's lane for one of the program's streams; NO_LANE if none. */
+/* The model's lane for one of the program's streams; SNPU_NO_LANE if none. */
 uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream *source);
 
 /* ---- capture.c ---- */

@@ -57,7 +57,7 @@ static void put_task(FILE *out, const struct model_node *node, bool verbose)
     if (node->disabled) {
         fputs(", \"disabled\": true", out);
     }
-    if (node->wait_lane != NO_LANE) {
+    if (node->wait_lane != SNPU_NO_LANE) {
         fprintf(out, ", \"after\": {\"stream\": %u, \"id\": %u}", node->model->lanes[node->wait_lane].stream->id,
                 node->wait_index);
     }

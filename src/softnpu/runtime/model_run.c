@@ -20,7 +20,7 @@
 
 static __thread struct {
     struct snpu_model *model;
-    uint32_t jump; /* where the lane continues, if not NO_LANE */
+    uint32_t jump; /* where the lane continues, if not SNPU_NO_LANE */
 } at;
 
 void model_run_jump(uint32_t index)
@@ -70,9 +70,9 @@ static void lane_run(struct snpu_task *task, struct snpu_model *model, uint32_t 
     while (i < lane->count && !__atomic_load_n(&model->abort, __ATOMIC_ACQUIRE)) {
         struct model_node *node = lane->nodes[i];
         int32_t code = 0;
-        at.jump = NO_LANE;
+        at.jump = SNPU_NO_LANE;
         if (!__atomic_load_n(&node->disabled, __ATOMIC_ACQUIRE)) {
-            if (node->wait_lane != NO_LANE) {
+            if (node->wait_lane != SNPU_NO_LANE) {
                 code = wait_for_edge(task, model, node);
             }
             if (code == 0) {
@@ -86,7 +86,7 @@ static void lane_run(struct snpu_task *task, struct snpu_model *model, uint32_t 
                 break;
             }
         }
-        if (at.jump != NO_LANE) {
+        if (at.jump != SNPU_NO_LANE) {
             if (cancelled(task)) {
                 fail(model, ACL_ERROR_RT_STREAM_ABORT);
                 give_up(model);
@@ -317,7 +317,7 @@ static int32_t ready(const char *function, void *handle, struct snpu_model **mod
     if (ret != 0) {
         return ret;
     }
-    if ((*model)->state != MODEL_READY) {
+    if ((*model)->state != SNPU_MODEL_READY) {
         return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being captured or built", function,
                          (*model)->id);
     }

@@ -22,14 +22,14 @@ static struct ms_slab groups = MS_SLAB_INIT(struct task_group, GROUPS_MAX);
 
 int32_t group_add_locked(struct task_group *group, struct model_node *node)
 {
-    if (group->count == group->room) {
-        uint32_t room = group->room == 0 ? 8 : group->room * 2;
-        struct model_node **grown = realloc(group->nodes, room * sizeof(*grown));
+    if (group->count == group->capacity) {
+        uint32_t capacity = group->capacity == 0 ? 8 : group->capacity * 2;
+        struct model_node **grown = realloc(group->nodes, capacity * sizeof(*grown));
         if (grown == NULL) {
             return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
         }
         group->nodes = grown;
-        group->room = room;
+        group->capacity = capacity;
     }
     group->nodes[group->count++] = node;
     node->group = group;
@@ -56,7 +56,7 @@ int32_t snpu_group_begin(const char *function, void *handle)
     pthread_mutex_lock(&stream->lock);
     struct snpu_route *route = stream->route;
     struct task_group *group = NULL;
-    if (route == NULL || route->kind != ROUTE_CAPTURE) {
+    if (route == NULL || route->kind != SNPU_ROUTE_CAPTURE) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured", function, stream->id);
     } else if (route->group != NULL) {
         ret = snpu_fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "%s: stream %u has an open group", function, stream->id);
@@ -84,7 +84,7 @@ int32_t snpu_group_end(const char *function, void *handle, void **out)
     }
     pthread_mutex_lock(&stream->lock);
     struct snpu_route *route = stream->route;
-    if (route == NULL || route->kind != ROUTE_CAPTURE) {
+    if (route == NULL || route->kind != SNPU_ROUTE_CAPTURE) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured", function, stream->id);
     } else if (route->group == NULL) {
         ret = snpu_fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "%s: stream %u has no open group", function, stream->id);
@@ -144,7 +144,7 @@ int32_t snpu_update_begin(const char *function, void *handle, void *group_handle
     if (ret != 0) {
         return ret;
     }
-    if (!ms_slab_check(&groups, group) || group->open || group->model->state != MODEL_READY) {
+    if (!ms_slab_check(&groups, group) || group->open || group->model->state != SNPU_MODEL_READY) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a task group of a finished model", function,
                          group_handle);
     }
@@ -155,8 +155,8 @@ int32_t snpu_update_begin(const char *function, void *handle, void *group_handle
         free(updates);
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
-    *route =
-        (struct snpu_route){.kind = ROUTE_UPDATE, .model = model_get(group->model), .group = group, .updates = updates};
+    *route = (struct snpu_route){
+        .kind = SNPU_ROUTE_UPDATE, .model = model_get(group->model), .group = group, .updates = updates};
     ret = route_set(function, stream, route);
     if (ret != 0) {
         model_put(route->model);
@@ -205,7 +205,7 @@ int32_t snpu_update_end(const char *function, void *handle)
     }
     pthread_mutex_lock(&stream->lock);
     struct snpu_route *route = stream->route;
-    if (route == NULL || route->kind != ROUTE_UPDATE) {
+    if (route == NULL || route->kind != SNPU_ROUTE_UPDATE) {
         ret =
             snpu_fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "%s: stream %u is not in update mode", function, stream->id);
     } else if (route->failed != 0 || route->update_count != route->group->count) {
@@ -335,7 +335,7 @@ int32_t snpu_model_apply(const char *function, void *handle)
     if (ret != 0) {
         return ret;
     }
-    if (model->state != MODEL_READY) {
+    if (model->state != SNPU_MODEL_READY) {
         return snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is still being captured or built", function,
                          model->id);
     }

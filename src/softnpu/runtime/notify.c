@@ -44,7 +44,7 @@ static int32_t notify_open(const char *function, uint32_t dev, bool counting, st
     uint32_t *count = &snpu_devices[dev].notifies;
     struct notify *n = NULL;
     if (__atomic_fetch_add(count, 1, __ATOMIC_RELAXED) < NOTIFIES_PER_DEVICE &&
-        (slot != NULL || (slot = ipc_alloc(IPC_NOTIFY, dev)) != NULL) && (n = ms_slab_alloc(&notifies)) == NULL &&
+        (slot != NULL || (slot = ipc_alloc(SNPU_IPC_NOTIFY, dev)) != NULL) && (n = ms_slab_alloc(&notifies)) == NULL &&
         peer == NULL) {
         ipc_free(slot);
     }
@@ -299,9 +299,9 @@ int32_t snpu_notify_allow(const char *function, void *handle, const int32_t *pid
     }
     pthread_mutex_lock(&snpu_rt_lock);
     uint32_t have = n->slot->pid_count;
-    if (count > IPC_PIDS_MAX - have) {
+    if (count > SNPU_IPC_PIDS_MAX - have) {
         ret = snpu_fail(ACL_ERROR_RT_OVER_LIMIT, "%s: cannot add %zu processes (%u left)", function, count,
-                        IPC_PIDS_MAX - have);
+                        SNPU_IPC_PIDS_MAX - have);
     } else {
         memcpy(n->slot->pids + have, pids, count * sizeof(*pids));
         __atomic_store_n(&n->slot->pid_count, have + (uint32_t)count, __ATOMIC_RELEASE);
@@ -313,7 +313,7 @@ int32_t snpu_notify_allow(const char *function, void *handle, const int32_t *pid
 int32_t snpu_notify_import(const char *function, const char *key, uint64_t flags, void **out)
 {
     struct snpu_ctx *ctx;
-    struct ipc_key k = {.kind = IPC_NOTIFY};
+    struct ipc_key k = {.kind = SNPU_IPC_NOTIFY};
     struct ipc_slot *slot;
     struct ipc_peer *peer;
     struct notify *n;

@@ -28,8 +28,8 @@
 
 enum {
     MODULE_RUNTIME = 7, /* the runtime's module number, as in the log */
-    KNOWN_BUCKETS = 1024,
-    KNOWN_MAX = 16384,
+    NAME_BUCKETS = 1024,
+    NAMES_MAX = 16384,
     /* Types of level 5500: a collective's task on the caller's stream, or on one of the library's own. */
     HCCL_MASTER_TYPE = 0x010001,
     HCCL_SLAVE_TYPE = 0x010002,
@@ -117,8 +117,8 @@ void snpu_prof_init(void)
 
 /* ---- names ---- */
 
-struct known {
-    struct known *next;
+struct prof_name {
+    struct prof_name *next;
     const char *name; /* address where it was seen; compared, never dereferenced */
     const char *text; /* libprofapi's copy */
     uint64_t hash;    /* valid in this generation */
@@ -126,30 +126,30 @@ struct known {
     uint32_t acl_type; /* level 20000; 0: not allocated yet */
 };
 
-static struct known *known_buckets[KNOWN_BUCKETS];
-static uint32_t known_count;
+static struct prof_name *name_buckets[NAME_BUCKETS];
+static uint32_t name_count;
 
 /* The entry of a name, created on first use; NULL if the table or libprofapi's store is full. */
-static struct known *know(const char *name)
+static struct prof_name *name_entry(const char *name)
 {
-    struct known **bucket = &known_buckets[((uintptr_t)name >> 3 ^ (uintptr_t)name >> 13) % KNOWN_BUCKETS];
-    struct known *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    for (struct known *k = first; k != NULL; k = k->next) {
+    struct prof_name **bucket = &name_buckets[((uintptr_t)name >> 3 ^ (uintptr_t)name >> 13) % NAME_BUCKETS];
+    struct prof_name *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (struct prof_name *k = first; k != NULL; k = k->next) {
         if (k->name == name && strcmp(k->text, name) == 0) {
             return k;
         }
     }
     const char *text = MsprofId2Str(MsprofStr2Id(name, strlen(name)));
-    if (text == NULL || strcmp(text, name) != 0 || __atomic_load_n(&known_count, __ATOMIC_RELAXED) >= KNOWN_MAX) {
+    if (text == NULL || strcmp(text, name) != 0 || __atomic_load_n(&name_count, __ATOMIC_RELAXED) >= NAMES_MAX) {
         return NULL; /* strcmp: two texts may share an id, and only the first is kept */
     }
-    struct known *k = calloc(1, sizeof(*k));
+    struct prof_name *k = calloc(1, sizeof(*k));
     if (k == NULL) {
         return NULL;
     }
     k->name = name;
     k->text = text;
-    __atomic_add_fetch(&known_count, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&name_count, 1, __ATOMIC_RELAXED);
     do {
         k->next = first; /* a duplicate inserted concurrently by another thread is harmless */
     } while (!__atomic_compare_exchange_n(bucket, &first, k, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
@@ -161,7 +161,7 @@ static uint64_t hash_of(const char *name)
     if (name == NULL || *name == '\0') {
         return 0;
     }
-    struct known *k = know(name);
+    struct prof_name *k = name_entry(name);
     if (k == NULL) {
         return MsprofGetHashId(name, strlen(name));
     }
@@ -437,7 +437,7 @@ static uint32_t acl_type(const char *name)
     } given[2048];
     static uint32_t count;
 
-    struct known *k = know(name);
+    struct prof_name *k = name_entry(name);
     if (k == NULL) {
         return 0;
     }

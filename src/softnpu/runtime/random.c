@@ -144,7 +144,7 @@ static uint64_t as_number(const struct operand *operand)
 }
 
 /* ---- distributions ---- */
-struct order {
+struct random_job {
     struct sequence sequence;
     aclDataType type;
     uint8_t element_b;
@@ -154,7 +154,7 @@ struct order {
     struct operand a, b;
 };
 
-static void uniform_real(const struct order *o)
+static void uniform_real(const struct random_job *o)
 {
     double low = load_real(o->type, o->a.bytes, o->a.size_b), high = load_real(o->type, o->b.bytes, o->b.size_b);
     for (uint64_t i = 0; i < o->count; i++) {
@@ -165,7 +165,7 @@ static void uniform_real(const struct order *o)
 }
 
 /* In [low, high); the full range if they are equal. */
-static void uniform_integer(const struct order *o)
+static void uniform_integer(const struct random_job *o)
 {
     uint64_t low = as_number(&o->a), high = as_number(&o->b);
     if (o->is_signed && o->element_b == 4) {
@@ -182,12 +182,12 @@ static void uniform_integer(const struct order *o)
     }
 }
 
-static void uniform(const struct order *o)
+static void uniform(const struct random_job *o)
 {
     (o->real ? uniform_real : uniform_integer)(o);
 }
 
-static void normals(const struct order *o)
+static void normals(const struct random_job *o)
 {
     double mean = load_real(o->type, o->a.bytes, o->a.size_b), deviation = load_real(o->type, o->b.bytes, o->b.size_b);
     for (uint64_t i = 0; i < o->count; i++) {
@@ -195,7 +195,7 @@ static void normals(const struct order *o)
     }
 }
 
-static void truncated_normals(const struct order *o)
+static void truncated_normals(const struct random_job *o)
 {
     double mean = load_real(o->type, o->a.bytes, o->a.size_b), deviation = load_real(o->type, o->b.bytes, o->b.size_b);
     for (uint64_t i = 0; i < o->count; i++) {
@@ -204,7 +204,7 @@ static void truncated_normals(const struct order *o)
 }
 
 /* One bit per element, set for elements that are kept. */
-static void bit_mask(const struct order *o)
+static void bit_mask(const struct random_job *o)
 {
     double dropped = load_real(o->type, o->a.bytes, o->a.size_b);
     memset(o->out, 0, (o->count + 7) / 8);
@@ -216,7 +216,7 @@ static void bit_mask(const struct order *o)
 }
 
 static const struct {
-    void (*make)(const struct order *o);
+    void (*make)(const struct random_job *o);
     bool integers; /* also available for integers */
     bool two;      /* has two operands */
 } distributions[] = {
@@ -233,11 +233,11 @@ static int32_t run_random(struct snpu_task *task)
     memcpy(&info, task->payload, sizeof(info));
     uint32_t kind = info.randomNumFuncParaInfo.funcType;
     int row = type_row(info.dataType);
-    struct order o = {.type = info.dataType,
-                      .element_b = types[row].size_b,
-                      .real = types[row].real,
-                      .is_signed = types[row].is_signed,
-                      .out = info.randomResultAddr};
+    struct random_job o = {.type = info.dataType,
+                           .element_b = types[row].size_b,
+                           .real = types[row].real,
+                           .is_signed = types[row].is_signed,
+                           .out = info.randomResultAddr};
     const aclrtRandomParaInfo *operands = (const aclrtRandomParaInfo *)&info.randomNumFuncParaInfo.paramInfo;
     struct operand seed, count;
     if (!fetch(&info.randomSeed, sizeof(uint64_t), &seed) || !fetch(&info.randomNum, sizeof(uint64_t), &count) ||

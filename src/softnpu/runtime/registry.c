@@ -16,15 +16,15 @@
 #define ENTRIES_MAX 64
 #define NAME_MAX_B  64
 
-struct entry {
+struct registry_entry {
     char name[NAME_MAX_B];
     void (*function)(void);
     void *args;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list {
-    struct entry entries[ENTRIES_MAX];
+static struct registry_list {
+    struct registry_entry entries[ENTRIES_MAX];
     uint32_t count;
 } lists[SNPU_REG_KINDS];
 
@@ -39,7 +39,7 @@ int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, co
     if (ret != 0) {
         return ret;
     }
-    struct list *list = &lists[kind];
+    struct registry_list *list = &lists[kind];
     pthread_mutex_lock(&lock);
     uint32_t i = 0;
     while (i < list->count && strcmp(list->entries[i].name, name) != 0) {
@@ -47,14 +47,14 @@ int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, co
     }
     if (callback == NULL) {
         if (i < list->count) {
-            memmove(&list->entries[i], &list->entries[i + 1], (list->count - i - 1) * sizeof(struct entry));
+            memmove(&list->entries[i], &list->entries[i + 1], (list->count - i - 1) * sizeof(struct registry_entry));
             list->count--;
         }
     } else if (i == ENTRIES_MAX) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: %d callbacks are already registered", function,
                         ENTRIES_MAX);
     } else {
-        struct entry *entry = &list->entries[i];
+        struct registry_entry *entry = &list->entries[i];
         strcpy(entry->name, name);
         entry->function = callback;
         entry->args = args;
@@ -64,21 +64,21 @@ int32_t snpu_registry_set(const char *function, enum snpu_registry_kind kind, co
     return ret;
 }
 
-static uint32_t copy_list(enum snpu_registry_kind kind, struct list *copy)
+static uint32_t copy_list(enum snpu_registry_kind kind, struct registry_list *copy)
 {
     if (__atomic_load_n(&lists[kind].count, __ATOMIC_RELAXED) == 0) {
         return 0; /* the common case, on the path of every stream and device */
     }
     pthread_mutex_lock(&lock);
     copy->count = lists[kind].count;
-    memcpy(copy->entries, lists[kind].entries, copy->count * sizeof(struct entry));
+    memcpy(copy->entries, lists[kind].entries, copy->count * sizeof(struct registry_entry));
     pthread_mutex_unlock(&lock);
     return copy->count;
 }
 
 void snpu_device_notify(int32_t user_dev, int state)
 {
-    struct list list;
+    struct registry_list list;
     uint32_t count = copy_list(SNPU_REG_DEVICE_STATE, &list);
     for (uint32_t i = 0; i < count; i++) {
         aclrtDeviceStateCallback callback = (aclrtDeviceStateCallback)list.entries[i].function;
@@ -88,7 +88,7 @@ void snpu_device_notify(int32_t user_dev, int state)
 
 void snpu_stream_notify(struct snpu_stream *stream, int state)
 {
-    struct list list;
+    struct registry_list list;
     uint32_t count = copy_list(SNPU_REG_STREAM_STATE, &list);
     for (uint32_t i = 0; i < count; i++) {
         aclrtStreamStateCallback callback = (aclrtStreamStateCallback)list.entries[i].function;
@@ -98,7 +98,7 @@ void snpu_stream_notify(struct snpu_stream *stream, int state)
 
 int32_t snpu_task_abort_notify(int32_t user_dev, int stage, uint32_t timeout_ms)
 {
-    struct list list;
+    struct registry_list list;
     uint32_t count = copy_list(SNPU_REG_TASK_ABORT, &list);
     for (uint32_t i = 0; i < count; i++) {
         aclrtDeviceTaskAbortCallback callback = (aclrtDeviceTaskAbortCallback)list.entries[i].function;

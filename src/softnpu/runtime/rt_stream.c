@@ -84,8 +84,8 @@ rtError_t rtGetMaxStreamAndTask(uint32_t streamType, uint32_t *maxStrCount, uint
     if (maxStrCount == NULL || maxTaskCount == NULL) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetMaxStreamAndTask: NULL argument");
     }
-    *maxStrCount = STREAMS_PER_DEVICE;
-    *maxTaskCount = STREAM_DEPTH;
+    *maxStrCount = SNPU_STREAMS_PER_DEVICE;
+    *maxTaskCount = SNPU_STREAM_DEPTH;
     return 0;
 }
 

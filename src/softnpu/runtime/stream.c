@@ -26,7 +26,7 @@
 #define SYNC_SPINS      200u /* 5 to 10 us */
 #define FULL_WAIT_NS    200000
 
-static struct ms_slab streams = MS_SLAB_INIT(struct snpu_stream, STREAMS_PER_DEVICE *SNPU_MAX_DEVICES);
+static struct ms_slab streams = MS_SLAB_INIT(struct snpu_stream, SNPU_STREAMS_PER_DEVICE *SNPU_MAX_DEVICES);
 static __thread struct {
     uint32_t task_id, stream_id;
     uint32_t tid;
@@ -71,8 +71,8 @@ static bool take_id_locked(struct rt_device *device, uint32_t *id)
 {
     /* Ids are allocated round robin, so a destroyed stream's id is reused as late as possible: profilers identify
      * streams by it. */
-    for (uint32_t n = 0; n < STREAM_ID_LIMIT; n++) {
-        uint32_t i = (device->next_stream_id + n) % STREAM_ID_LIMIT;
+    for (uint32_t n = 0; n < SNPU_STREAM_ID_LIMIT; n++) {
+        uint32_t i = (device->next_stream_id + n) % SNPU_STREAM_ID_LIMIT;
         if (!(device->stream_ids[i / 64] >> (i % 64) & 1)) {
             device->stream_ids[i / 64] |= 1ull << (i % 64);
             device->next_stream_id = i + 1;
@@ -113,7 +113,7 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
     pthread_mutex_init(&stream->wait_lock, NULL);
 
     pthread_mutex_lock(&snpu_rt_lock);
-    bool ok = device->stream_count < STREAMS_PER_DEVICE && take_id_locked(device, &stream->id);
+    bool ok = device->stream_count < SNPU_STREAMS_PER_DEVICE && take_id_locked(device, &stream->id);
     if (ok) {
         device->stream_count++;
         stream->next = device->streams;
@@ -128,7 +128,7 @@ int32_t snpu_stream_open(const char *function, struct snpu_ctx *ctx, uint32_t pr
         queue_put(queue);
         ms_slab_free(&streams, stream);
         return snpu_fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "%s: device %d has reached its limit of %u streams", function,
-                         ctx->user_dev, STREAMS_PER_DEVICE);
+                         ctx->user_dev, SNPU_STREAMS_PER_DEVICE);
     }
     __atomic_fetch_add(&stream->activity->streams, 1, __ATOMIC_RELAXED);
     *out = stream;
@@ -186,11 +186,12 @@ static void close_stream(struct snpu_stream *stream, bool force, int64_t deadlin
         snpu_worker_hurry(stream);
         int64_t left = 0;
         /* A callback may close the stream it runs on; it must not wait for itself. */
-        while (!snpu_stream_is_mine(stream) && __atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE) == WORKER_RUNS &&
+        while (!snpu_stream_is_mine(stream) &&
+               __atomic_load_n(&stream->worker_gone, __ATOMIC_ACQUIRE) == SNPU_WORKER_RUNS &&
                (left = deadline_left_ns(deadline)) != 0) {
-            futex_wait_private(&stream->worker_gone, WORKER_RUNS, left);
+            futex_wait_private(&stream->worker_gone, SNPU_WORKER_RUNS, left);
         }
-        if (__atomic_exchange_n(&stream->worker_gone, WORKER_ABANDONED, __ATOMIC_ACQ_REL) == WORKER_GONE) {
+        if (__atomic_exchange_n(&stream->worker_gone, SNPU_WORKER_ABANDONED, __ATOMIC_ACQ_REL) == SNPU_WORKER_GONE) {
             snpu_stream_put(stream); /* the worker's reference */
         }
     }
@@ -301,13 +302,13 @@ static struct task_rec *arena_alloc(struct snpu_stream *stream, uint64_t seq, ui
         stream->arena_head = 0;
     }
     uint32_t head = stream->arena_head;
-    uint32_t tail = done == seq ? 0 : queue->slots[done % STREAM_DEPTH].arena_off;
+    uint32_t tail = done == seq ? 0 : queue->slots[done % SNPU_STREAM_DEPTH].arena_off;
     uint32_t at = head;
-    if (size > ARENA_TASK_MAX_B) {
+    if (size > SNPU_ARENA_TASK_MAX_B) {
         return NULL;
     }
     if (head >= tail) {
-        if (head + size > ARENA_B) {
+        if (head + size > SNPU_ARENA_B) {
             if (size >= tail) {
                 return NULL;
             }
@@ -362,7 +363,7 @@ void snpu_task_track(const struct task_rec *rec, bool captured)
 /* The queue is full: waits, without the lock, until half of it is free or FULL_WAIT_NS have passed. */
 static void wait_for_place(struct snpu_stream *stream)
 {
-    uint64_t target = stream->submitted - STREAM_DEPTH / 2;
+    uint64_t target = stream->submitted - SNPU_STREAM_DEPTH / 2;
     pthread_mutex_unlock(&stream->lock);
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -417,7 +418,7 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
         }
         seq = stream->submitted;
         done = __atomic_load_n(&stream->done, __ATOMIC_ACQUIRE);
-        if (MS_LIKELY(seq - done < STREAM_DEPTH)) {
+        if (MS_LIKELY(seq - done < SNPU_STREAM_DEPTH)) {
             break;
         }
         if (snpu_stream_is_mine(stream)) {
@@ -440,7 +441,7 @@ int32_t snpu_stream_submit(struct snpu_stream *stream, const struct snpu_task_ki
     rec->on_heap = on_heap;
     uint32_t id = (uint32_t)seq;
     rec->task.id = id;
-    stream->queue->slots[seq % STREAM_DEPTH] = (struct task_slot){.rec = rec, .arena_off = off};
+    stream->queue->slots[seq % SNPU_STREAM_DEPTH] = (struct task_slot){.rec = rec, .arena_off = off};
     last.task_id = id;
     last.stream_id = stream->id;
     /* Before the worker can see it: profilers must know the task when its begin arrives. */

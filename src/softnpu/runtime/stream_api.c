@@ -167,7 +167,7 @@ int32_t snpu_streams_available(const char *function, uint32_t *count)
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0) {
         pthread_mutex_lock(&snpu_rt_lock);
-        *count = STREAMS_PER_DEVICE - snpu_devices[ctx->dev].stream_count;
+        *count = SNPU_STREAMS_PER_DEVICE - snpu_devices[ctx->dev].stream_count;
         pthread_mutex_unlock(&snpu_rt_lock);
     }
     return ret;

@@ -24,35 +24,35 @@ struct stub {
 static struct {
     pthread_rwlock_t lock;
     struct stub *table;
-    size_t room, used; /* used includes removed entries */
+    size_t capacity, used; /* used includes removed entries */
 } stubs = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-static struct stub *slot(struct stub *table, size_t room, const void *address)
+static struct stub *slot(struct stub *table, size_t capacity, const void *address)
 {
     size_t i = (uintptr_t)address / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    while (table[i & (room - 1)].address != NULL && table[i & (room - 1)].address != address) {
+    while (table[i & (capacity - 1)].address != NULL && table[i & (capacity - 1)].address != address) {
         i++;
     }
-    return &table[i & (room - 1)];
+    return &table[i & (capacity - 1)];
 }
 
 static bool grow(void)
 {
-    size_t room = stubs.room == 0 ? 256 : 2 * stubs.room;
-    struct stub *table = calloc(room, sizeof(*table));
+    size_t capacity = stubs.capacity == 0 ? 256 : 2 * stubs.capacity;
+    struct stub *table = calloc(capacity, sizeof(*table));
     if (table == NULL) {
         return false;
     }
     stubs.used = 0;
-    for (size_t i = 0; i < stubs.room; i++) {
+    for (size_t i = 0; i < stubs.capacity; i++) {
         if (stubs.table[i].func != NULL) {
-            *slot(table, room, stubs.table[i].address) = stubs.table[i];
+            *slot(table, capacity, stubs.table[i].address) = stubs.table[i];
             stubs.used++;
         }
     }
     free(stubs.table);
     stubs.table = table;
-    stubs.room = room;
+    stubs.capacity = capacity;
     return true;
 }
 
@@ -63,8 +63,8 @@ struct snpu_func *snpu__stub_find(const void *address)
         return NULL;
     }
     pthread_rwlock_rdlock(&stubs.lock);
-    if (stubs.room > 0) {
-        func = slot(stubs.table, stubs.room, address)->func;
+    if (stubs.capacity > 0) {
+        func = slot(stubs.table, stubs.capacity, address)->func;
     }
     pthread_rwlock_unlock(&stubs.lock);
     return func;
@@ -73,7 +73,7 @@ struct snpu_func *snpu__stub_find(const void *address)
 void snpu__stub_forget(const struct snpu_binary *binary)
 {
     pthread_rwlock_wrlock(&stubs.lock);
-    for (size_t i = 0; i < stubs.room; i++) {
+    for (size_t i = 0; i < stubs.capacity; i++) {
         if (stubs.table[i].func != NULL && stubs.table[i].func->binary == binary) {
             stubs.table[i].func = NULL;
         }
@@ -102,10 +102,10 @@ rtError_t rtFunctionRegister(void *binHandle, const void *stubFunc, const char_t
     }
     const char *name = snpu__intern(stubName);
     pthread_rwlock_wrlock(&stubs.lock);
-    if (name == NULL || (2 * (stubs.used + 1) > stubs.room && !grow())) {
+    if (name == NULL || (2 * (stubs.used + 1) > stubs.capacity && !grow())) {
         code = snpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: out of host memory", function);
     } else {
-        struct stub *stub = slot(stubs.table, stubs.room, stubFunc);
+        struct stub *stub = slot(stubs.table, stubs.capacity, stubFunc);
         if (stub->func != NULL) {
             code = snpu_fail(ACL_ERROR_RT_KERNEL_DUPLICATE, "%s: stub %p is already registered for %s", function,
                              stubFunc, stub->func->name);
@@ -120,7 +120,7 @@ rtError_t rtFunctionRegister(void *binHandle, const void *stubFunc, const char_t
 
 static const struct stub *find_name(const char *name)
 {
-    for (size_t i = 0; i < stubs.room; i++) {
+    for (size_t i = 0; i < stubs.capacity; i++) {
         if (stubs.table[i].func != NULL && strcmp(stubs.table[i].name, name) == 0) {
             return &stubs.table[i];
         }

@@ -128,7 +128,7 @@ int32_t snpu_vmm_properties(void *handle, struct drv_mem_prop *prop)
     return snpu_from_drv(halMemGetAllocationPropertiesFromHandle(prop, handle), "properties of physical memory");
 }
 
-int32_t snpu_vmm_export(void *handle, uint64_t flags, struct snpu_share *share)
+int32_t snpu_vmm_export(void *handle, uint64_t flags, struct snpu_vmm_share *share)
 {
     if (share->fabric != NULL) {
         return snpu_from_drv(halMemExportToShareableHandleV2(handle, MEM_HANDLE_TYPE_FABRIC, flags, share->fabric),
@@ -138,7 +138,7 @@ int32_t snpu_vmm_export(void *handle, uint64_t flags, struct snpu_share *share)
                          "export of physical memory");
 }
 
-int32_t snpu_vmm_import(const struct snpu_share *share, uint32_t dev, void **handle)
+int32_t snpu_vmm_import(const struct snpu_vmm_share *share, uint32_t dev, void **handle)
 {
     drv_mem_handle_t *found = NULL;
     drvError_t result = share->fabric != NULL
@@ -154,7 +154,7 @@ int32_t snpu_vmm_import(const struct snpu_share *share, uint32_t dev, void **han
     return snpu_from_drv(result, "import of physical memory");
 }
 
-int32_t snpu_vmm_set_pids(const struct snpu_share *share, int32_t *pids, size_t count)
+int32_t snpu_vmm_set_pids(const struct snpu_vmm_share *share, int32_t *pids, size_t count)
 {
     uint64_t number = share->number;
     if (share->fabric != NULL) {

@@ -236,7 +236,7 @@ static void *worker_main(void *arg)
             since = ms_clock_raw_ns();
             continue;
         }
-        process(stream, stream->queue->slots[seq % STREAM_DEPTH].rec, seq);
+        process(stream, stream->queue->slots[seq % SNPU_STREAM_DEPTH].rec, seq);
         seq++;
         /* Before the last task counts as done: a caller that synchronised and then queries the utilisation sees it. */
         if (++tasks == BUSY_REPORT_TASKS || __atomic_load_n(&stream->submitted, __ATOMIC_RELAXED) == seq) {
@@ -248,7 +248,7 @@ static void *worker_main(void *arg)
     snpu__trap_stack_end(trap_stack);
     /* The closer gets the reference, so the stream is free when its destruction returns; a closer that did not wait
      * leaves it here. */
-    if (__atomic_exchange_n(&stream->worker_gone, WORKER_GONE, __ATOMIC_ACQ_REL) == WORKER_ABANDONED) {
+    if (__atomic_exchange_n(&stream->worker_gone, SNPU_WORKER_GONE, __ATOMIC_ACQ_REL) == SNPU_WORKER_ABANDONED) {
         snpu_stream_put(stream);
     } else {
         futex_wake_private(&stream->worker_gone, INT_MAX);
