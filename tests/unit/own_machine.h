@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine for this test program alone, gone when the program ends. */
+/* A machine for this test program alone, removed when the program exits. */
 #ifndef TESTS_OWN_MACHINE_H
 #define TESTS_OWN_MACHINE_H
 
@@ -18,8 +18,8 @@ static inline void own_machine_remove(void)
     }
 }
 
-/* Puts the machine into the environment, for children, or this program if it executes itself; nothing else decides what
- * it is like. hbm NULL: as large as it is by default. */
+/* Sets the machine in the environment, for children or for this program if it executes itself; clears all other
+ * settings that affect it. hbm NULL: default size. */
 static inline void own_machine_name(const char *devices, const char *hbm)
 {
     static const char *const others[] = {"SOFTNPU_HBM", "SOFTNPU_SOC", "SOFTNPU_FAULT", "SOFTNPU_CONTEXT_B"};
@@ -35,7 +35,7 @@ static inline void own_machine_name(const char *devices, const char *hbm)
     }
 }
 
-/* The machine of the environment goes when this process ends. */
+/* Removes the environment's machine when this process exits. */
 static inline void own_machine_keep(void)
 {
     own_machine_pid = getpid();
@@ -44,7 +44,7 @@ static inline void own_machine_keep(void)
     atexit(own_machine_remove);
 }
 
-/* Both; first in main. */
+/* Both; call first in main. */
 static inline void own_machine_use(const char *devices, const char *hbm)
 {
     own_machine_name(devices, hbm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profiler on the whole stack: does what msPTI does, while a program does what programs do.
- * Every task that the program queues must be announced, and appear in the device's log with the same key, in order,
- * inside the time the program ran; marks put into a stream must come out of the firmware's channel. */
+/* A profiler on the whole stack: does what msPTI does, while a program does what programs do. Every task that the
+ * program queues must be announced, and appear in the device's log with the same key, in order, within the time the
+ * program ran; marks put into a stream must come out of the firmware's channel. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ enum { MAX_SEEN = 4096, COPIES = 20 };
 static struct MsprofRuntimeTrack tracks[MAX_SEEN];
 static uint64_t track_time[MAX_SEEN];
 static uint32_t track_thread[MAX_SEEN];
-static int track_count, copies_told, stream_records;
+static int track_count, copies_reported, stream_records;
 static struct MsprofApi apis[MAX_SEEN];
 static int api_count;
 static struct StarsSocLog task_log[MAX_SEEN];
@@ -53,7 +53,7 @@ static int32_t on_compact(uint32_t aging, const void *data, uint32_t len)
         track_time[track_count] = info->timeStamp;
         tracks[track_count++] = info->data.runtimeTrack;
     }
-    copies_told += info->type == 801;
+    copies_reported += info->type == 801;
     stream_records += info->type == 807;
     return 0;
 }
@@ -107,7 +107,7 @@ static int32_t on_device(void *para, uint32_t len)
 static char kernel_text[64];
 static uint64_t kernel_id;
 
-/* The true function, so that ids mean the same to everybody; remembers the kernel of this test. */
+/* The real hash function, so ids mean the same to all tools; stores the id of this test's kernel. */
 static uint64_t on_hash(const char *text, size_t len)
 {
     uint64_t id = MsprofStr2Id(text, len);
@@ -265,7 +265,7 @@ static void every_task_is_seen(void **state)
     assert_string_equal(kernel_text, "fill");
     assert_true(matched >= COPIES + 3); /* the event and the mark are tasks too */
     assert_int_equal(stream_records, 1);
-    assert_true(copies_told >= COPIES);
+    assert_true(copies_reported >= COPIES);
     assert_true(acl_called("aclrtMemcpyAsync"));
     assert_true(acl_called("aclrtMalloc"));
 

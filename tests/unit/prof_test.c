@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's records, byte by byte, as a profiler receives them. The driver is replaced by the functions below. */
+/* The runtime's records, byte by byte, as a profiler receives them. The functions below replace the driver. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- a driver: one channel entry is kept ---- */
+/* ---- fake driver: keeps one channel entry ---- */
 
 static bool channel_on[64];
 static struct {
@@ -45,7 +45,7 @@ void snpu_hal_prof_push(uint32_t dev, uint32_t channel, const void *record, uint
     memcpy(pushed.bytes, record, size_b);
 }
 
-/* ---- a tool: keeps what it gets, in order ---- */
+/* ---- fake tool: keeps what it receives, in order ---- */
 
 enum { MAX_SEEN = 16 };
 static struct {
@@ -74,7 +74,7 @@ static int32_t on_compact(uint32_t aging, const void *data, uint32_t len)
     return 0;
 }
 
-/* Ids that are easy to recognise: the length of the text. */
+/* Easily recognised ids: the length of the text. */
 static uint64_t on_hash(const char *text, size_t len)
 {
     hash_calls++;
@@ -211,7 +211,7 @@ static void task_track(void **state)
     assert_int_equal(U64(0, 32), 108);        /* type */
     assert_int_equal(U64(0, 40), 0x4806);     /* name */
     assert_int_equal(U16(0, 48), 24);         /* blocks */
-    assert_int_equal(U16(0, 50), 96);         /* bytes of arguments */
+    assert_int_equal(U16(0, 50), 96);         /* size of the arguments */
     assert_int_equal(U32(0, 52), 0);
     assert_int_equal(U64(0, 56), 0);
 
@@ -226,7 +226,7 @@ static void task_track(void **state)
 static void a_wrapped_id_is_announced(void **state)
 {
     start(0x800);
-    snpu_prof_task_track(3, 1, 0, SNPU_TASK_KERNEL_AICORE, "Add", 1, 0); /* the very first is no wrap */
+    snpu_prof_task_track(3, 1, 0, SNPU_TASK_KERNEL_AICORE, "Add", 1, 0); /* the first id is not a wrap */
     assert_int_equal(seen_count, 1);
     snpu_prof_task_track(3, 1, 0x10000, SNPU_TASK_KERNEL_AICORE, "Add", 1, 0);
     stop();
@@ -238,7 +238,7 @@ static void a_wrapped_id_is_announced(void **state)
     assert_int_equal(U64(2, 32), 0);
 }
 
-static void names_are_asked_once_per_collection(void **state)
+static void names_are_hashed_once_per_collection(void **state)
 {
     static const char name[] = "OnceOnly";
     char moved[16] = "OnceOnly";
@@ -248,13 +248,13 @@ static void names_are_asked_once_per_collection(void **state)
         snpu_prof_task_track(3, 1, 1, 0, name, 1, 0);
     }
     assert_int_equal(hash_calls, before + 1);
-    snpu_prof_task_track(3, 1, 1, 0, moved, 1, 0); /* another place */
+    snpu_prof_task_track(3, 1, 1, 0, moved, 1, 0); /* another address */
     assert_int_equal(hash_calls, before + 2);
-    strcpy(moved, "Longer one"); /* the same place, another text */
+    strcpy(moved, "Longer one"); /* the same address, another text */
     snpu_prof_task_track(3, 1, 1, 0, moved, 1, 0);
     assert_int_equal(hash_calls, before + 3);
     assert_int_equal(U64(6, 40), 0x480a);
-    start(0x800); /* whoever came with this start must learn the name */
+    start(0x800); /* a tool that came with this start must learn the name */
     snpu_prof_task_track(3, 1, 1, 0, name, 1, 0);
     assert_int_equal(hash_calls, before + 4);
     stop();
@@ -352,7 +352,7 @@ static void step_trace(void **state)
 static int call_runtime(int x)
 {
     SNPU_PROF_RT_CALL(DEV_MALLOC);
-    return x > 0 ? x + 1 : -1; /* every way out is reported */
+    return x > 0 ? x + 1 : -1; /* every return path is reported */
 }
 
 static int call_acl(const char *name)
@@ -409,7 +409,7 @@ static void operators(void **state)
     assert_int_equal(U64(1, 36), 0x4804);
     assert_int_equal(U32(1, 44), 8);
     check_api(2, 10000, 5, 0x480d);
-    /* the task is inside the launch */
+    /* The task is inside the launch. */
     assert_true(U64(2, 16) == begin && U64(0, 16) >= begin && U64(0, 16) <= U64(2, 24));
 }
 
@@ -503,7 +503,7 @@ static void many_threads(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, launch_many, thread_names[i]), 0);
     }
     for (int i = 0; i < 10; i++) {
-        start(0x800); /* generations change under way */
+        start(0x800); /* generations change meanwhile */
     }
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
@@ -530,7 +530,7 @@ int main(void)
         cmocka_unit_test(names_are_announced),
         cmocka_unit_test(task_track),
         cmocka_unit_test(a_wrapped_id_is_announced),
-        cmocka_unit_test(names_are_asked_once_per_collection),
+        cmocka_unit_test(names_are_hashed_once_per_collection),
         cmocka_unit_test(memory_records),
         cmocka_unit_test(streams),
         cmocka_unit_test(task_log),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binaries that nobody vouches for: genuine device files, JSON descriptions, and damaged ones of every kind. A damaged
- * file costs an error code; whatever loads can be asked for its functions and launched. */
+/* Untrusted binaries: genuine device files, JSON descriptions, and damaged files of every kind. A damaged file only
+ * yields an error code; whatever loads can be queried for its functions and launched. */
 #include "rt_fixture.h"
 
 #include "elf_sample.h"
@@ -87,7 +87,7 @@ static void device_binary(void **state)
     assert_true(ms_clock_raw_ns() - begin >= 20 * 5000);
     assert_int_equal(aclrtBinaryUnLoad(bin), ACL_SUCCESS);
     free(file);
-    /* Device memory of the copy is given back. */
+    /* The copy's device memory is freed. */
     assert_int_equal(used_b(0), 0);
 }
 
@@ -113,7 +113,7 @@ static void json(void **state)
     assert_int_equal(aclrtBinaryLoadFromData(cpu, strlen(cpu), NULL, &bin), ACL_SUCCESS);
     assert_int_equal(aclrtBinaryGetFunction(bin, "MulCpu", &f), ACL_SUCCESS);
     assert_int_equal(aclrtBinaryUnLoad(bin), ACL_SUCCESS);
-    for (size_t n = 1; n < strlen(op); n++) { /* cut anywhere */
+    for (size_t n = 1; n < strlen(op); n++) { /* truncated anywhere */
         check_failed(aclrtBinaryLoadFromData(op, n, NULL, &bin), ACL_ERROR_RT_PARAM_INVALID);
     }
     static const char *const wrong[] = {"{}",         "[]",         "{\"a\"}", "{\"a\":}",
@@ -125,7 +125,7 @@ static void json(void **state)
     memset(deep, '[', sizeof(deep));
     memcpy(deep, "{\"a\":", 5);
     check_failed(aclrtBinaryLoadFromData(deep, sizeof(deep), NULL, &bin), ACL_ERROR_RT_PARAM_INVALID);
-    /* Beside the object that it describes. */
+    /* Next to the object it describes. */
     snprintf(path, sizeof(path), "%s/pair.so", folder);
     write_whole(path, object, object_b);
     snprintf(path, sizeof(path), "%s/pair.json", folder);
@@ -135,7 +135,7 @@ static void json(void **state)
     assert_int_equal(aclrtBinaryUnLoad(bin), ACL_SUCCESS);
 }
 
-/* ---- files that are none ---- */
+/* ---- files that are not binaries ---- */
 static void wrong_files(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void wrong_files(void **state)
     snprintf(path, sizeof(path), "%s/fifo", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     check_failed(aclrtBinaryLoadFromFile(path, NULL, &bin), ACL_ERROR_RT_PARAM_INVALID);
-    check_failed(aclrtBinaryLoadFromFile("/proc/self/exe", NULL, &bin), ACL_ERROR_RT_PARAM_INVALID); /* a program */
+    check_failed(aclrtBinaryLoadFromFile("/proc/self/exe", NULL, &bin), ACL_ERROR_RT_PARAM_INVALID); /* an executable */
     check_failed(aclrtBinaryLoadFromData(object, 0, NULL, &bin), ACL_ERROR_INVALID_PARAM);
     check_failed(aclrtBinaryLoadFromData(NULL, 10, NULL, &bin), ACL_ERROR_INVALID_PARAM);
     aclrtBinaryLoadOption option = {.type = (aclrtBinaryLoadOptionType)99};
@@ -174,7 +174,7 @@ static void wrong_files(void **state)
 }
 
 /* ---- damage ---- */
-/* Loads whatever it is and uses it if it loads. */
+/* Loads the data, and uses it if it loads. */
 static bool try_data(const void *data, size_t size_b)
 {
     aclrtBinHandle bin = NULL;
@@ -198,14 +198,14 @@ static void truncated(void **state)
     size_t size_b;
     unsigned char *file = elf_sample(kernels, MS_COUNT_OF(kernels), &size_b);
     for (size_t n = 1; n < size_b; n++) {
-        unsigned char *cut = malloc(n); /* its own block: reading beyond it is found out */
+        unsigned char *cut = malloc(n); /* a block of its own, so that reading beyond it is detected */
         memcpy(cut, file, n);
         assert_false(try_data(cut, n));
         free(cut);
     }
     assert_true(try_data(file, size_b));
     free(file);
-    /* The shared object, everywhere near its tables and in steps elsewhere. */
+    /* The shared object, truncated at every byte near its tables and in steps elsewhere. */
     struct snpu_elf elf;
     const char *why;
     assert_int_equal(snpu__elf_open(&elf, object, object_b, &why), 0);
@@ -213,8 +213,8 @@ static void truncated(void **state)
     for (size_t n = 1; n < object_b; n += n < 1024 || n + 8192 > object_b ? 1 : 61) {
         unsigned char *cut = malloc(n);
         memcpy(cut, object, n);
-        assert_false(try_data(cut, n)); /* section headers stand at the end */
-        /* Without section headers the loader's tables alone decide. */
+        assert_false(try_data(cut, n)); /* section headers are at the end */
+        /* Without section headers, only the loader's tables matter. */
         if (n >= sizeof(Elf64_Ehdr)) {
             memset(cut + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
             memset(cut + offsetof(Elf64_Ehdr, e_shnum), 0, 4);
@@ -227,7 +227,7 @@ static void truncated(void **state)
 }
 
 /* Flips bytes in every table of a shared object; the check must survive, and what passes must load or be refused. Only
- * bytes outside of the code are touched: code is not checked, as in any library. */
+ * bytes outside the code are changed: code is not checked, as for any library. */
 static void flipped(void **state)
 {
     (void)state;
@@ -304,13 +304,13 @@ static size_t relocation_of(bool relative)
     }
 }
 
-/* Single bytes, each of which crashed the loader once. */
-static void lies_are_told(void **state)
+/* Single bytes, each of which once crashed the loader. */
+static void wrong_tables_are_refused(void **state)
 {
     (void)state;
     size_t needs = section_of(SHT_GNU_verneed).sh_offset;
     size_t code_b = segment_with(PF_X) + offsetof(Elf64_Phdr, p_filesz);
-    code_b += object[code_b] == 0; /* a byte that can be made smaller */
+    code_b += object[code_b] == 0; /* a byte that can be decreased */
     const struct {
         size_t at;
         unsigned char flip;
@@ -318,7 +318,7 @@ static void lies_are_told(void **state)
     } lies[] = {
         {segment_with(PF_R) + offsetof(Elf64_Phdr, p_flags), PF_R, "a segment is unreadable or incomplete"},
         {code_b, object[code_b] ^ (object[code_b] - 1), "a segment is unreadable or incomplete"},
-        {undefined_symbol() + offsetof(Elf64_Sym, st_other), STV_HIDDEN, "a symbol of others is hidden from them"},
+        {undefined_symbol() + offsetof(Elf64_Sym, st_other), STV_HIDDEN, "an undefined symbol is hidden"},
         {needs + offsetof(Elf64_Verneed, vn_file), 1, "bad version needs"},
         {needs + sizeof(Elf64_Verneed) + offsetof(Elf64_Vernaux, vna_next), 16, "bad version needs"},
         {relocation_of(true) + offsetof(Elf64_Rela, r_addend), 1, "an initialiser lies outside the code"},
@@ -350,9 +350,9 @@ static void random_bytes(void **state)
             data[k] = (unsigned char)random;
         }
         try_data(data, n);
-        memcpy(data, sample, n < 64 ? n : 64); /* a header that promises what is not there */
+        memcpy(data, sample, n < 64 ? n : 64); /* a header that promises what is missing */
         try_data(data, n);
-        size_t at = random % sample_b; /* and a file with one wrong stretch */
+        size_t at = random % sample_b; /* and a file with one wrong range */
         for (size_t k = 0; k < 8 && k < n && at + k < sample_b; k++) {
             sample[at + k] = data[k];
         }
@@ -390,7 +390,7 @@ int main(void)
     hal_use_machine("1", "1G");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_binary), cmocka_unit_test(json),    cmocka_unit_test(wrong_files),
-        cmocka_unit_test(truncated),     cmocka_unit_test(flipped), cmocka_unit_test(lies_are_told),
+        cmocka_unit_test(truncated),     cmocka_unit_test(flipped), cmocka_unit_test(wrong_tables_are_refused),
         cmocka_unit_test(random_bytes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

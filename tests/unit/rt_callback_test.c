@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host functions in streams, report threads, exceptions, error texts. */
+/* Host functions in streams, report threads, exceptions, error messages. */
 #include "rt_test.h"
 
 #include "softnpu/runtime/exception.h"
 
-/* A thread that processes reports until it is told to stop. */
+/* A thread that processes reports until it is stopped. */
 struct reporter {
     pthread_t thread;
     aclrtContext context;
     bool host_funcs;
     int stop;
-    int idle;     /* how often it came back without work */
-    int failures; /* answers that are neither success nor timeout */
+    int idle;     /* how often it returned without work */
+    int failures; /* results that are neither success nor timeout */
 };
 
 static void *report_loop(void *arg)
@@ -20,7 +20,7 @@ static void *report_loop(void *arg)
     r->failures += aclrtSetCurrentContext(r->context) != ACL_SUCCESS;
     while (!__atomic_load_n(&r->stop, __ATOMIC_SEQ_CST)) {
         aclError ret = r->host_funcs ? aclrtProcessHostFunc(20) : aclrtProcessReport(20);
-        /* Before the subscription and after its end there is nothing to process for this thread. */
+        /* Before the subscription and after its end this thread has nothing to process. */
         bool idle = ret == ACL_ERROR_RT_REPORT_TIMEOUT || ret == ACL_ERROR_RT_THREAD_SUBSCRIBE;
         __atomic_fetch_add(idle ? &r->idle : &r->failures, idle || ret != ACL_SUCCESS, __ATOMIC_SEQ_CST);
     }
@@ -45,7 +45,7 @@ static void reporter_stop(struct reporter *r)
 struct where {
     pthread_t thread;
     int calls;
-    int *after; /* what the stream had done when this ran */
+    int *after; /* the stream's progress when this ran */
     int seen;
 };
 
@@ -76,7 +76,7 @@ static void blocking_callbacks_run_in_the_subscribed_thread(void **state)
     assert_true(pthread_equal(w.thread, r.thread));
     assert_int_equal(w.seen, 1); /* in stream order: between the two */
     assert_int_equal(count_of(&done), 2);
-    EVENTUALLY(count_of(&r.idle) > 1); /* timeouts are timeouts */
+    EVENTUALLY(count_of(&r.idle) > 1); /* timeouts are reported as such */
     FAILS(aclrtUnSubscribeReport((uint64_t)pthread_self(), stream), ACL_ERROR_RT_THREAD_SUBSCRIBE);
     OK(aclrtUnSubscribeReport((uint64_t)r.thread, stream));
     FAILS(aclrtUnSubscribeReport((uint64_t)r.thread, stream), ACL_ERROR_RT_STREAM_SUBSCRIBE);
@@ -87,7 +87,7 @@ static void blocking_callbacks_run_in_the_subscribed_thread(void **state)
     OK(aclrtDestroyStream(stream));
 }
 
-static void other_callbacks_do_not_hold_the_stream_up(void **state)
+static void other_callbacks_do_not_block_the_stream(void **state)
 {
     aclrtStream stream;
     struct where w = {0};
@@ -114,7 +114,7 @@ static void ending_a_subscription_frees_the_stream(void **state)
     int done = 0;
     OK(aclrtCreateStream(&stream));
     OK(aclrtSubscribeReport((uint64_t)pthread_self(), stream));
-    OK(aclrtLaunchCallback(note_where, &w, ACL_CALLBACK_BLOCK, stream)); /* nobody will process it */
+    OK(aclrtLaunchCallback(note_where, &w, ACL_CALLBACK_BLOCK, stream)); /* never processed */
     OK(aclrtLaunchHostFunc(stream, count_up, &done));
     FAILS(aclrtSynchronizeStreamWithTimeout(stream, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     OK(aclrtUnSubscribeReport((uint64_t)pthread_self(), stream));
@@ -125,7 +125,7 @@ static void ending_a_subscription_frees_the_stream(void **state)
     OK(aclrtLaunchCallback(note_where, &w, ACL_CALLBACK_BLOCK, stream));
     OK(aclrtStreamAbort(stream)); /* so does an abort */
     OK(aclrtLaunchCallback(note_where, &w, ACL_CALLBACK_BLOCK, stream));
-    OK(aclrtDestroyStreamForce(stream)); /* and a forced end */
+    OK(aclrtDestroyStreamForce(stream)); /* and a forced destruction */
     assert_int_equal(w.calls, 0);
 }
 
@@ -151,7 +151,7 @@ static void host_functions_run_on_the_stream_or_where_subscribed(void **state)
     OK(aclrtDestroyStream(stream));
 }
 
-static void ask_inside(void *data)
+static void query_inside(void *data)
 {
     int32_t *answers = data;
     answers[0] = aclrtGetDevice(&answers[1]);
@@ -160,7 +160,7 @@ static void ask_inside(void *data)
 static void host_functions_have_the_context_of_their_stream(void **state)
 {
     int32_t answers[2] = {-1, -1};
-    OK(aclrtLaunchHostFunc(NULL, ask_inside, answers));
+    OK(aclrtLaunchHostFunc(NULL, query_inside, answers));
     OK(aclrtSynchronizeStream(NULL));
     assert_int_equal(answers[0], 0);
     assert_int_equal(answers[1], 0);
@@ -204,28 +204,28 @@ static struct {
     int calls;
     uint32_t task, stream, thread, device, code, args_b;
     void *args, *func;
-} told;
+} reported;
 
 static void on_exception(aclrtExceptionInfo *info)
 {
-    told.calls++;
-    told.task = aclrtGetTaskIdFromExceptionInfo(info);
-    told.stream = aclrtGetStreamIdFromExceptionInfo(info);
-    told.thread = aclrtGetThreadIdFromExceptionInfo(info);
-    told.device = aclrtGetDeviceIdFromExceptionInfo(info);
-    told.code = aclrtGetErrorCodeFromExceptionInfo(info);
-    aclrtGetArgsFromExceptionInfo(info, &told.args, &told.args_b);
-    aclrtGetFuncHandleFromExceptionInfo(info, &told.func);
+    reported.calls++;
+    reported.task = aclrtGetTaskIdFromExceptionInfo(info);
+    reported.stream = aclrtGetStreamIdFromExceptionInfo(info);
+    reported.thread = aclrtGetThreadIdFromExceptionInfo(info);
+    reported.device = aclrtGetDeviceIdFromExceptionInfo(info);
+    reported.code = aclrtGetErrorCodeFromExceptionInfo(info);
+    aclrtGetArgsFromExceptionInfo(info, &reported.args, &reported.args_b);
+    aclrtGetFuncHandleFromExceptionInfo(info, &reported.func);
 }
 
-static int also_told;
+static int also_reported;
 
 static void on_exception_too(aclrtExceptionInfo *info)
 {
-    also_told++;
+    also_reported++;
 }
 
-static void a_failed_kernel_is_told(void **state)
+static void a_failed_kernel_is_reported(void **state)
 {
     aclrtStream stream;
     uint32_t task = 0;
@@ -237,29 +237,29 @@ static void a_failed_kernel_is_told(void **state)
     OK(snpu_stream_submit(stream, &fail_kind, NULL, 0, NULL, 0, NULL));
     OK(snpu_stream_submit(stream, &fail_kind, NULL, 0, NULL, 0, &task));
     FAILS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_EXCEPTION);
-    assert_int_equal(told.calls, 2); /* before the failure can be seen */
-    assert_int_equal(also_told, 2);
-    assert_int_equal(told.task, task);
-    assert_int_equal(told.stream, stream_id);
-    assert_int_equal(told.thread, gettid());
-    assert_int_equal(told.device, 0);
-    assert_int_equal(told.code, ACL_ERROR_RT_AICORE_EXCEPTION);
-    assert_int_equal((uintptr_t)told.args, 0x1000);
-    assert_int_equal(told.args_b, 24);
-    assert_int_equal((uintptr_t)told.func, 0x2000);
+    assert_int_equal(reported.calls, 2); /* before the failure is visible */
+    assert_int_equal(also_reported, 2);
+    assert_int_equal(reported.task, task);
+    assert_int_equal(reported.stream, stream_id);
+    assert_int_equal(reported.thread, gettid());
+    assert_int_equal(reported.device, 0);
+    assert_int_equal(reported.code, ACL_ERROR_RT_AICORE_EXCEPTION);
+    assert_int_equal((uintptr_t)reported.args, 0x1000);
+    assert_int_equal(reported.args_b, 24);
+    assert_int_equal((uintptr_t)reported.func, 0x2000);
     OK(aclrtSetExceptionInfoCallback(NULL));
     OK(aclrtExceptionInfoCallbackUnregister(on_exception_too));
     FAILS(aclrtExceptionInfoCallbackUnregister(on_exception_too), ACL_ERROR_RT_PARAM_INVALID);
     OK(snpu_stream_submit(stream, &fail_kind, NULL, 0, NULL, 0, NULL));
     FAILS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_EXCEPTION);
-    assert_int_equal(told.calls, 2);
+    assert_int_equal(reported.calls, 2);
     assert_int_equal(aclrtGetTaskIdFromExceptionInfo(NULL), UINT32_MAX);
     OK(aclrtDestroyStream(stream));
 }
 
-/* ---- error texts ---- */
+/* ---- error messages ---- */
 
-static void codes_have_names_and_texts(void **state)
+static void codes_have_names_and_messages(void **state)
 {
     assert_string_equal(snpu_code_name(107000), "ACL_ERROR_RT_PARAM_INVALID");
     assert_string_equal(snpu_code_name(507903), "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED");
@@ -274,7 +274,7 @@ static void codes_have_names_and_texts(void **state)
     char longer[2000];
     memset(longer, 'x', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = '\0';
-    snpu_fail(107000, "%s", longer); /* cut, not overrun */
+    snpu_fail(107000, "%s", longer); /* truncated, no overrun */
     assert_true(strlen(aclGetRecentErrMsg()) < 600);
 }
 
@@ -283,13 +283,13 @@ int main(void)
     own_machine();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocking_callbacks_run_in_the_subscribed_thread),
-        cmocka_unit_test(other_callbacks_do_not_hold_the_stream_up),
+        cmocka_unit_test(other_callbacks_do_not_block_the_stream),
         cmocka_unit_test(ending_a_subscription_frees_the_stream),
         cmocka_unit_test(host_functions_run_on_the_stream_or_where_subscribed),
         cmocka_unit_test(host_functions_have_the_context_of_their_stream),
         cmocka_unit_test(a_callback_may_destroy_its_stream),
-        cmocka_unit_test(a_failed_kernel_is_told),
-        cmocka_unit_test(codes_have_names_and_texts),
+        cmocka_unit_test(a_failed_kernel_is_reported),
+        cmocka_unit_test(codes_have_names_and_messages),
     };
     return cmocka_run_group_tests(tests, on_device, off_device);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models: capture, replay, edges between streams, mistakes, ends. */
+/* Models: capture, replay, edges between streams, errors, destruction. */
 #include "rt_models.h"
 
 static aclmdlRICaptureStatus capture_status(aclrtStream stream)
@@ -120,7 +120,7 @@ static void events_join_streams_and_keep_their_order(void **state)
 
 static void pass_the_ball(void *data)
 {
-    /* Two lanes that need each other at the same time: they must really run side by side. */
+    /* Two lanes that need each other at the same time: they must really run concurrently. */
     sem_t *balls = data;
     sem_post(&balls[0]);
     while (sem_wait(&balls[1]) != 0) {
@@ -135,7 +135,7 @@ static void pass_it_back(void *data)
     sem_post(&balls[1]);
 }
 
-static void lanes_run_side_by_side(void **state)
+static void lanes_run_concurrently(void **state)
 {
     aclrtEvent fork, join;
     aclmdlRI model;
@@ -159,7 +159,7 @@ static void lanes_run_side_by_side(void **state)
     OK(aclrtDestroyEvent(join));
 }
 
-static void a_stream_that_is_not_joined_back_is_noticed(void **state)
+static void a_stream_that_is_not_joined_back_is_refused(void **state)
 {
     aclrtEvent fork;
     aclmdlRI model = &fork;
@@ -208,7 +208,7 @@ static void external_events_are_real_at_every_replay(void **state)
     OK(aclrtDestroyEvent(done_event));
 }
 
-/* ---- mistakes ---- */
+/* ---- errors ---- */
 
 static void waiting_for_a_captured_stream_makes_the_capture_invalid(void **state)
 {
@@ -389,9 +389,9 @@ static void failures_and_aborts_end_a_run(void **state)
     OK(aclrtDestroyEvent(join));
 }
 
-/* ---- ends ---- */
+/* ---- destruction ---- */
 
-static void a_reset_device_leaves_models_that_refuse(void **state)
+static void models_of_a_reset_device_refuse_to_run(void **state)
 {
     aclmdlRI model, capturing;
     aclrtStream stream, other;
@@ -468,14 +468,14 @@ int main(void)
         WITH_STREAMS(captured_tasks_run_at_replay_only),
         WITH_STREAMS(a_replay_keeps_its_place_in_the_stream),
         WITH_STREAMS(events_join_streams_and_keep_their_order),
-        WITH_STREAMS(lanes_run_side_by_side),
-        WITH_STREAMS(a_stream_that_is_not_joined_back_is_noticed),
+        WITH_STREAMS(lanes_run_concurrently),
+        WITH_STREAMS(a_stream_that_is_not_joined_back_is_refused),
         WITH_STREAMS(external_events_are_real_at_every_replay),
         WITH_STREAMS(waiting_for_a_captured_stream_makes_the_capture_invalid),
         WITH_STREAMS(wrong_calls_are_refused),
         WITH_STREAMS(unsafe_calls_follow_the_mode),
         WITH_STREAMS(failures_and_aborts_end_a_run),
-        WITH_STREAMS(a_reset_device_leaves_models_that_refuse),
+        WITH_STREAMS(models_of_a_reset_device_refuse_to_run),
         WITH_STREAMS(runs_of_one_model_take_turns),
     };
     return cmocka_run_group_tests(tests, on_device, off_device);

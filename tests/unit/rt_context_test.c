@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and contexts: counts, current contexts, numbering, life cycle, what a fork leaves. */
+/* Devices and contexts: reference counts, current contexts, numbering, life cycle, what a fork leaves. */
 #include "rt_test.h"
 
 #include <sys/wait.h>
 
-/* Runs a check in a process of its own, because it needs another environment or a fresh library. */
+/* Runs a check in a child process, because it needs another environment or a fresh library. */
 #define IN_CHILD(...)                                                                                                  \
     do {                                                                                                               \
         pid_t child_ = fork();                                                                                         \
@@ -27,7 +27,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Nothing of the runtime is used by the parent before these ran. */
+/* The parent must not use the runtime before these tests. */
 static void visible_devices_renumber(void **state)
 {
     IN_CHILD({
@@ -153,41 +153,41 @@ static void init_callbacks_and_configuration(void **state)
     });
 }
 
-static void wait_for_ever(void *data)
+static void wait_forever(void *data)
 {
     for (;;) {
         pause();
     }
 }
 
-static void leave_late(void)
+static void use_device_at_exit(void)
 {
     int done = 0;
     int32_t id = -1;
-    /* Handlers that run after main may still use the device. */
+    /* Exit handlers that run after main may still use the device. */
     if (aclrtGetDevice(&id) != ACL_SUCCESS || aclrtLaunchHostFunc(NULL, count_up, &done) != ACL_SUCCESS ||
         aclrtSynchronizeStream(NULL) != ACL_SUCCESS || done != 1) {
         _exit(7);
     }
 }
 
-static void leaving_with_busy_streams_does_not_hang(void **state)
+static void exiting_with_busy_streams_does_not_hang(void **state)
 {
     IN_CHILD({
         aclrtStream stuck = NULL;
         aclrtStream waiting = NULL;
         aclrtEvent never = NULL;
-        EXPECT(atexit(leave_late) == 0);
+        EXPECT(atexit(use_device_at_exit) == 0);
         EXPECT(aclInit(NULL) == 0 && aclrtSetDevice(0) == 0);
         EXPECT(aclrtCreateStream(&stuck) == 0 && aclrtCreateStream(&waiting) == 0);
         EXPECT(aclrtCreateEventWithFlag(&never, ACL_EVENT_SYNC) == 0);
-        EXPECT(aclrtLaunchHostFunc(stuck, wait_for_ever, NULL) == 0);
+        EXPECT(aclrtLaunchHostFunc(stuck, wait_forever, NULL) == 0);
         EXPECT(aclrtStreamWaitEvent(waiting, never) == 0);
         exit(bad_);
     });
 }
 
-/* ---- from here on the parent uses device 0 itself ---- */
+/* ---- from here on the parent itself uses device 0 ---- */
 
 static void set_and_reset_count(void **state)
 {
@@ -250,7 +250,7 @@ static void *use_context(void *arg)
     return NULL;
 }
 
-static void a_destroyed_context_is_noticed_by_its_threads(void **state)
+static void threads_of_a_destroyed_context_get_errors(void **state)
 {
     aclrtContext mine, other, now;
     int32_t id = -1;
@@ -273,7 +273,7 @@ static void a_destroyed_context_is_noticed_by_its_threads(void **state)
     FAILS(aclrtSetCurrentContext(other), ACL_ERROR_RT_PARAM_INVALID);
     FAILS(aclrtDestroyContext(other), ACL_ERROR_RT_PARAM_INVALID);
     OK(aclrtSetCurrentContext(mine));
-    FAILS(aclrtDestroyContext(mine), ACL_ERROR_RT_PARAM_INVALID); /* the primary one */
+    FAILS(aclrtDestroyContext(mine), ACL_ERROR_RT_PARAM_INVALID); /* the primary context */
     FAILS(aclrtSetCurrentContext(&id), ACL_ERROR_RT_PARAM_INVALID);
     FAILS(aclrtCreateContext(&other, 5), ACL_ERROR_RT_INVALID_DEVICEID);
     FAILS(aclrtCreateContext(NULL, 0), ACL_ERROR_INVALID_PARAM);
@@ -335,14 +335,14 @@ static void a_forked_child_gets_errors(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     int done = 0;
-    OK(aclrtLaunchHostFunc(stream, count_up, &done)); /* the parent is undisturbed */
+    OK(aclrtLaunchHostFunc(stream, count_up, &done)); /* the parent is unaffected */
     OK(aclrtSynchronizeStream(stream));
     assert_int_equal(count_of(&done), 1);
     OK(aclrtDestroyEvent(event));
     OK(aclrtDestroyStream(stream));
 }
 
-static void facts_and_numbers(void **state)
+static void device_properties(void **state)
 {
     int64_t value = 0;
     int32_t number = -1, major, minor, patch, least, greatest;
@@ -411,7 +411,7 @@ static void settings_are_kept(void **state)
     OK(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1));
     OK(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
     assert_int_equal(value, 1);
-    OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value)); /* the process has defaults, a context has not */
+    OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value)); /* the process has defaults, a context has none */
     assert_int_equal(value, 0);
     OK(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2));
     OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
@@ -490,7 +490,7 @@ static void *set_and_reset(void *arg)
     return NULL;
 }
 
-static void threads_may_set_and_reset_at_once(void **state)
+static void threads_may_set_and_reset_concurrently(void **state)
 {
     int failures[3] = {0};
     pthread_t threads[3];
@@ -509,18 +509,18 @@ int main(void)
     const struct CMUnitTest fresh[] = {
         cmocka_unit_test(visible_devices_renumber),         cmocka_unit_test(a_bad_visible_list_ends_at_the_mistake),
         cmocka_unit_test(nothing_works_without_a_context),  cmocka_unit_test(init_and_finalize_count),
-        cmocka_unit_test(init_callbacks_and_configuration), cmocka_unit_test(leaving_with_busy_streams_does_not_hang),
+        cmocka_unit_test(init_callbacks_and_configuration), cmocka_unit_test(exiting_with_busy_streams_does_not_hang),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_and_reset_count),
         cmocka_unit_test(the_current_context_is_per_thread),
-        cmocka_unit_test(a_destroyed_context_is_noticed_by_its_threads),
+        cmocka_unit_test(threads_of_a_destroyed_context_get_errors),
         cmocka_unit_test(device_state_callbacks_are_called),
         cmocka_unit_test(a_forked_child_gets_errors),
-        cmocka_unit_test(facts_and_numbers),
+        cmocka_unit_test(device_properties),
         cmocka_unit_test(settings_are_kept),
         cmocka_unit_test(peers_are_enabled_one_by_one),
-        cmocka_unit_test(threads_may_set_and_reset_at_once),
+        cmocka_unit_test(threads_may_set_and_reset_concurrently),
     };
     int failed = cmocka_run_group_tests(fresh, NULL, NULL);
     return failed + cmocka_run_group_tests(tests, on_device, off_device);

@@ -44,7 +44,7 @@ static void wrong_copies(void **state)
     check_failed(aclrtMemcpy(dev, 8, host, 9, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
     check_failed(aclrtMemcpy(dev, 8, host, 8, (aclrtMemcpyKind)8), ACL_ERROR_INVALID_PARAM);
     check_failed(aclrtMemcpy(dev, 8, host, 8, (aclrtMemcpyKind)-1), ACL_ERROR_INVALID_PARAM);
-    /* Addresses that are none: an error code, no crash. */
+    /* Invalid addresses: an error code, no crash. */
     static const struct {
         uintptr_t addr;
     } wild[] = {{8}, {0x1000}, {UINTPTR_MAX - 4}, {(uintptr_t)1 << 62}};
@@ -92,7 +92,7 @@ static void staging(void **state)
         assert_int_equal(synchronize(), 0);
         assert_int_equal(a[0], 1); /* pageable: read in the call */
         assert_int_equal(a[size - 1], 1);
-        assert_int_equal(b[0], 2); /* pinned: read in its turn */
+        assert_int_equal(b[0], 2); /* pinned: read when the copy runs */
         assert_int_equal(b[size - 1], 2);
         free(host);
         assert_int_equal(aclrtFreeHost(pinned), ACL_SUCCESS);
@@ -121,7 +121,7 @@ static void conditional(void **state)
     (void)state;
     uint64_t value = 77, back = 0, *dev = dev_memory(64);
     assert_int_equal(aclrtMemcpyAsyncWithCondition(dev, 8, &value, 8, ACL_MEMCPY_HOST_TO_DEVICE, NULL), ACL_SUCCESS);
-    assert_int_equal(*dev, 77); /* done on return: pageable memory takes part */
+    assert_int_equal(*dev, 77); /* done on return: pageable memory is involved */
     assert_int_equal(aclrtMemcpyAsyncWithCondition(&back, 8, dev, 8, ACL_MEMCPY_DEVICE_TO_HOST, NULL), ACL_SUCCESS);
     assert_int_equal(back, 77);
     check_failed(aclrtMemcpyAsyncWithCondition(dev, 4, &value, 8, ACL_MEMCPY_HOST_TO_DEVICE, NULL),
@@ -204,7 +204,7 @@ static void operands_in_memory(void **state)
     assert_int_equal(aclrtMemcpyAsyncWithOffset((void **)&cells[0], 256, 20, (const void **)&cells[1], 9, 10,
                                                 ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, NULL),
                      ACL_SUCCESS);
-    cells[0] = b; /* read when it runs */
+    cells[0] = b; /* read when the copy runs */
     cells[1] = a;
     open_gate();
     assert_int_equal(synchronize(), 0);

@@ -81,7 +81,7 @@ static void a_record_completes_when_the_stream_gets_there(void **state)
     OK(aclrtDestroyEvent(event));
 }
 
-static void a_wait_holds_the_other_stream_up(void **state)
+static void a_wait_blocks_the_other_stream(void **state)
 {
     aclrtEvent event;
     struct gate gate;
@@ -94,13 +94,13 @@ static void a_wait_holds_the_other_stream_up(void **state)
     assert_int_equal(waits(event), ACL_EVENT_WAIT_STATUS_NOT_READY);
     FAILS(aclrtSynchronizeStreamWithTimeout(b, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     assert_int_equal(count_of(&done), 0);
-    OK(aclrtDestroyEvent(event)); /* with a record and a wait queued: they keep what they need */
+    OK(aclrtDestroyEvent(event)); /* with a record and a wait queued: they hold what they need */
     gate_open(&gate);
     OK(aclrtSynchronizeStream(b));
     assert_int_equal(count_of(&done), 1);
 }
 
-static void a_wait_means_the_record_that_was_latest_then(void **state)
+static void a_wait_is_for_the_record_latest_when_queued(void **state)
 {
     aclrtEvent event;
     struct gate first, second;
@@ -113,7 +113,7 @@ static void a_wait_means_the_record_that_was_latest_then(void **state)
     OK(aclrtStreamWaitEvent(b, event));
     OK(aclrtLaunchHostFunc(b, count_up, &done));
     gate_close(&second, c);
-    OK(aclrtRecordEvent(event, c)); /* later record on a stream that stays blocked */
+    OK(aclrtRecordEvent(event, c)); /* a later record, on a stream that stays blocked */
     gate_open(&first);
     OK(aclrtSynchronizeStream(b)); /* does not wait for it */
     assert_int_equal(count_of(&done), 1);
@@ -125,7 +125,7 @@ static void a_wait_means_the_record_that_was_latest_then(void **state)
     OK(aclrtRecordEvent(event, a));
     OK(aclrtStreamWaitEvent(b, event));
     OK(aclrtLaunchHostFunc(b, count_up, &done));
-    OK(aclrtRecordEvent(event, c)); /* completes at once, and must not let b pass */
+    OK(aclrtRecordEvent(event, c)); /* completes at once, and must not release b */
     OK(aclrtSynchronizeStream(c));
     FAILS(aclrtSynchronizeStreamWithTimeout(b, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     assert_int_equal(count_of(&done), 1);
@@ -170,7 +170,7 @@ static void times_are_device_times(void **state)
     OK(aclrtRecordEvent(end, a));
     OK(aclrtRecordEvent(silent, a));
     OK(aclrtSynchronizeEvent(start));
-    FAILS(aclrtEventElapsedTime(&ms, start, end), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID); /* not there yet */
+    FAILS(aclrtEventElapsedTime(&ms, start, end), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID); /* not recorded yet */
     struct timespec pause = {0, 20000000};
     nanosleep(&pause, NULL);
     gate_open(&gate);
@@ -214,7 +214,7 @@ static void waits_on_streams_time_out(void **state)
     OK(aclrtDestroyEvent(event));
 }
 
-static void a_discarded_record_wakes_those_who_wait(void **state)
+static void a_discarded_record_wakes_waiters(void **state)
 {
     aclrtEvent event, blocker;
     aclrtStream c;
@@ -273,7 +273,7 @@ static void events_run_out_at_65536(void **state)
 
 /* ---- notifies ---- */
 
-static void a_notify_lets_one_wait_pass(void **state)
+static void a_notify_releases_one_wait(void **state)
 {
     aclrtNotify notify;
     int done = 0;
@@ -296,7 +296,7 @@ static void a_notify_lets_one_wait_pass(void **state)
     OK(aclrtNotifyBatchReset(&notify, 1));
     OK(aclrtWaitAndResetNotify(notify, b, 0));
     OK(aclrtDestroyNotify(notify));
-    FAILS(aclrtSynchronizeStreamWithTimeout(b, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT); /* the reset took it back */
+    FAILS(aclrtSynchronizeStreamWithTimeout(b, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT); /* the reset cleared it */
     OK(aclrtStreamAbort(b));
     FAILS(aclrtRecordNotify(notify, a), ACL_ERROR_RT_PARAM_INVALID);
     FAILS(aclrtCreateNotify(&notify, 0x10), ACL_ERROR_RT_PARAM_INVALID);
@@ -350,7 +350,7 @@ static void counting_notifies_compare(void **state)
     FAILS(aclrtSynchronizeStream(b), ACL_ERROR_RT_WAIT_TIMEOUT);
     two.mode = (aclrtCntNotifyRecordMode)3;
     FAILS(aclrtCntNotifyRecord(cnt, a, &two), ACL_ERROR_RT_PARAM_INVALID);
-    FAILS(aclrtRecordNotify(cnt, a), ACL_ERROR_RT_PARAM_INVALID); /* not a plain one */
+    FAILS(aclrtRecordNotify(cnt, a), ACL_ERROR_RT_PARAM_INVALID); /* not a plain notify */
     OK(aclrtCntNotifyDestroy(cnt));
     FAILS(aclrtCntNotifyDestroy(cnt), ACL_ERROR_RT_PARAM_INVALID);
 }
@@ -375,7 +375,7 @@ static void values_are_written_and_awaited(void **state)
     OK(aclrtValueWait(word, 12, ACL_STREAM_WAIT_VALUE_AND, b));
     OK(aclrtValueWait(word, 1, ACL_STREAM_WAIT_VALUE_NOR, b));
     OK(aclrtSynchronizeStream(b));
-    /* A plain store, as a kernel makes it, is noticed as well. */
+    /* A plain store, as a kernel does it, is seen as well. */
     OK(aclrtValueWait(word, 99, ACL_STREAM_WAIT_VALUE_EQ, b));
     __atomic_store_n(word, 99, __ATOMIC_SEQ_CST);
     OK(aclrtSynchronizeStream(b));
@@ -386,7 +386,7 @@ static void values_are_written_and_awaited(void **state)
     OK(aclrtFree(word));
 }
 
-/* ---- many threads ---- */
+/* ---- several threads ---- */
 
 struct ring {
     aclrtEvent event;
@@ -437,15 +437,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STREAMS(never_recorded_depends_on_the_flavour),
         WITH_STREAMS(a_record_completes_when_the_stream_gets_there),
-        WITH_STREAMS(a_wait_holds_the_other_stream_up),
-        WITH_STREAMS(a_wait_means_the_record_that_was_latest_then),
+        WITH_STREAMS(a_wait_blocks_the_other_stream),
+        WITH_STREAMS(a_wait_is_for_the_record_latest_when_queued),
         WITH_STREAMS(sync_events_are_semaphores),
         WITH_STREAMS(times_are_device_times),
         WITH_STREAMS(waits_on_streams_time_out),
-        WITH_STREAMS(a_discarded_record_wakes_those_who_wait),
+        WITH_STREAMS(a_discarded_record_wakes_waiters),
         WITH_STREAMS(wrong_events_are_refused),
         WITH_STREAMS(events_run_out_at_65536),
-        WITH_STREAMS(a_notify_lets_one_wait_pass),
+        WITH_STREAMS(a_notify_releases_one_wait),
         WITH_STREAMS(notifies_run_out_at_8192),
         WITH_STREAMS(counting_notifies_compare),
         WITH_STREAMS(values_are_written_and_awaited),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Injected faults as programs meet them: a kernel that fails, a task that never ends, a device that is lost, a slow
- * device, memory that runs out. Each runs in a process of its own, because faults are read once. */
+/* Injected faults as programs experience them: a failing kernel, a task that never ends, a lost device, a slow device,
+ * out of memory. Each runs in its own process, because faults are read once. */
 #include "hal_test.h"
 
 #include "acl/acl.h"
@@ -69,7 +69,8 @@ static int role_kernel_error(void)
     CHECK(aclrtBinarySetExceptionCallback(bin, on_binary_exception, &seen) == 0);
     CHECK(aclrtLaunchKernel(function("nothing"), 1, args, sizeof(args), stream) == 0);
     CHECK(aclrtSynchronizeStream(stream) == 0);
-    CHECK(aclrtLaunchKernel(function("nothing"), 1, args, sizeof(args), stream) == 0); /* the second of this name */
+    CHECK(aclrtLaunchKernel(function("nothing"), 1, args, sizeof(args), stream) == 0); /* the second launch of this
+                                                                                        * name */
     CHECK(aclrtSynchronizeStream(stream) == ACL_ERROR_RT_AICORE_EXCEPTION);
     CHECK(seen.calls == 1 && seen.of_binary == 1 && seen.data == &seen);
     CHECK(seen.code == ACL_ERROR_RT_AICORE_EXCEPTION && seen.device == 0 && seen.args_b == sizeof(args));
@@ -106,7 +107,7 @@ static int role_reset(void)
     CHECK(aclrtLaunchKernel(function("nothing"), 1, NULL, 0, NULL) == ACL_ERROR_RT_LOST_HEARTBEAT);
     CHECK(aclrtResetDeviceForce(0) == 0);
     CHECK(aclrtSetDevice(0) == 0);
-    CHECK(aclrtFree(p) == ACL_ERROR_RT_PARAM_INVALID); /* went with the device */
+    CHECK(aclrtFree(p) == ACL_ERROR_RT_PARAM_INVALID); /* freed with the device */
     CHECK(aclrtLaunchKernel(function("nothing"), 1, NULL, 0, NULL) == 0);
     CHECK(aclrtSynchronizeStream(NULL) == 0);
     return finish();
@@ -146,7 +147,7 @@ static int role_oom(void)
     return finish();
 }
 
-/* ---- what outlives a device reset ---- */
+/* ---- what survives a device reset ---- */
 static int role_after_reset(void)
 {
     uint64_t threshold_b = UINT64_MAX, reserved_b = 1;
@@ -164,7 +165,7 @@ static int role_after_reset(void)
     CHECK(aclrtResetDevice(0) == 0);
     CHECK(aclrtSetDevice(0) == 0);
     CHECK(used_b(0) == 0);
-    CHECK(aclrtMalloc(&q, 1 << 20, ACL_MEM_MALLOC_HUGE_ONLY) == 0); /* where the pool's segment was, perhaps */
+    CHECK(aclrtMalloc(&q, 1 << 20, ACL_MEM_MALLOC_HUGE_ONLY) == 0); /* possibly where the pool's segment was */
     memset(q, 5, 1 << 20);
     CHECK(aclrtMemPoolTrimTo(pool, 0) == 0);
     CHECK(aclrtMemPoolGetAttr(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT, &reserved_b) == 0 && reserved_b == 0);
@@ -192,7 +193,7 @@ static const struct {
     {"after-reset", "", role_after_reset},
 };
 
-static void in_a_child(void **state)
+static void faults_in_a_child(void **state)
 {
     const char *role = *state;
     for (size_t i = 0; i < MS_COUNT_OF(roles); i++) {
@@ -215,7 +216,7 @@ int main(int argc, char **argv)
     }
     struct CMUnitTest tests[MS_COUNT_OF(roles)];
     for (size_t i = 0; i < MS_COUNT_OF(roles); i++) {
-        tests[i] = (struct CMUnitTest){roles[i].name, in_a_child, NULL, NULL, (void *)(uintptr_t)roles[i].name};
+        tests[i] = (struct CMUnitTest){roles[i].name, faults_in_a_child, NULL, NULL, (void *)(uintptr_t)roles[i].name};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the runtime's memory, copies and kernels share: failures that say why, the default stream, and a
- * way to hold it up. (Tests of streams and events have rt_test.h.) */
+/* Shared by the tests of the runtime's memory, copies and kernels: checks for failures with a message, the default
+ * stream, and a way to block it. (Tests of streams and events use rt_test.h.) */
 #ifndef RT_FIXTURE_H
 #define RT_FIXTURE_H
 
@@ -42,7 +42,7 @@ static inline void must_free(void *p)
     assert_int_equal(aclrtFree(p), ACL_SUCCESS);
 }
 
-/* A task that waits until it is let go, so that what was queued behind it has provably not run. */
+/* A task that waits until open_gate, so tasks queued behind it have provably not run. */
 static uint32_t gate;
 
 static inline int32_t run_gate(struct snpu_task *task)

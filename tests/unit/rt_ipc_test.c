@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events and notifies between two processes. The child is started before the runtime is used; both talk over a socket.
- */
+/* Events and notifies between two processes. The child is started before the runtime is used; the two communicate over
+ * a socket. */
 #include "rt_test.h"
 
 #include <sys/socket.h>
@@ -27,7 +27,7 @@ static int receive_all(int fd, void *data, size_t size_b)
     do {                                                                                                               \
         aclError got_ = (call);                                                                                        \
         if (got_ != (code)) {                                                                                          \
-            fprintf(stderr, "line %d: %s gave %d: %s\n", __LINE__, #call, got_, aclGetRecentErrMsg());                 \
+            fprintf(stderr, "line %d: %s returned %d: %s\n", __LINE__, #call, got_, aclGetRecentErrMsg());             \
             return 1;                                                                                                  \
         }                                                                                                              \
     } while (0)
@@ -52,14 +52,14 @@ static int child_main(int fd)
     m.there[strlen(m.there) - 1] ^= 1; /* a wrong cookie */
     CHECK(aclrtNotifyImportByKey(&secret, m.there, 0), ACL_ERROR_RT_PARAM_INVALID);
     CHECK(aclrtNotifyImportByKey(&secret, "snpu-notify:1:2:3", 0), ACL_ERROR_RT_PARAM_INVALID);
-    /* Another process, with a number that cannot be: one near the parent's may be that of a thread of the parent, which
+    /* Another process, with an impossible id: an id near the parent's may be that of one of the parent's threads, which
      * leads to the same files. */
     m.event.reserved[3] ^= 0x7f;
     aclrtEvent wrong;
     if (aclrtIpcOpenEventHandle(m.event, &wrong) == ACL_SUCCESS) {
         return 3;
     }
-    /* The parent's record holds this stream up; its notify comes through; the answer goes back. */
+    /* The parent's record blocks this stream; its notify arrives; the reply goes back. */
     CHECK(aclrtStreamWaitEvent(stream, event), 0);
     CHECK(aclrtWaitAndResetNotify(there, stream, 0), 0);
     CHECK(aclrtRecordNotify(back, stream), 0);
@@ -74,7 +74,7 @@ static int child_main(int fd)
     if (status != ACL_EVENT_STATUS_COMPLETE) {
         return 5;
     }
-    /* Recorded from here, waited for over there. */
+    /* Recorded here, waited for in the parent. */
     CHECK(aclrtRecordEvent(event, stream), 0);
     CHECK(aclrtSynchronizeStream(stream), 0);
     if (send(fd, "2", 1, 0) != 1 || receive_all(fd, &go, 1) != 0) {
@@ -89,8 +89,8 @@ static int child_main(int fd)
 
 static pid_t child;
 
-/* Waits for the child's next word; a child that ended instead is named with its status. */
-static void hear(char *word)
+/* Waits for the child's next message; if the child exited instead, reports its status. */
+static void receive(char *word)
 {
     if (receive_all(line[0], word, 1) != 0) {
         int status = 0;
@@ -130,10 +130,10 @@ static void events_and_notifies_cross_processes(void **state)
     OK(aclrtRecordNotify(there, stream));
     OK(aclrtWaitAndResetNotify(back, stream, 0));
     send_all(line[0], &m, sizeof(m));
-    hear(&go);
+    receive(&go);
     gate_open(&gate);
     OK(aclrtSynchronizeStreamWithTimeout(stream, 20000));
-    hear(&go);
+    receive(&go);
     OK(aclrtStreamWaitEvent(stream, event));
     OK(aclrtSynchronizeStreamWithTimeout(stream, 20000));
     uint64_t stamp = 0;

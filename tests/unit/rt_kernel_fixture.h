@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of kernels share: a loaded binary, its functions, memory for them. */
+/* Shared by the kernel tests: a loaded binary, its functions, memory for them. */
 #ifndef RT_KERNEL_FIXTURE_H
 #define RT_KERNEL_FIXTURE_H
 
@@ -48,7 +48,7 @@ static inline int tear_down(void **state)
     return aclrtBinaryUnLoad(bin) != 0;
 }
 
-/* First in main. */
+/* Call first in main. */
 static inline void four_cores(void)
 {
     hal_use_machine("1", "1G");

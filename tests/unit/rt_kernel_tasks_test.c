@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels by the runtime's own functions, in graphs, with time limits; random numbers; the cores and faults outside of
+/* Kernels through the runtime's own functions, in graphs, with time limits; random numbers; the cores; faults outside
  * kernels. */
 #include "rt_kernel_fixture.h"
 
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* ---- launching the runtime's ways ---- */
+/* ---- the runtime's launch functions ---- */
 static char *read_kernels(size_t *size_b)
 {
     struct stat st;
@@ -113,7 +113,7 @@ static void runtime_launches(void **state)
     assert_int_equal(synchronize(), 0);
     assert_int_equal(out[0], 70);
 
-    /* After unloading, nothing of it is left to launch; what was queued still runs. */
+    /* After unloading nothing can be launched; queued kernels still run. */
     uint32_t ms = 20;
     args.add = 55;
     assert_int_equal(rtBinaryGetFunctionByName(hdl, "spin_ms", &found), 0);
@@ -223,10 +223,10 @@ static void captured(void **state)
     assert_int_equal(aclrtMemcpyAsync(copy + 4, 4, &pageable, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream), ACL_SUCCESS);
     assert_int_equal(aclrtMemcpyAsync(pinned, 20, copy, 20, ACL_MEMCPY_DEVICE_TO_HOST, stream), ACL_SUCCESS);
     assert_int_equal(aclrtMemsetAsync(copy, 64, 0xff, 16, stream), ACL_SUCCESS);
-    /* A kernel that spoils its arguments finds them fresh at every replay. */
+    /* A kernel that overwrites its arguments finds the original ones at every replay. */
     assert_int_equal(aclrtLaunchKernel(spoil, 1, &where, sizeof(where), stream), ACL_SUCCESS);
     assert_int_equal(aclmdlRICaptureEnd(stream, &model), ACL_SUCCESS);
-    assert_int_equal(out[0], 0); /* nothing ran */
+    assert_int_equal(out[0], 0); /* nothing has run */
     memset(&args, 0, sizeof(args));
     assert_int_equal(aclrtBinaryUnLoad(own), ACL_SUCCESS); /* the graph keeps the code */
     for (uint32_t round = 1; round <= 3; round++) {
@@ -348,13 +348,13 @@ static void random_numbers(void **state)
     info.randomResultAddr = again;
     assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
     assert_int_equal(synchronize(), 0);
-    assert_memory_equal(out, again, N * 4); /* the same seed and offset */
+    assert_memory_equal(out, again, N * 4); /* same seed and offset */
     for (int i = 0; i < N; i++) {
         assert_true(out[i] >= a && out[i] <= b);
         sum += out[i];
     }
     assert_true(sum / N > 1.9 && sum / N < 2.1);
-    *counter = 5000; /* further on in the same sequence */
+    *counter = 5000; /* further along the same sequence */
     assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
     assert_int_equal(synchronize(), 0);
     assert_memory_equal(out + 5000, again, (N - 5000) * 4);
@@ -400,7 +400,7 @@ static void random_numbers(void **state)
     check_failed(aclrtRandomNumAsync(&info, NULL, NULL), ACL_ERROR_RT_PARAM_INVALID);
     info = random_task(ACL_FLOAT, ACL_RT_RANDOM_NUM_FUNC_TYPE_NORMAL_DIS, &a, &b, 4, UINT64_MAX, counter, out);
     assert_int_equal(aclrtRandomNumAsync(&info, NULL, NULL), ACL_SUCCESS);
-    assert_int_equal(synchronize(), ACL_ERROR_RT_SYS_DMA); /* more than there is room for */
+    assert_int_equal(synchronize(), ACL_ERROR_RT_SYS_DMA); /* more than the buffer holds */
     info.randomCounterAddr = (void *)8;
     check_failed(aclrtRandomNumAsync(&info, NULL, NULL), ACL_ERROR_RT_PARAM_INVALID);
     assert_int_equal(aclrtFree(counter), ACL_SUCCESS);
@@ -468,13 +468,13 @@ static void cores(void **state)
     assert_int_equal(total, 35);
 }
 
-/* ---- faults outside of kernels; those inside need a program without the test harness's handlers ---- */
+/* ---- faults outside kernels; those inside need a program without the test harness's handlers ---- */
 static void say_so(int signal)
 {
     _exit(signal == SIGSEGV ? 42 : 1);
 }
 
-/* How a child ends that has run a kernel and then faults outside of one. */
+/* Exit status of a child that has run a kernel and then faults outside one. */
 static int end_of_child(void (*handler)(int), bool sent)
 {
     pid_t child = fork();
@@ -482,7 +482,7 @@ static int end_of_child(void (*handler)(int), bool sent)
         alarm(20);
         signal(SIGSEGV, handler);
         struct work w = {.blocks = 1};
-        snpu_cores_run(count_block, &w, 1); /* the first kernel: from now on faults are looked at */
+        snpu_cores_run(count_block, &w, 1); /* the first kernel: faults are handled from now on */
         if (sent) {
             raise(SIGSEGV);
         } else {
@@ -496,7 +496,7 @@ static int end_of_child(void (*handler)(int), bool sent)
     return status;
 }
 
-static void other_faults_are_not_ours(void **state)
+static void other_faults_are_passed_on(void **state)
 {
     (void)state;
     assert_int_equal(WEXITSTATUS(end_of_child(say_so, false)), 42);
@@ -511,7 +511,7 @@ int main(void)
 {
     four_cores();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_faults_are_not_ours), /* first: no kernel has run in this process */
+        cmocka_unit_test(other_faults_are_passed_on), /* first: no kernel has run in this process */
         cmocka_unit_test(runtime_launches),
         cmocka_unit_test(aicpu_kernels),
         cmocka_unit_test(timeout_attribute),

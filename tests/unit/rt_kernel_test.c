@@ -28,7 +28,7 @@ static void lookup(void **state)
     assert_string_equal(name, "axpy_7");
     assert_int_equal(aclrtBinaryGetFunctionByEntry(bin, 12, &f), ACL_SUCCESS);
     assert_int_equal(aclrtGetFunctionName(f, sizeof(name), name), ACL_SUCCESS);
-    assert_string_equal(name, "axpy_12"); /* without the ending of its half */
+    assert_string_equal(name, "axpy_12"); /* without the suffix of its half */
     assert_int_equal(aclrtGetFunctionAttribute(f, ACL_FUNC_ATTR_KERNEL_TYPE, &type), ACL_SUCCESS);
     assert_int_equal(type, ACL_KERNEL_TYPE_MIX);
     assert_int_equal(aclrtBinaryGetFunction(bin, "axpy_12", &g), ACL_SUCCESS);
@@ -72,7 +72,7 @@ static void variables(void **state)
     check_failed(aclrtMemcpyToSymbol(&size_b, numbers, 4, 0, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_INVALID_SYMBOL);
     check_failed(aclrtBinaryGetGlobal(bin, "nothing", (void **)&table, &size_b), ACL_ERROR_RT_SYMBOL_NOT_FOUND);
     check_failed(aclrtBinaryGetGlobal(bin, "tuning_table", NULL, NULL), ACL_ERROR_INVALID_PARAM);
-    /* Read in stream order: behind a slow kernel and a copy into the variable. */
+    /* Read in stream order: after a slow kernel and a copy into the variable. */
     uint32_t ms = 20;
     int32_t seen = 0;
     assert_int_equal(aclrtLaunchKernel(function("spin_ms"), 1, &ms, sizeof(ms), NULL), ACL_SUCCESS);
@@ -130,7 +130,7 @@ static void device_arguments(void **state)
     assert_int_equal(aclrtLaunchKernelV2(function("fill_index"), 2, dev_args, sizeof(args), NULL, NULL), ACL_SUCCESS);
     assert_int_equal(synchronize(), 0);
     check_filled(out, 2, 21);
-    /* Freed before the kernel runs: the kernel fails, the process does not. */
+    /* Freed before the kernel runs: the kernel fails, the process survives. */
     assert_int_equal(aclrtLaunchKernel(function("spin_ms"), 1, &ms, sizeof(ms), NULL), ACL_SUCCESS);
     assert_int_equal(aclrtLaunchKernel(function("fill_index"), 2, dev_args, sizeof(args), NULL), ACL_SUCCESS);
     assert_int_equal(aclrtFree(dev_args), ACL_SUCCESS);
@@ -187,7 +187,7 @@ static void placeholders(void **state)
     }
     check_failed(aclrtLaunchKernelWithHostArgs(function("nothing"), 1, NULL, NULL, &args, sizeof(args), NULL, 1),
                  ACL_ERROR_RT_PARAM_INVALID);
-    /* Many placeholders, all the same: beyond what fits on the stack of a launch. */
+    /* Many identical placeholders: more than fit on a launch's stack. */
     aclrtPlaceHolderInfo holes[500];
     for (size_t i = 0; i < MS_COUNT_OF(holes); i++) {
         holes[i] = (aclrtPlaceHolderInfo){offsetof(struct input_args, input), offsetof(struct input_args, data)};
@@ -241,7 +241,7 @@ static void argument_lists(void **state)
     check_failed(aclrtKernelArgsFinalize((void *)8), ACL_ERROR_RT_PARAM_INVALID);
     check_failed(aclrtKernelArgsInit((void *)8, &list), ACL_ERROR_RT_PARAM_INVALID);
 
-    /* More lists than there is room for, each launched once: the oldest make place. */
+    /* More lists than there is space for, each launched once: the oldest are recycled. */
     uint32_t add = 3;
     aclrtFuncHandle fill = function("fill_index");
     for (uint32_t i = 0; i < 5000; i++) {

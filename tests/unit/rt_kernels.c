@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for the tests of loading and launching: a shared object as users write them. */
+/* Kernels for the tests of loading and launching: a shared object as a user would write it. */
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -60,7 +60,7 @@ void axpy_12_mix_aic(void *args, uint32_t block, uint32_t blocks)
     axpy(args, block, blocks);
 }
 
-/* { uint64_t *out; ... }: where the arguments were; spoils them afterwards. */
+/* { uint64_t *out; ... }: stores the address of the arguments, then overwrites them. */
 void check_alignment(void *args, uint32_t block, uint32_t blocks)
 {
     uint64_t *out;
@@ -71,7 +71,7 @@ void check_alignment(void *args, uint32_t block, uint32_t blocks)
     memset(args, 0, sizeof(out));
 }
 
-/* { uint32_t *out; const uint32_t *input; }: input points to host data that travelled with the arguments. */
+/* { uint32_t *out; const uint32_t *input; }: input points to host data copied along with the arguments. */
 void read_host_input(void *args, uint32_t block, uint32_t blocks)
 {
     struct {
@@ -103,7 +103,7 @@ void nothing(void *args, uint32_t block, uint32_t blocks)
     (void)blocks;
 }
 
-/* { int32_t *out; }: the variable that the host may change. */
+/* { int32_t *out; }: reads the variable that the host may change. */
 void scale_variable(void *args, uint32_t block, uint32_t blocks)
 {
     int32_t *out;

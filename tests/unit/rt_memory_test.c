@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory through ACL: what reaches the driver, sizes, policies, out of memory, freeing, pointers, information,
  * registered and managed memory. The test program defines halMemAlloc and halMemFree itself, as a preloaded tool does,
- * and so sees every call that the runtime makes. */
+ * and so sees every call the runtime makes. */
 #include "rt_fixture.h"
 
 #include "runtime/rt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory pools with stream-ordered allocation, and allocators that frameworks register. */
+/* Memory pools with stream-ordered allocation, and framework allocators. */
 #include "rt_fixture.h"
 
 #include <pthread.h>
@@ -59,7 +59,7 @@ static void life(void **state)
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH), 1024 + 3 * UNIT_B);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 4 * UNIT_B); /* kept */
     char *c = take(pool, 2 * UNIT_B, NULL);
-    assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 4 * UNIT_B); /* used again */
+    assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 4 * UNIT_B); /* reused */
     assert_int_equal(aclrtMemPoolTrimTo(pool, 0), ACL_SUCCESS);
     assert_int_equal(figure(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 3 * UNIT_B);
     give(c, NULL);
@@ -91,16 +91,16 @@ static void stream_order(void **state)
     assert_int_equal(aclrtCreateStream(&other), ACL_SUCCESS);
     char *a = take(pool, UNIT_B, NULL);
     close_gate();
-    give(a, NULL); /* not passed yet: the gate stands before it */
+    give(a, NULL); /* not passed yet: the gate precedes it */
     char *b = take(pool, UNIT_B, other);
-    assert_true(b != a); /* another stream must not have it */
+    assert_true(b != a); /* not available to another stream */
     char *c = take(pool, UNIT_B, NULL);
-    assert_ptr_equal(c, a); /* the stream that freed it may */
+    assert_ptr_equal(c, a); /* available to the stream that freed it */
     give(c, NULL);
     open_gate();
     assert_int_equal(synchronize(), 0);
     char *d = take(pool, UNIT_B, other);
-    assert_ptr_equal(d, a); /* passed: now anybody may */
+    assert_ptr_equal(d, a); /* passed: available to all */
     give(b, other);
     give(d, other);
     assert_int_equal(aclrtSynchronizeStream(other), ACL_SUCCESS);
@@ -121,7 +121,7 @@ static void limits(void **state)
     assert_int_equal(synchronize(), 0);
     assert_int_equal(used_b(0), before); /* threshold 0: nothing is kept */
     b = take(pool, 4 * UNIT_B, NULL);
-    /* Destroyed with a block in use: the memory goes when the block is freed. */
+    /* Destroyed with a block in use: the memory is released when the block is freed. */
     assert_int_equal(aclrtMemPoolDestroy(pool), ACL_SUCCESS);
     memset(b, 1, 4 * UNIT_B);
     assert_int_equal(used_b(0) - before, 4 * UNIT_B);
@@ -133,14 +133,14 @@ static void limits(void **state)
     assert_int_equal(aclrtMemPoolDestroy(pool), ACL_SUCCESS);
     aclrtMemPoolProps props;
     memset(&props, 0, sizeof(props));
-    check_failed(aclrtMemPoolCreate(&pool, &props), ACL_ERROR_RT_PARAM_INVALID); /* on the host */
+    check_failed(aclrtMemPoolCreate(&pool, &props), ACL_ERROR_RT_PARAM_INVALID); /* host location */
     props.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = 12;
     check_failed(aclrtMemPoolCreate(&pool, &props), ACL_ERROR_RT_INVALID_DEVICEID);
     check_failed(aclrtMemPoolCreate(&pool, NULL), ACL_ERROR_INVALID_PARAM);
 }
 
-/* Random sizes from several threads and streams; every block carries its own mark from first to last byte. */
+/* Random sizes from several threads and streams; every byte of a block carries the block's mark. */
 static aclrtMemPool shared_pool;
 
 static void *churn(void *argument)
@@ -232,7 +232,7 @@ static void allocators(void **state)
     assert_non_null(desc);
     check_failed(aclrtAllocatorGetByStream(NULL, &found, &who, &alloc, &release, &advise, &address),
                  ACL_ERROR_RT_PARAM_INVALID);
-    check_failed(aclrtAllocatorRegister(NULL, desc), ACL_ERROR_RT_PARAM_INVALID); /* not complete */
+    check_failed(aclrtAllocatorRegister(NULL, desc), ACL_ERROR_RT_PARAM_INVALID); /* incomplete */
     assert_int_equal(aclrtAllocatorSetObjToDesc(desc, &object), ACL_SUCCESS);
     assert_int_equal(aclrtAllocatorSetAllocFuncToDesc(desc, alloc_block), ACL_SUCCESS);
     assert_int_equal(aclrtAllocatorSetFreeFuncToDesc(desc, free_block), ACL_SUCCESS);

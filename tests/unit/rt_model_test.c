@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models beyond capture and replay: questions, changes, kernels in them, building by hand, branches, bodies. */
+/* Models beyond capture and replay: queries, changes, kernels in them, building by hand, branches, bodies. */
 #include "rt_models.h"
 
-/* ---- questions and changes ---- */
+/* ---- queries and changes ---- */
 
 static int destroyed;
 
@@ -11,7 +11,7 @@ static void on_destroy(void *data)
     destroyed += *(int *)data;
 }
 
-static void models_can_be_asked(void **state)
+static void models_can_be_queried(void **state)
 {
     aclmdlRI model;
     aclrtStream streams[2];
@@ -54,7 +54,7 @@ static void models_can_be_asked(void **state)
     assert_ptr_equal(params.valueWaitTaskParams.devAddr, word);
     FAILS(aclmdlRITaskGetType(&count, &type), ACL_ERROR_RT_PARAM_INVALID);
 
-    /* New parameters come into force with aclmdlRIUpdate. */
+    /* New parameters take effect at aclmdlRIUpdate. */
     OK(aclmdlRITaskGetParams(tasks[0], &params));
     assert_int_equal(params.valueWriteTaskParams.value, 5);
     params.valueWriteTaskParams.value = 7;
@@ -95,7 +95,7 @@ static void models_can_be_asked(void **state)
     OK(aclrtFree(word));
 }
 
-static void groups_are_given_anew(void **state)
+static void groups_are_updated(void **state)
 {
     aclmdlRI model;
     aclrtTaskGrp group;
@@ -121,7 +121,7 @@ static void groups_are_given_anew(void **state)
     OK(aclrtValueWrite(&word[1], 5, 0, b));
     OK(aclmdlRICaptureTaskUpdateEnd(b));
     OK(aclrtSynchronizeStream(b));
-    assert_int_equal(word[0], 1); /* giving them did not run them */
+    assert_int_equal(word[0], 1); /* submitting them did not run them */
     OK(aclmdlRIExecute(model, -1));
     assert_int_equal(word[0] * 100 + word[1] * 10 + word[2], 453);
 
@@ -203,7 +203,7 @@ static void kernels_are_replayed_and_changed(void **state)
     OK(aclmdlRIExecute(model, -1));
     assert_int_equal(host[1], 1 + 7 + 2000);
     assert_int_equal(host[2], UINT32_MAX);
-    /* The group anew: other arguments. */
+    /* The group again, with other arguments. */
     struct {
         uint32_t *out;
         uint32_t add;
@@ -224,7 +224,7 @@ static void kernels_are_replayed_and_changed(void **state)
 
 /* ---- building by hand ---- */
 
-static void bound_streams_make_a_model(void **state)
+static void bound_streams_build_a_model(void **state)
 {
     aclmdlRI model;
     aclrtEvent event;
@@ -306,7 +306,7 @@ static void built_models_branch(void **state)
     assert_int_equal(count_of(&no), 2);
     OK(aclmdlRIDestroy(model));
 
-    /* Activation, and a loop over labels: 0 goes back, 1 goes on. */
+    /* Activation, and a loop over labels: 0 jumps back, 1 continues. */
     OK(aclrtCreateLabel(&labels[0]));
     OK(aclrtCreateLabel(&labels[1]));
     OK(aclrtCreateLabelList(labels, 2, &list));
@@ -326,7 +326,7 @@ static void built_models_branch(void **state)
     OK(aclmdlRIExecute(model, 10000));
     assert_int_equal(count_of(&loops), 1);
     assert_int_equal(count_of(&yes), 2);
-    *index = 0; /* endless until told otherwise */
+    *index = 0; /* endless until changed */
     OK(aclmdlRIExecuteAsync(model, d));
     EVENTUALLY(count_of(&loops) > 10);
     __atomic_store_n(index, 1, __ATOMIC_SEQ_CST);
@@ -415,10 +415,10 @@ int main(void)
 {
     own_machine();
     const struct CMUnitTest tests[] = {
-        WITH_STREAMS(models_can_be_asked),
-        WITH_STREAMS(groups_are_given_anew),
+        WITH_STREAMS(models_can_be_queried),
+        WITH_STREAMS(groups_are_updated),
         WITH_STREAMS(kernels_are_replayed_and_changed),
-        WITH_STREAMS(bound_streams_make_a_model),
+        WITH_STREAMS(bound_streams_build_a_model),
         WITH_STREAMS(built_models_branch),
         WITH_STREAMS(conditions_choose_bodies),
     };

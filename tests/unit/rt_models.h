@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of models share: three streams for each test, and tasks that leave a trail. */
+/* Shared by the model tests: three streams per test, and tasks that record their order. */
 #ifndef RT_MODELS_H
 #define RT_MODELS_H
 
@@ -21,7 +21,7 @@ static inline int no_streams(void **state)
 
 #define WITH_STREAMS(test) cmocka_unit_test_setup_teardown(test, three_streams, no_streams)
 
-/* Host functions that note the order in which they ran. */
+/* Host functions that record the order in which they ran. */
 struct trail {
     int next;
     int seen[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: order, waiting, limits, failures, throwing work away. */
+/* Streams: order, waiting, limits, failures, discarding work. */
 #include "rt_test.h"
 
 #include "softnpu/runtime/prof.h"
@@ -67,7 +67,7 @@ static void query_and_timeouts_see_unfinished_work(void **state)
     OK(aclrtDestroyStream(stream));
 }
 
-static void destroying_lets_work_finish(void **state)
+static void destroying_waits_for_queued_work(void **state)
 {
     aclrtStream stream;
     int done = 0;
@@ -124,7 +124,7 @@ static void a_full_queue_makes_the_submitter_wait(void **state)
     pthread_t thread;
     pthread_t second;
     assert_int_equal(pthread_create(&thread, NULL, submit_many, args), 0);
-    assert_int_equal(pthread_create(&second, NULL, submit_many, args), 0); /* 4000 in all: more than fit */
+    assert_int_equal(pthread_create(&second, NULL, submit_many, args), 0); /* 4000 in total: more than fit */
     assert_int_equal(count_of(&done), 0);
     gate_open(&gate);
     void *result;
@@ -154,7 +154,7 @@ static void the_default_stream_is_null(void **state)
     FAILS(aclrtDestroyStream(NULL), ACL_ERROR_INVALID_PARAM);
 }
 
-/* ---- limits and mistakes ---- */
+/* ---- limits and errors ---- */
 
 static void streams_run_out_at_1984(void **state)
 {
@@ -308,7 +308,7 @@ static void stop_on_failure_stops_the_context(void **state)
     FAILS(aclrtSynchronizeStream(neighbour), ACL_ERROR_RT_AICORE_EXCEPTION);
     assert_int_equal(count_of(&done), 0);
     OK(aclrtSetCurrentContext(mine));
-    OK(aclrtLaunchHostFunc(NULL, count_up, &done)); /* other contexts go on */
+    OK(aclrtLaunchHostFunc(NULL, count_up, &done)); /* other contexts continue */
     OK(aclrtSynchronizeStream(NULL));
     assert_int_equal(count_of(&done), 1);
     OK(aclrtDestroyContext(other));
@@ -324,7 +324,7 @@ static void *sync_in_thread(void *arg)
     return (void *)(intptr_t)aclrtSynchronizeStream(args[0]);
 }
 
-static void abort_discards_everything_and_tells_those_who_wait(void **state)
+static void abort_discards_everything_and_fails_waiters(void **state)
 {
     aclrtStream stream;
     aclrtContext context;
@@ -402,7 +402,7 @@ static void execution_limits_are_multiples_of_the_interval(void **state)
 static void a_lost_task_ends_with_the_execution_timeout(void **state)
 {
     aclrtStream stream;
-    snpu_set_op_execute_timeout_ms(25); /* shorter than programs can ask for */
+    snpu_set_op_execute_timeout_ms(25); /* shorter than programs can request */
     OK(aclrtCreateStream(&stream));
     OK(snpu_stream_submit(stream, &lost_kind, NULL, 0, NULL, 0, NULL));
     FAILS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_TIMEOUT);
@@ -536,7 +536,7 @@ static void idle_streams_use_no_cpu(void **state)
         OK(aclrtLaunchHostFunc(streams[i], count_up, &done));
     }
     OK(aclrtSynchronizeDevice());
-    /* After a while of looking around, a tenth of a second costs less than the clock can show. */
+    /* Once it sleeps, a tenth of a second costs less than the clock can show. */
     EVENTUALLY(cpu_during_ms(100000000) < 0.5);
     for (int i = 0; i < 32; i++) {
         OK(aclrtDestroyStream(streams[i]));
@@ -619,7 +619,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_run_in_order),
         cmocka_unit_test(query_and_timeouts_see_unfinished_work),
-        cmocka_unit_test(destroying_lets_work_finish),
+        cmocka_unit_test(destroying_waits_for_queued_work),
         cmocka_unit_test(threads_may_share_a_stream),
         cmocka_unit_test(a_full_queue_makes_the_submitter_wait),
         cmocka_unit_test(the_default_stream_is_null),
@@ -629,7 +629,7 @@ int main(void)
         cmocka_unit_test(attributes_are_kept),
         cmocka_unit_test(by_default_a_failure_does_not_stop_the_stream),
         cmocka_unit_test(stop_on_failure_stops_the_context),
-        cmocka_unit_test(abort_discards_everything_and_tells_those_who_wait),
+        cmocka_unit_test(abort_discards_everything_and_fails_waiters),
         cmocka_unit_test(stop_interrupts_the_running_task_only),
         cmocka_unit_test(a_lost_task_ends_with_its_stream),
         cmocka_unit_test(execution_limits_are_multiples_of_the_interval),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything at once, for a moment: threads with their own streams and shared events record, wait, abort, destroy,
- * capture and replay in a random order. The test is that nothing hangs, nothing crashes, and sanitizers stay silent. */
+/* Everything concurrently, for a short time: threads with their own streams and shared events record, wait, abort,
+ * destroy, capture and replay in random order. Nothing may hang or crash, and sanitizers must stay silent. */
 #include "rt_test.h"
 
 #define THREADS 4
@@ -13,7 +13,7 @@ static aclrtNotify notify;
 
 struct worker {
     unsigned seed;
-    int unexpected; /* answers that no correct program can get */
+    int unexpected; /* results that no correct program can get */
     int executed;
 };
 
@@ -34,7 +34,7 @@ static void expect(struct worker *w, aclError got, const aclError *allowed, size
     }
 }
 
-/* A record of another thread that was aborted makes waits fail; streams that were aborted say so. */
+/* Waits fail if another thread aborted the record they wait for; aborted streams return errors. */
 #define EXPECT(call, ...)                                                                                              \
     do {                                                                                                               \
         const aclError allowed_[] = {ACL_ERROR_RT_STREAM_ABORT, ACL_ERROR_RT_WAIT_TIMEOUT, __VA_ARGS__};               \
@@ -109,7 +109,7 @@ static void *work(void *arg)
             break;
         case 12:
             EXPECT(aclrtRecordNotify(notify, stream[s]));
-            EXPECT(aclrtWaitAndResetNotify(notify, stream[s], 1)); /* others may take it first */
+            EXPECT(aclrtWaitAndResetNotify(notify, stream[s], 1)); /* another thread may take it first */
             EXPECT(aclrtRecordNotify(notify, stream[s]));
             break;
         default:
@@ -125,7 +125,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void everything_at_once(void **state)
+static void everything_concurrently(void **state)
 {
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
@@ -158,6 +158,6 @@ int main(void)
     rounds = wanted != NULL ? atoi(wanted) : rounds;
     own_machine();
     alarm(120);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_concurrently)};
     return cmocka_run_group_tests(tests, on_device, off_device);
 }

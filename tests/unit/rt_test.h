@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the runtime share: a machine of their own, and ways to hold a stream up. */
+/* Shared by the runtime tests: a machine of their own, and ways to block a stream. */
 #ifndef RT_TEST_H
 #define RT_TEST_H
 
@@ -63,11 +63,11 @@ static inline double now_ms(void)
         }                                                                                                              \
     } while (0)
 
-/* A place in a stream that lets nothing pass until it is opened. It may stand on the stack of a test: once it is open
- * the stream does not touch it any more. */
+/* A gate in a stream that blocks it until opened. It may be on a test's stack: the stream does not access it after
+ * gate_open has returned. */
 struct gate {
     sem_t entered, open;
-    uint32_t passed; /* the last that the stream writes to */
+    uint32_t passed; /* the stream's last write */
 };
 
 static inline void gate_task(void *data)
@@ -99,7 +99,7 @@ static inline void gate_open(struct gate *gate)
     EVENTUALLY(__atomic_load_n(&gate->passed, __ATOMIC_ACQUIRE) != 0);
 }
 
-/* A thread that is about to wait says so; others find out when it has fallen asleep. */
+/* A thread announces that it is about to wait; others then check whether it sleeps. */
 static inline void thread_announce(pid_t *tid)
 {
     __atomic_store_n(tid, gettid(), __ATOMIC_SEQ_CST);

@@ -6,7 +6,7 @@
 
 #define PAGE_B ((size_t)2 << 20)
 
-/* What reaches the driver. */
+/* Last arguments seen by the driver. */
 static struct drv_mem_prop last_prop;
 static size_t last_size_b;
 static uint64_t last_flag;
@@ -102,7 +102,7 @@ static void refused(void **state)
     check_failed(aclrtMemRetainAllocationHandle(&p, &h), ACL_ERROR_RT_PARAM_INVALID);
 }
 
-/* Reserve once, map piece by piece, copy across the seam: what an expandable segment does. */
+/* Reserve once, map piece by piece, copy across the boundary: what an expandable segment does. */
 static void reserve_map_use(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void reserve_map_use(void **state)
     assert_int_equal(aclrtMemcpy(back, 64, p + PAGE_B - 10, 64, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
     assert_string_equal(back, host);
     check_failed(aclrtMemset(p, 3 * PAGE_B, 0, 3 * PAGE_B), ACL_ERROR_RT_PARAM_INVALID);
-    check_failed(aclrtMapMem(p, PAGE_B, 0, h[1], 0), ACL_ERROR_RT_PARAM_INVALID); /* mapped already */
+    check_failed(aclrtMapMem(p, PAGE_B, 0, h[1], 0), ACL_ERROR_RT_PARAM_INVALID); /* already mapped */
     check_failed(aclrtMapMem(p + 4 * PAGE_B, PAGE_B, 0, h[1], 1), ACL_ERROR_RT_PARAM_INVALID);
     check_failed(aclrtFree(p), ACL_ERROR_RT_PARAM_INVALID);
 
@@ -169,13 +169,13 @@ static void access_rights(void **state)
     check_failed(aclrtMemSetAccess(p, PAGE_B, &desc, 0), ACL_ERROR_INVALID_PARAM);
     check_failed(aclrtMemSetAccess(p, PAGE_B, NULL, 1), ACL_ERROR_INVALID_PARAM);
     assert_int_equal(aclrtUnmapMem(p), ACL_SUCCESS);
-    /* Mapped without access: not to be touched before somebody is let in. */
+    /* Mapped without access: inaccessible until access is granted. */
     assert_int_equal(aclrtMemMapNoAccess(p, PAGE_B, 0, h, 0), ACL_SUCCESS);
     check_failed(aclrtMemcpy(p, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
     desc.location = (aclrtMemLocation){0, ACL_MEM_LOCATION_TYPE_DEVICE};
     assert_int_equal(aclrtMemSetAccess(p, PAGE_B, &desc, 1), ACL_SUCCESS);
     assert_int_equal(aclrtMemcpy(p, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
-    desc.flags = ACL_RT_MEM_ACCESS_FLAGS_READ; /* to be read, not written */
+    desc.flags = ACL_RT_MEM_ACCESS_FLAGS_READ; /* readable, not writable */
     assert_int_equal(aclrtMemSetAccess(p, PAGE_B, &desc, 1), ACL_SUCCESS);
     assert_int_equal(aclrtMemcpy(host, 8, p, 8, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
     check_failed(aclrtMemcpy(p, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
@@ -203,7 +203,7 @@ static void share_by_handle(void **state)
     struct hal_child c = hal_spawn("import", argument);
     assert_string_equal(hal_hear(&c), "ready");
     hal_tell(&c, "try");
-    assert_string_equal(hal_hear(&c), "refused"); /* not yet admitted */
+    assert_string_equal(hal_hear(&c), "refused"); /* not yet allowed */
     int32_t pid = c.pid;
     assert_int_equal(aclrtMemSetPidToShareableHandle(shared, &pid, 1), ACL_SUCCESS);
     hal_tell(&c, "try");
@@ -246,7 +246,7 @@ static int child_import(const char *argument)
     child_say("ready");
     child_listen();
     aclrtDrvMemHandle h = NULL;
-    child_say(aclrtMemImportFromShareableHandle(shared, 0, &h) != 0 ? "refused" : "let in");
+    child_say(aclrtMemImportFromShareableHandle(shared, 0, &h) != 0 ? "refused" : "imported");
     child_listen();
     char *p = NULL;
     if (aclrtMemImportFromShareableHandle(shared, 0, &h) != 0 ||
@@ -281,7 +281,7 @@ static void share_by_key(void **state)
     assert_int_equal(hal_end(&c), 0);
     assert_int_equal(aclrtIpcMemClose(key), ACL_SUCCESS);
     check_failed(aclrtIpcMemClose(key), ACL_ERROR_RT_PARAM_INVALID);
-    /* Open to everybody. */
+    /* Open to every process. */
     assert_int_equal(
         aclrtIpcMemGetExportKey(p, 4 << 20, key, sizeof(key), ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION),
         ACL_SUCCESS);
@@ -312,7 +312,7 @@ static int child_open(const char *key)
         child_say("refused");
         return 3;
     }
-    /* It is memory of a device like any other for copies. */
+    /* For copies it is device memory like any other. */
     if (aclrtMemcpy(text, sizeof(text), p + 4096, sizeof(text), ACL_MEMCPY_DEVICE_TO_HOST) != 0 ||
         aclrtMemcpy(p + 4096, 6, "child", 6, ACL_MEMCPY_HOST_TO_DEVICE) != 0 || aclrtFree(p) == 0) {
         return 4;

@@ -368,7 +368,7 @@ static bool check_symbols(struct snpu_elf_check *c)
             return refuse(c, "a symbol's name lies outside the string table");
         }
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT) {
-            return refuse(c, "a symbol of others is hidden from them"); /* it would be resolved here, to address 0 */
+            return refuse(c, "an undefined symbol is hidden"); /* it would be resolved here, to address 0 */
         }
         if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
             !in_memory(c, symbol.st_value, 1, PF_X)) {
