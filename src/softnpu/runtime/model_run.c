@@ -225,7 +225,7 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_t
 }
 
 /* A run requested by the program. Its records that are visible outside are promised when it is queued: later waits are
- * for this run. Bodies of conditional tasks may not run, so their records are not promised. */
+ * for this run. Bodies of conditional tasks might not run, so their records are not promised. */
 struct promise {
     struct snpu_event *event; /* kept alive by the model's task that records it */
     struct event_mark *mark;  /* one reference; NULL: already taken */

@@ -108,7 +108,7 @@ MS_EXPORT int32_t snpu_stream_synchronize(struct snpu_stream *stream, int32_t ti
 MS_EXPORT int32_t snpu_capture_check_unsafe(const char *function);
 
 /* The "AI cores": runs fn(args, b, blocks) for b = 0 .. blocks-1 on the calling thread and idle compute threads of this
- * process, and returns when all have finished. False: a block faulted, and others may not have run. */
+ * process, and returns when all have finished. False: a block faulted, and others might not have run. */
 typedef void (*snpu_block_fn)(void *args, uint32_t block, uint32_t blocks);
 MS_EXPORT bool snpu_cores_run(snpu_block_fn fn, void *args, uint32_t blocks);
 
