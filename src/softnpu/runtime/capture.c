@@ -55,13 +55,13 @@ static struct snpu_model *capture_find(uint64_t serial)
         model = model->next_capture;
     }
     if (model != NULL) {
-        model_get(model);
+        snpu__model_get(model);
     }
     pthread_mutex_unlock(&captures_lock);
     return model;
 }
 
-void capture_invalidate(struct snpu_model *model, int32_t code)
+void snpu__capture_invalidate(struct snpu_model *model, int32_t code)
 {
     if (model->state == SNPU_MODEL_CAPTURING) {
         int32_t valid = 0;
@@ -77,7 +77,7 @@ static int32_t fail_invalid(const char *function, const struct snpu_model *model
 
 /* ---- routes ---- */
 
-int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_route *route)
+int32_t snpu__route_set(const char *function, struct snpu_stream *stream, struct snpu_route *route)
 {
     int32_t ret = 0;
     pthread_mutex_lock(&stream->lock);
@@ -95,7 +95,7 @@ int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_
     return ret;
 }
 
-void route_clear(struct snpu_stream *stream)
+void snpu__route_clear(struct snpu_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     struct snpu_route *route = stream->route;
@@ -103,13 +103,13 @@ void route_clear(struct snpu_stream *stream)
     __atomic_store_n(&stream->capturing, 0, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&stream->lock);
     if (route != NULL) {
-        route_drop_updates(route);
-        model_put(route->model);
+        snpu__route_drop_updates(route);
+        snpu__model_put(route->model);
         free(route);
     }
 }
 
-struct snpu_model *route_model(struct snpu_stream *stream, int kind, uint32_t *lane)
+struct snpu_model *snpu__route_model(struct snpu_stream *stream, int kind, uint32_t *lane)
 {
     if (!snpu_stream_capturing(stream)) {
         return NULL;
@@ -117,7 +117,7 @@ struct snpu_model *route_model(struct snpu_stream *stream, int kind, uint32_t *l
     struct snpu_model *model = NULL;
     pthread_mutex_lock(&stream->lock);
     if (stream->route != NULL && (int)stream->route->kind == kind) {
-        model = model_get(stream->route->model);
+        model = snpu__model_get(stream->route->model);
         if (lane != NULL) {
             *lane = stream->route->lane;
         }
@@ -132,12 +132,12 @@ void snpu_route_forget(struct snpu_stream *stream)
         return;
     }
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
-        model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
+        model = snpu__route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     if (model != NULL) {
-        capture_invalidate(model, ACL_ERROR_RT_STREAM_ABORT);
+        snpu__capture_invalidate(model, ACL_ERROR_RT_STREAM_ABORT);
         pthread_mutex_lock(&model->lock);
         model->lanes[lane].source = NULL;
         pthread_mutex_unlock(&model->lock);
@@ -145,12 +145,12 @@ void snpu_route_forget(struct snpu_stream *stream)
             capture_list_remove(model);
             model->state = SNPU_MODEL_READY;
             if (model->parent == NULL) {
-                model_kill(model);
+                snpu__model_kill(model);
             }
         }
-        model_put(model);
+        snpu__model_put(model);
     }
-    route_clear(stream);
+    snpu__route_clear(stream);
 }
 
 int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kind *kind, const void *head,
@@ -159,13 +159,13 @@ int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kin
     struct snpu_route *route = stream->route;
     struct snpu_model *model = route->model;
     if (route->kind == SNPU_ROUTE_UPDATE) {
-        return update_submit(stream, route, kind, head, head_b, tail, tail_b);
+        return snpu__update_submit(stream, route, kind, head, head_b, tail, tail_b);
     }
     if (__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) != 0) {
         return fail_invalid(kind->name, model);
     }
     if (!kind->captures) {
-        capture_invalidate(model, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+        snpu__capture_invalidate(model, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
         return snpu_fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, "%s cannot be recorded into a model", kind->name);
     }
     pthread_mutex_lock(&model->lock);
@@ -176,13 +176,13 @@ int32_t snpu_route_submit(struct snpu_stream *stream, const struct snpu_task_kin
     if (lane->ended || model->state == SNPU_MODEL_READY) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u of model %u has ended and takes no more tasks",
                         kind->name, stream->id, model->id);
-    } else if ((rec = model_rec_new(lane, kind, head, head_b, tail, tail_b)) == NULL) {
+    } else if ((rec = snpu__model_rec_new(lane, kind, head, head_b, tail, tail_b)) == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", kind->name);
-    } else if ((ret = model_append_locked(model, route->lane, rec, &node)) != 0) {
+    } else if ((ret = snpu__model_append_locked(model, route->lane, rec, &node)) != 0) {
         free(rec); /* nothing was taken over: the caller releases the payload */
     } else {
-        if (route->group != NULL && group_add_locked(route->group, node) != 0) {
-            capture_invalidate(model, ACL_ERROR_RT_RESOURCE_ALLOC_FAIL);
+        if (route->group != NULL && snpu__group_add_locked(route->group, node) != 0) {
+            snpu__capture_invalidate(model, ACL_ERROR_RT_RESOURCE_ALLOC_FAIL);
         }
         snpu_last_task_set(node->index, lane->stream->id);
         if (task_id != NULL) {
@@ -208,13 +208,13 @@ static int32_t join(const char *function, struct snpu_model *model, struct snpu_
     if (route == NULL) {
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
-    int32_t ret = model_lane_add(function, model, stream, true, lane);
+    int32_t ret = snpu__model_lane_add(function, model, stream, true, lane);
     if (ret == 0) {
-        *route = (struct snpu_route){.kind = SNPU_ROUTE_CAPTURE, .model = model_get(model), .lane = *lane};
-        ret = route_set(function, stream, route);
+        *route = (struct snpu_route){.kind = SNPU_ROUTE_CAPTURE, .model = snpu__model_get(model), .lane = *lane};
+        ret = snpu__route_set(function, stream, route);
         if (ret != 0) {
             model->lanes[*lane].source = NULL; /* an empty lane is harmless */
-            model_put(model);
+            snpu__model_put(model);
         }
     }
     if (ret != 0) {
@@ -228,7 +228,7 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
     struct snpu_stream *stream;
     struct snpu_model *model = NULL;
     int32_t ret = snpu_stream_resolve(function, handle, &stream);
-    if (ret != 0 || (into != NULL && (ret = model_resolve(function, into, &model)) != 0)) {
+    if (ret != 0 || (into != NULL && (ret = snpu__model_resolve(function, into, &model)) != 0)) {
         return ret;
     }
     if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
@@ -240,7 +240,7 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
                          "%s: model %u is not the empty body of a conditional task", function, model->id);
     }
     bool fresh = model == NULL;
-    if (fresh && (model = model_create(function, stream->ctx, SNPU_MODEL_CAPTURING)) == NULL) {
+    if (fresh && (model = snpu__model_create(function, stream->ctx, SNPU_MODEL_CAPTURING)) == NULL) {
         return ACL_ERROR_RT_NO_MODEL_RESOURCE;
     }
     model->mode = mode;
@@ -249,7 +249,7 @@ int32_t snpu_capture_begin(const char *function, void *handle, void *into, int m
     ret = join(function, model, stream, &lane);
     if (ret != 0) {
         if (fresh) {
-            model_kill(model);
+            snpu__model_kill(model);
         }
         return ret;
     }
@@ -316,13 +316,13 @@ int32_t snpu_capture_end(const char *function, void *handle, void **out)
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured", function, stream->id);
     }
     ret = check_end(function, model, lane);
     if (ret != 0) {
-        model_put(model);
+        snpu__model_put(model);
         return ret;
     }
     bool open_group = false;
@@ -334,7 +334,7 @@ int32_t snpu_capture_end(const char *function, void *handle, void **out)
         struct snpu_stream *source = model->lanes[i].source;
         model->lanes[i].source = NULL;
         if (source != NULL) {
-            route_clear(source);
+            snpu__route_clear(source);
         }
     }
     if (__atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) != 0) {
@@ -351,10 +351,10 @@ int32_t snpu_capture_end(const char *function, void *handle, void **out)
     } else {
         *out = NULL;
         if (model->parent == NULL) {
-            model_kill(model);
+            snpu__model_kill(model);
         }
     }
-    model_put(model);
+    snpu__model_put(model);
     return ret;
 }
 
@@ -365,7 +365,7 @@ int32_t snpu_capture_info(const char *function, void *handle, int *status, void 
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     *status = model == NULL                                             ? ACL_MODEL_RI_CAPTURE_STATUS_NONE
               : __atomic_load_n(&model->invalid, __ATOMIC_ACQUIRE) == 0 ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE
                                                                         : ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED;
@@ -373,7 +373,7 @@ int32_t snpu_capture_info(const char *function, void *handle, int *status, void 
         *out = model;
     }
     if (model != NULL) {
-        model_put(model);
+        snpu__model_put(model);
     }
     return 0;
 }
@@ -412,7 +412,7 @@ int32_t snpu_capture_check_unsafe(const char *function)
     pthread_mutex_lock(&captures_lock);
     for (struct snpu_model *model = captures; model != NULL; model = model->next_capture) {
         if (forbids(model, self)) {
-            capture_invalidate(model, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+            snpu__capture_invalidate(model, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
             forbidden = true;
         }
     }
@@ -430,12 +430,12 @@ int32_t snpu_capture_check_sync(struct snpu_stream *stream)
     if (MS_LIKELY(!snpu_stream_capturing(stream))) {
         return 0;
     }
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     if (model == NULL) {
         return 0; /* bound to a model, or updating one: nothing is queued */
     }
-    capture_invalidate(model, ACL_ERROR_RT_STREAM_CAPTURED);
-    model_put(model);
+    snpu__capture_invalidate(model, ACL_ERROR_RT_STREAM_CAPTURED);
+    snpu__model_put(model);
     return snpu_fail(ACL_ERROR_RT_STREAM_CAPTURED, "stream %u is being captured and cannot be waited for", stream->id);
 }
 
@@ -451,12 +451,12 @@ static int32_t append_event(const char *function, struct snpu_model *model, uint
     pthread_mutex_lock(&model->lock);
     struct task_rec *rec = model->state == SNPU_MODEL_READY
                                ? NULL
-                               : model_rec_new(&model->lanes[lane], kind, &payload, sizeof(payload), NULL, 0);
+                               : snpu__model_rec_new(&model->lanes[lane], kind, &payload, sizeof(payload), NULL, 0);
     int32_t ret = rec == NULL
                       ? snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: cannot add a task to the model", function)
-                      : model_append_locked(model, lane, rec, out);
+                      : snpu__model_append_locked(model, lane, rec, out);
     if (ret == 0) {
-        event_get(event); /* now held by the task */
+        snpu__event_get(event); /* now held by the task */
     } else {
         free(rec);
     }
@@ -464,25 +464,25 @@ static int32_t append_event(const char *function, struct snpu_model *model, uint
     return ret;
 }
 
-bool capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
-                          uint32_t record_flag, int32_t *ret)
+bool snpu__capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                                uint32_t record_flag, int32_t *ret)
 {
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
-    if (model == NULL && (model = route_model(stream, SNPU_ROUTE_BUILD, &lane)) == NULL) {
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+    if (model == NULL && (model = snpu__route_model(stream, SNPU_ROUTE_BUILD, &lane)) == NULL) {
         return false;
     }
     struct model_node *node;
     if (record_flag == ACL_EVENT_RECORD_EXTERNAL || event_is_external(event)) {
-        *ret = event_submit_replay(stream, &event_replay_record_kind, event, record_flag);
-    } else if ((*ret = append_event(function, model, lane, &event_graph_record_kind, event, &node)) == 0) {
+        *ret = snpu__event_submit_replay(stream, &snpu__event_replay_record_kind, event, record_flag);
+    } else if ((*ret = append_event(function, model, lane, &snpu__event_graph_record_kind, event, &node)) == 0) {
         pthread_mutex_lock(&event->lock);
         event->graph.lane = lane;
         event->graph.index = node->index;
         __atomic_store_n(&event->graph.model, model->serial, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&event->lock);
     }
-    model_put(model);
+    snpu__model_put(model);
     return true;
 }
 
@@ -490,7 +490,7 @@ static int32_t append_wait(const char *function, struct snpu_model *model, uint3
                            uint32_t wait_lane, uint32_t wait_index)
 {
     struct model_node *node;
-    int32_t ret = append_event(function, model, lane, &event_graph_wait_kind, event, &node);
+    int32_t ret = append_event(function, model, lane, &snpu__event_graph_wait_kind, event, &node);
     if (ret == 0) {
         node->wait_lane = wait_lane;
         node->wait_index = wait_index;
@@ -505,10 +505,10 @@ static bool wait_for_outside(const char *function, struct snpu_model *model, str
     if (recorded_in != 0) {
         struct snpu_model *other = capture_find(recorded_in);
         if (other != NULL) {
-            capture_invalidate(other, ACL_ERROR_STREAM_CAPTURE_CONFLICT);
-            model_put(other);
+            snpu__capture_invalidate(other, ACL_ERROR_STREAM_CAPTURE_CONFLICT);
+            snpu__model_put(other);
         }
-        capture_invalidate(model, ACL_ERROR_STREAM_CAPTURE_CONFLICT);
+        snpu__capture_invalidate(model, ACL_ERROR_STREAM_CAPTURE_CONFLICT);
         *ret = snpu_fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "%s: the event was recorded in another capture", function);
         return true;
     }
@@ -516,11 +516,11 @@ static bool wait_for_outside(const char *function, struct snpu_model *model, str
     bool recorded = event->latest != NULL || event->slot != NULL;
     pthread_mutex_unlock(&event->lock);
     if (!recorded && event_is_sync(event)) {
-        *ret = event_submit_replay(stream, &event_replay_wait_kind, event, ACL_EVENT_WAIT_DEFAULT);
+        *ret = snpu__event_submit_replay(stream, &snpu__event_replay_wait_kind, event, ACL_EVENT_WAIT_DEFAULT);
         return true;
     }
     if (recorded && model->state == SNPU_MODEL_CAPTURING) {
-        capture_invalidate(model, ACL_ERROR_RT_CAPTURE_DEPENDENCY);
+        snpu__capture_invalidate(model, ACL_ERROR_RT_CAPTURE_DEPENDENCY);
         *ret = snpu_fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
                          "%s: the event was recorded outside the capture and is not an external event", function);
         return true;
@@ -528,8 +528,8 @@ static bool wait_for_outside(const char *function, struct snpu_model *model, str
     return false; /* as without a model: the task is recorded, or the call is refused */
 }
 
-bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,
-                        int32_t *ret)
+bool snpu__capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                              uint32_t wait_flag, int32_t *ret)
 {
     uint64_t recorded_in = __atomic_load_n(&event->graph.model, __ATOMIC_ACQUIRE);
     if (MS_LIKELY(recorded_in == 0 && !snpu_stream_capturing(stream))) {
@@ -540,9 +540,9 @@ bool capture_event_wait(const char *function, struct snpu_stream *stream, struct
     uint32_t from_lane = event->graph.lane, from_index = event->graph.index;
     pthread_mutex_unlock(&event->lock);
     uint32_t lane;
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     if (model == NULL) {
-        model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
+        model = snpu__route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     bool done = true;
     if (model == NULL) {
@@ -558,13 +558,13 @@ bool capture_event_wait(const char *function, struct snpu_stream *stream, struct
             *ret = append_wait(function, model, lane, event, from_lane, from_index);
         }
     } else if (wait_flag == ACL_EVENT_WAIT_EXTERNAL || event_is_external(event)) {
-        *ret = event_submit_replay(stream, &event_replay_wait_kind, event, wait_flag);
+        *ret = snpu__event_submit_replay(stream, &snpu__event_replay_wait_kind, event, wait_flag);
     } else if (recorded_in == model->serial) {
         *ret = append_wait(function, model, lane, event, from_lane, from_index);
     } else {
         done = wait_for_outside(function, model, stream, event, recorded_in, ret);
     }
-    model_put(model);
+    snpu__model_put(model);
     return done;
 }
 
@@ -577,7 +577,7 @@ int32_t snpu_model_build_begin(const char *function, void **out)
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = model_create(function, ctx, SNPU_MODEL_BUILDING);
+    struct snpu_model *model = snpu__model_create(function, ctx, SNPU_MODEL_BUILDING);
     if (model == NULL) {
         return ACL_ERROR_RT_NO_MODEL_RESOURCE;
     }
@@ -587,7 +587,7 @@ int32_t snpu_model_build_begin(const char *function, void **out)
 
 static int32_t building(const char *function, void *handle, struct snpu_model **model)
 {
-    int32_t ret = model_resolve(function, handle, model);
+    int32_t ret = snpu__model_resolve(function, handle, model);
     if (ret == 0 && (*model)->state != SNPU_MODEL_BUILDING) {
         ret = snpu_fail(ACL_ERROR_RT_MODEL_CAPTURED, "%s: model %u is not being built", function, (*model)->id);
     }
@@ -615,13 +615,13 @@ int32_t snpu_model_bind(const char *function, void *handle, void *stream_handle,
         free(route);
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is already bound or captured", function, stream->id);
     }
-    ret = model_lane_add(function, model, stream, head, &lane);
+    ret = snpu__model_lane_add(function, model, stream, head, &lane);
     if (ret == 0) {
-        *route = (struct snpu_route){.kind = SNPU_ROUTE_BUILD, .model = model_get(model), .lane = lane};
-        ret = route_set(function, stream, route);
+        *route = (struct snpu_route){.kind = SNPU_ROUTE_BUILD, .model = snpu__model_get(model), .lane = lane};
+        ret = snpu__route_set(function, stream, route);
         if (ret != 0) {
             model->lanes[lane].source = NULL;
-            model_put(model);
+            snpu__model_put(model);
         }
     }
     if (ret != 0) {
@@ -633,12 +633,12 @@ int32_t snpu_model_bind(const char *function, void *handle, void *stream_handle,
 static int32_t bound(const char *function, void *handle, void *stream_handle, struct snpu_model **model,
                      struct snpu_stream **stream, uint32_t *lane)
 {
-    int32_t ret = model_resolve(function, handle, model);
+    int32_t ret = snpu__model_resolve(function, handle, model);
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, stream)) != 0) {
         return ret;
     }
     pthread_mutex_lock(&(*model)->lock);
-    *lane = model_lane_of(*model, *stream);
+    *lane = snpu__model_lane_of(*model, *stream);
     pthread_mutex_unlock(&(*model)->lock);
     if (*lane == SNPU_NO_LANE || (*model)->state == SNPU_MODEL_CAPTURING) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to model %u", function, (*stream)->id,
@@ -684,7 +684,7 @@ int32_t snpu_model_unbind(const char *function, void *handle, void *stream_handl
     }
     if (ret == 0) {
         model->lanes[lane].source = NULL;
-        route_clear(stream);
+        snpu__route_clear(stream);
     }
     return ret;
 }

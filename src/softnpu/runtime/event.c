@@ -63,9 +63,9 @@ int32_t snpu_event_create(const char *function, enum snpu_event_flavour flavour,
         return ACL_ERROR_RT_NO_EVENT_RESOURCE;
     }
     if (flags & ACL_EVENT_IPC) {
-        event->slot = ipc_alloc(SNPU_IPC_EVENT, ctx->dev);
+        event->slot = snpu__ipc_alloc(SNPU_IPC_EVENT, ctx->dev);
         if (event->slot == NULL) {
-            event_put(event);
+            snpu__event_put(event);
             return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: no shared memory for an IPC event", function);
         }
         event->slot->open_to_all = 1;
@@ -74,29 +74,29 @@ int32_t snpu_event_create(const char *function, enum snpu_event_flavour flavour,
     return 0;
 }
 
-struct snpu_event *event_get(struct snpu_event *event)
+struct snpu_event *snpu__event_get(struct snpu_event *event)
 {
     __atomic_fetch_add(&event->refs, 1, __ATOMIC_RELAXED);
     return event;
 }
 
-void event_put(struct snpu_event *event)
+void snpu__event_put(struct snpu_event *event)
 {
     if (__atomic_fetch_sub(&event->refs, 1, __ATOMIC_ACQ_REL) != 1) {
         return;
     }
-    event_mark_put(event->latest);
+    snpu__event_mark_put(event->latest);
     if (event->peer != NULL) {
-        ipc_close(event->peer);
+        snpu__ipc_close(event->peer);
     } else if (event->slot != NULL) {
-        ipc_free(event->slot);
+        snpu__ipc_free(event->slot);
     }
     __atomic_fetch_sub(&snpu_devices[event->dev].events, 1, __ATOMIC_RELAXED);
     pthread_mutex_destroy(&event->lock);
     ms_slab_free(&events, event);
 }
 
-int32_t event_resolve(const char *function, void *handle, struct snpu_event **out)
+int32_t snpu__event_resolve(const char *function, void *handle, struct snpu_event **out)
 {
     *out = NULL;
     int32_t ret = snpu_guard(function);
@@ -114,26 +114,26 @@ int32_t event_resolve(const char *function, void *handle, struct snpu_event **ou
 int32_t snpu_event_destroy(const char *function, void *handle)
 {
     struct snpu_event *event;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret != 0) {
         return ret;
     }
     if (__atomic_exchange_n(&event->dead, 1, __ATOMIC_ACQ_REL)) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p was destroyed by another thread", function, handle);
     }
-    event_put(event);
+    snpu__event_put(event);
     return 0;
 }
 
 /* ---- calls ---- */
 
-int32_t event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind, struct snpu_event *event,
-                            uint32_t flag)
+int32_t snpu__event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind,
+                                  struct snpu_event *event, uint32_t flag)
 {
-    struct event_task t = {.event = event_get(event), .flag = flag, .timeout_ms = -1};
+    struct event_task t = {.event = snpu__event_get(event), .flag = flag, .timeout_ms = -1};
     int32_t ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {
-        event_put(event);
+        snpu__event_put(event);
     }
     return ret;
 }
@@ -142,39 +142,39 @@ int32_t snpu_event_record(const char *function, void *handle, void *stream_handl
 {
     struct snpu_event *event;
     struct snpu_stream *stream;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
         return ret;
     }
     if (record_flag > ACL_EVENT_RECORD_EXTERNAL) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid flag %u", function, record_flag);
     }
-    if (snpu_stream_capturing(stream) && capture_event_record(function, stream, event, record_flag, &ret)) {
+    if (snpu_stream_capturing(stream) && snpu__capture_event_record(function, stream, event, record_flag, &ret)) {
         return ret;
     }
-    struct event_task t = {.event = event_get(event), .flag = record_flag};
+    struct event_task t = {.event = snpu__event_get(event), .flag = record_flag};
     if (event->slot != NULL) {
         t.sequence = __atomic_add_fetch(&event->slot->recorded, 1, __ATOMIC_ACQ_REL);
-    } else if ((t.mark = event_mark_new(2)) == NULL) {
-        event_put(event);
+    } else if ((t.mark = snpu__event_mark_new(2)) == NULL) {
+        snpu__event_put(event);
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory for a record", function);
     }
     if (t.mark != NULL) {
         t.mark->stream = stream;
     }
-    ret = snpu_stream_submit(stream, &event_record_kind, &t, sizeof(t), NULL, 0, NULL);
+    ret = snpu_stream_submit(stream, &snpu__event_record_kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {
         if (t.mark != NULL) {
-            event_mark_put(t.mark);
-            event_mark_put(t.mark);
+            snpu__event_mark_put(t.mark);
+            snpu__event_mark_put(t.mark);
         } else {
-            event_slot_finish(event->slot, t.sequence, ret); /* nothing was queued: release waiters */
+            snpu__event_slot_finish(event->slot, t.sequence, ret); /* nothing was queued: release waiters */
         }
-        event_put(event);
+        snpu__event_put(event);
         return ret;
     }
     if (t.mark != NULL) {
-        event_latest_set(event, t.mark);
+        snpu__event_latest_set(event, t.mark);
     }
     return 0;
 }
@@ -183,20 +183,20 @@ int32_t snpu_event_reset(const char *function, void *handle, void *stream_handle
 {
     struct snpu_event *event;
     struct snpu_stream *stream;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
         return ret;
     }
     if (snpu_stream_capturing(stream)) {
-        return event_submit_replay(stream, &event_replay_reset_kind, event, 0);
+        return snpu__event_submit_replay(stream, &snpu__event_replay_reset_kind, event, 0);
     }
-    struct event_task t = {.event = event_get(event)};
-    ret = snpu_stream_submit(stream, &event_reset_kind, &t, sizeof(t), NULL, 0, NULL);
+    struct event_task t = {.event = snpu__event_get(event)};
+    ret = snpu_stream_submit(stream, &snpu__event_reset_kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {
-        event_put(event);
+        snpu__event_put(event);
         return ret;
     }
-    event_latest_set(event, NULL);
+    snpu__event_latest_set(event, NULL);
     return 0;
 }
 
@@ -205,13 +205,13 @@ int32_t snpu_event_wait(const char *function, void *stream_handle, void *handle,
     struct snpu_event *event;
     struct snpu_stream *stream;
     int32_t ret = snpu_stream_resolve(function, stream_handle, &stream);
-    if (ret != 0 || (ret = event_resolve(function, handle, &event)) != 0) {
+    if (ret != 0 || (ret = snpu__event_resolve(function, handle, &event)) != 0) {
         return ret;
     }
     if (wait_flag > ACL_EVENT_WAIT_EXTERNAL) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid flag %u", function, wait_flag);
     }
-    if (capture_event_wait(function, stream, event, wait_flag, &ret)) {
+    if (snpu__capture_event_wait(function, stream, event, wait_flag, &ret)) {
         return ret;
     }
     struct event_task t = {.event = event, .flag = wait_flag, .timeout_ms = timeout_ms};
@@ -224,17 +224,17 @@ int32_t snpu_event_wait(const char *function, void *stream_handle, void *handle,
         if (t.sequence == 0) {
             return 0;
         }
-    } else if ((t.mark = event_latest_get(event)) == NULL && !event_is_sync(event)) {
+    } else if ((t.mark = snpu__event_latest_get(event)) == NULL && !event_is_sync(event)) {
         if (event->flavour == SNPU_EVENT_EX) {
             return 0;
         }
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: event %p was never recorded", function, handle);
     }
-    event_get(event);
+    snpu__event_get(event);
     __atomic_fetch_add(&event->open_waits, 1, __ATOMIC_RELAXED);
-    ret = snpu_stream_submit(stream, &event_wait_kind, &t, sizeof(t), NULL, 0, NULL);
+    ret = snpu_stream_submit(stream, &snpu__event_wait_kind, &t, sizeof(t), NULL, 0, NULL);
     if (ret != 0) {
-        event_wait_release(&t);
+        snpu__event_wait_release(&t);
     }
     return ret;
 }
@@ -244,7 +244,7 @@ int32_t snpu_event_wait(const char *function, void *stream_handle, void *handle,
 int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_state *out)
 {
     struct snpu_event *event;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret != 0) {
         return ret;
     }
@@ -264,7 +264,7 @@ int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_s
         out->counter = out->complete ? event->slot->counter : 0;
         return 0;
     }
-    struct event_mark *mark = event_latest_get(event);
+    struct event_mark *mark = snpu__event_latest_get(event);
     if (mark != NULL) {
         out->recorded = true;
         out->complete = __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) != SNPU_MARK_PENDING;
@@ -273,7 +273,7 @@ int32_t snpu_event_state(const char *function, void *handle, struct snpu_event_s
         }
         out->code = out->complete ? mark->code : 0;
         out->counter = out->complete ? mark->counter : 0;
-        event_mark_put(mark);
+        snpu__event_mark_put(mark);
     }
     return 0;
 }
@@ -283,11 +283,11 @@ int32_t snpu_event_synchronize(const char *function, void *handle, int32_t timeo
     struct snpu_event *event;
     struct snpu_event_state state;
     int32_t ret = snpu_event_state(function, handle, &state);
-    if (ret != 0 || (ret = event_resolve(function, handle, &event)) != 0 || !state.recorded) {
+    if (ret != 0 || (ret = snpu__event_resolve(function, handle, &event)) != 0 || !state.recorded) {
         return ret;
     }
     int64_t deadline = deadline_after_ms(timeout_ms), left = -1;
-    event_get(event);
+    snpu__event_get(event);
     if (event->slot != NULL) {
         uint32_t want = __atomic_load_n(&event->slot->recorded, __ATOMIC_ACQUIRE), have;
         while (!event_reached(have = __atomic_load_n(&event->slot->word, __ATOMIC_ACQUIRE), want) &&
@@ -296,15 +296,15 @@ int32_t snpu_event_synchronize(const char *function, void *handle, int32_t timeo
         }
         ret = event->slot->code;
     } else {
-        struct event_mark *mark = event_latest_get(event);
+        struct event_mark *mark = snpu__event_latest_get(event);
         while (mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_PENDING &&
                (left = deadline_left_ns(deadline)) != 0) {
             futex_wait_shared(&mark->state, SNPU_MARK_PENDING, left);
         }
         ret = mark != NULL && __atomic_load_n(&mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_DROPPED ? mark->code : 0;
-        event_mark_put(mark);
+        snpu__event_mark_put(mark);
     }
-    event_put(event);
+    snpu__event_put(event);
     if (left == 0) {
         return snpu_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: event %p did not complete within %d ms", function,
                          handle, timeout_ms);
@@ -346,7 +346,7 @@ int32_t snpu_events_available(const char *function, uint32_t *count)
 int32_t snpu_event_export(const char *function, void *handle, void *key64)
 {
     struct snpu_event *event;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret != 0) {
         return ret;
     }
@@ -355,7 +355,7 @@ int32_t snpu_event_export(const char *function, void *handle, void *key64)
                          handle);
     }
     memset(key64, 0, ACL_IPC_EVENT_HANDLE_SIZE);
-    ipc_key_of(event->slot, key64);
+    snpu__ipc_key_of(event->slot, key64);
     return 0;
 }
 
@@ -373,12 +373,12 @@ int32_t snpu_event_import(const char *function, const void *key64, void **out)
     if (ret == 0 && key.pid == getpid()) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the event belongs to this process", function);
     }
-    if (ret != 0 || (ret = ipc_open(function, &key, &slot, &peer)) != 0) {
+    if (ret != 0 || (ret = snpu__ipc_open(function, &key, &slot, &peer)) != 0) {
         return ret;
     }
     struct snpu_event *event = event_open(function, ctx->dev, SNPU_EVENT_EX, ACL_EVENT_IPC);
     if (event == NULL) {
-        ipc_close(peer);
+        snpu__ipc_close(peer);
         return ACL_ERROR_RT_NO_EVENT_RESOURCE;
     }
     event->slot = slot;
@@ -390,7 +390,7 @@ int32_t snpu_event_import(const char *function, const void *key64, void **out)
 int32_t snpu_event_id(const char *function, void *handle, uint32_t *id)
 {
     struct snpu_event *event;
-    int32_t ret = event_resolve(function, handle, &event);
+    int32_t ret = snpu__event_resolve(function, handle, &event);
     if (ret == 0) {
         *id = ms_slab_index(&events, event) % EVENTS_PER_DEVICE;
     }

@@ -61,20 +61,20 @@ static inline bool event_is_external(const struct snpu_event *event)
     return (event->flags & ACL_EVENT_EXTERNAL) != 0;
 }
 
-int32_t event_resolve(const char *function, void *handle, struct snpu_event **out);
-struct snpu_event *event_get(struct snpu_event *event);
-void event_put(struct snpu_event *event);
+int32_t snpu__event_resolve(const char *function, void *handle, struct snpu_event **out);
+struct snpu_event *snpu__event_get(struct snpu_event *event);
+void snpu__event_put(struct snpu_event *event);
 
 /* ---- event_task.c ---- */
 /* Takes over no reference; NULL if out of memory. */
-struct event_mark *event_mark_new(uint32_t refs);
-void event_mark_put(struct event_mark *mark); /* NULL is allowed */
+struct event_mark *snpu__event_mark_new(uint32_t refs);
+void snpu__event_mark_put(struct event_mark *mark); /* NULL is allowed */
 /* The latest record with a reference, NULL if there is none. */
-struct event_mark *event_latest_get(struct snpu_event *event);
+struct event_mark *snpu__event_latest_get(struct snpu_event *event);
 /* Takes over a reference to the new mark (NULL: as if never recorded) and detaches the event from any model. */
-void event_latest_set(struct snpu_event *event, struct event_mark *mark);
-void event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code);
-void event_wait_release(void *payload);
+void snpu__event_latest_set(struct snpu_event *event, struct event_mark *mark);
+void snpu__event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code);
+void snpu__event_wait_release(void *payload);
 
 /* Sequence numbers wrap: `have` has reached `want` if it is ahead by less than half the range. */
 static inline bool event_reached(uint32_t have, uint32_t want)
@@ -83,31 +83,31 @@ static inline bool event_reached(uint32_t have, uint32_t want)
 }
 
 /* Queued records, waits and resets; payload struct event_task. */
-extern const struct snpu_task_kind event_record_kind;
-extern const struct snpu_task_kind event_wait_kind;
-extern const struct snpu_task_kind event_reset_kind;
+extern const struct snpu_task_kind snpu__event_record_kind;
+extern const struct snpu_task_kind snpu__event_wait_kind;
+extern const struct snpu_task_kind snpu__event_reset_kind;
 /* The two ends of an edge between two lanes of a model. */
-extern const struct snpu_task_kind event_graph_record_kind;
-extern const struct snpu_task_kind event_graph_wait_kind;
+extern const struct snpu_task_kind snpu__event_graph_record_kind;
+extern const struct snpu_task_kind snpu__event_graph_wait_kind;
 /* Model tasks that record, wait for or reset real events at every replay. */
-extern const struct snpu_task_kind event_replay_record_kind;
-extern const struct snpu_task_kind event_replay_wait_kind;
-extern const struct snpu_task_kind event_replay_reset_kind;
-int32_t event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind, struct snpu_event *event,
-                            uint32_t flag);
+extern const struct snpu_task_kind snpu__event_replay_record_kind;
+extern const struct snpu_task_kind snpu__event_replay_wait_kind;
+extern const struct snpu_task_kind snpu__event_replay_reset_kind;
+int32_t snpu__event_submit_replay(struct snpu_stream *stream, const struct snpu_task_kind *kind,
+                                  struct snpu_event *event, uint32_t flag);
 
 /* Starting a model promises the records in it: waits queued from now on are for this run. NULL: the event needs no
  * promise, or out of memory. The promise is one reference, dropped by whichever code keeps or breaks it. */
-struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event **event);
-void event_promise_break(struct event_mark *mark, int32_t code);
+struct event_mark *snpu__event_promise(const struct task_rec *rec, struct snpu_event **event);
+void snpu__event_promise_break(struct event_mark *mark, int32_t code);
 /* model_run.c: the promise of the run this thread is part of; NULL if none is left. */
-struct event_mark *model_promise_take(const struct snpu_event *event);
+struct event_mark *snpu__model_promise_take(const struct snpu_event *event);
 
 /* ---- capture.c; both with no lock held ---- */
 /* False: the call does not concern a capture, continue. True: handled, *ret is the result. */
-bool capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
-                          uint32_t record_flag, int32_t *ret);
-bool capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event, uint32_t wait_flag,
-                        int32_t *ret);
+bool snpu__capture_event_record(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                                uint32_t record_flag, int32_t *ret);
+bool snpu__capture_event_wait(const char *function, struct snpu_stream *stream, struct snpu_event *event,
+                              uint32_t wait_flag, int32_t *ret);
 
 #endif

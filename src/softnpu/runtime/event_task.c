@@ -24,7 +24,7 @@
 static pthread_mutex_t marks_lock = PTHREAD_MUTEX_INITIALIZER; /* leaf */
 static struct event_mark *free_marks;
 
-struct event_mark *event_mark_new(uint32_t refs)
+struct event_mark *snpu__event_mark_new(uint32_t refs)
 {
     pthread_mutex_lock(&marks_lock);
     if (free_marks == NULL) {
@@ -50,7 +50,7 @@ struct event_mark *event_mark_new(uint32_t refs)
     return mark;
 }
 
-void event_mark_put(struct event_mark *mark)
+void snpu__event_mark_put(struct event_mark *mark)
 {
     if (mark == NULL || __atomic_fetch_sub(&mark->refs, 1, __ATOMIC_ACQ_REL) != 1) {
         return;
@@ -69,7 +69,7 @@ static void mark_finish(struct event_mark *mark, enum mark_state state, int32_t 
     snpu_wake_all(&mark->state);
 }
 
-struct event_mark *event_latest_get(struct snpu_event *event)
+struct event_mark *snpu__event_latest_get(struct snpu_event *event)
 {
     pthread_mutex_lock(&event->lock);
     struct event_mark *mark = event->latest;
@@ -80,14 +80,14 @@ struct event_mark *event_latest_get(struct snpu_event *event)
     return mark;
 }
 
-void event_latest_set(struct snpu_event *event, struct event_mark *mark)
+void snpu__event_latest_set(struct snpu_event *event, struct event_mark *mark)
 {
     pthread_mutex_lock(&event->lock);
     struct event_mark *old = event->latest;
     event->latest = mark;
     __atomic_store_n(&event->graph.model, 0, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&event->lock);
-    event_mark_put(old);
+    snpu__event_mark_put(old);
 }
 
 /* ---- tasks ---- */
@@ -98,7 +98,7 @@ static void signal_event(struct snpu_event *event)
     snpu_wake_all(&event->signal);
 }
 
-void event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code)
+void snpu__event_slot_finish(struct ipc_slot *slot, uint32_t sequence, int32_t code)
 {
     uint32_t have = __atomic_load_n(&slot->word, __ATOMIC_ACQUIRE);
     slot->counter = snpu_hal_counter();
@@ -115,7 +115,7 @@ static int32_t record_run(struct snpu_task *task)
     if (t->mark != NULL) {
         mark_finish(t->mark, SNPU_MARK_DONE, 0);
     } else {
-        event_slot_finish(t->event->slot, t->sequence, 0);
+        snpu__event_slot_finish(t->event->slot, t->sequence, 0);
     }
     if (event_is_sync(t->event)) {
         signal_event(t->event);
@@ -130,11 +130,11 @@ static void record_release(void *payload)
         if (__atomic_load_n(&t->mark->state, __ATOMIC_ACQUIRE) == SNPU_MARK_PENDING) {
             mark_finish(t->mark, SNPU_MARK_DROPPED, snpu_worker_cancel_code());
         }
-        event_mark_put(t->mark);
+        snpu__event_mark_put(t->mark);
     } else if (t->event->slot != NULL && !event_reached(t->event->slot->word, t->sequence)) {
-        event_slot_finish(t->event->slot, t->sequence, snpu_worker_cancel_code());
+        snpu__event_slot_finish(t->event->slot, t->sequence, snpu_worker_cancel_code());
     }
-    event_put(t->event);
+    snpu__event_put(t->event);
 }
 
 static int32_t wait_word(struct snpu_task *task, const uint32_t *word, uint32_t busy, int64_t timeout_ms)
@@ -179,12 +179,12 @@ static int32_t wait_run(struct snpu_task *task)
     return wait_for(task, (const struct event_task *)task->payload);
 }
 
-void event_wait_release(void *payload)
+void snpu__event_wait_release(void *payload)
 {
     struct event_task *t = payload;
-    event_mark_put(t->mark);
+    snpu__event_mark_put(t->mark);
     __atomic_fetch_sub(&t->event->open_waits, 1, __ATOMIC_RELEASE);
-    event_put(t->event);
+    snpu__event_put(t->event);
 }
 
 static int32_t reset_run(struct snpu_task *task)
@@ -196,7 +196,7 @@ static int32_t reset_run(struct snpu_task *task)
 
 static void reset_release(void *payload)
 {
-    event_put(((struct event_task *)payload)->event);
+    snpu__event_put(((struct event_task *)payload)->event);
 }
 
 static int32_t record_ri_get(const void *payload, void *params)
@@ -223,7 +223,7 @@ static int32_t reset_ri_get(const void *payload, void *params)
     return 0;
 }
 
-const struct snpu_task_kind event_record_kind = {
+const struct snpu_task_kind snpu__event_record_kind = {
     .name = "EVENT_RECORD",
     .prof_type = SNPU_TASK_EVENT_RECORD,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RECORD,
@@ -231,17 +231,17 @@ const struct snpu_task_kind event_record_kind = {
     .release = record_release,
 };
 
-const struct snpu_task_kind event_wait_kind = {
+const struct snpu_task_kind snpu__event_wait_kind = {
     .name = "EVENT_WAIT",
     .prof_type = SNPU_TASK_EVENT_WAIT,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_WAIT,
     .captures = true,
     .run = wait_run,
-    .release = event_wait_release,
+    .release = snpu__event_wait_release,
     .ri_get = wait_ri_get,
 };
 
-const struct snpu_task_kind event_reset_kind = {
+const struct snpu_task_kind snpu__event_reset_kind = {
     .name = "EVENT_RESET",
     .prof_type = SNPU_TASK_EVENT_RESET,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RESET,
@@ -254,16 +254,16 @@ const struct snpu_task_kind event_reset_kind = {
 static int32_t replay_record_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
-    struct event_mark *mark = model_promise_take(t->event);
+    struct event_mark *mark = snpu__model_promise_take(t->event);
     if (mark != NULL) {
         mark_finish(mark, SNPU_MARK_DONE, 0);
-        event_mark_put(mark);
+        snpu__event_mark_put(mark);
     } else if (t->event->slot != NULL) {
         uint32_t sequence = __atomic_add_fetch(&t->event->slot->recorded, 1, __ATOMIC_ACQ_REL);
-        event_slot_finish(t->event->slot, sequence, 0);
-    } else if ((mark = event_mark_new(1)) != NULL) {
+        snpu__event_slot_finish(t->event->slot, sequence, 0);
+    } else if ((mark = snpu__event_mark_new(1)) != NULL) {
         mark_finish(mark, SNPU_MARK_DONE, 0);
-        event_latest_set(t->event, mark);
+        snpu__event_latest_set(t->event, mark);
     } else {
         return ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
     }
@@ -277,39 +277,39 @@ static int32_t replay_wait_run(struct snpu_task *task)
     struct event_task now = {.event = t->event, .timeout_ms = t->timeout_ms};
     if (t->event->slot != NULL) {
         now.sequence = __atomic_load_n(&t->event->slot->recorded, __ATOMIC_ACQUIRE);
-    } else if (!event_is_sync(t->event) && (now.mark = event_latest_get(t->event)) == NULL) {
+    } else if (!event_is_sync(t->event) && (now.mark = snpu__event_latest_get(t->event)) == NULL) {
         return 0; /* never recorded */
     }
     int32_t ret = wait_for(task, &now);
-    event_mark_put(now.mark);
+    snpu__event_mark_put(now.mark);
     return ret;
 }
 
 static int32_t replay_reset_run(struct snpu_task *task)
 {
     struct event_task *t = (struct event_task *)task->payload;
-    event_latest_set(t->event, NULL);
+    snpu__event_latest_set(t->event, NULL);
     return reset_run(task);
 }
 
-struct event_mark *event_promise(const struct task_rec *rec, struct snpu_event **event)
+struct event_mark *snpu__event_promise(const struct task_rec *rec, struct snpu_event **event)
 {
     const struct event_task *t = (const struct event_task *)rec->task.payload;
-    if (rec->task.kind != &event_replay_record_kind || t->event->slot != NULL) {
+    if (rec->task.kind != &snpu__event_replay_record_kind || t->event->slot != NULL) {
         return NULL;
     }
-    struct event_mark *mark = event_mark_new(2);
+    struct event_mark *mark = snpu__event_mark_new(2);
     if (mark != NULL) {
-        event_latest_set(t->event, mark);
+        snpu__event_latest_set(t->event, mark);
         *event = t->event;
     }
     return mark;
 }
 
-void event_promise_break(struct event_mark *mark, int32_t code)
+void snpu__event_promise_break(struct event_mark *mark, int32_t code)
 {
     mark_finish(mark, SNPU_MARK_DROPPED, code);
-    event_mark_put(mark);
+    snpu__event_mark_put(mark);
 }
 
 /* A position in a lane; the run waits for it before the task starts. */
@@ -328,7 +328,7 @@ static int32_t graph_wait_run(struct snpu_task *task)
     return 0;
 }
 
-const struct snpu_task_kind event_graph_record_kind = {
+const struct snpu_task_kind snpu__event_graph_record_kind = {
     .name = "EVENT_RECORD",
     .prof_type = SNPU_TASK_CAPTURE_RECORD,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RECORD,
@@ -338,7 +338,7 @@ const struct snpu_task_kind event_graph_record_kind = {
     .ri_get = record_ri_get,
 };
 
-const struct snpu_task_kind event_graph_wait_kind = {
+const struct snpu_task_kind snpu__event_graph_wait_kind = {
     .name = "EVENT_WAIT",
     .prof_type = SNPU_TASK_CAPTURE_WAIT,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_WAIT,
@@ -348,7 +348,7 @@ const struct snpu_task_kind event_graph_wait_kind = {
     .ri_get = wait_ri_get,
 };
 
-const struct snpu_task_kind event_replay_record_kind = {
+const struct snpu_task_kind snpu__event_replay_record_kind = {
     .name = "EVENT_RECORD",
     .prof_type = SNPU_TASK_CAPTURE_RECORD,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RECORD,
@@ -358,7 +358,7 @@ const struct snpu_task_kind event_replay_record_kind = {
     .ri_get = record_ri_get,
 };
 
-const struct snpu_task_kind event_replay_wait_kind = {
+const struct snpu_task_kind snpu__event_replay_wait_kind = {
     .name = "EVENT_WAIT",
     .prof_type = SNPU_TASK_CAPTURE_WAIT,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_WAIT,
@@ -368,7 +368,7 @@ const struct snpu_task_kind event_replay_wait_kind = {
     .ri_get = wait_ri_get,
 };
 
-const struct snpu_task_kind event_replay_reset_kind = {
+const struct snpu_task_kind snpu__event_replay_reset_kind = {
     .name = "EVENT_RESET",
     .prof_type = SNPU_TASK_EVENT_RESET,
     .ri_type = ACL_MODEL_RI_TASK_EVENT_RESET,

@@ -92,7 +92,7 @@ static uint64_t new_cookie(void)
     return cookie;
 }
 
-struct ipc_slot *ipc_alloc(enum ipc_kind kind, uint32_t dev)
+struct ipc_slot *snpu__ipc_alloc(enum ipc_kind kind, uint32_t dev)
 {
     struct ipc_slot *slot = NULL;
     uint64_t cookie = new_cookie();
@@ -119,7 +119,7 @@ static uint32_t index_of(const struct ipc_slot *slot)
     return (uint32_t)(((const char *)slot - own->places) / SLOT_B);
 }
 
-void ipc_free(struct ipc_slot *slot)
+void snpu__ipc_free(struct ipc_slot *slot)
 {
     __atomic_store_n(&slot->cookie, 0, __ATOMIC_RELEASE);
     pthread_mutex_lock(&lock);
@@ -127,7 +127,7 @@ void ipc_free(struct ipc_slot *slot)
     pthread_mutex_unlock(&lock);
 }
 
-void ipc_key_of(const struct ipc_slot *slot, struct ipc_key *key)
+void snpu__ipc_key_of(const struct ipc_slot *slot, struct ipc_key *key)
 {
     *key = (struct ipc_key){
         .pid = getpid(), .fd = own_fd, .index = index_of(slot), .kind = slot->kind, .cookie = slot->cookie};
@@ -193,7 +193,7 @@ static struct ipc_peer *peer_get(const char *function, const struct ipc_key *key
     return peer;
 }
 
-void ipc_close(struct ipc_peer *peer)
+void snpu__ipc_close(struct ipc_peer *peer)
 {
     if (peer == NULL) {
         return;
@@ -227,7 +227,7 @@ static bool may_open(const struct ipc_slot *slot)
     return false;
 }
 
-int32_t ipc_open(const char *function, const struct ipc_key *key, struct ipc_slot **slot, struct ipc_peer **peer)
+int32_t snpu__ipc_open(const char *function, const struct ipc_key *key, struct ipc_slot **slot, struct ipc_peer **peer)
 {
     int32_t ret = 0;
     if (key->index >= SLOTS_MAX || key->cookie == 0) {
@@ -250,7 +250,7 @@ int32_t ipc_open(const char *function, const struct ipc_key *key, struct ipc_slo
                         function, key->pid, getpid());
     }
     if (ret != 0) {
-        ipc_close(*peer);
+        snpu__ipc_close(*peer);
         return ret;
     }
     *slot = found;

@@ -40,13 +40,13 @@ struct ipc_key {
 };
 
 /* A slot of this process, NULL if out of memory. */
-struct ipc_slot *ipc_alloc(enum ipc_kind kind, uint32_t dev);
-void ipc_free(struct ipc_slot *slot);
+struct ipc_slot *snpu__ipc_alloc(enum ipc_kind kind, uint32_t dev);
+void snpu__ipc_free(struct ipc_slot *slot);
 
-void ipc_key_of(const struct ipc_slot *slot, struct ipc_key *key);
+void snpu__ipc_key_of(const struct ipc_slot *slot, struct ipc_key *key);
 
 /* 0 and the slot (peer is NULL if the slot is this process's own), or an ACL code with a message. */
-int32_t ipc_open(const char *function, const struct ipc_key *key, struct ipc_slot **slot, struct ipc_peer **peer);
-void ipc_close(struct ipc_peer *peer);
+int32_t snpu__ipc_open(const char *function, const struct ipc_key *key, struct ipc_slot **slot, struct ipc_peer **peer);
+void snpu__ipc_close(struct ipc_peer *peer);
 
 #endif

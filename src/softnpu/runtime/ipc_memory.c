@@ -38,7 +38,7 @@ static struct key **find(const char *text)
     return link;
 }
 
-static bool key_is_sane(const char *key)
+static bool key_is_valid(const char *key)
 {
     return key != NULL && key[0] != '\0' && strnlen(key, SNPU_IPC_KEY_B) < SNPU_IPC_KEY_B;
 }
@@ -88,7 +88,7 @@ int32_t snpu_ipc_import(void **ptr, const char *key, uint64_t flags)
     if (code != 0) {
         return code;
     }
-    if (!key_is_sane(key) || flags > ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS) {
+    if (!key_is_valid(key) || flags > ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS) {
         return bad_key(function);
     }
     struct key *entry = calloc(1, sizeof(*entry));
@@ -113,7 +113,7 @@ int32_t snpu_ipc_import(void **ptr, const char *key, uint64_t flags)
 int32_t snpu_ipc_set_pids(const char *key, int32_t *pids, size_t count)
 {
     static const char function[] = "aclrtIpcMemSetImportPid";
-    if (!key_is_sane(key) || pids == NULL || count == 0 || count > INT32_MAX) {
+    if (!key_is_valid(key) || pids == NULL || count == 0 || count > INT32_MAX) {
         return bad_key(function);
     }
     return snpu_from_drv(halShmemSetPidHandle(key, pids, (int)count), function);
@@ -122,7 +122,7 @@ int32_t snpu_ipc_set_pids(const char *key, int32_t *pids, size_t count)
 int32_t snpu_ipc_close(const char *key)
 {
     static const char function[] = "aclrtIpcMemClose";
-    if (!key_is_sane(key)) {
+    if (!key_is_valid(key)) {
         return bad_key(function);
     }
     pthread_mutex_lock(&keys.lock);
@@ -144,7 +144,7 @@ int32_t snpu_ipc_close(const char *key)
 int32_t snpu_ipc_known(const char *key)
 {
     static const char function[] = "aclrtIpcMemSetAttr";
-    if (!key_is_sane(key)) {
+    if (!key_is_valid(key)) {
         return bad_key(function);
     }
     pthread_mutex_lock(&keys.lock);

@@ -97,7 +97,7 @@ static bool is_ready(const struct mempool_block *block)
     return !block->used && (block->lane == NULL || block->lane->passed >= block->point);
 }
 
-static bool is_for(const struct mempool_block *block, const struct mempool_lane *lane)
+static bool usable_by(const struct mempool_block *block, const struct mempool_lane *lane)
 {
     return !block->used && (is_ready(block) || block->lane == lane);
 }
@@ -406,7 +406,7 @@ int32_t snpu_mempool_destroy(void *handle)
 }
 
 /* Where an attribute is stored; NULL if it is unknown. */
-static uint64_t *figure(struct mempool_core *pool, int32_t attribute)
+static uint64_t *attr_slot(struct mempool_core *pool, int32_t attribute)
 {
     switch (attribute) {
     case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
@@ -430,7 +430,7 @@ static bool is_reuse(int32_t attribute)
            attribute <= ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
-static int32_t set_figure(struct mempool_core *pool, int32_t attribute, uint64_t value)
+static int32_t attr_set(struct mempool_core *pool, int32_t attribute, uint64_t value)
 {
     switch (attribute) {
     case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
@@ -439,7 +439,7 @@ static int32_t set_figure(struct mempool_core *pool, int32_t attribute, uint64_t
     case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH: /* high-water marks can be reset to 0 only */
     case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH:
         if (value == 0) {
-            *figure(pool, attribute) =
+            *attr_slot(pool, attribute) =
                 attribute == ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH ? pool->used_b : pool->reserved_b;
             return 0;
         }
@@ -462,7 +462,7 @@ int32_t snpu_mempool_set(void *handle, int32_t attribute, const void *value)
     } else if (pool != NULL) {
         uint64_t number;
         memcpy(&number, value, sizeof(number));
-        code = set_figure(pool, attribute, number);
+        code = attr_set(pool, attribute, number);
     }
     pthread_mutex_unlock(&pools.lock);
     return code;
@@ -473,7 +473,7 @@ int32_t snpu_mempool_get(void *handle, int32_t attribute, void *value)
     int32_t code = ACL_ERROR_RT_PARAM_INVALID;
     pthread_mutex_lock(&pools.lock);
     struct mempool_core *pool = core_of("aclrtMemPoolGetAttr", handle);
-    const uint64_t *number = pool != NULL ? figure(pool, attribute) : NULL;
+    const uint64_t *number = pool != NULL ? attr_slot(pool, attribute) : NULL;
     if (pool != NULL && is_reuse(attribute)) {
         memcpy(value, &pool->reuse[attribute - 1], sizeof(pool->reuse[0]));
         code = 0;
@@ -507,7 +507,7 @@ static struct mempool_block *best_fit(struct mempool_core *pool, const struct me
         struct mempool_segment *segment = *link;
         for (struct mempool_block *block = segment->blocks; block != NULL; block = block->next) {
             merge_next(block);
-            if (is_for(block, lane) && block->size_b >= size_b && (best == NULL || block->size_b < best->size_b)) {
+            if (usable_by(block, lane) && block->size_b >= size_b && (best == NULL || block->size_b < best->size_b)) {
                 best = block;
             }
         }

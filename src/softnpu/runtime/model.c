@@ -23,7 +23,7 @@ static struct ms_slab models = MS_SLAB_INIT(struct snpu_model, MODELS_MAX);
 static struct ms_slab nodes = MS_SLAB_INIT(struct model_node, NODES_MAX);
 static uint64_t next_serial;
 
-int32_t model_resolve(const char *function, void *handle, struct snpu_model **out)
+int32_t snpu__model_resolve(const char *function, void *handle, struct snpu_model **out)
 {
     *out = NULL;
     int32_t ret = snpu_guard(function);
@@ -38,7 +38,7 @@ int32_t model_resolve(const char *function, void *handle, struct snpu_model **ou
     return 0;
 }
 
-struct snpu_model *model_create(const char *function, struct snpu_ctx *ctx, enum model_state state)
+struct snpu_model *snpu__model_create(const char *function, struct snpu_ctx *ctx, enum model_state state)
 {
     struct snpu_model *model = ms_slab_alloc(&models);
     if (model == NULL) {
@@ -54,7 +54,7 @@ struct snpu_model *model_create(const char *function, struct snpu_ctx *ctx, enum
     return model;
 }
 
-struct snpu_model *model_get(struct snpu_model *model)
+struct snpu_model *snpu__model_get(struct snpu_model *model)
 {
     __atomic_fetch_add(&model->refs, 1, __ATOMIC_RELAXED);
     return model;
@@ -62,8 +62,8 @@ struct snpu_model *model_get(struct snpu_model *model)
 
 /* ---- tasks ---- */
 
-struct task_rec *model_rec_new(struct model_lane *lane, const struct snpu_task_kind *kind, const void *head,
-                               size_t head_b, const void *tail, size_t tail_b)
+struct task_rec *snpu__model_rec_new(struct model_lane *lane, const struct snpu_task_kind *kind, const void *head,
+                                     size_t head_b, const void *tail, size_t tail_b)
 {
     struct task_rec *rec = malloc(sizeof(*rec) + head_b + tail_b);
     if (rec != NULL) {
@@ -74,7 +74,7 @@ struct task_rec *model_rec_new(struct model_lane *lane, const struct snpu_task_k
     return rec;
 }
 
-void model_rec_free(struct task_rec *rec)
+void snpu__model_rec_free(struct task_rec *rec)
 {
     if (rec != NULL) {
         if (rec->task.kind->release != NULL) {
@@ -84,8 +84,8 @@ void model_rec_free(struct task_rec *rec)
     }
 }
 
-int32_t model_append_locked(struct snpu_model *model, uint32_t lane_index, struct task_rec *rec,
-                            struct model_node **out)
+int32_t snpu__model_append_locked(struct snpu_model *model, uint32_t lane_index, struct task_rec *rec,
+                                  struct model_node **out)
 {
     struct model_lane *lane = &model->lanes[lane_index];
     if (lane->count == lane->capacity) {
@@ -116,7 +116,7 @@ int32_t model_append_locked(struct snpu_model *model, uint32_t lane_index, struc
     return 0;
 }
 
-void model_replace_locked(struct model_node *node, struct task_rec *rec)
+void snpu__model_replace_locked(struct model_node *node, struct task_rec *rec)
 {
     struct task_rec *old = node->rec;
     rec->task.id = old->task.id;
@@ -125,16 +125,16 @@ void model_replace_locked(struct model_node *node, struct task_rec *rec)
     node->model->garbage = old;
 }
 
-void model_collect_garbage_locked(struct snpu_model *model)
+void snpu__model_collect_garbage_locked(struct snpu_model *model)
 {
     while (model->garbage != NULL) {
         struct task_rec *rec = model->garbage;
         model->garbage = rec->next;
-        model_rec_free(rec);
+        snpu__model_rec_free(rec);
     }
 }
 
-struct model_node *node_resolve(const char *function, void *handle, int32_t *ret)
+struct model_node *snpu__node_resolve(const char *function, void *handle, int32_t *ret)
 {
     *ret = snpu_guard(function);
     if (*ret == 0 && !ms_slab_check(&nodes, handle)) {
@@ -145,8 +145,8 @@ struct model_node *node_resolve(const char *function, void *handle, int32_t *ret
 
 /* ---- lanes ---- */
 
-int32_t model_lane_add(const char *function, struct snpu_model *model, struct snpu_stream *source, bool head,
-                       uint32_t *out)
+int32_t snpu__model_lane_add(const char *function, struct snpu_model *model, struct snpu_stream *source, bool head,
+                             uint32_t *out)
 {
     struct snpu_stream *stream;
     int32_t ret = snpu_stream_open(function, model->ctx, 0, 0, true, &stream);
@@ -174,7 +174,7 @@ int32_t model_lane_add(const char *function, struct snpu_model *model, struct sn
     return 0;
 }
 
-uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream *source)
+uint32_t snpu__model_lane_of(const struct snpu_model *model, const struct snpu_stream *source)
 {
     for (uint32_t i = 0; i < model->lane_count; i++) {
         if (model->lanes[i].source == source) {
@@ -187,8 +187,8 @@ uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream 
 static void lane_free(struct model_lane *lane)
 {
     for (uint32_t i = 0; i < lane->count; i++) {
-        model_rec_free(lane->nodes[i]->rec);
-        model_rec_free(lane->nodes[i]->next);
+        snpu__model_rec_free(lane->nodes[i]->rec);
+        snpu__model_rec_free(lane->nodes[i]->next);
         ms_slab_free(&nodes, lane->nodes[i]);
     }
     free(lane->nodes);
@@ -204,7 +204,7 @@ static void lane_free(struct model_lane *lane)
 
 /* ---- destruction ---- */
 
-void model_put(struct snpu_model *model)
+void snpu__model_put(struct snpu_model *model)
 {
     if (__atomic_fetch_sub(&model->refs, 1, __ATOMIC_ACQ_REL) != 1) {
         return;
@@ -213,14 +213,14 @@ void model_put(struct snpu_model *model)
         model->callbacks[i].fn(model->callbacks[i].data);
     }
     for (uint32_t i = 0; i < model->body_count; i++) {
-        model_kill(model->bodies[i]);
+        snpu__model_kill(model->bodies[i]);
     }
     for (uint32_t i = 0; i < model->lane_count; i++) {
         lane_free(&model->lanes[i]);
     }
-    model_collect_garbage_locked(model);
-    groups_free(model);
-    conds_free(model);
+    snpu__model_collect_garbage_locked(model);
+    snpu__groups_free(model);
+    snpu__conds_free(model);
     free(model->bodies);
     free(model->lanes);
     free(model->callbacks);
@@ -228,7 +228,7 @@ void model_put(struct snpu_model *model)
     ms_slab_free(&models, model);
 }
 
-void model_kill(struct snpu_model *model)
+void snpu__model_kill(struct snpu_model *model)
 {
     if (__atomic_exchange_n(&model->dead, 1, __ATOMIC_ACQ_REL)) {
         return;
@@ -237,16 +237,16 @@ void model_kill(struct snpu_model *model)
         struct snpu_stream *source = model->lanes[i].source;
         if (source != NULL) {
             model->lanes[i].source = NULL;
-            route_clear(source);
+            snpu__route_clear(source);
         }
     }
-    model_put(model);
+    snpu__model_put(model);
 }
 
 int32_t snpu_model_destroy(const char *function, void *handle)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -260,14 +260,14 @@ int32_t snpu_model_destroy(const char *function, void *handle)
     if (__atomic_load_n(&model->queued, __ATOMIC_ACQUIRE) > 0) {
         return snpu_fail(ACL_ERROR_RT_MODEL_RUNNING, "%s: model %u is queued or running", function, model->id);
     }
-    model_kill(model);
+    snpu__model_kill(model);
     return 0;
 }
 
 int32_t snpu_model_on_destroy(const char *function, void *handle, void (*fn)(void *), void *data, bool add)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -300,7 +300,7 @@ int32_t snpu_model_on_destroy(const char *function, void *handle, void (*fn)(voi
 int32_t snpu_model_set_name(const char *function, void *handle, const char *name)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -317,7 +317,7 @@ int32_t snpu_model_set_name(const char *function, void *handle, const char *name
 int32_t snpu_model_get_name(const char *function, void *handle, uint32_t max_b, char *name)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -334,7 +334,7 @@ int32_t snpu_model_get_name(const char *function, void *handle, uint32_t max_b, 
 int32_t snpu_model_id(const char *function, void *handle, uint32_t *id)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret == 0) {
         *id = model->id;
     }
@@ -354,7 +354,7 @@ static int32_t check_capacity(const char *function, void **list, uint32_t *capac
 int32_t snpu_model_streams(const char *function, void *handle, void **list, uint32_t *count)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -378,10 +378,10 @@ int32_t snpu_model_tasks(const char *function, void *handle, void **list, uint32
     uint32_t lane = stream->lane;
     struct snpu_model *held = NULL;
     if (model == NULL) {
-        held = model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
+        held = model = snpu__route_model(stream, SNPU_ROUTE_BUILD, &lane);
     }
     if (model == NULL) {
-        held = model = route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
+        held = model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, &lane);
     }
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u does not belong to a model", function, stream->id);
@@ -393,7 +393,7 @@ int32_t snpu_model_tasks(const char *function, void *handle, void **list, uint32
     }
     pthread_mutex_unlock(&model->lock);
     if (held != NULL) {
-        model_put(held);
+        snpu__model_put(held);
     }
     return ret;
 }

@@ -42,7 +42,7 @@ static struct ms_slab lists = MS_SLAB_INIT(struct label_list, LABELS_MAX);
 int32_t snpu_cond_create(const char *function, void *handle, uint32_t value, bool assign, void **out)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -88,7 +88,7 @@ static bool readable(const void *address, size_t size_b)
     return address != NULL && snpu_hal_accessible(address, size_b);
 }
 
-void conds_start(struct snpu_model *model)
+void snpu__conds_start(struct snpu_model *model)
 {
     for (struct cond_handle *cond = model->conds; cond != NULL; cond = cond->next) {
         if (cond->assign && readable(cond->pointer, sizeof(*cond->pointer))) {
@@ -97,7 +97,7 @@ void conds_start(struct snpu_model *model)
     }
 }
 
-void conds_free(struct snpu_model *model)
+void snpu__conds_free(struct snpu_model *model)
 {
     while (model->conds != NULL) {
         struct cond_handle *cond = model->conds;
@@ -132,7 +132,7 @@ static int32_t cond_run(struct snpu_task *task)
             break;
         }
         struct snpu_model *body = t->bodies[chosen];
-        ret = body->state == SNPU_MODEL_READY ? model_run(task, body, NULL)
+        ret = body->state == SNPU_MODEL_READY ? snpu__model_run(task, body, NULL)
                                               : 0; /* otherwise nothing was captured into it */
     } while (ret == 0 && t->type == ACL_MODEL_RI_COND_TYPE_WHILE && t->bodies[0]->state == SNPU_MODEL_READY);
     return ret;
@@ -156,7 +156,7 @@ static int32_t make_bodies(const char *function, struct snpu_model *model, uint3
         model->bodies = grown;
     }
     for (uint32_t i = 0; ret == 0 && i < count; i++) {
-        struct snpu_model *body = model_create(function, model->ctx, SNPU_MODEL_BODY);
+        struct snpu_model *body = snpu__model_create(function, model->ctx, SNPU_MODEL_BODY);
         if (body == NULL) {
             ret = ACL_ERROR_RT_NO_MODEL_RESOURCE;
             break;
@@ -186,12 +186,12 @@ int32_t snpu_cond_add(const char *function, void *handle, int type, uint32_t cou
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid type %d with %u bodies", function, type, count);
     }
     struct cond_handle *cond = handle;
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_CAPTURE, NULL);
     if (model == NULL || model != cond->model) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: stream %u is not being captured into the handle's model",
                         function, stream->id);
         if (model != NULL) {
-            model_put(model);
+            snpu__model_put(model);
         }
         return ret;
     }
@@ -209,7 +209,7 @@ int32_t snpu_cond_add(const char *function, void *handle, int type, uint32_t cou
         memcpy(bodies, t->bodies, count * sizeof(*bodies));
     }
     free(t);
-    model_put(model);
+    snpu__model_put(model);
     return ret;
 }
 
@@ -257,7 +257,7 @@ static int32_t start_run(struct snpu_task *task)
         }
         lane = compare(&t->what) ? t->lane_true : t->lane_false;
     }
-    return lane == SNPU_NO_LANE ? 0 : model_run_start_lane(task->stream->model, lane);
+    return lane == SNPU_NO_LANE ? 0 : snpu__model_run_start_lane(task->stream->model, lane);
 }
 
 static const struct snpu_task_kind activate_kind = {
@@ -282,20 +282,20 @@ static int32_t submit_start(const char *function, const struct snpu_task_kind *k
     if (ret != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, NULL);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_BUILD, NULL);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }
     pthread_mutex_lock(&model->lock);
-    t.lane_true = model_lane_of(model, target_true);
-    t.lane_false = target_false == NULL ? SNPU_NO_LANE : model_lane_of(model, target_false);
+    t.lane_true = snpu__model_lane_of(model, target_true);
+    t.lane_false = target_false == NULL ? SNPU_NO_LANE : snpu__model_lane_of(model, target_false);
     pthread_mutex_unlock(&model->lock);
     if (t.lane_true == SNPU_NO_LANE || (target_false != NULL && t.lane_false == SNPU_NO_LANE)) {
         ret = snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: the stream to start is not bound to the same model", function);
     } else {
         ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
     }
-    model_put(model);
+    snpu__model_put(model);
     return ret;
 }
 
@@ -371,7 +371,7 @@ int32_t snpu_label_set(const char *function, void *handle, void *stream_handle)
     if (ret != 0 || (ret = snpu_stream_resolve(function, stream_handle, &stream)) != 0) {
         return ret;
     }
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, &lane);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_BUILD, &lane);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }
@@ -379,7 +379,7 @@ int32_t snpu_label_set(const char *function, void *handle, void *stream_handle)
     if (ret == 0) {
         *(struct label *)handle = (struct label){model->serial, lane, index};
     }
-    model_put(model);
+    snpu__model_put(model);
     return ret;
 }
 
@@ -437,7 +437,7 @@ static int32_t jump_run(struct snpu_task *task)
     if (!ms_slab_check(&labels, label) || label->model != stream->model->serial || label->lane != stream->lane) {
         return ACL_ERROR_RT_LABEL_CONTEXT;
     }
-    model_run_jump(label->index);
+    snpu__model_run_jump(label->index);
     return 0;
 }
 
@@ -456,11 +456,11 @@ int32_t snpu_label_switch(const char *function, const void *index, uint32_t max,
         return ret;
     }
     struct label_list *list = list_handle;
-    struct snpu_model *model = route_model(stream, SNPU_ROUTE_BUILD, NULL);
+    struct snpu_model *model = snpu__route_model(stream, SNPU_ROUTE_BUILD, NULL);
     if (model == NULL) {
         return snpu_fail(ACL_ERROR_RT_STREAM_MODEL, "%s: stream %u is not bound to a model", function, stream->id);
     }
-    model_put(model);
+    snpu__model_put(model);
     if (max == 0 || max > list->count) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxValue %u is invalid for %u labels", function, max,
                          list->count);

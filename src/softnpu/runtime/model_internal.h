@@ -109,48 +109,49 @@ struct snpu_route {
 };
 
 /* ---- model.c ---- */
-int32_t model_resolve(const char *function, void *handle, struct snpu_model **out);
-struct snpu_model *model_create(const char *function, struct snpu_ctx *ctx, enum model_state state);
-struct snpu_model *model_get(struct snpu_model *model);
-void model_put(struct snpu_model *model);
+int32_t snpu__model_resolve(const char *function, void *handle, struct snpu_model **out);
+struct snpu_model *snpu__model_create(const char *function, struct snpu_ctx *ctx, enum model_state state);
+struct snpu_model *snpu__model_get(struct snpu_model *model);
+void snpu__model_put(struct snpu_model *model);
 /* Invalidates the handle, removes routes and drops the handle's reference. */
-void model_kill(struct snpu_model *model);
-int32_t model_lane_add(const char *function, struct snpu_model *model, struct snpu_stream *source, bool head,
-                       uint32_t *lane);
-struct task_rec *model_rec_new(struct model_lane *lane, const struct snpu_task_kind *kind, const void *head,
-                               size_t head_b, const void *tail, size_t tail_b);
-void model_rec_free(struct task_rec *rec);
+void snpu__model_kill(struct snpu_model *model);
+int32_t snpu__model_lane_add(const char *function, struct snpu_model *model, struct snpu_stream *source, bool head,
+                             uint32_t *lane);
+struct task_rec *snpu__model_rec_new(struct model_lane *lane, const struct snpu_task_kind *kind, const void *head,
+                                     size_t head_b, const void *tail, size_t tail_b);
+void snpu__model_rec_free(struct task_rec *rec);
 /* Appends a task; takes over the rec on success. model->lock held. */
-int32_t model_append_locked(struct snpu_model *model, uint32_t lane, struct task_rec *rec, struct model_node **out);
+int32_t snpu__model_append_locked(struct snpu_model *model, uint32_t lane, struct task_rec *rec,
+                                  struct model_node **out);
 /* Puts a new task into a node; the old one is freed when no run can read it. model->lock held. */
-void model_replace_locked(struct model_node *node, struct task_rec *rec);
-void model_collect_garbage_locked(struct snpu_model *model);
-struct model_node *node_resolve(const char *function, void *handle, int32_t *ret);
+void snpu__model_replace_locked(struct model_node *node, struct task_rec *rec);
+void snpu__model_collect_garbage_locked(struct snpu_model *model);
+struct model_node *snpu__node_resolve(const char *function, void *handle, int32_t *ret);
 /* The model's lane for one of the program's streams; SNPU_NO_LANE if none. */
-uint32_t model_lane_of(const struct snpu_model *model, const struct snpu_stream *source);
+uint32_t snpu__model_lane_of(const struct snpu_model *model, const struct snpu_stream *source);
 
 /* ---- capture.c ---- */
-void capture_invalidate(struct snpu_model *model, int32_t code);
+void snpu__capture_invalidate(struct snpu_model *model, int32_t code);
 /* Sets and clears stream->route; both take the stream's lock. */
-int32_t route_set(const char *function, struct snpu_stream *stream, struct snpu_route *route);
-void route_clear(struct snpu_stream *stream);
+int32_t snpu__route_set(const char *function, struct snpu_stream *stream, struct snpu_route *route);
+void snpu__route_clear(struct snpu_stream *stream);
 /* The model of a stream's route, with a reference, if the route is of this kind; NULL otherwise. */
-struct snpu_model *route_model(struct snpu_stream *stream, int kind, uint32_t *lane);
+struct snpu_model *snpu__route_model(struct snpu_stream *stream, int kind, uint32_t *lane);
 
 /* ---- model_run.c ---- */
 /* Runs a whole model on the calling worker. Conditional tasks call it for their bodies, with run = NULL. */
-int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run);
+int32_t snpu__model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run);
 /* For tasks of a running model: starts a lane; jumps to another task of the lane. */
-int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane);
-void model_run_jump(uint32_t index);
+int32_t snpu__model_run_start_lane(struct snpu_model *model, uint32_t lane);
+void snpu__model_run_jump(uint32_t index);
 
 /* ---- model_update.c, model_branch.c ---- */
-int32_t update_submit(struct snpu_stream *stream, struct snpu_route *route, const struct snpu_task_kind *kind,
-                      const void *head, size_t head_b, const void *tail, size_t tail_b);
-int32_t group_add_locked(struct task_group *group, struct model_node *node);
-void groups_free(struct snpu_model *model);
-void route_drop_updates(struct snpu_route *route);
-void conds_start(struct snpu_model *model);
-void conds_free(struct snpu_model *model);
+int32_t snpu__update_submit(struct snpu_stream *stream, struct snpu_route *route, const struct snpu_task_kind *kind,
+                            const void *head, size_t head_b, const void *tail, size_t tail_b);
+int32_t snpu__group_add_locked(struct task_group *group, struct model_node *node);
+void snpu__groups_free(struct snpu_model *model);
+void snpu__route_drop_updates(struct snpu_route *route);
+void snpu__conds_start(struct snpu_model *model);
+void snpu__conds_free(struct snpu_model *model);
 
 #endif

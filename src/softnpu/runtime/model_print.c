@@ -112,7 +112,7 @@ static void log_model(struct snpu_model *model)
 int32_t snpu_model_print(const char *function, void *handle, const char *path, bool verbose)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }

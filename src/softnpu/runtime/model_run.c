@@ -23,7 +23,7 @@ static __thread struct {
     uint32_t jump; /* where the lane continues, if not SNPU_NO_LANE */
 } at;
 
-void model_run_jump(uint32_t index)
+void snpu__model_run_jump(uint32_t index)
 {
     at.jump = index;
 }
@@ -143,7 +143,7 @@ static const struct snpu_task_kind lane_kind = {
     .release = lane_task_release,
 };
 
-int32_t model_run_start_lane(struct snpu_model *model, uint32_t lane)
+int32_t snpu__model_run_start_lane(struct snpu_model *model, uint32_t lane)
 {
     if (__atomic_exchange_n(&model->lanes[lane].started, 1, __ATOMIC_ACQ_REL)) {
         return 0; /* already running */
@@ -175,14 +175,14 @@ static int32_t take_turn(struct snpu_task *task, struct snpu_model *model)
     }
 }
 
-int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run)
+int32_t snpu__model_run(struct snpu_task *task, struct snpu_model *model, struct run_task *run)
 {
     int32_t ret = take_turn(task, model);
     if (ret != 0) {
         return ret;
     }
     pthread_mutex_lock(&model->lock);
-    model_collect_garbage_locked(model);
+    snpu__model_collect_garbage_locked(model);
     pthread_mutex_unlock(&model->lock);
     model->run = run;
     __atomic_store_n(&model->code, 0, __ATOMIC_RELEASE);
@@ -195,10 +195,10 @@ int32_t model_run(struct snpu_task *task, struct snpu_model *model, struct run_t
         __atomic_store_n(&model->lanes[i].progress, 0, __ATOMIC_RELEASE);
         __atomic_store_n(&model->lanes[i].started, i == 0, __ATOMIC_RELEASE);
     }
-    conds_start(model);
+    snpu__conds_start(model);
     for (uint32_t i = 1; i < model->lane_count; i++) {
         if (model->lanes[i].head) {
-            model_run_start_lane(model, i);
+            snpu__model_run_start_lane(model, i);
         }
     }
     struct snpu_model *outer = at.model;
@@ -238,7 +238,7 @@ struct run_task {
     bool good; /* ran to the end */
 };
 
-struct event_mark *model_promise_take(const struct snpu_event *event)
+struct event_mark *snpu__model_promise_take(const struct snpu_event *event)
 {
     struct run_task *run = at.model != NULL ? at.model->run : NULL;
     for (uint32_t i = 0; run != NULL && i < run->promise_count; i++) {
@@ -259,7 +259,7 @@ static void make_promises(struct run_task *run)
     for (uint32_t lane = 0; lane < model->lane_count; lane++) {
         for (uint32_t i = 0; i < model->lanes[lane].count; i++) {
             struct promise promise;
-            promise.mark = event_promise(model->lanes[lane].nodes[i]->rec, &promise.event);
+            promise.mark = snpu__event_promise(model->lanes[lane].nodes[i]->rec, &promise.event);
             struct promise *more = NULL;
             if (promise.mark != NULL) {
                 more = realloc(run->promises, (run->promise_count + 1) * sizeof(*more));
@@ -268,7 +268,7 @@ static void make_promises(struct run_task *run)
                 run->promises = more;
                 run->promises[run->promise_count++] = promise;
             } else if (promise.mark != NULL) {
-                event_promise_break(promise.mark, 0);
+                snpu__event_promise_break(promise.mark, 0);
             }
         }
     }
@@ -278,7 +278,7 @@ static void make_promises(struct run_task *run)
 static int32_t run_task_run(struct snpu_task *task)
 {
     struct run_task *t = (struct run_task *)task->payload;
-    int32_t code = model_run(task, t->model, t);
+    int32_t code = snpu__model_run(task, t->model, t);
     t->good = code == 0;
     return code;
 }
@@ -288,12 +288,12 @@ static void run_task_release(void *payload)
     struct run_task *t = payload;
     for (uint32_t i = 0; i < t->promise_count; i++) {
         if (t->promises[i].mark != NULL) { /* the run was cancelled, or the branch was not taken */
-            event_promise_break(t->promises[i].mark, t->good ? 0 : snpu_worker_cancel_code());
+            snpu__event_promise_break(t->promises[i].mark, t->good ? 0 : snpu_worker_cancel_code());
         }
     }
     free(t->promises);
     __atomic_fetch_sub(&t->model->queued, 1, __ATOMIC_ACQ_REL);
-    model_put(t->model);
+    snpu__model_put(t->model);
 }
 
 static const struct snpu_task_kind run_kind = {
@@ -313,7 +313,7 @@ static const struct snpu_task_kind own_run_kind = {
 
 static int32_t ready(const char *function, void *handle, struct snpu_model **model)
 {
-    int32_t ret = model_resolve(function, handle, model);
+    int32_t ret = snpu__model_resolve(function, handle, model);
     if (ret != 0) {
         return ret;
     }
@@ -334,7 +334,7 @@ static int32_t ready(const char *function, void *handle, struct snpu_model **mod
 
 static int32_t submit_run(struct snpu_model *model, struct snpu_stream *stream, const struct snpu_task_kind *kind)
 {
-    struct run_task t = {.model = model_get(model)};
+    struct run_task t = {.model = snpu__model_get(model)};
     __atomic_fetch_add(&model->queued, 1, __ATOMIC_ACQ_REL);
     make_promises(&t);
     int32_t ret = snpu_stream_submit(stream, kind, &t, sizeof(t), NULL, 0, NULL);
@@ -380,7 +380,7 @@ int32_t snpu_model_execute(const char *function, void *handle, int32_t timeout_m
 int32_t snpu_model_abort(const char *function, void *handle)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret == 0 && __atomic_load_n(&model->busy, __ATOMIC_ACQUIRE)) {
         fail(model, ACL_ERROR_RT_MODEL_ABORT_NORMAL);
         give_up(model);

@@ -20,7 +20,7 @@
 
 static struct ms_slab groups = MS_SLAB_INIT(struct task_group, GROUPS_MAX);
 
-int32_t group_add_locked(struct task_group *group, struct model_node *node)
+int32_t snpu__group_add_locked(struct task_group *group, struct model_node *node)
 {
     if (group->count == group->capacity) {
         uint32_t capacity = group->capacity == 0 ? 8 : group->capacity * 2;
@@ -36,7 +36,7 @@ int32_t group_add_locked(struct task_group *group, struct model_node *node)
     return 0;
 }
 
-void groups_free(struct snpu_model *model)
+void snpu__groups_free(struct snpu_model *model)
 {
     while (model->groups != NULL) {
         struct task_group *group = model->groups;
@@ -111,7 +111,7 @@ static int32_t update_run(struct snpu_task *task)
     struct update_task *t = (struct update_task *)task->payload;
     pthread_mutex_lock(&t->model->lock);
     for (uint32_t i = 0; i < t->count; i++) {
-        model_replace_locked(t->nodes[i], t->recs[i]);
+        snpu__model_replace_locked(t->nodes[i], t->recs[i]);
         t->recs[i] = NULL;
     }
     pthread_mutex_unlock(&t->model->lock);
@@ -122,11 +122,11 @@ static void update_release(void *payload)
 {
     struct update_task *t = payload;
     for (uint32_t i = 0; i < t->count; i++) {
-        model_rec_free(t->recs[i]); /* NULL if it was moved into its node */
+        snpu__model_rec_free(t->recs[i]); /* NULL if it was moved into its node */
     }
     free(t->recs);
     free(t->nodes);
-    model_put(t->model);
+    snpu__model_put(t->model);
 }
 
 static const struct snpu_task_kind update_kind = {
@@ -156,18 +156,18 @@ int32_t snpu_update_begin(const char *function, void *handle, void *group_handle
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     }
     *route = (struct snpu_route){
-        .kind = SNPU_ROUTE_UPDATE, .model = model_get(group->model), .group = group, .updates = updates};
-    ret = route_set(function, stream, route);
+        .kind = SNPU_ROUTE_UPDATE, .model = snpu__model_get(group->model), .group = group, .updates = updates};
+    ret = snpu__route_set(function, stream, route);
     if (ret != 0) {
-        model_put(route->model);
+        snpu__model_put(route->model);
         free(updates);
         free(route);
     }
     return ret;
 }
 
-int32_t update_submit(struct snpu_stream *stream, struct snpu_route *route, const struct snpu_task_kind *kind,
-                      const void *head, size_t head_b, const void *tail, size_t tail_b)
+int32_t snpu__update_submit(struct snpu_stream *stream, struct snpu_route *route, const struct snpu_task_kind *kind,
+                            const void *head, size_t head_b, const void *tail, size_t tail_b)
 {
     struct task_group *group = route->group;
     if (route->update_count >= group->count || group->nodes[route->update_count]->rec->task.kind != kind) {
@@ -176,7 +176,7 @@ int32_t update_submit(struct snpu_stream *stream, struct snpu_route *route, cons
                          kind->name, route->update_count, group->count);
     }
     struct model_lane *lane = &route->model->lanes[group->nodes[route->update_count]->lane];
-    struct task_rec *rec = model_rec_new(lane, kind, head, head_b, tail, tail_b);
+    struct task_rec *rec = snpu__model_rec_new(lane, kind, head, head_b, tail, tail_b);
     if (rec == NULL) {
         return snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", kind->name);
     }
@@ -185,10 +185,10 @@ int32_t update_submit(struct snpu_stream *stream, struct snpu_route *route, cons
     return 0;
 }
 
-void route_drop_updates(struct snpu_route *route)
+void snpu__route_drop_updates(struct snpu_route *route)
 {
     for (uint32_t i = 0; i < route->update_count; i++) {
-        model_rec_free(route->updates[i]);
+        snpu__model_rec_free(route->updates[i]);
     }
     free(route->updates);
     route->updates = NULL;
@@ -214,7 +214,7 @@ int32_t snpu_update_end(const char *function, void *handle)
     } else if ((t.nodes = malloc((route->update_count + 1) * sizeof(*t.nodes))) == NULL) {
         ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
     } else {
-        t.model = model_get(route->model);
+        t.model = snpu__model_get(route->model);
         t.count = route->update_count;
         t.recs = route->updates;
         memcpy(t.nodes, route->group->nodes, t.count * sizeof(*t.nodes));
@@ -225,7 +225,7 @@ int32_t snpu_update_end(const char *function, void *handle)
     if (ret == ACL_ERROR_STREAM_TASK_GROUP_STATUS) {
         return ret;
     }
-    route_clear(stream);
+    snpu__route_clear(stream);
     if (ret == 0) {
         ret = snpu_stream_submit(stream, &update_kind, &t, sizeof(t), NULL, 0, NULL);
         if (ret != 0) {
@@ -240,7 +240,7 @@ int32_t snpu_update_end(const char *function, void *handle)
 int32_t snpu_node_seq(const char *function, void *handle, uint32_t *seq)
 {
     int32_t ret;
-    struct model_node *node = node_resolve(function, handle, &ret);
+    struct model_node *node = snpu__node_resolve(function, handle, &ret);
     if (node != NULL) {
         *seq = node->seq;
     }
@@ -250,7 +250,7 @@ int32_t snpu_node_seq(const char *function, void *handle, uint32_t *seq)
 int32_t snpu_node_type(const char *function, void *handle, int *type)
 {
     int32_t ret;
-    struct model_node *node = node_resolve(function, handle, &ret);
+    struct model_node *node = snpu__node_resolve(function, handle, &ret);
     if (node != NULL) {
         *type = (int)node->rec->task.kind->ri_type;
     }
@@ -260,7 +260,7 @@ int32_t snpu_node_type(const char *function, void *handle, int *type)
 int32_t snpu_node_get(const char *function, void *handle, void *params)
 {
     int32_t ret;
-    struct model_node *node = node_resolve(function, handle, &ret);
+    struct model_node *node = snpu__node_resolve(function, handle, &ret);
     if (node == NULL) {
         return ret;
     }
@@ -283,7 +283,7 @@ int32_t snpu_node_get(const char *function, void *handle, void *params)
 int32_t snpu_node_set(const char *function, void *handle, const void *params)
 {
     int32_t ret;
-    struct model_node *node = node_resolve(function, handle, &ret);
+    struct model_node *node = snpu__node_resolve(function, handle, &ret);
     if (node == NULL) {
         return ret;
     }
@@ -302,14 +302,14 @@ int32_t snpu_node_set(const char *function, void *handle, const void *params)
     pthread_mutex_lock(&node->model->lock);
     ret = kind->ri_set(node->rec->task.payload, params, &payload, &payload_b);
     if (ret == 0) {
-        struct task_rec *rec = model_rec_new(&node->model->lanes[node->lane], kind, payload, payload_b, NULL, 0);
+        struct task_rec *rec = snpu__model_rec_new(&node->model->lanes[node->lane], kind, payload, payload_b, NULL, 0);
         if (rec == NULL) {
             ret = snpu_fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "%s: out of host memory", function);
             if (kind->release != NULL) {
                 kind->release(payload);
             }
         } else {
-            model_rec_free(node->next);
+            snpu__model_rec_free(node->next);
             node->next = rec;
         }
         free(payload);
@@ -321,7 +321,7 @@ int32_t snpu_node_set(const char *function, void *handle, const void *params)
 int32_t snpu_node_disable(const char *function, void *handle)
 {
     int32_t ret;
-    struct model_node *node = node_resolve(function, handle, &ret);
+    struct model_node *node = snpu__node_resolve(function, handle, &ret);
     if (node != NULL) {
         __atomic_store_n(&node->disabled, 1, __ATOMIC_RELEASE);
     }
@@ -331,7 +331,7 @@ int32_t snpu_node_disable(const char *function, void *handle)
 int32_t snpu_model_apply(const char *function, void *handle)
 {
     struct snpu_model *model;
-    int32_t ret = model_resolve(function, handle, &model);
+    int32_t ret = snpu__model_resolve(function, handle, &model);
     if (ret != 0) {
         return ret;
     }
@@ -347,7 +347,7 @@ int32_t snpu_model_apply(const char *function, void *handle)
         for (uint32_t i = 0; i < model->lanes[l].count; i++) {
             struct model_node *node = model->lanes[l].nodes[i];
             if (node->next != NULL) {
-                model_replace_locked(node, node->next);
+                snpu__model_replace_locked(node, node->next);
                 node->next = NULL;
             }
         }

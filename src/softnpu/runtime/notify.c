@@ -44,9 +44,9 @@ static int32_t notify_open(const char *function, uint32_t dev, bool counting, st
     uint32_t *count = &snpu_devices[dev].notifies;
     struct notify *n = NULL;
     if (__atomic_fetch_add(count, 1, __ATOMIC_RELAXED) < NOTIFIES_PER_DEVICE &&
-        (slot != NULL || (slot = ipc_alloc(SNPU_IPC_NOTIFY, dev)) != NULL) && (n = ms_slab_alloc(&notifies)) == NULL &&
-        peer == NULL) {
-        ipc_free(slot);
+        (slot != NULL || (slot = snpu__ipc_alloc(SNPU_IPC_NOTIFY, dev)) != NULL) &&
+        (n = ms_slab_alloc(&notifies)) == NULL && peer == NULL) {
+        snpu__ipc_free(slot);
     }
     if (n == NULL) {
         __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
@@ -68,9 +68,9 @@ static void notify_put(struct notify *n)
         return;
     }
     if (n->peer != NULL) {
-        ipc_close(n->peer);
+        snpu__ipc_close(n->peer);
     } else {
-        ipc_free(n->slot);
+        snpu__ipc_free(n->slot);
     }
     __atomic_fetch_sub(&snpu_devices[n->dev].notifies, 1, __ATOMIC_RELAXED);
     ms_slab_free(&notifies, n);
@@ -273,7 +273,7 @@ int32_t snpu_notify_export(const char *function, void *handle, char *key, size_t
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid argument: key %p, flags 0x%" PRIx64 "%s", function,
                          (void *)key, flags, n->peer != NULL ? "; the notify belongs to another process" : "");
     }
-    ipc_key_of(n->slot, &k);
+    snpu__ipc_key_of(n->slot, &k);
     char text[80];
     int length = snprintf(text, sizeof(text), KEY_FORMAT, k.pid, k.fd, k.index, k.cookie);
     if ((size_t)length >= key_b) {
@@ -329,12 +329,12 @@ int32_t snpu_notify_import(const char *function, const char *key, uint64_t flags
     if (ret == 0 && k.pid == getpid()) {
         ret = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the notify belongs to this process", function);
     }
-    if (ret != 0 || (ret = ipc_open(function, &k, &slot, &peer)) != 0) {
+    if (ret != 0 || (ret = snpu__ipc_open(function, &k, &slot, &peer)) != 0) {
         return ret;
     }
     ret = notify_open(function, ctx->dev, false, slot, peer, &n);
     if (ret != 0) {
-        ipc_close(peer);
+        snpu__ipc_close(peer);
         return ret;
     }
     *out = n;

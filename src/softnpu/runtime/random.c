@@ -268,7 +268,7 @@ static const struct snpu_task_kind random_kind = {
 };
 
 /* A value must have the size of its type; an address must have the size of an address. */
-static bool sane(const aclrtRandomParaInfo *info, size_t wanted_b)
+static bool operand_valid(const aclrtRandomParaInfo *info, size_t wanted_b)
 {
     return info->isAddr || info->size == wanted_b || (wanted_b == 2 && info->size == sizeof(float));
 }
@@ -284,7 +284,8 @@ int32_t snpu_random_async(const aclrtRandomNumTaskInfo *info, void *handle)
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unsupported distribution %u of data type %d", function, kind,
                          (int)info->dataType);
     }
-    if (!sane(&operands[0], types[row].size_b) || (distributions[kind].two && !sane(&operands[1], types[row].size_b)) ||
+    if (!operand_valid(&operands[0], types[row].size_b) ||
+        (distributions[kind].two && !operand_valid(&operands[1], types[row].size_b)) ||
         (!info->randomSeed.isAddr && info->randomSeed.size > sizeof(uint64_t)) ||
         (!info->randomNum.isAddr && info->randomNum.size > sizeof(uint64_t))) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: an operand has the wrong size", function);
