@@ -26,7 +26,7 @@ aclError aclrtExceptionInfoCallbackUnregisterImpl(aclrtExceptionInfoCallback cal
 #define NUMBER(name, member)                                                                                           \
     uint32_t name##Impl(const aclrtExceptionInfo *info)                                                                \
     {                                                                                                                  \
-        return snpu_exception_told(info) ? info->member : UINT32_MAX;                                                  \
+        return snpu_exception_active(info) ? info->member : UINT32_MAX;                                                \
     }
 
 NUMBER(aclrtGetTaskIdFromExceptionInfo, task_id)
@@ -40,7 +40,7 @@ aclError aclrtGetArgsFromExceptionInfoImpl(const aclrtExceptionInfo *info, void 
     ACL_NEED(aclrtGetArgsFromExceptionInfo, info);
     ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsPtr);
     ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsLen);
-    ACL_REQUIRE(snpu_exception_told(info), "aclrtGetArgsFromExceptionInfo: %p tells of no exception",
+    ACL_REQUIRE(snpu_exception_active(info), "aclrtGetArgsFromExceptionInfo: %p tells of no exception",
                 (const void *)info);
     *devArgsPtr = info->args;
     *devArgsLen = info->args_b;
@@ -51,7 +51,7 @@ aclError aclrtGetFuncHandleFromExceptionInfoImpl(const aclrtExceptionInfo *info,
 {
     ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, info);
     ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, func);
-    ACL_REQUIRE(snpu_exception_told(info), "aclrtGetFuncHandleFromExceptionInfo: %p tells of no exception",
+    ACL_REQUIRE(snpu_exception_active(info), "aclrtGetFuncHandleFromExceptionInfo: %p tells of no exception",
                 (const void *)info);
     *func = info->func;
     return ACL_SUCCESS;

@@ -105,7 +105,7 @@ bool snpu_exception_text(uint32_t dev, int32_t code, char *text, size_t text_b)
     return known;
 }
 
-bool snpu_exception_told(const struct rtExceptionInfo *info)
+bool snpu_exception_active(const struct rtExceptionInfo *info)
 {
     pthread_mutex_lock(&lock);
     const struct rtExceptionInfo *one = active;

@@ -27,7 +27,7 @@ MS_EXPORT int32_t snpu_exception_add(snpu_exception_fn callback);
 MS_EXPORT int32_t snpu_exception_remove(snpu_exception_fn callback);
 
 /* Is this exception being reported to a callback right now? Any pointer value is allowed. */
-MS_EXPORT bool snpu_exception_told(const struct rtExceptionInfo *info);
+MS_EXPORT bool snpu_exception_active(const struct rtExceptionInfo *info);
 
 /* Last failure of a device in this process, 0 if none since its last reset: aclrtGetErrorVerbose. */
 MS_EXPORT int32_t snpu_exception_last(uint32_t dev);
