@@ -267,7 +267,7 @@ static const struct snpu_task_kind random_kind = {
     .run = run_random,
 };
 
-/* A value must have the size of its type; an address must have the size of an address. */
+/* A value must have the size of its type (or float, for 16-bit types). Addresses are checked when the task runs. */
 static bool operand_valid(const aclrtRandomParaInfo *info, size_t wanted_b)
 {
     return info->isAddr || info->size == wanted_b || (wanted_b == 2 && info->size == sizeof(float));

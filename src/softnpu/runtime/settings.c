@@ -92,7 +92,7 @@ int32_t snpu_sat_mode_set(const char *function, int mode)
     }
     int32_t ret = snpu_ctx_need(function, &ctx);
     if (ret == 0) {
-        /* Stored inverted: the initial 0 means INFNAN mode. */
+        /* Stored as 1 for saturation, so a zeroed device is in INFNAN mode. */
         __atomic_store_n(&snpu_devices[ctx->dev].sat_mode, mode == ACL_RT_OVERFLOW_MODE_SATURATION, __ATOMIC_RELAXED);
     }
     return ret;
