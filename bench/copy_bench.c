@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of 1 to 64 MiB between host and device, and on the device, beside memcpy of the same size in the same run. The
- * goal is what a program loses by going through the interface: at most 15 %. Rounds of both sides take turns, so that a
- * change of the machine's mood meets both. */
+/* Copies of 1 to 64 MiB between host and device, and on the device, against memcpy between the same two buffers. The goal
+ * limits what a program loses by calling the interface: 15 %.
+ *
+ * Device memory is host memory here, so memcpy can use the buffers of the copy itself. Other buffers of the same size
+ * would not do: the pages they happen to get decide how they share the caches, and the ratio varied between 0.55 and 1.04
+ * from run to run. A stream copies on its worker thread, so its reference runs on a second thread as well. Both sides
+ * alternate; the ratio is the median over the rounds, because the two halves of one round see the same machine. */
 #include "bench.h"
 
 #include "acl/acl.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS     12
+#define ROUNDS     24
 #define IN_A_ROW_B ((size_t)128 << 20) /* copied in a stream between two synchronisations */
 
 struct copy {
@@ -25,14 +30,38 @@ static int in_a_row(const struct copy *c)
     return c->stream == NULL ? 1 : (int)(IN_A_ROW_B / c->size_b);
 }
 
-static double plain_ns(const struct copy *c, void *dst, const void *src)
+static double plain_ns(const struct copy *c)
 {
     uint64_t start = ms_clock_raw_ns();
     for (int i = 0; i < in_a_row(c); i++) {
-        memcpy(dst, src, c->size_b);
-        __asm__ volatile("" ::: "memory"); /* none of them is one too many */
+        memcpy(c->dst, c->src, c->size_b);
+        __asm__ volatile("" ::: "memory"); /* keeps the compiler from dropping repeated copies */
     }
     return (double)(ms_clock_raw_ns() - start) / in_a_row(c);
+}
+
+struct reference {
+    const struct copy *copy;
+    double ns;
+};
+
+static void *reference_thread(void *argument)
+{
+    struct reference *reference = argument;
+    plain_ns(reference->copy); /* fills the caches of this core, as earlier copies did for the worker */
+    reference->ns = plain_ns(reference->copy);
+    return NULL;
+}
+
+static double reference_ns(const struct copy *c)
+{
+    struct reference reference = {.copy = c};
+    pthread_t thread;
+    if (c->stream == NULL || pthread_create(&thread, NULL, reference_thread, &reference) != 0) {
+        return plain_ns(c);
+    }
+    pthread_join(thread, NULL);
+    return reference.ns;
 }
 
 static double copy_ns(const struct copy *c)
@@ -57,17 +86,24 @@ static double copy_ns(const struct copy *c)
     return ns;
 }
 
-static void measure(const struct copy *c, void *plain_dst, const void *plain_src)
+static int by_value(const void *a, const void *b)
 {
-    double best = 0, plain = 0;
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void measure(const struct copy *c)
+{
+    double best = 0, ratios[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
-        double a = copy_ns(c), b = plain_ns(c, plain_dst, plain_src);
-        best = i == 0 || a < best ? a : best;
-        plain = i == 0 || b < plain ? b : plain;
+        double ns = copy_ns(c);
+        ratios[i] = reference_ns(c) / ns;
+        bench_least(&best, ns);
     }
+    qsort(ratios, ROUNDS, sizeof(ratios[0]), by_value);
     char figure[64];
     snprintf(figure, sizeof(figure), "copy %s, %zu MiB", c->name, c->size_b >> 20);
-    bench_figure(figure, (double)c->size_b / best, "GB/s", "memcpy", plain / best, ">= 0.85");
+    bench_figure(figure, (double)c->size_b / best, "GB/s", "memcpy", ratios[ROUNDS / 2], ">= 0.85");
 }
 
 static void *touched(void *p, size_t size_b, int value)
@@ -101,7 +137,7 @@ int main(void)
             {"on the device, in a stream", dev_b, dev_a, sizes[i], ACL_MEMCPY_DEVICE_TO_DEVICE, stream},
         };
         for (size_t k = 0; k < sizeof(copies) / sizeof(copies[0]); k++) {
-            measure(&copies[k], host_b, host_a);
+            measure(&copies[k]);
         }
     }
     free(host_a);

@@ -1,19 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix product of the kernel binary against OpenBLAS on the same number of threads, in the same run: called directly
- * on one thread, and launched on a stream, where the device spreads the blocks over all processors. */
+/* Matrix product of the kernel binary against OpenBLAS with the same number of threads, in the same run: called directly
+ * on one thread, and launched on a stream, where the device spreads the blocks over all processors.
+ *
+ * OpenBLAS is loaded at run time: a build directory that was configured before OpenBLAS was installed measures the same
+ * as a new one. Without it the figures have no ratio. */
 #include "bench.h"
 
 #include "acl/acl.h"
 #include "base/macros.h"
 #include "softnpu/kernels/variant.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#ifdef HAVE_OPENBLAS
-#include <cblas.h>
-#endif
+/* Values of the C interface of BLAS. */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
+static void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
+                     const float *b, int ldb, float beta, float *c, int ldc);
+static void (*set_threads)(int threads);
+
+static bool load_openblas(void)
+{
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "matmul_bench: no OpenBLAS, so no ratios: %s\n", dlerror());
+        return false;
+    }
+    *(void **)&sgemm = dlsym(library, "cblas_sgemm");
+    *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
+    return sgemm != NULL && set_threads != NULL;
+}
 
 TK_VARIANTS_OF(matmul)
 
@@ -83,34 +101,29 @@ static void release(float *p, bool on_device)
     }
 }
 
-#ifdef HAVE_OPENBLAS
 static void blas(void *argument)
 {
     const struct tk_matmul_args *g = argument;
-    cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans,
-                (int)g->m, (int)g->n, (int)g->k, (float)g->alpha, g->a, (int)g->lda, g->b, (int)g->ldb, (float)g->beta,
-                g->c, (int)g->ldc);
+    sgemm(ROW_MAJOR, g->trans_a ? TRANS : NO_TRANS, g->trans_b ? TRANS : NO_TRANS, (int)g->m, (int)g->n, (int)g->k,
+          (float)g->alpha, g->a, (int)g->lda, g->b, (int)g->ldb, (float)g->beta, g->c, (int)g->ldc);
 }
-#endif
 
-static void measure(const char *shape, struct problem *p, bool on_device, const char *goal)
+static void measure(const char *shape, struct problem *p, bool on_device, bool have_blas, const char *goal)
 {
     const double flop = 2.0 * (double)p->args.m * (double)p->args.n * (double)p->args.k;
     const double ns = bench_best_ns(on_device ? launch : call, p, REPEATS);
-    char figure[96];
+    char figure[96], against[64] = "";
     snprintf(figure, sizeof figure, "matmul %s, float32, %s, %u block%s", shape,
              on_device ? "on a stream" : "one thread", p->blocks, p->blocks > 1 ? "s" : "");
-#ifdef HAVE_OPENBLAS
-    const int threads = on_device ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
-    openblas_set_num_threads(threads);
-    const double blas_ns = bench_best_ns(blas, &p->args, REPEATS);
-    char against[64];
-    snprintf(against, sizeof against, "OpenBLAS, %d thread%s: %.4g GFLOP/s", threads, threads > 1 ? "s" : "",
-             flop / blas_ns);
-    bench_figure(figure, flop / ns, "GFLOP/s", against, ns / blas_ns, goal);
-#else
-    bench_figure(figure, flop / ns, "GFLOP/s", NULL, 0, goal);
-#endif
+    double blas_ns = 0;
+    if (have_blas) {
+        const int threads = on_device ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
+        set_threads(threads);
+        blas_ns = bench_best_ns(blas, &p->args, REPEATS);
+        snprintf(against, sizeof against, "OpenBLAS, %d thread%s: %.4g GFLOP/s", threads, threads > 1 ? "s" : "",
+                 flop / blas_ns);
+    }
+    bench_figure(figure, flop / ns, "GFLOP/s", have_blas ? against : NULL, have_blas ? ns / blas_ns : 0, goal);
 }
 
 int main(void)
@@ -134,6 +147,7 @@ int main(void)
         {"1x2048x512, B transposed", 1, 2048, 512, 0, 1, false, 1, NULL},
     };
     open_device();
+    const bool have_blas = load_openblas();
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         const uint64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
         const bool on_device = cases[i].on_device;
@@ -161,7 +175,7 @@ int main(void)
                      .alpha = 1},
             .blocks = cases[i].blocks,
         };
-        measure(cases[i].shape, &problem, on_device, cases[i].goal);
+        measure(cases[i].shape, &problem, on_device, have_blas, cases[i].goal);
         release(a, on_device);
         release(b, on_device);
         release(c, on_device);
