@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Thin front of Meson: every target works on a fresh checkout of a fresh machine.
-#   make demo     install what is missing, build, train a small transformer on two software NPUs
+# Front end of Meson: every target works in a fresh clone on a fresh machine.
+#   make demo     install missing packages, build, train a small transformer on two software NPUs, find a planted leak
 #   make test     unit, end-to-end, fault and compatibility tests, then the sanitizer builds
 #   make bench    measure; writes docs/performance.md
 BUILD ?= build
@@ -25,7 +25,7 @@ test:
 	@scripts/bootstrap build test fuzz
 	@scripts/test $(BUILD)
 
-# Unit tests of the release build alone: seconds, for use while editing.
+# Unit tests of the release build only: takes seconds, for use while editing.
 check: build
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
 
