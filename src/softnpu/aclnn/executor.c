@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executors: the prepared launches between the two phases of an operator.
  *
- * Invariants: an executor is used by one second phase at a time. One that was not made repeatable ends with that phase,
- * so running it again finds a dead handle and is refused. Addresses are read at the last moment: from the tensor, if it
- * still exists, so that a repeatable executor follows aclSetTensorAddr; from the first phase otherwise.
- * Threads: any; the flag `running` is the only state that two threads may meet at. Failure policy: status codes with
- * messages; a launch that the runtime refuses gives ACLNN_ERR_RUNTIME_ERROR, earlier launches of the operator stay
- * queued. */
+ * Invariants: one second phase at a time uses an executor. An executor that is not repeatable is destroyed by that phase,
+ * so a second run finds a stale handle and is refused. Addresses are read as late as possible: from the tensor if it
+ * still exists, so that a repeatable executor follows aclSetTensorAddr, otherwise from the first phase.
+ * Threads: any; the flag `running` is the only state that two threads may share. Failure policy: status codes with
+ * messages. If the runtime refuses a launch, the result is ACLNN_ERR_RUNTIME_ERROR and earlier launches of the operator
+ * stay queued. */
 #include "softnpu/aclnn/nn.h"
 
 #include "base/slab.h"
@@ -23,7 +23,7 @@ aclOpExecutor *snpu_nn_executor_new(const char *op)
 {
     struct aclOpExecutor *executor = ms_slab_alloc(&executors);
     if (executor == NULL) {
-        snpu_fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, "%s: %u executors wait for their second phase", op,
+        snpu_fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, "%s: too many executors: %u wait for their second phase", op,
                   ms_slab_live(&executors));
         return NULL;
     }
@@ -47,7 +47,7 @@ static aclnnStatus refresh_addresses(struct aclOpExecutor *executor)
             ref->data = tensor->data;
         }
         if (ref->end_b == ref->first_b) {
-            continue; /* no elements: nothing will be touched */
+            continue; /* no elements: no memory is accessed */
         }
         if (ref->data == NULL) {
             return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: tensor %u has no memory", executor->op, i);
@@ -80,7 +80,7 @@ static aclnnStatus launch(struct aclOpExecutor *executor, struct nn_step *step, 
         aclrtLaunchKernelWithHostArgs(function, step->blocks, stream, NULL, step->args, step->args_b, NULL, 0);
     snpu_prof_node_end(begin, step->node, step->kernel, step->task_type, step->blocks);
     if (error != ACL_SUCCESS) {
-        /* The runtime's own message says more than we could; keep it. */
+        /* Keep the runtime's own message: it has more detail. */
         return ACLNN_ERR_RUNTIME_ERROR;
     }
     return ACLNN_SUCCESS;
@@ -93,13 +93,13 @@ aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t work
         return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", function);
     }
     if (!ms_slab_check(&executors, executor) || __atomic_exchange_n(&executor->running, true, __ATOMIC_ACQUIRE)) {
-        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: executor %p does not exist, was used up, or is in use", function,
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: executor %p does not exist, was already used, or is in use", function,
                          (void *)executor);
     }
     aclnnStatus status = ACLNN_SUCCESS;
     if (workspace_b < executor->workspace_b || (executor->workspace_b > 0 && workspace == NULL)) {
         status = snpu_fail(workspace == NULL ? ACLNN_ERR_PARAM_NULLPTR : ACLNN_ERR_PARAM_INVALID,
-                           "%s: workspace %p of %llu bytes, %llu are needed", function, workspace,
+                           "%s: workspace %p has %llu bytes, %llu are required", function, workspace,
                            (unsigned long long)workspace_b, (unsigned long long)executor->workspace_b);
     } else if (executor->workspace_b > 0 && !snpu_hal_accessible(workspace, executor->workspace_b)) {
         status = snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: workspace %p is not accessible memory", function, workspace);
@@ -125,7 +125,7 @@ static aclnnStatus check_executor(const char *function, const aclOpExecutor *exe
         return snpu_fail(ACLNN_ERR_INNER_NULLPTR, "%s: executor is NULL", function);
     }
     if (!ms_slab_check(&executors, executor)) {
-        return snpu_fail(ACLNN_ERR_INNER, "%s: executor %p does not exist or was used up", function,
+        return snpu_fail(ACLNN_ERR_INNER, "%s: executor %p does not exist or was already used", function,
                          (const void *)executor);
     }
     return ACLNN_SUCCESS;
@@ -149,8 +149,9 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor)
     return status;
 }
 
-/* Changes the address in the tensor and, should the tensor be gone by then, in the executor. The tensor and not the
- * index decides: the vendor counts inputs and outputs separately or together depending on the function. */
+/* Changes the address in the tensor and in the executor, which needs it if the tensor is destroyed before the launch.
+ * Identified by the tensor, not by the index: depending on the function, the vendor counts inputs and outputs together or
+ * separately. */
 static aclnnStatus set_address(const char *function, aclOpExecutor *executor, aclTensor *tensor, void *address)
 {
     if (tensor == NULL) {
@@ -171,7 +172,7 @@ static aclnnStatus set_address(const char *function, aclOpExecutor *executor, ac
         }
     }
     if (!known) {
-        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p is no argument of this %s", function, (void *)tensor,
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p is not an argument of this %s", function, (void *)tensor,
                          executor->op);
     }
     tensor->data = address;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entry points that frameworks look up beside the operators: initialisation, the executor cache of torch_npu, and its
- * pool for host objects. There is nothing to cache here; a framework that asks is told that the cache cannot be used,
- * and then calls the first phase each time. */
+ * pool for host objects. There is nothing to cache here: the functions report that the cache is unavailable, and the
+ * framework then calls the first phase each time. */
 #include "softnpu/aclnn/nn.h"
 
 #include "softnpu/aclnn/kernel_binary.h"

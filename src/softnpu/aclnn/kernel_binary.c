@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads opapi_kernels.so through the public interface, as the vendor's operator library loads its kernels.
  *
- * Looked for below ASCEND_OPP_PATH, then below the installation that this library was loaded from, then below
- * ASCEND_HOME_PATH. It is given back when ACL or the operators are finalised, and loaded again when the next operator
- * runs. Threads: one lock around loading and the table of handles. Failure policy: a failed attempt is not remembered,
- * the next operator tries again. */
+ * Search order: ASCEND_OPP_PATH, the installation that this library was loaded from, ASCEND_HOME_PATH. The binary is
+ * unloaded when ACL or the operators are finalised, and loaded again by the next operator. Threads: one lock around
+ * loading and the table of handles. Failure policy: a failed load is not cached; the next operator tries again. */
 #include "softnpu/aclnn/kernel_binary.h"
 
 #include "softnpu/aclnn/nn.h"
@@ -21,7 +20,7 @@
 
 enum { MAX_KERNELS = 32, NAME_B = 48, PATH_B = 4096 };
 
-/* Leaf as far as this library is concerned; locks of ACL and of the runtime are taken below it. */
+/* Innermost lock of this library; locks of ACL and of the runtime may be taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *binary;
 static struct {
@@ -66,7 +65,7 @@ void nn_kernel_release(void)
     kernel_count = 0;
     pthread_mutex_unlock(&lock);
     if (old != NULL) {
-        aclrtBinaryUnLoad(old); /* launches that are queued keep the code */
+        aclrtBinaryUnLoad(old); /* queued launches keep the code loaded */
     }
 }
 
@@ -76,7 +75,7 @@ static aclError on_finalize(void *unused)
     return ACL_SUCCESS;
 }
 
-/* This library goes before those below it: what it left with them is taken back. */
+/* This library is unloaded before those it depends on: it removes its registrations there. */
 __attribute__((destructor)) static void leave(void)
 {
     if (told_at_the_end) {
@@ -95,7 +94,7 @@ static aclnnStatus load(void)
     aclError error = aclrtBinaryLoadFromFile(path, NULL, &binary);
     if (error != ACL_SUCCESS) {
         binary = NULL;
-        return ACLNN_ERR_RUNTIME_ERROR; /* the runtime has left a message */
+        return ACLNN_ERR_RUNTIME_ERROR; /* the runtime has set the message */
     }
     if (!told_at_the_end) {
         told_at_the_end = aclFinalizeCallbackRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize, NULL) == ACL_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator binary: where it is, and its functions by name. */
+/* The operator binary: its location, and its functions by name. */
 #ifndef SOFTNPU_ACLNN_KERNEL_BINARY_H
 #define SOFTNPU_ACLNN_KERNEL_BINARY_H
 
@@ -8,7 +8,7 @@
 /* The function handle of a kernel; loads the binary at first use. ACLNN_ERR_RUNTIME_ERROR with a message on failure. */
 aclnnStatus nn_kernel_find(const char *name, void **function);
 
-/* Gives the binary back. */
+/* Unloads the binary. */
 void nn_kernel_release(void);
 
 #endif

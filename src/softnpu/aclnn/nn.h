@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside libnnopbase.so and between it and libopapi.so: what tensors, scalars, arrays and executors are made of.
+/* Internal to libnnopbase.so and libopapi.so: the structures of tensors, scalars, arrays and executors.
  *
  * An operator's first phase checks its arguments and builds an executor: up to NN_STEPS kernel launches whose argument
  * bytes are ready except for addresses, and a list of the tensors that the addresses come from. The second phase fills
- * in the addresses and launches. Nothing of the caller's is needed between the phases except the tensors' memory. */
+ * in the addresses and launches. Between the phases only the tensors' memory must stay valid. */
 #ifndef SOFTNPU_ACLNN_NN_H
 #define SOFTNPU_ACLNN_NN_H
 
@@ -26,16 +26,16 @@ enum {
 };
 
 enum {
-    NN_TENSOR_DIMS = 25, /* that a tensor can have */
-    NN_DIMS = 8,         /* that an operator accepts */
-    NN_TENSORS = 8,      /* of one operator call */
-    NN_STEPS = 8,        /* launches of one operator call */
+    NN_TENSOR_DIMS = 25, /* dimensions of a tensor, at most */
+    NN_DIMS = 8,         /* dimensions that an operator accepts, at most */
+    NN_TENSORS = 8,      /* tensors of one operator call, at most */
+    NN_STEPS = 8,        /* launches of one operator call, at most */
     NN_POINTERS = 6,     /* of one launch */
     NN_ARGS_B = 768,     /* of one launch */
 };
 
 struct aclTensor {
-    uint64_t serial; /* never 0, never given twice: tells a tensor from another one in the same place */
+    uint64_t serial; /* unique, never 0: distinguishes tensors that reuse an address */
     aclDataType type;
     aclFormat format;
     uint64_t rank, storage_rank;
@@ -69,7 +69,7 @@ struct nn_array {
     void *data; /* owned */
 };
 
-/* Living objects, or NULL for any other pointer value. */
+/* The object if it exists; NULL for any other pointer value. */
 MS_EXPORT const struct aclTensor *snpu_nn_tensor(const aclTensor *handle);
 MS_EXPORT const struct aclScalar *snpu_nn_scalar(const aclScalar *handle);
 MS_EXPORT const struct nn_array *snpu_nn_array(const void *handle, enum nn_array_kind kind);
@@ -84,9 +84,9 @@ struct nn_address {
 };
 
 struct nn_step {
-    const char *kernel; /* in the operator binary; also what profilers show */
+    const char *kernel; /* name in the operator binary; profilers show it too */
     const char *node;   /* full node name for profilers, "aclnnAdd_AddAiCore_Add" */
-    uint32_t task_type; /* as profilers number it */
+    uint32_t task_type; /* number used by profilers */
     uint32_t blocks;
     uint32_t pointers; /* the first fields of args */
     uint32_t args_b;
@@ -95,10 +95,10 @@ struct nn_step {
 };
 
 struct nn_tensor_ref {
-    aclTensor *tensor; /* looked up again by serial: it may be gone */
+    aclTensor *tensor; /* looked up again by serial, because it may be destroyed */
     uint64_t serial;
-    void *data;              /* address at the time of the first phase, or as refreshed */
-    uint64_t first_b, end_b; /* bytes of its storage that the operator touches */
+    void *data;              /* address in the first phase, or as updated later */
+    uint64_t first_b, end_b; /* bytes of its storage that the operator accesses */
 };
 
 struct aclOpExecutor {
@@ -111,11 +111,11 @@ struct aclOpExecutor {
     struct nn_step steps[NN_STEPS];
 };
 
-/* A new, empty executor; NULL with a message when there are too many. */
+/* A new, empty executor; NULL with a message if there are too many. */
 MS_EXPORT aclOpExecutor *snpu_nn_executor_new(const char *op);
 MS_EXPORT void snpu_nn_executor_drop(aclOpExecutor *executor);
 
-/* The second phase of every operator. An executor that is not repeatable is gone afterwards, whatever the result. */
+/* The second phase of every operator. Destroys an executor that is not repeatable, whatever the result. */
 MS_EXPORT aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t workspace_b,
                                       aclOpExecutor *executor, aclrtStream stream);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, scalars, arrays and lists: descriptions that a program hands to operators.
  *
- * Invariants: objects live in slabs, so a handle that was never ours or was destroyed is refused. A tensor describes
- * memory of the caller and owns none. A list owns what it was made of: destroying it destroys its members.
+ * Invariants: objects live in slabs, so unknown and destroyed handles are refused. A tensor describes memory of the caller
+ * and owns none. A list owns its members: destroying it destroys them.
  * Threads: objects may be created, read and destroyed from any thread; changing one while an operator's first phase
- * reads it is the caller's race. Failure policy: NULL, or a status code with a message. */
+ * reads it is a race of the caller. Failure policy: NULL, or a status code with a message. */
 #include "softnpu/aclnn/nn.h"
 
 #include "base/slab.h"
@@ -43,7 +43,7 @@ static aclnnStatus describe(struct aclTensor *tensor, const char *function, cons
         return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: dimensions are NULL", function);
     }
     if (view_dims_num > NN_TENSOR_DIMS || storage_dims_num > NN_TENSOR_DIMS) {
-        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: %llu dimensions, at most %d are possible", function,
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: %llu dimensions, at most %d are supported", function,
                          (unsigned long long)(view_dims_num > storage_dims_num ? view_dims_num : storage_dims_num),
                          NN_TENSOR_DIMS);
     }
@@ -93,7 +93,7 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDat
     }
     struct aclTensor *tensor = ms_slab_alloc(&tensors);
     if (tensor == NULL) {
-        snpu_fail(ACLNN_ERR_INNER, "aclCreateTensor: %u tensors exist, no room for another", ms_slab_live(&tensors));
+        snpu_fail(ACLNN_ERR_INNER, "aclCreateTensor: too many tensors (%u)", ms_slab_live(&tensors));
         return NULL;
     }
     *tensor = described;
@@ -129,7 +129,7 @@ aclnnStatus aclDestroyTensor(const aclTensor *tensor)
     return ACLNN_SUCCESS;
 }
 
-/* 0 if the tensor exists and no output is missing. */
+/* 0 if the tensor exists and no output pointer is NULL. */
 static aclnnStatus check_getter(const char *function, const aclTensor *tensor, const void *out1, const void *out2)
 {
     if (tensor == NULL || out1 == NULL || out2 == NULL) {
@@ -141,7 +141,7 @@ static aclnnStatus check_getter(const char *function, const aclTensor *tensor, c
     return ACLNN_SUCCESS;
 }
 
-/* The vendor's getters hand out an array that the caller frees with delete[]; operator new[] of int64_t is malloc. */
+/* The vendor's getters return an array that the caller frees with delete[]; for int64_t operator new[] is malloc. */
 static aclnnStatus give_numbers(const char *function, const int64_t *from, uint64_t count, int64_t **numbers,
                                 uint64_t *numbers_num)
 {
@@ -196,12 +196,12 @@ aclScalar *aclCreateScalar(void *value, aclDataType dataType)
     size_t size_b = aclDataTypeSize(dataType);
     if (value == NULL || size_b == 0) {
         snpu_fail(value == NULL ? ACLNN_ERR_PARAM_NULLPTR : ACLNN_ERR_PARAM_INVALID,
-                  "aclCreateScalar: value %p, data type %d", value, (int)dataType);
+                  "aclCreateScalar: invalid value %p or data type %d", value, (int)dataType);
         return NULL;
     }
     struct aclScalar *scalar = ms_slab_alloc(&scalars);
     if (scalar == NULL) {
-        snpu_fail(ACLNN_ERR_INNER, "aclCreateScalar: %u scalars exist, no room for another", ms_slab_live(&scalars));
+        snpu_fail(ACLNN_ERR_INNER, "aclCreateScalar: too many scalars (%u)", ms_slab_live(&scalars));
         return NULL;
     }
     scalar->type = dataType;
@@ -235,7 +235,7 @@ static void *create_array(const char *function, enum nn_array_kind kind, const v
     struct nn_array *array = data != NULL ? ms_slab_alloc(&arrays) : NULL;
     if (array == NULL) {
         free(data);
-        snpu_fail(ACLNN_ERR_INNER, "%s: no memory for %llu elements", function, (unsigned long long)count);
+        snpu_fail(ACLNN_ERR_INNER, "%s: out of memory for %llu elements", function, (unsigned long long)count);
         return NULL;
     }
     if (size_b > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operator's first phase is written with (libopapi.so): checked views of tensors, type rules, and the plan that
+/* Building blocks of an operator's first phase (libopapi.so): checked views of tensors, type rules, and the plan that
  * becomes the executor.
  *
  *     struct nn_plan p;
@@ -8,7 +8,7 @@
  *     ... more checks, then nn_launch for every kernel ...
  *     return nn_finish(&p, workspaceSize, executor);
  *
- * Outputs of the call are written by nn_finish alone: a first phase that fails leaves them untouched. */
+ * Only nn_finish writes the outputs of the call: a first phase that fails leaves them untouched. */
 #ifndef SOFTNPU_ACLNN_OP_H
 #define SOFTNPU_ACLNN_OP_H
 
@@ -22,7 +22,7 @@ struct nn_plan {
     uint64_t workspace_b;
 };
 
-/* Leaves the first phase with the status, if it is not success, and gives the executor back. */
+/* Returns from the first phase with the status unless it is success, and releases the executor. */
 #define NN_TRY(plan, expression)                                                                                       \
     do {                                                                                                               \
         const aclnnStatus status_ = (expression);                                                                      \
@@ -32,7 +32,7 @@ struct nn_plan {
         }                                                                                                              \
     } while (0)
 
-/* The same in a helper of a first phase, which leaves the executor to its caller. */
+/* The same in a helper of a first phase; the caller releases the executor. */
 #define NN_CHECK(expression)                                                                                           \
     do {                                                                                                               \
         const aclnnStatus status_ = (expression);                                                                      \
@@ -63,15 +63,15 @@ typedef uint32_t nn_types;
 bool nn_is_real(aclDataType type);
 const char *nn_type_name(aclDataType type);
 
-/* The type in which two types meet: the wider of a category, the higher category (bool < integer < real). */
+/* The common type of two types: the wider one of a category, the higher category (bool < integer < real). */
 aclDataType nn_promote(aclDataType a, aclDataType b);
 
-/* Whether a result may be stored as another type: not real as integer, not anything but bool as bool. */
+/* Whether a result may be stored as another type. Not allowed: real as integer, and other types as bool. */
 bool nn_can_cast(aclDataType from, aclDataType to);
 
 /* ---- tensors ---- */
 
-/* A tensor as an operator sees it; also a part of the workspace. */
+/* A tensor as an operator uses it; may also describe a part of the workspace. */
 struct nn_view {
     aclDataType type;
     uint64_t rank;
@@ -81,7 +81,7 @@ struct nn_view {
     struct nn_address address;
 };
 
-/* Checks that a tensor exists, has at most NN_DIMS dimensions and one of the types, and makes it an argument. */
+/* Checks that a tensor exists, has at most NN_DIMS dimensions and one of the types, and adds it to the arguments. */
 aclnnStatus nn_view(struct nn_plan *plan, const char *name, const aclTensor *tensor, nn_types types,
                     struct nn_view *view);
 /* The same for an argument that may be NULL; then view->address.from is NN_NOWHERE. */
@@ -94,7 +94,7 @@ aclnnStatus nn_scalar(struct nn_plan *plan, const char *name, const aclScalar *s
 bool nn_same_shape(const struct nn_view *a, const struct nn_view *b);
 bool nn_is_dense(const struct nn_view *view);
 
-/* Stretches a view to a shape by steps of 0; false if it does not broadcast to it. */
+/* Broadcasts a view to a shape by steps of 0; false if the shapes are incompatible. */
 bool nn_broadcast(const struct nn_view *view, uint64_t rank, const uint64_t *dims, struct nn_view *out);
 /* The common shape of two views; false if there is none. */
 bool nn_common_shape(const struct nn_view *a, const struct nn_view *b, uint64_t *rank, uint64_t *dims);
@@ -106,16 +106,16 @@ aclnnStatus nn_workspace(struct nn_plan *plan, aclDataType type, uint64_t rank, 
 /* ---- launches ---- */
 
 /* Describes the common index space of views of one shape: dimensions of size 1 dropped, neighbours merged where every
- * view allows. sides[i] belongs to views[i]. */
+ * view allows it. sides[i] belongs to views[i]. */
 void nn_tile(struct op_loop *loop, struct op_side *const *sides, const struct nn_view *const *views, uint32_t count);
 
-/* Queues a launch of `kernel`. args begins with `pointers` addresses, which come from the list. work is the number of
- * elements touched or an equivalent: it decides the number of blocks. */
+/* Queues a launch of `kernel`. args begins with `pointers` addresses, which come from the list. work, the number
+ * of elements accessed or an equivalent, determines the number of blocks. */
 aclnnStatus nn_launch(struct nn_plan *plan, const char *kernel, const char *node, const void *args, size_t args_b,
                       const struct nn_address *const *addresses, uint32_t pointers, uint64_t work);
 
-/* to = from, converted and rearranged as needed: Cast, TensorMove or ViewCopy. `nodes` are the profiler's names of this
- * operator's three. */
+/* to = from, converted and rearranged as needed: Cast, TensorMove or ViewCopy. `nodes` are the profiler's names for
+ * these three kernels in this operator. */
 struct nn_move_nodes {
     const char *cast, *move, *view_copy;
 };

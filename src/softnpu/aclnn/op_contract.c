@@ -25,7 +25,7 @@ static aclnnStatus mark_dims(struct nn_plan *p, const aclIntArray *dims, uint64_
     for (uint64_t i = 0; i < rank; i++) {
         summed[i] = array->count == 0;
     }
-    const int64_t limit = rank > 0 ? (int64_t)rank : 1; /* a number may be called dimension 0 or -1 of itself */
+    const int64_t limit = rank > 0 ? (int64_t)rank : 1; /* a scalar accepts dimensions 0 and -1 */
     for (uint64_t i = 0; i < array->count; i++) {
         int64_t dim = ((const int64_t *)array->data)[i];
         if (dim < -limit || dim >= limit) {
@@ -34,14 +34,14 @@ static aclnnStatus mark_dims(struct nn_plan *p, const aclIntArray *dims, uint64_
         }
         dim += dim < 0 ? limit : 0;
         if (summed[dim]) {
-            return NN_INVALID(p, "dims: dimension %lld is named twice", (long long)dim);
+            return NN_INVALID(p, "dims: dimension %lld appears twice", (long long)dim);
         }
         summed[dim] = true;
     }
     return ACLNN_SUCCESS;
 }
 
-/* Splits a view into the dimensions that stay and those that are summed over. */
+/* Splits a view into kept dimensions and summed dimensions. */
 static void split(const struct nn_view *x, const bool *summed, struct nn_view *kept, struct nn_view *inner)
 {
     *kept = *inner = (struct nn_view){.type = x->type, .count = 1};
@@ -77,9 +77,9 @@ aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self, const aclIntAr
         }
     }
     if (!nn_same_shape(&shape, &z)) {
-        NN_TRY(&p, NN_INVALID(&p, "the shape of %s is not that of the sum", "out"));
+        NN_TRY(&p, NN_INVALID(&p, "%s does not have the shape of the sum", "out"));
     }
-    /* From here on out has the kept dimensions alone. */
+    /* From here on `out` has only the kept dimensions. */
     for (uint64_t i = 0, to = 0; i < x.rank; i++) {
         if (!summed[i]) {
             z.steps[to] = z.steps[keepDims ? i : to];
@@ -110,7 +110,7 @@ struct product {
     int8_t math;
 };
 
-/* What cubeMathType may be: keep, lower float32, float16, HF32, exact sums. Everything is computed in float32 here. */
+/* Values of cubeMathType: keep, lower float32, float16, HF32, exact sums. All of them compute in float32 here. */
 static aclnnStatus check_math(struct nn_plan *p, int8_t math, aclDataType type)
 {
     enum { USE_FP16 = 2, USE_HF32 = 3, LAST = 4 };
@@ -190,13 +190,13 @@ static aclnnStatus plan_product(const struct product *call, uint64_t *workspaceS
         shape.dims[shape.rank++] = args.n;
     }
     if (!nn_same_shape(&shape, &z)) {
-        NN_TRY(&p, NN_INVALID(&p, "the shape of %s is not that of the product", "out"));
+        NN_TRY(&p, NN_INVALID(&p, "%s does not have the shape of the product", "out"));
     }
     if (z.count == 0) {
         return nn_finish(&p, workspaceSize, executor);
     }
 
-    /* The kernel writes float32; another type of out is converted afterwards. */
+    /* The kernel writes float32; other output types are converted afterwards. */
     struct nn_view c = z;
     if (z.type != ACL_FLOAT) {
         NN_TRY(&p, nn_workspace(&p, ACL_FLOAT, z.rank, z.dims, &c));

@@ -14,8 +14,8 @@ struct binary {
     const char *node;
     const aclTensor *self;
     const aclTensor *other;
-    const aclTensor *out;   /* self for in-place forms */
-    const aclScalar *alpha; /* of Add */
+    const aclTensor *out;   /* equal to self in in-place forms */
+    const aclScalar *alpha; /* Add only */
     bool has_alpha;
 };
 
@@ -49,7 +49,7 @@ static aclnnStatus plan_binary(const struct binary *call, uint64_t *workspaceSiz
     struct nn_view shape = {.rank = rank};
     memcpy(shape.dims, dims, rank * sizeof *dims);
     if (!nn_same_shape(&shape, &z)) {
-        NN_TRY(&p, NN_INVALID(&p, "the shape of %s is not that of the result", "out"));
+        NN_TRY(&p, NN_INVALID(&p, "%s does not have the shape of the result", "out"));
     }
     if (z.count > 0) {
         struct nn_view xb, yb;

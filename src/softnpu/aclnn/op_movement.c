@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aclnnCast, aclnnInplaceCopy, aclnnInplaceFillScalar, aclnnInplaceZero: values set, moved or converted. */
+/* aclnnCast, aclnnInplaceCopy, aclnnInplaceFillScalar, aclnnInplaceZero: set, move and convert values. */
 #include "softnpu/aclnn/op.h"
 
 #include "aclnnop/aclnn_cast.h"

@@ -19,7 +19,7 @@ aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim, acl
     const int64_t limit = x.rank > 0 ? (int64_t)x.rank : 1;
     if (dim < -limit || dim >= limit) {
         NN_TRY(&p,
-               NN_INVALID(&p, "dim %lld of a tensor of %llu dimensions", (long long)dim, (unsigned long long)x.rank));
+               NN_INVALID(&p, "dim %lld is out of range for a tensor of %llu dimensions", (long long)dim, (unsigned long long)x.rank));
     }
     if (z.count > 0) {
         const uint64_t axis = (uint64_t)(dim < 0 ? dim + limit : dim);
@@ -71,13 +71,12 @@ static aclnnStatus check_part(struct nn_plan *p, const char *name, const struct 
                               const struct nn_view *like, uint64_t count)
 {
     if (part->address.from != NN_NOWHERE && (like != NULL ? !nn_same_shape(part, like) : part->count != count)) {
-        return NN_INVALID(p, "the shape of %s does not fit", name);
+        return NN_INVALID(p, "%s has the wrong shape", name);
     }
     return ACLNN_SUCCESS;
 }
 
-/* A dense copy in the workspace of what the kernel reads, or room there for what it writes, if the view is not dense.
- */
+/* If the view is not dense: a dense part of the workspace, with a copy of the input, or for the output. */
 static aclnnStatus make_dense(struct nn_plan *p, const struct nn_view *view, bool is_input, struct nn_view *dense)
 {
     *dense = *view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aclnnInplaceUniform and aclnnInplaceNormal: a tensor filled from Philox4x32-10, determined by seed and offset. */
+/* aclnnInplaceUniform and aclnnInplaceNormal: fill a tensor from Philox4x32-10, determined by seed and offset. */
 #include "softnpu/aclnn/op.h"
 
 #include "aclnnop/aclnn_normal.h"
@@ -15,7 +15,7 @@ static aclnnStatus plan_random(const char *op, const char *kernel, const char *n
     NN_TRY(&p, nn_begin(&p, op, workspaceSize, executor));
     NN_TRY(&p, nn_view(&p, "selfRef", self, NN_ARITHMETIC, &z));
     if (!valid) {
-        NN_TRY(&p, NN_INVALID(&p, "%g and %g do not describe a distribution", args.first, args.second));
+        NN_TRY(&p, NN_INVALID(&p, "%g and %g are not valid parameters of the distribution", args.first, args.second));
     }
     if (z.count > 0) {
         nn_tile(&args.loop, (struct op_side *[]){&args.z_side}, (const struct nn_view *[]){&z}, 1);

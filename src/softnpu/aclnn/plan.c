@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Launches use as many blocks as the device has cores, fewer for little work. */
+/* Launches use one block per core of the device, fewer for small amounts of work. */
 enum { MAX_BLOCKS = 24, WORK_PER_BLOCK = 8192, WORKSPACE_ALIGN = 512 };
 
 aclnnStatus nn_begin(struct nn_plan *plan, const char *op, uint64_t *workspaceSize, aclOpExecutor **executor)
@@ -40,7 +40,7 @@ aclnnStatus nn_finish(struct nn_plan *plan, uint64_t *workspaceSize, aclOpExecut
 
 /* ---- views ---- */
 
-/* Elements of a view, and how far behind its first element the last one is; false when numbers overflow. */
+/* Number of elements of a view, and the distance from its first to its last element; false on overflow. */
 static bool measure(const struct nn_view *view, uint64_t *count, uint64_t *reach)
 {
     *count = 1;
@@ -198,7 +198,7 @@ void nn_tile(struct op_loop *loop, struct op_side *const *sides, const struct nn
         if (size == 1) {
             continue;
         }
-        /* Merges with the dimension before it if every operand walks through both as through one. */
+        /* Merges with the previous dimension if every operand traverses both as one. */
         bool merges = rank > 0;
         for (uint32_t v = 0; v < count && merges; v++) {
             merges = sides[v]->steps[rank - 1] == views[v]->steps[i] * (int64_t)size;
@@ -226,7 +226,7 @@ aclnnStatus nn_launch(struct nn_plan *plan, const char *kernel, const char *node
 {
     struct aclOpExecutor *executor = plan->executor;
     if (executor->step_count == NN_STEPS || args_b > NN_ARGS_B || pointers > NN_POINTERS) {
-        return snpu_fail(ACLNN_ERR_INNER, "%s: launch of %s does not fit into an executor", plan->op, kernel);
+        return snpu_fail(ACLNN_ERR_INNER, "%s: the launch of %s exceeds the limits of an executor", plan->op, kernel);
     }
     struct nn_step *step = &executor->steps[executor->step_count++];
     const uint64_t blocks = work / WORK_PER_BLOCK + 1;

@@ -29,7 +29,7 @@ const char *nn_type_name(aclDataType type)
         NAME(COMPLEX128)
 #undef NAME
     default:
-        return "(another type)";
+        return "(unknown type)";
     }
 }
 
@@ -38,7 +38,7 @@ bool nn_is_real(aclDataType type)
     return type >= 0 && type < 32 && (NN_TYPE(type) & NN_REALS) != 0;
 }
 
-/* Order inside the categories; UINT8 beside a signed type is handled on its own. */
+/* Order within a category; UINT8 with a signed type is a special case. */
 static int rank_of(aclDataType type)
 {
     switch (type) {

@@ -51,7 +51,7 @@ static uint64_t clamp_unsigned(double v, unsigned bits)
 }
 
 /* double to float16 in one rounding: float keeps 24 bits, so a tie of the second rounding may hide a remainder of the
- * first. Setting the last bit of an inexact float (rounding to odd) keeps the tie visible. */
+ * first. Setting the last bit of an inexact float (round to odd) preserves it. */
 static float round_to_odd(double v)
 {
     float f = (float)v;
@@ -133,7 +133,7 @@ void tk_chunk_make(struct tk_chunk *c, enum tk_kind kind, uint64_t n)
     c->kind = kind;
 }
 
-/* STORE: each element of `from` converted by `expression` in v. */
+/* STORE: converts each element v of `from` by `expression`. */
 #define STORE(ctype, from, expression)                                                                                 \
     do {                                                                                                               \
         ctype *to = base;                                                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of any type, a chunk at a time: loaded from strided memory into a wide type, worked on there, stored as any
- * other type. The wide type is double for floating types and 64-bit integers for the rest, so no conversion between
- * two types loses more than the target does. */
+/* Elements of any type in chunks: load from strided memory into a wide type, compute there, store as any other type. The
+ * wide type is double for floating types and a 64-bit integer for the rest, so a conversion loses no more than the target
+ * type requires. */
 #ifndef TK_CONVERT_H
 #define TK_CONVERT_H
 
@@ -26,7 +26,7 @@ enum tk_type {
 
 enum tk_kind { TK_KIND_NONE, TK_KIND_REAL, TK_KIND_SIGNED, TK_KIND_UNSIGNED };
 
-/* X(type, C type, kind): the types that C has itself. BOOL is stored as a byte; half types are handled on the side. */
+/* X(type, C type, kind): types that exist in C. BOOL is stored as a byte; the half types are handled separately. */
 #define TK_PLAIN_TYPES(X)                                                                                              \
     X(TK_FLOAT, float, TK_KIND_REAL)                                                                                   \
     X(TK_DOUBLE, double, TK_KIND_REAL)                                                                                 \
@@ -55,7 +55,7 @@ struct tk_chunk {
 #define tk_chunk_store TK_NAME(tk_chunk_store)
 #define tk_chunk_make  TK_NAME(tk_chunk_make)
 
-/* NONE for types that no kernel can handle. */
+/* NONE for types that no kernel supports. */
 enum tk_kind tk_type_kind(int64_t type);
 
 /* n <= TK_CHUNK elements at base[0], base[step], base[2 * step] ... in units of the element. */

@@ -65,7 +65,7 @@ TK_KERNEL(bias_add)
     }
 }
 
-/* Columns in strips, rows in groups: as layer_norm_param_grad. */
+/* Columns in strips, rows in groups, as in layer_norm_param_grad. */
 TK_KERNEL(bias_grad)
 {
     if (a->dy == NULL || a->dbias == NULL) {

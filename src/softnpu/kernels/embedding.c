@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Token and position embedding. The gradient scatters; blocks own strips of columns, so that every sum is taken in the
- * order of the tokens whatever the number of blocks. */
+/* Token and position embedding. The gradient scatters; each block owns a strip of columns, so every sum is taken in
+ * token order whatever the number of blocks. */
 #include "softnpu/kernels/kernel.h"
 
 static bool in_table(int32_t id, uint64_t vocab)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported side of transformer_kernels.so: for each kernel one function `void name(void *args, uint32_t block,
- * uint32_t num_blocks)`, an alias `<name>_<tiling key>`, and a table of all of them. The functions choose the variant
- * that was compiled for this machine. */
+ * uint32_t num_blocks)`, an alias `<name>_<tiling key>`, and a table of all of them. The functions choose the best
+ * variant for this machine. */
 #include "base/macros.h"
 #include "softnpu/kernels/variant.h"
 

@@ -3,16 +3,16 @@
  * inner kernel reads in order, and the inner kernel keeps an MR x NR tile of C in registers.
  *
  * Invariant: an element of C is the sum over k in slices of KC, each slice summed in order by fused (where the machine
- * has them) multiply-adds, and merged by the one function `merge_tile`; neither edges nor the cut between blocks change
+ * has them) multiply-adds, and merged by the one function `merge_tile`; neither edges nor the division into blocks change
  * that order, so the result is the same for every division of the work.
  *
- * Memory: one packing buffer per thread, part of the thread-local storage of the binary; it lives until the thread ends
- * or the binary is unloaded, and nothing is allocated in a call. */
+ * Memory: one packing buffer per thread, in thread-local storage of the binary; it exists until the thread ends or the
+ * binary is unloaded, and no call allocates. */
 #include "softnpu/kernels/gemm.h"
 
 #include "softnpu/kernels/half.h"
 
-/* Vector length and tile: 12 (x86) or 20 (aarch64) accumulators fill the register file but for B and elements of A.
+/* Vector length and tile: 12 (x86) or 20 (aarch64) accumulators leave just enough registers for B and elements of A.
  */
 #if defined(__AVX2__)
 enum { VL = 8, MR = 6, NV = 2 };
@@ -44,7 +44,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 /* Eight contiguous floats of each of up to eight lines, transposed: out[k * out_step + line]. Writes eight floats per
- * k; the caller lets later panels or the slack of the buffer take what exceeds out_step. */
+ * k; the caller makes sure that later panels or the slack of the buffer hold the excess over out_step. */
 static inline void transpose_8(const float *in, int64_t line_step, unsigned lines, float *out, unsigned out_step)
 {
     tk_v8 r[8];
@@ -85,7 +85,7 @@ static inline float element(const void *base, int64_t index, enum tk_gemm_type t
     return type == TK_GEMM_F16 ? tk_half_to_float(half) : tk_bf16_to_float(half);
 }
 
-/* One panel: out[k * width + line] for width lines of which `lines` exist (the others are zeros). Lines are the rows of
+/* One panel: out[k * width + line] for `width` lines, of which `lines` exist (the others become zeros). Lines are the rows of
  * A or the columns of B; element (line, k) is at base[line * line_step + k * k_step]. */
 static inline void pack_panel(const void *base, int64_t line_step, int64_t k_step, enum tk_gemm_type type,
                               unsigned lines, unsigned width, uint64_t kc, float *out)
@@ -99,8 +99,8 @@ static inline void pack_panel(const void *base, int64_t line_step, int64_t k_ste
         return;
     }
     if (type == TK_GEMM_F32 && k_step == 1) {
-        /* In ascending k: a store of eight floats spoils only places that are written later. With two groups of eight
-         * per panel (NR = 16) each group has its own columns and nothing is spoilt. */
+        /* In ascending k: a store of eight floats overwrites only positions that are written later. With two groups of
+         * eight per panel (NR = 16) each group has its own columns, so there is no overlap. */
         const float *in = base;
         for (; k + 8 <= kc; k += 8) {
             for (unsigned group = 0; group < width; group += 8) {
@@ -141,7 +141,7 @@ static void pack_b(const struct tk_gemm *g, uint64_t col, uint64_t cols, uint64_
 
 /* ---- inner kernel ---- */
 
-/* c = alpha * tile + beta * c, or alpha * tile if c is not to be read. The one place where a slice meets C. */
+/* c = alpha * tile + beta * c, or alpha * tile if c must not be read. The only place that merges a slice into C. */
 static inline void merge_tile(vec (*tile)[NV], float *c, int64_t c_row, float alpha, float beta, bool read_c)
 {
     for (int i = 0; i < MR; i++) {
@@ -159,7 +159,7 @@ static inline void merge_tile(vec (*tile)[NV], float *c, int64_t c_row, float al
 }
 
 /* A panel of A times a panel of B; b_step is NR for packed panels and the row distance for B read in place. Not
- * inlined: edges go through the same instructions as whole tiles. */
+ * inlined: edges must execute the same instructions as whole tiles. */
 __attribute__((noinline)) static void multiply_tile(uint64_t kc, const float *a, const float *b, int64_t b_step,
                                                     float *c, int64_t c_row, float alpha, float beta, bool read_c)
 {
@@ -180,7 +180,7 @@ __attribute__((noinline)) static void multiply_tile(uint64_t kc, const float *a,
     merge_tile(tile, c, c_row, alpha, beta, read_c);
 }
 
-/* A tile that reaches beyond C, or a C without unit column step: computed in a full tile on the side. */
+/* A tile that exceeds C, or a C without unit column step: computed in a separate full tile. */
 static void multiply_edge(uint64_t kc, const float *a, const float *b, int64_t b_step, float *c,
                           const struct tk_gemm *g, uint64_t rows, uint64_t cols, float beta, bool read_c)
 {
@@ -200,7 +200,7 @@ static void multiply_edge(uint64_t kc, const float *a, const float *b, int64_t b
     }
 }
 
-/* ---- the loops around it ---- */
+/* ---- outer loops ---- */
 
 /* B is read in place when few rows would use the packed copy and its rows are contiguous. */
 static bool reads_b_in_place(const struct tk_gemm *g, uint64_t rows)
@@ -215,7 +215,7 @@ static void multiply_slice(const struct tk_gemm *g, struct tk_range rows, uint64
     const float beta = first ? g->beta : 1.0f;
     const bool read_c = !first || g->beta != 0.0f;
     const bool in_place = reads_b_in_place(g, rows.end - rows.begin);
-    /* In place, only a last panel that is not whole has to be packed. */
+    /* Read in place, only an incomplete last panel must be packed. */
     const uint64_t whole = in_place ? nc - nc % NR : 0;
     if (whole < nc) {
         pack_b(g, col + whole, nc - whole, k, kc, w->b + whole * kc);
@@ -240,7 +240,7 @@ static void multiply_slice(const struct tk_gemm *g, struct tk_range rows, uint64
     }
 }
 
-/* k is 0: the product is empty, what remains is beta * C. */
+/* k is 0: the product is empty, the result is beta * C. */
 static void scale_only(const struct tk_gemm *g, struct tk_range rows, struct tk_range cols)
 {
     for (uint64_t i = rows.begin; i < rows.end; i++) {
@@ -271,8 +271,8 @@ void tk_gemm_part(const struct tk_gemm *g, const struct tk_gemm_cut *cut, uint64
     }
 }
 
-/* Tiles of a piece, plus what packing its lines costs in the same unit: reading and writing a line of k elements takes
- * about as long as PACKING tile columns of arithmetic. */
+/* Cost of a piece in tiles, packing included: reading and writing a line of k elements takes about as long as PACKING
+ * tile columns of arithmetic. */
 static double piece_cost(uint64_t row_tiles, uint64_t col_tiles)
 {
     enum { PACKING = 4 };
@@ -298,8 +298,8 @@ struct tk_gemm_cut tk_gemm_plan(const struct tk_gemm *g, uint64_t problems, uint
         best.items = 0;
         return best;
     }
-    /* Pieces per problem: as few as give every block the same number, unless that takes many; one if there are plenty
-     * of problems anyway. */
+    /* Pieces per problem: the smallest number that loads all blocks evenly, within a limit; one if there are enough
+     * problems anyway. */
     enum { PLENTY = 4, MAX_PIECES = 256 };
     uint64_t pieces = 1;
     if (problems < PLENTY * (uint64_t)num_blocks) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix product below matmul and below the MatMul operator: one problem, any strides, any of the floating types as
- * input, float32 as output. */
+/* The matrix product used by matmul and by the MatMul operator: one problem, any strides, any floating type as input,
+ * float32 as output. */
 #ifndef TK_GEMM_H
 #define TK_GEMM_H
 
@@ -9,7 +9,7 @@
 enum tk_gemm_type { TK_GEMM_F32, TK_GEMM_F16, TK_GEMM_BF16 };
 
 /* C[m x n] = alpha * A[m x k] * B[k x n] + beta * C. Element (i, j) of a matrix is at base[i * row + j * col]; C must
- * not overlap A or B. Batched problems: nothing here; the caller moves the pointers. */
+ * not overlap A or B. Batches are up to the caller, who moves the pointers. */
 struct tk_gemm {
     uint64_t m, n, k;
     const void *a;
@@ -30,7 +30,7 @@ struct tk_gemm_cut {
 #define tk_gemm_plan TK_NAME(tk_gemm_plan)
 #define tk_gemm_part TK_NAME(tk_gemm_part)
 
-/* Chooses a cut; the result of the product does not depend on it. */
+/* Chooses the division; the product does not depend on it. */
 struct tk_gemm_cut tk_gemm_plan(const struct tk_gemm *g, uint64_t problems, uint32_t num_blocks);
 
 /* Computes piece `part` (0 .. rows_cut * cols_cut - 1) of one problem. */

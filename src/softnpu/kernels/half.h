@@ -11,7 +11,7 @@ static inline float tk_half_to_float(uint16_t h)
     uint32_t magnitude = (uint32_t)(h & 0x7fffu) << 13;
     /* Multiplying by 2^112 moves the exponent bias from 15 to 127 and normalises subnormals on the way. */
     uint32_t bits = tk_bits(tk_from_bits(magnitude) * 0x1p112f);
-    bits |= magnitude >= 0x0f800000u ? 0x7f800000u : 0; /* infinity and NaN keep their all-ones exponent */
+    bits |= magnitude >= 0x0f800000u ? 0x7f800000u : 0; /* infinity and NaN keep the all-ones exponent */
     return tk_from_bits(bits | sign);
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every kernel source includes: how a kernel is written, and how work is shared out between blocks.
+/* Included by every kernel source: conventions of kernels, and the division of work between blocks.
  *
  * The sources are compiled once per instruction set (TK_VARIANT is `base`, or `v3` for AVX2 with FMA); entry.c exports
- * one function per kernel that takes the best variant of the machine.
+ * one function per kernel that calls the best variant for the machine.
  *
- * Invariance: the result must not depend on the number of blocks. Work is therefore cut only where the arithmetic of an
- * element does not notice: between rows, between outputs, or, in element-wise kernels, at multiples of TK_GRAIN, so
- * that each element meets the same vector lane or loop tail in every division.
+ * Invariance: the result must not depend on the number of blocks. Work is therefore divided only where it does not affect
+ * the arithmetic of an element: between rows, between outputs, or, in element-wise kernels, at multiples of TK_GRAIN, so
+ * that each element is in the same vector lane or loop tail in every division.
  *
- * Threads: blocks of one launch run concurrently and share nothing but their arguments; there is no state outside the
- * call except the packing buffer of matmul, one per thread. Failure policy: a kernel has nobody to report to; arguments
- * that make no sense do nothing. */
+ * Threads: blocks of one launch run concurrently and share only their arguments. The only state outside the call is the
+ * packing buffer of matmul, one per thread. Failure policy: a kernel cannot report errors; it ignores invalid arguments. */
 #ifndef TK_KERNEL_H
 #define TK_KERNEL_H
 
@@ -49,7 +48,7 @@ struct tk_range {
     uint64_t begin, end;
 };
 
-/* The share of a block in [0, count), cut at multiples of grain. */
+/* The share of a block in [0, count), divided at multiples of grain. */
 static inline struct tk_range tk_share(uint64_t count, uint64_t grain, uint32_t block, uint32_t num_blocks)
 {
     if (block >= num_blocks) {
@@ -76,7 +75,7 @@ typedef int32_t tk_i8 __attribute__((vector_size(32)));
 typedef float tk_v8_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
 #define TK_8(from) (*(const tk_v8_anywhere *)(from))
 
-/* Sum over a row of a term in `at`, given for eight elements and for one. The order of additions depends on n alone: 4
+/* Sum over a row of a term in `at`, written once for eight elements and once for one. The order of additions depends on n alone: 4
  * x 8 running sums, folded at the end, then the tail. */
 #define TK_ROW_REDUCE(result, n, term8, term1)                                                                         \
     do {                                                                                                               \
@@ -120,7 +119,7 @@ static inline float tk_row_spread(const float *x, float centre, uint64_t n)
     return total;
 }
 
-/* The largest value of a row, n > 0; a NaN anywhere may be passed over: the caller's arithmetic brings it back. */
+/* The largest value of a row, n > 0. May ignore NaN: the caller's arithmetic propagates it. */
 static inline float tk_row_max(const float *x, uint64_t n)
 {
     float best = x[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cross entropy with its gradient. One row belongs to one block; each block counts the valid rows itself, which is
- * cheaper than a launch in between. The mean is the work of one block. */
+ * cheaper than an additional launch. One block computes the mean. */
 #include "softnpu/kernels/fast_math.h"
 #include "softnpu/kernels/kernel.h"
 
@@ -18,7 +18,7 @@ static uint64_t count_valid(const int32_t *targets, uint64_t rows, uint64_t clas
     return valid;
 }
 
-/* Sum of exp(x - top), in chunks on the side so that the logits stay whole. */
+/* Sum of exp(x - top), in a separate chunk buffer, so that the logits are not modified. */
 static float sum_exp(const float *x, float top, uint64_t n)
 {
     enum { CHUNK = 256 };

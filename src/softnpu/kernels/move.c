@@ -38,7 +38,7 @@ TK_KERNEL(copy2d)
         return;
     }
     if (a->src_pitch_b == a->width_b && a->dst_pitch_b == a->width_b) {
-        /* Dense: one run of bytes, shared out evenly even if it is a single row. */
+        /* Dense: one run of bytes, divided evenly even if it is a single row. */
         const struct tk_range r = tk_share(a->rows * a->width_b, 4096, block, num_blocks);
         memmove((char *)a->dst + r.begin, (const char *)a->src + r.begin, r.end - r.begin);
         return;
@@ -77,7 +77,7 @@ TK_KERNEL(permute)
     if (a->src == NULL || a->dst == NULL || a->d1 == 0) {
         return;
     }
-    /* Few planes: share out their rows instead. */
+    /* Few planes: divide their rows instead. */
     const uint64_t planes = a->d0 * a->d1;
     const bool by_row = planes < 4 * (uint64_t)num_blocks;
     const uint64_t cut = by_row ? 32 : a->d2;

@@ -33,7 +33,7 @@ static inline float tk_unit(uint32_t word)
     return (float)(int32_t)(word >> 8) * 0x1p-24f;
 }
 
-/* Two independent standard normals; the radius takes (0, 1] so that its logarithm is finite. */
+/* Two independent standard normals; the radius is in (0, 1] so that its logarithm is finite. */
 static inline void tk_normal_pair(uint32_t word0, uint32_t word1, float *x, float *y)
 {
     float radius = sqrtf(-2.0f * tk_log(tk_unit(word0) + 0x1p-24f) + 0.0f);

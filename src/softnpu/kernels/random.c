@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uniform and normal numbers from the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011): an
- * element depends on seed, offset and its index alone. */
+ * element depends only on seed, offset and its index. */
 #include "softnpu/kernels/fast_math.h"
 #include "softnpu/kernels/philox.h"
 #include "softnpu/kernels/kernel.h"
@@ -34,7 +34,7 @@ TK_KERNEL(random_uniform)
         for (int w = 0; w < 4; w++) {
             for (int j = 0; j < BATCH; j++) {
                 float v = low + tk_unit(words[w][j]) * width;
-                values[4 * j + w] = v < high ? v : low; /* rounding may reach the open end */
+                values[4 * j + w] = v < high ? v : low; /* rounding may reach the excluded end */
             }
         }
         uint64_t count = r.end - begin < BATCH_WORDS ? r.end - begin : BATCH_WORDS;

@@ -2,7 +2,7 @@
 /* Reductions over one axis of outer x count x inner, and the position of the maximum.
  *
  * Sums run in double precision: sequentially over the axis in strips of neighbouring outputs (inner > 1), or over the
- * contiguous axis with eight running sums (inner 1). The order depends on the shape alone. */
+ * contiguous axis with eight running sums (inner 1). The order depends only on the shape. */
 #include "softnpu/kernels/kernel.h"
 
 #include <math.h>

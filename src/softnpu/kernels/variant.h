@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing between the instruction sets that the kernels were compiled for. A header and not an indirect function of
- * the loader: those are resolved before sanitizers and preloads are ready. */
+/* Choosing between the instruction sets that the kernels were compiled for. Not an indirect function (ifunc), because
+ * the loader resolves those before sanitizers and preloads are ready. */
 #ifndef TK_VARIANT_H
 #define TK_VARIANT_H
 

@@ -4,7 +4,7 @@
 
 enum operation { ADD, MUL };
 
-/* float32 throughout: no detour over wide types. Steps of 0 are broadcasts. */
+/* All operands float32: no conversion to a wide type. A step of 0 is a broadcast. */
 static void run_f32(const struct op_binary_args *a, enum operation op, const float *x, int64_t xs, const float *y,
                     int64_t ys, float *z, int64_t zs, uint64_t n)
 {

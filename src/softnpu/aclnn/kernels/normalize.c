@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SoftmaxV2 and LayerNormV3. float32 on dense rows is the work of the transformer kernels; other types and strides go
- * through wide chunks, reading the row once per pass so that no scratch memory is needed. */
+/* SoftmaxV2 and LayerNormV3. The transformer kernels handle float32 on dense rows; other types and strides are converted
+ * in wide chunks, and each pass reads the row again so that no scratch memory is needed. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static void store_one(void *base, uint64_t index, int64_t type, double value)
     }
 }
 
-/* Chunk i of a parameter vector, or a constant where there is none. */
+/* Chunk i of a parameter vector, or a constant if the parameter is absent. */
 static void load_parameter(struct tk_chunk *chunk, const void *base, uint64_t i, int64_t type, double missing,
                            uint64_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of the kernels in opapi_kernels.so: device pointers first, then tiling by value. Types are aclDataType
  * numbers, strides ("steps") count elements. A loop describes the index space of a kernel, innermost dimension last;
- * libopapi has merged and dropped dimensions as far as all operands allow. */
+ * libopapi has already merged and dropped dimensions where all operands allow it. */
 #ifndef SOFTNPU_ACLNN_OP_ARGS_H
 #define SOFTNPU_ACLNN_OP_ARGS_H
 
@@ -20,7 +20,7 @@ struct op_side {
     int64_t steps[OP_DIMS];
 };
 
-/* A scalar in both forms that arithmetic may want. */
+/* A scalar in both forms, for real and for integer arithmetic. */
 struct op_number {
     double real;
     int64_t whole;
@@ -43,7 +43,7 @@ struct op_number {
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)
 
-/* Add: z = x + alpha * y. Mul: z = x * y. Computed in `kind`, an enum tk_kind: float32 throughout as float32, other
+/* Add: z = x + alpha * y. Mul: z = x * y. Computed in `kind` (enum tk_kind): float32 if all operands are, other
  * reals in double precision, integers modulo 2^64. */
 struct op_binary_args {
     const void *x;
@@ -92,7 +92,7 @@ struct op_matmul_args {
     struct op_side a_side, b_side, c_side;
 };
 
-/* Over `count` elements, x_step and z_step apart, for every index of the loop. */
+/* Over `count` elements at distances x_step and z_step, for every index of the loop. */
 struct op_softmax_args {
     const void *x;
     void *z;

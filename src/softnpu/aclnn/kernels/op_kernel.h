@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the operator kernels are written: as the kernels of softnpu/kernels (same variants, same invariance), over loops
- * with strides. */
+/* Helpers for operator kernels. They follow the rules of softnpu/kernels (same variants, same invariance), with loops over
+ * strided operands. */
 #ifndef SOFTNPU_ACLNN_OP_KERNEL_H
 #define SOFTNPU_ACLNN_OP_KERNEL_H
 
@@ -21,7 +21,7 @@ static inline uint64_t op_loop_count(const struct op_loop *loop)
     return count;
 }
 
-/* A walk through part of a loop in runs along its innermost dimension. */
+/* Iterates over part of a loop in runs along its innermost dimension. */
 struct op_walk {
     const struct op_loop *loop;
     uint64_t index[OP_DIMS];
@@ -48,7 +48,7 @@ static inline uint64_t op_walk_run(const struct op_walk *w, uint64_t most)
     return run < most ? run : most;
 }
 
-/* Element offset of an operand at the walk's place. */
+/* Element offset of an operand at the current position. */
 static inline int64_t op_walk_offset(const struct op_walk *w, const struct op_side *side)
 {
     int64_t offset = 0;

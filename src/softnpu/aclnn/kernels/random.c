@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StatelessRandomUniformV2 and StatelessRandomNormalV2: Philox numbers by the linear index of the element, so that
- * neither strides nor blocks matter. */
+/* StatelessRandomUniformV2 and StatelessRandomNormalV2: Philox numbers by the linear index of the element, so the
+ * result depends neither on strides nor on blocks. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 #include "softnpu/kernels/philox.h"
 
