@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executors: the prepared launches between the two phases of an operator.
  *
- * Invariants: one second phase at a time uses an executor. An executor that is not repeatable is destroyed by that phase,
- * so a second run finds a stale handle and is refused. Addresses are read as late as possible: from the tensor if it
- * still exists, so that a repeatable executor follows aclSetTensorAddr, otherwise from the first phase.
- * Threads: any; the flag `running` is the only state that two threads may share. Failure policy: status codes with
- * messages. If the runtime refuses a launch, the result is ACLNN_ERR_RUNTIME_ERROR and earlier launches of the operator
- * stay queued. */
+ * Invariants: one second phase at a time uses an executor. An executor that is not repeatable is destroyed by that
+ * phase, so a second run finds a stale handle and is refused. Addresses are read as late as possible: from the tensor
+ * if it still exists, so that a repeatable executor follows aclSetTensorAddr, otherwise from the first phase. Threads:
+ * any; the flag `running` is the only state that two threads may share. Failure policy: status codes with messages. If
+ * the runtime refuses a launch, the result is ACLNN_ERR_RUNTIME_ERROR and earlier launches of the operator stay
+ * queued. */
 #include "softnpu/aclnn/nn.h"
 
 #include "base/slab.h"
@@ -93,8 +93,8 @@ aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t work
         return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", function);
     }
     if (!ms_slab_check(&executors, executor) || __atomic_exchange_n(&executor->running, true, __ATOMIC_ACQUIRE)) {
-        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: executor %p does not exist, was already used, or is in use", function,
-                         (void *)executor);
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: executor %p does not exist, was already used, or is in use",
+                         function, (void *)executor);
     }
     aclnnStatus status = ACLNN_SUCCESS;
     if (workspace_b < executor->workspace_b || (executor->workspace_b > 0 && workspace == NULL)) {
@@ -150,8 +150,8 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor)
 }
 
 /* Changes the address in the tensor and in the executor, which needs it if the tensor is destroyed before the launch.
- * Identified by the tensor, not by the index: depending on the function, the vendor counts inputs and outputs together or
- * separately. */
+ * Identified by the tensor, not by the index: depending on the function, the vendor counts inputs and outputs together
+ * or separately. */
 static aclnnStatus set_address(const char *function, aclOpExecutor *executor, aclTensor *tensor, void *address)
 {
     if (tensor == NULL) {
@@ -172,8 +172,8 @@ static aclnnStatus set_address(const char *function, aclOpExecutor *executor, ac
         }
     }
     if (!known) {
-        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p is not an argument of this %s", function, (void *)tensor,
-                         executor->op);
+        return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: tensor %p is not an argument of this %s", function,
+                         (void *)tensor, executor->op);
     }
     tensor->data = address;
     return ACLNN_SUCCESS;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, scalars, arrays and lists: descriptions that a program hands to operators.
  *
- * Invariants: objects live in slabs, so unknown and destroyed handles are refused. A tensor describes memory of the caller
- * and owns none. A list owns its members: destroying it destroys them.
- * Threads: objects may be created, read and destroyed from any thread; changing one while an operator's first phase
- * reads it is a race of the caller. Failure policy: NULL, or a status code with a message. */
+ * Invariants: objects live in slabs, so unknown and destroyed handles are refused. A tensor describes memory of the
+ * caller and owns none. A list owns its members: destroying it destroys them. Threads: objects may be created, read and
+ * destroyed from any thread; changing one while an operator's first phase reads it is a race of the caller. Failure
+ * policy: NULL, or a status code with a message. */
 #include "softnpu/aclnn/nn.h"
 
 #include "base/slab.h"

@@ -18,8 +18,8 @@ aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim, acl
     }
     const int64_t limit = x.rank > 0 ? (int64_t)x.rank : 1;
     if (dim < -limit || dim >= limit) {
-        NN_TRY(&p,
-               NN_INVALID(&p, "dim %lld is out of range for a tensor of %llu dimensions", (long long)dim, (unsigned long long)x.rank));
+        NN_TRY(&p, NN_INVALID(&p, "dim %lld is out of range for a tensor of %llu dimensions", (long long)dim,
+                              (unsigned long long)x.rank));
     }
     if (z.count > 0) {
         const uint64_t axis = (uint64_t)(dim < 0 ? dim + limit : dim);

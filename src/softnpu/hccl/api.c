@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations as programs call them: arguments are checked here, once, in one place each; what passes is queued. */
+/* The public operations. All arguments are checked here, each check in one place; valid calls are queued. */
 #include "softnpu/hccl/queue.h"
 
 #include "base/macros.h"
@@ -11,12 +11,12 @@
 
 #define MAX_COUNT 0x7fffffffffull /* elements of one buffer, as in the real library; keeps products within 64 bits */
 
-/* ---- checks: each records what is wrong and returns the result ---- */
+/* ---- checks: each sets the message and returns the result ---- */
 
 static HcclResult check_type(const char *function, uint32_t dtype)
 {
     if (hccl_dtype_size(dtype) == 0) {
-        return HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: %u is no data type", function, dtype);
+        return HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: invalid data type %u", function, dtype);
     }
     return HCCL_SUCCESS;
 }
@@ -24,7 +24,7 @@ static HcclResult check_type(const char *function, uint32_t dtype)
 static HcclResult check_reduction(const char *function, uint32_t dtype, uint32_t op)
 {
     if (!hccl_reduce_valid(op)) {
-        return HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: %u is no reduction", function, op);
+        return HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: invalid reduction %u", function, op);
     }
     if (!hccl_dtype_reduces(dtype)) {
         return HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: type %s cannot be reduced", function, hccl_dtype_name(dtype));
@@ -43,7 +43,8 @@ static HcclResult check_count(const char *function, uint64_t count)
 static HcclResult check_rank(const char *function, const char *what, uint32_t rank, const struct hccl_comm *comm)
 {
     if (rank >= comm->link.n) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: %s %u of %u ranks", function, what, rank, comm->link.n);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: %s %u is out of range, there are %u ranks", function, what, rank,
+                         comm->link.n);
     }
     return HCCL_SUCCESS;
 }
@@ -63,7 +64,7 @@ static HcclResult check_buffer(const char *function, const char *what, const voi
     return HCCL_SUCCESS;
 }
 
-/* Resolves communicator and stream, and fills them in. The communicator is held. */
+/* Resolves communicator and stream and fills them in. Holds a reference to the communicator. */
 static HcclResult open_request(struct hccl_request *r, const char *function, HcclComm comm, aclrtStream stream)
 {
     memset(r, 0, sizeof(*r));
@@ -74,10 +75,10 @@ static HcclResult open_request(struct hccl_request *r, const char *function, Hcc
     }
     if (stream == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: stream is NULL", function);
-    } else if (snpu_stream_resolve_any(function, stream, &r->stream) != 0) { /* has left its message */
+    } else if (snpu_stream_resolve_any(function, stream, &r->stream) != 0) { /* has set the message */
         result = HCCL_E_PARA;
     } else if (snpu_stream_dev(r->stream) != r->comm->dev) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: the stream is of device %u, the communicator of device %u", function,
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: the stream belongs to device %u, the communicator to device %u", function,
                            snpu_stream_dev(r->stream), r->comm->dev);
     }
     if (result != HCCL_SUCCESS) {
@@ -87,7 +88,7 @@ static HcclResult open_request(struct hccl_request *r, const char *function, Hcc
     return result;
 }
 
-/* End of every call. */
+/* The end of every call. */
 static HcclResult close_request(struct hccl_request *r, HcclResult result)
 {
     if (r->comm != NULL) {
@@ -101,7 +102,7 @@ static HcclResult close_request(struct hccl_request *r, HcclResult result)
 
 /* ---- collectives ---- */
 
-/* Memory of the collectives with equal blocks, in units of count elements: one, one for each rank, at the root only. */
+/* Buffer sizes of collectives with equal blocks, in units of count elements: one, one per rank, only at the root. */
 enum shape { NONE, ONE, ALL, ONE_AT_ROOT, ALL_AT_ROOT };
 
 /* clang-format off */
@@ -137,7 +138,7 @@ static uint64_t shape_b(enum shape shape, const struct hccl_request *r)
     }
 }
 
-/* Everything that can be said of a collective without vectors. */
+/* All checks of a collective without vectors. */
 static HcclResult collective(const char *function, const struct hccl_collective *op, HcclComm comm, aclrtStream stream)
 {
     struct hccl_request r;
@@ -157,7 +158,7 @@ static HcclResult collective(const char *function, const struct hccl_collective 
         return close_request(&r, result);
     }
     if (moves && op->count == 0) {
-        return close_request(&r, HCCL_SUCCESS); /* on all ranks alike: there is nothing to wait for */
+        return close_request(&r, HCCL_SUCCESS); /* the same on all ranks: nothing to wait for */
     }
     r.send_b = shape_b(shapes[op->kind].send, &r);
     r.recv_b = shape_b(shapes[op->kind].recv, &r);
@@ -242,7 +243,7 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream)
 static HcclResult same_type(const char *function, uint32_t send, uint32_t recv)
 {
     if (send != recv) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: %s is sent, %s received", function, hccl_dtype_name(send),
+        return HCCL_FAIL(HCCL_E_PARA, "%s: send type %s differs from receive type %s", function, hccl_dtype_name(send),
                          hccl_dtype_name(recv));
     }
     return HCCL_SUCCESS;
@@ -258,8 +259,8 @@ HcclResult HcclAlltoAll(const void *sendBuf, uint64_t sendCount, HcclDataType se
                                       .recv = (void *)(uintptr_t)recvBuf};
     HcclResult result = same_type(__func__, sendType, recvType);
     if (result == HCCL_SUCCESS && sendCount != recvCount) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: sendCount %llu, recvCount %llu", __func__, (unsigned long long)sendCount,
-                           (unsigned long long)recvCount);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: sendCount %llu differs from recvCount %llu", __func__,
+                           (unsigned long long)sendCount, (unsigned long long)recvCount);
     }
     if (result != HCCL_SUCCESS) {
         hccl_group_spoil(result);
@@ -270,7 +271,7 @@ HcclResult HcclAlltoAll(const void *sendBuf, uint64_t sendCount, HcclDataType se
 
 /* ---- collectives with vectors ---- */
 
-/* Bytes from the start of a buffer to the end of its last block; false if the numbers make no sense. */
+/* Bytes from the start of a buffer to the end of its last block; false if the numbers are invalid. */
 static bool extent(const uint64_t *counts, const uint64_t *places, uint32_t n, uint32_t size, uint64_t *out_b)
 {
     uint64_t end = 0;
@@ -435,8 +436,7 @@ HcclResult HcclAlltoAllV(const void *sendBuf, const void *sendCounts, const void
     return close_request(&r, result);
 }
 
-/* The matrix of all counts, row by row: what is sent is this rank's row, what is received its column, blocks in order.
- */
+/* The matrix of all counts, by rows: this rank sends by its row and receives by its column, blocks in order. */
 static HcclResult all_to_all_matrix(struct hccl_request *r, const uint64_t *matrix, uint32_t recv_type)
 {
     uint32_t n = r->comm->link.n, rank = r->comm->link.rank;
@@ -501,7 +501,7 @@ static HcclResult transfer(const char *function, struct hccl_transfer *t, HcclCo
         result = check_transfer(&r, t);
     }
     if (result == HCCL_SUCCESS && t->peer == r.comm->link.rank && !hccl_group_open()) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u is this rank", function, t->peer);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: remote rank %u is this rank itself", function, t->peer);
     }
     if (result == HCCL_SUCCESS && t->count != 0) {
         r.transfers = t;
@@ -552,7 +552,7 @@ static HcclResult batch(struct hccl_request *r, const HcclSendRecvItem *items, u
         used += t->count != 0;
     }
     if (to_self != 0) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: this rank sends to itself and receives from itself unequally often",
+        return HCCL_FAIL(HCCL_E_PARA, "%s: sends of this rank to itself do not match its receives from itself",
                          r->function);
     }
     r->transfers = list;
@@ -572,8 +572,8 @@ HcclResult HcclBatchSendRecv(HcclSendRecvItem *sendRecvInfo, uint32_t itemNum, H
     if (sendRecvInfo == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: sendRecvInfo is NULL", __func__);
     } else if (itemNum == 0 || itemNum > hccl_queue_most_transfers()) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: %u items; 1 to %u are possible", __func__, itemNum,
-                           hccl_queue_most_transfers());
+        result =
+            HCCL_FAIL(HCCL_E_PARA, "%s: %u items, must be 1 to %u", __func__, itemNum, hccl_queue_most_transfers());
     } else if ((list = calloc(itemNum, sizeof(*list))) == NULL) {
         result = HCCL_FAIL(HCCL_E_MEMORY, "%s: out of memory", __func__);
     } else {

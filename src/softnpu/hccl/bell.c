@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bells on futexes. The store of a count and the load of `sleepers` on one side, the increment of `sleepers` and the
- * kernel's load of the count on the other, are all sequentially consistent: either the ringer sees the sleeper, or the
+ * kernel's load of the count on the other, are all sequentially consistent: either the waker sees the sleeper, or the
  * sleeper sees the new count. */
 #include "softnpu/hccl/bell.h"
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives: contribute, (combine,) collect.
  *
- * Data goes in chunks through the staging area, two slots per rank. A rank writes only its own slots and publishes each
- * step by its phase counter; "all have published as much as I" is the only condition ever waited for.
+ * Data passes through the staging area in chunks, two slots per rank. A rank writes only its own slots and publishes
+ * each step in its phase counter; the only wait condition is "all ranks have published as many steps as this one".
  *
  *     exchange   for each chunk k:  contribute to slot k;  publish;  await all;  collect from slots k of the others
  *     reduction  for each chunk:    contribute to slot 0;  publish;  await all;  combine my share into slot 1;
  *                                   publish;  await all;  collect the shares from slots 1
  *
- * Why no slot is overwritten while somebody reads it. Exchange: slot k+2 is written after all have published k+1, which
- * they did after collecting k. Reduction: slot 0 is written again after all have published that they combined; slot 1
- * after all have published the next contribution, hence collected the last. At the end of an operation one slot is
- * known to be read by nobody (link->slot): the next operation starts with it, and uses the other one only after its
- * first await, which all ranks reach only when they are through with the operation before.
+ * Why no slot is overwritten while it is read. Exchange: slot k+2 is written after all ranks have published k+1, which
+ * they do after collecting k. Reduction: slot 0 is written again after all have published that they combined; slot 1
+ * after all have published the next contribution, hence collected the previous one. At the end of an operation one slot
+ * is known to have no reader (link->slot): the next operation starts with it, and uses the other one only after its
+ * first await, which all ranks reach only after they have finished the previous operation.
  *
- * The first publication carries the claim, what this rank believes is being done; claims are double buffered by the
- * same argument. They are compared after the first await and before anything but the own slot is written.
+ * The first publication carries the claim: which operation this rank believes it takes part in. Claims are double
+ * buffered by the same argument. They are compared after the first await, before anything but the own slot is written.
  *
- * Reductions fold in the order of ranks, each element once, on one rank (or, for small ones, on every rank by the same
- * code): all ranks get the same bits, whatever the timing. A rank's own contribution to its own share is read from the
- * send buffer in place, which makes sendBuf == recvBuf work: a chunk of the send buffer is never read again after the
- * same chunk of the receive buffer was written. */
+ * Reductions fold in rank order, each element once, on one rank (or, for small ones, on every rank by the same code):
+ * all ranks get the same bits, whatever the timing. A rank's own contribution to its own share is read from the send
+ * buffer in place, which makes sendBuf == recvBuf work: a chunk of the send buffer is never read again after the same
+ * chunk of the receive buffer was written. */
 #include "softnpu/hccl/collective.h"
 
 #include "base/macros.h"
@@ -29,7 +29,8 @@
 
 #include <string.h>
 
-/* Up to here a reduction is done by everybody in full: one round instead of two, and the copies are in the cache. */
+/* Up to this size every rank computes the whole reduction: one round instead of two, and the copies are in the
+ * cache. */
 #define SMALL_B (16u << 10)
 #define ALIGN_B 64
 
@@ -79,7 +80,7 @@ static void move(char *to, const char *from, uint64_t at, uint64_t size_b)
 
 static uint64_t vector_hash(const struct hccl_collective *op, uint32_t n)
 {
-    /* Only what all ranks must give alike. Places in memory are each rank's own affair. */
+    /* Only what must be equal on all ranks; addresses may differ. */
     bool common = op->kind == HCCL_KIND_ALL_GATHER_V || op->kind == HCCL_KIND_REDUCE_SCATTER_V;
     return common ? hccl_hash(1, op->vector[0], n * sizeof(uint64_t)) : 0;
 }
@@ -135,14 +136,14 @@ static HcclResult step(struct hccl_run *run)
 
 /* ---- exchange ---- */
 
-/* Blocks that go from rank to rank. whole: a slot holds a chunk of one block that everybody reads (out[0], out_b[0]);
+/* Blocks sent between ranks. whole: a slot holds a chunk of one block that all ranks read (out[0], out_b[0]);
  * otherwise it is divided into n parts, one chunk for each reader. fold: received chunks are reduced, not stored. */
 struct blocks {
     const char *out[HCCL_MAX_RANKS];
     uint64_t out_b[HCCL_MAX_RANKS];
     char *in[HCCL_MAX_RANKS];
     uint64_t in_b[HCCL_MAX_RANKS];
-    uint64_t longest_b; /* of all blocks between any two ranks: how many chunks there are */
+    uint64_t longest_b; /* largest block between any two ranks; determines the number of chunks */
     bool whole, fold;
 };
 
@@ -181,7 +182,7 @@ static void collect(struct hccl_link *link, const struct blocks *b, uint64_t k)
 {
     uint64_t chunk = chunk_of(link, b), at = k * chunk;
     for (uint32_t i = 0; i < link->n; i++) {
-        uint32_t from = (link->rank + i) % link->n; /* not all readers at one slot */
+        uint32_t from = (link->rank + i) % link->n; /* spread the readers over the slots */
         uint64_t size = part_b(b->in_b[from], at, chunk);
         if (size == 0) {
             continue;
@@ -304,7 +305,7 @@ static HcclResult all_to_all(struct hccl_run *run, const struct hccl_collective 
     return exchange(run, op, &b, false);
 }
 
-/* Ranks know only their own counts: they are put on the table first, which also shows whether they fit together. */
+/* Ranks know only their own counts: they publish them first, and mismatches are found on the way. */
 static HcclResult all_to_all_v(struct hccl_run *run, const struct hccl_collective *op)
 {
     struct hccl_link *link = run->link;
@@ -364,7 +365,7 @@ static HcclResult reduce(struct hccl_run *run, const struct hccl_collective *op)
         uint64_t first = min_u64(link->rank * share, n);
         uint64_t last = min_u64(first + share, n);
         char *mine = hccl_staging(&link->seg, link->rank, link->slot);
-        hccl_copy(mine, send, first * size); /* all but my own share, which I read in place */
+        hccl_copy(mine, send, first * size); /* all but this rank's own share, which is read in place */
         hccl_copy(mine + last * size, send + last * size, (n - last) * size);
         HcclResult result = at == 0 ? enter(run) : step(run);
         if (result != HCCL_SUCCESS) {

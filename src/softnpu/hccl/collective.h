@@ -37,15 +37,15 @@ struct hccl_collective {
     uint32_t dtype;
     uint32_t reduce;
     uint32_t root;
-    uint64_t count; /* elements: of the buffer, or of one rank's block, as the C function counts them */
+    uint64_t count; /* elements of the buffer, or of one rank's block, as the C function counts them */
     const void *send;
     void *recv;
-    /* Elements, n numbers each. ALL_GATHER_V: what each rank gives, and where it goes. REDUCE_SCATTER_V: what each rank
-     * gets, and where it lies. ALL_TO_ALL_V(C): counts and places sent, counts and places received. */
+    /* Elements, n numbers each. ALL_GATHER_V: count and displacement of each rank's contribution. REDUCE_SCATTER_V:
+     * count and displacement of each rank's result. ALL_TO_ALL_V(C): counts and displacements sent, then received. */
     const uint64_t *vector[4];
 };
 
-/* Runs one collective to its end. All ranks must run the same ones in the same order; if they do not, all of them get
+/* Runs one collective to completion. All ranks must run the same ones in the same order; otherwise all of them get
  * HCCL_E_PARA and nothing is transferred. Any failure but HCCL_E_SUSPENDING ends the communicator. */
 HcclResult hccl_collective_run(struct hccl_run *run, const struct hccl_collective *op);
 

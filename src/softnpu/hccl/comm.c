@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of communicators.
+/* Life cycle of communicators.
  *
- * A handle is good while its object is in the slab and `live`; the object stays until the last task that names it is
- * gone (a recorded model may keep one for long). The link to the other ranks is closed when the communicator is
- * destroyed and nothing is queued or running on it any more: from then on this rank is gone for the others.
+ * A handle is valid while its object is in the slab and `live`; the object stays until the last task that refers to it
+ * is gone (a recorded model may keep one for long). The link to the other ranks is closed when the communicator is
+ * destroyed and nothing is queued or running on it any more: from then on the other ranks see this rank as gone.
  *
  * Threads and locks: comm->order (rank 1) is held while queueing; all_lock (rank 2) guards liveness, counts and the
- * slab; comm->lock (leaf) guards gates and windows. A fork leaves the child without communicators: their locks in
- * shared memory belong to the parent, and must end with it. Failure policy: destroying works whatever has happened to
- * the communicator or its peers. */
+ * slab; comm->lock (leaf) guards gates and windows. A forked child has no communicators: their locks in shared memory
+ * belong to the parent and must end with it. Failure policy: destroying works in any state of the communicator or its
+ * peers. */
 #include "softnpu/hccl/comm.h"
 
 #include "ascend_hal.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define MAX_COMMS    4096
-#define ABORT_MS     3000 /* for operations to end that were told to */
+#define ABORT_MS     3000 /* wait for cancelled operations to end */
 #define MODULE_HCCL  (3ull << 56)
 #define BUFFER_FLAGS 0x924400ull /* device memory, HBM, huge pages, aligned to 512 */
 
@@ -77,7 +77,7 @@ void hccl_buffers_release(void *buffers[2], uint64_t buffer_b)
 {
     for (int i = 0; i < 2; i++) {
         struct snpu_range range;
-        /* A reset of the device has freed them already, and the address may belong to somebody else by now. */
+        /* A device reset has already freed them, and the address may have been reused. */
         if (buffers[i] != NULL && snpu_hal_lookup(buffers[i], &range) && range.kind == SNPU_RANGE_DEVICE &&
             range.base == (uintptr_t)buffers[i] && range.size_b >= buffer_b) {
             halMemFree(buffers[i]);
@@ -163,7 +163,7 @@ void hccl_comm_leave(struct hccl_comm *comm)
     pthread_mutex_unlock(&all_lock);
 }
 
-/* Until nobody but the caller uses the link. */
+/* Waits until only the caller uses the link. */
 static bool await_idle(struct hccl_comm *comm, int64_t timeout_ms)
 {
     uint64_t deadline = ms_clock_raw_ns() + (uint64_t)timeout_ms * 1000000u;
@@ -179,7 +179,7 @@ HcclResult hccl_comm_create(const char *function, const struct hccl_segment *seg
 {
     struct hccl_comm *comm = ms_slab_alloc(&comms);
     if (comm == NULL) {
-        return HCCL_FAIL(HCCL_E_MEMORY, "%s: %d communicators exist already", function, MAX_COMMS);
+        return HCCL_FAIL(HCCL_E_MEMORY, "%s: too many communicators (%d)", function, MAX_COMMS);
     }
     hccl_link_open(&comm->link, segment, setup->exec_timeout_ms);
     comm->dev = setup->dev;
@@ -199,8 +199,8 @@ HcclResult hccl_comm_create(const char *function, const struct hccl_segment *seg
     return HCCL_SUCCESS;
 }
 
-/* Operations that were queued are waited for: they end, because their waits do. Only a stream that does not get to them
- * keeps them from it; then they are told to stop, and the link is closed by the last one. */
+/* Waits for queued operations, which end because their waits time out. Only a stream that never reaches them can keep
+ * them from ending; then they are cancelled, and the last one closes the link. */
 HcclResult HcclCommDestroy(HcclComm handle)
 {
     struct hccl_comm *comm;
@@ -214,7 +214,7 @@ HcclResult HcclCommDestroy(HcclComm handle)
     pthread_mutex_unlock(&all_lock);
     if (!mine) {
         hccl_comm_put(comm);
-        return HCCL_FAIL(HCCL_E_PARA, "%s: another thread destroys this communicator", __func__);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: another thread is destroying this communicator", __func__);
     }
     bool idle = await_idle(comm, hccl_connect_timeout_ms());
     if (!idle) {
@@ -228,7 +228,7 @@ HcclResult HcclCommDestroy(HcclComm handle)
         pthread_mutex_unlock(&all_lock);
         hccl_link_close(&comm->link);
     }
-    hccl_comm_drop(comm); /* what the handle held */
+    hccl_comm_drop(comm); /* the reference of the handle */
     hccl_comm_put(comm);
     return HCCL_SUCCESS;
 }
@@ -297,7 +297,7 @@ static HcclResult resume(const char *function, struct hccl_comm *comm)
     if (hccl_link_error(&comm->link) == HCCL_SUCCESS) {
         return HCCL_SUCCESS;
     }
-    /* What was queued fails as soon as its stream gets to it. */
+    /* Queued operations fail as soon as their stream reaches them. */
     if (!await_idle(comm, hccl_connect_timeout_ms())) {
         return HCCL_FAIL(HCCL_E_AGAIN, "%s: operations of %s are still queued", function, comm->name);
     }
@@ -324,7 +324,7 @@ HcclResult HcclCommResume(HcclComm handle)
     return result;
 }
 
-/* The communicator, for a function that answers in *out. */
+/* The communicator, for a function that returns its result in *out. */
 static HcclResult get_to_answer(const char *function, HcclComm handle, const void *out, const char *name,
                                 struct hccl_comm **comm)
 {

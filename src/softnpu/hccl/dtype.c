@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic of the collectives.
  *
- * Data is taken in blocks that stay in the first-level cache: the accumulator of a block is local, so a destination may
- * be one of the sources, and the compiler sees plain loops without aliasing, which it vectorises. The 16-bit floating
- * types have an accumulator of floats. Integers wrap around (computed unsigned where that matters). No state, any
- * thread. */
+ * Data is processed in blocks that fit the first-level cache. The accumulator of a block is local, so the destination
+ * may be one of the sources, and the compiler can vectorise plain loops without aliasing. The 16-bit floating types
+ * have an accumulator of floats. Integers wrap around (computed unsigned where that matters). No state, any thread. */
 #include "softnpu/hccl/dtype.h"
 
 #include "base/half.h"
@@ -13,7 +12,7 @@
 
 #include <string.h>
 
-#define BLOCK_B     8192 /* of the accumulator: it and the source block fit into 32 KiB together */
+#define BLOCK_B     8192 /* accumulator; together with the source block it fits into 32 KiB */
 #define BLOCK_LANES (BLOCK_B / sizeof(float))
 
 /* ---- 16-bit floating point ---- */
@@ -122,7 +121,7 @@ typedef void (*fold_fn)(void *restrict acc, const void *restrict x, size_t n);
     FOLD(max_##suffix, type, a < b ? b : a)                                                                            \
     FOLD(min_##suffix, type, b < a ? b : a)
 
-/* Sum and product of signed integers equal those of unsigned ones, bit by bit; only the order differs. */
+/* Sum and product of signed and unsigned integers have the same bits; only comparisons differ. */
 #define SIGNED_FOLDS(suffix, type)                                                                                     \
     FOLD(max_##suffix, type, a < b ? b : a)                                                                            \
     FOLD(min_##suffix, type, b < a ? b : a)
@@ -143,7 +142,7 @@ FLOAT_FOLDS(f64, double)
 struct dtype {
     const char *name;
     uint32_t size_b;
-    fold_fn fold[4];                                     /* by HcclReduceOp; none: moved, never computed with */
+    fold_fn fold[4];                                     /* by HcclReduceOp; none: can be moved but not reduced */
     void (*load)(float *to, const void *from, size_t n); /* 16-bit types: the fold works on floats */
     void (*store)(void *to, const float *from, size_t n);
 };
@@ -191,7 +190,7 @@ uint32_t hccl_dtype_size(uint32_t dtype)
 const char *hccl_dtype_name(uint32_t dtype)
 {
     const struct dtype *d = find(dtype);
-    return d != NULL ? d->name : "no type";
+    return d != NULL ? d->name : "unknown type";
 }
 
 bool hccl_dtype_reduces(uint32_t dtype)
@@ -205,7 +204,7 @@ static const char *const op_names[] = {
 
 const char *hccl_reduce_name(uint32_t op)
 {
-    return op < MS_COUNT_OF(op_names) ? op_names[op] : "no reduction";
+    return op < MS_COUNT_OF(op_names) ? op_names[op] : "unknown reduction";
 }
 
 bool hccl_reduce_valid(uint32_t op)

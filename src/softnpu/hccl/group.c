@@ -2,8 +2,8 @@
 /* HcclGroupStart, HcclGroupEnd: calls of one thread that are queued together.
  *
  * Sends and receives of a group that go to the same stream and communicator become one task, so that their order does
- * not matter, as in HcclBatchSendRecv. It takes the place of the first of them; collectives keep theirs. Nothing is
- * queued before the outermost group ends, and nothing at all if a call in it was refused. State is per thread. */
+ * not matter, as in HcclBatchSendRecv. It takes the position of the first of them; collectives keep theirs. Nothing
+ * is queued before the outermost group ends, and nothing at all if a call in it failed. State is per thread. */
 #include "softnpu/hccl/queue.h"
 
 #include "base/macros.h"
@@ -13,7 +13,7 @@
 
 struct entry {
     struct entry *next;
-    struct hccl_request request; /* holds its communicator */
+    struct hccl_request request; /* holds a reference to its communicator */
     uint64_t data[];             /* vectors or transfers */
 };
 
@@ -64,7 +64,7 @@ static bool same_place(const struct hccl_request *a, const struct hccl_request *
     return a->n_transfers != 0 && b->n_transfers != 0 && a->comm == b->comm && a->stream == b->stream;
 }
 
-/* Queues an entry together with those later ones that belong to the same list; these are emptied. */
+/* Queues an entry together with the later ones of the same list, and empties those. */
 static HcclResult queue_merged(struct entry *first)
 {
     struct hccl_request merged = first->request;
@@ -76,7 +76,7 @@ static HcclResult queue_merged(struct entry *first)
         return hccl_queue_now(&merged);
     }
     if (total > hccl_queue_most_transfers()) {
-        return HCCL_FAIL(HCCL_E_PARA, "HcclGroupEnd: %u transfers; %u are possible", total,
+        return HCCL_FAIL(HCCL_E_PARA, "HcclGroupEnd: %u transfers, at most %u are supported", total,
                          hccl_queue_most_transfers());
     }
     struct hccl_transfer *list = malloc(total * sizeof(*list));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making communicators: root info, rank table, all devices of a process, parts of a communicator; and their options.
+/* Creation of communicators: root info, rank table, all devices of a process, subsets of a communicator; their options.
  *
- * All ways end in the same three steps: reserve the device buffers (so that a rank that is out of memory fails before
- * the others count on it), take a place in a segment, wait for the others. They differ in how ranks find the segment:
- *     root info    the blob carries the random name of a segment that HcclGetRootInfo made
- *     rank table   the name is a hash of the table's content; whoever comes first makes the segment
- *     part         the name is made of the parent's cookie and the id of the part
- *     all devices  nobody else needs to know
+ * All of them end in the same three steps: reserve the device buffers (so that a rank that is out of memory fails
+ * before the others rely on it), join a segment, wait for the others. They differ in how ranks find the segment:
+ *     root info    the blob carries the random name of a segment that HcclGetRootInfo created
+ *     rank table   the name is a hash of the table's content; the first rank creates the segment
+ *     subset       the name consists of the parent's cookie and the id of the subset
+ *     all devices  the name is private to the process
  *
- * Root info is made long before it is used, perhaps never: its file stays locked by this process as long as it gathers,
- * is removed at exit, and by the next process that makes one if this one was killed. roots_lock (leaf) guards the list.
- */
+ * Root info is created long before it is used, if it is used at all: its file stays locked by this process while ranks
+ * gather, and is removed at exit, or, if this process was killed, by the next process that creates one. roots_lock
+ * (leaf) guards the list. */
 #include "softnpu/hccl/comm.h"
 
 #include "base/macros.h"
@@ -72,7 +72,7 @@ static void new_seed(struct hccl_seed *seed, char path[HCCL_PATH_B], uint32_t de
     default_name(seed->name, dev);
 }
 
-/* ---- root info that this process has made ---- */
+/* ---- root info created by this process ---- */
 
 struct root {
     struct root *next;
@@ -83,7 +83,7 @@ struct root {
 static pthread_mutex_t roots_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct root *roots;
 
-/* Forgets those whose ranks have all come; all: the others too, as at exit. */
+/* Drops those whose ranks have all joined; all: the others too, as at exit. */
 static void tidy_roots(bool all)
 {
     pthread_mutex_lock(&roots_lock);
@@ -120,7 +120,7 @@ static void after_fork_parent(void)
     pthread_mutex_unlock(&roots_lock);
 }
 
-/* The files belong to the parent: neither kept alive nor removed by the child. */
+/* The files belong to the parent: the child neither keeps them alive nor removes them. */
 static void after_fork_child(void)
 {
     while (roots != NULL) {
@@ -154,7 +154,7 @@ HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo)
     if (root->fd < 0) {
         int error = -root->fd;
         free(root);
-        return HCCL_FAIL(HCCL_E_SYSCALL, "%s: no shared memory to be had: %s", __func__, strerror(error));
+        return HCCL_FAIL(HCCL_E_SYSCALL, "%s: cannot create shared memory: %s", __func__, strerror(error));
     }
     root->blob.magic = BLOB_MAGIC;
     memcpy(root->blob.cookie, seed.cookie, sizeof(seed.cookie));
@@ -174,19 +174,19 @@ HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo)
 static HcclResult check_ranks(const char *function, uint32_t n, uint32_t rank)
 {
     if (n == 0 || n > HCCL_MAX_RANKS) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: %u ranks; 1 to %d are possible", function, n, HCCL_MAX_RANKS);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: %u ranks, must be 1 to %d", function, n, HCCL_MAX_RANKS);
     }
     if (rank >= n) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", function, rank, n);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: rank %u is out of range, there are %u", function, rank, n);
     }
     return HCCL_SUCCESS;
 }
 
-/* The device of the calling thread, and what the options and the environment say. */
+/* The device of the calling thread, and the settings from options and environment. */
 static HcclResult prepare(const char *function, const HcclCommConfig *config, struct hccl_setup *setup)
 {
     struct snpu_ctx *ctx;
-    if (snpu_ctx_need(function, &ctx) != 0) { /* has left its message */
+    if (snpu_ctx_need(function, &ctx) != 0) { /* has set the message */
         return HCCL_E_RUNTIME;
     }
     HcclResult result = hccl_setup_read(function, config, setup);
@@ -194,7 +194,7 @@ static HcclResult prepare(const char *function, const HcclCommConfig *config, st
     return result;
 }
 
-/* After a place was taken: the wait for the others, and the communicator. Buffers go back on failure. */
+/* After joining: waits for the others and creates the communicator. Releases the buffers on failure. */
 static HcclResult finish(const char *function, HcclResult joined, struct hccl_segment *segment,
                          struct hccl_setup *setup, char *why, HcclComm *comm)
 {
@@ -235,7 +235,7 @@ static HcclResult init_root_info(const char *function, uint32_t n, const HcclRoo
     }
     memcpy(&blob, info, sizeof(blob));
     if (blob.magic != BLOB_MAGIC || blob.sum != blob_sum(&blob) || blob.path[sizeof(blob.path) - 1] != '\0') {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: rootInfo was not made by HcclGetRootInfo, or was damaged", function);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: rootInfo was not created by HcclGetRootInfo, or is damaged", function);
     }
     if ((result = prepare(function, config, &setup)) != HCCL_SUCCESS ||
         (result = hccl_buffers_reserve(function, &setup)) != HCCL_SUCCESS) {
@@ -243,7 +243,8 @@ static HcclResult init_root_info(const char *function, uint32_t n, const HcclRoo
     }
     int fd = hccl_segment_open(blob.path);
     if (fd < 0) {
-        result = hccl_explain(why, HCCL_E_NOT_FOUND, "the root info is used up, or its maker is gone");
+        result = hccl_explain(why, HCCL_E_NOT_FOUND,
+                              "the root info was already used, or the process that created it is gone");
     } else {
         result = hccl_segment_join(&segment, fd, blob.path, blob.cookie, 0, n, rank, why);
         if (result == HCCL_E_AGAIN) {
@@ -280,7 +281,7 @@ static HcclResult join_by_name(struct hccl_segment *segment, const char *what, c
             fd = hccl_segment_create(path, seed, false);
         }
         if (fd == -EEXIST || fd == -ENOENT) {
-            continue; /* somebody was faster */
+            continue; /* another rank was faster */
         }
         if (fd < 0) {
             return hccl_explain(why, HCCL_E_SYSCALL, "cannot open %s: %s", path, strerror(-fd));
@@ -290,7 +291,7 @@ static HcclResult join_by_name(struct hccl_segment *segment, const char *what, c
             return result;
         }
     }
-    return hccl_explain(why, HCCL_E_AGAIN, "ranks come and go under the name %s", path);
+    return hccl_explain(why, HCCL_E_AGAIN, "ranks keep joining and leaving under the name %s", path);
 }
 
 /* ---- rank table ---- */
@@ -314,7 +315,7 @@ static HcclResult init_cluster(const char *function, const char *file, uint32_t 
     if (result != HCCL_SUCCESS) {
         HCCL_FAIL(result, "%s: %s", function, why);
     } else if ((result = check_ranks(function, table->n, rank)) == HCCL_SUCCESS) {
-        /* Machines of the software NPU do not know of each other, even if their users use one table. */
+        /* Machines of the software NPU are independent, even if their users share one table. */
         const char *machine = getenv("SOFTNPU_MACHINE");
         seed.agreed = machine != NULL ? hccl_hash(3, machine, strlen(machine)) : 3;
         for (uint32_t r = 0; r < table->n; r++) {
@@ -355,9 +356,9 @@ HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank,
     return init_cluster(__func__, clusterInfo, rank, config, comm);
 }
 
-/* ---- part of a communicator ---- */
+/* ---- subset of a communicator ---- */
 
-#define NO_PART 0xffffffffu /* subCommId of a rank that belongs to none */
+#define NO_PART 0xffffffffu /* subCommId of a rank that is in no subset */
 
 static HcclResult check_part(const char *function, const struct hccl_comm *parent, uint32_t n, const uint32_t *ids,
                              uint32_t rank)
@@ -369,14 +370,14 @@ static HcclResult check_part(const char *function, const struct hccl_comm *paren
     bool seen[HCCL_MAX_RANKS] = {false};
     for (uint32_t i = 0; i < n; i++) {
         if (ids[i] >= parent->link.n || seen[ids[i]]) {
-            return HCCL_FAIL(HCCL_E_PARA, "%s: rankIds[%u] = %u is no rank of the communicator, or was there before",
+            return HCCL_FAIL(HCCL_E_PARA, "%s: rankIds[%u] = %u is not a rank of the communicator, or appears twice",
                              function, i, ids[i]);
         }
         seen[ids[i]] = true;
     }
     if (ids[rank] != parent->link.rank) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: subCommRankId %u means rank %u, this is rank %u", function, rank, ids[rank],
-                         parent->link.rank);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: subCommRankId %u refers to rank %u, but this is rank %u", function, rank,
+                         ids[rank], parent->link.rank);
     }
     return HCCL_SUCCESS;
 }
@@ -416,7 +417,7 @@ HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t rankNum, uint32_t *r
         return result;
     }
     if (rankIds == NULL && subCommId == NO_PART) {
-        result = HCCL_SUCCESS; /* takes no part, and need not be told more */
+        result = HCCL_SUCCESS; /* not a member: the other arguments are not needed */
     } else if (rankIds == NULL || config == NULL || subComm == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__,
                            rankIds == NULL  ? "rankIds"
@@ -440,7 +441,7 @@ static HcclResult join_all(const char *function, uint32_t n, const int32_t *devi
     int maker = hccl_segment_create(path, &seed, true);
     HcclResult result = HCCL_SUCCESS;
     if (maker < 0) {
-        return HCCL_FAIL(HCCL_E_SYSCALL, "%s: no shared memory to be had: %s", function, strerror(-maker));
+        return HCCL_FAIL(HCCL_E_SYSCALL, "%s: cannot create shared memory: %s", function, strerror(-maker));
     }
     for (uint32_t i = 0; i < n && result == HCCL_SUCCESS; i++) {
         struct hccl_setup *setup = &setups[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for peers without hanging on the dead.
+/* Waiting for peers, with detection of dead ones.
  *
- * A wait is: look a few times, then sleep in slices. After a slice without news the kernel is asked whether the peer
- * still holds its lock; a dead peer fails the whole communicator, so that the others need not find out by themselves. A
- * word is looked at once more after the peer was found dead: it may have done its part before it died. */
+ * A wait spins briefly, then sleeps in slices. After a slice without progress it checks whether the peer still holds
+ * its lock; a dead peer fails the whole communicator, so that the other ranks need not detect it themselves. The word
+ * is read once more after the peer was found dead, because the peer may have finished its part before it died. */
 #include "softnpu/hccl/link.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 #define RELAX() ((void)0)
 #endif
 
-#define SPINS 400 /* some microseconds: what a peer needs that is a little behind, not one that is busy elsewhere */
+#define SPINS 400 /* some microseconds: enough for a peer that is slightly behind, not for one that is busy */
 
 void hccl_link_open(struct hccl_link *link, const struct hccl_segment *segment, int64_t exec_timeout_ms)
 {
@@ -30,7 +30,7 @@ void hccl_link_open(struct hccl_link *link, const struct hccl_segment *segment, 
     link->rank = segment->rank;
     link->n = segment->n;
     link->exec_timeout_ms = exec_timeout_ms;
-    /* With more ranks than processors the peer that is waited for needs the processor that would be spinning. */
+    /* With more ranks than processors, the awaited peer needs the processor that would spin. */
     link->spins = sysconf(_SC_NPROCESSORS_ONLN) >= (long)segment->n ? SPINS : 0;
 }
 
@@ -87,7 +87,7 @@ void hccl_link_stop(struct hccl_link *link, HcclResult result)
 struct patience {
     uint64_t since_ns;
     int64_t limit_ms;
-    bool deaf; /* HcclCommResume: the error of the past does not count */
+    bool deaf; /* HcclCommResume: ignore the earlier error */
 };
 
 static bool reached(const struct hccl_bell *bell, uint32_t target)
@@ -106,7 +106,7 @@ static HcclResult ended(struct hccl_run *run, bool deaf)
                                                    : "another rank ended the communicator");
 }
 
-/* After a sleep that brought nothing. */
+/* After a sleep without a change. */
 static HcclResult give_up(struct hccl_run *run, uint32_t peer, const struct patience *p)
 {
     if (!hccl_segment_alive(&run->link->seg, peer)) {
@@ -116,7 +116,7 @@ static HcclResult give_up(struct hccl_run *run, uint32_t peer, const struct pati
                             left ? "has left the communicator" : "is gone");
     }
     if (p->limit_ms > 0 && ms_clock_raw_ns() - p->since_ns >= (uint64_t)p->limit_ms * 1000000u) {
-        return hccl_explain(run->why, HCCL_E_TIMEOUT, "rank %u did not come in %lld s", peer,
+        return hccl_explain(run->why, HCCL_E_TIMEOUT, "rank %u did not arrive within %lld s", peer,
                             (long long)(p->limit_ms / 1000));
     }
     return HCCL_SUCCESS;
@@ -154,7 +154,7 @@ static HcclResult await(struct hccl_run *run, uint32_t peer, struct hccl_bell *b
             if (reached(bell, target)) {
                 return HCCL_SUCCESS;
             }
-            HcclResult told = ended(run, deaf); /* a peer that is gone may have said why after we looked */
+            HcclResult told = ended(run, deaf); /* a peer that is gone may have set the reason after the check */
             return told != HCCL_SUCCESS ? told : result;
         }
     }
@@ -211,13 +211,13 @@ HcclResult hccl_run_failed(struct hccl_run *run, HcclResult result)
 {
     struct hccl_link *link = run->link;
     if (result != HCCL_SUCCESS && __atomic_load_n(&link->stop, __ATOMIC_ACQUIRE) == HCCL_SUCCESS) {
-        /* An aborted stream is this rank's affair; to the others the rank is lost. */
+        /* An aborted stream is local to this rank; for the others the rank is lost. */
         hccl_link_fail(link, result == HCCL_E_SUSPENDING ? HCCL_E_REMOTE : result);
     }
     return result;
 }
 
-/* ---- starting over ---- */
+/* ---- restart ---- */
 
 static HcclResult resume_step(struct hccl_run *run, uint32_t step, int64_t timeout_ms)
 {
@@ -232,8 +232,8 @@ static HcclResult resume_step(struct hccl_run *run, uint32_t step, int64_t timeo
     return HCCL_SUCCESS;
 }
 
-/* Two steps: when the first is reached by all, nobody uses the shared state, and each rank clears its own part; when
- * the second is reached, all of it is clear. */
+/* Two steps: when all ranks have reached the first, the shared state is unused and each rank clears its own part; when
+ * all have reached the second, all of it is clear. */
 HcclResult hccl_link_resume(struct hccl_link *link, int64_t timeout_ms, char why[HCCL_WHY_B])
 {
     struct hccl_run run = {.link = link, .waiter = &hccl_plain_waiter};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options: what a communicator is told by its config, by HcclSetConfig and by the environment, in this order of
- * preference; and the texts of results. Bad values in the environment are passed over, bad ones in a config refused. */
+/* Options of a communicator: its config, HcclSetConfig, the environment, in this order of precedence; and the texts of
+ * results. Invalid values in the environment are ignored, invalid ones in a config are refused. */
 #include "softnpu/hccl/options.h"
 
 #include "base/macros.h"
@@ -61,7 +61,7 @@ static HcclResult check_config(const char *function, HcclConfig config)
 {
     pthread_once(&process_config_once, read_process_config);
     if ((uint32_t)config >= MS_COUNT_OF(config_range)) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: there is no option %d", function, (int)config);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: unknown option %d", function, (int)config);
     }
     return HCCL_SUCCESS;
 }
@@ -70,7 +70,7 @@ static HcclResult check_value(const char *function, HcclConfig config, HcclConfi
 {
     HcclResult result = check_config(function, config);
     if (result == HCCL_SUCCESS && (value.value < config_range[config].min || value.value > config_range[config].max)) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: %d is no value of option %d", function, value.value, (int)config);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: invalid value %d for option %d", function, value.value, (int)config);
     }
     return result;
 }
@@ -139,7 +139,7 @@ uint32_t HcclGetCommConfigCapability(void)
 
 /* ---- HcclCommConfig ---- */
 
-/* Copies as much as the caller's version has over a config with nothing set. */
+/* Copies the fields of the caller's version over an empty config. */
 static HcclResult copy_config(const char *function, const HcclCommConfig *config, HcclCommConfig *out)
 {
     struct config_head head;
@@ -148,7 +148,8 @@ static HcclResult copy_config(const char *function, const HcclCommConfig *config
         return HCCL_FAIL(HCCL_E_PARA, "%s: config was not initialised by HcclCommConfigInit", function);
     }
     if (head.version == 0 || head.size < CONFIG_LEAST_B || head.size > 64 * 1024) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: config of version %u has %zu bytes", function, head.version, head.size);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: config of version %u has an invalid size of %zu bytes", function,
+                         head.version, head.size);
     }
     HcclCommConfigInit(out);
     memcpy(out, config, head.size < sizeof(*out) ? head.size : sizeof(*out));
@@ -164,19 +165,19 @@ static HcclResult apply_config(const char *function, const HcclCommConfig *confi
         setup->buffer_b = (uint64_t)config->hcclBufferSize << 20;
     }
     if (config->hcclDeterministic != NOT_SET && config->hcclDeterministic > 2) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: hcclDeterministic is %u", function, config->hcclDeterministic);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: invalid hcclDeterministic %u", function, config->hcclDeterministic);
     }
     if (config->hcclDeterministic != NOT_SET) {
         setup->deterministic = (int32_t)config->hcclDeterministic;
     }
     if (config->hcclExecTimeOut < 0 && config->hcclExecTimeOut != (int32_t)NOT_SET) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: hcclExecTimeOut is %d", function, config->hcclExecTimeOut);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: invalid hcclExecTimeOut %d", function, config->hcclExecTimeOut);
     }
     if (config->hcclExecTimeOut != (int32_t)NOT_SET) {
         setup->exec_timeout_ms = (int64_t)config->hcclExecTimeOut * 1000;
     }
     if (memchr(config->hcclCommName, '\0', sizeof(config->hcclCommName)) == NULL) {
-        return HCCL_FAIL(HCCL_E_PARA, "%s: hcclCommName has no end", function);
+        return HCCL_FAIL(HCCL_E_PARA, "%s: hcclCommName is not terminated", function);
     }
     strcpy(setup->name, config->hcclCommName);
     return HCCL_SUCCESS;
@@ -234,9 +235,9 @@ const char *HcclGetErrorString(HcclResult code)
     return (uint32_t)code < MS_COUNT_OF(result_texts) ? result_texts[code] : "unknown error";
 }
 
-/* ---- names of the time before root info ----
- * Programs linked with immediate binding need them; nobody calls them any more, and the identifier is passed by value
- * in a layout that no public header has. */
+/* ---- functions that root info replaced ----
+ * Programs linked with immediate binding need the symbols. They are no longer called, and the identifier is passed by
+ * value in a layout that no public header declares. */
 MS_EXPORT HcclResult HcclGetUniqueId(void *id);
 MS_EXPORT HcclResult HcclCommInitUniqueId(HcclComm *comm);
 

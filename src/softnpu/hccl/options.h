@@ -5,7 +5,7 @@
 
 #include "softnpu/hccl/comm.h"
 
-/* Fills everything but dev and buffers. config may be NULL. */
+/* Fills everything except dev and buffers. config may be NULL. */
 HcclResult hccl_setup_read(const char *function, const HcclCommConfig *config, struct hccl_setup *setup);
 
 #endif

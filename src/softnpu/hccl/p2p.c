@@ -3,13 +3,13 @@
  *
  * A channel is one direction of one pair: two mail slots, counters of the sender and counters of the receiver.
  *
- *     sender:    count, dtype; announced++        (wait accepted)         chunk -> slot; produced++ ...   consumed ==
- * produced receiver:  (wait announced) compare; accepted++     chunk <- slot; consumed++ ...
+ *     sender:    count, dtype; announced++   (wait accepted)       chunk -> slot; produced++ ...   wait for consumed
+ *     receiver:  (wait announced)            compare; accepted++   chunk <- slot; consumed++ ...
  *
  * The sender writes its first chunks without waiting for `accepted`: they go into the slots, which are empty between
- * messages. Each transfer is a small state machine that is pushed as far as it goes, one chunk at a time; when none of
- * a list gets on, the thread sleeps at the door of its rank, which every change made by a peer rings. So a list never
- * deadlocks on its own order, and a rank may send to itself. */
+ * messages. Each transfer is a small state machine that advances one chunk at a time; if no transfer of a list can
+ * advance, the thread sleeps on the door of its rank, which a peer rings at every change. So a list cannot deadlock on
+ * its own order, and a rank may send to itself. */
 #include "softnpu/hccl/p2p.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@ static uint32_t load(const uint32_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Makes a change of a channel known to the rank at its other end. */
+/* Notifies the rank at the other end of a channel of a change. */
 static void tell(struct hccl_run *run, const struct hccl_transfer *t, uint32_t *word, uint32_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
@@ -57,7 +57,7 @@ static HcclResult begin(struct hccl_run *run, struct hccl_transfer *t, struct hc
         if (!link->mail_backed[t->peer]) {
             int error = hccl_mail_back(&link->seg, link->rank, t->peer);
             if (error != 0) {
-                return hccl_explain(run->why, HCCL_E_MEMORY, "no room in shared memory: %s", strerror(-error));
+                return hccl_explain(run->why, HCCL_E_MEMORY, "cannot allocate shared memory: %s", strerror(-error));
             }
             link->mail_backed[t->peer] = 1;
         }
@@ -111,7 +111,7 @@ static bool receive_chunk(struct hccl_run *run, struct hccl_transfer *t, struct 
     return true;
 }
 
-/* Pushes one transfer on. *moved is set if something changed. */
+/* Advances one transfer. Sets *moved if something changed. */
 static HcclResult push(struct hccl_run *run, struct hccl_transfer *t, const struct hccl_turn *turn, bool *moved)
 {
     struct hccl_channel *c = channel_of(run->link, t);
@@ -147,7 +147,7 @@ static HcclResult push(struct hccl_run *run, struct hccl_transfer *t, const stru
     return HCCL_SUCCESS;
 }
 
-/* One pass over the list. A channel that one transfer could not take is left alone by those after it. */
+/* One pass over the list. If a transfer cannot take its channel, later ones do not try it either. */
 static HcclResult push_all(struct hccl_run *run, struct hccl_transfer *transfers, uint32_t n,
                            const struct hccl_turn *turn, uint8_t *peers, uint32_t *left, bool *moved)
 {

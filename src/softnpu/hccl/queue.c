@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations as tasks of streams.
  *
- * A task's payload holds all that it needs (vectors and transfers follow the head), so it can be recorded into a model
+ * A task's payload is self-contained (vectors and transfers follow the head), so it can be recorded into a model
  * and run any number of times. An operation that is queued directly draws its tickets now and counts as a user of the
- * link; one that is recorded only keeps the object, and enters the link each time it runs.
+ * link; one that is recorded only holds the object, and enters the link each time it runs.
  *
- * A task that is thrown away without having run (aborted stream, lost device) leaves the other ranks waiting for it:
- * its communicator ends. The same holds for one that is cancelled in the middle.
+ * If a task is discarded before it has run (aborted stream, lost device), the other ranks would wait for it: its
+ * communicator ends. The same applies if it is cancelled while it runs.
  *
- * Memory is looked up again when the task runs: it may have been freed since. What a freed buffer is to a real device,
- * an address that faults, is an error of the stream here. */
+ * Buffers are validated again when the task runs, because they may have been freed since. On a real device a freed
+ * buffer faults; here it is an error of the stream. */
 #include "softnpu/hccl/queue.h"
 
 #include "acl/acl_rt.h"
@@ -96,7 +96,7 @@ static void channel_give(void *arg, const struct hccl_transfer *t)
 {
     struct payload *p = arg;
     gate_give(p->comm, &p->comm->channels[t->receive][t->peer], p->recorded);
-    hccl_bell_bump(&p->comm->link.seg.ranks[p->comm->link.rank].door); /* others of this rank wait for it there */
+    hccl_bell_bump(&p->comm->link.seg.ranks[p->comm->link.rank].door); /* other operations of this rank wait there */
 }
 
 /* ---- running ---- */
@@ -127,7 +127,7 @@ static HcclResult run_transfers(struct hccl_run *run, struct payload *p)
         if (!hccl_memory_usable(list[i].buffer, size, list[i].receive)) {
             return hccl_run_failed(run, hccl_explain(run->why, HCCL_E_MEMORY, "a buffer was freed before it was used"));
         }
-        list[i].done_b = 0; /* it may be a second run */
+        list[i].done_b = 0; /* this may be a repeated run */
         list[i].state = 0;
     }
     return hccl_p2p_run(run, list, p->n_transfers, &turn);
@@ -138,7 +138,7 @@ static int task_sleep(void *arg, const uint32_t *word, uint32_t expected, int32_
     return snpu_task_wait(arg, word, expected, timeout_ms);
 }
 
-/* What a stream says of an operation that failed. */
+/* The stream's message for a failed operation. */
 static int32_t stream_code(HcclResult result)
 {
     switch (result) {
@@ -184,7 +184,7 @@ static void release(void *payload)
         return;
     }
     if (!p->ran) {
-        hccl_comm_note(p->comm, "an operation was thrown away with its stream");
+        hccl_comm_note(p->comm, "an operation was discarded with its stream");
         hccl_link_fail(&p->comm->link, HCCL_E_REMOTE);
     }
     hccl_comm_put(p->comm);
@@ -223,7 +223,7 @@ static void return_tickets(struct hccl_comm *comm, const struct payload *p, cons
     pthread_mutex_unlock(&comm->lock);
 }
 
-/* Holds comm->order: tickets are drawn in the order of queueing. tail may be written to. */
+/* The caller holds comm->order: tickets are drawn in queueing order. May write to tail. */
 static int32_t submit(const struct hccl_request *r, struct payload *head, void *tail, size_t tail_b)
 {
     struct hccl_comm *comm = r->comm;
@@ -286,7 +286,7 @@ HcclResult hccl_queue_now(const struct hccl_request *r)
     uint64_t task_begin = begin != 0 ? snpu_prof_now() : 0;
     int32_t code = submit(r, &head, tail, tail_b);
     if (code != 0) {
-        return HCCL_E_RUNTIME; /* the engine has left its message */
+        return HCCL_E_RUNTIME; /* the engine has set the message */
     }
     if (begin != 0) {
         struct snpu_prof_hccl_op report = {

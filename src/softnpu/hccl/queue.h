@@ -17,7 +17,7 @@ struct hccl_request {
     struct snpu_stream *stream;
     /* Either a collective ... */
     struct hccl_collective op;
-    uint64_t send_b, recv_b; /* memory that it touches, from op.send and op.recv */
+    uint64_t send_b, recv_b; /* bytes accessed from op.send and op.recv */
     /* ... or transfers. */
     struct hccl_transfer *transfers; /* gets its tickets when it is queued */
     uint32_t n_transfers;            /* 0: collective */
@@ -29,7 +29,7 @@ struct hccl_request {
 /* Largest list of transfers in one task. */
 uint32_t hccl_queue_most_transfers(void);
 
-/* Queues the request on its stream, or keeps it until the end of the group that this thread has begun. */
+/* Queues the request on its stream, or keeps it until the end of the group that this thread has opened. */
 HcclResult hccl_queue(const struct hccl_request *request);
 HcclResult hccl_queue_now(const struct hccl_request *request);
 
@@ -39,7 +39,7 @@ bool hccl_memory_usable(const void *p, uint64_t size_b, bool write);
 /* group.c */
 bool hccl_group_open(void);
 HcclResult hccl_group_add(const struct hccl_request *request);
-/* A call inside a group failed: so does the group. */
+/* A call inside a group failed, so the group fails. */
 void hccl_group_spoil(HcclResult result);
 
 #endif

@@ -5,8 +5,8 @@
  *       "server_list": [ { "server_id": "node_0",
  *                          "device": [ { "device_id": "0", "device_ip": "192.168.1.8", "rank_id": "0" } ] } ] }
  *
- * Strict JSON with numbers as such or in quotes; members that mean nothing here (addresses, ports, super pods) are
- * checked for their syntax and passed over. One pass over the text, no tree, bounded depth; the text is hostile. */
+ * Strict JSON with numbers as such or in quotes; members without a meaning here (addresses, ports, super pods)
+ * are checked for syntax and skipped. One pass over the text, no tree, bounded depth; the text is untrusted. */
 #include "softnpu/hccl/ranktable.h"
 
 #include "base/macros.h"
@@ -30,13 +30,13 @@ struct reader {
     int depth;
     bool failed;
     char *why;
-    /* What has been found. */
+    /* Found so far. */
     struct hccl_ranktable *table;
     bool seen[HCCL_MAX_RANKS];
     bool has_list;
     char status[TEXT_B], version[TEXT_B];
     uint64_t server_count, servers;
-    /* Of the server and device being read. */
+    /* The server and device being read. */
     uint64_t server_hash;
     bool has_server_id;
     uint64_t device_id, rank_id;
@@ -86,7 +86,7 @@ static void expect(struct reader *r, char c)
 
 static void put(char out[TEXT_B], size_t *n, char c)
 {
-    if (*n + 1 < TEXT_B) { /* a longer text is none of those that are looked for */
+    if (*n + 1 < TEXT_B) { /* a longer text cannot match any known name */
         out[(*n)++] = c;
     }
 }
@@ -108,7 +108,7 @@ static void escape(struct reader *r, char out[TEXT_B], size_t *n)
             char digit[2] = {*r->at++, '\0'};
             code = code * 16 + (unsigned)strtoul(digit, NULL, 16);
         }
-        put(out, n, code > 0 && code < 128 ? (char)code : '?'); /* names here are ASCII; others are only passed over */
+        put(out, n, code > 0 && code < 128 ? (char)code : '?'); /* known names are ASCII; other strings are skipped */
     } else {
         fail(r, "unknown escape in a string");
     }
@@ -125,7 +125,7 @@ static void string(struct reader *r, char out[TEXT_B])
     r->at++;
     while (!r->failed) {
         if (r->at == r->end || (unsigned char)*r->at < 0x20) {
-            fail(r, "string without an end");
+            fail(r, "unterminated string");
             return;
         }
         char c = *r->at++;
@@ -304,11 +304,11 @@ static void device(struct reader *r)
     } else if (r->rank_id >= HCCL_MAX_RANKS) {
         fail(r, "rank_id is too large");
     } else if (r->seen[r->rank_id]) {
-        fail(r, "rank_id was there before");
+        fail(r, "duplicate rank_id");
     } else {
         r->seen[r->rank_id] = true;
         r->table->rank[r->rank_id].device = (uint32_t)r->device_id;
-        r->table->rank[r->rank_id].server_hash = NOT_GIVEN; /* until the server has been read to its end */
+        r->table->rank[r->rank_id].server_hash = NOT_GIVEN; /* until the server has been read completely */
         r->table->n++;
     }
 }
@@ -352,7 +352,7 @@ static void top_member(struct reader *r, const char *name)
         r->server_count = integer(r, UINT32_MAX);
     } else if (strcmp(name, "server_list") == 0) {
         if (r->has_list) {
-            fail(r, "server_list was there before");
+            fail(r, "duplicate server_list");
             return;
         }
         r->has_list = true;
@@ -395,7 +395,7 @@ HcclResult hccl_ranktable_parse(const char *text, size_t size_b, struct hccl_ran
     memset(out, 0, sizeof(*out));
     object(&r, top_member);
     if (!r.failed && (peek(&r) != '\0' || r.at != r.end)) {
-        fail(&r, "text after the end");
+        fail(&r, "unexpected text after the table");
     }
     if (!r.failed) {
         check_whole(&r);
@@ -408,7 +408,7 @@ HcclResult hccl_ranktable_load(const char *path, struct hccl_ranktable *out, cha
     HcclResult result;
     char *text = NULL;
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to hang on a pipe */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not block on a pipe */
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         result = hccl_explain(why, HCCL_E_OPEN_FILE_FAILURE, "cannot read the rank table %s: %s", path,
                               fd < 0 ? strerror(errno) : "not a file");

@@ -15,7 +15,7 @@ struct hccl_ranktable {
     struct hccl_rank_entry rank[HCCL_MAX_RANKS];
 };
 
-/* Any bytes are allowed as text. HCCL_E_PARA and an explanation unless it is a complete, consistent table. */
+/* The text may be any bytes. HCCL_E_PARA with an explanation unless it is a complete, consistent table. */
 HcclResult hccl_ranktable_parse(const char *text, size_t size_b, struct hccl_ranktable *out, char why[HCCL_WHY_B]);
 HcclResult hccl_ranktable_load(const char *path, struct hccl_ranktable *out, char why[HCCL_WHY_B]);
 

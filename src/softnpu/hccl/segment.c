@@ -3,16 +3,16 @@
  *
  * Locks on bytes of the file (F_OFD_*, no data is there):
  *     0 .. n-1      rank r is alive; held from joining to leaving
- *     BYTE_MAKER    the process that made the file as root info is alive
- *     BYTE_GATHER   held for the moment in which a rank changes the head; also guards removal of the name, so that only
- *                   the file that carries the name is ever unlinked
+ *     BYTE_MAKER    the process that created the file as root info is alive
+ *     BYTE_GATHER   held while a rank changes the head; also guards removal of the name, so that only the file that has
+ *                   the name is ever unlinked
  *
- * The file is made under a private name and renamed when its head is complete: whoever opens it finds a valid head. The
- * first rank to join fixes n and with it the layout. Memory is reserved (fallocate) before it is touched, because a
- * full /dev/shm would otherwise be a SIGBUS in somebody's stream instead of an error code.
+ * The file is created under a private name and renamed when its head is complete: every process that opens it finds a
+ * valid head. The first rank to join determines n and thereby the layout. Memory is reserved (fallocate) before it is
+ * used; otherwise a full /dev/shm would raise SIGBUS in a stream instead of returning an error code.
  *
- * Failure policy: a member that dies while gathering breaks the gathering, everyone gets HCCL_E_REMOTE; a member that
- * runs out of patience breaks it as well, because the others could never become complete. */
+ * Failure policy: a member that dies while gathering ends the gathering, and all ranks get HCCL_E_REMOTE; a member that
+ * times out ends it as well, because the others could never become complete. */
 #include "softnpu/hccl/segment.h"
 
 #include "base/clock.h"
@@ -39,7 +39,7 @@
 #define MAIL_B        (256u << 10)
 #define MAIL_SMALL_B  (64u << 10)
 #define MAIL_MANY     32 /* ranks from which on pairs get the small slots */
-#define RUBBISH_AGE_S 60 /* a file without an owner may be one that is being made this moment */
+#define RUBBISH_AGE_S 60 /* a file without an owner may just be being created */
 
 _Static_assert(sizeof(struct hccl_head) <= HEAD_B, "head fits its page");
 _Static_assert(HCCL_MAX_RANKS < BYTE_MAKER, "rank bytes and maker byte are distinct");
@@ -84,7 +84,7 @@ void hccl_random(void *out, size_t size_b)
         ssize_t n = getrandom((char *)out + have, size_b - have, 0);
         if (n > 0) {
             have += (size_t)n;
-        } else if (errno != EINTR) { /* no such call: unique is enough, these are names and not secrets */
+        } else if (errno != EINTR) { /* no getrandom: the names must be unique, not secret */
             uint64_t x = hccl_hash(ms_clock_raw_ns(), &have, sizeof(have)) ^ ((uint64_t)getpid() << 32);
             size_t left = size_b - have;
             memcpy((char *)out + have, &x, left < sizeof(x) ? left : sizeof(x));
@@ -149,7 +149,7 @@ static void place(struct hccl_segment *s, char *base, const struct layout *l)
     s->map_b = l->total;
 }
 
-/* File systems without fallocate give memory on demand anyway. */
+/* File systems without fallocate allocate on demand. */
 static int reserve(int fd, size_t at, size_t size_b)
 {
     int r;
@@ -165,7 +165,7 @@ int hccl_mail_back(const struct hccl_segment *segment, uint32_t from, uint32_t t
     return reserve(segment->fd, at, 2 * (size_t)segment->mail_b);
 }
 
-/* ---- making and finding ---- */
+/* ---- creating and finding ---- */
 
 int hccl_segment_create(const char *path, const struct hccl_seed *seed, bool hold)
 {
@@ -211,12 +211,12 @@ int hccl_segment_open(const char *path)
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_uid != getuid() || !S_ISREG(st.st_mode) || st.st_size < HEAD_B) {
         close(fd);
-        return -EINVAL; /* not made by us */
+        return -EINVAL; /* not created by us */
     }
     return fd;
 }
 
-/* The caller holds BYTE_GATHER of this file: the name is removed only if it still means this file. */
+/* The caller holds BYTE_GATHER of this file: the name is removed only if it still refers to this file. */
 static void remove_name(int fd, const char *path)
 {
     struct stat mine, named;
@@ -242,7 +242,7 @@ static HcclResult take_place(struct hccl_segment *s, const char *path, char *why
     struct hccl_head *head = s->head;
     struct stat st;
     if (fstat(s->fd, &st) != 0 || st.st_nlink == 0 || hccl_bell_read(&head->state) != HCCL_OPEN) {
-        return hccl_explain(why, HCCL_E_AGAIN, "all ranks of this communicator have joined already");
+        return hccl_explain(why, HCCL_E_AGAIN, "all ranks of this communicator have already joined");
     }
     if (abandoned(s)) {
         hccl_bell_set(&head->state, HCCL_BROKEN);
@@ -251,7 +251,7 @@ static HcclResult take_place(struct hccl_segment *s, const char *path, char *why
     }
     int error = lock_byte(s->fd, F_OFD_SETLK, F_WRLCK, s->rank, 1);
     if (error != 0) {
-        return hccl_explain(why, HCCL_E_PARA, "rank %u has joined already", s->rank);
+        return hccl_explain(why, HCCL_E_PARA, "rank %u has already joined", s->rank);
     }
     error = reserve(s->fd, (size_t)(hccl_staging(s, s->rank, 0) - (char *)head), 2 * (size_t)s->slot_b);
     if (error != 0) {
@@ -270,7 +270,7 @@ static HcclResult take_place(struct hccl_segment *s, const char *path, char *why
 static HcclResult map_and_take(struct hccl_segment *s, const char *path, const uint8_t *cookie, uint64_t agreed,
                                char *why)
 {
-    /* The head alone first: what it says decides how much there is to map. */
+    /* Map only the head first: it determines how much to map. */
     struct hccl_head head;
     if (pread(s->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || head.magic != MAGIC) {
         return hccl_explain(why, HCCL_E_PARA, "%s is not a communicator of this version", path);
@@ -279,7 +279,7 @@ static HcclResult map_and_take(struct hccl_segment *s, const char *path, const u
         return hccl_explain(why, HCCL_E_PARA, "the root info belongs to another communicator");
     }
     if (s->has_maker && !held_by_other(s->fd, BYTE_MAKER, 1)) {
-        return hccl_explain(why, HCCL_E_REMOTE, "the process that made the root info is gone");
+        return hccl_explain(why, HCCL_E_REMOTE, "the process that created the root info is gone");
     }
     if (head.n_ranks != 0 && head.n_ranks != s->n) {
         return hccl_explain(why, HCCL_E_PARA, "other ranks joined with %u ranks, this one with %u", head.n_ranks, s->n);
@@ -326,7 +326,8 @@ HcclResult hccl_segment_join(struct hccl_segment *segment, int fd, const char *p
     return result;
 }
 
-/* Ends a gathering that cannot become complete. Returns its state afterwards: it may have become complete meanwhile. */
+/* Ends a gathering that cannot become complete. Returns its state afterwards: it may have become complete in the
+ * meantime. */
 static uint32_t break_gathering(struct hccl_segment *s)
 {
     lock_byte(s->fd, F_OFD_SETLKW, F_WRLCK, BYTE_GATHER, 1);
@@ -340,8 +341,7 @@ static uint32_t break_gathering(struct hccl_segment *s)
     return state;
 }
 
-/* A rank that will never come, or has come and died: its number, or n for the maker of the root info. -1: all is well.
- */
+/* A rank that will never join, or has joined and died: its number, or n for the creator of the root info. -1: none. */
 static int32_t lost_member(const struct hccl_segment *s)
 {
     for (uint32_t r = 0; r < s->n; r++) {
@@ -377,7 +377,7 @@ HcclResult hccl_segment_gather(struct hccl_segment *s, int64_t timeout_ms, char 
             if (break_gathering(s) == HCCL_COMPLETE) {
                 return HCCL_SUCCESS;
             }
-            return hccl_explain(why, HCCL_E_TIMEOUT, "%u of %u ranks did not join in %lld s: %s", n, s->n,
+            return hccl_explain(why, HCCL_E_TIMEOUT, "%u of %u ranks did not join within %lld s: %s", n, s->n,
                                 (long long)(timeout_ms / 1000), list);
         }
         uint64_t left_ms = (deadline - now) / 1000000u + 1;
@@ -388,7 +388,7 @@ HcclResult hccl_segment_gather(struct hccl_segment *s, int64_t timeout_ms, char 
         int32_t lost = lost_member(s);
         if (lost >= 0 && break_gathering(s) != HCCL_COMPLETE) {
             return lost == (int32_t)s->n
-                       ? hccl_explain(why, HCCL_E_REMOTE, "the process that made the root info is gone")
+                       ? hccl_explain(why, HCCL_E_REMOTE, "the process that created the root info is gone")
                        : hccl_explain(why, HCCL_E_REMOTE, "rank %d died while the communicator was being set up", lost);
         }
     }

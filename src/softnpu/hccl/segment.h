@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shared memory of a communicator: how ranks find each other, and where everything lies.
+/* The shared memory of a communicator: how ranks find each other, and its layout.
  *
  * A segment is a file in /dev/shm that exists only while ranks are gathering; the last one to arrive removes the name,
- * so that nothing is left behind however the processes end. A rank shows that it is alive by a lock on byte `rank` of
- * the file (open file description lock: the kernel drops it when the process dies, and it tells threads of one process
- * apart).
+ * so that nothing remains however the processes end. A rank holds a lock on byte `rank` of the file while it is alive
+ * (an open file description lock: the kernel drops it when the process dies, and it distinguishes threads of one
+ * process).
  *
  *     head | ranks[n] | counts[2][n][n] | channels[n][n] | staging[n][2] | mail[n][n][2]
  *
- * staging: two slots per rank for collectives; mail: two slots per ordered pair of ranks for send and receive, given
- * memory at the first use. */
+ * staging: two slots per rank for collectives; mail: two slots per ordered pair of ranks for send and receive,
+ * allocated at first use. */
 #ifndef SOFTNPU_HCCL_SEGMENT_H
 #define SOFTNPU_HCCL_SEGMENT_H
 
@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 #define HCCL_MAX_RANKS 256
-#define HCCL_WHY_B     240 /* text that explains a failure */
+#define HCCL_WHY_B     240 /* text of an error message */
 #define HCCL_PATH_B    256
-#define HCCL_SLICE_MS  200 /* longest sleep before a rank looks whether its peers are alive */
+#define HCCL_SLICE_MS  200 /* longest sleep before a rank checks whether its peers are alive */
 
 enum hccl_gathering { HCCL_OPEN, HCCL_COMPLETE, HCCL_BROKEN };
 enum hccl_presence { HCCL_ABSENT, HCCL_PRESENT, HCCL_LEFT };
@@ -32,16 +32,16 @@ struct hccl_head {
     uint64_t magic;
     uint8_t cookie[16];
     char name[COMM_NAME_MAX_LENGTH]; /* of the communicator */
-    uint64_t agreed;                 /* number that all members must bring along (rank table, members of a subset) */
+    uint64_t agreed;                 /* must be equal on all members (hash of the rank table, members of a subset) */
     uint32_t n_ranks;                /* 0 until the first rank joins */
     uint32_t joined;
-    uint32_t error;         /* HcclResult that ends every operation, 0 while all is well */
+    uint32_t error;         /* HcclResult that ends every operation; 0: none */
     struct hccl_bell state; /* enum hccl_gathering */
 };
 
-/* What a rank is about to do; compared before any data is touched. */
+/* What a rank is about to do; compared before any data is accessed. */
 struct hccl_claim {
-    uint32_t index; /* how many collectives came before */
+    uint32_t index; /* number of earlier collectives */
     uint32_t kind;
     uint32_t dtype;
     uint32_t reduce;
@@ -62,12 +62,12 @@ struct hccl_rank {
 
 /* One direction between two ranks; see p2p.c. */
 struct hccl_channel {
-    uint32_t announced; /* written by the sender: messages begun */
+    uint32_t announced; /* written by the sender: messages started */
     uint32_t produced;  /* chunks written */
     uint64_t count;
     uint32_t dtype;
     uint32_t unused_s[11];
-    uint32_t accepted; /* written by the receiver: messages agreed to */
+    uint32_t accepted; /* written by the receiver: messages accepted */
     uint32_t consumed; /* chunks read */
     uint32_t unused_r[14];
 } __attribute__((aligned(64)));
@@ -75,7 +75,7 @@ struct hccl_channel {
 struct hccl_segment {
     int fd;
     uint32_t rank, n;
-    bool has_maker; /* found through root info: its maker must live until all have joined */
+    bool has_maker; /* found through root info: its creator must live until all have joined */
     char path[HCCL_PATH_B];
     struct hccl_head *head;
     struct hccl_rank *ranks;
@@ -101,26 +101,26 @@ struct hccl_seed {
     uint64_t agreed;
 };
 
-/* Makes the file. It appears under its name complete or not at all. The descriptor, or -errno (-EEXIST). With `hold`
- * it stays locked as the property of its maker: without him and without members it is rubbish. */
+/* Creates the file, atomically under its name. Returns the descriptor or -errno (-EEXIST). With `hold` it stays locked
+ * by its creator; without creator and members it is stale. */
 int hccl_segment_create(const char *path, const struct hccl_seed *seed, bool hold);
 int hccl_segment_open(const char *path); /* descriptor or -errno */
 
-/* Takes a place. HCCL_E_AGAIN: this gathering is over or was abandoned (the name is gone now), look for a new one. The
+/* Joins. HCCL_E_AGAIN: this gathering is over or was abandoned (the name is removed), look for a new one. The
  * descriptor belongs to the segment afterwards, and is closed on failure. cookie: that of the root info through which
  * the file was found, NULL if by its name. */
 HcclResult hccl_segment_join(struct hccl_segment *segment, int fd, const char *path, const uint8_t *cookie,
                              uint64_t agreed, uint32_t n, uint32_t rank, char why[HCCL_WHY_B]);
 
-/* Waits until all ranks are there. On failure the gathering is over for everyone. */
+/* Waits until all ranks have joined. A failure ends the gathering for all ranks. */
 HcclResult hccl_segment_gather(struct hccl_segment *segment, int64_t timeout_ms, char why[HCCL_WHY_B]);
 
 void hccl_segment_leave(struct hccl_segment *segment);
 
-/* Closes the descriptor only: in the child of a fork, where the lock must not outlive the parent. */
+/* Only closes the descriptor: for a forked child, where the lock must not outlive the parent. */
 void hccl_segment_forget(struct hccl_segment *segment);
 
-/* Removes files that nobody holds any more: their owners died while gathering. */
+/* Removes stale files, whose owners died while gathering. */
 void hccl_segment_sweep(void);
 
 /* ---- members ---- */
@@ -132,7 +132,7 @@ static inline char *hccl_staging(const struct hccl_segment *s, uint32_t rank, ui
     return s->staging + ((size_t)rank * 2 + (slot & 1)) * s->slot_b;
 }
 
-/* Row of the bytes that a rank sends to each other one, for the collective with this parity. */
+/* The bytes that a rank sends to each other rank, for the collective with this parity. */
 static inline uint64_t *hccl_counts(const struct hccl_segment *s, uint32_t parity, uint32_t rank)
 {
     return s->counts + ((size_t)(parity & 1) * s->n + rank) * s->n;
@@ -148,7 +148,7 @@ static inline char *hccl_mail(const struct hccl_segment *s, uint32_t from, uint3
     return s->mail + (((size_t)from * s->n + to) * 2 + (slot & 1)) * s->mail_b;
 }
 
-/* Gives the mail slots of a channel their memory; 0 or -errno. */
+/* Allocates the mail slots of a channel; 0 or -errno. */
 int hccl_mail_back(const struct hccl_segment *segment, uint32_t from, uint32_t to);
 
 /* snprintf into a text of HCCL_WHY_B bytes; returns the result given, so that failures are one line. */

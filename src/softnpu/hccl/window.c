@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that a program makes known to a communicator. On real hardware this maps it into the peers, to save copies;
- * here data goes through the staging area anyway, so what remains is the book-keeping: what was registered can be
- * named, checked and taken back, and what was not cannot. */
+/* Memory that a program registers with a communicator. On real hardware this maps it into the peers to save copies;
+ * here data always passes through the staging area, so only the bookkeeping remains: registered memory can be looked
+ * up, checked and deregistered. */
 #include "softnpu/hccl/queue.h"
 
 #include "base/macros.h"
@@ -40,7 +40,7 @@ static HcclResult add(const char *function, struct hccl_comm *comm, uint32_t kin
 {
     struct hccl_window *w = find(comm, FREE, NULL);
     if (w == NULL) {
-        return HCCL_FAIL(HCCL_E_UNAVAIL, "%s: %d pieces of memory are registered already", function, HCCL_WINDOWS);
+        return HCCL_FAIL(HCCL_E_UNAVAIL, "%s: too many registered ranges (%d)", function, HCCL_WINDOWS);
     }
     *w = (struct hccl_window){base, size_b, kind};
     if (handle != NULL) {
@@ -49,7 +49,7 @@ static HcclResult add(const char *function, struct hccl_comm *comm, uint32_t kin
     return HCCL_SUCCESS;
 }
 
-/* The communicator with its lock, which keeps the pieces. */
+/* The communicator with its lock held, which guards the ranges. */
 static HcclResult get_locked(const char *function, HcclComm handle, struct hccl_comm **comm)
 {
     HcclResult result = hccl_comm_get(function, handle, comm);
@@ -88,7 +88,7 @@ HcclResult HcclCommRegister(HcclComm handle, void *addr, uint64_t size, void **w
     return result;
 }
 
-/* Any pointer may come as a handle. */
+/* The handle may be any pointer. */
 static struct hccl_window *window_of(struct hccl_comm *comm, const void *handle)
 {
     for (uint32_t i = 0; i < HCCL_WINDOWS; i++) {
@@ -130,14 +130,15 @@ HcclResult HcclCommExchangeMem(HcclComm handle, void *windowHandle, uint32_t *pe
     }
     for (uint32_t i = 0; i < peerRankNum && result == HCCL_SUCCESS; i++) {
         if (peerRanks[i] >= comm->link.n) {
-            result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", __func__, peerRanks[i], comm->link.n);
+            result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u is out of range, there are %u", __func__, peerRanks[i],
+                               comm->link.n);
         }
     }
     put_locked(comm);
     return result;
 }
 
-/* ---- ranges of addresses, parts of which are given memory ---- */
+/* ---- address ranges, parts of which have memory ---- */
 
 HcclResult HcclCommSetMemoryRange(HcclComm handle, void *baseVirPtr, size_t size, size_t alignment, uint64_t flags)
 {
@@ -198,10 +199,10 @@ HcclResult HcclCommActivateCommMemory(HcclComm handle, void *virPtr, size_t size
     if (virPtr == NULL || physical == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, virPtr == NULL ? "virPtr" : "handle");
     } else if (size == 0 || !in_some_range(comm, virPtr, size)) {
-        result =
-            HCCL_FAIL(HCCL_E_PARA, "%s: %zu bytes at %p lie in no range of the communicator", __func__, size, virPtr);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: %zu bytes at %p are not in a range of the communicator", __func__, size,
+                           virPtr);
     } else if (overlaps(comm, ACTIVE, virPtr, size)) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: part of the memory at %p is active already", __func__, virPtr);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: part of the memory at %p is already active", __func__, virPtr);
     } else {
         result = add(__func__, comm, ACTIVE, virPtr, size, NULL);
     }
@@ -229,7 +230,7 @@ HcclResult HcclCommDeactivateCommMemory(HcclComm handle, void *virPtr)
 
 /* ---- links ---- */
 
-/* Ranks have one way to each other: staying on it is granted, changing to a second one is not. */
+/* Ranks have one link to each other: staying on it succeeds, switching to a second one fails. */
 HcclResult HcclCommWorkingDevNicSet(HcclComm handle, uint32_t *ranks, bool *useBackup, uint32_t nRanks)
 {
     struct hccl_comm *comm;
@@ -240,11 +241,12 @@ HcclResult HcclCommWorkingDevNicSet(HcclComm handle, uint32_t *ranks, bool *useB
     if (ranks == NULL || useBackup == NULL) {
         result = HCCL_FAIL(HCCL_E_PTR, "%s: %s is NULL", __func__, ranks == NULL ? "ranks" : "useBackup");
     } else if (nRanks == 0 || nRanks > comm->link.n) {
-        result = HCCL_FAIL(HCCL_E_PARA, "%s: %u of %u ranks", __func__, nRanks, comm->link.n);
+        result = HCCL_FAIL(HCCL_E_PARA, "%s: %u ranks, there are only %u", __func__, nRanks, comm->link.n);
     }
     for (uint32_t i = 0; i < nRanks && result == HCCL_SUCCESS; i++) {
         if (ranks[i] >= comm->link.n) {
-            result = HCCL_FAIL(HCCL_E_PARA, "%s: rank %u of %u", __func__, ranks[i], comm->link.n);
+            result =
+                HCCL_FAIL(HCCL_E_PARA, "%s: rank %u is out of range, there are %u", __func__, ranks[i], comm->link.n);
         } else if (useBackup[i]) {
             result = HCCL_FAIL(HCCL_E_NOT_SUPPORT, "%s: rank %u has no second link", __func__, ranks[i]);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of any type in chunks: load from strided memory into a wide type, compute there, store as any other type. The
- * wide type is double for floating types and a 64-bit integer for the rest, so a conversion loses no more than the target
- * type requires. */
+/* Elements of any type in chunks: load from strided memory into a wide type, compute there, store as any other type.
+ * The wide type is double for floating types and a 64-bit integer for the rest, so a conversion loses no more than the
+ * target type requires. */
 #ifndef TK_CONVERT_H
 #define TK_CONVERT_H
 

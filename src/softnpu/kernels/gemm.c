@@ -3,8 +3,8 @@
  * inner kernel reads in order, and the inner kernel keeps an MR x NR tile of C in registers.
  *
  * Invariant: an element of C is the sum over k in slices of KC, each slice summed in order by fused (where the machine
- * has them) multiply-adds, and merged by the one function `merge_tile`; neither edges nor the division into blocks change
- * that order, so the result is the same for every division of the work.
+ * has them) multiply-adds, and merged by the one function `merge_tile`; neither edges nor the division into blocks
+ * change that order, so the result is the same for every division of the work.
  *
  * Memory: one packing buffer per thread, in thread-local storage of the binary; it exists until the thread ends or the
  * binary is unloaded, and no call allocates. */
@@ -85,8 +85,8 @@ static inline float element(const void *base, int64_t index, enum tk_gemm_type t
     return type == TK_GEMM_F16 ? tk_half_to_float(half) : tk_bf16_to_float(half);
 }
 
-/* One panel: out[k * width + line] for `width` lines, of which `lines` exist (the others become zeros). Lines are the rows of
- * A or the columns of B; element (line, k) is at base[line * line_step + k * k_step]. */
+/* One panel: out[k * width + line] for `width` lines, of which `lines` exist (the others become zeros). Lines are the
+ * rows of A or the columns of B; element (line, k) is at base[line * line_step + k * k_step]. */
 static inline void pack_panel(const void *base, int64_t line_step, int64_t k_step, enum tk_gemm_type type,
                               unsigned lines, unsigned width, uint64_t kc, float *out)
 {

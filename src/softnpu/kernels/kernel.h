@@ -4,12 +4,13 @@
  * The sources are compiled once per instruction set (TK_VARIANT is `base`, or `v3` for AVX2 with FMA); entry.c exports
  * one function per kernel that calls the best variant for the machine.
  *
- * Invariance: the result must not depend on the number of blocks. Work is therefore divided only where it does not affect
- * the arithmetic of an element: between rows, between outputs, or, in element-wise kernels, at multiples of TK_GRAIN, so
- * that each element is in the same vector lane or loop tail in every division.
+ * Invariance: the result must not depend on the number of blocks. Work is therefore divided only where it does not
+ * affect the arithmetic of an element: between rows, between outputs, or, in element-wise kernels, at multiples of
+ * TK_GRAIN, so that each element is in the same vector lane or loop tail in every division.
  *
  * Threads: blocks of one launch run concurrently and share only their arguments. The only state outside the call is the
- * packing buffer of matmul, one per thread. Failure policy: a kernel cannot report errors; it ignores invalid arguments. */
+ * packing buffer of matmul, one per thread. Failure policy: a kernel cannot report errors; it ignores invalid
+ * arguments. */
 #ifndef TK_KERNEL_H
 #define TK_KERNEL_H
 
@@ -75,8 +76,8 @@ typedef int32_t tk_i8 __attribute__((vector_size(32)));
 typedef float tk_v8_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
 #define TK_8(from) (*(const tk_v8_anywhere *)(from))
 
-/* Sum over a row of a term in `at`, written once for eight elements and once for one. The order of additions depends on n alone: 4
- * x 8 running sums, folded at the end, then the tail. */
+/* Sum over a row of a term in `at`, written once for eight elements and once for one. The order of additions depends on
+ * n alone: 4 x 8 running sums, folded at the end, then the tail. */
 #define TK_ROW_REDUCE(result, n, term8, term1)                                                                         \
     do {                                                                                                               \
         tk_v8 sum_[4] = {{0}};                                                                                         \

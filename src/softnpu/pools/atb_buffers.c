@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ATB's buffers: the workspace of an operation, and what of it each kernel uses.
+/* ATB's buffers: the workspace of an operation, and the parts of it that each kernel uses.
  *
- * ATB allocates little itself; it tells tools about memory that operations share out among their kernels. The workspace
- * of an execution is a heap, the parts that one kernel uses are a batch of regions in it that live as long as the
- * kernel. Tools answer with handles, by which both are taken back. One lock for the object; executions do not nest. */
+ * ATB allocates little itself; it reports to tools how operations divide memory among their kernels. The workspace of
+ * an execution is a heap; the parts that one kernel uses are a batch of regions in it that exist as long as the kernel
+ * runs. Tools return handles, by which both are deregistered. One lock for the object; executions do not nest. */
 #include "common.h"
 #include "report.h"
 
@@ -18,7 +18,7 @@ struct npool_atb {
     pthread_mutex_t lock;
     int32_t device;
     enum phase phase;
-    bool silent; /* a tool gave no heap handle once */
+    bool silent; /* a tool once returned no heap handle */
     void *workspace;
     size_t workspace_b;
     mstxMemHeapHandle_t heap;
@@ -47,7 +47,8 @@ static const char *const phase_names[] = {"no operation", "an operation", "a ker
 
 static aclError wrong_phase(const npool_atb *atb, const char *function)
 {
-    return npool__fail(ACL_ERROR_INVALID_PARAM, "%s: called while %s is under way", function, phase_names[atb->phase]);
+    return npool__fail(ACL_ERROR_INVALID_PARAM, "%s: called while %s is in progress", function,
+                       phase_names[atb->phase]);
 }
 
 static void begin_heap(npool_atb *atb, void *workspace, size_t workspace_b)

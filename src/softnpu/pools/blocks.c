@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks: best fit, cutting and joining, and the growth of expandable segments. Called with the device's lock held.
- * Host memory running out makes the request at hand fail and leaves every list as it was. */
+/* Blocks: best fit, splitting and merging, and the growth of expandable segments. Called with the device's lock held.
+ * If host memory runs out, the current request fails and every list stays unchanged. */
 #include "caching_internal.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ bool npool__is_split(const struct block *block)
     return block->prev != NULL || block->next != NULL;
 }
 
-/* Whether a block is a part does not change while it is free, so fragmentation can be counted here. */
+/* A free block does not change between split and whole, so fragmentation can be counted here. */
 static bool counts_as_split(const struct block *block)
 {
     return npool__is_split(block) && block->segment->handles == NULL;
@@ -142,7 +142,7 @@ static void unlink_block(struct block *block)
     }
 }
 
-/* Cuts a block that is in no tree; the rest has its mapped state and is in no tree either. */
+/* Splits a block that is in no tree; the rest has the same mapped state and is in no tree either. */
 static struct block *cut(struct block *block, size_t size_b)
 {
     struct block *rest =
@@ -169,7 +169,7 @@ static bool is_idle(const struct block *block)
     return block != NULL && !block->allocated && block->pending_events == 0 && block->other_stream_count == 0;
 }
 
-/* Joins a neighbour into a block that is in no tree, if it is idle and of the same kind. */
+/* Merges a neighbour into a block that is in no tree, if it is idle and of the same kind. */
 static void absorb(struct npool_device *device, struct block *block, struct block *neighbour)
 {
     if (!is_idle(neighbour) || neighbour->mapped != block->mapped) {
@@ -209,7 +209,7 @@ static struct block *next_of_stream(const struct npool_tree *tree, const struct 
     return next != NULL && next->stream == block->stream ? next : NULL;
 }
 
-/* An expandable block counts as large as it could become: otherwise the growing end of the segment would be cut up
+/* An expandable block counts with the size it could grow to: otherwise the growing end of the segment would be split up
  * first, and large requests would find nothing to grow. */
 static size_t reach(const struct block *block)
 {
@@ -244,9 +244,9 @@ struct block *npool__find_free(struct npool_device *device, struct request *requ
     return best;
 }
 
-/* ---- expandable segments */
+/* ---- expandable segments ---- */
 
-/* Memory behind the first size_b bytes (rounded up to units) of an unmapped block, which becomes free. */
+/* Maps memory to the first size_b bytes (rounded up to units) of an unmapped block, which becomes free. */
 static bool map_block(struct npool_device *device, struct request *request, struct block *block, size_t size_b)
 {
     size_t mapped_b = MS_ROUND_UP(size_b, block->segment->unit_b);
@@ -316,7 +316,7 @@ struct block *npool__grow_expandable(struct npool_device *device, struct request
         if (!map_block(device, request, target, want_b < target->size_b ? want_b : target->size_b)) {
             return NULL;
         }
-        block = target; /* it has absorbed the free block before it */
+        block = target; /* it has merged with the free block before it */
     }
     if (block != NULL) {
         npool__take_free(device, block);

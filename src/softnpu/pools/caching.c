@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caching allocator: requests, returns, and what happens before a request fails.
+/* The caching allocator: requests, frees, and the steps before a request fails.
  *
- * A request is rounded, served from the free blocks of its stream (best fit), else from a new segment; a block that is
- * much larger is split. Blocks are cached when freed. The device's lock is held throughout, mstx announcements
- * included, so that a tool sees allocations and frees of a device in the order in which they happened. */
+ * A request is rounded and served from the free blocks of its stream (best fit), otherwise from a new segment; a block
+ * that is much larger is split. Freed blocks are cached. The device's lock is held throughout, including the mstx
+ * calls, so that a tool sees allocations and frees of a device in their real order. */
 #include "caching_internal.h"
 #include "report.h"
 
@@ -25,7 +25,7 @@ static size_t round_to_division(size_t size_b, uint32_t divisions)
 
 static uint32_t divisions_for(const struct npool_config *config, size_t size_b)
 {
-    size_t log = 63 - (size_t)__builtin_clzll(size_b); /* levels begin at 1 MiB = 2^20 */
+    size_t log = 63 - (size_t)__builtin_clzll(size_b); /* levels start at 1 MiB = 2^20 */
     size_t level = log > 20 ? log - 20 : 0;
     return config->roundup_power2_divisions[level < NPOOL_ROUNDUP_LEVELS ? level : NPOOL_ROUNDUP_LEVELS - 1];
 }
@@ -110,7 +110,7 @@ static aclError make_device(npool_caching *pool, int32_t id, struct npool_device
     return ACL_SUCCESS;
 }
 
-/* The allocator of the current device, made at its first use. */
+/* The allocator of the current device, created at first use. */
 static aclError current_device(npool_caching *pool, struct npool_device **out)
 {
     int32_t id;
@@ -144,7 +144,7 @@ static npool_mempool *find_mempool(const npool_caching *pool, uint64_t id)
     return at;
 }
 
-/* Locks the device and tells which pair the calling thread allocates from. */
+/* Locks the device and returns the pair that the calling thread allocates from. */
 static struct pool_pair *lock_for_request(npool_caching *pool, struct npool_device *device)
 {
     if (chosen_mempool.id == 0 || chosen_mempool.pool != pool) {
@@ -256,7 +256,7 @@ aclError npool_mempool_destroy(npool_caching *pool, npool_mempool *mempool)
     return ACL_SUCCESS;
 }
 
-/* ---- life of the allocator */
+/* ---- life cycle of the allocator */
 
 npool_caching *npool_caching_create(const struct npool_config *config)
 {
@@ -437,7 +437,7 @@ static bool should_split(const struct npool_config *config, const struct block *
 static void hand_out(struct npool_device *device, struct block *block, const struct request *request)
 {
     if (should_split(device->config, block, request->size_b)) {
-        (void)npool__split(device, block, request->size_b); /* without host memory: the whole block */
+        (void)npool__split(device, block, request->size_b); /* no host memory for a split: use the whole block */
     }
     block->allocated = true;
     block->requested_b = request->requested_b;
@@ -497,7 +497,7 @@ aclError npool_malloc(npool_caching *pool, void **ptr, size_t size_b, aclrtStrea
     return ret;
 }
 
-/* ---- returns */
+/* ---- frees */
 
 /* Locks the device that holds the block; NULL and nothing locked if there is no such block. */
 static struct block *lock_block(npool_caching *pool, const void *ptr, struct npool_device **out)
@@ -533,7 +533,7 @@ aclError npool_free(npool_caching *pool, void *ptr)
     struct npool_device *device;
     struct block *block = lock_block(pool, ptr, &device);
     if (block == NULL) {
-        return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_free: %p is not a block of this pool that is in use", ptr);
+        return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_free: %p is not a block in use of this pool", ptr);
     }
     npool__tree_remove(&device->active, &block->node);
     block->allocated = false;
@@ -570,8 +570,7 @@ aclError npool_record_stream(npool_caching *pool, void *ptr, aclrtStream stream)
     struct npool_device *device;
     struct block *block = lock_block(pool, ptr, &device);
     if (block == NULL) {
-        return npool__fail(ACL_ERROR_INVALID_PARAM,
-                           "npool_record_stream: %p is not a block of this pool that is in use", ptr);
+        return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_record_stream: %p is not a block in use of this pool", ptr);
     }
     bool known = block->stream == stream;
     for (uint32_t i = 0; i < block->other_stream_count && !known; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caching allocator from the inside: segments (what the driver gave), blocks (what they are cut into), and the
- * allocator of one device. caching.c serves requests, blocks.c cuts and joins, segments.c talks to the driver,
- * reclaim.c gives memory back, inspect.c tells about it all.
+/* Internals of the caching allocator: segments (driver memory), blocks (their parts), and the allocator of one device.
+ * caching.c serves requests, blocks.c splits and merges, segments.c calls the driver, reclaim.c releases memory,
+ * inspect.c reports statistics.
  *
- * The blocks of a segment form a list by address without gaps. A block is in exactly one place: the active tree (given
- * out), a free tree (cached), an unmapped tree (address space only), or the list of pending events (freed, but a stream
+ * The blocks of a segment form a list by address without gaps. A block is in exactly one place: the active tree (in
+ * use), a free tree (cached), an unmapped tree (address space only), or the list of pending events (freed, but a stream
  * other than its own may still use it). Two neighbours are never both free, nor both unmapped.
  *
  * Everything below belongs to one npool_device and is protected by its lock. */
@@ -28,7 +28,7 @@ struct segment {
     int32_t device;
     char *base;
     size_t reserved_b; /* of address space */
-    size_t mapped_b;   /* with memory behind it; the same for plain segments */
+    size_t mapped_b;   /* mapped bytes; all of them in plain segments */
     struct block *first;
 
     /* Expandable segments: one physical handle per unit, NULL where nothing is mapped. */
@@ -38,7 +38,7 @@ struct segment {
 };
 
 struct block {
-    struct npool_node node; /* in whichever tree the block is */
+    struct npool_node node; /* node of the tree that the block is in */
     char *ptr;
     size_t size_b, requested_b;
     aclrtStream stream;
@@ -47,12 +47,12 @@ struct block {
     struct block *prev, *next; /* neighbours in the segment */
     bool allocated, mapped;
     uint32_t pending_events;
-    aclrtStream *other_streams; /* used on these too */
+    aclrtStream *other_streams; /* other streams that use it */
     uint32_t other_stream_count;
     uint64_t freed_at; /* pool->searches when it became free: its age for garbage collection */
 };
 
-/* Blocks that may stand in for each other. */
+/* Interchangeable blocks. */
 struct block_pool {
     struct npool_tree free;     /* by stream, size, address */
     struct npool_tree unmapped; /* by stream, address */
@@ -79,11 +79,11 @@ struct pending_event {
 };
 
 struct npool_device {
-    pthread_mutex_t lock; /* held during ACL and mstx calls, as torch_npu does; nothing of ours nests inside but the
-                             workspace's lock on out of memory */
+    pthread_mutex_t lock; /* held during ACL and mstx calls, as torch_npu does; only the workspace's lock nests
+                             inside, when memory runs out */
     int32_t id;
     const struct npool_config *config;
-    struct pool_pair ordinary; /* private pairs are linked behind it */
+    struct pool_pair ordinary; /* head of the list of private pairs */
     struct npool_tree active;  /* by address */
     struct npool_tree segments;
     struct pending_event *pending, **pending_tail;
@@ -92,7 +92,7 @@ struct npool_device {
 };
 
 struct npool_mempool {
-    uint64_t id; /* never reused, so that a thread's choice of a destroyed pool is noticed */
+    uint64_t id; /* never reused, so that a thread's reference to a destroyed pool is detected */
     bool use_on_oom;
     struct npool_mempool *next;
 };
@@ -100,13 +100,13 @@ struct npool_mempool {
 /* The allocator of a process. */
 struct npool_caching {
     struct npool_config config;
-    pthread_mutex_t lock; /* of the list of private pools; taken before a device's lock, never after one */
+    pthread_mutex_t lock; /* guards the list of private pools; taken before a device's lock, never after */
     npool_mempool *mempools;
     npool_workspace *workspace;                      /* atomic */
-    struct npool_device *devices[NPOOL_DEVICES_MAX]; /* atomic; made at first use, kept until the end */
+    struct npool_device *devices[NPOOL_DEVICES_MAX]; /* atomic; created at first use, kept until the end */
 };
 
-/* A request on its way. */
+/* A request in progress. */
 struct request {
     size_t size_b; /* rounded */
     size_t requested_b;
@@ -123,33 +123,35 @@ void npool__pair_init(struct pool_pair *pair, uint64_t mempool_id, npool_mempool
 int npool__order_by_address(const struct npool_node *a, const struct npool_node *b);
 int npool__order_segments(const struct npool_node *a, const struct npool_node *b);
 struct block *npool__block_at(const struct npool_device *device, const void *ptr); /* active, NULL if none */
-/* The whole of a new segment, for the request. NULL: no host memory; the segment is closed, the request says so. */
+/* One block with the whole new segment, for the request. NULL: no host memory; closes the segment, sets the request's
+ * error. */
 struct block *npool__block_first(struct npool_device *device, struct request *request, struct segment *segment);
 void npool__block_delete(struct block *block);
 void npool__put_free(struct npool_device *device, struct block *block);
 void npool__take_free(struct npool_device *device, struct block *block);
 bool npool__is_split(const struct block *block);
-/* Cuts the block after size_b bytes; the rest becomes a free block. False: no host memory, the block is as it was. */
+/* Splits the block after size_b bytes; the rest becomes a free block. False: no host memory, the block is unchanged. */
 bool npool__split(struct npool_device *device, struct block *block, size_t size_b);
-/* A block that nobody uses any more: joins it with its free neighbours and caches it. */
+/* An unused block: merges it with its free neighbours and caches it. */
 void npool__cache_block(struct npool_device *device, struct block *block);
-/* Best free block for the request, taken out of its tree; NULL. */
+/* Best free block for the request, removed from its tree; NULL if none. */
 struct block *npool__find_free(struct npool_device *device, struct request *request, struct block_pool *pool);
-/* Grows an expandable segment (or begins one) until it has a free block of the size, taken out of its tree; NULL. */
+/* Grows an expandable segment (or creates one) until it has a free block of the size, removed from its tree; or
+ * NULL. */
 struct block *npool__grow_expandable(struct npool_device *device, struct request *request);
-/* Takes the memory from behind the whole units of a free block. */
+/* Unmaps the whole units of a free block. */
 void npool__unmap_block(struct npool_device *device, struct block *block);
 
 /* ---- segments.c: driver calls; statistics of the device are kept up to date */
 aclError npool__segment_open(struct npool_device *device, size_t size_b, bool large, struct segment **out);
 aclError npool__segment_reserve(struct npool_device *device, bool large, struct segment **out);
-/* Memory behind whole units of an expandable segment, all of them or none; and away with it. */
+/* Maps whole units of an expandable segment, all of them or none; and unmaps them. */
 aclError npool__segment_map(struct npool_device *device, struct segment *segment, char *begin, size_t size_b);
 void npool__segment_unmap(struct npool_device *device, struct segment *segment, char *begin, size_t size_b);
 void npool__segment_close(struct npool_device *device, struct segment *segment);
 
 /* ---- reclaim.c */
-/* The program gave the block back: caches it, or waits for the other streams that use it. */
+/* The program freed the block: caches it, or waits for the other streams that use it. */
 void npool__retire(struct npool_device *device, struct block *block);
 void npool__process_events(struct npool_device *device, bool wait);
 void npool__collect_garbage(struct npool_device *device);

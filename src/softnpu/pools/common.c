@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures, devices, driver allocation and events, as all pools need them. Stateless but for the thread's error text.
- */
+/* Errors, devices, driver allocation and events for all pools. Stateless except for the thread's error text. */
 #include "common.h"
 
 #include <dlfcn.h>
@@ -47,7 +46,7 @@ aclError npool__current_device(int32_t *device)
         return npool__fail_acl(ret, "no current device");
     }
     if (id < 0 || id >= NPOOL_DEVICES_MAX) {
-        return npool__fail(ACL_ERROR_RT_INVALID_DEVICEID, "device %d is beyond the %d devices of a pool", id,
+        return npool__fail(ACL_ERROR_RT_INVALID_DEVICEID, "device %d is out of range, a pool supports %d devices", id,
                            NPOOL_DEVICES_MAX);
     }
     *device = id;

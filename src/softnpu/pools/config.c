@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option text of the caching allocator: `name:value,name:value`, blanks anywhere, brackets around lists.
  *
- * One table says for every option what it looks like, where it goes and what is allowed; parser and messages come from
- * it. A text is taken as a whole or not at all. Stateless. */
+ * One table describes syntax, destination and range of every option; parser and messages use it. A text is applied as a
+ * whole or not at all. Stateless. */
 #include "common.h"
 
 #include "base/parse.h"
@@ -87,8 +87,8 @@ static bool parse_fraction(const char *value, bool closed, double *out)
     return true;
 }
 
-/* Levels are powers of two of MiB; what is below the first one named takes its divisions, `>` everything above the last
- * one named, and sizes between named ones that are not named themselves stay as they were. */
+/* Levels are powers of two in MiB. Sizes below the first listed level use its divisions, `>` applies to everything
+ * above the last one, and unlisted sizes in between stay unchanged. */
 static bool parse_divisions(char *value, uint32_t levels[NPOOL_ROUNDUP_LEVELS])
 {
     uint64_t divisions;
@@ -175,7 +175,7 @@ static bool apply(struct npool_config *config, const struct option *option, char
     return false;
 }
 
-/* Ends the option that begins at text and returns the next one: commas inside brackets do not separate. */
+/* Terminates the option that starts at text and returns the next one: commas inside brackets do not separate. */
 static char *cut_option(char *text)
 {
     int depth = 0;
@@ -199,11 +199,11 @@ static aclError parse_option(struct npool_config *config, char *text)
     for (size_t i = 0; i < MS_COUNT_OF(options); i++) {
         if (strcmp(text, options[i].name) == 0) {
             char shown[64];
-            strncpy(shown, colon + 1, sizeof(shown) - 1); /* parsing a list takes it apart */
+            strncpy(shown, colon + 1, sizeof(shown) - 1); /* parsing modifies the list */
             shown[sizeof(shown) - 1] = '\0';
             if (!apply(config, &options[i], colon + 1)) {
-                return npool__fail(ACL_ERROR_INVALID_PARAM, "option %s: '%s' is not allowed, it must be %s", text,
-                                   shown, options[i].allowed);
+                return npool__fail(ACL_ERROR_INVALID_PARAM, "option %s: invalid value '%s', must be %s", text, shown,
+                                   options[i].allowed);
             }
             return ACL_SUCCESS;
         }

@@ -2,7 +2,7 @@
 /* MindSpore's dynamic memory pool: best fit in units of 512 bytes over blocks of 1 GiB, or, with virtual memory
  * management, over one address range into which physical memory is mapped as it is needed.
  *
- * The buffers of a driver block form a list by address; two free neighbours are joined. The pool keeps what it has
+ * The buffers of a driver block form a list by address; two free neighbours are joined. The pool keeps its memory
  * until it is destroyed. One lock for the object, held during ACL and mstx calls. */
 #include "common.h"
 #include "report.h"
@@ -111,7 +111,7 @@ static struct buffer *new_buffer(char *ptr, size_t size_b)
     return buffer;
 }
 
-/* ---- memory from the driver; each leaves a free buffer of at least size_b bytes behind */
+/* ---- memory from the driver; each adds a free buffer of at least size_b bytes */
 
 static aclError add_block(npool_mindspore *pool, size_t size_b)
 {
@@ -120,7 +120,7 @@ static aclError add_block(npool_mindspore *pool, size_t size_b)
     void *base = NULL;
     aclError ret = aclrtMalloc(&base, block_b, ACL_MEM_MALLOC_HUGE_FIRST);
     if (ret == ACL_ERROR_RT_MEMORY_ALLOCATION && block_b > size_b) {
-        block_b = size_b; /* the rest of the device, when a whole block does not fit any more */
+        block_b = size_b; /* the rest of the device, if a whole block no longer fits */
         ret = aclrtMalloc(&base, block_b, ACL_MEM_MALLOC_HUGE_FIRST);
     }
     if (ret != ACL_SUCCESS) {
@@ -164,7 +164,7 @@ static aclError map_more(npool_mindspore *pool, size_t size_b)
         .location = {.id = (uint32_t)pool->device, .type = ACL_MEM_LOCATION_TYPE_DEVICE},
     };
     if (size_b > pool->range_b - before_b) {
-        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "MindSpore pool: the device has no %zu further bytes",
+        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "MindSpore pool: the device does not have %zu more bytes",
                            size_b);
     }
     for (size_t end = before_b + size_b; pool->mapped_b < end;) {
@@ -279,7 +279,7 @@ aclError npool_mindspore_malloc(npool_mindspore *pool, void **ptr, size_t size_b
     return ret;
 }
 
-/* Takes a free neighbour into a buffer that is in no tree. */
+/* Merges a free neighbour into a buffer that is in no tree. */
 static void absorb(npool_mindspore *pool, struct buffer *buffer, struct buffer *neighbour)
 {
     if (neighbour == NULL || neighbour->used) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch_npu's pinned host memory: a cache of blocks whose sizes are powers of two.
  *
- * A block that copies on some streams still read or write is reused only when their events have happened. One lock for
- * the object, held during ACL calls. */
+ * A block that copies on other streams still use is reused only after their events have completed. One lock for the
+ * object, held during ACL calls. */
 #include "common.h"
 #include "tree.h"
 
@@ -12,14 +12,14 @@
 enum source {
     SOURCE_MALLOC_HOST,
     SOURCE_REGISTERED, /* our own pages, registered with the runtime */
-    SOURCE_RESERVED,   /* a piece of the segment allocated ahead: never given back on its own */
+    SOURCE_RESERVED,   /* part of the preallocated segment: never released separately */
 };
 
 struct pinned_block {
     struct npool_piece piece; /* in the active or in the free tree; in neither while events are pending */
     enum source source;
     bool allocated;
-    aclrtStream *streams; /* recorded since it was handed out */
+    aclrtStream *streams; /* recorded since it was allocated */
     uint32_t stream_count, pending_events;
 };
 
@@ -110,7 +110,7 @@ static void give_back(npool_pinned *pool, char *ptr, size_t size_b, enum source 
     pool->stats.reserved_b -= size_b;
 }
 
-/* A piece of the segment allocated ahead, NULL if there is none or it is used up. */
+/* A part of the preallocated segment; NULL if there is none left. */
 static char *from_reserved(npool_pinned *pool, size_t size_b)
 {
     size_t total_b = pool->config.pinned_reserve_segment_b;

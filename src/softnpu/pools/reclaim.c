@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Getting memory back: blocks whose last user on another stream is done, cached segments that nobody needs, and the two
- * ways of making room before a request fails. Called with the device's lock held and the device current.
+/* Reclaiming memory: blocks whose last use on another stream has completed, unused cached segments, and the two last
+ * resorts before a request fails. Called with the device's lock held and the device current.
  *
- * An error of a stream or event means that its work will never touch the memory again; it is taken for "done". */
+ * After an error of a stream or event its work never accesses the memory again, so an error counts as completed. */
 #include "caching_internal.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void add_pending(struct npool_device *device, struct block *block, aclrtS
     struct pending_event *pending = calloc(1, sizeof(*pending));
     if (pending == NULL || npool__event_record(&pending->event, stream) != ACL_SUCCESS) {
         free(pending);
-        (void)aclrtSynchronizeStream(stream); /* slower, as safe */
+        (void)aclrtSynchronizeStream(stream); /* slower, but as safe */
         return;
     }
     pending->stream = stream;
@@ -50,7 +50,7 @@ void npool__retire(struct npool_device *device, struct block *block)
 
 void npool__process_events(struct npool_device *device, bool wait)
 {
-    /* Events of one stream happen in order: the first that has not happened answers for the rest. */
+    /* Events of one stream complete in order: the first pending one decides for the rest. */
     aclrtStream busy = NULL;
     bool have_busy = false;
     struct pending_event **link = &device->pending;
@@ -75,7 +75,7 @@ void npool__process_events(struct npool_device *device, bool wait)
     device->pending_tail = link;
 }
 
-/* ---- giving segments back */
+/* ---- releasing segments */
 
 static void release_segment(struct npool_device *device, struct block *only)
 {
@@ -94,7 +94,7 @@ static void release_block(struct npool_device *device, struct block *block)
 static void release_pool(struct npool_device *device, struct block_pool *pool)
 {
     for (struct block *at = of_node(npool__tree_first(&pool->free)); at != NULL;) {
-        /* The block may go; what it leaves behind is smaller, so a walk upwards meets every other block once. */
+        /* The block may be released; the remainder is smaller, so an ascending walk visits every other block once. */
         const struct block key = {.stream = at->stream, .size_b = at->size_b, .ptr = at->ptr};
         struct segment *segment = at->segment;
         if (segment->handles == NULL) {
@@ -145,7 +145,7 @@ void npool__drop_orphans(struct npool_device *device)
     }
 }
 
-/* ---- making room */
+/* ---- last resorts */
 
 static bool is_collectable(const struct block *block)
 {
@@ -168,7 +168,7 @@ void npool__collect_garbage(struct npool_device *device)
             count++;
         }
     }
-    /* Oldest first, in rounds: whatever is at least as old as the average goes. */
+    /* Oldest first, in rounds: releases everything at least as old as the average. */
     for (bool progress = true; progress && count > 0 && freed_b < target_b;) {
         double average = (double)total_age / (double)count;
         progress = false;
@@ -205,7 +205,7 @@ bool npool__release_oversize(struct npool_device *device, const struct request *
         release_block(device, enough);
         return true;
     }
-    /* No single one is large enough: several, from the largest down. */
+    /* No single one is large enough: release several, from the largest down. */
     size_t freed_b = 0;
     for (struct block *at = of_node(npool__tree_below(tree, &key.node));
          at != NULL && at->stream == request->stream && at->size_b >= oversize_b && freed_b < key.size_b;) {

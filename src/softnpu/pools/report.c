@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mstx side of the pools.
  *
- * The functions are looked up in libms_tools_ext.so when the first pool wants to say something, as the frameworks do;
- * the library is never linked, so that a program without tools does not load it. Batches are built as the frameworks
- * build them, including the two members that torch_npu and MindSpore leave uninitialised: a tool that follows them
- * there would crash in a real job too, and must show it here.
+ * The functions are looked up in libms_tools_ext.so at the first report, as the frameworks do; the library is never
+ * linked, so a program without tools does not load it. Batches are built as the frameworks build them, including the
+ * two members that torch_npu and MindSpore leave uninitialised: a tool that reads them would crash in a real job too,
+ * and must crash here.
  *
  * Threads: everything is decided once under pthread_once; afterwards read only. Callers hold their pool's lock. */
 #include "report.h"
@@ -22,7 +22,7 @@
 #define TOOL_LIBRARY "libms_tools_ext.so"
 #define HOOK_LIBRARY "libascend_kernel_hook.so"
 
-/* The functions the pools use; the first member of each row is also the member of the table. */
+/* The functions that the pools use; the first element of each row is also the member of the table. */
 #define FUNCTIONS(X)                                                                                                   \
     X(mstxDomainCreateA)                                                                                               \
     X(mstxDomainDestroy)                                                                                               \

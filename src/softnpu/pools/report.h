@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the pools announce what happens inside them: mstx calls in the order in which the frameworks make them. */
+/* How the pools report their memory: mstx calls in the order in which the frameworks make them. */
 #ifndef NPUPOOL_REPORT_H
 #define NPUPOOL_REPORT_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* torch_npu: each call creates its domain anew. Nothing happens unless npool_reporting(). */
+/* torch_npu: each call creates its domain again. No effect unless npool_reporting(). */
 #define NPOOL_DOMAIN_CACHING   "ptaCaching"
 #define NPOOL_DOMAIN_WORKSPACE "ptaWorkspace"
 
@@ -27,7 +27,7 @@ void npool__report_region_gone(const char *domain, const void *ptr);
 void npool__report_mindspore_alloc(int32_t device, const void *ptr, uint64_t size_b, uint64_t total_b);
 void npool__report_mindspore_free(int32_t device, const void *ptr, uint64_t total_b);
 
-/* ATB: handles. A NULL heap means that nobody listens. */
+/* ATB: handles. A NULL heap means that no tool is attached. */
 mstxMemHeapHandle_t npool__report_atb_heap(int32_t device, const void *ptr, uint64_t size_b);
 void npool__report_atb_heap_gone(mstxMemHeapHandle_t heap);
 void npool__report_atb_regions(mstxMemHeapHandle_t heap, const mstxMemVirtualRangeDesc_t *regions, size_t count,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments: memory as the driver gives it.
+/* Segments: memory from the driver.
  *
  * A plain segment is one aclrtMallocAlign32. An expandable one is a reservation of address space as large as the device
  * could ever fill, with physical memory mapped unit by unit: it grows at the end instead of leaving holes. Called with
- * the device's lock held and the device current. Failures of the driver while giving memory back are ignored: there is
- * nothing left to do about them, and the bookkeeping must not keep what the driver may have taken. */
+ * the device's lock held and the device current. Driver errors while releasing memory are ignored: they cannot be
+ * handled, and the bookkeeping must not keep memory that the driver may have released. */
 #include "caching_internal.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void publish(struct npool_device *device, struct segment *segment)
 aclError npool__segment_open(struct npool_device *device, size_t size_b, bool large, struct segment **out)
 {
     if (device->stats.reserved_bytes.current + size_b > device->limit_b) {
-        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the memory fraction of this process is used up");
+        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the memory fraction of this process is exhausted");
     }
     bool unlocked = device->config->release_lock_on_npumalloc;
     void *base = NULL;
@@ -90,7 +90,7 @@ aclError npool__segment_reserve(struct npool_device *device, bool large, struct 
     }
     bool pages_1g = large && device->config->page_1g;
     size_t unit_b = !large ? SMALL_BUFFER_B : pages_1g ? NPOOL_GIB : device->config->large_segment_size_b;
-    /* An eighth more than the device has: fragmentation of the address space must not be what fails a request. */
+    /* An eighth more than the device has, so that address space fragmentation cannot fail a request. */
     size_t units = (total_b / 8 * 9 + unit_b - 1) / unit_b;
     void *base = NULL;
     ret = aclrtReserveMemAddress(&base, units * unit_b, 0, NULL, 1);
@@ -133,7 +133,7 @@ aclError npool__segment_map(struct npool_device *device, struct segment *segment
     size_t begin = (size_t)(at - segment->base) / segment->unit_b;
     size_t end = begin + size_b / segment->unit_b;
     if (device->stats.reserved_bytes.current + size_b > device->limit_b) {
-        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the memory fraction of this process is used up");
+        return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the memory fraction of this process is exhausted");
     }
     const aclrtPhysicalMemProp prop = {
         .handleType = ACL_MEM_HANDLE_TYPE_NONE,
@@ -165,7 +165,7 @@ void npool__segment_unmap(struct npool_device *device, struct segment *segment, 
 {
     size_t begin = (size_t)(at - segment->base) / segment->unit_b;
     size_t end = begin + size_b / segment->unit_b;
-    /* Work that is queued may still use the range, which the program freed in stream order. */
+    /* Queued work may still use the range, because the program frees in stream order. */
     (void)aclrtSynchronizeDevice();
     unmap_units(segment, begin, end);
     free_units(segment, begin, end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See tree.h. Every walk is a loop: the depth is logarithmic, but nothing here depends on the stack. */
+/* See tree.h. All traversals are loops, so none depends on the stack. */
 #include "tree.h"
 
 #include "base/macros.h"
@@ -23,7 +23,7 @@ void npool__tree_insert(struct npool_tree *tree, struct npool_node *node)
     while (*link != NULL && (*link)->priority >= node->priority) {
         link = tree->order(node, *link) < 0 ? &(*link)->left : &(*link)->right;
     }
-    /* The subtree here is split by the new key into the two children of the new node. */
+    /* The new key splits this subtree into the two children of the new node. */
     struct npool_node **less = &node->left, **greater = &node->right, *rest = *link;
     while (rest != NULL) {
         if (tree->order(rest, node) < 0) {

@@ -30,7 +30,7 @@ struct npool_tree {
 void npool__tree_insert(struct npool_tree *tree, struct npool_node *node);
 void npool__tree_remove(struct npool_tree *tree, struct npool_node *node);
 
-/* Smallest element not below / above the key, largest below it; NULL if there is none. The key need not be in the tree.
+/* Smallest element not below / above the key, largest below it; NULL if none. The key need not be in the tree.
  */
 struct npool_node *npool__tree_at_least(const struct npool_tree *tree, const struct npool_node *key);
 struct npool_node *npool__tree_above(const struct npool_tree *tree, const struct npool_node *key);

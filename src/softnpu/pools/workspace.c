@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch_npu's workspace allocator: scratch memory of operators.
  *
- * Work on a stream runs in order, so one block per device and stream serves all requests there; it only has to be large
- * enough for the largest. What is "allocated" is a level: the sum of the blocks that are out. Requests are given back
- * in the reverse order. One lock for the object, held during ACL and mstx calls; it may be taken inside the lock of a
- * caching allocator's device (out of memory), never the other way round. */
+ * Work on a stream runs in order, so one block per device and stream serves all its requests, if it is large enough for
+ * the largest one. "Allocated" is the sum of the blocks in use. Requests are released in reverse order. One lock for
+ * the object, held during ACL and mstx calls; it may be taken inside the lock of a caching allocator's device (out of
+ * memory), never the other way round. */
 #include "common.h"
 #include "report.h"
 
@@ -17,13 +17,13 @@ struct stream_block {
     aclrtStream stream;
     void *ptr;
     size_t size_b;
-    uint32_t out; /* requests not given back */
+    uint32_t out; /* requests not yet released */
     struct stream_block *next;
 };
 
 struct request {
     struct stream_block *block;
-    void *ptr; /* as handed out: the block may have grown since */
+    void *ptr; /* as returned: the block may have grown since */
     size_t size_b;
     struct request *next;
 };
@@ -149,7 +149,7 @@ aclError npool_workspace_put(npool_workspace *workspace)
     struct device_state *state = &workspace->devices[device];
     struct request *request = state->latest;
     if (request == NULL) {
-        ret = npool__fail(ACL_ERROR_INVALID_PARAM, "npool_workspace_put: no request is out on device %d", device);
+        ret = npool__fail(ACL_ERROR_INVALID_PARAM, "npool_workspace_put: no request is pending on device %d", device);
     } else {
         state->latest = request->next;
         request->block->out--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SoftmaxV2 and LayerNormV3. The transformer kernels handle float32 on dense rows; other types and strides are converted
- * in wide chunks, and each pass reads the row again so that no scratch memory is needed. */
+/* SoftmaxV2 and LayerNormV3. The transformer kernels handle float32 on dense rows; other types and strides are
+ * converted in wide chunks, and each pass reads the row again so that no scratch memory is needed. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers for operator kernels. They follow the rules of softnpu/kernels (same variants, same invariance), with loops over
- * strided operands. */
+/* Helpers for operator kernels. They follow the rules of softnpu/kernels (same variants, same invariance), with loops
+ * over strided operands. */
 #ifndef SOFTNPU_ACLNN_OP_KERNEL_H
 #define SOFTNPU_ACLNN_OP_KERNEL_H
 
