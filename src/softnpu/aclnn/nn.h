@@ -7,23 +7,13 @@
 #ifndef SOFTNPU_ACLNN_NN_H
 #define SOFTNPU_ACLNN_NN_H
 
+#include "abi/aclnn_status.h"
 #include "aclnn/aclnn_base.h"
 #include "base/macros.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Status codes of the operator interface. */
-enum {
-    ACLNN_SUCCESS = 0,
-    ACLNN_ERR_PARAM_NULLPTR = 161001,
-    ACLNN_ERR_PARAM_INVALID = 161002,
-    ACLNN_ERR_RUNTIME_ERROR = 361001,
-    ACLNN_ERR_INNER = 561000,
-    ACLNN_ERR_INNER_CREATE_EXECUTOR = 561101,
-    ACLNN_ERR_INNER_NULLPTR = 561103,
-};
 
 enum {
     NN_TENSOR_DIMS = 25, /* dimensions of a tensor, at most */

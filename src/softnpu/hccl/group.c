@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
-    struct entry *next;
+struct group_entry {
+    struct group_entry *next;
     struct hccl_request request; /* holds a reference to its communicator */
     uint64_t data[];             /* vectors or transfers */
 };
@@ -20,7 +20,7 @@ struct entry {
 static __thread struct {
     uint32_t depth;
     HcclResult spoilt;
-    struct entry *first, **last;
+    struct group_entry *first, **last;
 } group;
 
 bool hccl_group_open(void)
@@ -39,7 +39,7 @@ HcclResult hccl_group_add(const struct hccl_request *request)
 {
     uint32_t n = request->comm->link.n, vectors = request->n_transfers == 0 ? hccl_kind_vectors(request->op.kind) : 0;
     size_t transfers_b = request->n_transfers * sizeof(*request->transfers);
-    struct entry *e = calloc(1, sizeof(*e) + transfers_b + (size_t)vectors * n * sizeof(uint64_t));
+    struct group_entry *e = calloc(1, sizeof(*e) + transfers_b + (size_t)vectors * n * sizeof(uint64_t));
     if (e == NULL) {
         return HCCL_FAIL(HCCL_E_MEMORY, "%s: out of memory", request->function);
     }
@@ -65,11 +65,11 @@ static bool same_place(const struct hccl_request *a, const struct hccl_request *
 }
 
 /* Queues an entry together with the later ones of the same list, and empties those. */
-static HcclResult queue_merged(struct entry *first)
+static HcclResult queue_merged(struct group_entry *first)
 {
     struct hccl_request merged = first->request;
     uint32_t total = 0;
-    for (struct entry *e = first; e != NULL; e = e->next) {
+    for (struct group_entry *e = first; e != NULL; e = e->next) {
         total += same_place(&first->request, &e->request) ? e->request.n_transfers : 0;
     }
     if (total == merged.n_transfers) {
@@ -85,7 +85,7 @@ static HcclResult queue_merged(struct entry *first)
     }
     total = 0;
     merged.count = 0;
-    for (struct entry *e = first; e != NULL; e = e->next) {
+    for (struct group_entry *e = first; e != NULL; e = e->next) {
         if (same_place(&first->request, &e->request)) {
             memcpy(list + total, e->request.transfers, e->request.n_transfers * sizeof(*list));
             total += e->request.n_transfers;
@@ -121,13 +121,13 @@ HcclResult HcclGroupEnd(void)
         return HCCL_SUCCESS;
     }
     HcclResult result = group.spoilt;
-    for (struct entry *e = group.first; e != NULL && result == HCCL_SUCCESS; e = e->next) {
+    for (struct group_entry *e = group.first; e != NULL && result == HCCL_SUCCESS; e = e->next) {
         if (e->request.stream != NULL) {
             result = e->request.n_transfers != 0 ? queue_merged(e) : hccl_queue_now(&e->request);
         }
     }
     while (group.first != NULL) {
-        struct entry *e = group.first;
+        struct group_entry *e = group.first;
         group.first = e->next;
         hccl_comm_put(e->request.comm);
         free(e);

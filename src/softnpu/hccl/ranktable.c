@@ -25,7 +25,7 @@
 #define MAX_DEPTH  32
 #define TEXT_B     256
 
-struct reader {
+struct table_reader {
     const char *at, *end, *begin;
     int depth;
     bool failed;
@@ -44,7 +44,7 @@ struct reader {
 
 #define NOT_GIVEN UINT64_MAX
 
-static void fail(struct reader *r, const char *what)
+static void fail(struct table_reader *r, const char *what)
 {
     if (!r->failed) {
         unsigned line = 1;
@@ -58,7 +58,7 @@ static void fail(struct reader *r, const char *what)
 
 /* ---- JSON ---- */
 
-static char peek(struct reader *r)
+static char peek(struct table_reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) {
         r->at++;
@@ -66,7 +66,7 @@ static char peek(struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-static bool take(struct reader *r, char c)
+static bool take(struct table_reader *r, char c)
 {
     if (peek(r) != c || r->at == r->end) {
         return false;
@@ -75,7 +75,7 @@ static bool take(struct reader *r, char c)
     return true;
 }
 
-static void expect(struct reader *r, char c)
+static void expect(struct table_reader *r, char c)
 {
     if (!take(r, c)) {
         char what[32];
@@ -91,7 +91,7 @@ static void put(char out[TEXT_B], size_t *n, char c)
     }
 }
 
-static void escape(struct reader *r, char out[TEXT_B], size_t *n)
+static void escape(struct table_reader *r, char out[TEXT_B], size_t *n)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     char c = r->at < r->end ? *r->at++ : '\0';
@@ -114,7 +114,7 @@ static void escape(struct reader *r, char out[TEXT_B], size_t *n)
     }
 }
 
-static void string(struct reader *r, char out[TEXT_B])
+static void string(struct table_reader *r, char out[TEXT_B])
 {
     size_t n = 0;
     out[0] = '\0';
@@ -141,7 +141,7 @@ static void string(struct reader *r, char out[TEXT_B])
     }
 }
 
-static size_t digits(struct reader *r)
+static size_t digits(struct table_reader *r)
 {
     const char *start = r->at;
     while (r->at < r->end && isdigit((unsigned char)*r->at)) {
@@ -150,7 +150,7 @@ static size_t digits(struct reader *r)
     return (size_t)(r->at - start);
 }
 
-static void number(struct reader *r, char out[TEXT_B])
+static void number(struct table_reader *r, char out[TEXT_B])
 {
     const char *start = r->at;
     r->at += *r->at == '-';
@@ -173,10 +173,10 @@ static void number(struct reader *r, char out[TEXT_B])
     snprintf(out, TEXT_B, "%.*s", (int)(r->at - start < TEXT_B ? r->at - start : TEXT_B - 1), start);
 }
 
-typedef void (*member_fn)(struct reader *r, const char *name);
-typedef void (*element_fn)(struct reader *r);
+typedef void (*member_fn)(struct table_reader *r, const char *name);
+typedef void (*element_fn)(struct table_reader *r);
 
-static bool go_down(struct reader *r)
+static bool go_down(struct table_reader *r)
 {
     if (++r->depth > MAX_DEPTH) {
         fail(r, "nested too deeply");
@@ -184,7 +184,7 @@ static bool go_down(struct reader *r)
     return !r->failed;
 }
 
-static void object(struct reader *r, member_fn member)
+static void object(struct table_reader *r, member_fn member)
 {
     expect(r, '{');
     if (!go_down(r)) {
@@ -206,7 +206,7 @@ static void object(struct reader *r, member_fn member)
     r->depth--;
 }
 
-static void array(struct reader *r, element_fn element)
+static void array(struct table_reader *r, element_fn element)
 {
     expect(r, '[');
     if (!go_down(r)) {
@@ -223,14 +223,14 @@ static void array(struct reader *r, element_fn element)
     r->depth--;
 }
 
-static void skip(struct reader *r);
+static void skip(struct table_reader *r);
 
-static void skip_member(struct reader *r, const char *name)
+static void skip_member(struct table_reader *r, const char *name)
 {
     skip(r);
 }
 
-static void word(struct reader *r, const char *text)
+static void word(struct table_reader *r, const char *text)
 {
     size_t n = strlen(text);
     if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n) != 0) {
@@ -240,7 +240,7 @@ static void word(struct reader *r, const char *text)
     r->at += n;
 }
 
-static void skip(struct reader *r)
+static void skip(struct table_reader *r)
 {
     char text[TEXT_B];
     char c = peek(r);
@@ -258,7 +258,7 @@ static void skip(struct reader *r)
 }
 
 /* A string or a number, as text. */
-static void scalar(struct reader *r, char out[TEXT_B])
+static void scalar(struct table_reader *r, char out[TEXT_B])
 {
     char c = peek(r);
     if (c == '-' || isdigit((unsigned char)c)) {
@@ -268,7 +268,7 @@ static void scalar(struct reader *r, char out[TEXT_B])
     }
 }
 
-static uint64_t integer(struct reader *r, uint64_t max)
+static uint64_t integer(struct table_reader *r, uint64_t max)
 {
     char text[TEXT_B] = "";
     uint64_t value = NOT_GIVEN;
@@ -281,7 +281,7 @@ static uint64_t integer(struct reader *r, uint64_t max)
 
 /* ---- rank table ---- */
 
-static void device_member(struct reader *r, const char *name)
+static void device_member(struct table_reader *r, const char *name)
 {
     if (strcmp(name, "device_id") == 0) {
         r->device_id = integer(r, UINT16_MAX);
@@ -292,7 +292,7 @@ static void device_member(struct reader *r, const char *name)
     }
 }
 
-static void device(struct reader *r)
+static void device(struct table_reader *r)
 {
     r->device_id = r->rank_id = NOT_GIVEN;
     object(r, device_member);
@@ -313,7 +313,7 @@ static void device(struct reader *r)
     }
 }
 
-static void server_member(struct reader *r, const char *name)
+static void server_member(struct table_reader *r, const char *name)
 {
     if (strcmp(name, "server_id") == 0) {
         char text[TEXT_B] = "";
@@ -327,7 +327,7 @@ static void server_member(struct reader *r, const char *name)
     }
 }
 
-static void server(struct reader *r)
+static void server(struct table_reader *r)
 {
     r->has_server_id = false;
     object(r, server_member);
@@ -342,7 +342,7 @@ static void server(struct reader *r)
     r->servers++;
 }
 
-static void top_member(struct reader *r, const char *name)
+static void top_member(struct table_reader *r, const char *name)
 {
     if (strcmp(name, "status") == 0) {
         scalar(r, r->status);
@@ -362,7 +362,7 @@ static void top_member(struct reader *r, const char *name)
     }
 }
 
-static void check_whole(struct reader *r)
+static void check_whole(struct table_reader *r)
 {
     if (!r->has_list) {
         fail(r, "no server_list");
@@ -390,7 +390,7 @@ static void check_whole(struct reader *r)
 
 HcclResult hccl_ranktable_parse(const char *text, size_t size_b, struct hccl_ranktable *out, char why[HCCL_WHY_B])
 {
-    struct reader r = {
+    struct table_reader r = {
         .at = text, .begin = text, .end = text + size_b, .why = why, .table = out, .server_count = NOT_GIVEN};
     memset(out, 0, sizeof(*out));
     object(&r, top_member);

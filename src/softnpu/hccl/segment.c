@@ -118,15 +118,15 @@ bool hccl_segment_alive(const struct hccl_segment *segment, uint32_t rank)
 
 /* ---- layout ---- */
 
-struct layout {
+struct segment_layout {
     size_t ranks, counts, channels, staging, mail, total;
     uint32_t slot_b, mail_b;
 };
 
-static struct layout layout_of(uint32_t n)
+static struct segment_layout layout_of(uint32_t n)
 {
     size_t pairs = (size_t)n * n;
-    struct layout l = {.slot_b = SLOT_B, .mail_b = n < MAIL_MANY ? MAIL_B : MAIL_SMALL_B};
+    struct segment_layout l = {.slot_b = SLOT_B, .mail_b = n < MAIL_MANY ? MAIL_B : MAIL_SMALL_B};
     l.ranks = HEAD_B;
     l.counts = l.ranks + n * sizeof(struct hccl_rank);
     l.channels = MS_ROUND_UP(l.counts + 2 * pairs * sizeof(uint64_t), 64);
@@ -136,7 +136,7 @@ static struct layout layout_of(uint32_t n)
     return l;
 }
 
-static void place(struct hccl_segment *s, char *base, const struct layout *l)
+static void place(struct hccl_segment *s, char *base, const struct segment_layout *l)
 {
     s->head = (struct hccl_head *)base;
     s->ranks = (struct hccl_rank *)(base + l->ranks);
@@ -287,7 +287,7 @@ static HcclResult map_and_take(struct hccl_segment *s, const char *path, const u
     if (head.agreed != agreed) {
         return hccl_explain(why, HCCL_E_PARA, "the ranks do not agree on the members of the communicator");
     }
-    struct layout l = layout_of(s->n);
+    struct segment_layout l = layout_of(s->n);
     if (head.n_ranks == 0) {
         int error = ftruncate(s->fd, (off_t)l.total) != 0 ? -errno : reserve(s->fd, 0, l.staging);
         if (error != 0) {

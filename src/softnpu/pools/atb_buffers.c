@@ -12,12 +12,12 @@
 
 #define ALIGN_B ((size_t)512)
 
-enum phase { PHASE_IDLE, PHASE_OPERATION, PHASE_KERNEL };
+enum atb_phase { PHASE_IDLE, PHASE_OPERATION, PHASE_KERNEL };
 
 struct npool_atb {
     pthread_mutex_t lock;
     int32_t device;
-    enum phase phase;
+    enum atb_phase phase;
     bool silent; /* a tool once returned no heap handle */
     void *workspace;
     size_t workspace_b;

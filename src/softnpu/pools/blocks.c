@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-static struct block *of_node(const struct npool_node *node)
+static struct cached_block *of_node(const struct npool_node *node)
 {
-    return node != NULL ? MS_CONTAINER_OF(node, struct block, node) : NULL;
+    return node != NULL ? MS_CONTAINER_OF(node, struct cached_block, node) : NULL;
 }
 
 static int order_by_size(const struct npool_node *a, const struct npool_node *b)
 {
-    const struct block *x = of_node(a), *y = of_node(b);
+    const struct cached_block *x = of_node(a), *y = of_node(b);
     int order = npool__compare((uintptr_t)x->stream, (uintptr_t)y->stream);
     order = order != 0 ? order : npool__compare(x->size_b, y->size_b);
     return order != 0 ? order : npool__compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
@@ -20,7 +20,7 @@ static int order_by_size(const struct npool_node *a, const struct npool_node *b)
 
 static int order_by_stream(const struct npool_node *a, const struct npool_node *b)
 {
-    const struct block *x = of_node(a), *y = of_node(b);
+    const struct cached_block *x = of_node(a), *y = of_node(b);
     int order = npool__compare((uintptr_t)x->stream, (uintptr_t)y->stream);
     return order != 0 ? order : npool__compare((uintptr_t)x->ptr, (uintptr_t)y->ptr);
 }
@@ -32,8 +32,8 @@ int npool__order_by_address(const struct npool_node *a, const struct npool_node 
 
 int npool__order_segments(const struct npool_node *a, const struct npool_node *b)
 {
-    return npool__compare((uintptr_t)MS_CONTAINER_OF(a, struct segment, by_address)->base,
-                          (uintptr_t)MS_CONTAINER_OF(b, struct segment, by_address)->base);
+    return npool__compare((uintptr_t)MS_CONTAINER_OF(a, struct cached_segment, by_address)->base,
+                          (uintptr_t)MS_CONTAINER_OF(b, struct cached_segment, by_address)->base);
 }
 
 static void pool_init(struct block_pool *pool, struct pool_pair *pair, bool small)
@@ -49,17 +49,17 @@ void npool__pair_init(struct pool_pair *pair, uint64_t mempool_id, npool_mempool
     pool_init(&pair->large, pair, false);
 }
 
-struct block *npool__block_at(const struct npool_device *device, const void *ptr)
+struct cached_block *npool__block_at(const struct npool_device *device, const void *ptr)
 {
-    const struct block key = {.ptr = (char *)(uintptr_t)ptr};
-    struct block *found = of_node(npool__tree_at_least(&device->active, &key.node));
+    const struct cached_block key = {.ptr = (char *)(uintptr_t)ptr};
+    struct cached_block *found = of_node(npool__tree_at_least(&device->active, &key.node));
     return found != NULL && found->ptr == ptr ? found : NULL;
 }
 
-static struct block *block_new(struct segment *segment, struct block_pool *pool, aclrtStream stream, char *ptr,
-                               size_t size_b)
+static struct cached_block *block_new(struct cached_segment *segment, struct block_pool *pool, aclrtStream stream,
+                                      char *ptr, size_t size_b)
 {
-    struct block *block = calloc(1, sizeof(*block));
+    struct cached_block *block = calloc(1, sizeof(*block));
     if (block != NULL) {
         block->segment = segment;
         block->pool = pool;
@@ -71,9 +71,10 @@ static struct block *block_new(struct segment *segment, struct block_pool *pool,
     return block;
 }
 
-struct block *npool__block_first(struct npool_device *device, struct request *request, struct segment *segment)
+struct cached_block *npool__block_first(struct npool_device *device, struct cache_request *request,
+                                        struct cached_segment *segment)
 {
-    struct block *block = block_new(segment, request->pool, request->stream, segment->base, segment->reserved_b);
+    struct cached_block *block = block_new(segment, request->pool, request->stream, segment->base, segment->reserved_b);
     if (block == NULL) {
         npool__segment_close(device, segment);
         request->error = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a block");
@@ -84,24 +85,24 @@ struct block *npool__block_first(struct npool_device *device, struct request *re
     return block;
 }
 
-void npool__block_delete(struct block *block)
+void npool__block_delete(struct cached_block *block)
 {
     free(block->other_streams);
     free(block);
 }
 
-bool npool__is_split(const struct block *block)
+bool npool__is_split(const struct cached_block *block)
 {
     return block->prev != NULL || block->next != NULL;
 }
 
 /* A free block does not change between split and whole, so fragmentation can be counted here. */
-static bool counts_as_split(const struct block *block)
+static bool counts_as_split(const struct cached_block *block)
 {
     return npool__is_split(block) && block->segment->handles == NULL;
 }
 
-void npool__put_free(struct npool_device *device, struct block *block)
+void npool__put_free(struct npool_device *device, struct cached_block *block)
 {
     block->freed_at = block->pool->searches;
     npool__tree_insert(&block->pool->free, &block->node);
@@ -111,7 +112,7 @@ void npool__put_free(struct npool_device *device, struct block *block)
     }
 }
 
-void npool__take_free(struct npool_device *device, struct block *block)
+void npool__take_free(struct npool_device *device, struct cached_block *block)
 {
     npool__tree_remove(&block->pool->free, &block->node);
     if (counts_as_split(block)) {
@@ -120,7 +121,7 @@ void npool__take_free(struct npool_device *device, struct block *block)
     }
 }
 
-static void link_after(struct block *block, struct block *added)
+static void link_after(struct cached_block *block, struct cached_block *added)
 {
     added->prev = block;
     added->next = block->next;
@@ -130,7 +131,7 @@ static void link_after(struct block *block, struct block *added)
     block->next = added;
 }
 
-static void unlink_block(struct block *block)
+static void unlink_block(struct cached_block *block)
 {
     if (block->prev != NULL) {
         block->prev->next = block->next;
@@ -143,9 +144,9 @@ static void unlink_block(struct block *block)
 }
 
 /* Splits a block that is in no tree; the rest has the same mapped state and is in no tree either. */
-static struct block *cut(struct block *block, size_t size_b)
+static struct cached_block *cut(struct cached_block *block, size_t size_b)
 {
-    struct block *rest =
+    struct cached_block *rest =
         block_new(block->segment, block->pool, block->stream, block->ptr + size_b, block->size_b - size_b);
     if (rest != NULL) {
         rest->mapped = block->mapped;
@@ -155,22 +156,22 @@ static struct block *cut(struct block *block, size_t size_b)
     return rest;
 }
 
-bool npool__split(struct npool_device *device, struct block *block, size_t size_b)
+bool npool__split(struct npool_device *device, struct cached_block *block, size_t size_b)
 {
-    struct block *rest = cut(block, size_b);
+    struct cached_block *rest = cut(block, size_b);
     if (rest != NULL) {
         npool__put_free(device, rest);
     }
     return rest != NULL;
 }
 
-static bool is_idle(const struct block *block)
+static bool is_idle(const struct cached_block *block)
 {
     return block != NULL && !block->allocated && block->pending_events == 0 && block->other_stream_count == 0;
 }
 
 /* Merges a neighbour into a block that is in no tree, if it is idle and of the same kind. */
-static void absorb(struct npool_device *device, struct block *block, struct block *neighbour)
+static void absorb(struct npool_device *device, struct cached_block *block, struct cached_block *neighbour)
 {
     if (!is_idle(neighbour) || neighbour->mapped != block->mapped) {
         return;
@@ -188,7 +189,7 @@ static void absorb(struct npool_device *device, struct block *block, struct bloc
     npool__block_delete(neighbour);
 }
 
-void npool__cache_block(struct npool_device *device, struct block *block)
+void npool__cache_block(struct npool_device *device, struct cached_block *block)
 {
     absorb(device, block, block->prev);
     absorb(device, block, block->next);
@@ -196,36 +197,37 @@ void npool__cache_block(struct npool_device *device, struct block *block)
     npool__put_free(device, block);
 }
 
-static void keep_unmapped(struct npool_device *device, struct block *block)
+static void keep_unmapped(struct npool_device *device, struct cached_block *block)
 {
     absorb(device, block, block->prev);
     absorb(device, block, block->next);
     npool__tree_insert(&block->pool->unmapped, &block->node);
 }
 
-static struct block *next_of_stream(const struct npool_tree *tree, const struct block *block)
+static struct cached_block *next_of_stream(const struct npool_tree *tree, const struct cached_block *block)
 {
-    struct block *next = of_node(npool__tree_above(tree, &block->node));
+    struct cached_block *next = of_node(npool__tree_above(tree, &block->node));
     return next != NULL && next->stream == block->stream ? next : NULL;
 }
 
 /* An expandable block counts with the size it could grow to: otherwise the growing end of the segment would be split up
  * first, and large requests would find nothing to grow. */
-static size_t reach(const struct block *block)
+static size_t reach(const struct cached_block *block)
 {
-    const struct block *next = block->next;
+    const struct cached_block *next = block->next;
     return block->size_b + (next != NULL && !next->mapped ? next->size_b : 0);
 }
 
-struct block *npool__find_free(struct npool_device *device, struct request *request, struct block_pool *pool)
+struct cached_block *npool__find_free(struct npool_device *device, struct cache_request *request,
+                                      struct block_pool *pool)
 {
     pool->searches++;
-    const struct block key = {.stream = request->stream, .size_b = request->size_b};
-    struct block *best = of_node(npool__tree_at_least(&pool->free, &key.node));
+    const struct cached_block key = {.stream = request->stream, .size_b = request->size_b};
+    struct cached_block *best = of_node(npool__tree_at_least(&pool->free, &key.node));
     if (best == NULL || best->stream != request->stream) {
         return NULL;
     }
-    for (struct block *next = best; next != NULL && best->segment->handles != NULL;) {
+    for (struct cached_block *next = best; next != NULL && best->segment->handles != NULL;) {
         next = next_of_stream(&pool->free, best);
         if (next == NULL || reach(next) >= reach(best)) {
             break;
@@ -247,12 +249,13 @@ struct block *npool__find_free(struct npool_device *device, struct request *requ
 /* ---- expandable segments ---- */
 
 /* Maps memory to the first size_b bytes (rounded up to units) of an unmapped block, which becomes free. */
-static bool map_block(struct npool_device *device, struct request *request, struct block *block, size_t size_b)
+static bool map_block(struct npool_device *device, struct cache_request *request, struct cached_block *block,
+                      size_t size_b)
 {
     size_t mapped_b = MS_ROUND_UP(size_b, block->segment->unit_b);
     npool__tree_remove(&block->pool->unmapped, &block->node);
     if (mapped_b < block->size_b) {
-        struct block *rest = cut(block, mapped_b);
+        struct cached_block *rest = cut(block, mapped_b);
         if (rest == NULL) {
             request->error = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a block");
             keep_unmapped(device, block);
@@ -270,7 +273,7 @@ static bool map_block(struct npool_device *device, struct request *request, stru
     return true;
 }
 
-static bool has_room(const struct block *block, size_t size_b)
+static bool has_room(const struct cached_block *block, size_t size_b)
 {
     size_t room_b = 0;
     while (room_b < size_b && is_idle(block)) {
@@ -281,25 +284,25 @@ static bool has_room(const struct block *block, size_t size_b)
 }
 
 /* First block of a run of free and unmapped blocks that can hold the request; a new segment if there is none. */
-static struct block *find_room(struct npool_device *device, struct request *request)
+static struct cached_block *find_room(struct npool_device *device, struct cache_request *request)
 {
-    const struct block key = {.stream = request->stream};
-    struct block *at = of_node(npool__tree_at_least(&request->pool->unmapped, &key.node));
+    const struct cached_block key = {.stream = request->stream};
+    struct cached_block *at = of_node(npool__tree_at_least(&request->pool->unmapped, &key.node));
     if (at != NULL && at->stream != request->stream) {
         at = NULL;
     }
     for (; at != NULL; at = next_of_stream(&request->pool->unmapped, at)) {
-        struct block *begin = is_idle(at->prev) ? at->prev : at;
+        struct cached_block *begin = is_idle(at->prev) ? at->prev : at;
         if (has_room(begin, request->size_b)) {
             return begin;
         }
     }
-    struct segment *segment = NULL;
+    struct cached_segment *segment = NULL;
     request->error = npool__segment_reserve(device, !request->pool->small, &segment);
     if (request->error != ACL_SUCCESS) {
         return NULL;
     }
-    struct block *block = npool__block_first(device, request, segment);
+    struct cached_block *block = npool__block_first(device, request, segment);
     if (block != NULL) {
         block->mapped = false;
         npool__tree_insert(&request->pool->unmapped, &block->node);
@@ -307,11 +310,11 @@ static struct block *find_room(struct npool_device *device, struct request *requ
     return block;
 }
 
-struct block *npool__grow_expandable(struct npool_device *device, struct request *request)
+struct cached_block *npool__grow_expandable(struct npool_device *device, struct cache_request *request)
 {
-    struct block *block = find_room(device, request);
+    struct cached_block *block = find_room(device, request);
     while (block != NULL && (!block->mapped || block->size_b < request->size_b)) {
-        struct block *target = block->mapped ? block->next : block;
+        struct cached_block *target = block->mapped ? block->next : block;
         size_t want_b = request->size_b - (block->mapped ? block->size_b : 0);
         if (!map_block(device, request, target, want_b < target->size_b ? want_b : target->size_b)) {
             return NULL;
@@ -324,7 +327,7 @@ struct block *npool__grow_expandable(struct npool_device *device, struct request
     return block;
 }
 
-void npool__unmap_block(struct npool_device *device, struct block *block)
+void npool__unmap_block(struct npool_device *device, struct cached_block *block)
 {
     size_t unit_b = block->segment->unit_b, offset = (size_t)(block->ptr - block->segment->base);
     size_t begin = MS_ROUND_UP(offset, unit_b), end = (offset + block->size_b) / unit_b * unit_b;
@@ -333,7 +336,7 @@ void npool__unmap_block(struct npool_device *device, struct block *block)
     }
     npool__take_free(device, block);
     if (end < offset + block->size_b) {
-        struct block *after = cut(block, end - offset);
+        struct cached_block *after = cut(block, end - offset);
         if (after == NULL) {
             npool__put_free(device, block);
             return;
@@ -341,7 +344,7 @@ void npool__unmap_block(struct npool_device *device, struct block *block)
         npool__put_free(device, after);
     }
     if (begin > offset) {
-        struct block *whole = cut(block, begin - offset);
+        struct cached_block *whole = cut(block, begin - offset);
         if (whole == NULL) {
             npool__cache_block(device, block);
             return;

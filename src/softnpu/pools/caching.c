@@ -36,15 +36,15 @@ size_t npool_round_size(const npool_caching *pool, size_t size_b)
         return 0;
     }
     size_b += NPOOL_PADDING_B;
-    if (size_b < MIN_BLOCK_B) {
-        return MIN_BLOCK_B;
+    if (size_b < NPOOL_MIN_BLOCK_B) {
+        return NPOOL_MIN_BLOCK_B;
     }
     uint32_t divisions = divisions_for(&pool->config, size_b);
-    if (divisions > 1 && size_b > MIN_BLOCK_B * divisions) {
+    if (divisions > 1 && size_b > NPOOL_MIN_BLOCK_B * divisions) {
         return round_to_division(size_b, divisions);
     }
-    size_b = MS_ROUND_UP(size_b, MIN_BLOCK_B);
-    if (pool->config.base_addr_align_b > 0 && size_b > SMALL_SIZE_B) {
+    size_b = MS_ROUND_UP(size_b, NPOOL_MIN_BLOCK_B);
+    if (pool->config.base_addr_align_b > 0 && size_b > NPOOL_SMALL_SIZE_B) {
         size_b = MS_ROUND_UP(size_b, pool->config.base_addr_align_b);
     }
     return size_b;
@@ -55,16 +55,16 @@ size_t npool_segment_size(const npool_caching *pool, size_t rounded_b)
     if (pool == NULL || rounded_b > 2 * NPOOL_SIZE_LIMIT) {
         return 0;
     }
-    if (rounded_b <= SMALL_SIZE_B) {
-        return SMALL_BUFFER_B;
+    if (rounded_b <= NPOOL_SMALL_SIZE_B) {
+        return NPOOL_SMALL_BUFFER_B;
     }
     if (pool->config.page_1g) {
         return MS_ROUND_UP(rounded_b, NPOOL_GIB);
     }
-    if (rounded_b < MIN_LARGE_B) {
+    if (rounded_b < NPOOL_MIN_LARGE_B) {
         return pool->config.large_segment_size_b;
     }
-    return MS_ROUND_UP(rounded_b, ROUND_LARGE_B);
+    return MS_ROUND_UP(rounded_b, NPOOL_ROUND_LARGE_B);
 }
 
 /* ---- devices and private pools */
@@ -280,8 +280,8 @@ static void destroy_device(struct npool_device *device)
     (void)aclrtSynchronizeDevice();
     npool__process_events(device, true);
     for (struct npool_node *node; (node = npool__tree_first(&device->segments)) != NULL;) {
-        struct segment *segment = MS_CONTAINER_OF(node, struct segment, by_address);
-        for (struct block *block = segment->first, *next; block != NULL; block = next) {
+        struct cached_segment *segment = MS_CONTAINER_OF(node, struct cached_segment, by_address);
+        for (struct cached_block *block = segment->first, *next; block != NULL; block = next) {
             next = block->next;
             npool__block_delete(block);
         }
@@ -344,12 +344,12 @@ aclError npool_set_memory_fraction(npool_caching *pool, double fraction)
 
 /* ---- requests */
 
-static struct block *from_driver(npool_caching *pool, struct npool_device *device, struct request *request)
+static struct cached_block *from_driver(npool_caching *pool, struct npool_device *device, struct cache_request *request)
 {
     if (pool->config.expandable_segments) {
         return npool__grow_expandable(device, request);
     }
-    struct segment *segment = NULL;
+    struct cached_segment *segment = NULL;
     size_t size_b = npool_segment_size(pool, request->size_b);
     request->error = npool__segment_open(device, size_b, !request->pool->small, &segment);
     if (request->error != ACL_SUCCESS) {
@@ -358,9 +358,9 @@ static struct block *from_driver(npool_caching *pool, struct npool_device *devic
     return npool__block_first(device, request, segment);
 }
 
-static struct block *from_other_mempools(struct npool_device *device, struct request *request)
+static struct cached_block *from_other_mempools(struct npool_device *device, struct cache_request *request)
 {
-    struct block *block = NULL;
+    struct cached_block *block = NULL;
     for (struct pool_pair *pair = device->ordinary.next; pair != NULL && block == NULL; pair = pair->next) {
         if (pair->use_on_oom && !pair->orphaned && pair != request->pool->pair) {
             block = npool__find_free(device, request, request->pool->small ? &pair->small : &pair->large);
@@ -369,7 +369,7 @@ static struct block *from_other_mempools(struct npool_device *device, struct req
     return block;
 }
 
-static aclError out_of_memory(struct npool_device *device, const struct request *request)
+static aclError out_of_memory(struct npool_device *device, const struct cache_request *request)
 {
     device->stats.ooms++;
     if (request->error != ACL_ERROR_RT_MEMORY_ALLOCATION) {
@@ -392,9 +392,9 @@ static aclError out_of_memory(struct npool_device *device, const struct request 
 }
 
 /* A block for the request, in no tree; or NULL and request->error. */
-static struct block *find_block(npool_caching *pool, struct npool_device *device, struct request *request)
+static struct cached_block *find_block(npool_caching *pool, struct npool_device *device, struct cache_request *request)
 {
-    struct block *block = npool__find_free(device, request, request->pool);
+    struct cached_block *block = npool__find_free(device, request, request->pool);
     if (block == NULL && pool->config.multi_stream_lazy_reclaim && device->pending != NULL) {
         npool__process_events(device, false);
         block = npool__find_free(device, request, request->pool);
@@ -425,16 +425,16 @@ static struct block *find_block(npool_caching *pool, struct npool_device *device
     return block;
 }
 
-static bool should_split(const struct npool_config *config, const struct block *block, size_t size_b)
+static bool should_split(const struct npool_config *config, const struct cached_block *block, size_t size_b)
 {
     size_t rest_b = block->size_b - size_b;
     if (block->pool->small || block->segment->handles != NULL) {
-        return rest_b >= MIN_BLOCK_B;
+        return rest_b >= NPOOL_MIN_BLOCK_B;
     }
-    return size_b < config->max_split_size_b && rest_b > SMALL_SIZE_B;
+    return size_b < config->max_split_size_b && rest_b > NPOOL_SMALL_SIZE_B;
 }
 
-static void hand_out(struct npool_device *device, struct block *block, const struct request *request)
+static void hand_out(struct npool_device *device, struct cached_block *block, const struct cache_request *request)
 {
     if (should_split(device->config, block, request->size_b)) {
         (void)npool__split(device, block, request->size_b); /* no host memory for a split: use the whole block */
@@ -480,13 +480,13 @@ aclError npool_malloc(npool_caching *pool, void **ptr, size_t size_b, aclrtStrea
     if (ret != ACL_SUCCESS) {
         return ret;
     }
-    struct request request = {.size_b = npool_round_size(pool, size_b), .requested_b = size_b, .stream = stream};
+    struct cache_request request = {.size_b = npool_round_size(pool, size_b), .requested_b = size_b, .stream = stream};
     struct pool_pair *pair = lock_for_request(pool, device);
-    request.pool = request.size_b <= SMALL_SIZE_B ? &pair->small : &pair->large;
+    request.pool = request.size_b <= NPOOL_SMALL_SIZE_B ? &pair->small : &pair->large;
     if (!pool->config.multi_stream_lazy_reclaim) {
         npool__process_events(device, false);
     }
-    struct block *block = find_block(pool, device, &request);
+    struct cached_block *block = find_block(pool, device, &request);
     if (block != NULL) {
         hand_out(device, block, &request);
         *ptr = block->ptr;
@@ -500,7 +500,7 @@ aclError npool_malloc(npool_caching *pool, void **ptr, size_t size_b, aclrtStrea
 /* ---- frees */
 
 /* Locks the device that holds the block; NULL and nothing locked if there is no such block. */
-static struct block *lock_block(npool_caching *pool, const void *ptr, struct npool_device **out)
+static struct cached_block *lock_block(npool_caching *pool, const void *ptr, struct npool_device **out)
 {
     for (int32_t id = 0; id < NPOOL_DEVICES_MAX; id++) {
         struct npool_device *device = npool__device_if_used(pool, id);
@@ -508,7 +508,7 @@ static struct block *lock_block(npool_caching *pool, const void *ptr, struct npo
             continue;
         }
         pthread_mutex_lock(&device->lock);
-        struct block *block = npool__block_at(device, ptr);
+        struct cached_block *block = npool__block_at(device, ptr);
         if (block != NULL) {
             *out = device;
             return block;
@@ -531,7 +531,7 @@ aclError npool_free(npool_caching *pool, void *ptr)
         return ret == ACL_SUCCESS ? ret : npool__fail_acl(ret, "aclrtFree(%p)", ptr);
     }
     struct npool_device *device;
-    struct block *block = lock_block(pool, ptr, &device);
+    struct cached_block *block = lock_block(pool, ptr, &device);
     if (block == NULL) {
         return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_free: %p is not a block in use of this pool", ptr);
     }
@@ -568,7 +568,7 @@ aclError npool_record_stream(npool_caching *pool, void *ptr, aclrtStream stream)
         return ACL_SUCCESS;
     }
     struct npool_device *device;
-    struct block *block = lock_block(pool, ptr, &device);
+    struct cached_block *block = lock_block(pool, ptr, &device);
     if (block == NULL) {
         return npool__fail(ACL_ERROR_INVALID_PARAM, "npool_record_stream: %p is not a block in use of this pool", ptr);
     }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind {
+enum option_kind {
     KIND_BOOL,
     KIND_MB,        /* whole number of MiB between min and max, stored in bytes */
     KIND_KB,        /* the same in KiB */
@@ -22,9 +22,9 @@ enum kind {
     KIND_PAGE,      /* 1g */
 };
 
-struct option {
+struct pool_option {
     const char *name;
-    enum kind kind;
+    enum option_kind kind;
     size_t offset;
     uint64_t min, max;
     const char *allowed; /* completes "must be ..." */
@@ -34,7 +34,7 @@ struct option {
 #define MB_MAX      (NPOOL_SIZE_LIMIT / NPOOL_MIB)
 #define ANY_SIZE_MB "a number of MiB"
 
-static const struct option options[] = {
+static const struct pool_option options[] = {
     {"max_split_size_mb", KIND_MB, AT(max_split_size_b), 21, MB_MAX, "a number of MiB greater than 20"},
     {"garbage_collection_threshold", KIND_FRACTION, AT(garbage_collection_threshold), 0, 0,
      "a number greater than 0 and less than 1"},
@@ -143,7 +143,7 @@ static bool parse_divisions(char *value, uint32_t levels[NPOOL_ROUNDUP_LEVELS])
     return !first;
 }
 
-static bool apply(struct npool_config *config, const struct option *option, char *value)
+static bool apply(struct npool_config *config, const struct pool_option *option, char *value)
 {
     void *at = (char *)config + option->offset;
     uint64_t number;

@@ -55,7 +55,7 @@ aclError npool_reset_peak(npool_caching *pool, int32_t device_id)
     return ACL_SUCCESS;
 }
 
-static enum npool_block_state state_of(const struct block *block)
+static enum npool_block_state state_of(const struct cached_block *block)
 {
     return !block->mapped              ? NPOOL_BLOCK_UNMAPPED
            : block->allocated          ? NPOOL_BLOCK_ACTIVE
@@ -67,8 +67,8 @@ static int visit_device(struct npool_device *device, int (*visit)(const struct n
 {
     for (struct npool_node *node = npool__tree_first(&device->segments); node != NULL;
          node = npool__tree_above(&device->segments, node)) {
-        const struct segment *segment = MS_CONTAINER_OF(node, struct segment, by_address);
-        for (const struct block *block = segment->first; block != NULL; block = block->next) {
+        const struct cached_segment *segment = MS_CONTAINER_OF(node, struct cached_segment, by_address);
+        for (const struct cached_block *block = segment->first; block != NULL; block = block->next) {
             const struct npool_block_info info = {
                 .device = device->id,
                 .stream = block->stream,

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum source {
+enum pinned_source {
     SOURCE_MALLOC_HOST,
     SOURCE_REGISTERED, /* our own pages, registered with the runtime */
     SOURCE_RESERVED,   /* part of the preallocated segment: never released separately */
@@ -17,16 +17,16 @@ enum source {
 
 struct pinned_block {
     struct npool_piece piece; /* in the active or in the free tree; in neither while events are pending */
-    enum source source;
+    enum pinned_source source;
     bool allocated;
     aclrtStream *streams; /* recorded since it was allocated */
     uint32_t stream_count, pending_events;
 };
 
-struct pending_event {
+struct pinned_event {
     aclrtEvent event;
     struct pinned_block *block;
-    struct pending_event *next;
+    struct pinned_event *next;
 };
 
 struct npool_pinned {
@@ -34,10 +34,10 @@ struct npool_pinned {
     struct npool_config config;
     struct npool_tree active; /* by address */
     struct npool_tree free;   /* by size, address */
-    struct pending_event *pending;
+    struct pinned_event *pending;
     char *reserved;
     size_t reserved_used_b;
-    enum source reserved_source;
+    enum pinned_source reserved_source;
     struct npool_pinned_stats stats;
 };
 
@@ -65,7 +65,7 @@ npool_pinned *npool_pinned_create(const struct npool_config *config)
 
 /* ---- memory from the runtime */
 
-static aclError acquire(npool_pinned *pool, size_t size_b, char **out, enum source *source)
+static aclError acquire(npool_pinned *pool, size_t size_b, char **out, enum pinned_source *source)
 {
     void *ptr = NULL;
     aclError ret;
@@ -99,7 +99,7 @@ static aclError acquire(npool_pinned *pool, size_t size_b, char **out, enum sour
     return ACL_SUCCESS;
 }
 
-static void give_back(npool_pinned *pool, char *ptr, size_t size_b, enum source source)
+static void give_back(npool_pinned *pool, char *ptr, size_t size_b, enum pinned_source source)
 {
     if (source == SOURCE_MALLOC_HOST) {
         (void)aclrtFreeHost(ptr);
@@ -151,8 +151,8 @@ static void cache(npool_pinned *pool, struct pinned_block *block)
 
 static void process_events(npool_pinned *pool, bool wait)
 {
-    for (struct pending_event **link = &pool->pending; *link != NULL;) {
-        struct pending_event *pending = *link;
+    for (struct pinned_event **link = &pool->pending; *link != NULL;) {
+        struct pinned_event *pending = *link;
         if (wait) {
             (void)aclrtSynchronizeEvent(pending->event);
         } else if (!npool__event_done(pending->event)) {
@@ -282,7 +282,7 @@ aclError npool_pinned_free(npool_pinned *pool, void *ptr)
     block->allocated = false;
     pool->stats.allocated_b -= block->piece.size_b;
     for (uint32_t i = 0; i < block->stream_count; i++) {
-        struct pending_event *pending = calloc(1, sizeof(*pending));
+        struct pinned_event *pending = calloc(1, sizeof(*pending));
         if (pending == NULL || npool__event_record(&pending->event, block->streams[i]) != ACL_SUCCESS) {
             free(pending);
             (void)aclrtSynchronizeStream(block->streams[i]);

@@ -7,23 +7,23 @@
 
 #include <stdlib.h>
 
-static struct block *of_node(const struct npool_node *node)
+static struct cached_block *of_node(const struct npool_node *node)
 {
-    return node != NULL ? MS_CONTAINER_OF(node, struct block, node) : NULL;
+    return node != NULL ? MS_CONTAINER_OF(node, struct cached_block, node) : NULL;
 }
 
 /* ---- use on other streams */
 
-static void block_is_idle(struct npool_device *device, struct block *block)
+static void block_is_idle(struct npool_device *device, struct cached_block *block)
 {
     npool__stat_sub(&device->stats.active_blocks, 1);
     npool__stat_sub(&device->stats.active_bytes, block->size_b);
     npool__cache_block(device, block);
 }
 
-static void add_pending(struct npool_device *device, struct block *block, aclrtStream stream)
+static void add_pending(struct npool_device *device, struct cached_block *block, aclrtStream stream)
 {
-    struct pending_event *pending = calloc(1, sizeof(*pending));
+    struct cache_event *pending = calloc(1, sizeof(*pending));
     if (pending == NULL || npool__event_record(&pending->event, stream) != ACL_SUCCESS) {
         free(pending);
         (void)aclrtSynchronizeStream(stream); /* slower, but as safe */
@@ -36,7 +36,7 @@ static void add_pending(struct npool_device *device, struct block *block, aclrtS
     block->pending_events++;
 }
 
-void npool__retire(struct npool_device *device, struct block *block)
+void npool__retire(struct npool_device *device, struct cached_block *block)
 {
     uint32_t count = block->other_stream_count;
     block->other_stream_count = 0;
@@ -53,9 +53,9 @@ void npool__process_events(struct npool_device *device, bool wait)
     /* Events of one stream complete in order: the first pending one decides for the rest. */
     aclrtStream busy = NULL;
     bool have_busy = false;
-    struct pending_event **link = &device->pending;
+    struct cache_event **link = &device->pending;
     while (*link != NULL) {
-        struct pending_event *pending = *link;
+        struct cache_event *pending = *link;
         if (wait) {
             (void)aclrtSynchronizeEvent(pending->event);
         } else if ((have_busy && pending->stream == busy) || !npool__event_done(pending->event)) {
@@ -65,7 +65,7 @@ void npool__process_events(struct npool_device *device, bool wait)
             continue;
         }
         (void)aclrtDestroyEvent(pending->event);
-        struct block *block = pending->block;
+        struct cached_block *block = pending->block;
         *link = pending->next;
         free(pending);
         if (--block->pending_events == 0) {
@@ -77,15 +77,15 @@ void npool__process_events(struct npool_device *device, bool wait)
 
 /* ---- releasing segments */
 
-static void release_segment(struct npool_device *device, struct block *only)
+static void release_segment(struct npool_device *device, struct cached_block *only)
 {
-    struct segment *segment = only->segment;
+    struct cached_segment *segment = only->segment;
     only->pool->pair->segments--;
     npool__block_delete(only);
     npool__segment_close(device, segment);
 }
 
-static void release_block(struct npool_device *device, struct block *block)
+static void release_block(struct npool_device *device, struct cached_block *block)
 {
     npool__take_free(device, block);
     release_segment(device, block);
@@ -93,17 +93,17 @@ static void release_block(struct npool_device *device, struct block *block)
 
 static void release_pool(struct npool_device *device, struct block_pool *pool)
 {
-    for (struct block *at = of_node(npool__tree_first(&pool->free)); at != NULL;) {
+    for (struct cached_block *at = of_node(npool__tree_first(&pool->free)); at != NULL;) {
         /* The block may be released; the remainder is smaller, so an ascending walk visits every other block once. */
-        const struct block key = {.stream = at->stream, .size_b = at->size_b, .ptr = at->ptr};
-        struct segment *segment = at->segment;
+        const struct cached_block key = {.stream = at->stream, .size_b = at->size_b, .ptr = at->ptr};
+        struct cached_segment *segment = at->segment;
         if (segment->handles == NULL) {
             if (!npool__is_split(at)) {
                 release_block(device, at);
             }
         } else {
             npool__unmap_block(device, at);
-            struct block *first = segment->first;
+            struct cached_block *first = segment->first;
             if (first->next == NULL && !first->mapped) {
                 npool__tree_remove(&pool->unmapped, &first->node);
                 release_segment(device, first);
@@ -147,7 +147,7 @@ void npool__drop_orphans(struct npool_device *device)
 
 /* ---- last resorts */
 
-static bool is_collectable(const struct block *block)
+static bool is_collectable(const struct cached_block *block)
 {
     return !npool__is_split(block) && block->segment->handles == NULL;
 }
@@ -161,7 +161,7 @@ void npool__collect_garbage(struct npool_device *device)
     }
     uint64_t target_b = device->stats.reserved_bytes.current - threshold_b, freed_b = 0;
     uint64_t total_age = 0, count = 0;
-    for (struct block *at = of_node(npool__tree_first(&pool->free)); at != NULL;
+    for (struct cached_block *at = of_node(npool__tree_first(&pool->free)); at != NULL;
          at = of_node(npool__tree_above(&pool->free, &at->node))) {
         if (is_collectable(at)) {
             total_age += pool->searches - at->freed_at;
@@ -172,8 +172,8 @@ void npool__collect_garbage(struct npool_device *device)
     for (bool progress = true; progress && count > 0 && freed_b < target_b;) {
         double average = (double)total_age / (double)count;
         progress = false;
-        for (struct block *at = of_node(npool__tree_first(&pool->free)); at != NULL;) {
-            struct block *next = of_node(npool__tree_above(&pool->free, &at->node));
+        for (struct cached_block *at = of_node(npool__tree_first(&pool->free)); at != NULL;) {
+            struct cached_block *next = of_node(npool__tree_above(&pool->free, &at->node));
             uint64_t age = pool->searches - at->freed_at;
             if (is_collectable(at) && (double)age >= average) {
                 freed_b += at->size_b;
@@ -187,16 +187,16 @@ void npool__collect_garbage(struct npool_device *device)
     }
 }
 
-bool npool__release_oversize(struct npool_device *device, const struct request *request)
+bool npool__release_oversize(struct npool_device *device, const struct cache_request *request)
 {
     size_t oversize_b = device->config->max_split_size_b;
     if (oversize_b == NPOOL_UNLIMITED) {
         return false;
     }
     struct npool_tree *tree = &request->pool->free;
-    const struct block key = {.stream = request->stream,
-                              .size_b = request->size_b < oversize_b ? oversize_b : request->size_b};
-    struct block *enough = of_node(npool__tree_at_least(tree, &key.node));
+    const struct cached_block key = {.stream = request->stream,
+                                     .size_b = request->size_b < oversize_b ? oversize_b : request->size_b};
+    struct cached_block *enough = of_node(npool__tree_at_least(tree, &key.node));
     (void)aclrtSynchronizeDevice();
     if (enough != NULL && enough->stream == request->stream) {
         if (!is_collectable(enough)) {
@@ -207,9 +207,9 @@ bool npool__release_oversize(struct npool_device *device, const struct request *
     }
     /* No single one is large enough: release several, from the largest down. */
     size_t freed_b = 0;
-    for (struct block *at = of_node(npool__tree_below(tree, &key.node));
+    for (struct cached_block *at = of_node(npool__tree_below(tree, &key.node));
          at != NULL && at->stream == request->stream && at->size_b >= oversize_b && freed_b < key.size_b;) {
-        struct block *below = of_node(npool__tree_below(tree, &at->node));
+        struct cached_block *below = of_node(npool__tree_below(tree, &at->node));
         if (is_collectable(at)) {
             freed_b += at->size_b;
             release_block(device, at);

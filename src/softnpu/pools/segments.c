@@ -21,9 +21,9 @@ static aclError driver_malloc(const struct npool_device *device, size_t size_b, 
     return ret;
 }
 
-static struct segment *new_segment(struct npool_device *device, char *base, size_t reserved_b)
+static struct cached_segment *new_segment(struct npool_device *device, char *base, size_t reserved_b)
 {
-    struct segment *segment = calloc(1, sizeof(*segment));
+    struct cached_segment *segment = calloc(1, sizeof(*segment));
     if (segment != NULL) {
         segment->device = device->id;
         segment->base = base;
@@ -32,19 +32,19 @@ static struct segment *new_segment(struct npool_device *device, char *base, size
     return segment;
 }
 
-static void account_mapped(struct npool_device *device, struct segment *segment, size_t size_b)
+static void account_mapped(struct npool_device *device, struct cached_segment *segment, size_t size_b)
 {
     segment->mapped_b += size_b;
     npool__stat_add(&device->stats.reserved_bytes, size_b);
 }
 
-static void account_unmapped(struct npool_device *device, struct segment *segment, size_t size_b)
+static void account_unmapped(struct npool_device *device, struct cached_segment *segment, size_t size_b)
 {
     segment->mapped_b -= size_b;
     npool__stat_sub(&device->stats.reserved_bytes, size_b);
 }
 
-static void publish(struct npool_device *device, struct segment *segment)
+static void publish(struct npool_device *device, struct cached_segment *segment)
 {
     npool__tree_insert(&device->segments, &segment->by_address);
     npool__stat_add(&device->stats.segments, 1);
@@ -53,7 +53,7 @@ static void publish(struct npool_device *device, struct segment *segment)
     }
 }
 
-aclError npool__segment_open(struct npool_device *device, size_t size_b, bool large, struct segment **out)
+aclError npool__segment_open(struct npool_device *device, size_t size_b, bool large, struct cached_segment **out)
 {
     if (device->stats.reserved_bytes.current + size_b > device->limit_b) {
         return npool__fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the memory fraction of this process is exhausted");
@@ -70,7 +70,7 @@ aclError npool__segment_open(struct npool_device *device, size_t size_b, bool la
     if (ret != ACL_SUCCESS) {
         return npool__fail_acl(ret, "segment of %zu bytes", size_b);
     }
-    struct segment *segment = new_segment(device, base, size_b);
+    struct cached_segment *segment = new_segment(device, base, size_b);
     if (segment == NULL) {
         (void)aclrtFree(base);
         return npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a segment");
@@ -81,7 +81,7 @@ aclError npool__segment_open(struct npool_device *device, size_t size_b, bool la
     return ACL_SUCCESS;
 }
 
-aclError npool__segment_reserve(struct npool_device *device, bool large, struct segment **out)
+aclError npool__segment_reserve(struct npool_device *device, bool large, struct cached_segment **out)
 {
     size_t free_b = 0, total_b = 0;
     aclError ret = aclrtGetMemInfo(ACL_HBM_MEM, &free_b, &total_b);
@@ -89,7 +89,7 @@ aclError npool__segment_reserve(struct npool_device *device, bool large, struct 
         return npool__fail_acl(ret, "aclrtGetMemInfo");
     }
     bool pages_1g = large && device->config->page_1g;
-    size_t unit_b = !large ? SMALL_BUFFER_B : pages_1g ? NPOOL_GIB : device->config->large_segment_size_b;
+    size_t unit_b = !large ? NPOOL_SMALL_BUFFER_B : pages_1g ? NPOOL_GIB : device->config->large_segment_size_b;
     /* An eighth more than the device has, so that address space fragmentation cannot fail a request. */
     size_t units = (total_b / 8 * 9 + unit_b - 1) / unit_b;
     void *base = NULL;
@@ -97,7 +97,7 @@ aclError npool__segment_reserve(struct npool_device *device, bool large, struct 
     if (ret != ACL_SUCCESS) {
         return npool__fail_acl(ret, "aclrtReserveMemAddress of %zu bytes", units * unit_b);
     }
-    struct segment *segment = new_segment(device, base, units * unit_b);
+    struct cached_segment *segment = new_segment(device, base, units * unit_b);
     aclrtDrvMemHandle *handles = calloc(units, sizeof(*handles));
     if (segment == NULL || handles == NULL) {
         free(segment);
@@ -113,7 +113,7 @@ aclError npool__segment_reserve(struct npool_device *device, bool large, struct 
     return ACL_SUCCESS;
 }
 
-static void free_units(struct segment *segment, size_t begin, size_t end)
+static void free_units(struct cached_segment *segment, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
         (void)aclrtFreePhysical(segment->handles[i]);
@@ -121,14 +121,14 @@ static void free_units(struct segment *segment, size_t begin, size_t end)
     }
 }
 
-static void unmap_units(struct segment *segment, size_t begin, size_t end)
+static void unmap_units(struct cached_segment *segment, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
         (void)aclrtUnmapMem(segment->base + i * segment->unit_b);
     }
 }
 
-aclError npool__segment_map(struct npool_device *device, struct segment *segment, char *at, size_t size_b)
+aclError npool__segment_map(struct npool_device *device, struct cached_segment *segment, char *at, size_t size_b)
 {
     size_t begin = (size_t)(at - segment->base) / segment->unit_b;
     size_t end = begin + size_b / segment->unit_b;
@@ -161,7 +161,7 @@ aclError npool__segment_map(struct npool_device *device, struct segment *segment
     return ACL_SUCCESS;
 }
 
-void npool__segment_unmap(struct npool_device *device, struct segment *segment, char *at, size_t size_b)
+void npool__segment_unmap(struct npool_device *device, struct cached_segment *segment, char *at, size_t size_b)
 {
     size_t begin = (size_t)(at - segment->base) / segment->unit_b;
     size_t end = begin + size_b / segment->unit_b;
@@ -172,7 +172,7 @@ void npool__segment_unmap(struct npool_device *device, struct segment *segment, 
     account_unmapped(device, segment, size_b);
 }
 
-void npool__segment_close(struct npool_device *device, struct segment *segment)
+void npool__segment_close(struct npool_device *device, struct cached_segment *segment)
 {
     npool__tree_remove(&device->segments, &segment->by_address);
     npool__stat_sub(&device->stats.segments, 1);

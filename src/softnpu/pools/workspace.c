@@ -21,16 +21,16 @@ struct stream_block {
     struct stream_block *next;
 };
 
-struct request {
+struct workspace_request {
     struct stream_block *block;
     void *ptr; /* as returned: the block may have grown since */
     size_t size_b;
-    struct request *next;
+    struct workspace_request *next;
 };
 
 struct device_state {
     struct stream_block *blocks;
-    struct request *latest;
+    struct workspace_request *latest;
     struct npool_workspace_stats stats;
 };
 
@@ -109,7 +109,7 @@ aclError npool_workspace_get(npool_workspace *workspace, void **ptr, size_t size
     size_t need_b = MS_ROUND_UP(size_b + NPOOL_PADDING_B, ROUND_B);
     pthread_mutex_lock(&workspace->lock);
     struct device_state *state = &workspace->devices[device];
-    struct request *request = calloc(1, sizeof(*request));
+    struct workspace_request *request = calloc(1, sizeof(*request));
     struct stream_block *block = block_of(state, stream);
     if (request == NULL || block == NULL) {
         ret = npool__fail(ACL_ERROR_BAD_ALLOC, "no host memory for a workspace request");
@@ -122,7 +122,8 @@ aclError npool_workspace_get(npool_workspace *workspace, void **ptr, size_t size
         }
     }
     block->out++;
-    *request = (struct request){.block = block, .ptr = block->ptr, .size_b = block->size_b, .next = state->latest};
+    *request =
+        (struct workspace_request){.block = block, .ptr = block->ptr, .size_b = block->size_b, .next = state->latest};
     state->latest = request;
     request = NULL;
     state->stats.allocated_b += block->size_b;
@@ -147,7 +148,7 @@ aclError npool_workspace_put(npool_workspace *workspace)
     }
     pthread_mutex_lock(&workspace->lock);
     struct device_state *state = &workspace->devices[device];
-    struct request *request = state->latest;
+    struct workspace_request *request = state->latest;
     if (request == NULL) {
         ret = npool__fail(ACL_ERROR_INVALID_PARAM, "npool_workspace_put: no request is pending on device %d", device);
     } else {
@@ -207,7 +208,7 @@ void npool_workspace_destroy(npool_workspace *workspace)
     for (int32_t id = 0; id < NPOOL_DEVICES_MAX; id++) {
         struct device_state *state = &workspace->devices[id];
         while (state->latest != NULL) {
-            struct request *request = state->latest;
+            struct workspace_request *request = state->latest;
             state->latest = request->next;
             request->block->out--;
             free(request);
