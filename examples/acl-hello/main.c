@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* acl-hello: the first program. Initialise, choose a device, copy numbers there, run a kernel on them, copy them back,
- * check, clean up. Every call's result is looked at; what went wrong is printed in the runtime's own words. */
+ * check, clean up. Every result is checked; errors are printed with the runtime's own message. */
 #include "acl/acl.h"
 #include "transformer_kernels.h"
 
@@ -10,7 +10,7 @@
 
 enum { COUNT = 1 << 16 };
 
-/* Everything that has to be given back, whatever fails. */
+/* Everything that must be released, whatever fails. */
 struct hello {
     bool initialized, device_set;
     aclrtStream stream;
@@ -58,7 +58,7 @@ static bool allocate(struct hello *hello)
            OK(aclrtMalloc(&hello->device_y, size_b, ACL_MEM_MALLOC_HUGE_FIRST));
 }
 
-/* y = 2 x + 1 on the device: copy, kernel and copy are queued one after the other, then waited for. */
+/* y = 2 x + 1 on the device: queues copy, kernel and copy, then waits for all of them. */
 static bool compute(struct hello *hello, const char *kernels)
 {
     const size_t size_b = COUNT * sizeof(float);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model for generation: new tokens attend to themselves and to all earlier ones, whose keys and values are in the
- * cache. The prompt and each further token go the same way. */
+ * cache. The prompt and each further token use the same code. */
 #include "infer.h"
 
 #include <math.h>

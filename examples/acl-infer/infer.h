@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* acl-infer: what its files share. */
+/* Shared by the files of acl-infer. */
 #ifndef ACL_INFER_H
 #define ACL_INFER_H
 
@@ -20,13 +20,13 @@ struct cache {
 
 /* ---- cache.c */
 void cache_open(struct cache *cache, struct npu *npu, const struct gpt_shape *shape, int64_t capacity);
-/* Room for `more` tokens. */
+/* Makes space for `more` tokens. */
 void cache_grow(struct cache *cache, struct npu *npu, int64_t more);
-/* Adds rows of the key and value parts of a layer's query-key-value matrix; they count after cache_advance. */
+/* Adds rows of the key and value parts of a layer's query-key-value matrix; cache_advance makes them valid. */
 void cache_append(struct cache *cache, struct npu *npu, int64_t layer, const struct tensor *qkv);
 void cache_advance(struct cache *cache, int64_t tokens);
 void cache_close(struct cache *cache, struct npu *npu);
-/* Forgets the memory without giving it back. */
+/* Drops the memory without freeing it: the planted leak. */
 void cache_abandon(struct cache *cache);
 size_t cache_size_b(const struct cache *cache);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of a server: requests arrive, wait for a slot, are read in, produce a token per round, and leave. A request
- * is a prompt and a number of tokens to generate, both from a generator of random numbers, so that a run can be
- * repeated. */
+/* The loop of a server: requests arrive, wait for a slot, process their prompt, produce a token per round, and leave. A
+ * request is a prompt and a number of tokens to generate, both from a seeded random number generator, so that a run can
+ * be repeated. */
 #define MSTX_NO_IMPL
 #include "mstx/ms_tools_ext.h"
 
@@ -16,8 +16,8 @@
 enum {
     PAGE = 16,        /* tokens by which a cache grows */
     PROMPT_MAX = 16,  /* tokens */
-    LEAK_EVERY = 4,   /* --leak: this many requests, one keeps its cache */
-    GROW_TOKENS = 64, /* --grow: what each request adds to the reservation of the next */
+    LEAK_EVERY = 4,   /* --leak: one request in this many keeps its cache */
+    GROW_TOKENS = 64, /* --grow: tokens that each request adds to the reservation of the next one */
 };
 
 struct request {
@@ -60,7 +60,7 @@ static void plant(struct server *server, const char *kind, const struct request 
 {
     struct planted *more = realloc(server->planted, (server->planted_count + 1) * sizeof(*more));
     if (more == NULL) {
-        fail("no host memory to remember a defect");
+        fail("no host memory to record a defect");
     }
     server->planted = more;
     more[server->planted_count++] = (struct planted){.kind = kind,
@@ -72,7 +72,7 @@ static void plant(struct server *server, const char *kind, const struct request 
                                                      .address = (uintptr_t)request->cache.keys[0]->data};
 }
 
-/* What a new request reserves: what its prompt needs, in pages; with the defect more and more. */
+/* What a new request reserves: pages for its prompt; with the defect ever more. */
 static int64_t first_capacity(const struct server *server, int64_t prompt)
 {
     int64_t needed = (prompt + PAGE - 1) / PAGE * PAGE;
@@ -97,7 +97,7 @@ static void start_request(struct server *server, struct request *slot)
     slot->length = slot->prompt;
 }
 
-/* Runs what the cache has not seen yet and adds the most likely token. */
+/* Runs the tokens that are not in the cache yet and adds the most likely next token. */
 static void advance(struct server *server, struct request *request)
 {
     struct npu *npu = server->npu;
@@ -120,7 +120,7 @@ static void advance(struct server *server, struct request *request)
     tensor_free(npu, &logits);
 }
 
-/* Runs the whole sequence at once, without a cache from before: every generated token must have been the best one. */
+/* Runs the whole sequence at once with an empty cache: every generated token must have been the best one. */
 static void check_request(struct server *server, const struct request *request)
 {
     struct npu *npu = server->npu;
@@ -185,7 +185,7 @@ static void serve_round(struct server *server)
 {
     const struct infer_options *options = server->options;
     mstxRangeId range = mstxRangeStartA("step start", NULL);
-    /* Two of three rounds bring a request, as long as there are any. */
+    /* A request arrives in two of three rounds, while there are any. */
     for (int64_t i = 0; i < options->slots && server->started < options->requests; i++) {
         if (server->slots[i].number == 0) {
             if (next_random(&server->random) % 3 != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Are the gradients right? For every parameter tensor: moving it a little along its gradient must change the loss at
- * the rate of the gradient's length, which holds only if the computed gradient is the true one (its length and its
- * direction both enter). The loss is measured on both sides of the point. */
+/* Checks the gradients. For every parameter tensor: a small step along its gradient must change the loss at the rate of
+ * the gradient's length, which is true only if the computed gradient has the right length and direction. The loss is
+ * measured on both sides of the point. */
 #include "train.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static double check_parameter(struct trainer *trainer, const struct tensor *ids,
     *length = sqrt(square);
     double error = 0;
     if (*length > 1e-7) {
-        /* The change of the loss should be well above the rounding of float32 and far below where it bends. */
+        /* The change of the loss should be well above float32 rounding and small enough to be linear. */
         double change = 2e-3, step = change / square;
         if (step * *length > 0.05) {
             step = 0.05 / *length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data parallelism: every process has its own batch, gradients are summed over all of them. The sums run on a stream of
- * their own while the backward pass goes on; events order the two, and the pool learns that a gradient is used there.
- */
+/* Data parallelism: every process has its own batch, gradients are summed over all of them. The sums run on a separate
+ * stream during the backward pass; events order the two, and the pool is informed that the other stream uses the
+ * gradients. */
 #include "train.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void check_hccl(HcclResult result, const char *what)
     }
 }
 
-/* The first process makes the identification of the group; the parent hands it to the others. */
+/* The first process creates the root information of the group; the parent passes it to the others. */
 static void exchange_root_info(const struct trainer *trainer, HcclRootInfo *info)
 {
     int fd = (int)trainer->options->root_fd;
@@ -55,7 +55,7 @@ void communicate_close(struct trainer *trainer)
     check_acl(aclrtDestroyStream(trainer->comm_stream), "aclrtDestroyStream");
 }
 
-/* Work queued on `later` from now on waits for what is queued on `earlier` now. */
+/* Work queued on `later` from now on waits for all work queued on `earlier` so far. */
 static void order_streams(aclrtStream earlier, aclrtStream later)
 {
     aclrtEvent event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text that can be learned: after most tokens one certain token follows, which depends on the last token alone; now
- * and then it is any token. A model that has learned the rule has a loss of about a quarter of that of one that
- * guesses. */
+/* A text that can be learned: usually the next token is determined by the last one; occasionally it is random. A model
+ * that has learned the rule has about a quarter of the loss of one
+ * that guesses. */
 #include "train.h"
 
 static uint64_t next_random(uint64_t *state)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known defects, planted on request so that tools can be shown to find them, and so that it is known what they must
- * find. Each is something that happens in real jobs. Where it was planted is printed at the end: planted: kind=leak
- * rank=0 device=0 step=3 operator=torch._ops.aten.clone.default size=1048576 block=1049088 address=0x... (on one line).
- * size is what the operator asked for, block what the pool gave, which is what it reports to tools. */
+/* Known defects, planted on request, so that tests know what tools must find. Each occurs in real jobs. The end prints
+ * where they were planted, one line each:   planted: kind=leak rank=0 device=0 step=3
+ * operator=torch._ops.aten.clone.default
+ *     size=1048576 block=1049088 address=0x...
+ * size is what the operator requested, block what the pool allocated and reports to tools. */
 #include "train.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 enum {
-    IDLE_OPERATORS = 3200, /* tools call a block idle after 3000 operators without access */
+    IDLE_OPERATORS = 3200, /* tools report a block as idle after 3000 operators without access */
     FRAGMENT_PIECES = 16,
 };
 
@@ -29,7 +30,7 @@ struct planted {
 };
 
 struct defects {
-    int64_t planted_step; /* where a single defect goes */
+    int64_t planted_step; /* step of a single defect */
     const char *corrupt_name;
     bool corrupted;
     struct tensor *early, *late, *idle;
@@ -55,7 +56,7 @@ static void remember(struct trainer *trainer, const char *kind, const struct ten
 {
     struct planted *planted = calloc(1, sizeof(*planted));
     if (planted == NULL) {
-        fail("no host memory to remember a defect");
+        fail("no host memory to record a defect");
     }
     planted->kind = kind;
     planted->step = trainer->step;
@@ -90,7 +91,7 @@ static void print_planted(const struct trainer *trainer, const struct planted *p
                  planted->detail);
     }
     fputs(text, stdout);
-    fflush(stdout); /* whole lines, also when several processes print */
+    fflush(stdout); /* one write, so that lines of several processes do not mix */
 }
 
 static struct tensor *new_bytes(struct npu *npu, size_t size_b)
@@ -106,7 +107,7 @@ static void launch_fill(struct npu *npu, const struct tensor *tensor, uint32_t p
 
 /* ---- the defects */
 
-/* Keeps a tensor of every step: a list that nobody empties. */
+/* Keeps a tensor of every step, like a list that is never emptied. */
 static void plant_leak(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -115,10 +116,10 @@ static void plant_leak(struct trainer *trainer)
     launch_fill(npu, kept, 0x3f800000);
     op_end(npu, TENSORS(kept));
     remember(trainer, "leak", kept, "%s", "");
-    free(kept); /* the handle goes, the memory stays */
+    free(kept); /* drops the handle, keeps the memory */
 }
 
-/* Allocated when the step begins, used when it ends. */
+/* Allocated at the start of the step, used at its end. */
 static void plant_early_alloc(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -152,7 +153,7 @@ static void plant_late_free(struct trainer *trainer)
     op_end(npu, TENSORS(late));
 }
 
-/* x is read, and the sum of what was read goes on. */
+/* Reads x and uses the sum. */
 static void read_one(struct npu *npu, struct tensor *sum, const struct tensor *x)
 {
     op_begin(npu, "add_.Tensor", TENSORS(x));
@@ -161,8 +162,8 @@ static void read_one(struct npu *npu, struct tensor *sum, const struct tensor *x
     op_end(npu, TENSORS(sum));
 }
 
-/* Used, then not for thousands of operators, then used again: it could have been somewhere else meanwhile. Everything
- * else that lives is read again and again, as by somebody who looks after the weights. */
+/* Used, then unused for thousands of operators, then used again: it could have been swapped out. Everything else that
+ * is live is read repeatedly, so that only this tensor is idle. */
 static void plant_idle(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -177,7 +178,7 @@ static void plant_idle(struct trainer *trainer)
         const struct parameter *param = &trainer->gpt.params[i / 3 % trainer->gpt.count];
         const struct tensor *const state[] = {param->value, param->m, param->v};
         for (size_t k = 0; k < sizeof(state) / sizeof(state[0]); k++, i++) {
-            read_one(npu, sum, state[k] != NULL ? state[k] : param->value); /* the first step has no m and v */
+            read_one(npu, sum, state[k] != NULL ? state[k] : param->value); /* m and v do not exist in the first step */
         }
     }
     tensor_free(npu, &sum);
@@ -194,7 +195,7 @@ static void use_idle(struct trainer *trainer)
     tensor_free(npu, &trainer->defects->idle);
 }
 
-/* Small blocks that live on between large ones that do not: the holes cannot be joined. */
+/* Small long-lived blocks between large ones that are freed: the holes cannot be merged. */
 static void plant_fragmentation(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -218,7 +219,7 @@ static void plant_fragmentation(struct trainer *trainer)
              stats.inactive_split_bytes.current);
 }
 
-/* They are in use: nothing is wrong with the small ones but where they lie. */
+/* The small blocks are in use; only their position is wrong. */
 static void use_pieces(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -230,7 +231,7 @@ static void use_pieces(struct trainer *trainer)
     tensor_free(npu, &sum);
 }
 
-/* Asks for as much as the device has in all. The job ends here, as it does in real life. */
+/* Requests as much memory as the device has in total. The job ends here, as a real one does. */
 static void plant_oom(struct trainer *trainer)
 {
     struct npu *npu = &trainer->npu;
@@ -245,10 +246,10 @@ static void plant_oom(struct trainer *trainer)
         print_planted(trainer, trainer->defects->first);
         fail("step %" PRId64 ": %s", trainer->step, npool_last_error());
     }
-    fail("step %" PRId64 ": %zu bytes were allocated although the device has no more in all", trainer->step, total_b);
+    fail("step %" PRId64 ": %zu bytes were allocated although the device has no more in total", trainer->step, total_b);
 }
 
-/* A stray kernel: writes into a weight right after another operator, and nobody announces it. */
+/* A stray kernel: writes into a weight right after another operator, without reporting it. */
 static void corrupt_after(struct npu *npu, const char *name, void *arg)
 {
     struct trainer *trainer = arg;
@@ -274,7 +275,7 @@ void defects_open(struct trainer *trainer)
         fail("no host memory for the defects");
     }
     defects->last = &defects->first;
-    /* In the middle, but not in the first step: tools take that for the start-up of the job. */
+    /* In the middle, but not in the first step, which tools treat as the start-up of the job. */
     defects->planted_step = (options->steps + 1) / 2 < 2 ? 2 : (options->steps + 1) / 2;
     if (defects->planted_step > options->steps) {
         defects->planted_step = options->steps;

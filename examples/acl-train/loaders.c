@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads beside the training, as data loaders are: each makes noise samples on the device, on a stream of its own, and
- * drops them again. They change nothing of what is trained; they make the allocator, the operators and whoever watches
- * them work in several threads at once. */
+/* Threads beside the training, like data loaders: each creates noise samples on the device, on its own stream, and
+ * drops them again. They do not affect the training; they exercise the allocator, the operators and the attached tools
+ * from several threads at once. */
 #include "train.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 enum { SAMPLES_KEPT = 3 };
 
 struct loader {
-    struct npu npu; /* the trainer's, with a stream and the name of an operator of our own */
+    struct npu npu; /* the trainer's, with its own stream and operator name */
     struct loaders *loaders;
     pthread_t thread;
     int64_t number, rows, width;
@@ -66,7 +66,7 @@ void loaders_open(struct trainer *trainer)
                                   .width = trainer->options->hidden};
         loader->npu.hook = NULL;
         if (pthread_create(&loader->thread, NULL, load, loader) != 0) {
-            fail("loader %lld cannot be started", (long long)loaders->count);
+            fail("cannot start loader %lld", (long long)loaders->count);
         }
     }
     trainer->loaders = loaders;

@@ -20,26 +20,27 @@ static const struct option_spec specs[] = {
     {"layers", OPTION_INT, AT(layers), 1, 256, "N", 0, "transformer layers (2)"},
     {"hidden", OPTION_INT, AT(hidden), 1, 16384, "N", 0, "width (64)"},
     {"heads", OPTION_INT, AT(heads), 1, 256, "N", 0, "attention heads (4)"},
-    {"seq", OPTION_INT, AT(seq), 1, 16384, "N", 0, "tokens of a sequence (32)"},
+    {"seq", OPTION_INT, AT(seq), 1, 16384, "N", 0, "tokens per sequence (32)"},
     {"batch", OPTION_INT, AT(batch), 1, 4096, "N", 0, "sequences per device and step (8)"},
-    {"vocab", OPTION_INT, AT(vocab), 2, 1000000, "N", 0, "different tokens (64)"},
+    {"vocab", OPTION_INT, AT(vocab), 2, 1000000, "N", 0, "vocabulary size (64)"},
     {"lr", OPTION_NUMBER, AT(lr), 0, 0, "RATE", 0, "learning rate (0.003)"},
-    {"seed", OPTION_INT, AT(seed), 0, INT64_MAX, "N", 0, "of weights and data (1)"},
-    {"loaders", OPTION_INT, AT(loaders), 0, 256, "N", 0, "threads that make samples on the device meanwhile (0)"},
+    {"seed", OPTION_INT, AT(seed), 0, INT64_MAX, "N", 0, "random seed of weights and data (1)"},
+    {"loaders", OPTION_INT, AT(loaders), 0, 256, "N", 0,
+     "threads that create samples on the device during training (0)"},
     {"kernels", OPTION_TEXT, AT(kernels), 0, 0, "PATH", 0, "operator binary (the installed one)"},
     {"json", OPTION_FLAG, AT(json), 0, 0, NULL, 0, "one JSON object per line"},
-    {"announce", OPTION_FLAG, AT(announce), 0, 0, NULL, 0, "mark operators and tensor accesses even without a tool"},
-    {"check", OPTION_FLAG, AT(check), 0, 0, NULL, 0, "compare gradients with finite differences, do not train"},
+    {"announce", OPTION_FLAG, AT(announce), 0, 0, NULL, 0, "report operators and tensor accesses even without a tool"},
+    {"check", OPTION_FLAG, AT(check), 0, 0, NULL, 0, "compare gradients with finite differences instead of training"},
     {"leak", OPTION_SIZE, AT(leak_b), 0, (int64_t)1 << 40, "[=BYTES]", 1 << 20,
      "defect: keep a tensor of every step (1M)"},
     {"early-alloc", OPTION_FLAG, AT(early_alloc), 0, 0, NULL, 0,
      "defect: a tensor allocated long before its first use"},
     {"late-free", OPTION_FLAG, AT(late_free), 0, 0, NULL, 0, "defect: a tensor freed long after its last use"},
-    {"idle", OPTION_FLAG, AT(idle), 0, 0, NULL, 0, "defect: a tensor unused for 3000 operators in between"},
+    {"idle", OPTION_FLAG, AT(idle), 0, 0, NULL, 0, "defect: a tensor unused for 3000 operators between two uses"},
     {"corrupt", OPTION_TEXT, AT(corrupt), 0, 0, "OP", 0,
      "defect: a stray kernel overwrites a weight after this operator"},
     {"fragment", OPTION_FLAG, AT(fragment), 0, 0, NULL, 0, "defect: small blocks between freed large ones"},
-    {"oom", OPTION_FLAG, AT(oom), 0, 0, NULL, 0, "defect: ask for more memory than there is"},
+    {"oom", OPTION_FLAG, AT(oom), 0, 0, NULL, 0, "defect: request more memory than the device has"},
     {"rank", OPTION_INT, AT(rank), 0, 63, "N", 0, NULL},
     {"root-fd", OPTION_INT, AT(root_fd), 3, 1 << 20, "N", 0, NULL},
 };
@@ -71,16 +72,16 @@ static int read_options(struct train_options *options, int argc, char **argv)
         return 2;
     }
     if (options->corrupt != NULL && op_find_name(options->corrupt) == NULL) {
-        fprintf(stderr, "%s: --corrupt: no operator '%s'; there are: %s\n", program_name, options->corrupt,
+        fprintf(stderr, "%s: --corrupt: unknown operator '%s'; known operators: %s\n", program_name, options->corrupt,
                 op_all_names());
         return 2;
     }
     if (options->check && options->devices > 1) {
-        fprintf(stderr, "%s: --check works on one device\n", program_name);
+        fprintf(stderr, "%s: --check works on one device only\n", program_name);
         return 2;
     }
     if ((options->rank >= 0) != (options->root_fd >= 0)) {
-        fprintf(stderr, "%s: --rank and --root-fd belong to the processes that --devices starts\n", program_name);
+        fprintf(stderr, "%s: --rank and --root-fd are only for the processes that --devices starts\n", program_name);
         return 2;
     }
     return 0;

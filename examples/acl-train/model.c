@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forward and backward pass. Rows are tokens: a batch of B sequences of T tokens is a matrix of B*T rows. Tensors are
- * allocated when an operator makes them and freed after their last use, as a framework's reference counts do. */
+ * allocated when an operator creates them and freed after their last use, as in a framework with reference counts. */
 #include "train.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ static void free_state(struct npu *npu, struct layer_state *state)
     free_norm(npu, &state->final);
 }
 
-/* The pieces of attention inside [token][query, key, value][head][channel] and [batch][head][row][column] tensors. */
+/* The parts of attention inside [token][query, key, value][head][channel] and [batch][head][row][column] tensors. */
 struct attention {
     int64_t batch, heads, seq, depth, hidden;
 };
@@ -110,7 +110,7 @@ static void attention_forward(struct trainer *trainer, struct layer_state *state
                heads_view(&a, state->heads, false), size_of(&a, a.seq, a.depth, a.seq), 1.0);
 }
 
-/* Gradient of the query, key and value matrices; frees the scores it makes on the way. */
+/* Gradient of the query, key and value matrices; frees its intermediate scores. */
 static struct tensor *attention_backward(struct trainer *trainer, const struct layer_state *state,
                                          const struct tensor *dheads)
 {
@@ -179,7 +179,7 @@ struct tensor *model_forward(struct trainer *trainer, const struct tensor *ids, 
     return loss;
 }
 
-/* A gradient is complete: the other processes may have it. */
+/* A gradient is complete: sum it over the processes. */
 static void set_grad(struct trainer *trainer, struct parameter *param, struct tensor *grad)
 {
     param->grad = grad;
@@ -206,7 +206,7 @@ static struct tensor *norm_backward(struct trainer *trainer, const struct tensor
     return dx;
 }
 
-/* Takes the gradient of the layer's output over and returns that of its input. */
+/* Consumes the gradient of the layer's output and returns that of its input. */
 static struct tensor *layer_backward(struct trainer *trainer, int64_t layer, struct tensor *dy)
 {
     struct npu *npu = &trainer->npu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process per device. The parent starts this program again for every rank, passes the identification of the group
- * from the first to the others, and waits. It does not touch a device itself. If one rank fails the others are ended:
- * they would wait for it for ever. */
+/* One process per device. The parent starts this program again for every rank, passes the root information of the group
+ * from the first to the others, and waits. It does not use a device itself. If one rank fails, the others are killed,
+ * because they would wait for it forever. */
 #include "train.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void end_all(int number)
     }
 }
 
-/* What ends the parent ends the ranks. */
+/* The ranks end with the parent. */
 static void on_signal(int number)
 {
     int saved = errno;
@@ -76,7 +76,7 @@ static void start_rank(struct rank *rank, int64_t number, char **argv, pid_t par
         if (getppid() != parent || fcntl(theirs, F_SETFD, 0) != 0) {
             _exit(1);
         }
-        char self[PATH_MAX]; /* by its name, so that process lists show it */
+        char self[PATH_MAX]; /* argv[0], so that process lists show the name */
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
         self[n > 0 ? n : 0] = '\0';
         execv(self, args);
@@ -87,7 +87,7 @@ static void start_rank(struct rank *rank, int64_t number, char **argv, pid_t par
     free(args);
 }
 
-/* From the first rank's pipe into all others. False if the first rank ended before. */
+/* Copies from the first rank's pipe into all others. False if the first rank ended before. */
 static bool pass_root_info(int64_t count)
 {
     char info[sizeof(HcclRootInfo)];
@@ -110,7 +110,7 @@ static bool pass_root_info(int64_t count)
     return true;
 }
 
-/* Waits for all; the first failure ends the others. Returns the exit status. */
+/* Waits for all; the first failure kills the others. Returns the exit status. */
 static int wait_for_all(int64_t count)
 {
     int status = 0;
@@ -135,7 +135,7 @@ static int wait_for_all(int64_t count)
         if (how != 0 && status == 0) {
             status = 1;
             if (WIFSIGNALED(how) && stop_signal == 0) {
-                fprintf(stderr, "%s: rank %lld was ended by signal %d\n", program_name, (long long)i, WTERMSIG(how));
+                fprintf(stderr, "%s: rank %lld was killed by signal %d\n", program_name, (long long)i, WTERMSIG(how));
             }
             end_all(SIGTERM);
         }
@@ -153,7 +153,7 @@ int run_ranks(const struct train_options *options, char **argv)
     for (int64_t i = 0; i < count; i++) {
         start_rank(&ranks[i], i, argv, getpid());
     }
-    (void)pass_root_info(count); /* if it fails a rank has ended, which is seen below */
+    (void)pass_root_info(count); /* it fails if a rank has ended, which is detected below */
     for (int64_t i = 0; i < count; i++) {
         close(ranks[i].fd);
     }

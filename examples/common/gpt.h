@@ -13,7 +13,7 @@ struct parameter {
     char name[40];
     struct tensor *value;
     struct tensor *grad;  /* lives from the backward pass to the optimizer */
-    struct tensor *m, *v; /* state of the optimizer, made at its first step */
+    struct tensor *m, *v; /* state of the optimizer, created at its first step */
 };
 
 /* In the order of struct gpt's array: two, then these per layer, then three. */
@@ -37,10 +37,10 @@ struct gpt {
     struct gpt_shape shape;
     struct parameter *params;
     size_t count;
-    size_t weights; /* elements in all of them */
+    size_t weights; /* total number of elements */
 };
 
-/* Says what is wrong with the shape, NULL if nothing is. */
+/* What is wrong with the shape; NULL if it is valid. */
 const char *gpt_check_shape(const struct gpt_shape *shape);
 void gpt_create(struct gpt *gpt, struct npu *npu, const struct gpt_shape *shape, uint64_t seed);
 void gpt_destroy(struct gpt *gpt, struct npu *npu);

@@ -36,7 +36,7 @@ void check_pool(aclError ret, const char *what)
     }
 }
 
-/* Where an installation keeps its operator binaries. */
+/* The directory of operator binaries in an installation. */
 static void default_kernels(char *path, size_t size)
 {
     static const char below[] = "built-in/op_impl/ai_core/tbe/kernel/transformer_kernels.so";
@@ -81,7 +81,7 @@ void npu_open(struct npu *npu, int32_t device, const char *kernels, bool announc
     uint32_t count = 0;
     check_acl(aclrtGetDeviceCount(&count), "aclrtGetDeviceCount");
     if ((uint32_t)device >= count) {
-        fail("there is no device %d: this machine has %u", device, count);
+        fail("no device %d: this machine has %u", device, count);
     }
     check_acl(aclrtSetDevice(device), "aclrtSetDevice");
     check_acl(aclrtCreateStream(&npu->stream), "aclrtCreateStream");

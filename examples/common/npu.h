@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One NPU as the examples use it: a device with a stream, the operator binary, and memory through the framework's
- * pools. Errors end the program with status 1 after a message that has the runtime's own text: there is nothing an
- * example could do about them. */
+ * pools. Errors end the program with status 1 and a message that includes the runtime's own text. */
 #ifndef EXAMPLES_COMMON_NPU_H
 #define EXAMPLES_COMMON_NPU_H
 
@@ -23,7 +22,7 @@ enum kernel {
 
 struct npu;
 
-/* Called at the end of every operator, for programs that want to do something there. */
+/* Optional: called at the end of every operator. */
 typedef void (*operator_hook)(struct npu *npu, const char *name, void *arg);
 
 struct npu {
@@ -35,7 +34,7 @@ struct npu {
     npool_caching *pool;
     npool_workspace *workspace;
     npool_pinned *pinned; /* host buffers of copies */
-    bool announce;        /* tell tools about operators and tensors */
+    bool announce;        /* report operators and tensors to tools */
     char operator_name[96];
     operator_hook hook;
     void *hook_arg;
@@ -48,11 +47,11 @@ void check_acl(aclError ret, const char *what);
 void check_pool(aclError ret, const char *what);
 extern const char *program_name;
 
-/* kernels NULL: the transformer_kernels.so of the installed operators. announce: also when no tool is there. */
+/* kernels NULL: the transformer_kernels.so of the installed operators. announce: even if no tool is attached. */
 void npu_open(struct npu *npu, int32_t device, const char *kernels, bool announce);
 void npu_close(struct npu *npu);
 
-/* Queues a kernel over `work` elements: the larger, the more blocks. */
+/* Queues a kernel over `work` elements, which determine the number of blocks. */
 void npu_launch(struct npu *npu, enum kernel kernel, size_t work, const void *args, size_t args_b);
 #define NPU_LAUNCH(npu, kernel, work, args) npu_launch((npu), KERNEL_##kernel, (work), &(args), sizeof(args))
 

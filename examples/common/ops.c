@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The names under which operators are announced. */
+/* The names under which operators are reported. */
 #define NAMES(X)                                                                                                       \
     X(FILL, "fill_.Scalar")                                                                                            \
     X(NORMAL, "normal_.default")                                                                                       \
@@ -355,7 +355,7 @@ struct tensor *op_cross_entropy(struct npu *npu, const struct tensor *logits, co
     if (dlogits != NULL) {
         *dlogits = tensor_like(npu, logits);
     }
-    void *row_loss = NULL; /* needed only between the two kernels: scratch memory of the stream */
+    void *row_loss = NULL; /* only needed between the two kernels: scratch memory of the stream */
     check_pool(npool_workspace_get(npu->workspace, &row_loss, rows * sizeof(float), npu->stream), "workspace");
     struct tk_cross_entropy_args args = {.logits = logits->f32,
                                          .targets = targets->i32,

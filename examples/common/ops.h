@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators of a small transformer, each one announced under the name of its counterpart in a framework. Results
- * are new tensors unless the name ends with an underscore. */
+/* The operators of a small transformer, each reported under the name of its counterpart in a framework. Results are
+ * new tensors unless the name ends with an underscore. */
 #ifndef EXAMPLES_COMMON_OPS_H
 #define EXAMPLES_COMMON_OPS_H
 
@@ -9,8 +9,8 @@
 /* A matrix, or batch x heads of them, inside a tensor. */
 struct view {
     const struct tensor *tensor;
-    size_t offset;      /* of the first element */
-    int64_t row_stride; /* in elements, like the rest */
+    size_t offset;      /* offset of the first element */
+    int64_t row_stride; /* in elements, like the others */
     int64_t batch_stride, head_stride;
     bool transposed;
 };
@@ -67,9 +67,9 @@ struct adam {
 void op_adamw_(struct npu *npu, struct tensor *param, const struct tensor *grad, struct tensor *m, struct tensor *v,
                const struct adam *adam);
 
-/* Is this one of the names above, with or without "torch._ops.aten." and the part after the dot? Then the full name. */
+/* The full name of an operator given with or without "torch._ops.aten." and the part after the dot; NULL if unknown. */
 const char *op_find_name(const char *text);
-/* All names, separated by blanks. */
+/* All names, separated by spaces. */
 const char *op_all_names(void);
 
 #endif

@@ -50,7 +50,7 @@ static int refuse(const char *program, const struct option_spec *spec, const cha
         fprintf(stderr, "%s: --%s: '%s' is not a size such as 4096, 64K or 16M\n", program, spec->name, value);
         break;
     default:
-        fprintf(stderr, "%s: --%s: '%s' is not allowed\n", program, spec->name, value);
+        fprintf(stderr, "%s: --%s: invalid value '%s'\n", program, spec->name, value);
         break;
     }
     return 2;
@@ -91,7 +91,7 @@ static void print_help(const char *program, const char *summary, const struct op
             printf("  %-22s %s\n", name, spec->help);
         }
     }
-    printf("  %-22s %s\n", "--help", "this text");
+    printf("  %-22s %s\n", "--help", "print this help");
 }
 
 /* --name, --name=value or --name value. */
@@ -124,7 +124,7 @@ int options_parse(const char *program, const char *summary, const struct option_
         const char *value = equals != NULL ? equals + 1 : NULL;
         if (spec->kind == OPTION_FLAG) {
             if (value != NULL) {
-                fprintf(stderr, "%s: --%s takes no value\n", program, spec->name);
+                fprintf(stderr, "%s: --%s does not take a value\n", program, spec->name);
                 return 2;
             }
             value = "";
@@ -133,7 +133,7 @@ int options_parse(const char *program, const char *summary, const struct option_
             continue;
         } else if (value == NULL) {
             if (i + 1 == argc) {
-                fprintf(stderr, "%s: --%s needs a value (%s)\n", program, spec->name, spec->value);
+                fprintf(stderr, "%s: --%s requires a value (%s)\n", program, spec->name, spec->value);
                 return 2;
             }
             value = argv[++i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command line options, described once in a table: parser, checks and --help come from it. */
+/* Command line options, described once in a table that parser, checks and --help use. */
 #ifndef EXAMPLES_COMMON_OPTIONS_H
 #define EXAMPLES_COMMON_OPTIONS_H
 
@@ -18,14 +18,14 @@ enum option_kind {
 struct option_spec {
     const char *name; /* without the dashes */
     enum option_kind kind;
-    size_t offset; /* of the member in the options struct */
+    size_t offset; /* offset of the member in the options struct */
     int64_t min, max;
-    const char *value; /* name of the value in the help; with brackets: may be left out, see preset */
-    int64_t preset;    /* OPTION_SIZE without a value */
+    const char *value; /* name of the value in the help; in brackets: optional, see preset */
+    int64_t preset;    /* value of OPTION_SIZE if omitted */
     const char *help;  /* NULL: not shown */
 };
 
-/* Fills *options. Returns 0, or 2 after a message on stderr, or -1 after printing the help that was asked for. */
+/* Fills *options. Returns 0, or 2 after a message on stderr, or -1 after printing the requested help. */
 int options_parse(const char *program, const char *summary, const struct option_spec *specs, size_t count, int argc,
                   char **argv, void *options);
 

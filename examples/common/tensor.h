@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors in the pool, and operators as a tool sees them.
  *
- * Between op_begin and op_end an operator allocates its results and launches its kernels. If somebody listens, marks
- * say so in the words that the framework's dispatcher uses: the begin of the operator, the tensors that it reads, those
- * that it writes, its end. */
+ * Between op_begin and op_end an operator allocates its results and launches its kernels. If a tool is attached, marks
+ * report, in the format of the framework's dispatcher: the begin of the operator, the tensors it reads, the tensors it
+ * writes, its end. */
 #ifndef EXAMPLES_COMMON_TENSOR_H
 #define EXAMPLES_COMMON_TENSOR_H
 
@@ -25,16 +25,16 @@ struct tensor {
     };
 };
 
-/* Dimensions end at the first 0. NULL if memory is out (npool_last_error), the program's end for tensor_new. */
+/* Dimensions end at the first 0. NULL if out of memory (npool_last_error); tensor_new ends the program instead. */
 struct tensor *tensor_try_new(struct npu *npu, enum dtype dtype, const int64_t dims[TENSOR_DIMS_MAX]);
 struct tensor *tensor_new(struct npu *npu, enum dtype dtype, const int64_t dims[TENSOR_DIMS_MAX]);
 #define TENSOR(npu, ...)     tensor_new((npu), DTYPE_FLOAT32, (const int64_t[TENSOR_DIMS_MAX]){__VA_ARGS__})
 #define INT_TENSOR(npu, ...) tensor_new((npu), DTYPE_INT32, (const int64_t[TENSOR_DIMS_MAX]){__VA_ARGS__})
 struct tensor *tensor_like(struct npu *npu, const struct tensor *other);
-/* Gives the memory back and sets the pointer to NULL; NULL is allowed. */
+/* Frees the memory and sets the pointer to NULL; NULL is allowed. */
 void tensor_free(struct npu *npu, struct tensor **tensor);
 
-/* Queues a copy; the host's data may change as soon as this returns. */
+/* Queues a copy; the host data may be changed as soon as this returns. */
 void tensor_upload(struct npu *npu, struct tensor *tensor, const void *host);
 /* Waits for the stream. */
 void tensor_download(struct npu *npu, const struct tensor *tensor, void *host);

@@ -32,6 +32,7 @@ static void fp16_store_plain(uint16_t *restrict to, const float *restrict from, 
 }
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 __attribute__((target("f16c,avx"))) static void fp16_load_f16c(float *restrict to, const uint16_t *restrict from,
@@ -56,7 +57,8 @@ __attribute__((target("f16c,avx"))) static void fp16_store_f16c(uint16_t *restri
 
 static bool has_f16c(void)
 {
-    return __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0 && __builtin_cpu_supports("avx");
 }
 #else
 #define fp16_load_f16c  fp16_load_plain
