@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records itself: a program that works on a device and keeps a little more memory with every step.
+"""Records itself: a program that uses a device and keeps a little more memory with every step.
 
     softnpu run -- python record.py            (or on a card, with CANN's environment set)
     msmemscope report memscopeDumpResults
 
-It reaches the device by the vendor's C interface, so that nothing but Python is needed. With PyTorch the lines that speak of
-msmemscope are the same.
+It calls the vendor's C interface, so that only Python is needed. The calls of msmemscope are the same with PyTorch.
 """
 
 import ctypes
@@ -18,7 +17,7 @@ HUGE_FIRST = 0
 
 
 class Device:
-    """As much of a device as is needed here: memory, given and taken back."""
+    """A minimal device: allocates and frees memory."""
 
     def __init__(self, number=0):
         self._acl = ctypes.CDLL("libascendcl.so")
@@ -43,7 +42,7 @@ class Device:
 def step(device, history):
     work = device.malloc(WORK_B)
     with describe.describer(owner="history"):
-        history.append(device.malloc(KEPT_B))  # the defect: nobody ever looks at it again
+        history.append(device.malloc(KEPT_B))  # the defect: it is never used again
     device.free(work)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defects that train.py can plant. Each is a mistake that is made in earnest: memory is kept, and grows or doubles."""
+"""Defects that train.py can plant. Each is a mistake that real programs make: memory is kept, and grows or doubles."""
 
 import torch
 
@@ -14,7 +14,7 @@ def defect(name):
 
 
 class Plan:
-    """What the loop of train.py calls at certain places; a defect replaces one of them."""
+    """Hooks that the loop of train.py calls; a defect replaces one of them."""
 
     def __init__(self, model):
         self.model = model
@@ -40,7 +40,7 @@ class KeepLosses(Plan):
 
 @defect("activations")
 class KeepActivations(Plan):
-    """A forward hook, meant for a statistic, keeps what passes through."""
+    """A forward hook, meant for statistics, keeps the activations."""
 
     def __init__(self, model):
         super().__init__(model)
@@ -52,7 +52,7 @@ class KeepActivations(Plan):
 
 
 class Cautious(torch.optim.AdamW):
-    """Keeps the moments of a good step, to go back to."""
+    """Keeps the moments of a good step, to restore them later."""
 
     turns = 0
 
@@ -68,7 +68,7 @@ class Cautious(torch.optim.AdamW):
 
 @defect("optimizer")
 class DoubleState(Plan):
-    """From the fourth step on the optimizer has its state twice."""
+    """From the fourth step on the optimizer state exists twice."""
 
     def optimizer(self, parameters):
         return Cautious(parameters, lr=1e-3)
@@ -76,7 +76,7 @@ class DoubleState(Plan):
 
 @defect("graph")
 class KeepGraph(Plan):
-    """A running state is carried on without detach: the graph of every step hangs on it."""
+    """A running state is kept without detach, so it holds the graph of every step."""
 
     def __init__(self, model):
         super().__init__(model)

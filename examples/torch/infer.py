@@ -4,7 +4,7 @@
 
     msmemscope --device=cpu --call-stack=python -- python3 infer.py --requests 4
 
---keep plants a mistake: caches of requests that are done stay in a table."""
+--keep plants a mistake: caches of finished requests stay in a table."""
 
 import argparse
 

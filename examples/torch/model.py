@@ -54,7 +54,7 @@ class Transformer(nn.Module):
 
 
 def made_up_text(batch, tokens, vocabulary=256, seed=0):
-    """One certain token follows most tokens, so that there is something to learn."""
+    """Most tokens determine the next one, so that there is something to learn."""
     generator = torch.Generator().manual_seed(seed)
     ids = [torch.randint(vocabulary, (batch, 1), generator=generator)]
     for _ in range(tokens):

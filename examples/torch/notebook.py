@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
-# What does this cell cost? Each cell between start() and stop() is one range of the recording; the results lie below
+# What does this cell cost? Each cell between start() and stop() is one range of the recording; the results are in
 # ./memscope as CSV. Works in Jupyter (open as a notebook with jupytext, or copy the cells), and as a script.
 
 # %%
@@ -16,7 +16,7 @@ msmemscope.config(device="cpu", events="alloc,free", call_stack="python:10", ana
 
 @contextlib.contextmanager
 def recorded(label):
-    """Records a cell; tensors made in it carry the label as their owner."""
+    """Records a cell; tensors created in it have the label as their owner."""
     msmemscope.start()
     try:
         with msmemscope.describe.describer(owner=label):

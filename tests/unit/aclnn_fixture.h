@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors on the device with a double for every element of their storage, and operators run to their end: what tests of
- * two-phase operators share. */
+/* Shared by the tests of two-phase operators: tensors on the device with a double for every element of their storage,
+ * and a way to run operators to completion. */
 #ifndef TESTS_ACLNN_FIXTURE_H
 #define TESTS_ACLNN_FIXTURE_H
 
@@ -66,7 +66,7 @@ double array_tolerance(aclDataType type);
 
 typedef aclnnStatus (*second_phase)(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
-extern uint64_t aclnn_last_workspace; /* of the newest run */
+extern uint64_t aclnn_last_workspace; /* of the latest run */
 
 aclScalar *scalar_real(double v);
 aclScalar *scalar_whole(int64_t v);
@@ -80,7 +80,7 @@ void aclnn_run(second_phase phase, aclnnStatus first_status, uint64_t workspace_
         aclnn_run(op, status_, workspace_, executor_);                                                                 \
     } while (0)
 
-/* The first phase refuses, says why, and leaves its outputs alone. */
+/* The first phase fails with a message and leaves its outputs unchanged. */
 #define REFUSED(status, op, ...)                                                                                       \
     do {                                                                                                               \
         uint64_t workspace_ = 12345;                                                                                   \

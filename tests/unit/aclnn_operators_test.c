@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two-phase operators on a device: results against references in double precision for types, strides and broadcasts;
- * what the first phase refuses. */
+ * calls that the first phase refuses. */
 #include "aclnn_fixture.h"
 
 #include "aclnnop/aclnn_add.h"
@@ -153,7 +153,7 @@ static void mul_and_in_place_forms(void **state)
         array_drop(&z);
     }
     struct array small = array_make(ACL_FLOAT, DIMS(1)), large = array_make(ACL_FLOAT, DIMS(4));
-    REFUSED(BAD_PARAM, aclnnInplaceMul, small.tensor, large.tensor); /* the result does not fit into selfRef */
+    REFUSED(BAD_PARAM, aclnnInplaceMul, small.tensor, large.tensor); /* the result is larger than selfRef */
     array_drop(&small);
     array_drop(&large);
 }
@@ -473,7 +473,7 @@ static void random_tensors(void **state)
     for (int64_t i = 0; i < 2000; i++) {
         double v = array_value(&x, &x, i);
         assert_true(v >= -1 && v < 3);
-        assert_true(v == array_value(&y, &y, i)); /* strides do not matter */
+        assert_true(v == array_value(&y, &y, i)); /* independent of strides */
         sum += v;
     }
     assert_true(fabs(sum / 2000 - 1) < 0.15);

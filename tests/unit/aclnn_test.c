@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes into two-phase operators and what they leave: tensors, lists, scalars; what executors survive. */
+/* Objects of two-phase operators: tensors, lists, scalars, and the life cycle of executors. */
 #include "aclnn_fixture.h"
 
 #include "aclnnop/aclnn_add.h"
@@ -17,7 +17,7 @@
 
 /* ---- objects ---- */
 
-static void objects_know_their_own(void **state)
+static void foreign_objects_are_refused(void **state)
 {
     const int64_t dims[] = {2, 4}, strides[] = {1, 2}, storage[] = {8};
     char memory[64];
@@ -55,7 +55,7 @@ static void objects_know_their_own(void **state)
     assert_int_equal(aclGetDataType(t, &type), BAD_PARAM);
     assert_int_equal(aclDestroyTensor(NULL), 0);
 
-    /* Strides left out are those of a dense tensor. */
+    /* Omitted strides are those of a dense tensor. */
     t = aclCreateTensor((const int64_t[]){2, 3, 4}, 3, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, dims, 2, NULL);
     assert_int_equal(aclGetViewStrides(t, &numbers, &count), 0);
     assert_true(numbers[0] == 12 && numbers[1] == 4 && numbers[2] == 1);
@@ -102,7 +102,7 @@ static void lists_own_their_members(void **state)
 
 /* ---- executors ---- */
 
-static void executor_is_used_up(void **state)
+static void executor_can_be_used_once(void **state)
 {
     struct array x = array_make(ACL_FLOAT, DIMS(4)), z = array_make(ACL_FLOAT, DIMS(4));
     uint64_t workspace;
@@ -136,7 +136,7 @@ static void executor_repeats_with_new_addresses(void **state)
     assert_int_equal(aclnnMul(NULL, 0, executor, aclnn_stream), 0);
     assert_int_equal(aclrtSynchronizeStream(aclnn_stream), 0);
     assert_near(array_read(&z, 0), array_read(&other, 0) * array_read(&other, 0), 1e-6);
-    assert_int_equal(aclSetInputTensorAddr(executor, 0, other.tensor, x.memory), BAD_PARAM); /* no argument of it */
+    assert_int_equal(aclSetInputTensorAddr(executor, 0, other.tensor, x.memory), BAD_PARAM); /* not an argument of it */
     assert_int_equal(aclSetOutputTensorAddr(executor, 0, NULL, x.memory), INNER_NULL);
     assert_int_equal(aclDestroyAclOpExecutor(executor), 0);
     assert_int_equal(aclnnMul(NULL, 0, executor, aclnn_stream), BAD_PARAM);
@@ -183,7 +183,7 @@ static void second_phase_refuses_bad_memory(void **state)
     assert_int_equal(aclnnMul(NULL, 0, executor, aclnn_stream), BAD_PARAM);
     assert_int_equal(aclDestroyTensor(x.tensor), 0);
     array_drop(&z);
-    /* A aclnn_stream that is none. */
+    /* An invalid stream. */
     struct array y = array_make(ACL_FLOAT, DIMS(4));
     assert_int_equal(aclnnMulGetWorkspaceSize(y.tensor, y.tensor, y.tensor, &workspace, &executor), 0);
     assert_int_equal(aclnnMul(NULL, 0, executor, &y), 361001);
@@ -203,8 +203,7 @@ static void empty_tensors_need_no_launch(void **state)
     array_drop(&x);
 }
 
-/* Several threads, each with its own aclnn_stream, tensors and executors. Memory is written and read by the main
- * thread. */
+/* Several threads, each with its own stream, tensors and executors. The main thread writes and reads the memory. */
 struct lane {
     struct array x, z;
     pthread_t thread;
@@ -230,7 +229,7 @@ static void *multiply_often(void *argument)
     return NULL;
 }
 
-static void threads_do_not_meet(void **state)
+static void threads_do_not_interfere(void **state)
 {
     struct lane lanes[4];
     for (size_t i = 0; i < MS_COUNT_OF(lanes); i++) {
@@ -248,8 +247,8 @@ static void threads_do_not_meet(void **state)
     }
 }
 
-/* The operator binary goes with aclnnFinalize or aclFinalize and comes back when it is needed. */
-static void operators_run_again_after_the_end(void **state)
+/* aclnnFinalize and aclFinalize unload the operator binary; it is loaded again when needed. */
+static void operators_run_again_after_finalize(void **state)
 {
     struct array x = array_make(ACL_FLOAT, DIMS(4)), z = array_make(ACL_FLOAT, DIMS(4));
     RUN(aclnnMul, x.tensor, x.tensor, z.tensor);
@@ -266,15 +265,11 @@ static void operators_run_again_after_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_know_their_own),
-        cmocka_unit_test(lists_own_their_members),
-        cmocka_unit_test(executor_is_used_up),
-        cmocka_unit_test(executor_repeats_with_new_addresses),
-        cmocka_unit_test(executor_outlives_its_tensors),
-        cmocka_unit_test(second_phase_refuses_bad_memory),
-        cmocka_unit_test(empty_tensors_need_no_launch),
-        cmocka_unit_test(threads_do_not_meet),
-        cmocka_unit_test(operators_run_again_after_the_end),
+        cmocka_unit_test(foreign_objects_are_refused),        cmocka_unit_test(lists_own_their_members),
+        cmocka_unit_test(executor_can_be_used_once),          cmocka_unit_test(executor_repeats_with_new_addresses),
+        cmocka_unit_test(executor_outlives_its_tensors),      cmocka_unit_test(second_phase_refuses_bad_memory),
+        cmocka_unit_test(empty_tensors_need_no_launch),       cmocka_unit_test(threads_do_not_interfere),
+        cmocka_unit_test(operators_run_again_after_finalize),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transport of the collectives, without streams and devices. Every collective is compared bit by bit with its naive
- * description. */
+/* The transport of the collectives, without streams and devices. Every collective is compared bit by bit with a naive
+ * reference. */
 #include "hccl_world.h"
 
 /* ---- folding ---- */
 
-/* The vector conversions (whatever this processor has) agree with the scalar ones. */
-static void folding_matches_description(void **state)
+/* The vector conversions of this processor agree with the scalar ones. */
+static void folding_matches_reference(void **state)
 {
     enum { N = 5, COUNT = 5003 };
     char *src[N];
@@ -55,7 +55,7 @@ static int run_case(struct hccl_link *link, const struct ref_case *c, bool in_pl
     char *owned = recv;
     memset(recv, 0xa5, recv_b + 16);
     if (in_place) {
-        if (c->kind == HCCL_KIND_ALL_GATHER) { /* the own block stands where it will be received */
+        if (c->kind == HCCL_KIND_ALL_GATHER) { /* the own block is already where it will be received */
             memcpy(recv + link->rank * c->count * size, send, c->count * size);
             free(send);
             send = recv + link->rank * c->count * size;
@@ -89,7 +89,7 @@ static int run_case(struct hccl_link *link, const struct ref_case *c, bool in_pl
 
 static int all_collectives(struct hccl_link *link, void *arg)
 {
-    static const uint64_t counts[] = {1, 7, 500, 9000}; /* the last is no small reduction for any type but bytes */
+    static const uint64_t counts[] = {1, 7, 500, 9000}; /* the last one is a small reduction only for bytes */
     const uint32_t of_each_size = 1u << HCCL_DATA_TYPE_FP8E4M3 | 1u << HCCL_DATA_TYPE_BFP16 |
                                   1u << HCCL_DATA_TYPE_INT32 | 1u << HCCL_DATA_TYPE_FP64 | 1u << HCCL_DATA_TYPE_INT128;
     int bad = 0;
@@ -97,7 +97,7 @@ static int all_collectives(struct hccl_link *link, void *arg)
     for (uint32_t kind = 0; kind < HCCL_KIND_COUNT; kind++) {
         bool reduces = hccl_kind_reduces(kind);
         for (uint32_t dtype = 0; dtype < 18; dtype++) {
-            /* Where nothing is computed, only the size of the type matters. */
+            /* Without arithmetic, only the size of the type matters. */
             if (reduces ? !hccl_dtype_reduces(dtype) : (1u << dtype & of_each_size) == 0) {
                 continue;
             }
@@ -112,7 +112,7 @@ static int all_collectives(struct hccl_link *link, void *arg)
 }
 
 /* Chunks: at and above the size of a slot, for shapes whose chunk is a whole slot or a part of it. Wide types, because
- * what costs time here is the description, by the element. */
+ * the reference takes time per element. */
 static int big_collectives(struct hccl_link *link, void *arg)
 {
     static const struct {
@@ -226,7 +226,7 @@ static void batches(void **state)
     run_processes(4, everyone_to_everyone, NULL);
 }
 
-/* ---- starting over ---- */
+/* ---- restart ---- */
 
 static int suspend_and_resume(struct hccl_link *link, void *arg)
 {
@@ -234,7 +234,7 @@ static int suspend_and_resume(struct hccl_link *link, void *arg)
     struct hccl_run run = {.link = link, .waiter = &hccl_plain_waiter};
     char why[HCCL_WHY_B];
     int bad = hccl_collective_run(&run, &op) != HCCL_SUCCESS;
-    if (link->rank == 0) { /* out of step: it waits for the others alone, and disagrees with them on the count */
+    if (link->rank == 0) { /* out of step: it alone waits for the others, and its count differs from theirs */
         link->exec_timeout_ms = 250;
         bad += hccl_collective_run(&run, &op) != HCCL_E_TIMEOUT;
         link->exec_timeout_ms = 20000;
@@ -250,7 +250,7 @@ static int suspend_and_resume(struct hccl_link *link, void *arg)
     return bad + all_collectives(link, NULL) + everyone_to_everyone(link, NULL);
 }
 
-static void resumed_ranks_start_over(void **state)
+static void resumed_ranks_restart(void **state)
 {
     run_threads(3, suspend_and_resume, NULL);
 }
@@ -258,13 +258,13 @@ static void resumed_ranks_start_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folding_matches_description),
+        cmocka_unit_test(folding_matches_reference),
         cmocka_unit_test(collectives_between_threads),
         cmocka_unit_test(collectives_between_processes),
         cmocka_unit_test(large_counts),
         cmocka_unit_test(in_place),
         cmocka_unit_test(batches),
-        cmocka_unit_test(resumed_ranks_start_over),
+        cmocka_unit_test(resumed_ranks_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

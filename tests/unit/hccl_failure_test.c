@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libhccl.so when something is wrong: ranks that die, disagree, stay away or are stopped; bad arguments; no memory. */
+/* libhccl.so under failure: ranks that die, disagree, never join or are stopped; bad arguments; out of memory. */
 #include "hccl_ranks.h"
 
 /* ---- failures ---- */
@@ -18,7 +18,7 @@ static void one_dies(struct rank *r)
     OK(HcclGetCommAsyncError(r->comm, &error));
     HcclResult queued =
         HcclAllReduce(buffer, buffer, 1 << 18, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, r->comm, r->stream);
-    CHECK(queued == HCCL_SUCCESS || queued == HCCL_E_REMOTE); /* the death may have been noticed already */
+    CHECK(queued == HCCL_SUCCESS || queued == HCCL_E_REMOTE); /* the death may already have been detected */
     if (queued == HCCL_SUCCESS) {
         CHECK(aclrtSynchronizeStream(r->stream) == ACL_ERROR_RT_SUSPECT_REMOTE_ERROR);
     }
@@ -58,7 +58,7 @@ static void disagree(struct rank *r)
     CHECK(strstr(aclGetRecentErrMsg(), "count 10") != NULL);
     CHECK(HcclBarrier(r->comm, r->stream) == HCCL_E_PARA);
 
-    /* All start over. */
+    /* All restart. */
     OK(HcclCommResume(r->comm));
     OK(HcclGetCommAsyncError(r->comm, &error));
     CHECK(error == HCCL_SUCCESS);
@@ -91,7 +91,7 @@ static void suspended(struct rank *r)
 {
     OK(join_with(r, "info", NULL));
     char done = 1;
-    if (r->rank == 0) { /* waits for the others, who do not come */
+    if (r->rank == 0) { /* waits for the others, which do not arrive */
         OK(HcclBarrier(r->comm, r->stream));
         OK(HcclCommSuspend(r->comm));
         CHECK(aclrtSynchronizeStream(r->stream) == ACL_ERROR_RT_DEVICE_TASK_ABORT);
@@ -111,7 +111,7 @@ static void suspended(struct rank *r)
     OK(HcclCommDestroy(r->comm));
 }
 
-/* The stream is thrown away with an operation in it: the others must hear of it. */
+/* The stream is destroyed with an operation in it: the others must be notified. */
 static void aborted(struct rank *r)
 {
     OK(join_with(r, "info", NULL));
@@ -131,14 +131,14 @@ static void aborted(struct rank *r)
     OK(HcclCommDestroy(r->comm));
 }
 
-/* A buffer that is gone when the stream gets to it: an error of the stream, not a crash. */
+/* A buffer that was freed before the stream reaches it: an error of the stream, not a crash. */
 static void freed(struct rank *r)
 {
     OK(join_with(r, "info", NULL));
     void *b = device_memory(NULL, 8 << 20);
     char done = 1;
     if (r->rank == 0) {
-        OK(HcclBarrier(r->comm, r->stream)); /* holds the stream until the other one comes */
+        OK(HcclBarrier(r->comm, r->stream)); /* blocks the stream until the other rank arrives */
         OK(HcclAllReduce(b, b, 2 << 20, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, r->comm, r->stream));
         OK(aclrtFree(b));
         leave("freed", &done, 1);
@@ -201,7 +201,7 @@ static void wrong_setup(struct rank *r)
     config.hcclBufferSize = 1 << 20;
     CHECK(HcclCommInitRootInfoConfig(1, &info, 0, &config, &r->comm) == HCCL_E_OOM);
     HcclCommConfigInit(&config);
-    size_t old = 32; /* a caller of the first version: what follows is not his */
+    size_t old = 32; /* a caller of the first version does not have the fields that follow */
     memcpy(config.reserved, &old, sizeof(old));
     memset(config.hcclCommName, 'x', sizeof(config.hcclCommName));
     OK(HcclCommInitRootInfoConfig(1, &info, 0, &config, &r->comm));
@@ -234,7 +234,7 @@ static void reserved_memory(struct rank *r)
     OK(HcclCommInitRootInfo(1, &info, 0, &r->comm));
     OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_with, &total));
     CHECK(free_before - free_with == 400u << 20);
-    OK(aclrtResetDeviceForce((int32_t)r->rank)); /* frees them; destroying afterwards is no mistake */
+    OK(aclrtResetDeviceForce((int32_t)r->rank)); /* frees them; destroying afterwards is allowed */
     OK(HcclCommDestroy(r->comm));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transport when something goes wrong: ranks that disagree, die or never come; gathering. */
+/* The transport under failure: ranks that disagree, die or never join; gathering. */
 #include "hccl_world.h"
 
-/* ---- things that go wrong ---- */
+/* ---- failures ---- */
 
 static int expect_failure(struct hccl_link *link, const struct hccl_collective *op, HcclResult want, const char *text)
 {
@@ -12,7 +12,7 @@ static int expect_failure(struct hccl_link *link, const struct hccl_collective *
         fprintf(stderr, "rank %u: result %d instead of %d: %s\n", link->rank, result, want, run.why);
         return 1;
     }
-    return hccl_link_error(link) != want; /* and it stays so */
+    return hccl_link_error(link) != want; /* and the error persists */
 }
 
 static int disagree(struct hccl_link *link, void *arg)
@@ -77,7 +77,7 @@ static void disagreement_is_reported(void **state)
     run_threads(2, disagree_on_message, NULL);
 }
 
-/* Rank 1 fails the communicator and leaves while rank 0 is on its way into a sleep, so that nothing wakes rank 0. */
+/* Rank 1 fails the communicator and leaves just before rank 0 sleeps, so nothing wakes rank 0. */
 static int leaves_with_a_word(struct hccl_link *link, void *arg)
 {
     static pid_t sleeper;
@@ -107,12 +107,12 @@ static int leaves_with_a_word(struct hccl_link *link, void *arg)
     return 0;
 }
 
-static void reason_outlives_whoever_gave_it(void **state)
+static void reason_survives_its_rank(void **state)
 {
     run_threads(2, leaves_with_a_word, NULL);
 }
 
-/* Rank 1 of 3 goes away; *arg says after how many collectives. */
+/* Rank 1 of 3 leaves after *arg collectives. */
 static int one_dies(struct hccl_link *link, void *arg)
 {
     static float data[100000];
@@ -140,7 +140,7 @@ static int receiver_dies(struct hccl_link *link, void *arg)
     return p2p(link, &t, 1, NULL) != HCCL_E_REMOTE;
 }
 
-static void dead_peer_is_noticed(void **state)
+static void dead_peer_is_detected(void **state)
 {
     for (int after = 0; after < 2; after++) {
         struct world w;
@@ -166,7 +166,7 @@ static void dead_peer_is_noticed(void **state)
     world_close(&w);
 }
 
-/* Rank 1 lives but does not take part. */
+/* Rank 1 is alive but does not participate. */
 static int nobody_comes(struct hccl_link *link, void *arg)
 {
     if (link->rank == 1) {
@@ -180,7 +180,7 @@ static int nobody_comes(struct hccl_link *link, void *arg)
     return expect_failure(link, &op, HCCL_E_TIMEOUT, "rank 1");
 }
 
-/* A send ends when it is received, however small it is: a card has nowhere to put it. */
+/* A send ends when it is received, however small it is: a card has no buffer for it. */
 static int nobody_receives(struct hccl_link *link, void *arg)
 {
     if (link->rank == 1) {
@@ -217,7 +217,7 @@ static void wrong_joins_are_refused(void **state)
     w.cookie[0]--;
     assert_int_equal(hccl_segment_gather(&first, 300, why), HCCL_E_TIMEOUT);
     assert_non_null(strstr(why, "1 of 2"));
-    assert_int_equal(join(&w, 1, &second, why), HCCL_E_NOT_FOUND); /* over for everyone */
+    assert_int_equal(join(&w, 1, &second, why), HCCL_E_NOT_FOUND); /* ended for all ranks */
     hccl_segment_leave(&first);
     world_close(&w);
 }
@@ -243,7 +243,7 @@ static void member_that_dies_while_gathering(void **state)
     assert_int_equal(join(&w, 0, &mine, why), HCCL_E_AGAIN);
     world_close(&w);
 
-    /* The same seen by one who was there before. */
+    /* The same for a rank that had joined before. */
     world_open(&w, 3, quiet_fn, NULL);
     assert_int_equal(join(&w, 0, &mine, why), HCCL_SUCCESS);
     pid = fork();
@@ -258,7 +258,7 @@ static void member_that_dies_while_gathering(void **state)
     world_close(&w);
 }
 
-static void maker_of_root_info_dies(void **state)
+static void creator_of_root_info_dies(void **state)
 {
     struct world w;
     struct hccl_segment s;
@@ -271,7 +271,7 @@ static void maker_of_root_info_dies(void **state)
     assert_int_equal(access(w.path, F_OK), -1);
 }
 
-static void rubbish_is_swept_away(void **state)
+static void stale_files_are_removed(void **state)
 {
     struct world held, lost;
     world_open(&held, 2, NULL, NULL);
@@ -289,10 +289,10 @@ static void rubbish_is_swept_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disagreement_is_reported), cmocka_unit_test(reason_outlives_whoever_gave_it),
-        cmocka_unit_test(dead_peer_is_noticed),     cmocka_unit_test(absent_peer_times_out),
-        cmocka_unit_test(wrong_joins_are_refused),  cmocka_unit_test(member_that_dies_while_gathering),
-        cmocka_unit_test(maker_of_root_info_dies),  cmocka_unit_test(rubbish_is_swept_away),
+        cmocka_unit_test(disagreement_is_reported),  cmocka_unit_test(reason_survives_its_rank),
+        cmocka_unit_test(dead_peer_is_detected),     cmocka_unit_test(absent_peer_times_out),
+        cmocka_unit_test(wrong_joins_are_refused),   cmocka_unit_test(member_that_dies_while_gathering),
+        cmocka_unit_test(creator_of_root_info_dies), cmocka_unit_test(stale_files_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks for tests of libhccl.so: processes of their own, namely the test program started again with the name of a
- * scenario. Buffers are device memory, operations go through streams. */
+/* Ranks for tests of libhccl.so: each is a process, the test program started again with the name of a scenario. Buffers
+ * are device memory, operations go through streams. */
 #ifndef TESTS_HCCL_RANKS_H
 #define TESTS_HCCL_RANKS_H
 
@@ -27,9 +27,9 @@
 #define DEVICES    5
 #define DEADLINE_S 60
 
-static char folder[64]; /* where ranks leave things for each other */
+static char folder[64]; /* shared memory of the ranks */
 
-/* In a rank there is no cmocka: a failed check ends it with a text. */
+/* cmocka does not run in a rank: a failed check prints a text and exits. */
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \

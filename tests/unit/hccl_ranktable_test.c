@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rank tables: what is accepted, what is refused and where, and that no text whatever does harm. */
+/* Rank tables: accepted ones, refused ones with the place of the error, and arbitrary text. */
 #include "softnpu/hccl/ranktable.h"
 
 #include "base/macros.h"
@@ -103,7 +103,7 @@ static void bad_tables_are_explained(void **state)
 }
 
 /* Mutations of a good table, in a block that ends where the text does (an overrun is seen by the sanitizer). */
-static void any_text_is_survived(void **state)
+static void arbitrary_text_does_no_harm(void **state)
 {
     size_t n = strlen(two_servers);
     unsigned seed = 12345;
@@ -170,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_table),
         cmocka_unit_test(bad_tables_are_explained),
-        cmocka_unit_test(any_text_is_survived),
+        cmocka_unit_test(arbitrary_text_does_no_harm),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a collective must do, written down naively: inputs of any rank from a seed, and the exact bytes that each rank
- * has to find in its receive buffer. Used by the tests of the transport and of the library. */
+/* Naive reference of the collectives: inputs of any rank from a seed, and the exact bytes that each rank must find in
+ * its receive buffer. Used by the tests of the transport and of the library. */
 #ifndef TESTS_HCCL_REF_H
 #define TESTS_HCCL_REF_H
 
@@ -134,14 +134,14 @@ static inline void ref_reduce(const struct ref_case *c, char *const *srcs, uint6
     }
 }
 
-/* ---- counts of the variants with vectors; places leave a gap of one element between blocks ---- */
+/* ---- counts of the variants with vectors; displacements leave a gap of one element between blocks ---- */
 
 static inline uint64_t ref_v_count(const struct ref_case *c, uint32_t from, uint32_t to)
 {
     return (from + to) % 3 == 2 ? 0 : (c->count * (from + 1) + to) / (from + to + 1);
 }
 
-/* What rank r gives to everyone (ALL_GATHER_V) or gets (REDUCE_SCATTER_V). */
+/* What rank r contributes (ALL_GATHER_V) or receives (REDUCE_SCATTER_V). */
 static inline uint64_t ref_v_one(const struct ref_case *c, uint32_t r)
 {
     return r % 3 == 1 ? 0 : c->count / (r + 1) + r;
@@ -157,7 +157,7 @@ static inline void ref_places(const uint64_t *counts, uint32_t n, uint64_t *plac
     *total = at;
 }
 
-/* The operation of one rank; memory of its own. */
+/* The operation of one rank, in its own memory. */
 struct ref_op {
     struct hccl_collective op;
     uint64_t vectors[4][HCCL_MAX_RANKS];

@@ -30,7 +30,7 @@ static void every_collective(struct rank *r)
     OK(HcclCommDestroy(r->comm));
 }
 
-/* The matrix form: block sizes of everybody, blocks without gaps. */
+/* The matrix form: block sizes of all ranks, blocks without gaps. */
 static void count_matrix(struct rank *r)
 {
     OK(join_with(r, "info", NULL));
@@ -121,7 +121,7 @@ static void transfers(struct rank *r)
     OK(aclrtSynchronizeStream(r->stream));
     CHECK(device_equals(recv, theirs, COUNT * 4));
 
-    /* To itself, in a batch. */
+    /* To the rank itself, in a batch. */
     HcclSendRecvItem self[2] = {{HCCL_SEND, send, 100, HCCL_DATA_TYPE_FP32, r->rank},
                                 {HCCL_RECV, recv, 100, HCCL_DATA_TYPE_FP32, r->rank}};
     OK(HcclBatchSendRecv(self, 2, r->comm, r->stream));
@@ -130,7 +130,7 @@ static void transfers(struct rank *r)
     CHECK(HcclBatchSendRecv(self, 1, r->comm, r->stream) == HCCL_E_PARA);
     CHECK(HcclSend(send, 1, HCCL_DATA_TYPE_FP32, r->rank, r->comm, r->stream) == HCCL_E_PARA);
 
-    /* A refused call spoils its group, and nothing of it happens. */
+    /* A refused call fails its group, and none of the group runs. */
     OK(HcclGroupStart());
     OK(HcclSend(send, COUNT, HCCL_DATA_TYPE_FP32, next, r->comm, r->stream));
     CHECK(HcclRecv(NULL, COUNT, HCCL_DATA_TYPE_FP32, before, r->comm, r->stream) == HCCL_E_PTR);
@@ -166,7 +166,7 @@ static void many_streams(struct rank *r)
             data[k] = i * 1000 + k + (int)r->rank;
         }
         buffers[i] = device_memory(data, sizeof(data));
-        /* Which stream is up to each rank; different types would be reported if the order were not the same. */
+        /* Each rank chooses its streams; differing types would be reported if the order were not the same. */
         HcclDataType type = i % 2 ? HCCL_DATA_TYPE_INT32 : HCCL_DATA_TYPE_UINT32;
         OK(HcclAllReduce(buffers[i], buffers[i], COUNT, type, HCCL_REDUCE_SUM, r->comm,
                          streams[(i * (r->rank + 1) + i / 7) % STREAMS]));
@@ -189,7 +189,7 @@ static void order_over_streams(void **state)
     play("many_streams", 3);
 }
 
-/* ---- several communicators, parts of one, names ---- */
+/* ---- several communicators, subsets, names ---- */
 
 static void part(struct rank *r, struct rank *p, uint64_t id, const char *name)
 {
@@ -231,7 +231,7 @@ static void parts(struct rank *r)
     CHECK(strcmp(name, expected) == 0);
     OK(HcclGetCommName(q.comm, name));
     CHECK(strcmp(name, "my_group") == 0);
-    OK(join_with(&other, "second", NULL)); /* and one that has nothing to do with the first */
+    OK(join_with(&other, "second", NULL)); /* and one that is independent of the first */
     OK(HcclGetCommName(other.comm, name));
     CHECK(strcmp(name, whole) != 0);
     const struct rank *all[] = {r, &p, &q, &other};
@@ -246,7 +246,7 @@ static void parts(struct rank *r)
                              (uint64_t)i};
         one_case(one, &c);
     }
-    OK(HcclCommDestroy(r->comm)); /* parts live without the whole */
+    OK(HcclCommDestroy(r->comm)); /* subsets outlive the parent */
     struct ref_case c = {HCCL_KIND_ALL_REDUCE, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, 0, 5000, p.n, 5};
     one_case(&p, &c);
     OK(HcclCommDestroy(p.comm));
@@ -254,7 +254,7 @@ static void parts(struct rank *r)
     OK(HcclCommDestroy(other.comm));
 }
 
-static void parts_of_a_communicator(void **state)
+static void subsets_of_a_communicator(void **state)
 {
     play("parts", 4);
     play("parts", 5);
@@ -286,7 +286,7 @@ static void by_rank_table(struct rank *r)
     OK(HcclCommInitClusterInfo(path, r->rank, &r->comm));
     HcclCommConfig config;
     HcclCommConfigInit(&config);
-    OK(HcclCommInitClusterInfoConfig(path, r->rank, &config, &again.comm)); /* the same table once more */
+    OK(HcclCommInitClusterInfoConfig(path, r->rank, &config, &again.comm)); /* the same table again */
     char name[COMM_NAME_MAX_LENGTH];
     OK(HcclGetCommName(r->comm, name));
     CHECK(strcmp(name, "hccl_world_group") == 0);
@@ -407,7 +407,7 @@ static void replayed(struct rank *r)
     CHECK(device_equals(b, ones, sizeof(ones))); /* recorded, not run */
     for (int t = 0; t < TIMES; t++) {
         OK(aclmdlRIExecuteAsync(model, r->stream));
-        /* Directly queued ones in between, behind the model in the same stream. */
+        /* Directly queued operations in between, after the model in the same stream. */
         OK(HcclAllReduce(b, b, COUNT, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_MAX, r->comm, r->stream));
         value *= (int32_t)r->n;
     }
@@ -428,7 +428,7 @@ static void models(void **state)
     play("replayed", 3);
 }
 
-/* ---- what profilers are told ---- */
+/* ---- reports to profilers ---- */
 
 static struct MsprofCompactInfo op_info, track;
 static struct MsprofApi launch, part_task;
@@ -480,7 +480,7 @@ static void profiled(struct rank *r)
     CHECK(op_info.data.hcclopInfo.groupName == MsprofGetHashId(name, strlen(name)));
     CHECK(launch.itemId == MsprofGetHashId("hcom_allReduce_", strlen("hcom_allReduce_")));
     CHECK(launch.threadId == (uint32_t)syscall(SYS_gettid));
-    /* One inside the other, which is how a profiler finds that they belong together. */
+    /* Nested, which is how a profiler relates them. */
     CHECK(launch.beginTime <= part_task.beginTime && part_task.endTime <= launch.endTime);
     CHECK(part_task.beginTime <= track.timeStamp && track.timeStamp <= part_task.endTime);
     CHECK(launch.beginTime <= op_info.timeStamp && op_info.timeStamp <= launch.endTime);
@@ -515,7 +515,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(collectives),
         cmocka_unit_test(point_to_point),
         cmocka_unit_test(order_over_streams),
-        cmocka_unit_test(parts_of_a_communicator),
+        cmocka_unit_test(subsets_of_a_communicator),
         cmocka_unit_test(rank_table),
         cmocka_unit_test(devices_of_one_process),
         cmocka_unit_test(models),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the transport share: a world of ranks, threads or processes, that call the algorithms directly. */
+/* Shared by the tests of the transport: a set of ranks, threads or processes, that call the algorithms directly. */
 #ifndef HCCL_WORLD_H
 #define HCCL_WORLD_H
 
@@ -62,7 +62,7 @@ static inline void world_open(struct world *w, uint32_t n, rank_fn fn, void *arg
 static inline void world_close(struct world *w)
 {
     close(w->maker_fd);
-    assert_int_equal(access(w->path, F_OK), -1); /* the name is gone once all have joined */
+    assert_int_equal(access(w->path, F_OK), -1); /* the name is removed once all have joined */
 }
 
 static inline HcclResult join(struct world *w, uint32_t rank, struct hccl_segment *segment, char *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of transformer_kernels.so share: kernels called as functions, in every variant that this machine can
- * run, each result bit-equal for any number of blocks. */
+/* Shared by the tests of transformer_kernels.so: calls kernels as functions, in every variant that this machine can
+ * run, and checks that results are bit-equal for any number of blocks. */
 #ifndef KERNELS_FIXTURE_H
 #define KERNELS_FIXTURE_H
 
@@ -54,7 +54,7 @@ static inline int use_best(void **state)
 
 static inline void launch(enum kernel kernel, const void *args, uint32_t blocks)
 {
-    for (uint32_t i = blocks; i-- > 0;) { /* the order of blocks must not matter either */
+    for (uint32_t i = blocks; i-- > 0;) { /* the result must not depend on the order of blocks either */
         kernels[kernel](args, i, blocks);
     }
 }

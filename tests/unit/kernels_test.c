@@ -335,7 +335,7 @@ static void reductions(void **state)
 
 static void random_is_philox(void **state)
 {
-    /* Known answers of the authors for Philox4x32-10: counter 0, key 0 and their words 6627e8d5 e169c58d bc57ac4c
+    /* Known answers published by the authors of Philox4x32-10: counter 0, key 0, words 6627e8d5 e169c58d bc57ac4c
      * 9b00dbd8. */
     static const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
     float y[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that a model trains with: forward against double-precision references, gradients against finite differences
+/* Kernels used in training: forward against double-precision references, gradients against finite differences
  * of those references, optimizers against their papers. */
 #include "kernels_fixture.h"
 
@@ -37,7 +37,7 @@ static void activations_and_gradients(void **state)
         assert_true(y[i] == fmaxf(x[i], 0));
         assert_true(dx[i] == (x[i] > 0 ? dy[i] : 0));
     }
-    /* In place gives the same. */
+    /* The same in place. */
     launch(K_gelu, &(struct tk_gelu_args){x, y, N}, 3);
     launch(K_gelu, &(struct tk_gelu_args){x, x, N}, 3);
     assert_memory_equal(x, y, N * sizeof *x);
@@ -138,7 +138,7 @@ static void causal_mask_hides_the_future(void **state)
     }
 }
 
-/* Weighted sum of the outputs of layer norm, in double: what the gradients are differences of. */
+/* Weighted sum of the outputs of layer norm in double precision, for finite differences. */
 static double norm_objective(const double *x, const double *gamma, const double *beta, const float *weight, int n)
 {
     double mean = 0, variance = 0, total = 0;
@@ -199,7 +199,7 @@ static void layer_norm_and_gradients(void **state)
         assert_near(dbeta[c], want_beta[c], 1e-5);
     }
 
-    /* Adding to a gradient that is there; without gamma and beta. */
+    /* Adding to an existing gradient; without gamma and beta. */
     float *before = malloc(ROWS * COLS * sizeof *before);
     memcpy(before, dx, ROWS * COLS * sizeof *before);
     backward.accumulate = 1;
@@ -245,7 +245,7 @@ static void embedding_and_gradient(void **state)
             want_positions[i % PERIOD * DIM + c] += dy[i * DIM + c];
         }
     }
-    /* dtable was added to by the launches for dpositions as well: compare a fresh one. */
+    /* The launches for dpositions also added to dtable: compare a fresh one. */
     memset(dtable, 0, sizeof dtable);
     backward.dpositions = NULL;
     launch(K_embedding_grad, &backward, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch_npu's caching allocator: exact sizes, splitting and joining, streams, what happens before out of memory,
+/* torch_npu's caching allocator: exact sizes, splitting and merging, streams, the steps before out of memory,
  * expandable segments, limits, private pools, threads. */
 #include "npupool_fixture.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of device 0 by address, as the snapshot tells. */
+/* Blocks of device 0 by address, from the snapshot. */
 struct picture {
     struct npool_block_info blocks[64];
     size_t count;
@@ -185,7 +185,7 @@ static void used_on_another_stream(void **state, const char *options)
 {
     npool_caching *pool = fixture_pool(options);
     void *a = fixture_malloc(pool, 1000);
-    assert_int_equal(npool_record_stream(pool, a, fixture_stream), 0); /* its own: no difference */
+    assert_int_equal(npool_record_stream(pool, a, fixture_stream), 0); /* its own stream: no effect */
     assert_int_equal(npool_record_stream(pool, a, fixture_other_stream), 0);
     assert_int_equal(npool_record_stream(pool, a, fixture_other_stream), 0);
     fixture_block(fixture_other_stream);
@@ -197,7 +197,7 @@ static void used_on_another_stream(void **state, const char *options)
     assert_ptr_not_equal(a, b);
     fixture_release();
     assert_int_equal(aclrtSynchronizeStream(fixture_other_stream), 0);
-    /* Looked at by the next request; with lazy reclaim only if nothing else fits. */
+    /* Checked by the next request; with lazy reclaim only if nothing else fits. */
     void *c = fixture_malloc(pool, 1000);
     assert_int_equal(look(pool).blocks[0].state == NPOOL_BLOCK_AWAITING, options != NULL);
     assert_int_equal(a == c, options == NULL);
@@ -238,13 +238,13 @@ static void out_of_memory_takes_six_with_oversize_blocks(void **state)
 {
     npool_caching *pool = fixture_pool("max_split_size_mb:32");
     void *a = fixture_malloc(pool, 100 * MIB), *b = NULL;
-    fixture_free(pool, a); /* cached, too large to be used for 40 MiB, large enough to make room for them */
+    fixture_free(pool, a); /* cached, too large to serve 40 MiB, large enough to be released for them */
     fixture_reset();
     fixture_fail = true;
     assert_int_equal(npool_malloc(pool, &b, 40 * MIB, fixture_stream), ACL_ERROR_RT_MEMORY_ALLOCATION);
     assert_int_equal(fixture_calls.failed_allocs, 6);
     assert_int_equal(fixture_calls.frees, 1);
-    /* Nothing to release any more: back to four. */
+    /* Nothing left to release: back to four. */
     fixture_calls.failed_allocs = 0;
     assert_int_equal(npool_malloc(pool, &b, 40 * MIB, fixture_stream), ACL_ERROR_RT_MEMORY_ALLOCATION);
     assert_int_equal(fixture_calls.failed_allocs, 4);
@@ -319,8 +319,7 @@ static void pages_of_a_gigabyte(void **state)
     assert_true(fixture_calls.last_flag == 0x2100000000924400ull);
     fixture_calls.allocs = 0;
     void *ptr = NULL;
-    (void)npool_malloc(pool, &ptr, 3 * MIB,
-                       fixture_stream); /* whether the machine has such pages does not matter here */
+    (void)npool_malloc(pool, &ptr, 3 * MIB, fixture_stream); /* works with or without such pages */
     assert_true(fixture_calls.allocs >= 1);
     fixture_free(pool, small);
     npool_caching_destroy(pool);
@@ -334,7 +333,7 @@ static void expandable_segments_grow_in_place(void **state)
     assert_int_equal(fixture_calls.last_create_size, 2 * MIB);
     assert_int_equal(fixture_calls.allocs, 0);
     char *b = fixture_malloc(pool, 512 * KIB - 32);
-    char *c = fixture_malloc(pool, MIB - 32); /* 512 KiB are left: the block goes over the border of two units */
+    char *c = fixture_malloc(pool, MIB - 32); /* 512 KiB are left: the block crosses the border of two units */
     assert_ptr_equal(b, a + MIB);
     assert_ptr_equal(c, b + 512 * KIB);
     assert_int_equal(fixture_calls.creates, 2);
@@ -348,7 +347,7 @@ static void expandable_segments_grow_in_place(void **state)
     assert_int_equal(fixture_stats(pool).segments.current, 2);
     assert_int_equal(fixture_stats(pool).reserved_bytes.current, 44 * MIB);
 
-    /* Everything but c goes: the unit under c's beginning stays, as does the one under its end. */
+    /* Everything but c is released; the units that hold the start and the end of c stay. */
     fixture_free(pool, a);
     fixture_free(pool, b);
     fixture_free(pool, d);
@@ -409,7 +408,7 @@ static void a_fraction_limits_the_pool(void **state)
     npool_caching *pool = fixture_pool("per_process_memory_fraction:0.25");
     void *a = fixture_malloc(pool, 200 * MIB), *b = NULL;
     assert_int_equal(npool_malloc(pool, &b, 100 * MIB, fixture_stream), ACL_ERROR_RT_MEMORY_ALLOCATION);
-    assert_int_equal(fixture_calls.failed_allocs, 0); /* the driver is not asked */
+    assert_int_equal(fixture_calls.failed_allocs, 0); /* no driver call */
     assert_non_null(strstr(npool_last_error(), "fraction"));
     assert_int_equal(npool_set_memory_fraction(pool, 0.5), 0);
     b = fixture_malloc(pool, 100 * MIB);
@@ -437,7 +436,7 @@ static void old_blocks_are_collected_above_the_threshold(void **state)
     assert_int_equal(fixture_calls.frees, 0);
     fixture_malloc(pool, 120 * MIB);
     assert_int_equal(fixture_calls.frees, 0); /* 184 MiB were reserved, the threshold is 256 MiB */
-    fixture_malloc(pool, 130 * MIB);          /* 306 MiB: the oldest goes */
+    fixture_malloc(pool, 130 * MIB);          /* 306 MiB: the oldest is released */
     assert_int_equal(fixture_calls.frees, 1);
     struct picture picture = look(pool);
     for (size_t i = 0; i < picture.count; i++) {
@@ -546,7 +545,7 @@ static void *work(void *arg)
         worker->seed = worker->seed * 1664525u + 1013904223u;
         size_t at = (worker->seed >> 8) % HELD;
         if (held[at] != NULL) {
-            /* Nobody else may have written into it meanwhile. */
+            /* No other thread may have written into it. */
             worker->good = held[at][0] == (unsigned char)at && held[at][size[at] - 1] == (unsigned char)at;
             worker->good = worker->good && npool_free(worker->pool, held[at]) == 0;
             held[at] = NULL;

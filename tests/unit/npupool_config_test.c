@@ -23,7 +23,7 @@ static void defaults(void **state)
     assert_int_equal(parse(&config, ""), 0);
 }
 
-static void every_option_has_its_place(void **state)
+static void every_option_is_stored(void **state)
 {
     struct npool_config config;
     assert_int_equal(
@@ -77,7 +77,7 @@ static void divisions_by_size(void **state)
     assert_true(config.page_1g);
 }
 
-static void wrong_texts_change_nothing(void **state)
+static void invalid_texts_change_nothing(void **state)
 {
     static const struct {
         const char *text, *says;
@@ -147,8 +147,8 @@ int main(int argc, char **argv)
 {
     fixture_environment(argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),          cmocka_unit_test(every_option_has_its_place),
-        cmocka_unit_test(divisions_by_size), cmocka_unit_test(wrong_texts_change_nothing),
+        cmocka_unit_test(defaults),          cmocka_unit_test(every_option_is_stored),
+        cmocka_unit_test(divisions_by_size), cmocka_unit_test(invalid_texts_change_nothing),
         cmocka_unit_test(environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ void fixture_environment(char **argv, const char *const *variables)
     }
     own_machine_name("2", "1G");
     setenv(done, "1", 1);
-    /* A preloaded library comes before the sanitizer's, which it would otherwise complain about. */
+    /* A preloaded library precedes the sanitizer's, which would otherwise refuse to run. */
     char asan[512];
     const char *before = getenv("ASAN_OPTIONS");
     snprintf(asan, sizeof(asan), "%s:verify_asan_link_order=0", before != NULL ? before : "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the pools share: an environment of their own, and a driver that they can watch and break.
+/* Shared by the tests of the pools: a separate environment, and a driver that they can observe and make fail.
  *
- * halMemAlloc, halMemFree and halMemCreate of this program come before the driver's: every call is counted, and can be
- * made to fail. */
+ * halMemAlloc, halMemFree and halMemCreate of this program precede the driver's: every call is counted and can be made
+ * to fail. */
 #ifndef TESTS_UNIT_NPUPOOL_FIXTURE_H
 #define TESTS_UNIT_NPUPOOL_FIXTURE_H
 
@@ -18,8 +18,8 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-/* Runs the program again in an environment with a machine of its own (2 devices of 1 GiB), and with the given variables
- * (NAME=VALUE, NULL at the end). Does nothing the second time. Call first in main. */
+/* Runs the program again in an environment with its own machine (2 devices of 1 GiB) and the given variables
+ * (NAME=VALUE, NULL at the end). No effect the second time. Call first in main. */
 void fixture_environment(char **argv, const char *const *variables);
 
 struct fixture_calls {
@@ -36,7 +36,7 @@ extern aclrtStream fixture_stream, fixture_other_stream;
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-/* Work on a stream that does not end before fixture_release. */
+/* Queues work on a stream that ends only with fixture_release. */
 void fixture_block(aclrtStream stream);
 void fixture_release(void);
 

@@ -82,7 +82,7 @@ static void pinned_options(void **state)
     assert_ptr_equal(b, (char *)a + 4096);
     assert_int_equal(fixture_calls.last_size, MIB);
     assert_int_equal(pinned_stats(pool).reserved_b, MIB);
-    pin(pool, MIB); /* does not fit any more */
+    pin(pool, MIB); /* no longer fits */
     assert_int_equal(pinned_stats(pool).reserved_b, 2 * MIB);
     assert_int_equal(npool_pinned_free(pool, a), 0);
     assert_int_equal(npool_pinned_empty_cache(pool), 0);
@@ -139,7 +139,7 @@ static void mindspore_blocks(void **state)
     assert_int_equal(npool_mindspore_free(pool, a), 0);
     assert_int_equal(npool_mindspore_free(pool, b), 0);
     assert_int_equal(npool_mindspore_free(pool, c), 0);
-    assert_ptr_equal(take(pool, 255 * MIB), a); /* joined again */
+    assert_ptr_equal(take(pool, 255 * MIB), a); /* merged again */
     assert_int_equal(npool_mindspore_free(pool, a + 512), ACL_ERROR_INVALID_PARAM);
     assert_int_equal(npool_mindspore_free(pool, large), 0);
     assert_int_equal(npool_mindspore_free(pool, large), ACL_ERROR_INVALID_PARAM);
@@ -228,7 +228,7 @@ static void atb_workspace_only_grows(void **state)
     assert_int_equal(fixture_calls.allocs, 2);
     assert_int_equal(fixture_calls.frees, 1);
     assert_int_equal(npool_atb_end(buffers), 0);
-    assert_false(npool_atb_reporting(buffers)); /* nobody listens */
+    assert_false(npool_atb_reporting(buffers)); /* no tool attached */
     npool_atb_destroy(buffers);
 }
 

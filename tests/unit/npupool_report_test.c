@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pools announce through mstx, call by call, as a tool injected into the front end sees it. */
+/* What the pools report through mstx, call by call, as seen by an injected tool. */
 #include "npupool_fixture.h"
 #include "pool_recorder.h"
 
@@ -91,7 +91,7 @@ static void caching(void **state)
     expect_range(POOL_HEAP, "ptaCaching", a, 22 * MIB);
     expect_gone("ptaCaching", a);
     expect_nothing();
-    /* Segments given back, and failures, are seen only in the driver. */
+    /* Released segments and failures are visible only in the driver. */
     assert_int_equal(npool_empty_cache(pool), 0);
     void *ptr = NULL;
     assert_int_not_equal(npool_malloc(pool, &ptr, 2 * GIB, fixture_stream), 0);
@@ -153,7 +153,7 @@ static void workspace(void **state)
     assert_int_equal(npool_workspace_put(workspace), 0);
     expect(POOL_DOMAIN, "ptaWorkspace");
     expect_gone("ptaWorkspace", a);
-    /* Too small: freed, then allocated anew. */
+    /* Too small: freed, then allocated again. */
     assert_int_equal(npool_workspace_get(workspace, &b, 2 * MIB, fixture_stream), 0);
     assert_int_equal(fixture_calls.frees, 1);
     assert_int_equal(fixture_calls.last_size, 4 * MIB);
@@ -163,7 +163,7 @@ static void workspace(void **state)
     expect_range(POOL_HEAP, "ptaWorkspace", b, 4 * MIB);
     expect(POOL_DOMAIN, "ptaWorkspace");
     expect_range(POOL_REGION, "ptaWorkspace", b, 4 * MIB);
-    /* Another stream has a block of its own; what is allocated is the sum. */
+    /* Another stream has its own block; "allocated" is the sum. */
     assert_int_equal(npool_workspace_get(workspace, &a, 1, fixture_other_stream), 0);
     expect(POOL_DOMAIN, "ptaWorkspace");
     expect_range(POOL_HEAP, "ptaWorkspace", a, 6 * MIB);
@@ -235,7 +235,7 @@ static void atb(void **state)
     assert_int_equal(npool_atb_kernel_end(buffers), ACL_ERROR_INVALID_PARAM);
     expect_nothing();
 
-    /* No handle once: silence for good. */
+    /* One missing handle stops reporting permanently. */
     recorder->refuse_heaps = 1;
     assert_int_equal(npool_atb_begin(buffers, 10, fixture_stream, &workspace), 0);
     expect(POOL_HEAP, "atb");
@@ -250,7 +250,7 @@ static void atb(void **state)
     npool_atb_destroy(buffers);
 }
 
-/* ---- when is there reporting at all? */
+/* ---- conditions for reporting */
 
 static bool reports_with(const char *preload, const char *home)
 {
@@ -278,7 +278,7 @@ static void activation(void **state)
     assert_false(reports_with(hook, NULL));
     snprintf(text, sizeof(text), "%s:%s", other, hook);
     assert_true(reports_with(text, home));
-    /* The name of the real file counts, not that of a link to it. */
+    /* The name of the real file matters, not the name of a link to it. */
     assert_non_null(mkdtemp(folder));
     snprintf(text, sizeof(text), "%s/libascend_kernel_hook.so", folder);
     assert_int_equal(symlink(other, text), 0);
@@ -288,7 +288,7 @@ static void activation(void **state)
     assert_int_equal(symlink(hook, text), 0);
     assert_true(reports_with(text, home));
     assert_int_equal(unlink(text), 0);
-    /* The library must be there. */
+    /* The library must exist. */
     assert_false(reports_with(hook, folder));
     assert_int_equal(rmdir(folder), 0);
 }
