@@ -110,7 +110,7 @@ static void run_model(const void *unused)
     if (ms_model_new(&options, &model) != 0) {
         _exit(1);
     }
-    struct ms_leaks_options of_leaks = {.sz = sizeof(of_leaks), .model = model};
+    struct ms_leaks_options of_leaks = {.model = model};
     if (ms_leaks_new(&of_leaks, &leaks) != 0 || ms_inefficient_marks_new(model, &marks) != 0) {
         _exit(1);
     }

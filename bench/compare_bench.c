@@ -54,8 +54,7 @@ static void compare_dumps(const void *unused)
 {
     (void)unused;
     struct ms_compare *compare;
-    struct ms_compare_options options = {
-        .sz = sizeof(options), .levels = MS_WANT_KERNEL, .names = {paths[0], paths[1]}};
+    struct ms_compare_options options = {.levels = MS_WANT_KERNEL, .names = {paths[0], paths[1]}};
     if (ms_compare_new(&options, &compare) != 0) {
         exit(1);
     }

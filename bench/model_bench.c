@@ -76,8 +76,7 @@ static double run(int format, const struct ms_event *events, double *bytes_per_r
     ms_model_add(model, &counter);
     if (format >= 0) {
         int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct ms_dump_options options = {
-            .sz = sizeof(options), .dirfd = dirfd, .dir = dir, .format = (enum ms_dump_format)format};
+        struct ms_dump_options options = {.dirfd = dirfd, .dir = dir, .format = (enum ms_dump_format)format};
         if (ms_dump_open(&options, &dump) != 0) {
             exit(1);
         }

@@ -203,7 +203,7 @@ static void make_report(const void *argument)
 {
     uint64_t events = *(const uint64_t *)argument;
     struct reading reading = {0};
-    struct ms_report_options options = {.sz = sizeof(options), .input = directory};
+    struct ms_report_options options = {.input = directory};
     struct ms_model_options model;
     struct ms_source_listener listener = {.argument = &reading, .begin = begin_process, .end = end_process};
     ms_report_model_options(&model);

@@ -22,7 +22,7 @@ struct ms_agent_state {
     uint32_t recorded;   /* 0: nobody records this process; the rest is 0 then */
     uint32_t state;      /* enum ms_trace_state */
     uint32_t event_mask; /* MS_WANT_* */
-    uint32_t analysis;   /* MS_ANALYSE_* */
+    uint32_t analysis;   /* MS_ANALYSIS_* */
     uint32_t flags;      /* MS_SESSION_* */
     uint32_t npu_mask;
     uint32_t c_depth, python_depth;

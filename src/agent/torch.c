@@ -4,7 +4,7 @@
  * once when the session changes again. */
 #include "agent/torch.h"
 
-#include "trace/analyses.h"
+#include "trace/wanted.h"
 
 uint32_t ms_torch_version = UINT32_MAX;
 
@@ -20,7 +20,7 @@ void ms_torch_update(void)
     uint32_t mask = __atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED);
     bool on = __atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON;
     const struct ms_session *session = ms_agent_session();
-    bool labels = session != NULL && (session->analysis & MS_ANALYSE_DECOMPOSE) != 0;
+    bool labels = session != NULL && (session->analysis & MS_ANALYSIS_DECOMPOSE) != 0;
     vain = tried == version ? vain + 1 : 1;
     tried = version;
     if ((vain & (vain - 1)) == 0) {

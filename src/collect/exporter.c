@@ -98,7 +98,6 @@ static struct ms_replay_options replay_options(struct recorded *process, struct 
     const struct ms_settings *s = &process->settings;
     bool files = process->has_files && !process->tracking && s->export_mode != MS_EXPORT_NONE;
     return (struct ms_replay_options){
-        .sz = sizeof(struct ms_replay_options),
         .tracefd = process->tracefd,
         .name = process->identity.name,
         .outfd = process->dirfd,

@@ -133,8 +133,7 @@ void collector_describe(struct recorded *process)
 static int open_trace(struct recorded *process)
 {
     const struct ms_settings *s = &process->settings;
-    struct ms_writer_options options = {
-        .sz = sizeof(options), .sync_ms = s->sync ? 1000 : 0, .memory = process->in_memory};
+    struct ms_writer_options options = {.sync_ms = s->sync ? 1000 : 0, .memory = process->in_memory};
     set_sizes(s, &options);
     process->trace_max_b = options.max_b;
     collector_describe(process);

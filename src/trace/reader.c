@@ -79,7 +79,7 @@ int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *op
         return -ENOMEM;
     }
     if (options != NULL) {
-        memcpy(&t->options, options, options->sz < sizeof(*options) ? options->sz : sizeof(*options));
+        t->options = *options;
         t->options.cache_b = t->options.cache_b == 0 ? CACHE_B : t->options.cache_b;
     }
     if (t->options.writer != NULL) {
@@ -369,7 +369,7 @@ static int by_name(const void *a, const void *b)
 static bool read_process(int dirfd, struct ms_process *process)
 {
     struct ms_trace *t;
-    struct ms_trace_options options = {.sz = sizeof(options), .live = true};
+    struct ms_trace_options options = {.live = true};
     if (ms_trace_open(dirfd, process->name, &options, &t) != 0) {
         return false;
     }

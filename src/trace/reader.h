@@ -29,7 +29,6 @@ struct ms_trace;
 enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2, MS_TRACE_JUMP = 3 };
 
 struct ms_trace_options {
-    size_t sz;                /* sizeof(struct ms_trace_options) */
     size_t cache_b;           /* decoded blocks kept; 0: 64 MiB */
     bool live;                /* the writer may still be at work: without an end block say AGAIN, not END */
     bool from_latest;         /* begin at the latest checkpoint, not at the first segment */

@@ -13,6 +13,8 @@
 #ifndef MS_TRACE_SHM_H
 #define MS_TRACE_SHM_H
 
+#include "trace/wanted.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -108,18 +110,6 @@ struct ms_shm {
 _Static_assert(sizeof(struct ms_stream_head) == 128, "two cache lines");
 _Static_assert(sizeof(struct ms_chunk) == MS_CHUNK_B, "chunk");
 _Static_assert(offsetof(struct ms_chunk, data) == MS_CHUNK_HEAD_B, "chunk head");
-
-/* What is wanted; bits of event_mask. */
-enum {
-    MS_WANT_ALLOC = 1,
-    MS_WANT_FREE = 2,
-    MS_WANT_LAUNCH = 4,
-    MS_WANT_ACCESS = 8,
-    MS_WANT_TRACEBACK = 16,
-    MS_WANT_KERNEL = 32, /* level kernel */
-    MS_WANT_OP = 64,     /* level op */
-    MS_WANT_CPU = 128,   /* device cpu: CPU tensors; what is on a device is recorded for each device, wanted or not */
-};
 
 static inline struct ms_stream_head *ms_shm_stream(const struct ms_shm *shm, uint32_t i)
 {

@@ -451,7 +451,7 @@ int ms_writer_open(int dirfd, const struct ms_process *process, const struct ms_
     w->fd = -1;
     w->info.process = *process;
     if (options != NULL) {
-        memcpy(&w->options, options, options->sz < sizeof(*options) ? options->sz : sizeof(*options));
+        w->options = *options;
     }
     w->options.segment_b = w->options.segment_b == 0 ? SEGMENT_B : w->options.segment_b;
     bool memory = w->options.memory;

@@ -20,7 +20,6 @@
 struct ms_writer;
 
 struct ms_writer_options {
-    size_t sz;          /* sizeof(struct ms_writer_options) */
     uint64_t segment_b; /* a new segment begins beyond; 0: 64 MiB */
     uint64_t max_b;     /* all segments together; 0: no limit */
     bool ring;          /* beyond max_b delete the oldest segments that a checkpoint covers, instead of ending */

@@ -72,9 +72,9 @@ static void read_dump(const char *suffix, const uint8_t *data, size_t size_b)
         abort();
     }
     struct fuzz_reading reading = {0};
-    struct ms_report_options report = {.sz = sizeof(report), .idle_threshold = 3};
+    struct ms_report_options report = {.idle_threshold = 3};
     struct ms_source *source;
-    struct ms_source_options options = {.sz = sizeof(options), .memory_b = 4096};
+    struct ms_source_options options = {.memory_b = 4096};
     if (ms_source_open(path, &options, &source) != 0) {
         return;
     }

@@ -101,11 +101,8 @@ static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
 
 static struct ms_compare *start_compare(uint32_t levels, bool legacy, uint32_t base_step, uint32_t other_step)
 {
-    struct ms_compare_options options = {.sz = sizeof(options),
-                                         .legacy = legacy,
-                                         .levels = levels,
-                                         .steps = {base_step, other_step},
-                                         .names = {"one", "two"}};
+    struct ms_compare_options options = {
+        .legacy = legacy, .levels = levels, .steps = {base_step, other_step}, .names = {"one", "two"}};
     struct ms_compare *compare;
     assert_int_equal(ms_compare_new(&options, &compare), 0);
     return compare;

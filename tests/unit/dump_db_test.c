@@ -97,8 +97,7 @@ static void write_and_check(uint32_t flush_every)
     char dir[] = "/tmp/dump_db_test.XXXXXX";
     assert_non_null(mkdtemp(dir));
     int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct ms_dump_options options = {.sz = sizeof(options),
-                                      .dirfd = dirfd,
+    struct ms_dump_options options = {.dirfd = dirfd,
                                       .dir = dir,
                                       .format = MS_DUMP_DB,
                                       .stacks = {.c_stack = stack_text, .python_stack = stack_text}};

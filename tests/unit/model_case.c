@@ -355,16 +355,14 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
     }
     if (analyses) {
         struct ms_stack_source stacks = {.c_stack = c_stack, .python_stack = python_stack};
-        struct ms_leaks_options leaks = {.sz = sizeof(leaks),
-                                         .model = r->model,
+        struct ms_leaks_options leaks = {.model = r->model,
                                          .stacks = stacks,
                                          .hal = !options.deferred,
                                          .out = r->report,
                                          .log = log_line,
                                          .argument = r->log};
-        struct ms_gap_options gap = {
-            .sz = sizeof(gap), .model = r->model, .out = r->report, .log = log_line, .argument = r->log};
-        struct ms_oom_options oom = {.sz = sizeof(oom), .model = r->model, .stacks = stacks, .out = r->report};
+        struct ms_gap_options gap = {.model = r->model, .out = r->report, .log = log_line, .argument = r->log};
+        struct ms_oom_options oom = {.model = r->model, .stacks = stacks, .out = r->report};
         if (ms_oom_report_new(&oom, &r->oom) != 0 || ms_leaks_new(&leaks, &r->leaks) != 0 ||
             ms_gap_new(&gap, &r->gap) != 0) {
             return -1;
@@ -390,7 +388,6 @@ static int add_dump(struct running *r, const struct model_case *c, enum ms_dump_
 {
     int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct ms_dump_options options = {
-        .sz = sizeof(options),
         .dirfd = dirfd,
         .dir = dir,
         .format = format,

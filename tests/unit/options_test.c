@@ -52,9 +52,9 @@ static void good_values(void **state)
     (void)state;
     assert_int_equal(MS_OPTIONS_RUN, parse("prog"));
     assert_int_equal(1, program);
-    assert_int_equal(MS_EVENT_ALLOC | MS_EVENT_FREE | MS_EVENT_LAUNCH, s.events);
+    assert_int_equal(MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH, s.events);
     assert_int_equal(MS_LEVEL_OP, s.level);
-    assert_int_equal(MS_ANALYSE_LEAKS, s.analysis);
+    assert_int_equal(MS_ANALYSIS_LEAKS, s.analysis);
     assert_int_equal(MS_LOG_WARN, ms_settings_log_level(&s));
     assert_true(s.all_npus);
     assert_int_equal('/', s.output[0]);
@@ -90,7 +90,7 @@ static void good_values(void **state)
     assert_false(s.c_stack || s.python_stack);
 
     assert_int_equal(MS_OPTIONS_RUN, parse("--analysis=oom:1000,leaks x"));
-    assert_int_equal(MS_ANALYSE_LEAKS | MS_ANALYSE_OOM, s.analysis);
+    assert_int_equal(MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM, s.analysis);
     assert_int_equal(1000, s.oom_top_k);
     assert_int_equal(MS_OPTIONS_RUN, parse("--analysis= x"));
     assert_int_equal(0, s.analysis);
@@ -148,7 +148,7 @@ static void names_and_order(void **state)
 
     /* Abbreviations that were clear before there were options of ours. */
     assert_int_equal(MS_OPTIONS_RUN, parse("--event=access --s=3 --e launch prog --sync --ri"));
-    assert_int_equal(MS_EVENT_LAUNCH, s.events);
+    assert_int_equal(MS_WANT_LAUNCH, s.events);
     assert_int_equal(3, s.steps[0]);
     assert_true(s.sync && s.ring && !s.events_only);
     assert_int_equal(MS_OPTIONS_RUN, parse("x --events-o --export=none"));

@@ -46,7 +46,7 @@ static inline void begin(struct rig *rig)
     *rig = (struct rig){.now_ns = 1000000};
     struct ms_model_options options;
     ms_report_model_options(&options);
-    struct ms_report_options report = {.sz = sizeof(report), .input = "test", .top = 5};
+    struct ms_report_options report = {.input = "test", .top = 5};
     assert_int_equal(ms_model_new(&options, &rig->model), 0);
     assert_int_equal(ms_report_begin(&report, &rig->builder), 0);
     assert_int_equal(ms_report_process_begin(rig->builder, 7, rig->model), 0);

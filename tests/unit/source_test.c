@@ -155,8 +155,7 @@ static struct seen seen;
 
 static int read_rows(const char *path, enum ms_source_order order, struct ms_source_stats *stats)
 {
-    struct ms_source_options options = {
-        .sz = sizeof(options), .wish = seen.wish, .problem = see_problem, .argument = &seen};
+    struct ms_source_options options = {.wish = seen.wish, .problem = see_problem, .argument = &seen};
     struct ms_consumer consumer = {.self = &seen, .on_row = see_row, .on_slice = see_slice};
     seen.used = 0;
     seen.text[0] = 0;
@@ -323,7 +322,7 @@ static int check_order(void *self, const struct ms_row *row)
 static void sort_file(const char *path, uint64_t rows, bool spills)
 {
     struct ms_source *source;
-    struct ms_source_options options = {.sz = sizeof(options), .memory_b = 100000};
+    struct ms_source_options options = {.memory_b = 100000};
     struct order_check check = {0};
     struct ms_consumer consumer = {.self = &check, .on_row = check_order};
     struct ms_source_stats stats;
@@ -436,12 +435,8 @@ static struct ms_dump *open_dump(const char *dir, struct ms_source *source, cons
 {
     struct ms_dump *dump;
     int fd = open(dir, O_RDONLY | O_DIRECTORY);
-    struct ms_dump_options options = {.sz = sizeof(options),
-                                      .dirfd = fd,
-                                      .dir = dir,
-                                      .format = format,
-                                      .model = model,
-                                      .stacks = ms_source_stacks(source)};
+    struct ms_dump_options options = {
+        .dirfd = fd, .dir = dir, .format = format, .model = model, .stacks = ms_source_stacks(source)};
     assert_int_equal(ms_dump_open(&options, &dump), 0);
     close(fd);
     return dump;
@@ -467,7 +462,7 @@ static void check_case(const char *path)
         struct case_result result;
         assert_int_equal(case_run(&c, (enum ms_dump_format)format, SIZE_MAX, &result), 0);
         struct ms_source *source;
-        struct ms_source_options options = {.sz = sizeof(options), .problem = see_problem, .argument = &seen};
+        struct ms_source_options options = {.problem = see_problem, .argument = &seen};
         seen.problems = 0;
         int rc = ms_source_open(result.dir, &options, &source);
         if (rc == 0) {

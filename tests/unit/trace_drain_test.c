@@ -164,7 +164,7 @@ static void *drain_until_stopped(void *argument)
 static void *read_live(void *argument)
 {
     struct reading *r = argument;
-    struct ms_trace_options options = {.sz = sizeof(options), .live = true, .cache_b = 1};
+    struct ms_trace_options options = {.live = true, .cache_b = 1};
     struct ms_trace *t = NULL;
     require(ms_trace_open(r->rig->dir, "p", &options, &t) == 0);
     struct ms_event e;
@@ -225,7 +225,7 @@ static void check_against_reference(const struct seen *seen, uint64_t count, uin
 static void run_many(uint32_t clock_kind, size_t segment_b)
 {
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = segment_b};
+    struct ms_writer_options options = {.segment_b = segment_b};
     const uint64_t room = (uint64_t)THREADS * (EVENTS + EVENTS / 64 + 2) + 16;
     struct reading live = {.rig = &rig, .seen = calloc(room, sizeof(struct seen))};
     struct reading again = {.rig = &rig, .seen = calloc(room, sizeof(struct seen))};

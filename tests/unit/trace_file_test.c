@@ -54,7 +54,7 @@ static void test_segments_stand_alone(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096};
+    struct ms_writer_options options = {.segment_b = 4096};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
     record(&rig, 0, 20000, true);
@@ -165,7 +165,7 @@ static void test_checkpoint(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
+    struct ms_writer_options options = {.segment_b = 8192};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
     record(&rig, 0, 10000, true);
@@ -191,7 +191,7 @@ static void test_checkpoint(void **state)
     ms_aux_close(aux);
     ms_trace_close(t);
     assert_true(at > 8000);
-    struct ms_trace_options from = {.sz = sizeof(from), .from_latest = true};
+    struct ms_trace_options from = {.from_latest = true};
     struct ms_checkpoint checkpoint;
     struct ms_text found;
     t = rig_read(&rig, &from);
@@ -217,7 +217,7 @@ static void test_large_checkpoint(void **state)
     (void)state;
     enum { LARGE_B = (33 << 20) + 5 };
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 8192};
+    struct ms_writer_options options = {.segment_b = 8192};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
     record(&rig, 0, 5000, true);
@@ -254,7 +254,7 @@ static void test_large_checkpoint(void **state)
     ms_aux_close(aux);
     ms_trace_close(t);
 
-    struct ms_trace_options from = {.sz = sizeof(from), .from_latest = true};
+    struct ms_trace_options from = {.from_latest = true};
     struct ms_checkpoint checkpoint;
     t = rig_read(&rig, &from);
     assert_true(ms_trace_checkpoint(t, &checkpoint));
@@ -309,7 +309,7 @@ static void test_jump(void **state)
     (void)state;
     static struct told all[30000];
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 2048};
+    struct ms_writer_options options = {.segment_b = 2048};
     rig_begin(&rig, ms_clock_choose(), 16u << 20);
     rig_open_trace(&rig, &options);
     for (uint64_t i = 0; i < 25; i++) {
@@ -380,10 +380,10 @@ static void test_jump(void **state)
 /* A trace that soon reaches its size, and the writer's own reader. */
 static struct ms_trace *begin_limited(struct rig *rig)
 {
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384};
+    struct ms_writer_options options = {.segment_b = 4096, .max_b = 16384};
     rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig->writer};
+    struct ms_trace_options live = {.live = true, .writer = rig->writer};
     return rig_read(rig, &live);
 }
 
@@ -488,10 +488,10 @@ static void test_nothing_shows_what_the_end_lacks(void **state)
 
 static struct ms_trace *begin_in_memory(struct rig *rig)
 {
-    struct ms_writer_options options = {.sz = sizeof(options), .memory = true};
+    struct ms_writer_options options = {.memory = true};
     rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(rig, &options);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig->writer, .memory = true};
+    struct ms_trace_options live = {.live = true, .writer = rig->writer, .memory = true};
     struct ms_trace *t;
     assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
     return t;
@@ -608,7 +608,7 @@ static void test_how_far_it_has_been_read(void **state)
     struct ms_trace_stats stats;
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, NULL);
-    struct ms_trace_options live = {.sz = sizeof(live), .live = true, .writer = rig.writer};
+    struct ms_trace_options live = {.live = true, .writer = rig.writer};
     struct ms_trace *t;
     assert_int_equal(ms_trace_open(rig.dir, "p", &live, &t), 0);
     record(&rig, 0, 1000, true);
@@ -638,7 +638,7 @@ static void test_sync(void **state)
     (void)state;
     struct rig rig;
     for (int sync_ms = 0; sync_ms <= 1; sync_ms++) {
-        struct ms_writer_options options = {.sz = sizeof(options), .sync_ms = sync_ms};
+        struct ms_writer_options options = {.sync_ms = sync_ms};
         rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
         rig_open_trace(&rig, &options);
         syncs = 0;
@@ -656,7 +656,7 @@ static void test_ring(void **state)
 {
     (void)state;
     struct rig rig;
-    struct ms_writer_options options = {.sz = sizeof(options), .segment_b = 4096, .max_b = 16384, .ring = true};
+    struct ms_writer_options options = {.segment_b = 4096, .max_b = 16384, .ring = true};
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
     record(&rig, 0, 20000, true);

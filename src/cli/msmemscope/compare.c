@@ -153,10 +153,9 @@ int cmd_compare(int argc, char **argv)
         return EXIT_FAILED;
     }
     const char *paths[] = {settings.inputs[0], settings.input_count == 2 ? settings.inputs[1] : settings.inputs[0]};
-    uint32_t levels = ((settings.level & MS_LEVEL_OP) != 0 ? MS_WANT_OP : 0u) |
-                      ((settings.level & MS_LEVEL_KERNEL) != 0 ? MS_WANT_KERNEL : 0u);
+    uint32_t levels = ms_settings_levels(&settings);
     struct ms_compare_options options = {
-        .sz = sizeof(options), .legacy = settings.compare_legacy, .levels = levels, .names = {paths[0], paths[1]}};
+        .legacy = settings.compare_legacy, .levels = levels, .names = {paths[0], paths[1]}};
     if (settings.step_count > 2 || (settings.compare_legacy && settings.step_count != 0)) {
         return fail(settings.compare_legacy ? "--compare-legacy knows no steps."
                                             : "--steps: one step of both, or one of each is needed.");

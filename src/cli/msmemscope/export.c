@@ -103,7 +103,6 @@ static int export_one(void *argument, const struct recording *recording)
         return fail(task, recording, -errno);
     }
     struct ms_replay_options options = {
-        .sz = sizeof(options),
         .tracefd = recording->tracefd,
         .name = recording->process->name,
         .outfd = out,

@@ -27,8 +27,7 @@ static void tell_progress(void *argument, uint64_t bytes_read, uint64_t bytes_to
 
 int input_open(const char *path, bool dumps, struct ms_source **out)
 {
-    struct ms_source_options options = {
-        .sz = sizeof(options), .dumps = dumps, .problem = tell_problem, .progress = tell_progress};
+    struct ms_source_options options = {.dumps = dumps, .problem = tell_problem, .progress = tell_progress};
     return ms_source_open(path, &options, out);
 }
 

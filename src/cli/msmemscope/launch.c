@@ -191,11 +191,8 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     struct program program;
     struct child child = {.alone = settings->no_children};
     struct ms_session *session = &child.session;
-    struct ms_supervisor_options options = {.sz = sizeof(options),
-                                            .session = session,
-                                            .settings = settings,
-                                            .collector = home->collector,
-                                            .print = print_text};
+    struct ms_supervisor_options options = {
+        .session = session, .settings = settings, .collector = home->collector, .print = print_text};
     int rc = program_find(argv[0], &program);
     if (rc != 0) {
         return rc;

@@ -268,7 +268,7 @@ static char *join(const char **paths, size_t count)
 
 int cmd_report(int argc, char **argv)
 {
-    struct wanted wanted = {.inputs.options.sz = sizeof(wanted.inputs.options)};
+    struct wanted wanted = {0};
     wanted.inputs.paths = calloc((size_t)argc, sizeof(*wanted.inputs.paths));
     if (wanted.inputs.paths == NULL) {
         return EXIT_PARTIAL;

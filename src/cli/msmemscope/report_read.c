@@ -128,7 +128,7 @@ static int read_again(const struct report_inputs *inputs, struct report_origin o
 {
     struct reading reading = {.path = origin.path, .at = origin.at};
     memcpy(reading.builders, builders, sizeof(reading.builders));
-    struct ms_source_options quiet = {.sz = sizeof(quiet)}; /* everything was told the first time */
+    struct ms_source_options quiet = {0}; /* everything was told the first time */
     int rc = ms_source_open(inputs->paths[origin.path], &quiet, &reading.source);
     if (rc == 0) {
         rc = origin.at < ms_source_count(reading.source) ? feed(&reading, &inputs->model) : -ESTALE;

@@ -68,8 +68,7 @@ int cmd_supervise(const char *text)
         return 2;
     }
     self[self_b] = '\0';
-    struct ms_supervisor_options options = {.sz = sizeof(options),
-                                            .session = &session,
+    struct ms_supervisor_options options = {.session = &session,
                                             .settings = &settings,
                                             .collector = self,
                                             .listeners = {LISTENER_FD},

@@ -36,7 +36,7 @@
     X('w', full_wait_ms, 1000, 20, "how long; 0: drop at once")                                                        \
     X('m', memory_mb, 16384, 1024, "address space of the shared memory, MiB")                                          \
     X('x', flags, 0xffffffff, 0, "MS_SESSION_*")                                                                       \
-    X('a', analysis, 0xffffffff, 1, "MS_ANALYSE_*")                                                                    \
+    X('a', analysis, 0xffffffff, 1, "MS_ANALYSIS_*")                                                                   \
     X('n', npu_mask, 0xffffffff, 0xffffffff, "devices that are wanted; a filter of the model, not of hooks")           \
     X('o', only_pid, 0xffffffff, 0, "0, or the one process that records (others are OFF)")                             \
     X('u', uid, 0xffffffff, 0, "of the collector")                                                                     \

@@ -2,29 +2,17 @@
 /* From the settings of a recording to the session string of its processes. */
 #include "collect/supervise/session_settings.h"
 
-#include "base/macros.h"
 #include "trace/shm.h"
 
 #define BACKLOG_B (64u << 20)
 
 void ms_settings_to_session(const struct ms_settings *s, struct ms_session *session)
 {
-    static const struct {
-        uint32_t event, want;
-    } wants[] = {{MS_EVENT_ALLOC, MS_WANT_ALLOC},
-                 {MS_EVENT_FREE, MS_WANT_FREE},
-                 {MS_EVENT_LAUNCH, MS_WANT_LAUNCH},
-                 {MS_EVENT_ACCESS, MS_WANT_ACCESS},
-                 {MS_EVENT_TRACEBACK, MS_WANT_TRACEBACK}};
     uint32_t collected = ms_settings_collected(s);
-    session->event_mask = ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) |
-                          ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u) | (s->cpu ? MS_WANT_CPU : 0u);
-    for (size_t i = 0; i < MS_COUNT_OF(wants); i++) {
-        session->event_mask |= (collected & wants[i].event) ? wants[i].want : 0u;
-    }
-    session->state = s->collect_mode == MS_COLLECT_IMMEDIATE               ? MS_STATE_ON
-                     : (collected & (MS_EVENT_ALLOC | MS_EVENT_FREE)) != 0 ? MS_STATE_SHADOW
-                                                                           : MS_STATE_OFF;
+    session->event_mask = collected | ms_settings_levels(s) | (s->cpu ? MS_WANT_CPU : 0u);
+    session->state = s->collect_mode == MS_COLLECT_IMMEDIATE             ? MS_STATE_ON
+                     : (collected & (MS_WANT_ALLOC | MS_WANT_FREE)) != 0 ? MS_STATE_SHADOW
+                                                                         : MS_STATE_OFF;
     session->c_depth = s->c_stack ? s->c_depth : 0;
     session->python_depth = s->python_stack ? s->python_depth : 0;
     session->backlog_max = BACKLOG_B / MS_CHUNK_B;

@@ -17,7 +17,6 @@
 struct ms_supervisor;
 
 struct ms_supervisor_options {
-    size_t sz; /* sizeof(struct ms_supervisor_options) */
     const struct ms_session *session;
     const struct ms_settings *settings;
     const char *collector; /* path of the program */

@@ -536,9 +536,6 @@ struct ms_consumer ms_compare_legacy_rows(struct ms_compare *compare, int side)
 
 int ms_compare_new(const struct ms_compare_options *options, struct ms_compare **out)
 {
-    if (options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
     struct ms_compare *compare = calloc(1, sizeof(*compare));
     if (compare == NULL) {
         return -ENOMEM;

@@ -22,7 +22,6 @@ struct ms_compare;
 enum { MS_COMPARE_BASE, MS_COMPARE_OTHER, MS_COMPARE_SIDES };
 
 struct ms_compare_options {
-    size_t sz; /* sizeof(struct ms_compare_options) */
     bool legacy;
     uint32_t levels;                  /* MS_WANT_OP | MS_WANT_KERNEL */
     uint32_t steps[MS_COMPARE_SIDES]; /* 0: everything */

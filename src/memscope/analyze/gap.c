@@ -166,7 +166,7 @@ static int on_end(void *self)
 
 int ms_gap_new(const struct ms_gap_options *options, struct ms_gap_analysis **out)
 {
-    if (options->sz != sizeof(*options) || options->model == NULL) {
+    if (options->model == NULL) {
         return -EINVAL;
     }
     struct ms_gap_analysis *gap = calloc(1, sizeof(*gap));

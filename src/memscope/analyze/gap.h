@@ -13,7 +13,6 @@
 struct ms_gap_analysis;
 
 struct ms_gap_options {
-    size_t sz;                    /* sizeof(struct ms_gap_options) */
     const struct ms_model *model; /* pools and steps */
     FILE *out;                    /* the report, in on_end; may be NULL */
     ms_note_fn *log;              /* may be NULL */

@@ -522,7 +522,7 @@ static int on_end(void *self)
 
 int ms_leaks_new(const struct ms_leaks_options *options, struct ms_leaks **out)
 {
-    if (options->sz != sizeof(*options) || options->model == NULL) {
+    if (options->model == NULL) {
         return -EINVAL;
     }
     struct ms_leaks *leaks = calloc(1, sizeof(*leaks));

@@ -17,7 +17,6 @@
 struct ms_leaks;
 
 struct ms_leaks_options {
-    size_t sz;                     /* sizeof(struct ms_leaks_options) */
     struct ms_model *model;        /* whose live blocks are asked at the end */
     struct ms_stack_source stacks; /* functions may be NULL */
     bool hal;                      /* report HAL blocks too: collect mode immediate */

@@ -238,7 +238,7 @@ static int on_end(void *self)
 
 int ms_oom_report_new(const struct ms_oom_options *options, struct ms_oom_report **out)
 {
-    if (options->sz != sizeof(*options) || options->model == NULL) {
+    if (options->model == NULL) {
         return -EINVAL;
     }
     struct ms_oom_report *report = calloc(1, sizeof(*report));

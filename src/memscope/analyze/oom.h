@@ -15,7 +15,6 @@
 struct ms_oom_report;
 
 struct ms_oom_options {
-    size_t sz;                     /* sizeof(struct ms_oom_options) */
     struct ms_model *model;        /* whose live blocks are asked when a row names them */
     struct ms_stack_source stacks; /* functions may be NULL */
     FILE *out;                     /* the report, in on_end */

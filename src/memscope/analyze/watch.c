@@ -244,7 +244,7 @@ static int on_end(void *self)
 
 int ms_watch_report_new(const struct ms_watch_report_options *options, struct ms_watch_report **out)
 {
-    if (options->sz != sizeof(*options) || options->model == NULL) {
+    if (options->model == NULL) {
         return -EINVAL;
     }
     struct ms_watch_report *report = calloc(1, sizeof(*report));

@@ -17,7 +17,6 @@
 struct ms_watch_report;
 
 struct ms_watch_report_options {
-    size_t sz; /* sizeof(struct ms_watch_report_options) */
     const struct ms_model *model;
     const char *start; /* operator whose outputs are watched; empty: none; for saying that it never came */
     /* Whole lines for the console: each report when it is certain, the summary at the end. */

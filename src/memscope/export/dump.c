@@ -497,7 +497,7 @@ int ms_dump_close(struct ms_dump *dump)
 
 int ms_dump_open(const struct ms_dump_options *options, struct ms_dump **out)
 {
-    if (options->sz != sizeof(*options) || (options->late && options->model == NULL)) {
+    if (options->late && options->model == NULL) {
         return -EINVAL;
     }
     struct ms_dump *dump = calloc(1, sizeof(*dump));

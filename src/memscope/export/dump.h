@@ -21,7 +21,6 @@ struct ms_dump;
 enum ms_dump_format { MS_DUMP_CSV = 0, MS_DUMP_DB = 1 }; /* numbers of config.json */
 
 struct ms_dump_options {
-    size_t sz;       /* sizeof(struct ms_dump_options) */
     int dirfd;       /* project directory; stays the caller's */
     const char *dir; /* its path as users see it, for messages */
     enum ms_dump_format format;

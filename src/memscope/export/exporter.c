@@ -21,7 +21,6 @@ static int open_dump(const struct ms_export_target *target, enum ms_dump_format 
                      struct ms_consumer *consumer)
 {
     struct ms_dump_options options = {
-        .sz = sizeof(options),
         .dirfd = target->dirfd,
         .dir = target->dir,
         .format = format,

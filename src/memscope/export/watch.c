@@ -135,9 +135,6 @@ static int on_watch(void *self, const struct ms_event *event)
 
 int ms_watch_dump_open(const struct ms_watch_dump_options *options, struct ms_watch_dump **out)
 {
-    if (options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
     struct ms_watch_dump *dump = calloc(1, sizeof(*dump));
     if (dump == NULL) {
         return -ENOMEM;

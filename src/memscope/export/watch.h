@@ -15,7 +15,6 @@
 struct ms_watch_dump;
 
 struct ms_watch_dump_options {
-    size_t sz;        /* sizeof(struct ms_watch_dump_options) */
     int dirfd;        /* project directory; stays the caller's */
     const char *dir;  /* its path as users see it */
     uint64_t time_ns; /* of the names; 0: now */

@@ -12,24 +12,6 @@
 
 /* ---- options ---- */
 
-uint32_t ms_events_implied(uint32_t events, uint32_t analysis)
-{
-    const uint32_t both = MS_WANT_ALLOC | MS_WANT_FREE;
-    if ((analysis & (MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM)) != 0) {
-        events |= both;
-    }
-    if ((analysis & MS_ANALYSIS_DECOMPOSE) != 0) {
-        events |= both | MS_WANT_ACCESS;
-    }
-    if ((analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
-        events |= both | MS_WANT_ACCESS | MS_WANT_LAUNCH;
-    }
-    if ((events & (both | MS_WANT_ACCESS)) != 0) {
-        events |= both;
-    }
-    return events;
-}
-
 static bool device_wanted(const struct ms_model_options *options, uint32_t device)
 {
     if (device == MS_DEV_UNKNOWN) {
@@ -396,9 +378,6 @@ void ms__clear(struct ms_model *model, const struct ms_model_options *options)
 
 int ms_model_new(const struct ms_model_options *options, struct ms_model **out)
 {
-    if (options != NULL && options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
     static const struct ms_model_options initial = MS_MODEL_OPTIONS_DEFAULT;
     struct ms_model *model = calloc(1, sizeof(*model));
     if (model == NULL) {

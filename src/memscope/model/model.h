@@ -24,7 +24,7 @@
 #define MS_MODEL_MODEL_H
 
 #include "memscope/model/row.h"
-#include "trace/shm.h" /* MS_WANT_* */
+#include "trace/wanted.h"
 
 #include <stddef.h>
 
@@ -32,13 +32,9 @@ struct ms_model;
 
 /* ---- options ---- */
 
-/* Bits of config.json. */
-enum { MS_ANALYSIS_LEAKS = 1, MS_ANALYSIS_DECOMPOSE = 2, MS_ANALYSIS_INEFFICIENT = 4, MS_ANALYSIS_OOM = 8 };
-
 #define MS_MODEL_STEPS_MAX 5
 
 struct ms_model_options {
-    size_t sz;           /* sizeof(struct ms_model_options) */
     uint32_t events;     /* MS_WANT_ALLOC|FREE|LAUNCH|ACCESS|TRACEBACK as the user named them */
     uint32_t levels;     /* MS_WANT_OP|KERNEL */
     uint32_t analysis;   /* MS_ANALYSIS_* */
@@ -61,12 +57,9 @@ struct ms_model_options {
 /* alloc, free, launch; level op; leaks; all NPUs. */
 #define MS_MODEL_OPTIONS_DEFAULT                                                                                       \
     {                                                                                                                  \
-        .sz = sizeof(struct ms_model_options), .events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH,                \
-        .levels = MS_WANT_OP, .analysis = MS_ANALYSIS_LEAKS, .all_npu = true                                           \
+        .events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH, .levels = MS_WANT_OP, .analysis = MS_ANALYSIS_LEAKS,  \
+        .all_npu = true                                                                                                \
     }
-
-/* What must be collected (and is written, unless events_only) if `events` and `analysis` are asked for. */
-uint32_t ms_events_implied(uint32_t events, uint32_t analysis);
 
 /* ---- blocks ---- */
 

@@ -71,8 +71,8 @@ size_t ms_options_format(const struct ms_settings *s, char *out, size_t out_b)
         add(&to, "call-stack=python:%u\n", s->python_depth);
     }
     add(&to, "collect-mode=%s\n", s->collect_mode == MS_COLLECT_IMMEDIATE ? "immediate" : "deferred");
-    add_words(&to, "analysis", s->analysis & ~(uint32_t)MS_ANALYSE_OOM, analyses, MS_COUNT_OF(analyses), "");
-    if ((s->analysis & MS_ANALYSE_OOM) != 0) {
+    add_words(&to, "analysis", s->analysis & ~(uint32_t)MS_ANALYSIS_OOM, analyses, MS_COUNT_OF(analyses), "");
+    if ((s->analysis & MS_ANALYSIS_OOM) != 0) {
         to.length_b -= to.length_b > 0; /* goes on the same line */
         add(&to, ",oom:%u\n", s->oom_top_k);
     }

@@ -169,11 +169,11 @@ static uint32_t unless_none(bool none, uint32_t bits, const char *what, struct m
 
 int ms_set_events(struct ms_settings *s, const char *value, struct ms_why *why)
 {
-    static const struct word words[] = {{"alloc", MS_EVENT_ALLOC},
-                                        {"free", MS_EVENT_FREE},
-                                        {"launch", MS_EVENT_LAUNCH},
-                                        {"access", MS_EVENT_ACCESS},
-                                        {"traceback", MS_EVENT_TRACEBACK}};
+    static const struct word words[] = {{"alloc", MS_WANT_ALLOC},
+                                        {"free", MS_WANT_FREE},
+                                        {"launch", MS_WANT_LAUNCH},
+                                        {"access", MS_WANT_ACCESS},
+                                        {"traceback", MS_WANT_TRACEBACK}};
     uint32_t events = 0;
     bool none = false;
     const char *item;
@@ -249,10 +249,10 @@ int ms_set_collect_mode(struct ms_settings *s, const char *value, struct ms_why 
 
 int ms_set_analysis(struct ms_settings *s, const char *value, struct ms_why *why)
 {
-    static const struct word words[] = {{"leaks", MS_ANALYSE_LEAKS},
-                                        {"decompose", MS_ANALYSE_DECOMPOSE},
-                                        {"inefficient", MS_ANALYSE_INEFFICIENT},
-                                        {"oom", MS_ANALYSE_OOM}};
+    static const struct word words[] = {{"leaks", MS_ANALYSIS_LEAKS},
+                                        {"decompose", MS_ANALYSIS_DECOMPOSE},
+                                        {"inefficient", MS_ANALYSIS_INEFFICIENT},
+                                        {"oom", MS_ANALYSIS_OOM}};
     uint32_t analysis = 0;
     uint64_t top_k = MS_OOM_TOP_K;
     bool none = false;
@@ -267,7 +267,7 @@ int ms_set_analysis(struct ms_settings *s, const char *value, struct ms_why *why
                 return ms_refuse(why, "invalid OOM top-K value '%.*s', valid range is [1, 1000].",
                                  (int)(length_b - 4 < 100 ? length_b - 4 : 100), item + 4);
             }
-            bit = MS_ANALYSE_OOM;
+            bit = MS_ANALYSIS_OOM;
         } else if (bit == 0) {
             return ms_refuse(why, "invalid analysis type input.");
         }

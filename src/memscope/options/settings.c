@@ -3,9 +3,7 @@
 #include "memscope/options/settings.h"
 #include "memscope/options/paths.h"
 
-#include "base/macros.h"
 #include "base/parse.h"
-#include "trace/shm.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -20,8 +18,8 @@ void ms_settings_init(struct ms_settings *s)
     memset(s, 0, sizeof(*s));
     s->all_npus = true;
     s->level = MS_LEVEL_OP;
-    s->events = MS_EVENT_ALLOC | MS_EVENT_FREE | MS_EVENT_LAUNCH;
-    s->analysis = MS_ANALYSE_LEAKS;
+    s->events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH;
+    s->analysis = MS_ANALYSIS_LEAKS;
     s->oom_top_k = MS_OOM_TOP_K;
     s->watch.output_id = UINT32_MAX;
     s->log_level = MS_LOG_WARN;
@@ -30,34 +28,20 @@ void ms_settings_init(struct ms_settings *s)
     ms_path_absolute("./" MS_OUTPUT_DEFAULT, s->output); /* empty if the current directory has no name */
 }
 
-static const struct {
-    bool analysis; /* the condition is an analysis, else an event */
-    uint32_t bit;
-    uint32_t implies; /* events */
-} implications[] = {
-    {false, MS_EVENT_ALLOC, MS_EVENT_FREE},
-    {false, MS_EVENT_FREE, MS_EVENT_ALLOC},
-    {false, MS_EVENT_ACCESS, MS_EVENT_ALLOC | MS_EVENT_FREE},
-    {true, MS_ANALYSE_LEAKS, MS_EVENT_ALLOC | MS_EVENT_FREE},
-    {true, MS_ANALYSE_DECOMPOSE, MS_EVENT_ALLOC | MS_EVENT_FREE | MS_EVENT_ACCESS},
-    {true, MS_ANALYSE_INEFFICIENT, MS_EVENT_ALLOC | MS_EVENT_FREE | MS_EVENT_ACCESS | MS_EVENT_LAUNCH},
-    {true, MS_ANALYSE_OOM, MS_EVENT_ALLOC | MS_EVENT_FREE},
-};
-
 uint32_t ms_settings_collected(const struct ms_settings *s)
 {
-    uint32_t events = s->events;
-    for (size_t i = 0; i < MS_COUNT_OF(implications); i++) {
-        if (((implications[i].analysis ? s->analysis : s->events) & implications[i].bit) != 0) {
-            events |= implications[i].implies;
-        }
-    }
-    return events;
+    return ms_events_implied(s->events, s->analysis);
 }
 
 uint32_t ms_settings_written(const struct ms_settings *s)
 {
     return s->events_only ? s->events : ms_settings_collected(s);
+}
+
+uint32_t ms_settings_levels(const struct ms_settings *s)
+{
+    return ((s->level & MS_LEVEL_OP) != 0 ? MS_WANT_OP : 0u) |
+           ((s->level & MS_LEVEL_KERNEL) != 0 ? MS_WANT_KERNEL : 0u);
 }
 
 uint64_t ms_settings_trace_limit(const struct ms_settings *s)

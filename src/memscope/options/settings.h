@@ -6,7 +6,7 @@
 #define MS_OPTIONS_SETTINGS_H
 
 #include "base/macros.h"
-#include "trace/analyses.h"
+#include "trace/wanted.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,6 @@
 #define MS_OUTPUT_DEFAULT "memscopeDumpResults"
 
 enum { MS_LEVEL_OP = 1, MS_LEVEL_KERNEL = 2 };
-enum { MS_EVENT_ALLOC = 1, MS_EVENT_FREE = 2, MS_EVENT_LAUNCH = 4, MS_EVENT_ACCESS = 8, MS_EVENT_TRACEBACK = 16 };
 enum ms_log_level { MS_LOG_DEBUG, MS_LOG_INFO, MS_LOG_WARN, MS_LOG_ERROR };
 enum ms_format { MS_FORMAT_CSV, MS_FORMAT_DB };
 enum ms_collect_mode { MS_COLLECT_IMMEDIATE, MS_COLLECT_DEFERRED };
@@ -34,7 +33,7 @@ struct ms_settings {
     bool all_npus, cpu;
     uint32_t npu_mask; /* named devices; counts only without all_npus */
     uint32_t level;    /* MS_LEVEL_* */
-    uint32_t events;   /* MS_EVENT_* as the user wrote them */
+    uint32_t events;   /* MS_WANT_* as the user wrote them */
     bool events_only;  /* write just those, not the implied ones */
     bool c_stack, python_stack, frame_pointers;
     uint32_t c_depth, python_depth;
@@ -42,7 +41,7 @@ struct ms_settings {
     bool no_children;
 
     /* what is made of it */
-    uint32_t analysis; /* MS_ANALYSE_* */
+    uint32_t analysis; /* MS_ANALYSIS_* */
     uint32_t oom_top_k;
     struct {
         bool on, full_content;
@@ -77,6 +76,9 @@ uint32_t ms_settings_collected(const struct ms_settings *settings);
 
 /* Events of which rows are written: all that are collected, or with events_only the named ones. */
 uint32_t ms_settings_written(const struct ms_settings *settings);
+
+/* The levels as bits MS_WANT_OP, MS_WANT_KERNEL. */
+uint32_t ms_settings_levels(const struct ms_settings *settings);
 
 /* Bytes of a trace beyond which it ends, or forgets its oldest part; 0: no limit. */
 uint64_t ms_settings_trace_limit(const struct ms_settings *settings);

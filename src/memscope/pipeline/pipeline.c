@@ -136,9 +136,8 @@ static int add(struct ms_replay *replay, struct ms_consumer consumer)
 
 static int open_dump(struct ms_replay *replay)
 {
-    const uint32_t late = MS_ANALYSE_DECOMPOSE | MS_ANALYSE_INEFFICIENT;
+    const uint32_t late = MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT;
     struct ms_dump_options options = {
-        .sz = sizeof(options),
         .dirfd = replay->options.outfd,
         .dir = replay->options.out,
         .format = replay->options.output == MS_REPLAY_DB ? MS_DUMP_DB : MS_DUMP_CSV,
@@ -151,7 +150,7 @@ static int open_dump(struct ms_replay *replay)
     };
     int rc = ms_dump_open(&options, &replay->dump);
     rc = rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
-    if (rc == 0 && (replay->settings.analysis & MS_ANALYSE_INEFFICIENT) != 0) {
+    if (rc == 0 && (replay->settings.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
         rc = ms_inefficient_marks_new(replay->model, &replay->marks);
         rc = rc != 0 ? rc : add(replay, ms_inefficient_marks_consumer(replay->marks));
     }
@@ -175,8 +174,7 @@ static void print_watch(void *argument, const char *text, size_t text_b)
 /* Tensors may be watched by the program alone, so this is not a question of settings. */
 static int open_watch(struct ms_replay *replay)
 {
-    struct ms_watch_dump_options dump = {.sz = sizeof(dump),
-                                         .dirfd = replay->options.outfd,
+    struct ms_watch_dump_options dump = {.dirfd = replay->options.outfd,
                                          .dir = replay->options.out,
                                          .replace = replay->options.replace,
                                          .created = watch_directory_created,
@@ -186,11 +184,8 @@ static int open_watch(struct ms_replay *replay)
     if (rc != 0 || !replay->options.reports) {
         return rc;
     }
-    struct ms_watch_report_options report = {.sz = sizeof(report),
-                                             .model = replay->model,
-                                             .start = replay->settings.watch.start,
-                                             .print = print_watch,
-                                             .argument = replay};
+    struct ms_watch_report_options report = {
+        .model = replay->model, .start = replay->settings.watch.start, .print = print_watch, .argument = replay};
     rc = ms_watch_report_new(&report, &replay->watch_report);
     return rc != 0 ? rc : add(replay, ms_watch_report_consumer(replay->watch_report));
 }
@@ -207,22 +202,20 @@ static int open_output(struct ms_replay *replay)
 static int open_oom(struct ms_replay *replay)
 {
     struct ms_oom_options oom = {
-        .sz = sizeof(oom), .model = replay->model, .stacks = ms_frames_source(replay->frames), .out = replay->report};
+        .model = replay->model, .stacks = ms_frames_source(replay->frames), .out = replay->report};
     int rc = ms_oom_report_new(&oom, &replay->oom);
     return rc != 0 ? rc : add(replay, ms_oom_report_consumer(replay->oom));
 }
 
 static int open_steps(struct ms_replay *replay)
 {
-    struct ms_leaks_options leaks = {.sz = sizeof(leaks),
-                                     .model = replay->model,
+    struct ms_leaks_options leaks = {.model = replay->model,
                                      .stacks = ms_frames_source(replay->frames),
                                      .hal = replay->settings.collect_mode == MS_COLLECT_IMMEDIATE,
                                      .out = replay->report,
                                      .log = log_line,
                                      .argument = replay};
-    struct ms_gap_options gap = {
-        .sz = sizeof(gap), .model = replay->model, .out = replay->report, .log = log_line, .argument = replay};
+    struct ms_gap_options gap = {.model = replay->model, .out = replay->report, .log = log_line, .argument = replay};
     int rc = ms_leaks_new(&leaks, &replay->leaks);
     rc = rc != 0 ? rc : add(replay, ms_leaks_consumer(replay->leaks));
     rc = rc != 0 ? rc : ms_gap_new(&gap, &replay->gap);
@@ -232,10 +225,10 @@ static int open_steps(struct ms_replay *replay)
 static int open_reports(struct ms_replay *replay)
 {
     const struct ms_settings *s = &replay->settings;
-    const uint32_t both = MS_EVENT_ALLOC | MS_EVENT_FREE;
+    const uint32_t both = MS_WANT_ALLOC | MS_WANT_FREE;
     bool collected = replay->options.reports && (ms_settings_collected(s) & both) == both;
-    bool oom = collected && (s->analysis & MS_ANALYSE_OOM) != 0;
-    bool steps = collected && (s->analysis & (MS_ANALYSE_LEAKS | MS_ANALYSE_OOM)) != 0 && s->step_count == 0;
+    bool oom = collected && (s->analysis & MS_ANALYSIS_OOM) != 0;
+    bool steps = collected && (s->analysis & (MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM)) != 0 && s->step_count == 0;
     if (!oom && !steps) {
         return 0;
     }
@@ -293,7 +286,7 @@ int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **o
     replay->options = *options;
     replay->settings = *options->settings;
     struct ms_trace_options trace = {
-        .sz = sizeof(trace), .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
+        .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
     int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
     rc = rc != 0 ? rc : open_frames(replay);
     rc = rc != 0 ? rc : open_model(replay);
@@ -380,7 +373,7 @@ void ms_replay_trace_closed(struct ms_replay *replay)
 static void show_rows(struct ms_replay *replay)
 {
     uint64_t now_ns = ms_clock_raw_ns();
-    bool late = (replay->settings.analysis & (MS_ANALYSE_DECOMPOSE | MS_ANALYSE_INEFFICIENT)) != 0;
+    bool late = (replay->settings.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
     if (replay->dump != NULL && !late && now_ns - replay->shown_ns > SHOW_EVERY_NS) {
         replay->shown_ns = now_ns;
         keep_error(replay, ms_dump_flush(replay->dump));

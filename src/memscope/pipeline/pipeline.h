@@ -15,7 +15,6 @@ struct ms_replay;
 enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_SYMBOLS };
 
 struct ms_replay_options {
-    size_t sz;        /* sizeof(struct ms_replay_options) */
     int tracefd;      /* directory of the trace; the caller's, as all below */
     const char *name; /* of the process in it */
     int outfd;        /* project directory, or where the files shall go */

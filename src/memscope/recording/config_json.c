@@ -57,7 +57,7 @@ static void put_bool(FILE *out, const char *key, bool value)
 
 static void put_settings(FILE *out, const struct ms_settings *s)
 {
-    const uint32_t events = MS_EVENT_ALLOC | MS_EVENT_FREE | MS_EVENT_LAUNCH | MS_EVENT_ACCESS;
+    const uint32_t events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH | MS_WANT_ACCESS;
     fprintf(out, "{\n    \"SelectedStepList\": {\n        \"stepCount\": %u,\n        \"stepIdList\": [\n",
             s->step_count);
     for (int i = 0; i < MS_STEPS_MAX; i++) {

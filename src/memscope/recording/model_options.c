@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)MS_EVENT_ALLOC == (int)MS_WANT_ALLOC && (int)MS_EVENT_FREE == (int)MS_WANT_FREE &&
-                   (int)MS_EVENT_LAUNCH == (int)MS_WANT_LAUNCH && (int)MS_EVENT_ACCESS == (int)MS_WANT_ACCESS &&
-                   (int)MS_EVENT_TRACEBACK == (int)MS_WANT_TRACEBACK,
-               "the same bits");
-
 void ms_recording_model_options(const struct ms_settings *s, struct ms_model_options *out)
 {
-    out->events = s->events; /* MS_EVENT_* are the bits of MS_WANT_* */
-    out->levels = ((s->level & MS_LEVEL_OP) ? MS_WANT_OP : 0u) | ((s->level & MS_LEVEL_KERNEL) ? MS_WANT_KERNEL : 0u);
+    out->events = s->events;
+    out->levels = ms_settings_levels(s);
     out->analysis = s->analysis;
     out->events_only = s->events_only;
     out->deferred = s->collect_mode == MS_COLLECT_DEFERRED;

@@ -150,7 +150,7 @@ int ms_source_rows(struct ms_source *source, size_t at, enum ms_source_order ord
 int ms_source_feed(struct ms_source *source, size_t at, const struct ms_model_options *options,
                    const struct ms_source_listener *listener)
 {
-    if (at >= source->group_count || options->sz != sizeof(*options)) {
+    if (at >= source->group_count) {
         return -EINVAL;
     }
     const struct ms_source_group *group = &source->groups[at];
@@ -185,9 +185,6 @@ void ms__group_free(struct ms_source_group *group)
 
 int ms_source_open(const char *path, const struct ms_source_options *options, struct ms_source **out)
 {
-    if (options != NULL && options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
     struct ms_source *source = calloc(1, sizeof(*source));
     if (source == NULL) {
         return -ENOMEM;

@@ -42,7 +42,6 @@ struct ms_source_wish {
 #define MS_EVERY_ATTR UINT64_MAX
 
 struct ms_source_options {
-    size_t sz;                         /* sizeof(struct ms_source_options) */
     bool dumps;                        /* where a trace has dumps beside it, read these */
     size_t memory_b;                   /* for sorting; 0: 64 MiB */
     const struct ms_source_wish *wish; /* of ms_source_rows; NULL: everything. A trace gives everything anyway */

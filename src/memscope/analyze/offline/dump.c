@@ -78,8 +78,7 @@ static void tell_progress(void *argument, uint64_t done, uint64_t total)
 
 static int open_source(struct ms_offline *offline)
 {
-    struct ms_source_options options = {.sz = sizeof(options),
-                                        .dumps = true,
+    struct ms_source_options options = {.dumps = true,
                                         .wish = offline->wish,
                                         .problem = tell_problem,
                                         .progress = offline->io.progress != NULL ? tell_progress : NULL,

@@ -473,9 +473,6 @@ void ms_report_note(struct ms_report_builder *builder, enum ms_note_level level,
 
 int ms_report_begin(const struct ms_report_options *options, struct ms_report_builder **out)
 {
-    if (options->sz != sizeof(*options)) {
-        return -EINVAL;
-    }
     struct ms_report_builder *builder = calloc(1, sizeof(*builder));
     if (builder == NULL) {
         return -ENOMEM;

@@ -293,7 +293,6 @@ struct ms_report_mark {
 };
 
 struct ms_report_options {
-    size_t sz; /* sizeof(struct ms_report_options) */
     const char *input;
     uint32_t top;            /* entries of a list; 0: 10 */
     uint32_t idle_threshold; /* operators; 0: 3000 */
