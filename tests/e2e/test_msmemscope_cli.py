@@ -21,6 +21,7 @@ def test_help_and_reference_page(softnpu, command):
         assert words in done.stdout
     assert softnpu.run(command, "python", "t.py", "-h").stdout == done.stdout
     assert softnpu.run(command, "--help=md").stdout == (ROOT / "docs/reference/msmemscope-options.md").read_text()
+    assert softnpu.run(command, "--help=man").stdout == (ROOT / "deploy/man/msmemscope.1").read_text()
 
 
 def test_version(softnpu, command):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of options: values, messages, both generations of names, text and back, help. */
 #include "collect/supervise/session_settings.h"
+#include "memscope/options/option_table.h"
 #include "memscope/options/options.h"
 #include "memscope/options/paths.h"
 #include "memscope/recording/project.h"
@@ -142,6 +143,7 @@ static void names_and_order(void **state)
     assert_int_equal(3, program);
     assert_int_equal(MS_OPTIONS_HELP, parse("python t.py -h --steps=x"));
     assert_int_equal(MS_OPTIONS_HELP_MD, parse("--help=md"));
+    assert_int_equal(MS_OPTIONS_HELP_MAN, parse("--help=man"));
     assert_int_equal(MS_OPTIONS_VERSION, parse("-v"));
     assert_int_equal(MS_OPTIONS_VERSION, parse("-V"));
     assert_int_equal(MS_OPTIONS_VERSION, parse("--vers"));
@@ -357,6 +359,55 @@ static void text_and_back(void **state)
     assert_memory_equal(&before, &s, sizeof(s));
 }
 
+/* Every row of the table: a value other than the default survives formatting and parsing. */
+static void every_row_formats_itself(void **state)
+{
+    (void)state;
+    static const char *const samples[][2] = {
+        {"log-level", "warning"},     {"events", "access,traceback"},
+        {"level", "kernel"},          {"device", "npu:3,cpu"},
+        {"steps", "2,4294967295"},    {"call-stack", "c:fp:3,python:4"},
+        {"analysis", "oom:7"},        {"watch", "a#2:1,b,full-content"},
+        {"collect-mode", "deferred"}, {"data-format", "db"},
+        {"export", "none"},           {"max-trace-size", "17M"},
+        {"on-full", "drop"},          {"linger", "86400"},
+    };
+    static struct ms_settings initial, changed, again;
+    const struct ms_option *option;
+    size_t sampled = 0;
+    ms_settings_init(&initial);
+    for (size_t i = 0; (option = ms_option_at(i)) != NULL; i++) {
+        if (option->action != MS_OPTION_FLAG && option->action != MS_OPTION_VALUE) {
+            continue;
+        }
+        const char *value = option->action == MS_OPTION_FLAG ? "" : NULL;
+        for (size_t k = 0; k < sizeof(samples) / sizeof(samples[0]); k++) {
+            if (strcmp(samples[k][0], option->name) == 0) {
+                value = samples[k][1];
+                sampled++;
+            }
+        }
+        if (option->local) {
+            assert_null(option->format);
+            continue;
+        }
+        if (value == NULL || (option->action == MS_OPTION_VALUE && option->format == NULL)) {
+            fail_msg("option '%s' has no %s", option->name, value == NULL ? "sample in this test" : "formatter");
+        }
+        changed = initial;
+        assert_int_equal(0, ms_option_apply(&changed, option->name, value, &why));
+        assert_memory_not_equal(&initial, &changed, sizeof(changed));
+        char text[4096];
+        assert_in_range(ms_options_format(&changed, text, sizeof(text)), 1, sizeof(text) - 1);
+        again = initial;
+        assert_int_equal(0, ms_options_apply_text(&again, text, &why));
+        if (memcmp(&changed, &again, sizeof(changed)) != 0) {
+            fail_msg("option '%s': '%s' is not restored from:\n%s", option->name, value, text);
+        }
+    }
+    assert_int_equal(sizeof(samples) / sizeof(samples[0]), sampled);
+}
+
 static void config_json(void **state)
 {
     (void)state;
@@ -448,10 +499,15 @@ static void help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_values),  cmocka_unit_test(names_and_order),
-        cmocka_unit_test(wrong_values), cmocka_unit_test(paths),
-        cmocka_unit_test(implied),      cmocka_unit_test(text_and_back),
-        cmocka_unit_test(config_json),  cmocka_unit_test(help),
+        cmocka_unit_test(good_values),
+        cmocka_unit_test(names_and_order),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(implied),
+        cmocka_unit_test(text_and_back),
+        cmocka_unit_test(every_row_formats_itself),
+        cmocka_unit_test(config_json),
+        cmocka_unit_test(help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

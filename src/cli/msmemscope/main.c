@@ -71,6 +71,9 @@ int main(int argc, char **argv)
     case MS_OPTIONS_HELP_MD:
         ms_options_help_md(stdout);
         return 0;
+    case MS_OPTIONS_HELP_MAN:
+        ms_options_help_man(stdout);
+        return 0;
     case MS_OPTIONS_VERSION:
         version_print();
         return 0;

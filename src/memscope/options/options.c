@@ -8,28 +8,42 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int apply(const struct ms_option *spec, struct ms_settings *settings, const char *value, struct ms_why *why)
 {
-    if (spec->action == FLAG) {
+    if (spec->action == MS_OPTION_FLAG) {
         *ms_option_flag(spec, settings) = true;
         return 0;
     }
-    return spec->rule(settings, value, why);
+    return spec->set(settings, value, why);
 }
 
-/* getopt's tables: value of a long option is the index of its spec + 256, out of the way of letters. */
-struct tables {
-    struct option all[2 * MS_OPTIONS + 1], original[2 * MS_OPTIONS + 1];
-    char letters[4 * MS_OPTIONS + 1];
+/* getopt's tables: the value of a long option is the index of its row + 256, out of the way of letters. */
+struct getopt_tables {
+    struct option *all, *original; /* at most two names per row, and the end */
+    char *letters;                 /* at most two per row, each with a colon */
+    void *memory;
 };
 
-static void fill_tables(struct tables *tables)
+static bool make_tables(struct getopt_tables *tables)
 {
+    size_t rows = 0;
+    while (ms_option_at(rows) != NULL) {
+        rows++;
+    }
+    const size_t names_max = 2 * rows + 1;
+    tables->memory = calloc(1, 2 * names_max * sizeof(struct option) + 4 * rows + 1);
+    if (tables->memory == NULL) {
+        return false;
+    }
+    tables->all = tables->memory;
+    tables->original = tables->all + names_max;
+    tables->letters = (char *)(tables->original + names_max);
     size_t n = 0, first = 0, l = 0;
-    for (size_t i = 0; i < MS_OPTIONS; i++) {
-        const struct ms_option *spec = &ms_options[i];
+    for (size_t i = 0; i < rows; i++) {
+        const struct ms_option *spec = ms_option_at(i);
         int argument = spec->argument == NULL     ? no_argument
                        : spec->argument[0] == '[' ? optional_argument
                                                   : required_argument;
@@ -47,13 +61,27 @@ static void fill_tables(struct tables *tables)
             }
         }
     }
-    tables->all[n] = tables->original[first] = (struct option){NULL, 0, NULL, 0};
-    tables->letters[l] = '\0';
+    return true;
+}
+
+/* The row for what getopt_long returned; NULL: none. */
+static const struct ms_option *row_of(int c)
+{
+    const struct ms_option *option;
+    if (c >= 256) {
+        return ms_option_at((size_t)c - 256);
+    }
+    for (size_t i = 0; c != '?' && (option = ms_option_at(i)) != NULL; i++) {
+        if (strchr(option->letters, c) != NULL) {
+            return option;
+        }
+    }
+    return NULL;
 }
 
 /* Scripts abbreviate the original's options; ours must not make that ambiguous. So an abbreviation that fits any of the
  * original's is read as if there were no others. */
-static const struct option *table_for(const struct tables *tables, char **argv)
+static const struct option *table_for(const struct getopt_tables *tables, char **argv)
 {
     char **next = &argv[optind > 0 ? optind : 1];
     while (*next != NULL && (*next)[0] != '-') {
@@ -76,30 +104,23 @@ static const struct option *table_for(const struct tables *tables, char **argv)
     return found;
 }
 
-enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_settings *settings, int *program,
-                                        struct ms_why *why, void (*say)(const char *line))
+static enum ms_options_result parse(int argc, char **argv, const struct getopt_tables *tables,
+                                    struct ms_settings *settings, struct ms_why *why, void (*say)(const char *line))
 {
-    struct tables tables;
-    fill_tables(&tables);
-    why->error[0] = '\0';
-    optind = 0; /* from the beginning, also the second time */
     int c;
-    while ((c = getopt_long(argc, argv, tables.letters, table_for(&tables, argv), NULL)) != -1) {
-        const struct ms_option *spec = NULL;
-        for (size_t i = 0; i < MS_OPTIONS; i++) {
-            if (c == (int)i + 256 || (c < 256 && c != '?' && strchr(ms_options[i].letters, c) != NULL)) {
-                spec = &ms_options[i];
-            }
-        }
+    while ((c = getopt_long(argc, argv, tables->letters, table_for(tables, argv), NULL)) != -1) {
+        const struct ms_option *spec = row_of(c);
         if (spec == NULL) {
             ms_refuse(why, "unrecognized command ");
             return MS_OPTIONS_WRONG;
         }
         why->warning[0] = '\0';
-        if (spec->action == HELP) {
-            return optarg != NULL && strcmp(optarg, "md") == 0 ? MS_OPTIONS_HELP_MD : MS_OPTIONS_HELP;
+        if (spec->action == MS_OPTION_HELP) {
+            return optarg != NULL && strcmp(optarg, "md") == 0    ? MS_OPTIONS_HELP_MD
+                   : optarg != NULL && strcmp(optarg, "man") == 0 ? MS_OPTIONS_HELP_MAN
+                                                                  : MS_OPTIONS_HELP;
         }
-        if (spec->action == VERSION) {
+        if (spec->action == MS_OPTION_VERSION) {
             return MS_OPTIONS_VERSION;
         }
         if (apply(spec, settings, optarg != NULL ? optarg : "", why) != 0) {
@@ -108,6 +129,24 @@ enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_setting
         if (why->warning[0] != '\0') {
             say(why->warning);
         }
+    }
+    return MS_OPTIONS_RUN;
+}
+
+enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_settings *settings, int *program,
+                                        struct ms_why *why, void (*say)(const char *line))
+{
+    struct getopt_tables tables;
+    why->error[0] = '\0';
+    if (!make_tables(&tables)) {
+        ms_refuse(why, "out of memory.");
+        return MS_OPTIONS_WRONG;
+    }
+    optind = 0; /* restarts getopt, which keeps its position between calls */
+    enum ms_options_result result = parse(argc, argv, &tables, settings, why, say);
+    free(tables.memory);
+    if (result != MS_OPTIONS_RUN) {
+        return result;
     }
     *program = optind;
     bool one_will_do = settings->step_count == 2 && settings->input_count == 1;
@@ -122,11 +161,11 @@ enum ms_options_result ms_options_parse(int argc, char **argv, struct ms_setting
 
 int ms_option_apply(struct ms_settings *settings, const char *name, const char *value, struct ms_why *why)
 {
-    for (size_t i = 0; i < MS_OPTIONS; i++) {
-        bool same = strcmp(ms_options[i].name, name) == 0 ||
-                    (ms_options[i].alias != NULL && strcmp(ms_options[i].alias, name) == 0);
-        if (same && (ms_options[i].action == SET || ms_options[i].action == FLAG)) {
-            return apply(&ms_options[i], settings, value, why);
+    const struct ms_option *option;
+    for (size_t i = 0; (option = ms_option_at(i)) != NULL; i++) {
+        bool same = strcmp(option->name, name) == 0 || (option->alias != NULL && strcmp(option->alias, name) == 0);
+        if (same && (option->action == MS_OPTION_VALUE || option->action == MS_OPTION_FLAG)) {
+            return apply(option, settings, value, why);
         }
     }
     ms_refuse(why, "unknown option '%.100s'.", name);

@@ -9,11 +9,12 @@
 #include <stdio.h>
 
 enum ms_options_result {
-    MS_OPTIONS_RUN,     /* argv[program...] is what to run; program == argc: nothing was named */
-    MS_OPTIONS_HELP,    /* print help */
-    MS_OPTIONS_HELP_MD, /* print the reference page */
-    MS_OPTIONS_VERSION, /* print the version */
-    MS_OPTIONS_WRONG,   /* why->error says what (empty: getopt has said it) */
+    MS_OPTIONS_RUN,      /* argv[program...] is what to run; program == argc: nothing was named */
+    MS_OPTIONS_HELP,     /* print help */
+    MS_OPTIONS_HELP_MD,  /* print the reference page */
+    MS_OPTIONS_HELP_MAN, /* print the manual page */
+    MS_OPTIONS_VERSION,  /* print the version */
+    MS_OPTIONS_WRONG,    /* why->error says what (empty: getopt has said it) */
 };
 
 /* Permutes argv. Warnings of accepted values go to say, as whole lines. */
@@ -32,5 +33,6 @@ size_t ms_options_format(const struct ms_settings *settings, char *out, size_t o
 
 void ms_options_help(FILE *out);
 void ms_options_help_md(FILE *out);
+void ms_options_help_man(FILE *out);
 
 #endif

@@ -66,8 +66,7 @@ bool ms_path_shape_ok(const char *absolute)
     return length_b > 0;
 }
 
-/* ASCII letters and digits, ". / _ - ~", white space, and the ideographs U+4E00 to U+9FA5 in UTF-8. */
-static bool characters_ok(const char *path)
+bool ms_path_characters_ok(const char *path)
 {
     for (const unsigned char *p = (const unsigned char *)path; *p != '\0'; p++) {
         if (*p < 0x80) {
@@ -86,72 +85,6 @@ static bool characters_ok(const char *path)
         p += 2;
     }
     return true;
-}
-
-int ms_set_output(struct ms_settings *s, const char *value, struct ms_why *why)
-{
-    static const char advice[] = "\nPlease use correct output path!";
-    char path[MS_PATH_MAX_B + 1];
-    if (strlen(value) > MS_PATH_MAX_B) {
-        snprintf(
-            why->warning, sizeof(why->warning),
-            "[msmemscope] Error: Parameter --output length exceeds the maximum length:%d output path will be set to "
-            "default(./" MS_OUTPUT_DEFAULT ").",
-            MS_PATH_MAX_B);
-        ms_path_absolute("./" MS_OUTPUT_DEFAULT, s->output);
-        return 0;
-    }
-    if (value[strspn(value, " \t\n\v\f\r")] == '\0') {
-        snprintf(why->error, sizeof(why->error), "[msmemscope] Warn: empty output path.%s", advice);
-        return -EINVAL;
-    }
-    if (!characters_ok(value) || !ms_path_absolute(value, path) || !ms_path_shape_ok(path)) {
-        return ms_refuse(why, "invalid output path.%s", advice);
-    }
-    memcpy(s->output, path, strlen(path) + 1);
-    return 0;
-}
-
-/* Why it cannot be read; NULL: it can. */
-static const char *input_fault(const char *path)
-{
-    struct stat st;
-    char absolute[MS_PATH_MAX_B + 1];
-    if (!ms_path_absolute(path, absolute) || !ms_path_shape_ok(absolute)) {
-        return "the path is too long or too deep";
-    }
-    if (lstat(path, &st) != 0 || access(path, R_OK) != 0) {
-        return strerror(errno);
-    }
-    return S_ISLNK(st.st_mode)                            ? "soft link is not allowed"
-           : !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) ? "neither a file nor a directory"
-                                                          : NULL;
-}
-
-int ms_set_input(struct ms_settings *s, const char *value, struct ms_why *why)
-{
-    char inputs[2][MS_PATH_MAX_B + 1];
-    uint32_t count = 0;
-    const char *item;
-    size_t length_b;
-    if (strlen(value) > MS_PATH_MAX_B) {
-        return ms_refuse(why, "Parameter --input length exceeds the maximum length:%d.", MS_PATH_MAX_B);
-    }
-    while (ms_next_item(&value, &item, &length_b)) {
-        if (s->input_count + count == MS_COUNT_OF(inputs)) {
-            return ms_refuse(why, "invalid paths input.");
-        }
-        memcpy(inputs[count], item, length_b);
-        inputs[count][length_b] = '\0';
-        const char *fault = input_fault(inputs[count++]);
-        if (fault != NULL) {
-            return ms_refuse(why, "invalid paths input.\n%.300s: %s.", inputs[count - 1], fault);
-        }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(s->inputs[s->input_count++], inputs[i], sizeof(inputs[i]));
-    }
-    return 0;
 }
 
 int ms_path_trust(const char *path, bool strict, void (*say)(const char *line))

@@ -12,6 +12,9 @@ bool ms_path_absolute(const char *path, char out[MS_PATH_MAX_B + 1]);
 /* Length, depth and length of components as documented. */
 bool ms_path_shape_ok(const char *absolute);
 
+/* ASCII letters and digits, ". / _ - ~", white space, and the ideographs U+4E00 to U+9FA5 in UTF-8. */
+bool ms_path_characters_ok(const char *path);
+
 /* Who may change what is there? Missing paths are fine. Calls say for each remark (whole lines, not ended): warnings,
  * or with strict one error; returns 0, or -EPERM after an error. */
 int ms_path_trust(const char *path, bool strict, void (*say)(const char *line));

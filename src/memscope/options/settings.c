@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Defaults, and what follows from settings. */
 #include "memscope/options/settings.h"
+
+#include "memscope/options/option_table.h"
 #include "memscope/options/paths.h"
 
-#include "base/parse.h"
-
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RING_B (1ull << 30)
 
 void ms_settings_init(struct ms_settings *s)
 {
     memset(s, 0, sizeof(*s));
-    s->all_npus = true;
-    s->level = MS_LEVEL_OP;
-    s->events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH;
-    s->analysis = MS_ANALYSIS_LEAKS;
-    s->oom_top_k = MS_OOM_TOP_K;
-    s->watch.output_id = UINT32_MAX;
-    s->log_level = MS_LOG_WARN;
-    s->full_wait_ms = 20;
-    s->linger_ms = 5000;
+    const struct ms_option *option;
+    struct ms_why why;
+    for (size_t i = 0; (option = ms_option_at(i)) != NULL; i++) {
+        if (option->initial != NULL) {
+            option->set(s, option->initial, &why);
+        }
+    }
+    s->log_level_given = false;
     ms_path_absolute("./" MS_OUTPUT_DEFAULT, s->output); /* empty if the current directory has no name */
 }
 

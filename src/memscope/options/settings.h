@@ -20,6 +20,13 @@
 #define MS_WATCH_TEXT_B   768
 #define MS_OUTPUT_DEFAULT "memscopeDumpResults"
 
+/* Defaults of the options that each call of config() starts from. */
+#define MS_DEFAULT_EVENTS     "alloc,free,launch"
+#define MS_DEFAULT_LEVEL      "op"
+#define MS_DEFAULT_DEVICE     "npu"
+#define MS_DEFAULT_CALL_STACK "none"
+#define MS_DEFAULT_ANALYSIS   "leaks"
+
 enum { MS_LEVEL_OP = 1, MS_LEVEL_KERNEL = 2 };
 enum ms_log_level { MS_LOG_DEBUG, MS_LOG_INFO, MS_LOG_WARN, MS_LOG_ERROR };
 enum ms_format { MS_FORMAT_CSV, MS_FORMAT_DB };
@@ -100,26 +107,5 @@ struct ms_why {             /* whole lines for the console, the last one not end
 int ms_refuse(struct ms_why *why, const char *format, ...) MS_PRINTF(2, 3);
 
 typedef int (*ms_setting_rule)(struct ms_settings *settings, const char *value, struct ms_why *why);
-
-int ms_set_steps(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_device(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_level(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_events(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_call_stack(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_collect_mode(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_analysis(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_watch(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_format(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_log_level(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_output(struct ms_settings *settings, const char *value, struct ms_why *why); /* paths.c */
-int ms_set_input(struct ms_settings *settings, const char *value, struct ms_why *why);  /* paths.c */
-int ms_set_fail_above(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_max_trace_size(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_on_full(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_export(struct ms_settings *settings, const char *value, struct ms_why *why);
-int ms_set_linger(struct ms_settings *settings, const char *value, struct ms_why *why);
-
-/* Next item of a list separated by half- or full-width commas; empty items are passed over. False: no more. */
-bool ms_next_item(const char **rest, const char **item, size_t *length_b);
 
 #endif
