@@ -4,7 +4,7 @@
  * nothing, so one more thread, of normal priority, takes processes that somebody waits for (stop(), the end) or that
  * lag far behind.
  *
- * A process is in the queue, or with one thread; its `replay` belongs to that thread. */
+ * A process is in the queue, or with one thread; its `pipeline` belongs to that thread. */
 #include "collect/collector.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@
 #define PAUSE_MAX_MS 200
 #define LOOK_MS      1000 /* for processes that lag */
 
-/* ---- what a replay tells ---- */
+/* ---- what a pipeline reports ---- */
 
 /* With nobody to see it (a program that recorded itself, or whose launcher has left) a report becomes a file. It is
  * never printed by the program: its output is its own. */
@@ -83,8 +83,8 @@ static void complain_error(struct recorded *process, int error)
 /* What we have just written cannot be read back: rare, and never to be passed over. */
 static void complain_damage(struct recorded *process)
 {
-    struct ms_replay_stats stats;
-    ms_replay_stats(process->replay, &stats);
+    struct ms_pipeline_stats stats;
+    ms_pipeline_stats(process->pipeline, &stats);
     if (stats.damages > 0) {
         complain(process, "%llu places of the trace cannot be read, see 'msmemscope info %s'.",
                  (unsigned long long)stats.damages, process->path);
@@ -93,18 +93,18 @@ static void complain_damage(struct recorded *process)
 
 /* ---- a turn ---- */
 
-static struct ms_replay_options replay_options(struct recorded *process, struct ms_writer *writer)
+static struct ms_pipeline_options pipeline_options(struct recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
     bool files = process->has_files && !process->tracking && s->export_mode != MS_EXPORT_NONE;
-    return (struct ms_replay_options){
+    return (struct ms_pipeline_options){
         .tracefd = process->tracefd,
         .name = process->identity.name,
         .outfd = process->dirfd,
         .out = process->path,
-        .output = !files                      ? MS_REPLAY_SYMBOLS
-                  : s->format == MS_FORMAT_DB ? MS_REPLAY_DB
-                                              : MS_REPLAY_CSV,
+        .output = !files                      ? MS_PIPELINE_SYMBOLS
+                  : s->format == MS_FORMAT_DB ? MS_PIPELINE_DB
+                                              : MS_PIPELINE_CSV,
         .settings = s,
         .writer = writer,
         .memory = !process->has_files,
@@ -120,12 +120,12 @@ static struct ms_replay_options replay_options(struct recorded *process, struct 
 
 /* Files while it runs, or checkpoints only; then, if need be, files. writer: NULL if the trace is complete; the
  * sweeper's otherwise, who must not have begun. */
-static int open_replay(struct recorded *process, struct ms_writer *writer)
+static int open_pipeline(struct recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
     process->tracking = writer != NULL && s->export_mode != MS_EXPORT_LIVE && s->ring;
-    struct ms_replay_options options = replay_options(process, writer);
-    return ms_replay_open(&options, &process->replay);
+    struct ms_pipeline_options options = pipeline_options(process, writer);
+    return ms_pipeline_open(&options, &process->pipeline);
 }
 
 /* A process that was in memory only has been started. */
@@ -133,8 +133,8 @@ static void go_on_in_files(struct recorded *process)
 {
     if (!process->has_files && __atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) != 0) {
         process->has_files = true;
-        struct ms_replay_options options = replay_options(process, NULL);
-        int rc = ms_replay_to_files(process->replay, &options);
+        struct ms_pipeline_options options = pipeline_options(process, NULL);
+        int rc = ms_pipeline_to_files(process->pipeline, &options);
         if (rc != 0) {
             complain_error(process, rc);
         }
@@ -143,10 +143,10 @@ static void go_on_in_files(struct recorded *process)
 
 static void publish(struct recorded *process)
 {
-    struct ms_replay_stats stats;
-    ms_replay_stats(process->replay, &stats);
+    struct ms_pipeline_stats stats;
+    ms_pipeline_stats(process->pipeline, &stats);
     uint64_t stops;
-    const char *suspects = ms_replay_suspects(process->replay, &stops);
+    const char *suspects = ms_pipeline_suspects(process->pipeline, &stops);
     if (stops != process->suspects_of) {
         process->suspects_of = stops;
         snprintf(process->suspects, sizeof(process->suspects), "%s", suspects);
@@ -178,17 +178,17 @@ static bool take_turn(struct recorded *process)
         return true;
     }
     if (closed) {
-        ms_replay_trace_closed(process->replay);
+        ms_pipeline_trace_closed(process->pipeline);
     }
     go_on_in_files(process);
-    int rc = ms_replay_run(process->replay, SLICE_EVENTS);
+    int rc = ms_pipeline_run(process->pipeline, SLICE_EVENTS);
     publish(process);
-    if (rc == MS_REPLAY_MORE) {
+    if (rc == MS_PIPELINE_MORE) {
         process->pause_ms = PAUSE_MIN_MS;
         process->due_ns = 0;
         return true;
     }
-    if (rc == MS_REPLAY_AGAIN) {
+    if (rc == MS_PIPELINE_AGAIN) {
         answer_waiters(process, awaited);
         process->pause_ms = process->pause_ms < PAUSE_MAX_MS / 2 ? 2 * process->pause_ms : PAUSE_MAX_MS;
         process->due_ns = ms_clock_raw_ns() + (closed ? 1 : process->pause_ms) * 1000000ull;
@@ -199,8 +199,8 @@ static bool take_turn(struct recorded *process)
     } else {
         complain_damage(process);
     }
-    ms_replay_close(process->replay);
-    process->replay = NULL;
+    ms_pipeline_close(process->pipeline);
+    process->pipeline = NULL;
     if (process->settings.ring) { /* the trace may have grown faster than we could follow */
         ms_trace_trim(process->tracefd, process->identity.name, process->trace_max_b,
                       __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE));
@@ -208,7 +208,7 @@ static bool take_turn(struct recorded *process)
     if (!process->tracking || process->settings.export_mode == MS_EXPORT_NONE) {
         return false;
     }
-    rc = open_replay(process, NULL);
+    rc = open_pipeline(process, NULL);
     if (rc != 0) {
         complain_error(process, rc);
     }
@@ -326,7 +326,7 @@ int exporter_start(struct exporter *exporter, struct mailbox *mail)
 int exporter_add(struct exporter *exporter, struct recorded *process)
 {
     process->has_files = !process->in_memory;
-    int rc = open_replay(process, process->writer);
+    int rc = open_pipeline(process, process->writer);
     if (rc != 0) {
         complain_error(process, rc);
         return rc;

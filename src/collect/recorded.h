@@ -7,7 +7,7 @@
  *   CLOSED     the trace is complete; the exporter finishes the files
  *   DONE       nothing is left to be done
  *
- * Threads: the main thread owns everything, except what the sweeper (drain, writer) and the exporter (replay) use while
+ * Threads: the main thread owns everything, except what the sweeper (drain, writer) and the exporter (pipeline) use while
  * they have the process. The words marked atomic are how they tell each other. */
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
@@ -68,11 +68,11 @@ struct recorded {
     int move_error;               /* with 2 */
 
     /* exporter.c */
-    struct ms_replay *replay;
+    struct ms_pipeline *pipeline;
     struct ms_marks marks;        /* atomic, for the sweeper */
     bool has_files;               /* the exporter has gone on in files */
-    bool tracking;                /* the replay makes checkpoints only; files come later, or never */
-    uint32_t exported;            /* atomic: the files are complete (or given up), replay is gone */
+    bool tracking;                /* the pipeline makes checkpoints only; files come later, or never */
+    uint32_t exported;            /* atomic: the files are complete (or given up), pipeline is gone */
     int export_error;             /* atomic: why they are not complete; 0: they are, so far */
     uint64_t exported_stamp;      /* atomic: everything below is in the files */
     char suspects[MS_SUSPECTS_B]; /* when it was last stopped; written before exported_stamp passes that stop */

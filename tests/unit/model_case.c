@@ -3,7 +3,7 @@
 #include "model_case.h"
 
 #include "base/parse.h"
-#include "memscope/analyze/gap.h"
+#include "memscope/analyze/fluctuation.h"
 #include "memscope/analyze/inefficient_marks.h"
 #include "memscope/analyze/leaks.h"
 #include "memscope/analyze/oom.h"
@@ -339,7 +339,7 @@ struct running {
     struct ms_dump *dump;
     struct ms_oom_report *oom;
     struct ms_leaks *leaks;
-    struct ms_gap_analysis *gap;
+    struct ms_fluctuation *fluctuation;
     struct ms_inefficient_marks *marks;
     FILE *report, *log;
 };
@@ -361,10 +361,11 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
                                          .out = r->report,
                                          .log = log_line,
                                          .argument = r->log};
-        struct ms_gap_options gap = {.model = r->model, .out = r->report, .log = log_line, .argument = r->log};
+        struct ms_fluctuation_options fluctuation = {
+            .model = r->model, .out = r->report, .log = log_line, .argument = r->log};
         struct ms_oom_options oom = {.model = r->model, .stacks = stacks, .out = r->report};
         if (ms_oom_report_new(&oom, &r->oom) != 0 || ms_leaks_new(&leaks, &r->leaks) != 0 ||
-            ms_gap_new(&gap, &r->gap) != 0) {
+            ms_fluctuation_new(&fluctuation, &r->fluctuation) != 0) {
             return -1;
         }
         if ((c->options.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
@@ -378,7 +379,7 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
         ms_model_add(r->model, &consumer);
         consumer = ms_leaks_consumer(r->leaks);
         ms_model_add(r->model, &consumer);
-        consumer = ms_gap_consumer(r->gap);
+        consumer = ms_fluctuation_consumer(r->fluctuation);
         ms_model_add(r->model, &consumer);
     }
     return 0;
@@ -452,7 +453,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     close(json_fd);
     ms_oom_report_free(r.oom);
     ms_leaks_free(r.leaks);
-    ms_gap_free(r.gap);
+    ms_fluctuation_free(r.fluctuation);
     ms_inefficient_marks_free(r.marks);
     ms_model_free(r.model);
     fclose(r.report);

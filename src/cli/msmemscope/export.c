@@ -62,12 +62,12 @@ static int open_out(const struct task *task, const struct recording *recording, 
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static enum ms_replay_output output_of(const struct task *task, const struct ms_settings *settings)
+static enum ms_pipeline_output output_of(const struct task *task, const struct ms_settings *settings)
 {
     if (task->format == NULL) {
-        return settings->format == MS_FORMAT_DB ? MS_REPLAY_DB : MS_REPLAY_CSV;
+        return settings->format == MS_FORMAT_DB ? MS_PIPELINE_DB : MS_PIPELINE_CSV;
     }
-    return strcmp(task->format->name, "db") == 0 ? MS_REPLAY_DB : MS_REPLAY_CSV;
+    return strcmp(task->format->name, "db") == 0 ? MS_PIPELINE_DB : MS_PIPELINE_CSV;
 }
 
 /* Can all of it be read? What a trace with damage gives is less than what may be there already. */
@@ -102,7 +102,7 @@ static int export_one(void *argument, const struct recording *recording)
     if (out < 0) {
         return fail(task, recording, -errno);
     }
-    struct ms_replay_options options = {
+    struct ms_pipeline_options options = {
         .tracefd = recording->tracefd,
         .name = recording->process->name,
         .outfd = out,
@@ -115,19 +115,19 @@ static int export_one(void *argument, const struct recording *recording)
         .log = log_line,
         .argument = (void *)(uintptr_t)recording,
     };
-    struct ms_replay *replay;
-    int rc = ms_replay_open(&options, &replay);
+    struct ms_pipeline *pipeline;
+    int rc = ms_pipeline_open(&options, &pipeline);
     if (rc == 0) {
-        while ((rc = ms_replay_run(replay, 65536)) == MS_REPLAY_MORE) {
-            struct ms_replay_stats stats;
-            ms_replay_stats(replay, &stats);
+        while ((rc = ms_pipeline_run(pipeline, 65536)) == MS_PIPELINE_MORE) {
+            struct ms_pipeline_stats stats;
+            ms_pipeline_stats(pipeline, &stats);
             progress_show("exporting", stats.bytes_read, stats.bytes_total);
         }
         progress_end();
-        struct ms_replay_stats stats;
-        ms_replay_stats(replay, &stats);
+        struct ms_pipeline_stats stats;
+        ms_pipeline_stats(pipeline, &stats);
         task->failures += stats.damages > stats.cuts; /* told; what could be read is written */
-        ms_replay_close(replay);
+        ms_pipeline_close(pipeline);
     }
     close(out);
     return rc < 0 ? fail(task, recording, rc) : 0;
@@ -186,7 +186,7 @@ static int export_source(struct task *task, struct ms_source *source, size_t at)
     return rc != 0;
 }
 
-/* Everything below the path. Traces become dumps by the replay that the collector does; whatever else there is goes the
+/* Everything below the path. Traces become dumps by the pipeline that the collector runs; whatever else there is goes the
  * same way for traces and dumps. */
 static int export_all(struct task *task, const char *path)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See replay.h. Errors of an output (disk full) do not stop the replay: reports are still right; the first one is told
+/* See pipeline.h. Errors of an output (disk full) do not stop the pipeline: reports are still right; the first one is told
  * at the end. */
 #include "memscope/pipeline/pipeline.h"
 
 #include "base/clock.h"
-#include "memscope/analyze/gap.h"
+#include "memscope/analyze/fluctuation.h"
 #include "memscope/analyze/inefficient_marks.h"
 #include "memscope/analyze/leaks.h"
 #include "memscope/analyze/oom.h"
@@ -26,8 +26,8 @@
 
 #define SHOW_EVERY_NS 1000000000ull
 
-struct ms_replay {
-    struct ms_replay_options options;
+struct ms_pipeline {
+    struct ms_pipeline_options options;
     struct ms_settings settings; /* as the events have changed them */
     struct ms_trace *trace;
     struct ms_modules *modules; /* of a trace of the past; NULL: the recording's own */
@@ -41,7 +41,7 @@ struct ms_replay {
     struct ms_watch_report *watch_report;
     struct ms_oom_report *oom;
     struct ms_leaks *leaks;
-    struct ms_gap_analysis *gap;
+    struct ms_fluctuation *gap;
     struct ms_inefficient_marks *marks;
     FILE *report;
     char *report_text;
@@ -55,386 +55,388 @@ struct ms_replay {
 
 static bool parse_config(void *argument, const char *text, size_t length_b, struct ms_model_options *options)
 {
-    struct ms_replay *replay = argument;
-    return ms_recording_config(&replay->settings, text, length_b, options);
+    struct ms_pipeline *pipeline = argument;
+    return ms_recording_config(&pipeline->settings, text, length_b, options);
 }
 
 static void log_line(void *argument, int level, const char *line);
 
-static void full_model_options(struct ms_replay *replay, struct ms_model_options *out)
+static void full_model_options(struct ms_pipeline *pipeline, struct ms_model_options *out)
 {
     *out = (struct ms_model_options)MS_MODEL_OPTIONS_DEFAULT;
-    ms_recording_model_options(&replay->settings, out);
+    ms_recording_model_options(&pipeline->settings, out);
     out->parse_config = parse_config;
     out->log = log_line;
-    out->argument = replay;
+    out->argument = pipeline;
 }
 
 static void log_line(void *argument, int level, const char *line)
 {
-    struct ms_replay *replay = argument;
-    replay->options.log(replay->options.argument, level, line);
+    struct ms_pipeline *pipeline = argument;
+    pipeline->options.log(pipeline->options.argument, level, line);
 }
 
 static void file_created(void *argument, const char *path, const char *table)
 {
-    struct ms_replay *replay = argument;
+    struct ms_pipeline *pipeline = argument;
     char text[2 * MS_PATH_MAX_B];
     int n = table != NULL ? snprintf(text, sizeof(text), "[msmemscope] Info: create dbtable %s in %s.\n", table, path)
                           : snprintf(text, sizeof(text), "[msmemscope] Info: create %s %s.\n",
-                                     replay->options.output == MS_REPLAY_DB ? "dbfile" : "file", path);
-    replay->options.print(replay->options.argument, 1, true, text,
-                          (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+                                     pipeline->options.output == MS_PIPELINE_DB ? "dbfile" : "file", path);
+    pipeline->options.print(pipeline->options.argument, 1, true, text,
+                            (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* ---- going on in the middle ---- */
 
-static void MS_PRINTF(2, 3) warn(struct ms_replay *replay, const char *format, ...)
+static void MS_PRINTF(2, 3) warn(struct ms_pipeline *pipeline, const char *format, ...)
 {
     char text[2 * MS_PATH_MAX_B];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    replay->options.print(replay->options.argument, 2, false, text,
-                          (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    pipeline->options.print(pipeline->options.argument, 2, false, text,
+                            (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static uint64_t rows_so_far(const struct ms_replay *replay)
+static uint64_t rows_so_far(const struct ms_pipeline *pipeline)
 {
     struct ms_model_stats stats;
-    ms_model_stats(replay->model, &stats);
+    ms_model_stats(pipeline->model, &stats);
     return stats.rows;
 }
 
 /* Earlier segments were deleted: from here on with the state that was saved. */
-static int go_on_from_checkpoint(struct ms_replay *replay)
+static int go_on_from_checkpoint(struct ms_pipeline *pipeline)
 {
     struct ms_model_options options;
-    uint64_t before = rows_so_far(replay);
-    full_model_options(replay, &options);
-    if (ms_checkpoints_settings(replay->trace, &replay->settings)) {
-        ms_recording_model_options(&replay->settings, &options);
+    uint64_t before = rows_so_far(pipeline);
+    full_model_options(pipeline, &options);
+    if (ms_checkpoints_settings(pipeline->trace, &pipeline->settings)) {
+        ms_recording_model_options(&pipeline->settings, &options);
     }
-    int rc = ms_checkpoints_restore(replay->trace, replay->model, &options);
-    uint64_t after = rows_so_far(replay);
-    if (rc == 0 && after > before && replay->options.output != MS_REPLAY_SYMBOLS) {
-        warn(replay,
+    int rc = ms_checkpoints_restore(pipeline->trace, pipeline->model, &options);
+    uint64_t after = rows_so_far(pipeline);
+    if (rc == 0 && after > before && pipeline->options.output != MS_PIPELINE_SYMBOLS) {
+        warn(pipeline,
              "[msmemscope] Warn: %s: the oldest part of the trace was deleted (--ring); rows %llu to %llu are not in "
              "it.\n",
-             replay->options.out, (unsigned long long)before, (unsigned long long)after - 1);
+             pipeline->options.out, (unsigned long long)before, (unsigned long long)after - 1);
     }
     return rc;
 }
 
 /* ---- opening ---- */
 
-static int add(struct ms_replay *replay, struct ms_consumer consumer)
+static int add(struct ms_pipeline *pipeline, struct ms_consumer consumer)
 {
-    return ms_model_add(replay->model, &consumer);
+    return ms_model_add(pipeline->model, &consumer);
 }
 
-static int open_dump(struct ms_replay *replay)
+static int open_dump(struct ms_pipeline *pipeline)
 {
     const uint32_t late = MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT;
     struct ms_dump_options options = {
-        .dirfd = replay->options.outfd,
-        .dir = replay->options.out,
-        .format = replay->options.output == MS_REPLAY_DB ? MS_DUMP_DB : MS_DUMP_CSV,
-        .late = (replay->settings.analysis & late) != 0,
-        .model = replay->model,
-        .stacks = ms_frames_source(replay->frames),
-        .replace = replay->options.replace,
+        .dirfd = pipeline->options.outfd,
+        .dir = pipeline->options.out,
+        .format = pipeline->options.output == MS_PIPELINE_DB ? MS_DUMP_DB : MS_DUMP_CSV,
+        .late = (pipeline->settings.analysis & late) != 0,
+        .model = pipeline->model,
+        .stacks = ms_frames_source(pipeline->frames),
+        .replace = pipeline->options.replace,
         .created = file_created,
-        .argument = replay,
+        .argument = pipeline,
     };
-    int rc = ms_dump_open(&options, &replay->dump);
-    rc = rc != 0 ? rc : add(replay, ms_dump_consumer(replay->dump));
-    if (rc == 0 && (replay->settings.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
-        rc = ms_inefficient_marks_new(replay->model, &replay->marks);
-        rc = rc != 0 ? rc : add(replay, ms_inefficient_marks_consumer(replay->marks));
+    int rc = ms_dump_open(&options, &pipeline->dump);
+    rc = rc != 0 ? rc : add(pipeline, ms_dump_consumer(pipeline->dump));
+    if (rc == 0 && (pipeline->settings.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
+        rc = ms_inefficient_marks_new(pipeline->model, &pipeline->marks);
+        rc = rc != 0 ? rc : add(pipeline, ms_inefficient_marks_consumer(pipeline->marks));
     }
     return rc;
 }
 
 static void watch_directory_created(void *argument, const char *path)
 {
-    struct ms_replay *replay = argument;
+    struct ms_pipeline *pipeline = argument;
     char text[2 * MS_PATH_MAX_B];
     int n = snprintf(text, sizeof(text), "[msmemscope] Info: Created watch_dump directory at %s.\n", path);
-    replay->options.print(replay->options.argument, 1, true, text, (size_t)n);
+    pipeline->options.print(pipeline->options.argument, 1, true, text, (size_t)n);
 }
 
 static void print_watch(void *argument, const char *text, size_t text_b)
 {
-    struct ms_replay *replay = argument;
-    replay->options.print(replay->options.argument, 1, false, text, text_b);
+    struct ms_pipeline *pipeline = argument;
+    pipeline->options.print(pipeline->options.argument, 1, false, text, text_b);
 }
 
 /* Tensors may be watched by the program alone, so this is not a question of settings. */
-static int open_watch(struct ms_replay *replay)
+static int open_watch(struct ms_pipeline *pipeline)
 {
-    struct ms_watch_dump_options dump = {.dirfd = replay->options.outfd,
-                                         .dir = replay->options.out,
-                                         .replace = replay->options.replace,
+    struct ms_watch_dump_options dump = {.dirfd = pipeline->options.outfd,
+                                         .dir = pipeline->options.out,
+                                         .replace = pipeline->options.replace,
                                          .created = watch_directory_created,
-                                         .argument = replay};
-    int rc = ms_watch_dump_open(&dump, &replay->watch_dump);
-    rc = rc != 0 ? rc : add(replay, ms_watch_dump_consumer(replay->watch_dump));
-    if (rc != 0 || !replay->options.reports) {
+                                         .argument = pipeline};
+    int rc = ms_watch_dump_open(&dump, &pipeline->watch_dump);
+    rc = rc != 0 ? rc : add(pipeline, ms_watch_dump_consumer(pipeline->watch_dump));
+    if (rc != 0 || !pipeline->options.reports) {
         return rc;
     }
     struct ms_watch_report_options report = {
-        .model = replay->model, .start = replay->settings.watch.start, .print = print_watch, .argument = replay};
-    rc = ms_watch_report_new(&report, &replay->watch_report);
-    return rc != 0 ? rc : add(replay, ms_watch_report_consumer(replay->watch_report));
+        .model = pipeline->model, .start = pipeline->settings.watch.start, .print = print_watch, .argument = pipeline};
+    rc = ms_watch_report_new(&report, &pipeline->watch_report);
+    return rc != 0 ? rc : add(pipeline, ms_watch_report_consumer(pipeline->watch_report));
 }
 
-static int open_output(struct ms_replay *replay)
+static int open_output(struct ms_pipeline *pipeline)
 {
-    if (replay->options.output == MS_REPLAY_SYMBOLS) {
+    if (pipeline->options.output == MS_PIPELINE_SYMBOLS) {
         return 0;
     }
-    int rc = open_dump(replay);
-    return rc != 0 ? rc : open_watch(replay);
+    int rc = open_dump(pipeline);
+    return rc != 0 ? rc : open_watch(pipeline);
 }
 
-static int open_oom(struct ms_replay *replay)
+static int open_oom(struct ms_pipeline *pipeline)
 {
     struct ms_oom_options oom = {
-        .model = replay->model, .stacks = ms_frames_source(replay->frames), .out = replay->report};
-    int rc = ms_oom_report_new(&oom, &replay->oom);
-    return rc != 0 ? rc : add(replay, ms_oom_report_consumer(replay->oom));
+        .model = pipeline->model, .stacks = ms_frames_source(pipeline->frames), .out = pipeline->report};
+    int rc = ms_oom_report_new(&oom, &pipeline->oom);
+    return rc != 0 ? rc : add(pipeline, ms_oom_report_consumer(pipeline->oom));
 }
 
-static int open_steps(struct ms_replay *replay)
+static int open_steps(struct ms_pipeline *pipeline)
 {
-    struct ms_leaks_options leaks = {.model = replay->model,
-                                     .stacks = ms_frames_source(replay->frames),
-                                     .hal = replay->settings.collect_mode == MS_COLLECT_IMMEDIATE,
-                                     .out = replay->report,
+    struct ms_leaks_options leaks = {.model = pipeline->model,
+                                     .stacks = ms_frames_source(pipeline->frames),
+                                     .hal = pipeline->settings.collect_mode == MS_COLLECT_IMMEDIATE,
+                                     .out = pipeline->report,
                                      .log = log_line,
-                                     .argument = replay};
-    struct ms_gap_options gap = {.model = replay->model, .out = replay->report, .log = log_line, .argument = replay};
-    int rc = ms_leaks_new(&leaks, &replay->leaks);
-    rc = rc != 0 ? rc : add(replay, ms_leaks_consumer(replay->leaks));
-    rc = rc != 0 ? rc : ms_gap_new(&gap, &replay->gap);
-    return rc != 0 ? rc : add(replay, ms_gap_consumer(replay->gap));
+                                     .argument = pipeline};
+    struct ms_fluctuation_options gap = {
+        .model = pipeline->model, .out = pipeline->report, .log = log_line, .argument = pipeline};
+    int rc = ms_leaks_new(&leaks, &pipeline->leaks);
+    rc = rc != 0 ? rc : add(pipeline, ms_leaks_consumer(pipeline->leaks));
+    rc = rc != 0 ? rc : ms_fluctuation_new(&gap, &pipeline->gap);
+    return rc != 0 ? rc : add(pipeline, ms_fluctuation_consumer(pipeline->gap));
 }
 
-static int open_reports(struct ms_replay *replay)
+static int open_reports(struct ms_pipeline *pipeline)
 {
-    const struct ms_settings *s = &replay->settings;
+    const struct ms_settings *s = &pipeline->settings;
     const uint32_t both = MS_WANT_ALLOC | MS_WANT_FREE;
-    bool collected = replay->options.reports && (ms_settings_collected(s) & both) == both;
+    bool collected = pipeline->options.reports && (ms_settings_collected(s) & both) == both;
     bool oom = collected && (s->analysis & MS_ANALYSIS_OOM) != 0;
     bool steps = collected && (s->analysis & (MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM)) != 0 && s->step_count == 0;
     if (!oom && !steps) {
         return 0;
     }
-    replay->report = open_memstream(&replay->report_text, &replay->report_b);
-    if (replay->report == NULL) {
+    pipeline->report = open_memstream(&pipeline->report_text, &pipeline->report_b);
+    if (pipeline->report == NULL) {
         return -ENOMEM;
     }
-    int rc = oom ? open_oom(replay) : 0;
-    return rc == 0 && steps ? open_steps(replay) : rc;
+    int rc = oom ? open_oom(pipeline) : 0;
+    return rc == 0 && steps ? open_steps(pipeline) : rc;
 }
 
 /* Where the text of stacks comes from. A trace of the past is only read; files of its program may still be here. */
-static int open_frames(struct ms_replay *replay)
+static int open_frames(struct ms_pipeline *pipeline)
 {
-    const struct ms_replay_options *options = &replay->options;
-    replay->view = options->view;
-    int rc = options->view != NULL || options->marks != NULL ? ms_aux_open(replay->trace, &replay->aux) : 0;
+    const struct ms_pipeline_options *options = &pipeline->options;
+    pipeline->view = options->view;
+    int rc = options->view != NULL || options->marks != NULL ? ms_aux_open(pipeline->trace, &pipeline->aux) : 0;
     if (rc != 0) {
         return rc;
     }
-    if (options->view == NULL && (replay->modules = ms_modules_new()) != NULL &&
-        (replay->view = ms_view_new(replay->modules, 0, 0)) != NULL) {
-        ms_view_use_perf_map(replay->view, options->tracefd, ms_trace_process(replay->trace)->name);
+    if (options->view == NULL && (pipeline->modules = ms_modules_new()) != NULL &&
+        (pipeline->view = ms_view_new(pipeline->modules, 0, 0)) != NULL) {
+        ms_view_use_perf_map(pipeline->view, options->tracefd, ms_trace_process(pipeline->trace)->name);
     }
-    return ms_frames_new(replay->trace, replay->view, replay->aux, &replay->frames);
+    return ms_frames_new(pipeline->trace, pipeline->view, pipeline->aux, &pipeline->frames);
 }
 
-static int open_model(struct ms_replay *replay)
+static int open_model(struct ms_pipeline *pipeline)
 {
     struct ms_model_options model;
     struct ms_checkpoint checkpoint;
-    if (replay->options.output == MS_REPLAY_SYMBOLS && replay->options.marks == NULL) {
+    if (pipeline->options.output == MS_PIPELINE_SYMBOLS && pipeline->options.marks == NULL) {
         return 0;
     }
-    full_model_options(replay, &model);
-    int rc = ms_model_new(&model, &replay->model);
-    if (rc == 0 && ms_trace_checkpoint(replay->trace, &checkpoint)) {
-        rc = go_on_from_checkpoint(replay);
+    full_model_options(pipeline, &model);
+    int rc = ms_model_new(&model, &pipeline->model);
+    if (rc == 0 && ms_trace_checkpoint(pipeline->trace, &checkpoint)) {
+        rc = go_on_from_checkpoint(pipeline);
         /* Rows that are not in the trace any more may be in the files that are there. */
-        replay->options.replace = replay->options.replace && rc == 0 && rows_so_far(replay) == 0;
+        pipeline->options.replace = pipeline->options.replace && rc == 0 && rows_so_far(pipeline) == 0;
     }
-    if (replay->options.marks != NULL) {
-        ms_checkpoints_init(&replay->checkpoints, replay->trace, replay->model, replay->aux, replay->options.marks);
+    if (pipeline->options.marks != NULL) {
+        ms_checkpoints_init(&pipeline->checkpoints, pipeline->trace, pipeline->model, pipeline->aux,
+                            pipeline->options.marks);
     }
-    rc = rc != 0 ? rc : open_output(replay);
-    return rc != 0 ? rc : open_reports(replay);
+    rc = rc != 0 ? rc : open_output(pipeline);
+    return rc != 0 ? rc : open_reports(pipeline);
 }
 
-int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out)
+int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeline **out)
 {
-    struct ms_replay *replay = calloc(1, sizeof(*replay));
-    if (replay == NULL) {
+    struct ms_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+    if (pipeline == NULL) {
         return -ENOMEM;
     }
-    replay->options = *options;
-    replay->settings = *options->settings;
+    pipeline->options = *options;
+    pipeline->settings = *options->settings;
     struct ms_trace_options trace = {
         .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
-    int rc = ms_trace_open(options->tracefd, options->name, &trace, &replay->trace);
-    rc = rc != 0 ? rc : open_frames(replay);
-    rc = rc != 0 ? rc : open_model(replay);
+    int rc = ms_trace_open(options->tracefd, options->name, &trace, &pipeline->trace);
+    rc = rc != 0 ? rc : open_frames(pipeline);
+    rc = rc != 0 ? rc : open_model(pipeline);
     if (rc != 0) {
-        ms_replay_close(replay);
+        ms_pipeline_close(pipeline);
         return rc;
     }
-    *out = replay;
+    *out = pipeline;
     return 0;
 }
 
-int ms_replay_to_files(struct ms_replay *replay, const struct ms_replay_options *options)
+int ms_pipeline_to_files(struct ms_pipeline *pipeline, const struct ms_pipeline_options *options)
 {
-    int rc = ms_trace_follow(replay->trace, options->tracefd);
-    replay->options.tracefd = options->tracefd;
-    replay->options.outfd = options->outfd;
-    replay->options.out = options->out;
-    replay->options.output = options->output;
-    replay->options.reports = options->reports;
-    replay->settings = *options->settings;
-    rc = rc != 0 ? rc : open_output(replay);
-    return rc != 0 ? rc : open_reports(replay);
+    int rc = ms_trace_follow(pipeline->trace, options->tracefd);
+    pipeline->options.tracefd = options->tracefd;
+    pipeline->options.outfd = options->outfd;
+    pipeline->options.out = options->out;
+    pipeline->options.output = options->output;
+    pipeline->options.reports = options->reports;
+    pipeline->settings = *options->settings;
+    rc = rc != 0 ? rc : open_output(pipeline);
+    return rc != 0 ? rc : open_reports(pipeline);
 }
 
 /* ---- running ---- */
 
-static void keep_error(struct ms_replay *replay, int rc)
+static void keep_error(struct ms_pipeline *pipeline, int rc)
 {
-    replay->error = replay->error == 0 && rc < 0 ? rc : replay->error;
+    pipeline->error = pipeline->error == 0 && rc < 0 ? rc : pipeline->error;
 }
 
-static void tell_damage(struct ms_replay *replay)
+static void tell_damage(struct ms_pipeline *pipeline)
 {
     struct ms_damage damage;
-    while (ms_trace_next_damage(replay->trace, &damage)) {
+    while (ms_trace_next_damage(pipeline->trace, &damage)) {
         char line[512];
         snprintf(line, sizeof(line), "trace damaged: %s, offset %llu: %s", damage.file,
                  (unsigned long long)damage.offset, damage.reason);
-        replay->options.log(replay->options.argument, MS_LOG_ERROR, line);
+        pipeline->options.log(pipeline->options.argument, MS_LOG_ERROR, line);
     }
 }
 
-static int finish(struct ms_replay *replay)
+static int finish(struct ms_pipeline *pipeline)
 {
-    replay->ended = true;
-    if (replay->model != NULL) {
-        keep_error(replay, ms_model_end(replay->model));
+    pipeline->ended = true;
+    if (pipeline->model != NULL) {
+        keep_error(pipeline, ms_model_end(pipeline->model));
     }
-    if (replay->dump != NULL) {
-        keep_error(replay, ms_dump_close(replay->dump));
-        replay->dump = NULL;
+    if (pipeline->dump != NULL) {
+        keep_error(pipeline, ms_dump_close(pipeline->dump));
+        pipeline->dump = NULL;
     }
-    if (replay->report != NULL) {
-        fclose(replay->report);
-        replay->report = NULL;
-        if (replay->report_b > 0) {
-            replay->options.print(replay->options.argument, 1, false, replay->report_text, replay->report_b);
+    if (pipeline->report != NULL) {
+        fclose(pipeline->report);
+        pipeline->report = NULL;
+        if (pipeline->report_b > 0) {
+            pipeline->options.print(pipeline->options.argument, 1, false, pipeline->report_text, pipeline->report_b);
         }
     }
-    if (replay->aux != NULL) {
-        ms_frames_complete(replay->frames);
-        ms_view_keep_perf_map(replay->view, replay->options.tracefd, ms_trace_process(replay->trace)->name);
-        ms_aux_flush(replay->aux); /* a full disk costs the texts alone */
+    if (pipeline->aux != NULL) {
+        ms_frames_complete(pipeline->frames);
+        ms_view_keep_perf_map(pipeline->view, pipeline->options.tracefd, ms_trace_process(pipeline->trace)->name);
+        ms_aux_flush(pipeline->aux); /* a full disk costs the texts alone */
     }
-    return replay->error != 0 ? replay->error : MS_REPLAY_END;
+    return pipeline->error != 0 ? pipeline->error : MS_PIPELINE_END;
 }
 
-static void make_checkpoint(struct ms_replay *replay, int rc)
+static void make_checkpoint(struct ms_pipeline *pipeline, int rc)
 {
     if (rc != 0) {
         char line[256];
         snprintf(line, sizeof(line), "a checkpoint cannot be written, so old segments of the trace stay: %s",
                  strerror(-rc));
-        replay->options.log(replay->options.argument, MS_LOG_WARN, line);
+        pipeline->options.log(pipeline->options.argument, MS_LOG_WARN, line);
     }
 }
 
-void ms_replay_trace_closed(struct ms_replay *replay)
+void ms_pipeline_trace_closed(struct ms_pipeline *pipeline)
 {
-    ms_trace_writer_closed(replay->trace);
+    ms_trace_writer_closed(pipeline->trace);
 }
 
 /* Caught up: whoever looks at the files sees what has happened. Rows whose attributes come late stay back. */
-static void show_rows(struct ms_replay *replay)
+static void show_rows(struct ms_pipeline *pipeline)
 {
     uint64_t now_ns = ms_clock_raw_ns();
-    bool late = (replay->settings.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
-    if (replay->dump != NULL && !late && now_ns - replay->shown_ns > SHOW_EVERY_NS) {
-        replay->shown_ns = now_ns;
-        keep_error(replay, ms_dump_flush(replay->dump));
+    bool late = (pipeline->settings.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
+    if (pipeline->dump != NULL && !late && now_ns - pipeline->shown_ns > SHOW_EVERY_NS) {
+        pipeline->shown_ns = now_ns;
+        keep_error(pipeline, ms_dump_flush(pipeline->dump));
     }
 }
 
-int ms_replay_run(struct ms_replay *replay, unsigned events)
+int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events)
 {
     struct ms_event event;
     int rc = MS_TRACE_EVENT;
     for (unsigned i = 0; i < events && rc == MS_TRACE_EVENT; i++) {
-        rc = ms_trace_next(replay->trace, &event);
-        if (rc == MS_TRACE_EVENT && replay->model != NULL) {
-            keep_error(replay, ms_model_feed(replay->model, &event));
-            make_checkpoint(replay, ms_checkpoints_after(&replay->checkpoints, &event, &replay->settings));
+        rc = ms_trace_next(pipeline->trace, &event);
+        if (rc == MS_TRACE_EVENT && pipeline->model != NULL) {
+            keep_error(pipeline, ms_model_feed(pipeline->model, &event));
+            make_checkpoint(pipeline, ms_checkpoints_after(&pipeline->checkpoints, &event, &pipeline->settings));
         } else if (rc == MS_TRACE_JUMP) {
-            int restored = replay->model != NULL ? go_on_from_checkpoint(replay) : 0;
+            int restored = pipeline->model != NULL ? go_on_from_checkpoint(pipeline) : 0;
             rc = restored != 0 ? restored : MS_TRACE_EVENT;
         }
     }
-    tell_damage(replay);
+    tell_damage(pipeline);
     switch (rc) {
     case MS_TRACE_EVENT:
-        return MS_REPLAY_MORE;
+        return MS_PIPELINE_MORE;
     case MS_TRACE_AGAIN:
-        if (replay->model != NULL) {
-            keep_error(replay, ms_model_flush(replay->model));
+        if (pipeline->model != NULL) {
+            keep_error(pipeline, ms_model_flush(pipeline->model));
         }
-        show_rows(replay);
-        if (replay->checkpoints.aux != NULL) { /* without an event that would bring it about */
-            make_checkpoint(replay, ms_checkpoints_make(&replay->checkpoints, &replay->settings));
+        show_rows(pipeline);
+        if (pipeline->checkpoints.aux != NULL) { /* without an event that would bring it about */
+            make_checkpoint(pipeline, ms_checkpoints_make(&pipeline->checkpoints, &pipeline->settings));
         }
-        if (replay->aux != NULL) {
-            ms_aux_flush(replay->aux);
+        if (pipeline->aux != NULL) {
+            ms_aux_flush(pipeline->aux);
         }
-        return MS_REPLAY_AGAIN;
+        return MS_PIPELINE_AGAIN;
     case MS_TRACE_END:
-        return finish(replay);
+        return finish(pipeline);
     default:
         return rc;
     }
 }
 
-const char *ms_replay_suspects(const struct ms_replay *replay, uint64_t *stops)
+const char *ms_pipeline_suspects(const struct ms_pipeline *pipeline, uint64_t *stops)
 {
     *stops = 0;
-    return replay->leaks != NULL ? ms_leaks_suspects(replay->leaks, stops) : "";
+    return pipeline->leaks != NULL ? ms_leaks_suspects(pipeline->leaks, stops) : "";
 }
 
-void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out)
+void ms_pipeline_stats(const struct ms_pipeline *pipeline, struct ms_pipeline_stats *out)
 {
     struct ms_trace_stats trace;
     struct ms_model_stats model = {0};
-    ms_trace_stats(replay->trace, &trace);
-    if (replay->model != NULL) {
-        ms_model_stats(replay->model, &model);
+    ms_trace_stats(pipeline->trace, &trace);
+    if (pipeline->model != NULL) {
+        ms_model_stats(pipeline->model, &model);
     }
-    *out = (struct ms_replay_stats){
+    *out = (struct ms_pipeline_stats){
         .events = trace.events,
         .rows = model.rows,
-        .done_stamp = replay->ended ? UINT64_MAX : trace.released_below_stamp,
+        .done_stamp = pipeline->ended ? UINT64_MAX : trace.released_below_stamp,
         .bytes_read = trace.bytes_read,
         .bytes_total = trace.bytes_total,
         .gaps = trace.gaps,
@@ -442,42 +444,42 @@ void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out
         .damages = trace.damages,
         .cuts = trace.cuts,
         .ending = trace.ending,
-        .error = replay->error,
+        .error = pipeline->error,
     };
 }
 
-void ms_replay_close(struct ms_replay *replay)
+void ms_pipeline_close(struct ms_pipeline *pipeline)
 {
-    if (replay->dump != NULL) {
-        ms_dump_close(replay->dump);
+    if (pipeline->dump != NULL) {
+        ms_dump_close(pipeline->dump);
     }
-    if (replay->model != NULL) {
-        ms_model_free(replay->model);
+    if (pipeline->model != NULL) {
+        ms_model_free(pipeline->model);
     }
-    ms_oom_report_free(replay->oom);
-    if (replay->leaks != NULL) {
-        ms_leaks_free(replay->leaks);
+    ms_oom_report_free(pipeline->oom);
+    if (pipeline->leaks != NULL) {
+        ms_leaks_free(pipeline->leaks);
     }
-    if (replay->gap != NULL) {
-        ms_gap_free(replay->gap);
+    if (pipeline->gap != NULL) {
+        ms_fluctuation_free(pipeline->gap);
     }
-    ms_inefficient_marks_free(replay->marks);
-    ms_watch_dump_close(replay->watch_dump);
-    ms_watch_report_free(replay->watch_report);
-    if (replay->report != NULL) {
-        fclose(replay->report);
+    ms_inefficient_marks_free(pipeline->marks);
+    ms_watch_dump_close(pipeline->watch_dump);
+    ms_watch_report_free(pipeline->watch_report);
+    if (pipeline->report != NULL) {
+        fclose(pipeline->report);
     }
-    free(replay->report_text);
-    if (replay->frames != NULL) {
-        ms_frames_free(replay->frames);
+    free(pipeline->report_text);
+    if (pipeline->frames != NULL) {
+        ms_frames_free(pipeline->frames);
     }
-    ms_aux_close(replay->aux);
-    if (replay->modules != NULL) {
-        ms_view_free(replay->view);
-        ms_modules_free(replay->modules);
+    ms_aux_close(pipeline->aux);
+    if (pipeline->modules != NULL) {
+        ms_view_free(pipeline->view);
+        ms_modules_free(pipeline->modules);
     }
-    if (replay->trace != NULL) {
-        ms_trace_close(replay->trace);
+    if (pipeline->trace != NULL) {
+        ms_trace_close(pipeline->trace);
     }
-    free(replay);
+    free(pipeline);
 }

@@ -8,21 +8,21 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-struct ms_replay;
+struct ms_pipeline;
 
 /* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere (and
  * checkpoints, if there are marks). */
-enum ms_replay_output { MS_REPLAY_CSV, MS_REPLAY_DB, MS_REPLAY_SYMBOLS };
+enum ms_pipeline_output { MS_PIPELINE_CSV, MS_PIPELINE_DB, MS_PIPELINE_SYMBOLS };
 
-struct ms_replay_options {
+struct ms_pipeline_options {
     int tracefd;      /* directory of the trace; the caller's, as all below */
     const char *name; /* of the process in it */
     int outfd;        /* project directory, or where the files shall go */
     const char *out;  /* its path as users see it */
-    enum ms_replay_output output;
+    enum ms_pipeline_output output;
     const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
-    struct ms_writer *writer;           /* being recorded: needed during ms_replay_open only; NULL: offline */
-    bool memory;                        /* the writer began in memory, see ms_replay_to_files; output is SYMBOLS */
+    struct ms_writer *writer;           /* being recorded: needed during ms_pipeline_open only; NULL: offline */
+    bool memory;                        /* the writer began in memory, see ms_pipeline_to_files; output is SYMBOLS */
     struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
     struct ms_marks *marks;             /* makes checkpoints, and tells so here; NULL: makes none */
     bool replace;                       /* results of a run that was cut off are there: write them anew */
@@ -33,21 +33,25 @@ struct ms_replay_options {
     void *argument;
 };
 
-int ms_replay_open(const struct ms_replay_options *options, struct ms_replay **out);
+int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeline **out);
 
-enum ms_replay_result { MS_REPLAY_MORE = 1, MS_REPLAY_AGAIN = 0, MS_REPLAY_END = 2 }; /* or -errno: it cannot go on */
+enum ms_pipeline_result {
+    MS_PIPELINE_MORE = 1,
+    MS_PIPELINE_AGAIN = 0,
+    MS_PIPELINE_END = 2
+}; /* or -errno: it cannot go on */
 
 /* The trace goes on in files (tracefd), and so may the results: what the options say of output, out and outfd counts
  * from now on, and the settings. 0 or -errno. */
-int ms_replay_to_files(struct ms_replay *replay, const struct ms_replay_options *options);
+int ms_pipeline_to_files(struct ms_pipeline *pipeline, const struct ms_pipeline_options *options);
 
 /* The trace will not grow any more, whether its end was written or not. */
-void ms_replay_trace_closed(struct ms_replay *replay);
+void ms_pipeline_trace_closed(struct ms_pipeline *pipeline);
 
 /* Takes up to so many events. END: the files are complete. */
-int ms_replay_run(struct ms_replay *replay, unsigned events);
+int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events);
 
-struct ms_replay_stats {
+struct ms_pipeline_stats {
     uint64_t events, rows;
     uint64_t done_stamp; /* everything below is in the files, or on its way with the next flush */
     uint64_t bytes_read, bytes_total;
@@ -55,13 +59,13 @@ struct ms_replay_stats {
     uint32_t ending; /* enum ms_trace_ending */
     int error;       /* first one of an output, -errno: files are not complete; 0: none */
 };
-void ms_replay_stats(const struct ms_replay *replay, struct ms_replay_stats *out);
+void ms_pipeline_stats(const struct ms_pipeline *pipeline, struct ms_pipeline_stats *out);
 
 /* Blocks that seem to leak when tracing is stopped, see memscope/analyze/leaks.h; "": none, or nobody looks for leaks. *stops
  * tells one from another. */
-const char *ms_replay_suspects(const struct ms_replay *replay, uint64_t *stops);
+const char *ms_pipeline_suspects(const struct ms_pipeline *pipeline, uint64_t *stops);
 
 /* Before END: cut off; what was written stays and is valid. */
-void ms_replay_close(struct ms_replay *replay);
+void ms_pipeline_close(struct ms_pipeline *pipeline);
 
 #endif

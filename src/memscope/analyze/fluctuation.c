@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See gap.h. What a pool has given out is looked at after each allocation and free of a step; at the end of the step
+/* See fluctuation.h. What a pool has given out is looked at after each allocation and free of a step; at the end of the step
  * the least divided by the most is its ratio. Memory: one entry per device and pool. */
-#include "memscope/analyze/gap.h"
+#include "memscope/analyze/fluctuation.h"
 
 #include "memscope/analyze/note.h"
 #include "memscope/analyze/pools.h"
@@ -15,7 +15,7 @@ struct extreme {
     uint32_t step; /* 0: none yet */
 };
 
-struct pool_gap {
+struct pool_fluctuation {
     uint32_t device;
     uint8_t space;
     bool touched; /* in this step */
@@ -23,47 +23,47 @@ struct pool_gap {
     struct extreme smallest, largest;
 };
 
-struct ms_gap_analysis {
-    struct ms_gap_options options;
-    struct pool_gap *pools;
+struct ms_fluctuation {
+    struct ms_fluctuation_options options;
+    struct pool_fluctuation *pools;
     uint32_t pool_count, pool_last;
 };
 
-static struct pool_gap *pool_of(struct ms_gap_analysis *gap, uint32_t device, uint8_t space)
+static struct pool_fluctuation *pool_of(struct ms_fluctuation *fluctuation, uint32_t device, uint8_t space)
 {
-    if (gap->pool_count != 0) {
-        struct pool_gap *last = &gap->pools[gap->pool_last];
+    if (fluctuation->pool_count != 0) {
+        struct pool_fluctuation *last = &fluctuation->pools[fluctuation->pool_last];
         if (last->device == device && last->space == space) {
             return last;
         }
     }
-    for (uint32_t i = 0; i < gap->pool_count; i++) {
-        if (gap->pools[i].device == device && gap->pools[i].space == space) {
-            gap->pool_last = i;
-            return &gap->pools[i];
+    for (uint32_t i = 0; i < fluctuation->pool_count; i++) {
+        if (fluctuation->pools[i].device == device && fluctuation->pools[i].space == space) {
+            fluctuation->pool_last = i;
+            return &fluctuation->pools[i];
         }
     }
-    struct pool_gap *pools = realloc(gap->pools, (gap->pool_count + 1) * sizeof(*pools));
+    struct pool_fluctuation *pools = realloc(fluctuation->pools, (fluctuation->pool_count + 1) * sizeof(*pools));
     if (pools == NULL) {
         return NULL;
     }
-    gap->pools = pools;
-    pools[gap->pool_count] = (struct pool_gap){.device = device, .space = space};
-    gap->pool_last = gap->pool_count;
-    return &pools[gap->pool_count++];
+    fluctuation->pools = pools;
+    pools[fluctuation->pool_count] = (struct pool_fluctuation){.device = device, .space = space};
+    fluctuation->pool_last = fluctuation->pool_count;
+    return &pools[fluctuation->pool_count++];
 }
 
-static int look(struct ms_gap_analysis *gap, const struct ms_block *block, const struct ms_pool_state *state)
+static int look(struct ms_fluctuation *fluctuation, const struct ms_block *block, const struct ms_pool_state *state)
 {
     if (ms_step_pool_name(block->space) == NULL) {
         return 0;
     }
-    struct pool_gap *pool = pool_of(gap, block->device, block->space);
+    struct pool_fluctuation *pool = pool_of(fluctuation, block->device, block->space);
     if (pool == NULL) {
         return -ENOMEM;
     }
     pool->used_b = state->used_b;
-    if (ms_model_step(gap->options.model, block->device) <= 1) {
+    if (ms_model_step(fluctuation->options.model, block->device) <= 1) {
         return 0;
     }
     if (!pool->touched || state->used_b < pool->least_b) {
@@ -88,31 +88,32 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
     return how == MS_END_EXIT ? 0 : look(self, block, pool);
 }
 
-static void end_step(struct ms_gap_analysis *gap, struct pool_gap *pool, uint32_t step)
+static void end_step(struct ms_fluctuation *fluctuation, struct pool_fluctuation *pool, uint32_t step)
 {
     const char *name = ms_step_pool_name(pool->space);
-    ms_note(gap->options.log, gap->options.argument, 1, "[%s][step %u][end]: ------End totalAllocated (%s): %llu------",
-            ms_device_text("npu ", pool->device).s, step, name, (unsigned long long)pool->used_b);
+    ms_note(fluctuation->options.log, fluctuation->options.argument, 1,
+            "[%s][step %u][end]: ------End totalAllocated (%s): %llu------", ms_device_text("npu ", pool->device).s,
+            step, name, (unsigned long long)pool->used_b);
     if (step <= 1) {
         return;
     }
-    ms_note(gap->options.log, gap->options.argument, 1, "------%s (%s)------",
+    ms_note(fluctuation->options.log, fluctuation->options.argument, 1, "------%s (%s)------",
             pool->used_b == pool->start_b ? "No leaks" : "leaks", name);
     if (!pool->touched || pool->most_b == 0) {
-        ms_note(gap->options.log, gap->options.argument, 2,
+        ms_note(fluctuation->options.log, fluctuation->options.argument, 2,
                 "[%s][step %u]: nothing was allocated in %s, the step is passed over",
                 ms_device_text("npu ", pool->device).s, step, name);
     } else {
         struct extreme now = {
             .ratio = (double)pool->least_b / (double)pool->most_b, .least_b = pool->least_b, .step = step};
         if (pool->largest.step == 0 || now.ratio > pool->largest.ratio) {
-            ms_note(gap->options.log, gap->options.argument, 2,
+            ms_note(fluctuation->options.log, fluctuation->options.argument, 2,
                     "[%s][step %u]: Min/Max Allocated memory largest gap increases to %f, last is %f",
                     ms_device_text("npu ", pool->device).s, step, now.ratio, pool->largest.ratio);
             pool->largest = now;
         }
         if (pool->smallest.step == 0 || now.ratio < pool->smallest.ratio) {
-            ms_note(gap->options.log, gap->options.argument, 2,
+            ms_note(fluctuation->options.log, fluctuation->options.argument, 2,
                     "[%s][step %u]: Min/Max Allocated memory smallest gap decreases to %f, last is %f",
                     ms_device_text("npu ", pool->device).s, step, now.ratio, pool->smallest.ratio);
             pool->smallest = now;
@@ -123,20 +124,20 @@ static void end_step(struct ms_gap_analysis *gap, struct pool_gap *pool, uint32_
 
 static int on_step(void *self, const struct ms_step_info *step)
 {
-    struct ms_gap_analysis *gap = self;
-    for (uint32_t i = 0; i < gap->pool_count; i++) {
-        struct pool_gap *pool = &gap->pools[i];
+    struct ms_fluctuation *fluctuation = self;
+    for (uint32_t i = 0; i < fluctuation->pool_count; i++) {
+        struct pool_fluctuation *pool = &fluctuation->pools[i];
         if (pool->device != step->device) {
             continue;
         }
         if (step->begins) {
             pool->start_b = pool->used_b;
-            ms_note(gap->options.log, gap->options.argument, 1,
+            ms_note(fluctuation->options.log, fluctuation->options.argument, 1,
                     "[%s][step %u][start]: ------Start totalAllocated (%s): %llu------",
                     ms_device_text("npu ", pool->device).s, step->step, ms_step_pool_name(pool->space),
                     (unsigned long long)pool->used_b);
         } else {
-            end_step(gap, pool, step->step);
+            end_step(fluctuation, pool, step->step);
         }
     }
     return 0;
@@ -149,10 +150,10 @@ static void print_line(FILE *out, const char *name, const struct extreme *extrem
 
 static int on_end(void *self)
 {
-    struct ms_gap_analysis *gap = self;
-    FILE *out = gap->options.out;
-    for (uint32_t i = 0; out != NULL && i < gap->pool_count; i++) {
-        const struct pool_gap *pool = &gap->pools[i];
+    struct ms_fluctuation *fluctuation = self;
+    FILE *out = fluctuation->options.out;
+    for (uint32_t i = 0; out != NULL && i < fluctuation->pool_count; i++) {
+        const struct pool_fluctuation *pool = &fluctuation->pools[i];
         if (pool->smallest.step != 0) {
             fprintf(out, "======= %s Gap Analysis of Device %s =======\n", ms_step_pool_name(pool->space),
                     ms_device_text("", pool->device).s);
@@ -164,30 +165,30 @@ static int on_end(void *self)
     return out != NULL && fflush(out) != 0 ? -errno : 0;
 }
 
-int ms_gap_new(const struct ms_gap_options *options, struct ms_gap_analysis **out)
+int ms_fluctuation_new(const struct ms_fluctuation_options *options, struct ms_fluctuation **out)
 {
     if (options->model == NULL) {
         return -EINVAL;
     }
-    struct ms_gap_analysis *gap = calloc(1, sizeof(*gap));
-    if (gap == NULL) {
+    struct ms_fluctuation *fluctuation = calloc(1, sizeof(*fluctuation));
+    if (fluctuation == NULL) {
         return -ENOMEM;
     }
-    gap->options = *options;
-    *out = gap;
+    fluctuation->options = *options;
+    *out = fluctuation;
     return 0;
 }
 
-struct ms_consumer ms_gap_consumer(struct ms_gap_analysis *gap)
+struct ms_consumer ms_fluctuation_consumer(struct ms_fluctuation *fluctuation)
 {
     return (struct ms_consumer){
-        .self = gap, .on_malloc = on_malloc, .on_free = on_free, .on_step = on_step, .on_end = on_end};
+        .self = fluctuation, .on_malloc = on_malloc, .on_free = on_free, .on_step = on_step, .on_end = on_end};
 }
 
-void ms_gap_free(struct ms_gap_analysis *gap)
+void ms_fluctuation_free(struct ms_fluctuation *fluctuation)
 {
-    if (gap != NULL) {
-        free(gap->pools);
-        free(gap);
+    if (fluctuation != NULL) {
+        free(fluctuation->pools);
+        free(fluctuation);
     }
 }

@@ -2,25 +2,25 @@
 /* Fluctuation of pools over steps: smallest and largest ratio of the least to the most that was allocated in a step.
  *
  * Per device and pool, steps after the first. Nothing is printed for a pool without a finished step. */
-#ifndef MS_ANALYZE_GAP_H
-#define MS_ANALYZE_GAP_H
+#ifndef MS_ANALYZE_FLUCTUATION_H
+#define MS_ANALYZE_FLUCTUATION_H
 
 #include "memscope/analyze/note.h"
 #include "memscope/model/model.h"
 
 #include <stdio.h>
 
-struct ms_gap_analysis;
+struct ms_fluctuation;
 
-struct ms_gap_options {
+struct ms_fluctuation_options {
     const struct ms_model *model; /* pools and steps */
     FILE *out;                    /* the report, in on_end; may be NULL */
     ms_note_fn *log;              /* may be NULL */
     void *argument;
 };
 
-int ms_gap_new(const struct ms_gap_options *options, struct ms_gap_analysis **out);
-struct ms_consumer ms_gap_consumer(struct ms_gap_analysis *gap);
-void ms_gap_free(struct ms_gap_analysis *gap);
+int ms_fluctuation_new(const struct ms_fluctuation_options *options, struct ms_fluctuation **out);
+struct ms_consumer ms_fluctuation_consumer(struct ms_fluctuation *fluctuation);
+void ms_fluctuation_free(struct ms_fluctuation *fluctuation);
 
 #endif
