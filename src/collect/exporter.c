@@ -102,9 +102,7 @@ static struct ms_pipeline_options pipeline_options(struct recorded *process, str
         .name = process->identity.name,
         .outfd = process->dirfd,
         .out = process->path,
-        .output = !files                      ? MS_PIPELINE_SYMBOLS
-                  : s->format == MS_FORMAT_DB ? MS_PIPELINE_DB
-                                              : MS_PIPELINE_CSV,
+        .format = files ? ms_pipeline_format(s) : NULL,
         .settings = s,
         .writer = writer,
         .memory = !process->has_files,

@@ -62,14 +62,6 @@ static int open_out(const struct task *task, const struct recording *recording, 
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static enum ms_pipeline_output output_of(const struct task *task, const struct ms_settings *settings)
-{
-    if (task->format == NULL) {
-        return settings->format == MS_FORMAT_DB ? MS_PIPELINE_DB : MS_PIPELINE_CSV;
-    }
-    return strcmp(task->format->name, "db") == 0 ? MS_PIPELINE_DB : MS_PIPELINE_CSV;
-}
-
 /* Can all of it be read? What a trace with damage gives is less than what may be there already. */
 static bool is_sound(const struct recording *recording)
 {
@@ -107,7 +99,7 @@ static int export_one(void *argument, const struct recording *recording)
         .name = recording->process->name,
         .outfd = out,
         .out = path,
-        .output = output_of(task, &settings),
+        .format = task->format != NULL ? task->format : ms_pipeline_format(&settings),
         .settings = &settings,
         .replace = task->recover && is_sound(recording),
         .reports = task->recover,

@@ -3,6 +3,7 @@
  * the least divided by the most is its ratio. Memory: one entry per device and pool. */
 #include "memscope/analyze/fluctuation.h"
 
+#include "memscope/analyze/analysis.h"
 #include "memscope/analyze/note.h"
 #include "memscope/analyze/pools.h"
 
@@ -192,3 +193,26 @@ void ms_fluctuation_free(struct ms_fluctuation *fluctuation)
         free(fluctuation);
     }
 }
+
+static int open_analysis(const struct ms_analysis_context *context, void **self, struct ms_consumer *consumer)
+{
+    struct ms_fluctuation_options options = {
+        .model = context->model, .out = context->report, .log = context->log, .argument = context->argument};
+    struct ms_fluctuation *fluctuation;
+    int rc = ms_fluctuation_new(&options, &fluctuation);
+    if (rc == 0) {
+        *self = fluctuation;
+        *consumer = ms_fluctuation_consumer(fluctuation);
+    }
+    return rc;
+}
+
+static void close_analysis(void *self)
+{
+    ms_fluctuation_free(self);
+}
+
+const struct ms_analysis ms_fluctuation_analysis = {.bits = MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM,
+                                                    .when = MS_WHEN_REPORTS | MS_WHEN_ALL_STEPS,
+                                                    .open = open_analysis,
+                                                    .close = close_analysis};

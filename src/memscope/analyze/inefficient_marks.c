@@ -3,6 +3,7 @@
 #include "memscope/analyze/inefficient_marks.h"
 
 #include "base/map.h"
+#include "memscope/analyze/analysis.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -132,3 +133,22 @@ void ms_inefficient_marks_free(struct ms_inefficient_marks *marks)
         free(marks);
     }
 }
+
+static int open_analysis(const struct ms_analysis_context *context, void **self, struct ms_consumer *consumer)
+{
+    struct ms_inefficient_marks *marks;
+    int rc = ms_inefficient_marks_new(context->model, &marks);
+    if (rc == 0) {
+        *self = marks;
+        *consumer = ms_inefficient_marks_consumer(marks);
+    }
+    return rc;
+}
+
+static void close_analysis(void *self)
+{
+    ms_inefficient_marks_free(self);
+}
+
+const struct ms_analysis ms_inefficient_marks_analysis = {
+    .bits = MS_ANALYSIS_INEFFICIENT, .when = MS_WHEN_ROWS, .open = open_analysis, .close = close_analysis};

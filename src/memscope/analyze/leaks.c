@@ -8,6 +8,7 @@
 #include "memscope/analyze/leaks.h"
 
 #include "base/map.h"
+#include "memscope/analyze/analysis.h"
 #include "memscope/analyze/note.h"
 #include "memscope/analyze/pools.h"
 
@@ -559,3 +560,36 @@ void ms_leaks_free(struct ms_leaks *leaks)
         free(leaks);
     }
 }
+
+static int open_analysis(const struct ms_analysis_context *context, void **self, struct ms_consumer *consumer)
+{
+    struct ms_leaks_options options = {.model = context->model,
+                                       .stacks = context->stacks,
+                                       .hal = context->immediate,
+                                       .out = context->report,
+                                       .log = context->log,
+                                       .argument = context->argument};
+    struct ms_leaks *leaks;
+    int rc = ms_leaks_new(&options, &leaks);
+    if (rc == 0) {
+        *self = leaks;
+        *consumer = ms_leaks_consumer(leaks);
+    }
+    return rc;
+}
+
+static void close_analysis(void *self)
+{
+    ms_leaks_free(self);
+}
+
+static const char *suspects_of(const void *self, uint64_t *stops)
+{
+    return ms_leaks_suspects(self, stops);
+}
+
+const struct ms_analysis ms_leaks_analysis = {.bits = MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM,
+                                              .when = MS_WHEN_REPORTS | MS_WHEN_ALL_STEPS,
+                                              .open = open_analysis,
+                                              .close = close_analysis,
+                                              .suspects = suspects_of};

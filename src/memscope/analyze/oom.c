@@ -4,6 +4,7 @@
  * most REPORTS times. */
 #include "memscope/analyze/oom.h"
 
+#include "memscope/analyze/analysis.h"
 #include "memscope/analyze/pools.h"
 #include "memscope/analyze/site.h"
 #include "memscope/model/calls.h"
@@ -268,3 +269,23 @@ void ms_oom_report_free(struct ms_oom_report *report)
         free(report);
     }
 }
+
+static int open_analysis(const struct ms_analysis_context *context, void **self, struct ms_consumer *consumer)
+{
+    struct ms_oom_options options = {.model = context->model, .stacks = context->stacks, .out = context->report};
+    struct ms_oom_report *report;
+    int rc = ms_oom_report_new(&options, &report);
+    if (rc == 0) {
+        *self = report;
+        *consumer = ms_oom_report_consumer(report);
+    }
+    return rc;
+}
+
+static void close_analysis(void *self)
+{
+    ms_oom_report_free(self);
+}
+
+const struct ms_analysis ms_oom_analysis = {
+    .bits = MS_ANALYSIS_OOM, .when = MS_WHEN_REPORTS, .open = open_analysis, .close = close_analysis};

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/macros.h"
+#include "memscope/analyze/analysis.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -280,3 +281,25 @@ void ms_watch_report_free(struct ms_watch_report *report)
     free(report->tensors);
     free(report);
 }
+
+/* The program may watch tensors itself, so no setting says whether there is anything to do. */
+static int open_analysis(const struct ms_analysis_context *context, void **self, struct ms_consumer *consumer)
+{
+    struct ms_watch_report_options options = {
+        .model = context->model, .start = context->watch_start, .print = context->print, .argument = context->argument};
+    struct ms_watch_report *report;
+    int rc = ms_watch_report_new(&options, &report);
+    if (rc == 0) {
+        *self = report;
+        *consumer = ms_watch_report_consumer(report);
+    }
+    return rc;
+}
+
+static void close_analysis(void *self)
+{
+    ms_watch_report_free(self);
+}
+
+const struct ms_analysis ms_watch_analysis = {
+    .when = MS_WHEN_ROWS | MS_WHEN_REPORTS, .open = open_analysis, .close = close_analysis};

@@ -24,6 +24,9 @@ static int open_dump(const struct ms_export_target *target, enum ms_dump_format 
         .dirfd = target->dirfd,
         .dir = target->dir,
         .format = format,
+        .late = target->late,
+        .model = target->model,
+        .replace = target->replace,
         .stacks = target->stacks,
         .created = target->created,
         .argument = target->argument,
@@ -52,6 +55,11 @@ static int open_db(const struct ms_export_target *target, int fd, void **self, s
 static int close_dump(void *self)
 {
     return ms_dump_close(self);
+}
+
+static int flush_dump(void *self)
+{
+    return ms_dump_flush(self);
 }
 
 /* ---- what happened, as it comes ---- */
@@ -175,20 +183,20 @@ static int open_pprof(const struct ms_export_target *target, int fd, void **self
 /* ---- the table ---- */
 
 const struct ms_exporter ms_exporters[] = {
-    {"csv", "rows as text, one file per device", NULL, NULL, false, open_csv, close_dump},
-    {"db", "SQLite, for MindStudio Insight, one file per device", NULL, NULL, false, open_db, close_dump},
+    {"csv", "rows as text, one file per device", NULL, NULL, false, open_csv, close_dump, flush_dump},
+    {"db", "SQLite, for MindStudio Insight, one file per device", NULL, NULL, false, open_db, close_dump, flush_dump},
     {"chrome", "Chrome trace, for ui.perfetto.dev: curves, steps, operators, kernels, marks", "memscope_trace", "json",
-     false, open_chrome, close_chrome},
+     false, open_chrome, close_chrome, NULL},
     {"memory_viz", "PyTorch memory snapshot, for pytorch.org/memory_viz and MindStudio Insight", "memscope_snapshot",
-     "pickle", false, open_memory_viz, close_memory_viz},
+     "pickle", false, open_memory_viz, close_memory_viz, NULL},
     {"json", "one JSON object per line: events, blocks, steps, call stacks", "memscope_events", "jsonl", true,
-     open_json, close_json},
+     open_json, close_json, NULL},
     {"collapsed", "collapsed stacks, for flamegraph.pl: bytes live at the peak by call stack", "memscope_stacks",
-     "collapsed", true, open_collapsed, close_stacks},
+     "collapsed", true, open_collapsed, close_stacks, NULL},
     {"speedscope", "for speedscope.app: live at the peak, live at the end, allocated", "memscope_stacks",
-     "speedscope.json", false, open_speedscope, close_stacks},
+     "speedscope.json", false, open_speedscope, close_stacks, NULL},
     {"pprof", "for go tool pprof: alloc_*, inuse_* and peak_*, labels device, pool, owner, operator", "memscope_stacks",
-     "pb", false, open_pprof, close_stacks},
+     "pb", false, open_pprof, close_stacks, NULL},
     {0},
 };
 
@@ -259,6 +267,11 @@ int ms_export_open(const struct ms_exporter *format, const struct ms_export_targ
 const struct ms_consumer *ms_export_consumer(const struct ms_export *export)
 {
     return &export->consumer;
+}
+
+int ms_export_flush(struct ms_export *export)
+{
+    return export->format->flush != NULL ? export->format->flush(export->self) : 0;
 }
 
 int ms_export_close(struct ms_export *export)

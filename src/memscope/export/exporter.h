@@ -21,7 +21,8 @@ struct ms_export_target {
     uint32_t pid;        /* of the process */
     const char *process; /* a name to show; may be NULL */
     struct ms_stack_source stacks;
-    struct ms_model *model;                                               /* NULL for formats of rows */
+    struct ms_model *model; /* NULL: formats of rows without late attributes */
+    bool late, replace;     /* dumps: as in dump.h */
     void (*created)(void *argument, const char *path, const char *table); /* as in dump.h */
     void *argument;
 };
@@ -36,6 +37,7 @@ struct ms_exporter {
     /* fd: of the file. 0 or -errno */
     int (*open)(const struct ms_export_target *target, int fd, void **self, struct ms_consumer *consumer);
     int (*close)(void *self); /* 0 or the first error; the file is complete then */
+    int (*flush)(void *self); /* what was written so far can be read; NULL: not until the end */
 };
 
 extern const struct ms_exporter ms_exporters[];               /* the last has no name */
@@ -46,6 +48,7 @@ const struct ms_exporter *ms_exporter_find(const char *name); /* NULL: there is 
 struct ms_export;
 int ms_export_open(const struct ms_exporter *format, const struct ms_export_target *target, struct ms_export **out);
 const struct ms_consumer *ms_export_consumer(const struct ms_export *export);
+int ms_export_flush(struct ms_export *export); /* 0 or the first error */
 int ms_export_close(struct ms_export *export); /* 0 or the first error */
 
 #endif

@@ -40,7 +40,7 @@ static int apply_config(struct ms_model *model, const struct ms_event *event)
 {
     struct ms_model_options options = model->options;
     if (options.parse_config != NULL &&
-        options.parse_config(options.argument, event->text.s, event->text.length_b, &options)) {
+        options.parse_config(options.config_argument, event->text.s, event->text.length_b, &options)) {
         model->options = options;
         use_options(model);
         ms__update_activity(model, event);
@@ -362,13 +362,12 @@ static void free_state(struct ms_model *model)
 
 void ms__clear(struct ms_model *model, const struct ms_model_options *options)
 {
-    struct ms_consumer consumers[MS_CONSUMERS_MAX];
+    struct ms_consumer *consumers = model->consumers;
     unsigned count = model->consumer_count;
     struct ms_model_options kept = options != NULL ? *options : model->options;
-    memcpy(consumers, model->consumers, sizeof(consumers));
     free_state(model);
     memset(model, 0, sizeof(*model));
-    memcpy(model->consumers, consumers, sizeof(consumers));
+    model->consumers = consumers;
     model->consumer_count = count;
     model->options = kept;
     model->tracing = !kept.deferred;
@@ -392,15 +391,18 @@ void ms_model_free(struct ms_model *model)
 {
     if (model != NULL) {
         free_state(model);
+        free(model->consumers);
         free(model);
     }
 }
 
 int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer)
 {
-    if (model->consumer_count == MS_CONSUMERS_MAX) {
-        return -ENOSPC;
+    struct ms_consumer *more = realloc(model->consumers, (model->consumer_count + 1) * sizeof(*more));
+    if (more == NULL) {
+        return -ENOMEM;
     }
+    model->consumers = more;
     model->consumers[model->consumer_count++] = *consumer;
     return 0;
 }

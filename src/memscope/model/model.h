@@ -50,6 +50,7 @@ struct ms_model_options {
 
     /* CONFIG events: turns their text into new options; NULL: they are ignored. True: *options was changed. */
     bool (*parse_config)(void *argument, const char *text, size_t length_b, struct ms_model_options *options);
+    void *config_argument;
     /* Lines for the log file. NULL: none. */
     void (*log)(void *argument, int level, const char *line); /* level as in config.json: 0 debug ... 3 error */
     void *argument;
@@ -172,7 +173,7 @@ struct ms_consumer {
 
 int ms_model_new(const struct ms_model_options *options, struct ms_model **out);
 void ms_model_free(struct ms_model *model);
-int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer); /* copied; at most 8 */
+int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer); /* copied; not from a callback */
 
 int ms_model_feed(struct ms_model *model, const struct ms_event *event);
 int ms_model_flush(struct ms_model *model); /* what can be told by now; never changes what is told in the end */

@@ -124,14 +124,13 @@ struct ms_held {
     char *texts; /* both, copied */
 };
 
-#define MS_FREED_KEPT    1024u
-#define MS_CONSUMERS_MAX 8
-#define MS_GHOSTS_MAX    65536u
+#define MS_FREED_KEPT 1024u
+#define MS_GHOSTS_MAX 65536u
 
 struct ms_model {
     struct ms_model_options options;
     uint32_t collect, dump; /* MS_WANT_* with what is implied; what is written */
-    struct ms_consumer consumers[MS_CONSUMERS_MAX];
+    struct ms_consumer *consumers;
     unsigned consumer_count;
     int error; /* first of this feed */
 

@@ -4,12 +4,8 @@
 #include "memscope/pipeline/pipeline.h"
 
 #include "base/clock.h"
-#include "memscope/analyze/fluctuation.h"
-#include "memscope/analyze/inefficient_marks.h"
-#include "memscope/analyze/leaks.h"
-#include "memscope/analyze/oom.h"
-#include "memscope/analyze/watch.h"
-#include "memscope/export/dump.h"
+#include "memscope/analyze/analysis.h"
+#include "memscope/export/exporter.h"
 #include "memscope/export/watch.h"
 #include "memscope/model/model.h"
 #include "memscope/options/options.h"
@@ -26,6 +22,11 @@
 
 #define SHOW_EVERY_NS 1000000000ull
 
+struct running_analysis {
+    const struct ms_analysis *analysis;
+    void *self;
+};
+
 struct ms_pipeline {
     struct ms_pipeline_options options;
     struct ms_settings settings; /* as the events have changed them */
@@ -36,13 +37,10 @@ struct ms_pipeline {
     struct ms_frames *frames;
     struct ms_model *model; /* NULL: of no use */
     struct ms_checkpoints checkpoints;
-    struct ms_dump *dump;
+    struct ms_export *dump;
     struct ms_watch_dump *watch_dump;
-    struct ms_watch_report *watch_report;
-    struct ms_oom_report *oom;
-    struct ms_leaks *leaks;
-    struct ms_fluctuation *gap;
-    struct ms_inefficient_marks *marks;
+    struct running_analysis *analyses; /* capacity: all of ms_analyses */
+    size_t analysis_count;
     FILE *report;
     char *report_text;
     size_t report_b;
@@ -53,19 +51,12 @@ struct ms_pipeline {
 
 /* ---- settings for the others ---- */
 
-static bool parse_config(void *argument, const char *text, size_t length_b, struct ms_model_options *options)
-{
-    struct ms_pipeline *pipeline = argument;
-    return ms_recording_config(&pipeline->settings, text, length_b, options);
-}
-
 static void log_line(void *argument, int level, const char *line);
 
 static void full_model_options(struct ms_pipeline *pipeline, struct ms_model_options *out)
 {
     *out = (struct ms_model_options)MS_MODEL_OPTIONS_DEFAULT;
     ms_recording_model_options(&pipeline->settings, out);
-    out->parse_config = parse_config;
     out->log = log_line;
     out->argument = pipeline;
 }
@@ -82,7 +73,7 @@ static void file_created(void *argument, const char *path, const char *table)
     char text[2 * MS_PATH_MAX_B];
     int n = table != NULL ? snprintf(text, sizeof(text), "[msmemscope] Info: create dbtable %s in %s.\n", table, path)
                           : snprintf(text, sizeof(text), "[msmemscope] Info: create %s %s.\n",
-                                     pipeline->options.output == MS_PIPELINE_DB ? "dbfile" : "file", path);
+                                     strcmp(pipeline->options.format->name, "db") == 0 ? "dbfile" : "file", path);
     pipeline->options.print(pipeline->options.argument, 1, true, text,
                             (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
@@ -118,7 +109,7 @@ static int go_on_from_checkpoint(struct ms_pipeline *pipeline)
     }
     int rc = ms_checkpoints_restore(pipeline->trace, pipeline->model, &options);
     uint64_t after = rows_so_far(pipeline);
-    if (rc == 0 && after > before && pipeline->options.output != MS_PIPELINE_SYMBOLS) {
+    if (rc == 0 && after > before && pipeline->options.format != NULL) {
         warn(pipeline,
              "[msmemscope] Warn: %s: the oldest part of the trace was deleted (--ring); rows %llu to %llu are not in "
              "it.\n",
@@ -129,32 +120,26 @@ static int go_on_from_checkpoint(struct ms_pipeline *pipeline)
 
 /* ---- opening ---- */
 
-static int add(struct ms_pipeline *pipeline, struct ms_consumer consumer)
+/* Attributes of rows that become known after their events: the rows wait for them. */
+static bool has_late_attributes(const struct ms_pipeline *pipeline)
 {
-    return ms_model_add(pipeline->model, &consumer);
+    return (pipeline->settings.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
 }
 
 static int open_dump(struct ms_pipeline *pipeline)
 {
-    const uint32_t late = MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT;
-    struct ms_dump_options options = {
+    struct ms_export_target target = {
         .dirfd = pipeline->options.outfd,
         .dir = pipeline->options.out,
-        .format = pipeline->options.output == MS_PIPELINE_DB ? MS_DUMP_DB : MS_DUMP_CSV,
-        .late = (pipeline->settings.analysis & late) != 0,
+        .late = has_late_attributes(pipeline),
         .model = pipeline->model,
         .stacks = ms_frames_source(pipeline->frames),
         .replace = pipeline->options.replace,
         .created = file_created,
         .argument = pipeline,
     };
-    int rc = ms_dump_open(&options, &pipeline->dump);
-    rc = rc != 0 ? rc : add(pipeline, ms_dump_consumer(pipeline->dump));
-    if (rc == 0 && (pipeline->settings.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
-        rc = ms_inefficient_marks_new(pipeline->model, &pipeline->marks);
-        rc = rc != 0 ? rc : add(pipeline, ms_inefficient_marks_consumer(pipeline->marks));
-    }
-    return rc;
+    int rc = ms_export_open(pipeline->options.format, &target, &pipeline->dump);
+    return rc != 0 ? rc : ms_model_add(pipeline->model, ms_export_consumer(pipeline->dump));
 }
 
 static void watch_directory_created(void *argument, const char *path)
@@ -165,80 +150,105 @@ static void watch_directory_created(void *argument, const char *path)
     pipeline->options.print(pipeline->options.argument, 1, true, text, (size_t)n);
 }
 
-static void print_watch(void *argument, const char *text, size_t text_b)
+/* The program may watch tensors itself, so this does not depend on settings. */
+static int open_watch_dump(struct ms_pipeline *pipeline)
+{
+    struct ms_watch_dump_options options = {.dirfd = pipeline->options.outfd,
+                                            .dir = pipeline->options.out,
+                                            .replace = pipeline->options.replace,
+                                            .created = watch_directory_created,
+                                            .argument = pipeline};
+    int rc = ms_watch_dump_open(&options, &pipeline->watch_dump);
+    if (rc != 0) {
+        return rc;
+    }
+    struct ms_consumer consumer = ms_watch_dump_consumer(pipeline->watch_dump);
+    return ms_model_add(pipeline->model, &consumer);
+}
+
+static void print_lines(void *argument, const char *text, size_t text_b)
 {
     struct ms_pipeline *pipeline = argument;
     pipeline->options.print(pipeline->options.argument, 1, false, text, text_b);
 }
 
-/* Tensors may be watched by the program alone, so this is not a question of settings. */
-static int open_watch(struct ms_pipeline *pipeline)
+static int open_analysis(struct ms_pipeline *pipeline, const struct ms_analysis *analysis)
 {
-    struct ms_watch_dump_options dump = {.dirfd = pipeline->options.outfd,
-                                         .dir = pipeline->options.out,
-                                         .replace = pipeline->options.replace,
-                                         .created = watch_directory_created,
-                                         .argument = pipeline};
-    int rc = ms_watch_dump_open(&dump, &pipeline->watch_dump);
-    rc = rc != 0 ? rc : add(pipeline, ms_watch_dump_consumer(pipeline->watch_dump));
-    if (rc != 0 || !pipeline->options.reports) {
+    if ((analysis->when & MS_WHEN_REPORTS) != 0 && pipeline->report == NULL) {
+        pipeline->report = open_memstream(&pipeline->report_text, &pipeline->report_b);
+        if (pipeline->report == NULL) {
+            return -ENOMEM;
+        }
+    }
+    struct ms_analysis_context context = {
+        .model = pipeline->model,
+        .stacks = ms_frames_source(pipeline->frames),
+        .immediate = pipeline->settings.collect_mode == MS_COLLECT_IMMEDIATE,
+        .watch_start = pipeline->settings.watch.start,
+        .report = pipeline->report,
+        .print = print_lines,
+        .log = log_line,
+        .argument = pipeline,
+    };
+    struct running_analysis *running = &pipeline->analyses[pipeline->analysis_count];
+    struct ms_consumer consumer;
+    int rc = analysis->open(&context, &running->self, &consumer);
+    if (rc != 0) {
         return rc;
     }
-    struct ms_watch_report_options report = {
-        .model = pipeline->model, .start = pipeline->settings.watch.start, .print = print_watch, .argument = pipeline};
-    rc = ms_watch_report_new(&report, &pipeline->watch_report);
-    return rc != 0 ? rc : add(pipeline, ms_watch_report_consumer(pipeline->watch_report));
+    running->analysis = analysis;
+    pipeline->analysis_count++;
+    return ms_model_add(pipeline->model, &consumer);
 }
 
-static int open_output(struct ms_pipeline *pipeline)
+static bool is_running(const struct ms_pipeline *pipeline, const struct ms_analysis *analysis)
 {
-    if (pipeline->options.output == MS_PIPELINE_SYMBOLS) {
-        return 0;
+    size_t i = 0;
+    while (i < pipeline->analysis_count && pipeline->analyses[i].analysis != analysis) {
+        i++;
     }
-    int rc = open_dump(pipeline);
-    return rc != 0 ? rc : open_watch(pipeline);
+    return i < pipeline->analysis_count;
 }
 
-static int open_oom(struct ms_pipeline *pipeline)
-{
-    struct ms_oom_options oom = {
-        .model = pipeline->model, .stacks = ms_frames_source(pipeline->frames), .out = pipeline->report};
-    int rc = ms_oom_report_new(&oom, &pipeline->oom);
-    return rc != 0 ? rc : add(pipeline, ms_oom_report_consumer(pipeline->oom));
-}
-
-static int open_steps(struct ms_pipeline *pipeline)
-{
-    struct ms_leaks_options leaks = {.model = pipeline->model,
-                                     .stacks = ms_frames_source(pipeline->frames),
-                                     .hal = pipeline->settings.collect_mode == MS_COLLECT_IMMEDIATE,
-                                     .out = pipeline->report,
-                                     .log = log_line,
-                                     .argument = pipeline};
-    struct ms_fluctuation_options gap = {
-        .model = pipeline->model, .out = pipeline->report, .log = log_line, .argument = pipeline};
-    int rc = ms_leaks_new(&leaks, &pipeline->leaks);
-    rc = rc != 0 ? rc : add(pipeline, ms_leaks_consumer(pipeline->leaks));
-    rc = rc != 0 ? rc : ms_fluctuation_new(&gap, &pipeline->gap);
-    return rc != 0 ? rc : add(pipeline, ms_fluctuation_consumer(pipeline->gap));
-}
-
-static int open_reports(struct ms_pipeline *pipeline)
+/* Opens those that apply and do not run yet. */
+static int open_analyses(struct ms_pipeline *pipeline)
 {
     const struct ms_settings *s = &pipeline->settings;
-    const uint32_t both = MS_WANT_ALLOC | MS_WANT_FREE;
-    bool collected = pipeline->options.reports && (ms_settings_collected(s) & both) == both;
-    bool oom = collected && (s->analysis & MS_ANALYSIS_OOM) != 0;
-    bool steps = collected && (s->analysis & (MS_ANALYSIS_LEAKS | MS_ANALYSIS_OOM)) != 0 && s->step_count == 0;
-    if (!oom && !steps) {
-        return 0;
+    unsigned holds = (pipeline->options.format != NULL ? MS_WHEN_ROWS : 0u) |
+                     (pipeline->options.reports ? MS_WHEN_REPORTS : 0u) | (s->step_count == 0 ? MS_WHEN_ALL_STEPS : 0u);
+    size_t count = 0;
+    while (ms_analyses[count] != NULL) {
+        count++;
     }
-    pipeline->report = open_memstream(&pipeline->report_text, &pipeline->report_b);
-    if (pipeline->report == NULL) {
-        return -ENOMEM;
+    if (pipeline->analyses == NULL) {
+        pipeline->analyses = calloc(count, sizeof(*pipeline->analyses));
     }
-    int rc = oom ? open_oom(pipeline) : 0;
-    return rc == 0 && steps ? open_steps(pipeline) : rc;
+    int rc = pipeline->analyses != NULL ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct ms_analysis *analysis = ms_analyses[i];
+        bool requested = analysis->bits == 0 || (analysis->bits & s->analysis) != 0;
+        if (requested && (analysis->when & ~holds) == 0 && !is_running(pipeline, analysis)) {
+            rc = open_analysis(pipeline, analysis);
+        }
+    }
+    return rc;
+}
+
+static void close_analyses(struct ms_pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->analysis_count; i++) {
+        pipeline->analyses[i].analysis->close(pipeline->analyses[i].self);
+    }
+    free(pipeline->analyses);
+    pipeline->analyses = NULL;
+    pipeline->analysis_count = 0;
+}
+
+static int open_consumers(struct ms_pipeline *pipeline)
+{
+    int rc = pipeline->options.format != NULL ? open_dump(pipeline) : 0;
+    rc = rc == 0 && pipeline->options.format != NULL ? open_watch_dump(pipeline) : rc;
+    return rc != 0 ? rc : open_analyses(pipeline);
 }
 
 /* Where the text of stacks comes from. A trace of the past is only read; files of its program may still be here. */
@@ -261,7 +271,7 @@ static int open_model(struct ms_pipeline *pipeline)
 {
     struct ms_model_options model;
     struct ms_checkpoint checkpoint;
-    if (pipeline->options.output == MS_PIPELINE_SYMBOLS && pipeline->options.marks == NULL) {
+    if (pipeline->options.format == NULL && pipeline->options.marks == NULL) {
         return 0;
     }
     full_model_options(pipeline, &model);
@@ -275,8 +285,12 @@ static int open_model(struct ms_pipeline *pipeline)
         ms_checkpoints_init(&pipeline->checkpoints, pipeline->trace, pipeline->model, pipeline->aux,
                             pipeline->options.marks);
     }
-    rc = rc != 0 ? rc : open_output(pipeline);
-    return rc != 0 ? rc : open_reports(pipeline);
+    return rc != 0 ? rc : open_consumers(pipeline);
+}
+
+const struct ms_exporter *ms_pipeline_format(const struct ms_settings *settings)
+{
+    return ms_exporter_find(settings->format == MS_FORMAT_DB ? "db" : "csv");
 }
 
 int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeline **out)
@@ -306,11 +320,10 @@ int ms_pipeline_to_files(struct ms_pipeline *pipeline, const struct ms_pipeline_
     pipeline->options.tracefd = options->tracefd;
     pipeline->options.outfd = options->outfd;
     pipeline->options.out = options->out;
-    pipeline->options.output = options->output;
+    pipeline->options.format = options->format;
     pipeline->options.reports = options->reports;
     pipeline->settings = *options->settings;
-    rc = rc != 0 ? rc : open_output(pipeline);
-    return rc != 0 ? rc : open_reports(pipeline);
+    return rc != 0 ? rc : open_consumers(pipeline);
 }
 
 /* ---- running ---- */
@@ -338,7 +351,7 @@ static int finish(struct ms_pipeline *pipeline)
         keep_error(pipeline, ms_model_end(pipeline->model));
     }
     if (pipeline->dump != NULL) {
-        keep_error(pipeline, ms_dump_close(pipeline->dump));
+        keep_error(pipeline, ms_export_close(pipeline->dump));
         pipeline->dump = NULL;
     }
     if (pipeline->report != NULL) {
@@ -375,10 +388,9 @@ void ms_pipeline_trace_closed(struct ms_pipeline *pipeline)
 static void show_rows(struct ms_pipeline *pipeline)
 {
     uint64_t now_ns = ms_clock_raw_ns();
-    bool late = (pipeline->settings.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
-    if (pipeline->dump != NULL && !late && now_ns - pipeline->shown_ns > SHOW_EVERY_NS) {
+    if (pipeline->dump != NULL && !has_late_attributes(pipeline) && now_ns - pipeline->shown_ns > SHOW_EVERY_NS) {
         pipeline->shown_ns = now_ns;
-        keep_error(pipeline, ms_dump_flush(pipeline->dump));
+        keep_error(pipeline, ms_export_flush(pipeline->dump));
     }
 }
 
@@ -422,7 +434,13 @@ int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events)
 const char *ms_pipeline_suspects(const struct ms_pipeline *pipeline, uint64_t *stops)
 {
     *stops = 0;
-    return pipeline->leaks != NULL ? ms_leaks_suspects(pipeline->leaks, stops) : "";
+    for (size_t i = 0; i < pipeline->analysis_count; i++) {
+        const struct running_analysis *running = &pipeline->analyses[i];
+        if (running->analysis->suspects != NULL) {
+            return running->analysis->suspects(running->self, stops);
+        }
+    }
+    return "";
 }
 
 void ms_pipeline_stats(const struct ms_pipeline *pipeline, struct ms_pipeline_stats *out)
@@ -451,21 +469,13 @@ void ms_pipeline_stats(const struct ms_pipeline *pipeline, struct ms_pipeline_st
 void ms_pipeline_close(struct ms_pipeline *pipeline)
 {
     if (pipeline->dump != NULL) {
-        ms_dump_close(pipeline->dump);
+        ms_export_close(pipeline->dump);
     }
     if (pipeline->model != NULL) {
         ms_model_free(pipeline->model);
     }
-    ms_oom_report_free(pipeline->oom);
-    if (pipeline->leaks != NULL) {
-        ms_leaks_free(pipeline->leaks);
-    }
-    if (pipeline->gap != NULL) {
-        ms_fluctuation_free(pipeline->gap);
-    }
-    ms_inefficient_marks_free(pipeline->marks);
+    close_analyses(pipeline);
     ms_watch_dump_close(pipeline->watch_dump);
-    ms_watch_report_free(pipeline->watch_report);
     if (pipeline->report != NULL) {
         fclose(pipeline->report);
     }

@@ -4,25 +4,23 @@
 #ifndef MS_PIPELINE_PIPELINE_H
 #define MS_PIPELINE_PIPELINE_H
 
+#include "memscope/export/exporter.h"
 #include "memscope/recording/checkpoints.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
 struct ms_pipeline;
 
-/* SYMBOLS: no files, only the texts of call stacks into the trace, for those who export later, elsewhere (and
- * checkpoints, if there are marks). */
-enum ms_pipeline_output { MS_PIPELINE_CSV, MS_PIPELINE_DB, MS_PIPELINE_SYMBOLS };
-
 struct ms_pipeline_options {
-    int tracefd;      /* directory of the trace; the caller's, as all below */
-    const char *name; /* of the process in it */
-    int outfd;        /* project directory, or where the files shall go */
-    const char *out;  /* its path as users see it */
-    enum ms_pipeline_output output;
+    int tracefd;                        /* directory of the trace; the caller's, as all below */
+    const char *name;                   /* of the process in it */
+    int outfd;                          /* project directory, or where the files shall go */
+    const char *out;                    /* its path as users see it */
+    const struct ms_exporter *format;   /* of the dump; NULL: no files, only the texts of call stacks are added to the
+                                           trace, for an export elsewhere (and checkpoints, if there are marks) */
     const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
     struct ms_writer *writer;           /* being recorded: needed during ms_pipeline_open only; NULL: offline */
-    bool memory;                        /* the writer began in memory, see ms_pipeline_to_files; output is SYMBOLS */
+    bool memory;                        /* the writer began in memory, see ms_pipeline_to_files; format is NULL */
     struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
     struct ms_marks *marks;             /* makes checkpoints, and tells so here; NULL: makes none */
     bool replace;                       /* results of a run that was cut off are there: write them anew */
@@ -33,6 +31,9 @@ struct ms_pipeline_options {
     void *argument;
 };
 
+/* The format that the settings ask for. */
+const struct ms_exporter *ms_pipeline_format(const struct ms_settings *settings);
+
 int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeline **out);
 
 enum ms_pipeline_result {
@@ -41,7 +42,7 @@ enum ms_pipeline_result {
     MS_PIPELINE_END = 2
 }; /* or -errno: it cannot go on */
 
-/* The trace goes on in files (tracefd), and so may the results: what the options say of output, out and outfd counts
+/* The trace goes on in files (tracefd), and so may the results: what the options say of format, out and outfd counts
  * from now on, and the settings. 0 or -errno. */
 int ms_pipeline_to_files(struct ms_pipeline *pipeline, const struct ms_pipeline_options *options);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings as options of the model. No state. */
+/* See model_options.h. No state. */
 #include "memscope/recording/model_options.h"
 
 #include "memscope/options/options.h"
@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ms_recording_model_options(const struct ms_settings *s, struct ms_model_options *out)
+/* The text of a CONFIG event. False: it is invalid, or there is no memory; nothing has changed then. */
+static bool apply_config(void *settings, const char *text, size_t length_b, struct ms_model_options *out)
+{
+    struct ms_why why;
+    char *copy = strndup(text, length_b);
+    bool good = copy != NULL && ms_options_apply_text(settings, copy, &why) == 0;
+    if (good) {
+        ms_recording_model_options(settings, out);
+    }
+    free(copy);
+    return good;
+}
+
+void ms_recording_model_options(struct ms_settings *s, struct ms_model_options *out)
 {
     out->events = s->events;
     out->levels = ms_settings_levels(s);
@@ -20,16 +33,6 @@ void ms_recording_model_options(const struct ms_settings *s, struct ms_model_opt
     out->step_count = s->step_count;
     memcpy(out->steps, s->steps, sizeof(out->steps));
     out->oom_top_k = s->oom_top_k;
-}
-
-bool ms_recording_config(struct ms_settings *settings, const char *text, size_t length_b, struct ms_model_options *out)
-{
-    struct ms_why why;
-    char *copy = strndup(text, length_b);
-    bool good = copy != NULL && ms_options_apply_text(settings, copy, &why) == 0;
-    if (good) {
-        ms_recording_model_options(settings, out);
-    }
-    free(copy);
-    return good;
+    out->parse_config = apply_config;
+    out->config_argument = s;
 }

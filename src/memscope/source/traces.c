@@ -79,12 +79,6 @@ static int open_trace(struct ms_source *source, const struct ms_source_group *gr
     return 0;
 }
 
-static bool parse_config(void *argument, const char *text, size_t length_b, struct ms_model_options *options)
-{
-    struct opened *opened = argument;
-    return ms_recording_config(&opened->settings, text, length_b, options);
-}
-
 /* A ring forgets its beginning, and a program that starts its recording itself has one that was never written: the
  * state at the oldest part that is there comes from a checkpoint. Worth a word if there were rows before it. */
 static int new_model(struct ms_source *source, const struct ms_source_group *group, struct opened *opened,
@@ -176,8 +170,6 @@ int ms__trace_rows(struct ms_source *source, const struct ms_source_group *group
         struct rows_only only = {consumer, source};
         struct ms_consumer inner = {.self = &only, .on_row = on_row, .on_slice = on_slice, .on_close = on_close};
         ms_recording_model_options(&opened.settings, &options);
-        options.parse_config = parse_config;
-        options.argument = &opened;
         rc = new_model(source, group, &opened, &options);
         rc = rc != 0 ? rc : ms_model_add(opened.model, &inner);
         rc = rc != 0 ? rc : run(source, group, &opened);
