@@ -9,15 +9,9 @@ import sys
 
 from . import _native, _recorder
 
-# Arguments of config() and the options they are; each call begins with these values.
-_SETTINGS = {
-    "events": ("events", "alloc,free,launch"),
-    "level": ("level", "op"),
-    "device": ("device", "npu"),
-    "call_stack": ("call-stack", "none"),
-    "analysis": ("analysis", "leaks"),
-}
-# Those that can be given once, under both of their names.
+# Arguments of config() and the options they set; each call starts from the options' defaults.
+_SETTINGS = {option.replace("-", "_"): option for option in _native.DEFAULTS}
+# Arguments that can be given once, under both of their names.
 _ONCE = {
     "watch": "watch",
     "data_format": "data-format",
@@ -47,14 +41,14 @@ def config(*args: str, **settings: str) -> None:
 
 def _configure(settings: dict[str, str]) -> None:
     global _effective
-    lines = {option: default for option, default in _SETTINGS.values()}
+    lines = dict(_native.DEFAULTS)
     once: dict[str, str] = {}
     again = False
     for key, value in settings.items():
         if "\n" in value or "\0" in value:
             raise _failed(f"the value of '{key}' has a line end or a zero in it.")
         if key in _SETTINGS:
-            lines[_SETTINGS[key][0]] = value
+            lines[_SETTINGS[key]] = value
         elif key in _ONCE:
             again = again or _effective or _ONCE[key] in once
             if not _effective:

@@ -5,6 +5,19 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
+# trace/wanted.h
+WANT_ALLOC: int
+WANT_FREE: int
+WANT_LAUNCH: int
+WANT_ACCESS: int
+WANT_TRACEBACK: int
+WANT_OP: int
+ANALYSIS_LEAKS: int
+ANALYSIS_DECOMPOSE: int
+ANALYSIS_INEFFICIENT: int
+ANALYSIS_OOM: int
+DEFAULTS: dict[str, str]  # of the options that config() resets
+
 def load(path: str | PathLike[str], /) -> bool: ...
 def loaded() -> bool: ...
 def attach(session: str | None, /) -> int: ...

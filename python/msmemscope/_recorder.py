@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-# Bits of agent_v1.h, records.h, session.h.
+# Bits of agent_v1.h and session.h; those of events and analyses come from the table in trace/wanted.h.
 OFF, SHADOW, ON = 0, 1, 2
-ALLOC, FREE, LAUNCH, ACCESS, TRACEBACK, KERNEL, OP = 1, 2, 4, 8, 16, 32, 64
-LEAKS, DECOMPOSE, INEFFICIENT, OOM = 1, 2, 4, 8
+ACCESS, TRACEBACK, OP = _native.WANT_ACCESS, _native.WANT_TRACEBACK, _native.WANT_OP
+LEAKS, DECOMPOSE = _native.ANALYSIS_LEAKS, _native.ANALYSIS_DECOMPOSE
 CPU, API = 4, 8
 
 # A session of our own: a collector that the API switches on, and until then everything noted for later.

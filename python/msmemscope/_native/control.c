@@ -3,6 +3,9 @@
  * GIL, so that other threads of the program go on, and allocate, meanwhile. */
 #include "native.h"
 
+#include "memscope/options/settings.h"
+#include "trace/wanted.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -101,4 +104,34 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-const struct native_part native_part_control = {methods, NULL};
+/* The bits of trace/wanted.h, and the defaults of the options that config() resets. */
+static int add_constants(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } bits[] = {
+#define X(NAME, word, bit, implied) {"WANT_" #NAME, bit},
+        MS_WANTED_EVENTS(X)
+#undef X
+#define X(NAME, word, bit, needed, argument) {"ANALYSIS_" #NAME, bit},
+            MS_ANALYSES(X)
+#undef X
+                {"WANT_OP", MS_WANT_OP},
+    };
+    for (size_t i = 0; i < MS_COUNT_OF(bits); i++) {
+        if (PyModule_AddIntConstant(module, bits[i].name, bits[i].value) != 0) {
+            return -1;
+        }
+    }
+    PyObject *defaults =
+        Py_BuildValue("{ssssssssss}", "events", MS_DEFAULT_EVENTS, "level", MS_DEFAULT_LEVEL, "device",
+                      MS_DEFAULT_DEVICE, "call-stack", MS_DEFAULT_CALL_STACK, "analysis", MS_DEFAULT_ANALYSIS);
+    if (defaults == NULL || PyModule_AddObject(module, "DEFAULTS", defaults) != 0) {
+        Py_XDECREF(defaults);
+        return -1;
+    }
+    return 0;
+}
+
+const struct native_part native_part_control = {methods, add_constants};
