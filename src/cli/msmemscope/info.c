@@ -2,6 +2,7 @@
 /* msmemscope info DIR: what was recorded. Reads every event once; text for people, --json for programs. */
 #include "cli/msmemscope/recordings.h"
 
+#include "base/buffer.h"
 #include "base/macros.h"
 #include "base/parse.h"
 #include "memscope/model/columns.h"
@@ -97,18 +98,10 @@ static const char *kind_name(unsigned kind)
 
 static void print_string(const char *text)
 {
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            printf("\\%c", c);
-        } else if (c < 0x20 || c >= 0x7f) {
-            printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
-    }
-    putchar('"');
+    struct ms_buffer json = {0};
+    ms_buffer_json(&json, text, strlen(text));
+    printf("\"%.*s\"", (int)json.used, json.s != NULL ? json.s : "");
+    ms_buffer_free(&json);
 }
 
 static void print_json(const struct recording *recording, const struct counts *counts)
