@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 enum {
-    EXIT_USAGE = 2,       /* wrong options, unusable output directory */
-    EXIT_TOOL = 125,      /* the recorder could not be started */
-    EXIT_NOT_EXEC = 126,  /* the program cannot be executed */
-    EXIT_NOT_FOUND = 127, /* the program was not found */
+    MS_EXIT_USAGE = 2,       /* wrong options, unusable output directory */
+    MS_EXIT_TOOL = 125,      /* the recorder could not be started */
+    MS_EXIT_NOT_EXEC = 126,  /* the program cannot be executed */
+    MS_EXIT_NOT_FOUND = 127, /* the program was not found */
 };
 
 /* A line on stderr. */
@@ -37,7 +37,7 @@ struct program {
     char path[MS_PATH_MAX_B + 1];
     char needs_first[256]; /* a library that must be the first of LD_PRELOAD (libasan); empty: none */
 };
-/* 0, or EXIT_NOT_FOUND, EXIT_NOT_EXEC after a message. */
+/* 0, or MS_EXIT_NOT_FOUND, MS_EXIT_NOT_EXEC after a message. */
 int program_find(const char *name, struct program *out);
 void program_look(struct program *program); /* warns if it cannot be recorded; sets needs_first */
 

@@ -98,7 +98,7 @@ int command_run(const struct home *home, int argc, char **argv)
     clean_environment();
     execv(home->collector, argv);
     cli_error("cannot run %s: %s.", home->collector, strerror(errno));
-    return EXIT_TOOL;
+    return MS_EXIT_TOOL;
 }
 
 /* --compare is an option for users, a command for the collector's program. */
@@ -107,7 +107,7 @@ int command_compare(const struct home *home, int argc, char **argv)
     static char name[] = "compare";
     char **arguments = calloc((size_t)argc + 2, sizeof(*arguments));
     if (arguments == NULL) {
-        return EXIT_TOOL;
+        return MS_EXIT_TOOL;
     }
     arguments[0] = argv[0];
     arguments[1] = name;

@@ -18,7 +18,7 @@
 
 enum { EXIT_ABOVE = 1, EXIT_PARTIAL = 1, EXIT_FAILED = 2 };
 
-struct reading {
+struct compare_reading {
     struct ms_compare *compare;
     struct ms_source *source;
     int side;
@@ -26,14 +26,14 @@ struct reading {
 
 static int begin_model(void *argument, uint32_t pid, struct ms_model *model)
 {
-    struct reading *reading = argument;
+    struct compare_reading *reading = argument;
     (void)pid;
     return ms_compare_begin(reading->compare, reading->side, model, ms_source_stacks(reading->source));
 }
 
 static int read_side(struct ms_compare *compare, int side, const char *path, bool legacy, bool *partial)
 {
-    struct reading reading = {.compare = compare, .side = side};
+    struct compare_reading reading = {.compare = compare, .side = side};
     int rc = input_open(path, false, &reading.source);
     if (rc != 0) {
         return rc;

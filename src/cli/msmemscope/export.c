@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct task {
+struct export_task {
     const struct ms_exporter *format; /* NULL: as recorded; of dumps, the other one */
     const char *out;                  /* NULL: beside the input; "-": stdout */
     bool recover;
@@ -39,7 +39,7 @@ static void log_line(void *argument, int level, const char *line)
     }
 }
 
-static int fail(struct task *task, const struct recording *recording, int rc)
+static int fail(struct export_task *task, const struct recording *recording, int rc)
 {
     progress_end();
     fprintf(stderr, "msmemscope: %s: %s\n", recording->path, strerror(-rc));
@@ -48,7 +48,7 @@ static int fail(struct task *task, const struct recording *recording, int rc)
 }
 
 /* A directory per process, so that files of several do not meet. */
-static int open_out(const struct task *task, const struct recording *recording, char path[MS_PATH_MAX_B + 1])
+static int open_out(const struct export_task *task, const struct recording *recording, char path[MS_PATH_MAX_B + 1])
 {
     const char *name = strrchr(recording->path, '/');
     if (task->out == NULL) {
@@ -80,7 +80,7 @@ static bool is_sound(const struct recording *recording)
 
 static int export_one(void *argument, const struct recording *recording)
 {
-    struct task *task = argument;
+    struct export_task *task = argument;
     static struct ms_settings settings;
     struct ms_why why;
     ms_settings_init(&settings);
@@ -150,7 +150,7 @@ static void home_of_dump(const char *path, char out[MS_PATH_MAX_B + 1])
     }
 }
 
-static int export_source(struct task *task, struct ms_source *source, size_t at)
+static int export_source(struct export_task *task, struct ms_source *source, size_t at)
 {
     static const char *const kinds[] = {[MS_SOURCE_TRACE] = "", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
     const struct ms_source_process *process = ms_source_process(source, at);
@@ -180,7 +180,7 @@ static int export_source(struct task *task, struct ms_source *source, size_t at)
 
 /* Everything below the path. Traces become dumps by the pipeline that the collector runs; whatever else there is goes the
  * same way for traces and dumps. */
-static int export_all(struct task *task, const char *path)
+static int export_all(struct export_task *task, const char *path)
 {
     struct ms_source *source;
     int rc = input_open(path, false, &source);
@@ -244,7 +244,7 @@ static int usage(const char *command)
 
 int cmd_export(int argc, char **argv)
 {
-    struct task task = {.recover = strcmp(argv[1], "recover") == 0};
+    struct export_task task = {.recover = strcmp(argv[1], "recover") == 0};
     const char *dir = NULL, *format = NULL;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

@@ -208,12 +208,12 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
 
     options.output = open_output(settings, &options.output_is_new);
     if (options.output < 0) {
-        return EXIT_USAGE;
+        return MS_EXIT_USAGE;
     }
     ms_session_init(session);
     int count = open_listeners(session, settings, options.listeners);
     if (count < 0) {
-        return EXIT_USAGE;
+        return MS_EXIT_USAGE;
     }
     options.listener_count = (unsigned)count;
     session->uid = geteuid();
@@ -223,7 +223,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     describe_for_children(settings, session);
     if (preload_set(home, &program) != 0 || python_path_set(home) != 0) {
         unlink(session->fallback);
-        return EXIT_TOOL;
+        return MS_EXIT_TOOL;
     }
 
     target_signals_block();
@@ -233,7 +233,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     if (ms_supervisor_start(&options, &supervisor, &clock_kind, &why) != 0) {
         cli_say(why.error);
         unlink(session->fallback);
-        return EXIT_TOOL;
+        return MS_EXIT_TOOL;
     }
     session->clock_kind = clock_kind;
 
@@ -242,7 +242,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
         int error = errno;
         cli_error("cannot run '%s': %s.", argv[0], strerror(error));
         ms_supervisor_leave(supervisor);
-        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXEC;
+        return error == ENOENT ? MS_EXIT_NOT_FOUND : MS_EXIT_NOT_EXEC;
     }
     int status = 0;
     do {

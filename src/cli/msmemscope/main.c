@@ -41,7 +41,7 @@ static int wrong(const struct ms_why *why)
 {
     cli_say(why->error);
     cli_say("Try 'msmemscope --help'. Options of the program stand behind '--': msmemscope [options] -- <prog> [args]");
-    return EXIT_USAGE;
+    return MS_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -52,14 +52,14 @@ int main(int argc, char **argv)
     struct home home;
     int program;
     if (argc < 1) {
-        return EXIT_USAGE;
+        return MS_EXIT_USAGE;
     }
     bool found = home_find(argv[0], &home);
     argv[0] = name; /* as getopt and everybody else shall call us */
     if (command_is(argc, argv)) {
         if (!found) {
             cli_error("msmemscope-collector is missing; the installation is not complete.");
-            return EXIT_TOOL;
+            return MS_EXIT_TOOL;
         }
         return command_run(&home, argc, argv);
     }
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     }
     if (!found) {
         cli_error("msmemscope-collector is missing; the installation is not complete.");
-        return EXIT_TOOL;
+        return MS_EXIT_TOOL;
     }
     if (settings.compare) {
         return command_compare(&home, argc, argv);

@@ -33,18 +33,18 @@ int program_find(const char *name, struct program *out)
     memset(out, 0, sizeof(*out));
     if (*name == '\0' || strlen(name) > MS_PATH_MAX_B) {
         cli_error("cannot run '%.100s': not a name of a program.", name);
-        return EXIT_NOT_FOUND;
+        return MS_EXIT_NOT_FOUND;
     }
     bool here = stat(name, &st) == 0;
     if (strchr(name, '/') != NULL || is_program(name)) {
         snprintf(out->path, sizeof(out->path), "%s%s", strchr(name, '/') == NULL ? "./" : "", name);
         if (!here) {
             cli_error("cannot run '%s': %s.", name, strerror(errno));
-            return errno == ENOENT || errno == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXEC;
+            return errno == ENOENT || errno == ENOTDIR ? MS_EXIT_NOT_FOUND : MS_EXIT_NOT_EXEC;
         }
         if (!is_program(name)) {
             cli_error("cannot run '%s': %s.", name, S_ISDIR(st.st_mode) ? "it is a directory" : "it is not executable");
-            return EXIT_NOT_EXEC;
+            return MS_EXIT_NOT_EXEC;
         }
         return 0;
     }
@@ -67,10 +67,10 @@ int program_find(const char *name, struct program *out)
     }
     if (seen) {
         cli_error("cannot run '%s': it is not executable.", name);
-        return EXIT_NOT_EXEC;
+        return MS_EXIT_NOT_EXEC;
     }
     cli_error("cannot run '%s': no such program here or in PATH.", name);
-    return EXIT_NOT_FOUND;
+    return MS_EXIT_NOT_FOUND;
 }
 
 /* ---- will it be recorded? ---- */

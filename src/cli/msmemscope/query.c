@@ -19,7 +19,7 @@ enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2, EXIT_STOPPED = 130 };
 
 #define SQL_MAX_B (1u << 20)
 
-struct task {
+struct query_task {
     const char **paths;
     size_t path_count;
     const char *sql, *file; /* the statement, or where it stands ("-": stdin) */
@@ -79,7 +79,7 @@ static char *read_all(FILE *file)
     return text;
 }
 
-static char *statement(const struct task *task)
+static char *statement(const struct query_task *task)
 {
     if (task->sql != NULL) {
         return strdup(task->sql);
@@ -109,7 +109,7 @@ static const char *value_of(const char *name, int argc, char **argv, int *at)
     return strcmp(argv[*at], name) == 0 && *at + 1 < argc ? argv[++*at] : NULL;
 }
 
-static int parse_option(struct task *task, int argc, char **argv, int *at)
+static int parse_option(struct query_task *task, int argc, char **argv, int *at)
 {
     const char *value;
     char *end;
@@ -130,7 +130,7 @@ static int parse_option(struct task *task, int argc, char **argv, int *at)
     return wrong("unexpected ", argv[*at]);
 }
 
-static int parse(struct task *task, int argc, char **argv)
+static int parse(struct query_task *task, int argc, char **argv)
 {
     struct stat st;
     for (int i = 2; i < argc; i++) {
@@ -160,7 +160,7 @@ static int parse(struct task *task, int argc, char **argv)
 
 /* ---- the command ---- */
 
-static int read_inputs(struct ms_query *query, const struct task *task, int *status)
+static int read_inputs(struct ms_query *query, const struct query_task *task, int *status)
 {
     int rc = 0;
     size_t good = 0;
@@ -187,7 +187,7 @@ static int read_inputs(struct ms_query *query, const struct task *task, int *sta
     return rc == 0 && good == 0 ? -ENOENT : rc;
 }
 
-static int answer(struct ms_query *query, const struct task *task)
+static int answer(struct ms_query *query, const struct query_task *task)
 {
     int status = 0;
     int rc = read_inputs(query, task, &status);
@@ -215,7 +215,7 @@ static int answer(struct ms_query *query, const struct task *task)
 
 int cmd_query(int argc, char **argv)
 {
-    struct task task = {0};
+    struct query_task task = {0};
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return usage();

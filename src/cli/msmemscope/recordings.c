@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct search {
+struct recording_search {
     int (*fn)(void *argument, const struct recording *recording);
     void *argument;
     const char *path;
@@ -25,7 +25,7 @@ struct search {
 
 static int found(void *argument, const struct ms_process *process)
 {
-    struct search *search = argument;
+    struct recording_search *search = argument;
     struct recording recording = {search->path, search->dirfd, search->tracefd, process};
     search->count++;
     search->stopped = search->fn(search->argument, &recording);
@@ -34,7 +34,7 @@ static int found(void *argument, const struct ms_process *process)
 
 static int complain(void *argument, const struct ms_damage *damage)
 {
-    struct search *search = argument;
+    struct recording_search *search = argument;
     fprintf(stderr, "msmemscope: %s%s/%s: offset %llu: %s\n", search->path, search->own_trace ? "/" MS_TRACE_DIR : "",
             damage->file, (unsigned long long)damage->offset, damage->reason);
     search->unreadable++;
@@ -42,7 +42,7 @@ static int complain(void *argument, const struct ms_damage *damage)
 }
 
 /* A project directory, or one that holds trace files itself. */
-static void look_into(struct search *search, const char *path, int dirfd)
+static void look_into(struct recording_search *search, const char *path, int dirfd)
 {
     search->path = path;
     search->dirfd = dirfd;
@@ -65,7 +65,7 @@ static int by_name(const void *a, const void *b)
 
 int recordings_each(const char *dir, int (*fn)(void *argument, const struct recording *recording), void *argument)
 {
-    struct search search = {.fn = fn, .argument = argument};
+    struct recording_search search = {.fn = fn, .argument = argument};
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         fprintf(stderr, "msmemscope: %s: %s\n", dir, strerror(errno));

@@ -12,7 +12,7 @@
 #define ALL_SITES 100000u
 
 /* A process that is being read, for one builder or two at once. */
-struct reading {
+struct report_reading {
     struct ms_report_builder *builders[BUILDERS];
     struct ms_source *source;
     size_t path, at;
@@ -21,7 +21,7 @@ struct reading {
 
 static int begin(void *argument, uint32_t pid, struct ms_model *model)
 {
-    struct reading *reading = argument;
+    struct report_reading *reading = argument;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < BUILDERS; i++) {
         rc = reading->builders[i] != NULL ? ms_report_process_begin(reading->builders[i], pid, model) : 0;
@@ -48,7 +48,7 @@ static int end(void *argument, uint32_t pid, struct ms_model *model)
 {
     static const char *const kinds[] = {[MS_SOURCE_TRACE] = "trace", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
     (void)pid;
-    struct reading *reading = argument;
+    struct report_reading *reading = argument;
     const struct ms_source_process *process = ms_source_process(reading->source, reading->at);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < BUILDERS; i++) {
@@ -64,7 +64,7 @@ static int end(void *argument, uint32_t pid, struct ms_model *model)
     return rc == 0 && reading->origins != NULL ? remember(reading->origins, reading->path, reading->at) : rc;
 }
 
-static int feed(struct reading *reading, const struct ms_model_options *model)
+static int feed(struct report_reading *reading, const struct ms_model_options *model)
 {
     struct ms_source_listener listener = {.argument = reading, .begin = begin, .end = end};
     return ms_source_feed(reading->source, reading->at, model, &listener);
@@ -72,7 +72,7 @@ static int feed(struct reading *reading, const struct ms_model_options *model)
 
 /* ---- the report ---- */
 
-static int read_input(const struct report_inputs *inputs, struct reading *reading)
+static int read_input(const struct report_inputs *inputs, struct report_reading *reading)
 {
     struct ms_report_builder *builder = reading->builders[0];
     const char *path = inputs->paths[reading->path];
@@ -104,7 +104,7 @@ static int read_input(const struct report_inputs *inputs, struct reading *readin
 
 int report_read(const struct report_inputs *inputs, struct ms_report_builder *builder, struct report_origins *origins)
 {
-    struct reading reading = {.builders = {builder}, .origins = origins};
+    struct report_reading reading = {.builders = {builder}, .origins = origins};
     size_t failed = 0;
     int rc = 0, last = 0;
     for (; rc == 0 && reading.path < inputs->count; reading.path++) {
@@ -126,7 +126,7 @@ int report_read(const struct report_inputs *inputs, struct ms_report_builder *bu
 static int read_again(const struct report_inputs *inputs, struct report_origin origin,
                       struct ms_report_builder *builders[BUILDERS])
 {
-    struct reading reading = {.path = origin.path, .at = origin.at};
+    struct report_reading reading = {.path = origin.path, .at = origin.at};
     memcpy(reading.builders, builders, sizeof(reading.builders));
     struct ms_source_options quiet = {0}; /* everything was told the first time */
     int rc = ms_source_open(inputs->paths[origin.path], &quiet, &reading.source);

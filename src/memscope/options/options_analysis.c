@@ -95,7 +95,7 @@ static int set_watch(struct ms_settings *s, const char *value, struct ms_why *wh
         rest = start;
         start_b = 0;
     }
-    bool good = next_part(&rest, &end, &end_b) && end_b > 0 && end_b < MS_WATCH_NAME_B;
+    bool good = next_part(&rest, &end, &end_b) && end_b > 0 && end_b < MS_WATCH_OP_B;
     if (good && next_part(&rest, &word, &word_b)) {
         full = true;
         good = ms_item_is(word, word_b, "full-content") && rest == NULL;
@@ -116,7 +116,7 @@ static int set_watch(struct ms_settings *s, const char *value, struct ms_why *wh
         ms_read_digits(hash + 1, start_b - (size_t)(hash + 1 - start), 1, UINT32_MAX, &call)) {
         start_b = (size_t)(hash - start); /* otherwise the hash belongs to the name */
     }
-    if (!good || start_b >= MS_WATCH_NAME_B) {
+    if (!good || start_b >= MS_WATCH_OP_B) {
         return ms_refuse(why, "invalid watch config.");
     }
     memset(&s->watch, 0, sizeof(s->watch));

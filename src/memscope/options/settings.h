@@ -16,7 +16,7 @@
 #define MS_PATH_MAX_B     4096
 #define MS_STACK_DEPTH    50
 #define MS_OOM_TOP_K      10
-#define MS_WATCH_NAME_B   255
+#define MS_WATCH_OP_B     255
 #define MS_WATCH_TEXT_B   768
 #define MS_OUTPUT_DEFAULT "memscopeDumpResults"
 
@@ -54,7 +54,7 @@ struct ms_settings {
         bool on, full_content;
         uint32_t output_id; /* UINT32_MAX: all */
         uint32_t call;      /* of start, from 1; 0: every one */
-        char start[MS_WATCH_NAME_B], end[MS_WATCH_NAME_B];
+        char start[MS_WATCH_OP_B], end[MS_WATCH_OP_B];
     } watch;
     enum ms_format format;
     bool compare, compare_legacy, fail_above;

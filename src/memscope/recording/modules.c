@@ -52,7 +52,7 @@ struct ms_modules {
     uint32_t quit; /* atomic */
 };
 
-struct mapping {
+struct module_mapping {
     uint64_t start, end;
     char name[64];
 };
@@ -66,7 +66,7 @@ struct ms_view {
     uint32_t pending; /* atomic: reports on their way */
 
     pthread_mutex_t lock; /* of the rest */
-    struct mapping *mappings;
+    struct module_mapping *mappings;
     size_t mapping_count;
     struct ms_perf_map perf_map;
     off_t perf_map_b;
@@ -214,7 +214,7 @@ char *ms_view_text(struct ms_view *view, const struct ms_module *module, uint64_
 
 /* ---- generated code ---- */
 
-static const struct mapping *mapping_of(const struct ms_view *view, uint64_t pc)
+static const struct module_mapping *mapping_of(const struct ms_view *view, uint64_t pc)
 {
     for (size_t i = 0; i < view->mapping_count; i++) {
         if (pc - view->mappings[i].start < view->mappings[i].end - view->mappings[i].start) {
@@ -242,13 +242,13 @@ static void read_mappings(struct ms_view *view)
             mapping_of(view, start) != NULL) {
             continue;
         }
-        struct mapping *grown = realloc(view->mappings, (view->mapping_count + 1) * sizeof(*grown));
+        struct module_mapping *grown = realloc(view->mappings, (view->mapping_count + 1) * sizeof(*grown));
         if (grown == NULL) {
             break;
         }
         view->mappings = grown;
-        struct mapping *mapping = &view->mappings[view->mapping_count++];
-        *mapping = (struct mapping){.start = start, .end = end};
+        struct module_mapping *mapping = &view->mappings[view->mapping_count++];
+        *mapping = (struct module_mapping){.start = start, .end = end};
         const char *name = name_at > 0 ? line + name_at : "";
         snprintf(mapping->name, sizeof(mapping->name), "%.*s", (int)strcspn(name, "\n"), name);
         if (mapping->name[0] == '\0') {
@@ -310,7 +310,7 @@ char *ms_view_generated_text(struct ms_view *view, uint64_t pc, size_t *length_b
     if (mapping_of(view, pc) == NULL) {
         read_mappings(view);
     }
-    const struct mapping *mapping = mapping_of(view, pc);
+    const struct module_mapping *mapping = mapping_of(view, pc);
     const struct ms_perf_entry *entry = named(view, pc > 0 ? pc - 1 : 0);
     int n = -1;
     if (entry != NULL) {
