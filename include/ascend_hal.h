@@ -126,6 +126,7 @@ typedef uint64_t DVdeviceptr;
 #define MEM_DEVID_MASK        0x3FFULL /* bits 0-9: device */
 
 #define MEM_VIRT_BIT          10
+#define MEM_VIRT_MASK         (0xFULL << MEM_VIRT_BIT) /* bits 10-13 */
 #define MEM_SVM               (0ULL << MEM_VIRT_BIT)
 #define MEM_DEV               (1ULL << MEM_VIRT_BIT)
 #define MEM_HOST              (2ULL << MEM_VIRT_BIT)

@@ -17,6 +17,7 @@ ANALYSIS_DECOMPOSE: int
 ANALYSIS_INEFFICIENT: int
 ANALYSIS_OOM: int
 DEFAULTS: dict[str, str]  # of the options that config() resets
+INEFFICIENT_TYPES: dict[str, int] # name to bit of check_inefficient's types
 
 def load(path: str | PathLike[str], /) -> bool: ...
 def loaded() -> bool: ...

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Path = Union[str, os.PathLike[str]]
 
 _ENGINE = "libmsmemscope_analyze.so"
-_TYPES = {"early_allocation": 1, "late_deallocation": 2, "temporary_idleness": 4}
 
 __all__ = [
     "InefficientAnalyzer", "InefficientConfig", "LeaksAnalyzer", "LeaksConfig", "analyze", "check_inefficient",
@@ -52,14 +51,14 @@ class InefficientConfig:
                  idle_threshold: int = 3000) -> None:
         self.input_path = _checked_path(input_path)
         self.mem_size = _checked_int("mem_size", mem_size, 0)
-        wanted = list(_TYPES) if inefficient_type is None else inefficient_type
+        wanted = list(_native.INEFFICIENT_TYPES) if inefficient_type is None else inefficient_type
         if isinstance(wanted, str):
             wanted = [wanted]
         if not isinstance(wanted, (list, tuple)) or not all(isinstance(name, str) for name in wanted):
             raise TypeError(f"inefficient_type must be a list of str, not {inefficient_type!r}")
-        unknown = [name for name in wanted if name not in _TYPES]
+        unknown = [name for name in wanted if name not in _native.INEFFICIENT_TYPES]
         if unknown or not wanted:
-            raise ValueError(f"Invalid inefficient_type: {unknown}. Available types are {list(_TYPES)}")
+            raise ValueError(f"Invalid inefficient_type: {unknown}. Available types are {list(_native.INEFFICIENT_TYPES)}")
         self.inefficient_type = list(wanted)
         self.idle_threshold = _checked_int("idle_threshold", idle_threshold, 1)
 
@@ -78,7 +77,7 @@ class InefficientAnalyzer:
         """Writes what it finds into the file, beside what stands there; keeps the file as it was."""
         if not isinstance(config, InefficientConfig):
             raise TypeError(f"an InefficientConfig is needed, not {type(config).__name__}")
-        types = sum({_TYPES[name] for name in config.inefficient_type})
+        types = sum({_native.INEFFICIENT_TYPES[name] for name in config.inefficient_type})
         _run(lambda engine: _native.check_inefficient(engine, config.input_path, config.mem_size, types,
                                                       config.idle_threshold, _line, _problem))
 

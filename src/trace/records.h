@@ -51,16 +51,21 @@ struct ms_stack_ids {
 };
 #define MS_STACK_NO_GIL 0xffffffffu
 
-/* Pools, as mstx domains name them, and the two that are not pools but own blocks that accesses and labels name; part
- * of `arg` (low 8 bits), with the device in the upper 24. */
+/* Pools: number, name. Besides those that mstx domains name, HOST (CPU tensors) and HAL (the driver), so that accesses
+ * and labels can name blocks there. Part of `arg`: the pool in the low 8 bits, the device in the upper 24. */
+#define MS_POOLS(X)                                                                                                    \
+    X(1, PTA)                                                                                                          \
+    X(2, PTA_WORKSPACE)                                                                                                \
+    X(3, ATB)                                                                                                          \
+    X(4, MINDSPORE)                                                                                                    \
+    X(5, HOST)                                                                                                         \
+    X(6, HAL)
+
 enum ms_pool {
     MS_POOL_NONE = 0,
-    MS_POOL_PTA = 1,
-    MS_POOL_PTA_WORKSPACE = 2,
-    MS_POOL_ATB = 3,
-    MS_POOL_MINDSPORE = 4,
-    MS_POOL_HOST = 5, /* CPU tensors */
-    MS_POOL_HAL = 6,
+#define X(number, name) MS_POOL_##name = (number),
+    MS_POOLS(X)
+#undef X
 };
 #define MS_POOL_ARG(pool, dev) ((uint32_t)(pool) | (uint32_t)(dev) << 8)
 #define MS_ARG_POOL(arg)       ((arg)&0xffu)

@@ -5,6 +5,7 @@
 #include "native.h"
 
 #include "memscope/analyze/api.h"
+#include "memscope/model/columns.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -169,4 +170,24 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-const struct native_part native_part_analyze = {methods, NULL};
+static int begin(PyObject *module)
+{
+    static const char *const names[] = {
+#define X(number, name, text) text,
+        MS_INEFFICIENT_TYPES(X)
+#undef X
+    };
+    PyObject *types = PyDict_New();
+    for (size_t i = 0; types != NULL && i < MS_COUNT_OF(names); i++) {
+        PyObject *bit = PyLong_FromUnsignedLong(MS_CHECK_TYPE(i + 1));
+        if (bit == NULL || PyDict_SetItemString(types, names[i], bit) != 0) {
+            Py_CLEAR(types);
+        }
+        Py_XDECREF(bit);
+    }
+    int rc = types != NULL ? PyObject_SetAttrString(module, "INEFFICIENT_TYPES", types) : -1;
+    Py_XDECREF(types);
+    return rc;
+}
+
+const struct native_part native_part_analyze = {methods, begin};

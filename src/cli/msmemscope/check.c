@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "cli/msmemscope/recordings.h"
 #include "memscope/analyze/api.h"
+#include "memscope/model/columns.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static const char usage[] =
     "inefficient: finds blocks that are allocated too early, freed too late, or idle in between, and writes\n"
     "inefficient_type into their rows of FILE. The file before is kept as FILE.orig.\n"
     "  --min-size SIZE   blocks of this size and more (0), such as 512K\n"
-    "  --type LIST       early_allocation,late_deallocation,temporary_idleness (all)\n"
+    "  --type LIST       " MS_EARLY_ALLOCATION "," MS_LATE_DEALLOCATION "," MS_TEMPORARY_IDLENESS " (all)\n"
     "  --idle N          operators without an access before a block is idle (3000)\n";
 
 static void print_line(void *argument, const char *line)
@@ -60,19 +61,14 @@ static int wrong(const char *what, const char *value)
 
 static bool read_types(const char *text, unsigned *out)
 {
-    static const struct {
-        const char *name;
-        unsigned type;
-    } types[] = {{"early_allocation", MS_CHECK_EARLY_ALLOCATION},
-                 {"late_deallocation", MS_CHECK_LATE_DEALLOCATION},
-                 {"temporary_idleness", MS_CHECK_TEMPORARY_IDLENESS}};
     *out = 0;
     while (*text != '\0') {
         size_t length_b = strcspn(text, ",");
         unsigned type = 0;
-        for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-            bool same = strlen(types[i].name) == length_b && memcmp(types[i].name, text, length_b) == 0;
-            type = same ? types[i].type : type;
+        for (unsigned i = MS_INEFFICIENT_EARLY; i <= MS_INEFFICIENT_IDLE; i++) {
+            const char *name = ms_inefficient_name(i);
+            bool same = strlen(name) == length_b && memcmp(name, text, length_b) == 0;
+            type = same ? MS_CHECK_TYPE(i) : type;
         }
         if (type == 0) {
             return false;

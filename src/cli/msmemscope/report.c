@@ -193,16 +193,13 @@ static int parse(int argc, char **argv, struct wanted *wanted)
 
 static void print_mark(void *argument, const struct ms_report_mark *mark)
 {
-    static const char *const words[] = {"", "early_allocation", "late_deallocation", "temporary_idleness"};
-    char device[16];
+    char device[16], found[MS_INEFFICIENT_TEXT_B];
     (void)argument;
     snprintf(device, sizeof(device), mark->device == MS_DEV_CPU ? "cpu" : "%u", mark->device);
     printf("%u,%s,0x%016llx,%llu,%llu,%u,\"", mark->pid, device, (unsigned long long)mark->addr,
            (unsigned long long)mark->malloc_ns, (unsigned long long)mark->size_b, mark->step);
-    for (uint8_t rest = mark->found; rest != 0; rest >>= 2) {
-        printf("%s%s", words[rest & 3], rest >> 2 != 0 ? "," : "");
-    }
-    puts("\"");
+    ms_inefficient_text(mark->found, found);
+    printf("%s\"\n", found);
 }
 
 /* ---- the command ---- */

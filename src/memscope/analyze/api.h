@@ -59,21 +59,18 @@ int ms_check_leaks(const char *path, const char *mark, uint64_t start_index, con
 
 /* ---- inefficient use ---- */
 
-enum {
-    MS_CHECK_EARLY_ALLOCATION = 1,
-    MS_CHECK_LATE_DEALLOCATION = 2,
-    MS_CHECK_TEMPORARY_IDLENESS = 4,
-    MS_CHECK_ALL = 7,
-};
+/* Bits, by the numbers of MS_INEFFICIENT_TYPES in memscope/model/columns.h. */
+#define MS_CHECK_TYPE(number) (1u << ((number)-1))
+#define MS_CHECK_ALL          7u
 
 struct ms_check_inefficient_result {
-    uint64_t blocks[3], bytes[3]; /* by type, in the order above; those of mem_size and more */
+    uint64_t blocks[3], bytes[3]; /* by type, in the order of that table; those of mem_size and more */
     uint64_t rows_changed;        /* MALLOC rows that got a new value */
     uint64_t rows, rows_left_out;
     char kept[4096 + 16]; /* where the file as it was before is kept; empty: nothing was written */
 };
 
-/* Sets inefficient_type of the MALLOC rows of `path`, in addition to what stands there. types: MS_CHECK_*; mem_size_b:
+/* Sets inefficient_type of the MALLOC rows of `path`, in addition to what stands there. types: bits MS_CHECK_TYPE; mem_size_b:
  * smaller blocks are passed over; idle_calls: more calls than that without access are idleness, at least 1.
  *
  * A file is replaced as a whole (CSV: written beside it and renamed; DB: one transaction), and the file before is kept

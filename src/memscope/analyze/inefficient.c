@@ -76,14 +76,6 @@ static void leave(struct ms_api_counter *counter)
     }
 }
 
-const char *ms_inefficient_name(unsigned pattern)
-{
-    static const char *const names[] = {[MS_INEFFICIENT_EARLY] = "early_allocation",
-                                        [MS_INEFFICIENT_LATE] = "late_deallocation",
-                                        [MS_INEFFICIENT_IDLE] = "temporary_idleness"};
-    return pattern < MS_COUNT_OF(names) && names[pattern] != NULL ? names[pattern] : "";
-}
-
 uint8_t ms_inefficient_add(uint8_t found, unsigned pattern)
 {
     unsigned shift = 0;

@@ -50,7 +50,6 @@ void ms_inefficient_malloc(struct ms_inefficient *all, unsigned framework, struc
 unsigned ms_inefficient_access(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps);
 unsigned ms_inefficient_free(struct ms_inefficient *all, unsigned framework, struct ms_stamps *stamps);
 
-const char *ms_inefficient_name(unsigned pattern); /* "early_allocation"; "" */
 /* Patterns found so far, with one more behind them, unless it is there. */
 uint8_t ms_inefficient_add(uint8_t found, unsigned pattern);
 

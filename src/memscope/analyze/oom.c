@@ -78,19 +78,13 @@ static void print_frames(FILE *out, struct ms_text stack)
 
 static void print_held(struct ms_oom_report *report)
 {
-    static const struct {
-        uint8_t space;
-        const char *name;
-    } pools[] = {{MS_SPACE_PTA, "PTA"},
-                 {MS_SPACE_PTA_WORKSPACE, "PTA workspace"},
-                 {MS_SPACE_ATB, "ATB"},
-                 {MS_SPACE_MINDSPORE, "MindSpore"}};
     struct ms_pool_state state;
     const char *before = "Held then: ";
-    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
-        if (ms_model_pool(report->options.model, pools[i].space, report->device, &state) && state.live_blocks != 0) {
+    for (enum ms_space space = 0; space < MS_SPACE_COUNT; space++) {
+        if (MS_SPACE_IS_POOL(space) && ms_model_pool(report->options.model, space, report->device, &state) &&
+            state.live_blocks != 0) {
             fprintf(report->text, "%s%f Mb(s) in %" PRIu64 " block(s) of %s", before, MS_MB(state.used_b),
-                    state.live_blocks, pools[i].name);
+                    state.live_blocks, ms_space_title(space));
             if (state.total_b != 0) {
                 fprintf(report->text, " (%f reserved)", MS_MB(state.total_b));
             }

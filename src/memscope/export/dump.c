@@ -193,9 +193,8 @@ static int route(struct ms_dump *dump, const struct ms_row *row)
 }
 
 /* Puts the attributes in that are known now; both stand before page_type. */
-static void join(const struct ms_dump *dump, struct ms_row *row, char ineff[64])
+static void join(const struct ms_dump *dump, struct ms_row *row, char ineff[MS_INEFFICIENT_TEXT_B])
 {
-    static const char *const words[] = {"", "early_allocation", "late_deallocation", "temporary_idleness"};
     const struct ms_late_entry *entry = row->late ? ms__late_get(&dump->late, row->allocation_id) : NULL;
     if (entry == NULL) {
         return;
@@ -206,10 +205,7 @@ static void join(const struct ms_dump *dump, struct ms_row *row, char ineff[64])
     if (owner.length_b != 0) {
         add[add_count++] = (struct ms_attr){.key = MS_ATTR_OWNER, .form = MS_FORM_TEXT, .text = owner};
     }
-    uint32_t length_b = 0;
-    for (uint8_t rest = entry->inefficient; rest != 0; rest >>= 2) {
-        length_b += (uint32_t)sprintf(ineff + length_b, "%s%s", length_b != 0 ? "," : "", words[rest & 3]);
-    }
+    uint32_t length_b = (uint32_t)ms_inefficient_text(entry->inefficient, ineff);
     if (length_b != 0) {
         add[add_count++] = (struct ms_attr){
             .key = MS_ATTR_INEFFICIENT_TYPE, .form = MS_FORM_TEXT, .text = {.s = ineff, .length_b = length_b}};
@@ -232,7 +228,7 @@ static void join(const struct ms_dump *dump, struct ms_row *row, char ineff[64])
 static int route_waiting(void *argument, struct ms_row *row)
 {
     struct ms_dump *dump = argument;
-    char ineff[64] = "";
+    char ineff[MS_INEFFICIENT_TEXT_B] = "";
     join(dump, row, ineff);
     dump->routed_row = row->id + 1;
     route(dump, row); /* an error of one file does not stop the others; it is kept */
@@ -406,7 +402,7 @@ static int patch_waiting(void *argument, struct ms_row *row)
     if (entry == NULL || !entry->dirty || entry->row != row->id) {
         return 0;
     }
-    char ineff[64] = "";
+    char ineff[MS_INEFFICIENT_TEXT_B] = "";
     join(dump, row, ineff);
     for (uint32_t i = 0; i < dump->file_count; i++) {
         struct ms_dump_file *file = dump->files[i];

@@ -52,13 +52,7 @@ static uint32_t add_ghost(struct ms_model *model, enum ms_space space, const str
 
 static const char *pool_text(enum ms_space space)
 {
-    static const char *const texts[MS_SPACE_COUNT] = {
-        [MS_SPACE_HAL] = "HAL",   [MS_SPACE_HANDLE] = "HAL",
-        [MS_SPACE_PTA] = "PTA",   [MS_SPACE_PTA_WORKSPACE] = "PTA_WORKSPACE",
-        [MS_SPACE_ATB] = "ATB",   [MS_SPACE_MINDSPORE] = "MINDSPORE",
-        [MS_SPACE_HOST] = "HOST", [MS_SPACE_REGISTER] = "HOST",
-    };
-    return texts[space];
+    return ms_type_name(space == MS_SPACE_REGISTER ? MS_TYPE_HOST : ms_space_type(space));
 }
 
 /* Begins the row of an access; NULL: nothing is to be told. */

@@ -5,7 +5,7 @@
 #include "base/macros.h"
 #include "trace/records.h"
 
-#include <stddef.h>
+#include <stdio.h>
 
 static const char *const event_names[] = {
 #define X(name, text) text,
@@ -40,6 +40,27 @@ const char *ms_type_name(unsigned type)
 const char *ms_attr_name(unsigned key)
 {
     return NAME_OF(attr_names, key);
+}
+
+const char *ms_inefficient_name(unsigned type)
+{
+    static const char *const names[] = {
+#define X(number, name, text) [number] = text,
+        MS_INEFFICIENT_TYPES(X)
+#undef X
+    };
+    return type < MS_COUNT_OF(names) && names[type] != NULL ? names[type] : "";
+}
+
+size_t ms_inefficient_text(uint8_t found, char out[MS_INEFFICIENT_TEXT_B])
+{
+    size_t length_b = 0;
+    out[0] = '\0';
+    for (; (found & 3) != 0; found >>= 2) {
+        length_b += (size_t)snprintf(out + length_b, MS_INEFFICIENT_TEXT_B - length_b, "%s%s", length_b != 0 ? "," : "",
+                                     ms_inefficient_name(found & 3));
+    }
+    return length_b;
 }
 
 const char *ms_gap_cause_name(unsigned cause)

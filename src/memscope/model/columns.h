@@ -6,6 +6,9 @@
 #ifndef MS_MODEL_COLUMNS_H
 #define MS_MODEL_COLUMNS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Columns of memscope_dump: name, SQL type. */
 #define MS_DUMP_COLUMNS(X)                                                                                             \
     X(ID, "ID", "INTEGER")                                                                                             \
@@ -73,6 +76,15 @@
     X(OOM_DETAIL, OOM_TRIGGER, "OOM_TRIGGER", "the driver has no memory left")                                         \
     X(OOM_DETAIL, OOM_RECENT_ALLOC, "OOM_RECENT_ALLOC", "one of the most recent live blocks then")                     \
     X(OOM_DETAIL, OOM_TOP_ALLOC, "OOM_TOP_ALLOC", "one of the largest live blocks then")
+
+/* Values of the attribute inefficient_type: number, name. A number fits two bits, see struct ms_block. */
+#define MS_EARLY_ALLOCATION   "early_allocation"
+#define MS_LATE_DEALLOCATION  "late_deallocation"
+#define MS_TEMPORARY_IDLENESS "temporary_idleness"
+#define MS_INEFFICIENT_TYPES(X)                                                                                        \
+    X(1, EARLY, MS_EARLY_ALLOCATION)                                                                                   \
+    X(2, LATE, MS_LATE_DEALLOCATION)                                                                                   \
+    X(3, IDLE, MS_TEMPORARY_IDLENESS)
 
 /* Attribute keys, in the order in which a row has them. */
 #define MS_ATTR_KEYS(X)                                                                                                \
@@ -154,10 +166,21 @@ enum ms_attr_key {
     MS_ATTR_OTHER = 255 /* the attribute carries its key as a text */
 };
 
+enum ms_inefficient_type {
+#define X(number, name, text) MS_INEFFICIENT_##name = (number),
+    MS_INEFFICIENT_TYPES(X)
+#undef X
+};
+
 /* Texts of the tables; a number out of range gives "UNKNOWN". */
 const char *ms_event_name(unsigned event);
 const char *ms_type_name(unsigned type);
 const char *ms_attr_name(unsigned key);
-const char *ms_gap_cause_name(unsigned cause); /* enum ms_gap_cause: why events are missing */
+const char *ms_inefficient_name(unsigned type); /* "early_allocation"; "" if out of range */
+const char *ms_gap_cause_name(unsigned cause);  /* enum ms_gap_cause: why events are missing */
+
+/* The types in `found` (two bits each, as in struct ms_block) as a text, separated by commas. Returns its length. */
+#define MS_INEFFICIENT_TEXT_B 64u
+size_t ms_inefficient_text(uint8_t found, char out[MS_INEFFICIENT_TEXT_B]);
 
 #endif

@@ -10,6 +10,7 @@
  * since its FREE row is out, a second MALLOC row (shadow:true) follows. */
 #include "memscope/model/model_internal.h"
 
+#include "ascend_hal.h" /* flags of halMemAlloc */
 #include "base/macros.h"
 
 #include <errno.h>
@@ -56,29 +57,9 @@ bool ms__frees_same(const struct ms_event *alloc, const struct ms_event *event)
            (event->device == alloc->device || event->device == MS_DEV_UNKNOWN || !MS_SPACE_IS_POOL(space_of(a, alloc)));
 }
 
-#define FLAG_DEVICE     0x3ffu
-#define FLAG_SPACE(f)   ((f) >> 10 & 0xf)
-#define FLAG_SPACE_HOST 2u
-#define FLAG_HUGE       (1ull << 17)
-#define FLAG_GIANT      (1ull << 31)
-#define FLAG_MODULE(f)  ((uint8_t)((f) >> 56))
-#define SIDE_DEVICE     1u
-
-enum { PAGE_NORMAL, PAGE_HUGE, PAGE_GIANT };
-
 /* Everything about a new block that its event tells. */
 static struct ms_block describe(enum ms_space space, const struct ms_event *event)
 {
-    static const uint8_t types[] = {
-        [MS_SPACE_HAL] = MS_TYPE_HAL,
-        [MS_SPACE_HANDLE] = MS_TYPE_HAL,
-        [MS_SPACE_REGISTER] = MS_TYPE_HOST_PINNED,
-        [MS_SPACE_PTA] = MS_TYPE_PTA,
-        [MS_SPACE_PTA_WORKSPACE] = MS_TYPE_PTA_WORKSPACE,
-        [MS_SPACE_ATB] = MS_TYPE_ATB,
-        [MS_SPACE_MINDSPORE] = MS_TYPE_MINDSPORE,
-        [MS_SPACE_HOST] = MS_TYPE_HOST,
-    };
     struct ms_block block = {
         .addr = event->addr,
         .size_b = event->size_b,
@@ -87,25 +68,25 @@ static struct ms_block describe(enum ms_space space, const struct ms_event *even
         .c_stack = event->c_stack,
         .python_stack = event->python_stack,
         .space = (uint8_t)space,
-        .type = types[space],
+        .type = (uint8_t)ms_space_type(space),
     };
     switch (space) {
     case MS_SPACE_HAL:
         block.flag = event->flag;
-        block.module_id = FLAG_MODULE(event->flag);
-        block.page_type = (event->flag & FLAG_GIANT) != 0  ? PAGE_GIANT
-                          : (event->flag & FLAG_HUGE) != 0 ? PAGE_HUGE
-                                                           : PAGE_NORMAL;
-        block.device = (uint32_t)(event->flag & FLAG_DEVICE);
-        if (FLAG_SPACE(event->flag) == FLAG_SPACE_HOST) {
+        block.module_id = (uint8_t)(event->flag >> MEM_MODULE_ID_BIT);
+        block.page_type = (event->flag & MEM_PAGE_GIANT) != 0  ? MEM_GIANT_PAGE_TYPE
+                          : (event->flag & MEM_PAGE_HUGE) != 0 ? MEM_HUGE_PAGE_TYPE
+                                                               : MEM_NORMAL_PAGE_TYPE;
+        block.device = (uint32_t)(event->flag & MEM_DEVID_MASK);
+        if ((event->flag & MEM_VIRT_MASK) == MEM_HOST) {
             block.device = MS_DEV_CPU;
             block.type = MS_TYPE_HOST_PINNED;
         }
         break;
     case MS_SPACE_HANDLE:
         block.module_id = event->module_id < 256 ? (uint8_t)event->module_id : 255;
-        block.page_type = event->page_type <= PAGE_GIANT ? (uint8_t)event->page_type : PAGE_NORMAL;
-        if (event->side != SIDE_DEVICE) { /* host memory, whatever number the property carries */
+        block.page_type = event->page_type < MEM_MAX_PAGE_TYPE ? (uint8_t)event->page_type : MEM_NORMAL_PAGE_TYPE;
+        if (event->side != MEM_DEV_SIDE) { /* host memory, whatever number the property carries */
             block.device = MS_DEV_CPU;
             block.type = MS_TYPE_HOST_PINNED;
         }
@@ -229,14 +210,9 @@ static void complain_unmatched(struct ms_model *model, enum ms_space space, cons
                  (unsigned long long)event->addr);
     } else {
         ms__note(model, 2, "[npu%u free][client %u]:!!! ------free error in %s------!!!, ptr: %llu", event->device,
-                 model->pid, ms_type_name(MS_TYPE_PTA + (space - MS_SPACE_PTA)), (unsigned long long)event->addr);
+                 model->pid, ms_type_name(ms_space_type(space)), (unsigned long long)event->addr);
     }
 }
-
-_Static_assert(MS_TYPE_PTA_WORKSPACE - MS_TYPE_PTA == MS_SPACE_PTA_WORKSPACE - MS_SPACE_PTA &&
-                   MS_TYPE_ATB - MS_TYPE_PTA == MS_SPACE_ATB - MS_SPACE_PTA &&
-                   MS_TYPE_MINDSPORE - MS_TYPE_PTA == MS_SPACE_MINDSPORE - MS_SPACE_PTA,
-               "pools have the same order as spaces and as types");
 
 /* ---- life ---- */
 

@@ -64,18 +64,33 @@ struct ms_model_options {
 
 /* ---- blocks ---- */
 
-/* Where an address lives: blocks of different spaces may have equal addresses. */
+/* Spaces: where an address belongs; blocks of different spaces may have equal addresses. Name, type of the rows of its
+ * blocks, title in reports.
+ *
+ *   HAL       halMemAlloc, on a device or (then of type HOST_PINNED) on the host
+ *   HANDLE    halMemCreate: the address is a handle
+ *   REGISTER  aclrtHostRegister
+ *   HOST      CPU tensors
+ *
+ * The other ones are pools, named as in enum ms_pool. */
+#define MS_SPACES(X)                                                                                                   \
+    X(HAL, HAL, "driver")                                                                                              \
+    X(HANDLE, HAL, "driver")                                                                                           \
+    X(REGISTER, HOST_PINNED, "pinned")                                                                                 \
+    X(PTA, PTA, "PTA")                                                                                                 \
+    X(PTA_WORKSPACE, PTA_WORKSPACE, "PTA workspace")                                                                   \
+    X(ATB, ATB, "ATB")                                                                                                 \
+    X(MINDSPORE, MINDSPORE, "MindSpore")                                                                               \
+    X(HOST, HOST, "host")
+
 enum ms_space {
-    MS_SPACE_HAL,      /* halMemAlloc, on a device or (type HOST_PINNED) on the host */
-    MS_SPACE_HANDLE,   /* halMemCreate: the address is a handle */
-    MS_SPACE_REGISTER, /* aclrtHostRegister */
-    MS_SPACE_PTA,
-    MS_SPACE_PTA_WORKSPACE,
-    MS_SPACE_ATB,
-    MS_SPACE_MINDSPORE,
-    MS_SPACE_HOST, /* CPU tensors */
-    MS_SPACE_COUNT
+#define X(name, type, title) MS_SPACE_##name,
+    MS_SPACES(X)
+#undef X
+        MS_SPACE_COUNT
 };
+enum ms_row_type ms_space_type(enum ms_space space);
+const char *ms_space_title(unsigned space); /* "PTA", "driver"; "unknown" if out of range */
 #define MS_SPACE_IS_POOL(space) ((space) >= MS_SPACE_PTA && (space) <= MS_SPACE_MINDSPORE)
 
 enum ms_block_state {
@@ -102,7 +117,7 @@ struct ms_block {
     uint8_t space;         /* enum ms_space */
     uint8_t type;          /* enum ms_row_type: HAL, PTA ... */
     uint8_t state;         /* enum ms_block_state */
-    uint8_t page_type;     /* 0 normal, 1 huge, 2 giant */
+    uint8_t page_type;     /* enum drv_mem_pg_type: 0 normal, 1 huge, 2 giant */
     uint8_t module_id;     /* HAL */
     uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
     uint8_t revived;       /* times that its free failed */
@@ -112,8 +127,6 @@ struct ms_block {
 
     uint32_t older, newer; /* of the model: list of live blocks in order of allocation */
 };
-
-enum { MS_INEFFICIENT_EARLY = 1, MS_INEFFICIENT_LATE = 2, MS_INEFFICIENT_IDLE = 3 };
 
 enum ms_block_end {
     MS_END_FREE,     /* freed */

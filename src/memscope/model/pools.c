@@ -7,13 +7,32 @@
 
 enum ms_space ms__space_of_pool(unsigned pool)
 {
-    static const uint8_t spaces[] = {
-        [MS_POOL_NONE] = MS_SPACE_COUNT, [MS_POOL_PTA] = MS_SPACE_PTA,
-        [MS_POOL_ATB] = MS_SPACE_ATB,    [MS_POOL_PTA_WORKSPACE] = MS_SPACE_PTA_WORKSPACE,
-        [MS_POOL_HOST] = MS_SPACE_HOST,  [MS_POOL_MINDSPORE] = MS_SPACE_MINDSPORE,
-        [MS_POOL_HAL] = MS_SPACE_HAL,
+    static const uint8_t spaces[] = {[MS_POOL_NONE] = MS_SPACE_COUNT,
+#define X(number, name) [MS_POOL_##name] = MS_SPACE_##name,
+                                     MS_POOLS(X)
+#undef X
     };
     return pool < sizeof(spaces) ? spaces[pool] : MS_SPACE_COUNT;
+}
+
+enum ms_row_type ms_space_type(enum ms_space space)
+{
+    static const uint8_t types[] = {
+#define X(name, type, title) MS_TYPE_##type,
+        MS_SPACES(X)
+#undef X
+    };
+    return (enum ms_row_type)types[space];
+}
+
+const char *ms_space_title(unsigned space)
+{
+    static const char *const titles[] = {
+#define X(name, type, title) title,
+        MS_SPACES(X)
+#undef X
+    };
+    return space < MS_SPACE_COUNT ? titles[space] : "unknown";
 }
 
 /* Physical handles are memory of the driver like any other; pinned memory of both kinds is one sum. */

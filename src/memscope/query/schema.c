@@ -3,6 +3,7 @@
 #include "memscope/query/schema.h"
 
 #include "base/macros.h"
+#include "memscope/model/columns.h"
 
 #include <string.h>
 
@@ -87,7 +88,7 @@ static const struct ms_query_column blocks[] = {
     COLUMN(ms_block_record, "first_access_ns", first_access_ns, U64_OR_NULL, "time of the first"),
     COLUMN(ms_block_record, "last_access_ns", last_access_ns, U64_OR_NULL, "time of the last"),
     COLUMN(ms_block_record, "inefficient", inefficient, BLOCK_INEFFICIENT,
-           "early_allocation, late_deallocation, temporary_idleness"),
+           MS_EARLY_ALLOCATION ", " MS_LATE_DEALLOCATION ", " MS_TEMPORARY_IDLENESS),
     COLUMN(ms_block_record, "module", module_id, BLOCK_MODULE, "part of CANN that asked for it (HAL)"),
 };
 

@@ -303,15 +303,8 @@ static void give_device(sqlite3_context *result, uint32_t device)
 
 static void give_inefficient(sqlite3_context *result, uint8_t inefficient)
 {
-    static const char *const words[] = {[MS_INEFFICIENT_EARLY] = "early_allocation",
-                                        [MS_INEFFICIENT_LATE] = "late_deallocation",
-                                        [MS_INEFFICIENT_IDLE] = "temporary_idleness"};
-    char text[96] = "";
-    for (; (inefficient & 3) != 0; inefficient >>= 2) {
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof(text) - used, "%s%s", used != 0 ? "," : "", words[inefficient & 3]);
-    }
-    if (text[0] != '\0') {
+    char text[MS_INEFFICIENT_TEXT_B];
+    if (ms_inefficient_text(inefficient, text) != 0) {
         sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);
     }
 }

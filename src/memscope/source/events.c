@@ -11,6 +11,7 @@
  * One model per process id. Memory: O(open ranges + live handles) beside the models. */
 #include "memscope/source/internal.h"
 
+#include "ascend_hal.h" /* flags of halMemAlloc */
 #include "base/map.h"
 #include "trace/aten_mark.h"
 
@@ -149,22 +150,12 @@ static struct ms_event event_of(const struct ms_row *row, enum ms_record_kind ki
 
 static uint8_t pool_of_type(unsigned type)
 {
-    switch (type) {
-    case MS_TYPE_PTA:
-        return MS_POOL_PTA;
-    case MS_TYPE_PTA_WORKSPACE:
-        return MS_POOL_PTA_WORKSPACE;
-    case MS_TYPE_ATB:
-        return MS_POOL_ATB;
-    case MS_TYPE_MINDSPORE:
-        return MS_POOL_MINDSPORE;
-    case MS_TYPE_HOST:
-        return MS_POOL_HOST;
-    case MS_TYPE_HAL:
-        return MS_POOL_HAL;
-    default:
-        return MS_POOL_NONE;
-    }
+    static const uint8_t pools[MS_TYPE_COUNT] = {
+#define X(number, name) [MS_TYPE_##name] = MS_POOL_##name,
+        MS_POOLS(X)
+#undef X
+    };
+    return type < MS_TYPE_COUNT ? pools[type] : MS_POOL_NONE;
 }
 
 /* Is this pinned memory? A generation calls it HOST, like CPU tensors, and marks it. */
@@ -210,10 +201,7 @@ static int tell_usage(struct process *process, const struct ms_row *row)
     return feed(process, &event);
 }
 
-#define FLAG_HUGE   (1ull << 17)
-#define FLAG_GIANT  (1ull << 31)
-#define SIDE_DEVICE 1u
-#define NO_MODULE   0xffu /* the module stands in the owner, if anywhere */
+#define NO_MODULE 0xffu /* a dump names the module in the owner, if at all */
 
 static int driver_malloc(struct process *process, const struct ms_row *row, struct ms_event *event)
 {
@@ -221,14 +209,14 @@ static int driver_malloc(struct process *process, const struct ms_row *row, stru
     bool huge = text_is(page, "huge"), giant = text_is(page, "giant");
     if (text_is(text_of(row, MS_ATTR_ALLOC_TYPE), "create")) {
         event->kind = MS_R_HAL_CREATE;
-        event->side = SIDE_DEVICE;
+        event->side = MEM_DEV_SIDE;
         event->module_id = NO_MODULE;
-        event->page_type = giant ? 2 : huge ? 1 : 0;
+        event->page_type = giant ? MEM_GIANT_PAGE_TYPE : huge ? MEM_HUGE_PAGE_TYPE : MEM_NORMAL_PAGE_TYPE;
         return ms_map_put(&process->handles, event->addr, 1) != NULL ? 0 : -ENOMEM;
     }
     event->kind = MS_R_HAL_ALLOC;
-    event->flag =
-        (row->device & 0x3ffu) | (huge ? FLAG_HUGE : 0) | (giant ? FLAG_GIANT : 0) | (uint64_t)NO_MODULE << 56;
+    event->flag = (row->device & MEM_DEVID_MASK) | (huge ? MEM_PAGE_HUGE : 0) | (giant ? MEM_PAGE_GIANT : 0) |
+                  (uint64_t)NO_MODULE << MEM_MODULE_ID_BIT;
     return 0;
 }
 

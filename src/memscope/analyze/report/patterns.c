@@ -14,13 +14,13 @@ const struct ms_pattern ms_patterns[MS_PATTERN_COUNT] = {
         {"leak", "Leak",
          "Blocks that were allocated in a step after the first, were not used again, and were kept until the program ended.",
          "Drop the last reference: a list that only grows, a loss kept with its graph, a cache without a limit."},
-    [MS_PATTERN_EARLY] = {"early_allocation", "Allocated too early",
+    [MS_PATTERN_EARLY] = {MS_EARLY_ALLOCATION, "Allocated too early",
                           "Other memory was freed between the allocation of a block and its first use.",
                           "Allocate the block right before the operator that uses it first."},
-    [MS_PATTERN_LATE] = {"late_deallocation", "Freed too late",
+    [MS_PATTERN_LATE] = {MS_LATE_DEALLOCATION, "Freed too late",
                          "Other memory was allocated between the last use of a block and its free.",
                          "Free the block (del, or the end of its scope) right after the operator that uses it last."},
-    [MS_PATTERN_IDLE] = {"temporary_idleness", "Idle for long",
+    [MS_PATTERN_IDLE] = {MS_TEMPORARY_IDLENESS, "Idle for long",
                          "A block was not used for thousands of operators, then used again.",
                          "Move it to the host meanwhile, or compute it again when it is needed."},
     [MS_PATTERN_UNUSED] = {"unused", "Never used", "No operator ever read or wrote the block.", "Do not allocate it."},
@@ -73,21 +73,6 @@ const char *ms_owner_class_name(unsigned class)
 const char *ms_owner_class_title(unsigned class)
 {
     return class < MS_CLASS_COUNT ? class_titles[class] : "Unknown";
-}
-
-const char *ms_space_title(unsigned space)
-{
-    static const char *const titles[MS_SPACE_COUNT] = {
-        [MS_SPACE_HAL] = "driver",
-        [MS_SPACE_HANDLE] = "driver",
-        [MS_SPACE_REGISTER] = "pinned",
-        [MS_SPACE_PTA] = "PTA",
-        [MS_SPACE_PTA_WORKSPACE] = "PTA workspace",
-        [MS_SPACE_ATB] = "ATB",
-        [MS_SPACE_MINDSPORE] = "MindSpore",
-        [MS_SPACE_HOST] = "host",
-    };
-    return space < MS_SPACE_COUNT ? titles[space] : "unknown";
 }
 
 static bool has_word(struct ms_text owner, const char *word)

@@ -53,7 +53,6 @@ const char *ms_owner_class_name(unsigned class);
 const char *ms_owner_class_title(unsigned class);
 /* Of a block whose owner's text is this. */
 enum ms_owner_class ms_owner_class_of(const struct ms_block *block, struct ms_text owner);
-const char *ms_space_title(unsigned space); /* "PTA", "driver" */
 
 /* Patterns of waste: the one table that text, JSON, page and documentation come from. */
 struct ms_pattern {
