@@ -107,11 +107,11 @@ static inline __attribute__((always_inline)) const struct ms_stack_ids *ms_stack
 
 /* Order and payload of each kind, from the table of records. */
 enum {
-#define X(number, name, payload, order, shape) MS_ORDER_OF_##name = MS_ORDER_##order,
+#define X(number, name, payload, order, arg, meaning) MS_ORDER_OF_##name = MS_ORDER_##order,
     MS_RECORDS(X)
 #undef X
 };
-#define X(number, name, payload, order, shape) typedef payload ms_payload_##name;
+#define X(number, name, payload, order, arg, meaning) typedef struct ms_p_##payload ms_payload_##name;
 MS_RECORDS(X)
 #undef X
 

@@ -6,40 +6,11 @@
  * (realtime nanoseconds) and strictly increases with index, except for events of device time (MS_R_KERNEL_EXECUTE),
  * which carry the time at which the device did it.
  *
- * One flat structure for all kinds: a field that a kind does not have is 0 (device: MS_DEV_UNKNOWN, texts: empty).
- * Which kind fills what, beyond time, thread, device and stacks:
- *
- *   HAL_ALLOC addr size_b flag           HAL_FREE[_FAILED] addr                 (device: MS_DEV_UNKNOWN, see flag)
- *   HAL_CREATE addr(handle) size_b side module_id page_type mem_type            HAL_RELEASE[_FAILED] addr(handle)
- *   RESERVE addr size_b                  ADDRESS_FREE[_FAILED] addr
- *   MAP addr size_b offset_b handle      UNMAP[_FAILED] addr
- *   HOST_REGISTER addr size_b flag       HOST_UNREGISTER[_FAILED] addr
- *   OOM function size_b flag
- *   POOL_TOTAL pool size_b(total)        POOL_ALLOC pool addr size_b            POOL_FREE pool addr
- *   HEAP_ADD, HEAP_SUB pool addr size_b
- *   MARK stream_id text                  RANGE_START range_id stream_id text    RANGE_END range_id
- *   SET_DEVICE value(result)             ACL_INIT, ACL_FINI, START, STOP nothing
- *   KERNEL_LAUNCH stream_id task_id text(name)
- *   KERNEL_EXECUTE counter end stream_id task_id text(name)                     (time_ns: device time)
- *   DEVICE_CLOCK counter value(kHz)
- *   OP_*, OP_KERNEL_* text(name) text2(path) addr(workspace) size_b(workspace)
- *   ACCESS pool addr size_b type text(name) text2(attributes)
- *   SNAPSHOT memory[6] text(name)
- *   STOP value(MS_STOP_*)
- *   STEP value                           CONFIG text                            LOG text
- *   LABEL_PUSH, LABEL_POP value(level) text      ADDR_LABEL value(level) addr text
- *   SLICE slice_start_ns slice_end_ns value(1: no start, 2: no end) text
- *   THREAD text(name)
- *   GAP gap                              USAGE size_b(device used) process_used_b total_b (device MS_DEV_CPU: host
- * memory)
- *
- * An allocation that comes from a dump has its owner as text.
- *
- *   WATCH addr size_b flag(hash) value(MS_WATCH_*) task_id(index) text(point) text2(name)
- *   RECORDER memory[0 .. 3]: bytes of buffers at most, ns of draining, ps per record, bytes of the collector
+ * One flat structure for all kinds: a member that a kind does not fill is 0 (device: MS_DEV_UNKNOWN, texts: empty). The
+ * tables of records.h say which kind fills which member. An allocation from a dump has its owner as text.
  *
  * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK may
- * be made by the collector or by the reader itself; its stream is then where the loss was. */
+ * come from the collector or from the reader itself; its stream is the one that lost records. */
 #ifndef MS_TRACE_EVENT_H
 #define MS_TRACE_EVENT_H
 
@@ -62,6 +33,15 @@ struct ms_event_gap {
     uint32_t cause; /* enum ms_gap_cause */
 };
 
+struct ms_event_snapshot {
+    uint64_t reserved_b, max_reserved_b, allocated_b, max_allocated_b; /* by the framework */
+    uint64_t total_b, free_b;                                          /* of the device */
+};
+
+struct ms_event_recorder {
+    uint64_t buffers_b, drain_ns, record_ps, collector_b;
+};
+
 struct ms_event {
     uint64_t index;   /* 0, 1, 2 ... within the process */
     uint64_t time_ns; /* file time */
@@ -81,24 +61,32 @@ struct ms_event {
         uint64_t addr, slice_start_ns;
     };
     union {
-        uint64_t size_b, slice_end_ns;
+        uint64_t size_b, slice_end_ns, pool_total_b, device_used_b;
     };
     union {
-        uint64_t flag, offset_b, range_id, counter, process_used_b;
+        uint64_t flag, offset_b, range_id, counter, process_used_b, hash;
     };
     union {
-        uint64_t handle, value, total_b;
+        uint64_t handle, value, total_b, watch_flags; /* watch_flags: MS_WATCH_* */
     };
     int64_t stream_id;
-    uint32_t task_id;
+    union {
+        uint32_t task_id, output;
+    };
     union {
         uint32_t type, function, end, side; /* enum ms_access, enum ms_oom_function, KERNEL_EXECUTE, HAL_CREATE */
     };
     uint32_t module_id, page_type, mem_type;
-    struct ms_text text, text2;
+    union {
+        struct ms_text text, name;
+    };
+    union {
+        struct ms_text text2, path, attributes, watched;
+    };
     union {
         struct ms_event_gap gap;
-        uint64_t memory[6]; /* SNAPSHOT: reserved, max reserved, allocated, max allocated, total, free */
+        struct ms_event_snapshot snapshot;
+        struct ms_event_recorder recorder;
     };
 };
 

@@ -93,191 +93,106 @@ static struct ms_text text_of(const struct ms_trace *t, uint64_t field, const ch
     return text;
 }
 
-static void set_pool(struct ms_event *e, uint32_t arg)
+/* The operand of the record, by the column `arg` of the table. */
+static inline void fill_NONE(struct ms_event *e, uint32_t arg)
+{
+}
+
+static inline void fill_ID(struct ms_event *e, uint32_t arg)
+{
+}
+
+static inline void fill_DEVICE(struct ms_event *e, uint32_t arg)
+{
+    e->device = arg;
+}
+
+static inline void fill_POOL(struct ms_event *e, uint32_t arg)
 {
     e->pool = (uint8_t)MS_ARG_POOL(arg);
     e->device = MS_ARG_DEVICE(arg);
 }
 
-static void fill_gap(struct ms_trace *t, const struct ms_cursor *c, struct ms_event *e)
+static inline void fill_FLAG(struct ms_event *e, uint32_t arg)
 {
-    const uint64_t *f = c->record.field;
-    uint64_t since_ns = f[0] != 0 ? ms__file_ns(t, c->clock_kind, f[0]) : t->info.process.start_ns;
-    e->gap = (struct ms_event_gap){
-        .since_ns = since_ns < e->time_ns ? since_ns : e->time_ns,
-        .lost = f[1],
-        .lost_alloc = f[2],
-        .lost_free = f[3],
-        .cause = f[4] < MS_GAP_CAUSES ? (uint32_t)f[4] : MS_GAP_DAMAGED,
-    };
-    t->stats.gaps++;
-    t->stats.lost += f[1];
+    e->flag = arg;
 }
+
+static inline void fill_VALUE(struct ms_event *e, uint32_t arg)
+{
+    e->value = arg;
+}
+
+static inline void fill_SLICE(struct ms_event *e, uint32_t arg)
+{
+    e->value = arg & 0xff;
+    e->tid = arg >> 8 != 0 ? arg >> 8 : e->tid;
+}
+
+static void finish_gap(struct ms_trace *t, struct ms_event *e)
+{
+    uint64_t since_ns = e->gap.since_ns != 0 ? e->gap.since_ns : t->info.process.start_ns;
+    e->gap.since_ns = since_ns < e->time_ns ? since_ns : e->time_ns;
+    e->gap.cause = e->gap.cause < MS_GAP_CAUSES ? e->gap.cause : MS_GAP_DAMAGED;
+    t->stats.gaps++;
+    t->stats.lost += e->gap.lost;
+}
+
+/* Fields and operand to the members that the tables of records.h name. The compiler sees one case per kind, with constant
+ * indexes. */
+#define NUMBER(to) e->to = (__typeof__(e->to))f[n++];
+#define FILL_a(to) NUMBER(to)
+#define FILL_q(to) NUMBER(to)
+#define FILL_i(to) NUMBER(to)
+#define FILL_d(to) NUMBER(to)
+#define FILL_k(to) e->to = f[n] != 0 ? ms__file_ns(t, c->clock_kind, f[n]) : 0, n++;
+#define FILL_t(to) e->to = text_of(t, f[n++], r->text[texts++]);
+#define SKIP_a
+#define SKIP_q
+#define SKIP_d
+#define SKIP_f
+#define SKIP_l
+#define SKIP_b24                      n += 2;
+#define SKIP_t                        texts++;
+#define FILL(type, name, to, meaning) FILL_##type(to)
+#define SKIP(type, name, meaning)                                                                                      \
+    n++;                                                                                                               \
+    SKIP_##type
 
 static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms_event *e)
 {
     const struct ms_decoded *r = &c->record;
     const uint64_t *f = r->field;
-    e->device = MS_DEV_UNKNOWN;
+    unsigned n = 0, texts = 0;
     switch ((enum ms_record_kind)r->kind) {
-    case MS_R_HAL_ALLOC:
-        e->addr = f[0], e->size_b = f[1], e->flag = f[2];
-        break;
-    case MS_R_HAL_CREATE:
-        e->device = r->arg;
-        e->addr = f[0], e->size_b = f[1];
-        e->side = (uint32_t)f[2], e->module_id = (uint32_t)f[3];
-        e->page_type = (uint32_t)f[4], e->mem_type = (uint32_t)f[5];
-        break;
-    case MS_R_HAL_FREE:
-    case MS_R_HAL_FREE_FAILED:
-    case MS_R_HAL_RELEASE:
-    case MS_R_HAL_RELEASE_FAILED:
-    case MS_R_ADDRESS_FREE:
-    case MS_R_ADDRESS_FREE_FAILED:
-    case MS_R_UNMAP:
-    case MS_R_UNMAP_FAILED:
-    case MS_R_HOST_UNREGISTER:
-    case MS_R_HOST_UNREGISTER_FAILED:
-        e->addr = f[0];
-        break;
-    case MS_R_RESERVE:
-        e->addr = f[0], e->size_b = f[1];
-        break;
-    case MS_R_MAP:
-        e->addr = f[0], e->size_b = f[1], e->offset_b = f[2], e->handle = f[3];
-        break;
-    case MS_R_HOST_REGISTER:
-        e->addr = f[0], e->size_b = f[1], e->flag = r->arg;
-        break;
-    case MS_R_OOM:
-        e->device = r->arg;
-        e->size_b = f[0], e->flag = f[1], e->function = (uint32_t)f[2];
-        break;
-    case MS_R_POOL_TOTAL:
-        set_pool(e, r->arg);
-        e->size_b = f[0];
-        break;
-    case MS_R_POOL_ALLOC:
-    case MS_R_HEAP_ADD:
-    case MS_R_HEAP_SUB:
-        set_pool(e, r->arg);
-        e->addr = f[0], e->size_b = f[1];
-        break;
-    case MS_R_POOL_FREE:
-        set_pool(e, r->arg);
-        e->addr = f[0];
-        break;
-    case MS_R_MARK:
-        e->device = r->arg;
-        e->stream_id = (int64_t)f[0];
-        e->text = text_of(t, f[1], r->text[0]);
-        break;
-    case MS_R_RANGE_START:
-        e->device = r->arg;
-        e->range_id = f[0], e->stream_id = (int64_t)f[1];
-        e->text = text_of(t, f[2], r->text[0]);
-        break;
-    case MS_R_RANGE_END:
-        e->device = r->arg;
-        e->range_id = f[0];
-        break;
-    case MS_R_SET_DEVICE:
-        e->device = r->arg;
-        e->value = f[0];
-        break;
-    case MS_R_KERNEL_LAUNCH:
-        e->device = r->arg;
-        e->stream_id = (int64_t)f[0], e->task_id = (uint32_t)f[1];
-        e->text = text_of(t, f[2], r->text[0]);
-        break;
-    case MS_R_KERNEL_EXECUTE:
-        e->device = r->arg;
-        e->counter = f[0], e->stream_id = (int64_t)f[1], e->task_id = (uint32_t)f[2], e->end = (uint32_t)f[3];
-        e->text = text_of(t, f[5], r->text[0]);
-        ms_trace_device_time_ns(t, r->arg, f[0], &e->time_ns);
-        break;
-    case MS_R_DEVICE_CLOCK:
-        e->device = r->arg;
-        e->counter = f[0], e->value = f[1];
-        ms__learn_device_clock(t, r->arg, f[0], f[1], ms__file_ns(t, c->clock_kind, r->stamp));
-        break;
-    case MS_R_OP_START:
-    case MS_R_OP_END:
-    case MS_R_OP_KERNEL_START:
-    case MS_R_OP_KERNEL_END:
-        e->device = r->arg;
-        e->addr = f[0], e->size_b = f[1];
-        e->text = text_of(t, f[2], r->text[0]);
-        e->text2 = text_of(t, f[3], r->text[1]);
-        break;
-    case MS_R_ACCESS:
-        set_pool(e, r->arg);
-        e->addr = f[0], e->size_b = f[1], e->type = (uint32_t)f[2];
-        e->text = text_of(t, f[4], r->text[0]);
-        e->text2 = text_of(t, f[5], r->text[1]);
-        break;
-    case MS_R_SNAPSHOT:
-        e->device = r->arg;
-        memcpy(e->memory, f, sizeof(e->memory));
-        e->text = text_of(t, f[6], r->text[0]);
-        break;
-    case MS_R_STEP:
-        e->value = f[0];
-        break;
-    case MS_R_CONFIG:
-    case MS_R_LOG:
-    case MS_R_THREAD:
-        e->value = r->arg;
-        e->text = text_of(t, f[0], r->text[0]);
-        break;
-    case MS_R_LABEL_PUSH:
-    case MS_R_LABEL_POP:
-        e->value = r->arg;
-        e->text = text_of(t, f[0], r->text[0]);
-        break;
-    case MS_R_ADDR_LABEL:
-        e->value = r->arg;
-        e->addr = f[0];
-        e->text = text_of(t, f[1], r->text[0]);
-        break;
-    case MS_R_SLICE:
-        e->value = r->arg & 0xff;
-        e->tid = r->arg >> 8 != 0 ? r->arg >> 8 : e->tid;
-        e->slice_start_ns = f[0] != 0 ? ms__file_ns(t, c->clock_kind, f[0]) : 0;
-        e->slice_end_ns = f[1] != 0 ? ms__file_ns(t, c->clock_kind, f[1]) : 0;
-        e->text = text_of(t, f[2], r->text[0]);
-        break;
-    case MS_R_GAP:
-        fill_gap(t, c, e);
-        break;
-    case MS_R_USAGE:
-        e->device = r->arg;
-        e->size_b = f[0], e->process_used_b = f[1], e->total_b = f[2];
-        break;
-    case MS_R_WATCH:
-        e->device = r->arg;
-        e->addr = f[0], e->size_b = f[1], e->flag = f[2], e->task_id = (uint32_t)f[3], e->value = f[4];
-        e->text = text_of(t, f[5], r->text[0]);
-        e->text2 = text_of(t, f[6], r->text[1]);
-        break;
-    case MS_R_RECORDER:
-        memcpy(e->memory, f, 4 * sizeof(f[0]));
-        break;
-    case MS_R_STOP:
-        e->value = r->arg;
-        break;
-    case MS_R_ACL_INIT:
-    case MS_R_ACL_FINI:
-    case MS_R_START:
-    case MS_R_CLOCK:
-    case MS_R_DEF_TEXT:
-    case MS_R_DEF_STACK:
-    case MS_R_DEF_PYSTACK:
-    case MS_R_DEF_MODULE:
-    case MS_R_DEF_CODE:
+#define X(number, name, payload, order, arg_, meaning)                                                                 \
+    case MS_R_##name:                                                                                                  \
+        fill_##arg_(e, r->arg);                                                                                        \
+        MS_FIELDS_##payload(FILL, SKIP) break;
+        MS_RECORDS(X)
+#undef X
     case MS_R_NONE:
     case MS_R_LIMIT:
+        break;
+    }
+    (void)n;
+    (void)texts;
+}
+
+/* What goes beyond copying. */
+static void finish(struct ms_trace *t, const struct ms_cursor *c, struct ms_event *e)
+{
+    switch (e->kind) {
+    case MS_R_KERNEL_EXECUTE:
+        ms_trace_device_time_ns(t, e->device, e->counter, &e->time_ns);
+        break;
+    case MS_R_DEVICE_CLOCK:
+        ms__learn_device_clock(t, e->device, e->counter, e->value, ms__file_ns(t, c->clock_kind, e->stamp));
+        break;
+    case MS_R_GAP:
+        finish_gap(t, e);
+        break;
+    default:
         break;
     }
 }
@@ -301,8 +216,10 @@ void ms__event_fill(struct ms_trace *t, const struct ms_cursor *c, struct ms_eve
     e->flags = r->flags & (MS_RECORD_SHADOW | MS_RECORD_CUT);
     e->c_stack = r->stacks.c;
     e->python_stack = r->stacks.python;
+    e->device = MS_DEV_UNKNOWN;
     e->text.s = e->text2.s = "";
     fill_fields(t, c, e);
+    finish(t, c, e);
 }
 
 void ms__event_tail(struct ms_trace *t, uint64_t lost, uint64_t since_stamp, struct ms_event *e)

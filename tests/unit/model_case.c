@@ -204,7 +204,9 @@ static void set_field(struct ms_event *e, const char *key, char *value)
         } else if (strcmp(key, "py") == 0) {
             e->python_stack = (uint32_t)n;
         } else if (key[0] == 'm' && key[1] >= '0' && key[1] <= '5') {
-            e->memory[key[1] - '0'] = n;
+            uint64_t *snapshot[] = {&e->snapshot.reserved_b,      &e->snapshot.max_reserved_b, &e->snapshot.allocated_b,
+                                    &e->snapshot.max_allocated_b, &e->snapshot.total_b,        &e->snapshot.free_b};
+            *snapshot[key[1] - '0'] = n;
         } else if (strcmp(key, "lost") == 0) {
             e->gap.lost = n;
         } else if (strcmp(key, "lost_alloc") == 0) {

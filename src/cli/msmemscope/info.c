@@ -24,9 +24,9 @@ struct counts {
     uint64_t lost_memory;
     struct ms_trace_stats stats;
     uint64_t damages;
-    uint64_t stacks;           /* events with a call stack */
-    uint64_t cost[4];          /* of RECORDER; 0: not told */
-    uint64_t begins_at, jumps; /* parts that were deleted: before this event; in the middle */
+    uint64_t stacks;               /* events with a call stack */
+    struct ms_event_recorder cost; /* all 0: not recorded */
+    uint64_t begins_at, jumps;     /* parts that were deleted: before this event; in the middle */
 };
 
 static const char *const endings[] = {[MS_ENDING_OPEN] = "open: the recorder is at work or was killed",
@@ -40,7 +40,7 @@ static void count_event(struct counts *counts, const struct ms_event *event)
     counts->kinds[event->kind < MS_R_LIMIT ? event->kind : 0]++;
     counts->stacks += event->c_stack != 0 || event->python_stack != 0;
     if (event->kind == MS_R_RECORDER) {
-        memcpy(counts->cost, event->memory, sizeof(counts->cost));
+        counts->cost = event->recorder;
     }
     counts->shadow += (event->flags & MS_RECORD_SHADOW) != 0;
     if (event->device < DEVICES_MAX) {
@@ -126,8 +126,8 @@ static void print_json(const struct recording *recording, const struct counts *c
         (unsigned long long)counts->jumps);
     printf(
         "\"overhead\": {\"buffers\": %llu, \"drain_ns\": %llu, \"record_ps\": %llu, \"collector\": %llu}, \"kinds\": {",
-        (unsigned long long)counts->cost[0], (unsigned long long)counts->cost[1], (unsigned long long)counts->cost[2],
-        (unsigned long long)counts->cost[3]);
+        (unsigned long long)counts->cost.buffers_b, (unsigned long long)counts->cost.drain_ns,
+        (unsigned long long)counts->cost.record_ps, (unsigned long long)counts->cost.collector_b);
     const char *comma = "";
     for (unsigned i = 0; i < MS_R_LIMIT; i++) {
         if (counts->kinds[i] != 0) {
@@ -150,20 +150,20 @@ static void print_json(const struct recording *recording, const struct counts *c
  * one on that machine. */
 static void print_cost(const struct counts *counts)
 {
-    const uint64_t *cost = counts->cost;
+    const struct ms_event_recorder *cost = &counts->cost;
     char buffers[16], collector[16];
-    if (cost[0] == 0) {
+    if (cost->buffers_b == 0) {
         return;
     }
-    ms_format_size(cost[0], buffers);
-    ms_format_size(cost[3], collector);
+    ms_format_size(cost->buffers_b, buffers);
+    ms_format_size(cost->collector_b, collector);
     printf("  overhead    ");
-    if (cost[2] != 0) {
+    if (cost->record_ps != 0) {
         printf("about %.3f ms in the program (%.1f ns per event%s), ",
-               (double)counts->stats.events * (double)cost[2] / 1e9, (double)cost[2] / 1e3,
+               (double)counts->stats.events * (double)cost->record_ps / 1e9, (double)cost->record_ps / 1e3,
                counts->stacks != 0 ? ", call stacks not counted" : "");
     }
-    printf("%.3f ms of draining; buffers %s, collector %s\n", (double)cost[1] / 1e6, buffers, collector);
+    printf("%.3f ms of draining; buffers %s, collector %s\n", (double)cost->drain_ns / 1e6, buffers, collector);
 }
 
 /* A trace that had to end before its process. */

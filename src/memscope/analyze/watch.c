@@ -48,9 +48,9 @@ static struct tensor *tensor_of(struct ms_watch_report *report, const struct ms_
 {
     for (size_t i = 0; i < report->count; i++) {
         struct tensor *t = &report->tensors[i];
-        if (!t->gone && t->addr == event->addr && t->size_b == event->size_b && t->index == event->task_id &&
-            t->device == event->device && strlen(t->name) == event->text2.length_b &&
-            memcmp(t->name, event->text2.s, event->text2.length_b) == 0) {
+        if (!t->gone && t->addr == event->addr && t->size_b == event->size_b && t->index == event->output &&
+            t->device == event->device && strlen(t->name) == event->watched.length_b &&
+            memcmp(t->name, event->watched.s, event->watched.length_b) == 0) {
             return t;
         }
     }
@@ -63,8 +63,8 @@ static struct tensor *tensor_of(struct ms_watch_report *report, const struct ms_
     *t = (struct tensor){.addr = event->addr,
                          .size_b = event->size_b,
                          .device = event->device,
-                         .index = event->task_id,
-                         .name = strndup(event->text2.s, event->text2.length_b)};
+                         .index = event->output,
+                         .name = strndup(event->watched.s, event->watched.length_b)};
     if (t->name == NULL) {
         return NULL;
     }
@@ -76,11 +76,11 @@ static void set_point(struct tensor *t, const struct ms_event *event)
 {
     free(t->point);
     t->point = strndup(event->text.s, event->text.length_b);
-    if ((event->value & MS_WATCH_KERNEL) == 0) {
+    if ((event->watch_flags & MS_WATCH_KERNEL) == 0) {
         free(t->op);
         t->op = strndup(event->text.s, event->text.length_b);
     }
-    t->was_after = (event->value & MS_WATCH_AFTER) != 0;
+    t->was_after = (event->watch_flags & MS_WATCH_AFTER) != 0;
 }
 
 /* ---- reports ---- */
@@ -127,7 +127,7 @@ static void let_go(struct tensor *t)
 /* The first one counts, until it is cleared. */
 static void suspect(struct ms_watch_report *report, struct tensor *t, const struct ms_event *event)
 {
-    bool after = (event->value & MS_WATCH_AFTER) != 0, kernel = (event->value & MS_WATCH_KERNEL) != 0;
+    bool after = (event->watch_flags & MS_WATCH_AFTER) != 0, kernel = (event->watch_flags & MS_WATCH_KERNEL) != 0;
     const char *point = t->point != NULL ? t->point : "", *op = t->op != NULL ? t->op : "";
     char here[512], how[1600];
     snprintf(here, sizeof(here), "%.*s", (int)event->text.length_b, event->text.s);
@@ -135,7 +135,7 @@ static void suspect(struct ms_watch_report *report, struct tensor *t, const stru
         return;
     }
     if (after && kernel) {
-        bool inside = (event->value & MS_WATCH_IN_OP) != 0;
+        bool inside = (event->watch_flags & MS_WATCH_IN_OP) != 0;
         snprintf(how, sizeof(how), "It changed while kernel %s ran, %s %s%s.", here,
                  inside ? "inside operator" : "outside of any operator, after", op,
                  inside ? ", which does not write it" : "");
@@ -148,7 +148,7 @@ static void suspect(struct ms_watch_report *report, struct tensor *t, const stru
     }
     t->suspicion = (struct suspicion){.held = true,
                                       .before = t->hash,
-                                      .after = event->flag,
+                                      .after = event->hash,
                                       .step = ms_model_step(report->options.model, t->device),
                                       .how = strdup(how)};
 }
@@ -157,7 +157,7 @@ static int on_watch(void *self, const struct ms_event *event)
 {
     struct ms_watch_report *report = self;
     struct tensor *t = tensor_of(report, event);
-    uint64_t flags = event->value;
+    uint64_t flags = event->watch_flags;
     if (t == NULL) {
         return -ENOMEM;
     }
@@ -177,7 +177,7 @@ static int on_watch(void *self, const struct ms_event *event)
         bool op_end = (flags & MS_WATCH_AFTER) != 0 && (flags & MS_WATCH_KERNEL) == 0;
         if (op_end && (flags & MS_WATCH_WRITTEN) != 0) {
             let_go(t);
-        } else if (t->known && t->hash != event->flag) {
+        } else if (t->known && t->hash != event->hash) {
             suspect(report, t, event);
         }
         /* What happens inside an operator is judged when the operator has said what it writes. */
@@ -187,7 +187,7 @@ static int on_watch(void *self, const struct ms_event *event)
             let_go(t);
         }
     }
-    t->hash = event->flag;
+    t->hash = event->hash;
     t->known = true;
     set_point(t, event);
     return 0;

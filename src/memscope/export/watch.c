@@ -100,7 +100,7 @@ static int on_watch(void *self, const struct ms_event *event)
 {
     struct ms_watch_dump *dump = self;
     struct ms_buffer *row = &dump->row;
-    if ((event->value & (MS_WATCH_FULL | MS_WATCH_UNREADABLE)) != 0) {
+    if ((event->watch_flags & (MS_WATCH_FULL | MS_WATCH_UNREADABLE)) != 0) {
         return 0;
     }
     int error = 0, fd = file_of(dump, event->device, &error);
@@ -108,23 +108,23 @@ static int on_watch(void *self, const struct ms_event *event)
         return error;
     }
     bool quoted = false;
-    const struct ms_text *texts[] = {&event->text, &event->text2};
+    const struct ms_text *texts[] = {&event->text, &event->watched};
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t j = 0; j < texts[i]->length_b && !quoted; j++) {
             quoted = strchr(",\"\r\n", texts[i]->s[j]) != NULL;
         }
     }
     char ending[32], hash[32];
-    snprintf(ending, sizeof(ending), "_%u_%s", event->task_id,
-             (event->value & MS_WATCH_AFTER) != 0 ? "after" : "before");
-    snprintf(hash, sizeof(hash), ",%016" PRIx64 "\n", event->flag);
+    snprintf(ending, sizeof(ending), "_%u_%s", event->output,
+             (event->watch_flags & MS_WATCH_AFTER) != 0 ? "after" : "before");
+    snprintf(hash, sizeof(hash), ",%016" PRIx64 "\n", event->hash);
     row->used = 0;
     if (quoted) {
         ms_buffer_char(row, '"');
     }
     ms_buffer_csv(row, event->text.s, event->text.length_b);
     ms_buffer_char(row, '-');
-    ms_buffer_csv(row, event->text2.s, event->text2.length_b);
+    ms_buffer_csv(row, event->watched.s, event->watched.length_b);
     ms_buffer_add(row, ending, strlen(ending));
     if (quoted) {
         ms_buffer_char(row, '"');

@@ -114,7 +114,7 @@ int ms__access(struct ms_model *model, const struct ms_event *event, enum ms_spa
     struct ms_row *row = begin_row(model, event, space, type, event->addr, event->size_b);
     if (row != NULL) {
         row->name = event->text;
-        ms__attr_parse(row, event->text2.s, event->text2.length_b);
+        ms__attr_parse(row, event->attributes.s, event->attributes.length_b);
         ms__row_send(model, MS_WANT_ACCESS);
     }
     return 0;

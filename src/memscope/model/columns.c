@@ -66,12 +66,9 @@ size_t ms_inefficient_text(uint8_t found, char out[MS_INEFFICIENT_TEXT_B])
 const char *ms_gap_cause_name(unsigned cause)
 {
     static const char *const names[MS_GAP_CAUSES] = {
-        [MS_GAP_FULL] = "recorder too slow",
-        [MS_GAP_NO_ROOM] = "no shared memory left",
-        [MS_GAP_REENTERED] = "in signal handlers",
-        [MS_GAP_TOO_LONG] = "too long",
-        [MS_GAP_DAMAGED] = "damaged",
-        [MS_GAP_DISK] = "disk full",
+#define X(number, name, title, meaning) [number] = title,
+        MS_GAP_CAUSE_TABLE(X)
+#undef X
     };
     return cause < MS_GAP_CAUSES && names[cause] != NULL ? names[cause] : "unknown";
 }

@@ -226,15 +226,15 @@ int ms__launch(struct ms_model *model, const struct ms_event *event)
         break;
     case MS_R_OP_START:
     case MS_R_OP_END:
-        ms__attr_text(row, MS_ATTR_PATH, event->text2.s, event->text2.length_b);
+        ms__attr_text(row, MS_ATTR_PATH, event->path.s, event->path.length_b);
         ms__attr_form(row, MS_ATTR_WORKSPACE_PTR, MS_FORM_PTR, event->addr);
         ms__attr_number(row, MS_ATTR_WORKSPACE_SIZE, event->size_b);
         break;
     default:
         if (row->name.length_b == 0) {
-            row->name = kernel_of_path(event->text2);
+            row->name = kernel_of_path(event->path);
         }
-        ms__attr_text(row, MS_ATTR_PATH, event->text2.s, event->text2.length_b);
+        ms__attr_text(row, MS_ATTR_PATH, event->path.s, event->path.length_b);
         break;
     }
     ms__row_send(model, MS_WANT_LAUNCH);

@@ -113,7 +113,7 @@ static int usage(struct ms_model *model, const struct ms_event *event)
         return -ENOMEM;
     }
     entry->usage_known = true;
-    entry->usage_device_b = event->size_b;
+    entry->usage_device_b = event->device_used_b;
     entry->usage_process_b = event->process_used_b;
     entry->usage_total_b = event->total_b;
     return 0;
@@ -202,94 +202,98 @@ static int slice(struct ms_model *model, const struct ms_event *event)
     return 0;
 }
 
+static int acl(struct ms_model *model, const struct ms_event *event)
+{
+    if (ms__active(model, MS_DEV_UNKNOWN)) {
+        system_row(model, event, event->kind == MS_R_ACL_INIT ? MS_TYPE_ACL_INIT : MS_TYPE_ACL_FINI);
+    }
+    return 0;
+}
+
+static int step(struct ms_model *model, const struct ms_event *event)
+{
+    if (model->tracing) {
+        system_row(model, event, MS_TYPE_STEP);
+        ms__step_api(model, event);
+        ms__update_activity(model, event);
+    }
+    return 0;
+}
+
+static int watch(struct ms_model *model, const struct ms_event *event)
+{
+    if (ms__active(model, event->device)) {
+        MS__CALL(model, on_watch, MS__SELF, event);
+    }
+    return 0;
+}
+
+static int log_line(struct ms_model *model, const struct ms_event *event)
+{
+    ms__note(model, 1, "%.*s", (int)event->text.length_b, event->text.s);
+    return 0;
+}
+
+static int access_of_pool(struct ms_model *model, const struct ms_event *event)
+{
+    return ms__access(model, event, ms__space_of_pool(event->pool), event->type);
+}
+
 /* ---- dispatch ---- */
+
+/* NULL: the kind means nothing to the model. */
+static int (*const handlers[MS_R_LIMIT])(struct ms_model *model, const struct ms_event *event) = {
+    [MS_R_HAL_ALLOC] = ms__memory_event,
+    [MS_R_HAL_FREE] = ms__memory_event,
+    [MS_R_HAL_FREE_FAILED] = ms__memory_event,
+    [MS_R_HAL_CREATE] = ms__memory_event,
+    [MS_R_HAL_RELEASE] = ms__memory_event,
+    [MS_R_HAL_RELEASE_FAILED] = ms__memory_event,
+    [MS_R_HOST_REGISTER] = ms__memory_event,
+    [MS_R_HOST_UNREGISTER] = ms__memory_event,
+    [MS_R_HOST_UNREGISTER_FAILED] = ms__memory_event,
+    [MS_R_POOL_ALLOC] = ms__memory_event,
+    [MS_R_POOL_FREE] = ms__memory_event,
+    [MS_R_POOL_TOTAL] = ms__pool_total,
+    [MS_R_HEAP_ADD] = ms__pool_heap,
+    [MS_R_HEAP_SUB] = ms__pool_heap,
+    [MS_R_RESERVE] = ms__segment_event,
+    [MS_R_ADDRESS_FREE] = ms__segment_event,
+    [MS_R_ADDRESS_FREE_FAILED] = ms__segment_event,
+    [MS_R_MAP] = ms__segment_event,
+    [MS_R_UNMAP] = ms__segment_event,
+    [MS_R_UNMAP_FAILED] = ms__segment_event,
+    [MS_R_ACCESS] = access_of_pool,
+    [MS_R_MARK] = ms__mark,
+    [MS_R_RANGE_START] = ms__range_start,
+    [MS_R_RANGE_END] = ms__range_end,
+    [MS_R_KERNEL_LAUNCH] = ms__launch,
+    [MS_R_KERNEL_EXECUTE] = ms__launch,
+    [MS_R_OP_START] = ms__launch,
+    [MS_R_OP_END] = ms__launch,
+    [MS_R_OP_KERNEL_START] = ms__launch,
+    [MS_R_OP_KERNEL_END] = ms__launch,
+    [MS_R_LABEL_PUSH] = ms__label_event,
+    [MS_R_LABEL_POP] = ms__label_event,
+    [MS_R_ADDR_LABEL] = ms__label_event,
+    [MS_R_SNAPSHOT] = ms__snapshot,
+    [MS_R_OOM] = ms__oom,
+    [MS_R_ACL_INIT] = acl,
+    [MS_R_ACL_FINI] = acl,
+    [MS_R_STEP] = step,
+    [MS_R_START] = start,
+    [MS_R_STOP] = stop,
+    [MS_R_CONFIG] = apply_config,
+    [MS_R_SLICE] = slice,
+    [MS_R_WATCH] = watch,
+    [MS_R_USAGE] = usage,
+    [MS_R_GAP] = gap,
+    [MS_R_LOG] = log_line,
+};
 
 int ms__process(struct ms_model *model, const struct ms_event *event)
 {
-    switch (event->kind) {
-    case MS_R_HAL_ALLOC:
-    case MS_R_HAL_FREE:
-    case MS_R_HAL_FREE_FAILED:
-    case MS_R_HAL_CREATE:
-    case MS_R_HAL_RELEASE:
-    case MS_R_HAL_RELEASE_FAILED:
-    case MS_R_HOST_REGISTER:
-    case MS_R_HOST_UNREGISTER:
-    case MS_R_HOST_UNREGISTER_FAILED:
-    case MS_R_POOL_ALLOC:
-    case MS_R_POOL_FREE:
-        return ms__memory_event(model, event);
-    case MS_R_POOL_TOTAL:
-        return ms__pool_total(model, event);
-    case MS_R_HEAP_ADD:
-    case MS_R_HEAP_SUB:
-        return ms__pool_heap(model, event);
-    case MS_R_RESERVE:
-    case MS_R_ADDRESS_FREE:
-    case MS_R_ADDRESS_FREE_FAILED:
-    case MS_R_MAP:
-    case MS_R_UNMAP:
-    case MS_R_UNMAP_FAILED:
-        return ms__segment_event(model, event);
-    case MS_R_ACCESS:
-        return ms__access(model, event, ms__space_of_pool(event->pool), event->type);
-    case MS_R_MARK:
-        return ms__mark(model, event);
-    case MS_R_RANGE_START:
-        return ms__range_start(model, event);
-    case MS_R_RANGE_END:
-        return ms__range_end(model, event);
-    case MS_R_KERNEL_LAUNCH:
-    case MS_R_KERNEL_EXECUTE:
-    case MS_R_OP_START:
-    case MS_R_OP_END:
-    case MS_R_OP_KERNEL_START:
-    case MS_R_OP_KERNEL_END:
-        return ms__launch(model, event);
-    case MS_R_LABEL_PUSH:
-    case MS_R_LABEL_POP:
-    case MS_R_ADDR_LABEL:
-        return ms__label_event(model, event);
-    case MS_R_SNAPSHOT:
-        return ms__snapshot(model, event);
-    case MS_R_OOM:
-        return ms__oom(model, event);
-    case MS_R_ACL_INIT:
-    case MS_R_ACL_FINI:
-        if (ms__active(model, MS_DEV_UNKNOWN)) {
-            system_row(model, event, event->kind == MS_R_ACL_INIT ? MS_TYPE_ACL_INIT : MS_TYPE_ACL_FINI);
-        }
-        return 0;
-    case MS_R_STEP:
-        if (model->tracing) {
-            system_row(model, event, MS_TYPE_STEP);
-            ms__step_api(model, event);
-            ms__update_activity(model, event);
-        }
-        return 0;
-    case MS_R_START:
-        return start(model, event);
-    case MS_R_STOP:
-        return stop(model, event);
-    case MS_R_CONFIG:
-        return apply_config(model, event);
-    case MS_R_SLICE:
-        return slice(model, event);
-    case MS_R_WATCH:
-        if (ms__active(model, event->device)) {
-            MS__CALL(model, on_watch, MS__SELF, event);
-        }
-        return 0;
-    case MS_R_USAGE:
-        return usage(model, event);
-    case MS_R_GAP:
-        return gap(model, event);
-    case MS_R_LOG:
-        ms__note(model, 1, "%.*s", (int)event->text.length_b, event->text.s);
-        return 0;
-    default: /* of no meaning here, or of a later version */
-        return 0;
-    }
+    return event->kind < MS_R_LIMIT && handlers[event->kind] != NULL ? handlers[event->kind](model, event) : 0;
 }
 
 int ms_model_feed(struct ms_model *model, const struct ms_event *event)

@@ -70,7 +70,12 @@ static struct memory_facts facts_of(struct ms_model *model, uint32_t device)
     return facts;
 }
 
-/* Somebody asked for this row: it is written outside of tracing, too. What he did not know of the device, we may. */
+static uint64_t or_known(uint64_t given, uint64_t known)
+{
+    return given != UINT64_MAX ? given : known;
+}
+
+/* A row that the program requested, so it is written outside tracing, too. The model fills in what the program left open. */
 int ms__snapshot(struct ms_model *model, const struct ms_event *event)
 {
     const struct ms_device *device = ms__device(model, event->device);
@@ -78,13 +83,15 @@ int ms__snapshot(struct ms_model *model, const struct ms_event *event)
         return 0;
     }
     struct memory_facts known = facts_of(model, event->device);
-    const uint64_t given[] = {event->memory[0], event->memory[1], event->memory[2],
-                              event->memory[3], event->memory[4], event->memory[5]};
-    uint64_t *const facts[] = {&known.reserved_b,      &known.max_reserved_b, &known.allocated_b,
-                               &known.max_allocated_b, &known.total_b,        &known.free_b};
-    for (unsigned i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-        *facts[i] = given[i] != UINT64_MAX ? given[i] : *facts[i];
-    }
+    const struct ms_event_snapshot *given = &event->snapshot;
+    known = (struct memory_facts){
+        .reserved_b = or_known(given->reserved_b, known.reserved_b),
+        .max_reserved_b = or_known(given->max_reserved_b, known.max_reserved_b),
+        .allocated_b = or_known(given->allocated_b, known.allocated_b),
+        .max_allocated_b = or_known(given->max_allocated_b, known.max_allocated_b),
+        .total_b = or_known(given->total_b, known.total_b),
+        .free_b = or_known(given->free_b, known.free_b),
+    };
     snapshot_row(model, event, event->text, &known);
     return 0;
 }

@@ -97,7 +97,7 @@ int ms__pool_total(struct ms_model *model, const struct ms_event *event)
     if (pool == NULL) {
         return -ENOMEM;
     }
-    set_total(&pool->state, event->size_b);
+    set_total(&pool->state, event->pool_total_b);
     return 0;
 }
 

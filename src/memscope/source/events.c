@@ -179,7 +179,7 @@ static int tell_total(struct process *process, const struct ms_row *row, uint8_t
     *known = total;
     struct ms_event event = event_of(row, MS_R_POOL_TOTAL);
     event.pool = pool;
-    event.size_b = total;
+    event.pool_total_b = total;
     return feed(process, &event);
 }
 
@@ -189,10 +189,10 @@ static int tell_usage(struct process *process, const struct ms_row *row)
         return 0;
     }
     struct ms_event event = event_of(row, MS_R_USAGE);
-    event.size_b = number_of(row, MS_ATTR_DEVICE_USED, 0);
+    event.device_used_b = number_of(row, MS_ATTR_DEVICE_USED, 0);
     event.process_used_b = number_of(row, MS_ATTR_PROCESS_USED, 0);
     bool added;
-    uint64_t sum = event.size_b ^ event.process_used_b << 1;
+    uint64_t sum = event.device_used_b ^ event.process_used_b << 1;
     uint64_t *known = ms_map_at(&process->usages, row->device, sum, &added);
     if (known == NULL || (!added && *known == sum)) {
         return known == NULL ? -ENOMEM : 0;
@@ -365,7 +365,7 @@ static int on_op_row(struct ms_events *events, struct process *process, const st
         }
         event.text = (struct ms_text){.s = events->text.s, .length_b = (uint32_t)events->text.used};
     } else {
-        event.text2 = text_of(row, MS_ATTR_PATH);
+        event.path = text_of(row, MS_ATTR_PATH);
         event.addr = number_of(row, MS_ATTR_WORKSPACE_PTR, 0);
         event.size_b = number_of(row, MS_ATTR_WORKSPACE_SIZE, 0);
     }
@@ -385,7 +385,7 @@ static int on_kernel_row(struct process *process, const struct ms_row *row)
         if (kinds[i].type == row->type) {
             struct ms_event event = event_of(row, kinds[i].kind);
             event.text = row->name;
-            event.text2 = text_of(row, MS_ATTR_PATH);
+            event.path = text_of(row, MS_ATTR_PATH);
             event.stream_id = (int64_t)number_of(row, MS_ATTR_STREAM_ID, 0);
             event.task_id = (uint32_t)number_of(row, MS_ATTR_TASK_ID, 0);
             event.end = row->type == MS_TYPE_KERNEL_EXECUTE_END;
@@ -428,7 +428,7 @@ static int on_access_row(struct ms_events *events, struct process *process, cons
                                               : MS_ACCESS_UNKNOWN;
     event.size_b = number_of(row, MS_ATTR_SIZE, 0);
     event.text = row->name;
-    event.text2 = access_attributes(events, row);
+    event.attributes = access_attributes(events, row);
     return feed(process, &event);
 }
 
@@ -451,12 +451,12 @@ static int on_snapshot_row(struct process *process, const struct ms_row *row)
 {
     struct ms_event event = event_of(row, MS_R_SNAPSHOT);
     event.text = row->name;
-    event.memory[0] = number_of(row, MS_ATTR_RESERVED, 0);
-    event.memory[1] = either(row, MS_ATTR_MAX_RESERVED, MS_ATTR_PEAK_RESERVED);
-    event.memory[2] = number_of(row, MS_ATTR_ALLOCATED, 0);
-    event.memory[3] = either(row, MS_ATTR_MAX_ALLOCATED, MS_ATTR_PEAK_ALLOCATED);
-    event.memory[4] = either(row, MS_ATTR_TOTAL, MS_ATTR_TOTAL_MEM);
-    event.memory[5] = either(row, MS_ATTR_FREE, MS_ATTR_FREE_MEM);
+    event.snapshot.reserved_b = number_of(row, MS_ATTR_RESERVED, 0);
+    event.snapshot.max_reserved_b = either(row, MS_ATTR_MAX_RESERVED, MS_ATTR_PEAK_RESERVED);
+    event.snapshot.allocated_b = number_of(row, MS_ATTR_ALLOCATED, 0);
+    event.snapshot.max_allocated_b = either(row, MS_ATTR_MAX_ALLOCATED, MS_ATTR_PEAK_ALLOCATED);
+    event.snapshot.total_b = either(row, MS_ATTR_TOTAL, MS_ATTR_TOTAL_MEM);
+    event.snapshot.free_b = either(row, MS_ATTR_FREE, MS_ATTR_FREE_MEM);
     return feed(process, &event);
 }
 
