@@ -30,7 +30,7 @@ static struct mon_process *sample(struct mon_registry *registry)
     mon_registry_report(process, MON_FABRIC_TRACE_STATUS, &(struct mon_fabric_status){2, 4, 5, 10, peer.pid, -5, true});
     mon_registry_report(process, MON_FABRIC_MONITOR_STATUS,
                         &(struct mon_fabric_status){1, -1, -1, -1, peer.pid, -5, true});
-    assert_int_equal(mon_registry_leave(process, MON_REQUEST_NPU_MONITOR, CONFIG, strlen(CONFIG)), 0);
+    assert_int_equal(mon_registry_queue_command(process, MON_REQUEST_NPU_MONITOR, CONFIG, strlen(CONFIG)), 0);
     return process;
 }
 
@@ -75,7 +75,7 @@ static void those_who_ended_are_not_brought_back(void **state)
     }
     struct mon_peer peer = {child, getuid(), 1};
     struct mon_process *process = mon_registry_enter(*state, 0, child, &peer, &fault);
-    assert_int_equal(mon_registry_leave(process, MON_REQUEST_KINETO, "A=1", 3), 0);
+    assert_int_equal(mon_registry_queue_command(process, MON_REQUEST_KINETO, "A=1", 3), 0);
     sample(*state);
     mon_persist_write(*state, "boot", &text);
     kill(child, SIGKILL);

@@ -310,13 +310,13 @@ static void the_silent_are_forgotten(void **state)
     poll_as(registry, 1, 3, true, 100, 0);
     test_now_ns += 59 * SECOND_NS;
     poll_as(registry, 1, 3, true, 101, 0);
-    mon_registry_collect(registry);
+    mon_registry_expire(registry);
     assert_int_equal(mon_registry_count(registry), 2);
     test_now_ns += 2 * SECOND_NS;
-    mon_registry_collect(registry);
+    mon_registry_expire(registry);
     assert_int_equal(mon_registry_count(registry), 1);
     test_now_ns += 61 * SECOND_NS;
-    mon_registry_collect(registry);
+    mon_registry_expire(registry);
     assert_int_equal(mon_registry_count(registry), 0);
     assert_null(mon_registry_first(registry));
     assert_null(mon_registry_jobs(registry));
@@ -330,7 +330,7 @@ static void slow_pollers_are_given_time(void **state)
     poll_as(registry, 1, 2, false, 100, 0);
     test_now_ns += 100 * SECOND_NS;
     assert_false(mon_registry_silent(process, test_now_ns));
-    mon_registry_collect(registry);
+    mon_registry_expire(registry);
     assert_int_equal(mon_registry_count(registry), 1);
     test_now_ns += 51 * SECOND_NS;
     assert_true(mon_registry_silent(process, test_now_ns));
@@ -342,12 +342,12 @@ static void tight_loops_are_paced(void **state)
     struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
     for (int i = 0; i < 1000; i++) { /* 100 per second for ten seconds: always answered */
         test_now_ns += SECOND_NS / 100;
-        assert_true(mon_registry_pace(process));
+        assert_true(mon_registry_may_reply(process));
     }
     int answered = 0;
     for (int i = 0; i < 100000; i++) { /* 10,000 per second */
         test_now_ns += SECOND_NS / 10000;
-        answered += mon_registry_pace(process);
+        answered += mon_registry_may_reply(process);
     }
     assert_in_range(answered, 2000, 2300);
 }
@@ -435,7 +435,7 @@ static void the_end_of_a_process_is_seen_at_once(void **state)
     assert_int_equal(poll(&watch, 1, 0), 0);
     end_child(pid);
     assert_int_equal(poll(&watch, 1, 5000), 1);
-    mon_registry_reap(registry);
+    mon_registry_remove_ended(registry);
     assert_int_equal(mon_registry_count(registry), 0);
     assert_int_equal(poll(&watch, 1, 0), 0);
 }

@@ -153,7 +153,7 @@ static enum mon_decision trigger(const struct mon_request *request, struct mon_p
         } else if (process->pending != NULL) {
             result->busy++;
         } else if (result->triggered_count < request->limit) {
-            if (mon_registry_leave(process, result->kind, request->config, request->config_b) == 0) {
+            if (mon_registry_queue_command(process, result->kind, request->config, request->config_b) == 0) {
                 result->triggered[result->triggered_count++] = process->pid;
             } else {
                 failed++;
@@ -211,7 +211,7 @@ int mon_registry_request(struct mon_registry *registry, const struct mon_request
     } else if (error == 0) {
         result->decision = trigger(request, meant, count, mon_registry_now_ns(registry), result);
         explain(request, result);
-        mon_registry_commanded(registry);
+        mon_registry_commands_changed(registry);
     }
     free(meant);
     return error;
@@ -230,7 +230,7 @@ int mon_registry_cancel(struct mon_registry *registry, const struct mon_request 
     for (size_t i = 0; error == 0 && i < count; i++) {
         result->matched[result->matched_count++] = meant[i]->pid;
         if (meant[i]->pending != NULL) {
-            mon_registry_take_back(meant[i]);
+            mon_registry_withdraw_command(meant[i]);
             result->triggered[result->triggered_count++] = meant[i]->pid;
         }
     }
@@ -242,7 +242,7 @@ int mon_registry_cancel(struct mon_registry *registry, const struct mon_request 
     }
     result->decision = result->triggered_count > 0 ? MON_EFFECTIVE : MON_INEFFECTIVE;
     if (result->triggered_count > 0) {
-        mon_registry_commanded(registry);
+        mon_registry_commands_changed(registry);
     }
     free(meant);
     return error;

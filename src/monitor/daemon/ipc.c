@@ -33,7 +33,7 @@ enum {
     CONTROL_RATE = 500, /* messages per second of one sender: MindSpore polls up to 100 times */
     DATA_RATE = 5000,   /* reports of many kinds and devices come at once */
     BURST_S = 2,        /* how much of the rate may come in a row */
-    COLLECT_S = 10,     /* period of looking for silent processes */
+    EXPIRE_S = 10,      /* period of looking for silent processes */
     SAVE_DELAY_MS = 50,
     ALLOWED_MAX = 256,
 };
@@ -63,7 +63,7 @@ struct sender_slot {
 static struct {
     struct mon_daemon *daemon;
     struct mon_endpoint *endpoints;
-    struct event *ended, *collect, *save;
+    struct event *ended, *expire, *save;
     mon_ipc_data_fn *takers[MON_FABRIC_TYPE_COUNT];
     struct sender_slot senders[SENDERS];
     bool serve_all;
@@ -172,7 +172,7 @@ static void on_request(const struct arrival *arrival, const struct mon_fabric_me
     }
     mon_registry_poll(process, request, arrival->endpoint->form == MON_ENDPOINT_HOME);
     if (!mon_registry_deliverable(process, request->mask)) {
-        if (mon_registry_pace(process)) {
+        if (mon_registry_may_reply(process)) {
             reply(arrival, MON_FABRIC_REQUEST, "empty", NULL, 0);
         } else {
             mon_metric_record(MON_METRIC_IPC_REPLY_FAILURES, MON_LABELS(.reason = "paced"), 1);
@@ -400,13 +400,13 @@ static void on_readable(evutil_socket_t fd, short what, void *argument)
 
 static void on_ended(evutil_socket_t fd, short what, void *unused)
 {
-    mon_registry_reap(ipc.daemon->registry);
+    mon_registry_remove_ended(ipc.daemon->registry);
     changed();
 }
 
-static void on_collect(evutil_socket_t fd, short what, void *unused)
+static void on_expire(evutil_socket_t fd, short what, void *unused)
 {
-    mon_registry_collect(ipc.daemon->registry);
+    mon_registry_expire(ipc.daemon->registry);
     changed();
 }
 
@@ -496,7 +496,7 @@ static void ipc_stop(struct mon_daemon *daemon)
     mon_registry_on_command(daemon->registry, NULL, NULL);
     mon_endpoints_close(ipc.endpoints);
     ipc.endpoints = NULL;
-    struct event **const events[] = {&ipc.ended, &ipc.collect, &ipc.save};
+    struct event **const events[] = {&ipc.ended, &ipc.expire, &ipc.save};
     for (size_t i = 0; i < MS_COUNT_OF(events); i++) {
         if (*events[i] != NULL) {
             event_free(*events[i]);
@@ -508,7 +508,7 @@ static void ipc_stop(struct mon_daemon *daemon)
 
 static int ipc_start(struct mon_daemon *daemon)
 {
-    const struct timeval period = {COLLECT_S, 0};
+    const struct timeval period = {EXPIRE_S, 0};
     if (!daemon->flags.enable_ipc_monitor) {
         return 0;
     }
@@ -523,10 +523,10 @@ static int ipc_start(struct mon_daemon *daemon)
     restore();
     ipc.saved_generation = mon_registry_generation(daemon->registry);
     ipc.ended = event_new(daemon->base, mon_registry_watch_fd(daemon->registry), EV_READ | EV_PERSIST, on_ended, NULL);
-    ipc.collect = event_new(daemon->base, -1, EV_PERSIST, on_collect, NULL);
+    ipc.expire = event_new(daemon->base, -1, EV_PERSIST, on_expire, NULL);
     ipc.save = event_new(daemon->base, -1, 0, on_save, NULL);
-    if (ipc.ended == NULL || ipc.collect == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
-        event_add(ipc.collect, &period) != 0) {
+    if (ipc.ended == NULL || ipc.expire == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
+        event_add(ipc.expire, &period) != 0) {
         mon_log_error("no memory for timers");
         ipc_stop(daemon);
         return -ENOMEM;

@@ -102,9 +102,9 @@ static struct node **key_slot(struct mon_registry *registry, int64_t job, int32_
     return &registry->by_key[key_hash(job, host_pid, pid, source) & (TABLE_SIZE - 1)];
 }
 
-static struct node **pid_slot(const struct mon_registry *registry, int32_t pid)
+static size_t pid_slot(int32_t pid)
 {
-    return (struct node **)&registry->by_pid[ms_hash_u64((uint32_t)pid) & (TABLE_SIZE - 1)];
+    return ms_hash_u64((uint32_t)pid) & (TABLE_SIZE - 1);
 }
 
 static struct node *find_key(struct mon_registry *registry, int64_t job, int32_t host_pid, int32_t pid, uint64_t source)
@@ -142,7 +142,7 @@ static void remove_node(struct mon_registry *registry, struct node *node)
     unwatch(registry, node);
     unlink_from(key_slot(registry, process->job, process->host_pid, process->pid, node->source), node,
                 offsetof(struct node, same_key));
-    unlink_from(pid_slot(registry, process->pid), node, offsetof(struct node, same_pid));
+    unlink_from(&registry->by_pid[pid_slot(process->pid)], node, offsetof(struct node, same_pid));
     if (node->previous != NULL) {
         node->previous->next = node->next;
     } else {
@@ -297,7 +297,7 @@ static enum mon_registry_fault verify(int32_t pid, const struct mon_peer *peer, 
 static bool has_room(const struct mon_registry *registry, const struct mon_process *identity)
 {
     size_t jobs = 0, of_user = 0;
-    for (const struct node *n = *pid_slot(registry, identity->pid); n != NULL; n = n->same_pid) {
+    for (const struct node *n = registry->by_pid[pid_slot(identity->pid)]; n != NULL; n = n->same_pid) {
         jobs += identity->host_pid != 0 && n->process.host_pid == identity->host_pid;
     }
     if (registry->count >= MON_REGISTRY_MAX / PER_USER_SHARE) {
@@ -351,7 +351,7 @@ static struct node *add_node(struct mon_registry *registry, const struct mon_pro
     struct node **slot = key_slot(registry, process->job, process->host_pid, process->pid, source);
     node->same_key = *slot;
     *slot = node;
-    slot = pid_slot(registry, process->pid);
+    slot = &registry->by_pid[pid_slot(process->pid)];
     node->same_pid = *slot;
     *slot = node;
     if (!watch(registry, node)) {
@@ -468,7 +468,7 @@ void mon_registry_poll(struct mon_process *process, const struct mon_fabric_requ
     }
     if (!process->polls) {
         process->polls = true;
-        ((struct mon_registry *)process->registry)->generation++;
+        process->registry->generation++;
     }
     process->poll_gap_ns = process->polled_ns != 0 ? now - process->polled_ns : 0;
     process->polled_ns = now;
@@ -485,7 +485,7 @@ void mon_registry_poll(struct mon_process *process, const struct mon_fabric_requ
 void mon_registry_report(struct mon_process *process, enum mon_fabric_type type, const struct mon_fabric_status *status)
 {
     uint64_t now = process->registry->now_ns();
-    struct mon_registry *registry = (struct mon_registry *)process->registry;
+    struct mon_registry *registry = process->registry;
     struct mon_report *report = type == MON_FABRIC_TRACE_STATUS ? &process->trace : &process->monitor;
     if (report->at_ns == 0 || report->status != status->status) {
         report->since_ns = now;
@@ -510,7 +510,7 @@ const struct mon_process *mon_registry_reporter(const struct mon_process *proces
         return process;
     }
     for (unsigned i = 1; i < process->pid_count; i++) {
-        for (const struct node *n = *pid_slot(process->registry, process->pids[i]); n != NULL; n = n->same_pid) {
+        for (const struct node *n = process->registry->by_pid[pid_slot(process->pids[i])]; n != NULL; n = n->same_pid) {
             const struct mon_process *other = &n->process;
             if (other->pid == process->pids[i] && other->uid == process->uid &&
                 (other->trace.at_ns != 0 || other->monitor.at_ns != 0)) {
@@ -567,7 +567,7 @@ bool mon_registry_silent(const struct mon_process *process, uint64_t now_ns)
 
 /* ---- delivery ---- */
 
-bool mon_registry_pace(struct mon_process *process)
+bool mon_registry_may_reply(struct mon_process *process)
 {
     struct node *node = (struct node *)process;
     uint64_t now = process->registry->now_ns();
@@ -590,7 +590,7 @@ static void clear_pending(struct mon_process *process, enum mon_command_stage st
     process->pending = NULL;
     process->pending_b = 0;
     process->stage = stage;
-    ((struct mon_registry *)process->registry)->generation++;
+    process->registry->generation++;
 }
 
 void mon_registry_delivered(struct mon_process *process)
@@ -616,9 +616,9 @@ static uint64_t new_trace_id(struct mon_registry *registry, int32_t pid)
     return ms_hash_u64(hash ^ (uint64_t)(uint32_t)pid << 32 ^ ++registry->next_trace);
 }
 
-int mon_registry_leave(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b)
+int mon_registry_queue_command(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b)
 {
-    struct mon_registry *registry = (struct mon_registry *)process->registry;
+    struct mon_registry *registry = process->registry;
     uint64_t id = new_trace_id(registry, process->pid);
     size_t room = config_b + 64;
     char *text = malloc(room);
@@ -639,12 +639,12 @@ int mon_registry_leave(struct mon_process *process, enum mon_request_kind kind, 
     return 0;
 }
 
-void mon_registry_take_back(struct mon_process *process)
+void mon_registry_withdraw_command(struct mon_process *process)
 {
     clear_pending(process, MON_COMMAND_CANCELLED);
 }
 
-void mon_registry_commanded(struct mon_registry *registry)
+void mon_registry_commands_changed(struct mon_registry *registry)
 {
     if (registry->changed != NULL) {
         registry->changed(registry->changed_argument);
@@ -658,7 +658,7 @@ int mon_registry_watch_fd(const struct mon_registry *registry)
     return registry->epoll_fd;
 }
 
-void mon_registry_reap(struct mon_registry *registry)
+void mon_registry_remove_ended(struct mon_registry *registry)
 {
     struct epoll_event ended[64];
     int n = epoll_wait(registry->epoll_fd, ended, MS_COUNT_OF(ended), 0);
@@ -670,7 +670,7 @@ void mon_registry_reap(struct mon_registry *registry)
     }
 }
 
-void mon_registry_collect(struct mon_registry *registry)
+void mon_registry_expire(struct mon_registry *registry)
 {
     uint64_t now = registry->now_ns();
     struct mon_process *next;

@@ -54,8 +54,10 @@ struct mon_report {
     uint64_t active_ns; /* of the last report that said Ready or Running */
 };
 
+struct mon_registry;
+
 struct mon_process {
-    const struct mon_registry *registry;
+    struct mon_registry *registry;
     int64_t job;
     int32_t pid;      /* as the process calls itself */
     int32_t host_pid; /* as we see it; 0: not in our pid namespace */
@@ -80,8 +82,6 @@ struct mon_process {
     size_t pending_b;
     uint64_t duration_ns; /* after which the monitor that was started last ends by itself; 0: does not */
 };
-
-struct mon_registry;
 
 /* The process whose reports hold for this one: itself, or its nearest ancestor that reports (NPU frameworks poll from a
  * child of the process that reports), or itself if nobody does. */

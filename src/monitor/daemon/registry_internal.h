@@ -45,21 +45,21 @@ void mon_registry_report(struct mon_process *process, enum mon_fabric_type type,
                          const struct mon_fabric_status *status);
 
 /* May this poll be answered now? False: the client polls faster than anybody needs; let it wait in vain. */
-bool mon_registry_pace(struct mon_process *process);
+bool mon_registry_may_reply(struct mon_process *process);
 /* The command that this poll may fetch; after a successful send tell delivered. */
 bool mon_registry_deliverable(const struct mon_process *process, int32_t mask);
 void mon_registry_delivered(struct mon_process *process);
 
 /* Leaves a command with a process that has none waiting; 0 or -ENOMEM. After the last one tell commanded. */
-int mon_registry_leave(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b);
-void mon_registry_take_back(struct mon_process *process);
-void mon_registry_commanded(struct mon_registry *registry);
+int mon_registry_queue_command(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b);
+void mon_registry_withdraw_command(struct mon_process *process);
+void mon_registry_commands_changed(struct mon_registry *registry);
 
 /* Descriptor that becomes readable when processes have ended (-1: cannot be watched here); then call reap. */
 int mon_registry_watch_fd(const struct mon_registry *registry);
-void mon_registry_reap(struct mon_registry *registry);
+void mon_registry_remove_ended(struct mon_registry *registry);
 /* Lets go of processes that are silent for too long. */
-void mon_registry_collect(struct mon_registry *registry);
+void mon_registry_expire(struct mon_registry *registry);
 /* Changes with everything worth saving, and with every process that comes or goes. */
 uint64_t mon_registry_generation(const struct mon_registry *registry);
 

@@ -12,7 +12,7 @@
 
 #define AGE_CHECK_S 10
 
-struct event *mon_every(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context)
+struct event *mon_timer_start(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context)
 {
     struct event *timer = event_new(daemon->base, -1, EV_PERSIST, fn, context);
     struct timeval interval = {.tv_sec = interval_s};
@@ -57,7 +57,7 @@ static int start_metrics(struct mon_daemon *daemon)
         }
     }
     mon_metric_record(MON_METRIC_BUILD_INFO, MON_LABELS(.version = MON_DAEMON_VERSION), 1);
-    age_timer = mon_every(daemon, AGE_CHECK_S, age, daemon);
+    age_timer = mon_timer_start(daemon, AGE_CHECK_S, age, daemon);
     return age_timer != NULL ? 0 : -ENOMEM;
 }
 
@@ -87,7 +87,7 @@ static int start_kernel(struct mon_daemon *daemon)
     kernel = mon_kernel_new(&(struct mon_kernel_options){.filter = daemon->flags.filter_nic_interfaces,
                                                          .prefixes = daemon->flags.allow_interface_prefixes});
     kernel_timer = kernel != NULL
-                       ? mon_every(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
+                       ? mon_timer_start(daemon, daemon->flags.kernel_monitor_reporting_interval_s, sample_kernel, NULL)
                        : NULL;
     if (kernel_timer == NULL) {
         mon_kernel_free(kernel);
@@ -184,7 +184,7 @@ static int start_processes(struct mon_daemon *daemon)
 {
     process_slice = evtimer_new(daemon->base, sample_slice, NULL);
     process_timer = process_slice != NULL
-                        ? mon_every(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon)
+                        ? mon_timer_start(daemon, daemon->flags.process_reporting_interval_s, sample_processes, daemon)
                         : NULL;
     if (process_timer == NULL) {
         stop_processes(daemon);
@@ -218,7 +218,7 @@ static int start_pmu(struct mon_daemon *daemon)
             rc == -EACCES || rc == -EPERM ? "; it needs CAP_PERFMON or kernel.perf_event_paranoid of 0 or less" : "");
         return 0;
     }
-    pmu_timer = mon_every(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);
+    pmu_timer = mon_timer_start(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);
     return pmu_timer != NULL ? 0 : -ENOMEM;
 }
 

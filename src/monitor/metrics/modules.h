@@ -25,6 +25,6 @@ const struct mon_process_target *mon_job_processes(size_t *count);
 int64_t mon_job_label(const struct mon_process *process);
 
 /* For the modules: a timer that calls fn now and then every interval_s; NULL: no memory. Free with event_free. */
-struct event *mon_every(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);
+struct event *mon_timer_start(struct mon_daemon *daemon, int32_t interval_s, event_callback_fn fn, void *context);
 
 #endif

@@ -509,7 +509,7 @@ static int start(struct mon_daemon *daemon)
         return rc;
     }
     service_name = from_environment("OTEL_SERVICE_NAME", flags->otlp_service_name);
-    timer = mon_every(daemon, flags->otlp_interval_s, export_now, NULL);
+    timer = mon_timer_start(daemon, flags->otlp_interval_s, export_now, NULL);
     if (timer == NULL) {
         mon_otlp_close(sink);
         sink = NULL;
