@@ -214,7 +214,7 @@ def test_json_lines(start):
     client.data(report("Marker", device=4294967295, domain="d", name='q"uote'))
 
     def records():
-        lines = [line.split("] ", 1)[1] for line in daemon.log().splitlines() if "sink_json.c" in line]
+        lines = [line.split("] ", 1)[1] for line in daemon.log().splitlines() if "backend_json.c" in line]
         pairs = list(zip(lines[0::2], lines[1::2]))
         out = []
         for count, data in pairs:

@@ -76,14 +76,14 @@ static int begin(void **state)
     snprintf(root, sizeof(root), "/tmp/metrics_kernel_%d", getpid());
     mkdir(root, 0755);
     emitted = 0;
-    mon_record_add_sink(&(struct mon_record_sink){.name = "test", .write = keep, .context = &last});
+    mon_record_add_backend(&(struct mon_record_backend){.name = "test", .write = keep, .context = &last});
     return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
     mon_record_free(&last);
-    mon_record_remove_sink(&last);
+    mon_record_remove_backend(&last);
     mon_metrics_close();
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -38,13 +38,13 @@ static void see(void *context, const struct mon_record *record)
 static int begin(void **state)
 {
     seen[0] = '\0';
-    mon_record_add_sink(&(struct mon_record_sink){.name = "test", .write = see, .context = seen});
+    mon_record_add_backend(&(struct mon_record_backend){.name = "test", .write = see, .context = seen});
     return mon_metrics_open("node1", 0);
 }
 
 static int end(void **state)
 {
-    mon_record_remove_sink(seen);
+    mon_record_remove_backend(seen);
     mon_metrics_close();
     return 0;
 }

@@ -230,8 +230,8 @@ static void see(void *context, const struct mon_record *record)
 
 static void records_arrive_sorted(void **state)
 {
-    struct mon_record_sink sink = {.name = "test", .write = see, .context = seen};
-    assert_int_equal(mon_record_add_sink(&sink), 0);
+    struct mon_record_backend backend = {.name = "test", .write = see, .context = seen};
+    assert_int_equal(mon_record_add_backend(&backend), 0);
     struct mon_record record = {.source = MON_RECORD_NPU};
     mon_record_uint(&record, "timestamp", 5);
     mon_record_text(&record, "deviceId", "0");
@@ -243,7 +243,7 @@ static void records_arrive_sorted(void **state)
     assert_true(mon_record_find(&record, "cpu_u")->f == 2);
     assert_string_equal(mon_record_string(&record, mon_record_find(&record, "deviceId")), "0");
     assert_null(mon_record_find(&record, "b"));
-    assert_true(mon_metric_value(MON_METRIC_SINK_RECORDS, MON_LABELS(.sink = "test")) == 1);
+    assert_true(mon_metric_value(MON_METRIC_BACKEND_RECORDS, MON_LABELS(.sink = "test")) == 1);
     mon_record_free(&record);
     for (int i = 0; i < MON_RECORD_MAX_FIELDS + 10; i++) {
         mon_record_uint(&record, "k", 1);
@@ -252,10 +252,10 @@ static void records_arrive_sorted(void **state)
     assert_int_equal(record.left_out, 10);
     mon_record_free(&record);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(mon_record_add_sink(&sink), 0);
+        assert_int_equal(mon_record_add_backend(&backend), 0);
     }
-    assert_int_equal(mon_record_add_sink(&sink), -ENOSPC);
-    mon_record_remove_sink(seen);
+    assert_int_equal(mon_record_add_backend(&backend), -ENOSPC);
+    mon_record_remove_backend(seen);
     seen[0] = '\0';
     mon_record_int(&record, "a", 1);
     mon_record_emit(&record);

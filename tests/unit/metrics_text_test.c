@@ -2,7 +2,7 @@
 /* Formats: JSON lines, Prometheus text, OTLP requests, event files. Byte for byte where others read bytes. */
 #include "base/macros.h"
 #include "monitor/metrics/otlp_json.h"
-#include "monitor/metrics/sink_json.h"
+#include "monitor/metrics/backend_json.h"
 #include "monitor/metrics/text_format.h"
 #include "monitor/metrics/tfevents.h"
 #include "monitor/store/series.h"

@@ -125,10 +125,11 @@
       "Values that went to the series \"other\" because the metric had reached its limit.")                            \
     X(SERIES_REFUSED, "dynolog_series_refused_total", COUNTER, "1", DAEMON, L(name), 128,                              \
       "Values lost because the metric, or the daemon, had reached its limit of series.")                               \
-    X(SINK_RECORDS, "dynolog_sink_records_total", COUNTER, "1", DAEMON, L(sink), 16, "Records given to a back end.")   \
-    X(SINK_DROPPED, "dynolog_sink_dropped_total", COUNTER, "1", DAEMON, L(sink) | L(reason), 64,                       \
+    X(BACKEND_RECORDS, "dynolog_sink_records_total", COUNTER, "1", DAEMON, L(sink), 16,                                \
+      "Records given to a back end.")                                                                                  \
+    X(BACKEND_DROPPED, "dynolog_sink_dropped_total", COUNTER, "1", DAEMON, L(sink) | L(reason), 64,                    \
       "Records that a back end lost.")                                                                                 \
-    X(SINK_QUEUE, "dynolog_sink_queue_length", GAUGE, "1", DAEMON, L(sink), 16, "Records that wait in a back end.")    \
+    X(BACKEND_QUEUE, "dynolog_sink_queue_length", GAUGE, "1", DAEMON, L(sink), 16, "Records that wait in a back end.") \
     X(SCRAPES, "dynolog_scrapes_total", COUNTER, "1", DAEMON, 0, 1, "Times that /metrics was served.")                 \
     /* ---- upstream's names: deltas of the last period ---- */                                                        \
     X(L_UPTIME, "uptime", GAUGE, "s", LEGACY, 0, 1, "Seconds since the node started.")                                 \

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct mon_record_sink sink_table[4];
-static size_t sinks;
+static struct mon_record_backend backends[4];
+static size_t backend_count;
 
 static struct mon_field *add(struct mon_record *record, const char *key, enum mon_field_type type)
 {
@@ -126,37 +126,37 @@ void mon_record_free(struct mon_record *record)
     *record = (struct mon_record){.source = record->source};
 }
 
-int mon_record_add_sink(const struct mon_record_sink *sink)
+int mon_record_add_backend(const struct mon_record_backend *backend)
 {
-    if (sinks == MS_COUNT_OF(sink_table)) {
+    if (backend_count == MS_COUNT_OF(backends)) {
         return -ENOSPC;
     }
-    sink_table[sinks++] = *sink;
+    backends[backend_count++] = *backend;
     return 0;
 }
 
-void mon_record_remove_sink(const void *context)
+void mon_record_remove_backend(const void *context)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < sinks; i++) {
-        if (sink_table[i].context != context) {
-            sink_table[kept++] = sink_table[i];
+    for (size_t i = 0; i < backend_count; i++) {
+        if (backends[i].context != context) {
+            backends[kept++] = backends[i];
         }
     }
-    sinks = kept;
+    backend_count = kept;
 }
 
 void mon_record_emit(struct mon_record *record)
 {
-    if (sinks == 0 || record->count == 0) {
+    if (backend_count == 0 || record->count == 0) {
         return;
     }
     mon_record_sort(record);
     if (record->time_ns == 0) {
         record->time_ns = ms_clock_ns(CLOCK_REALTIME);
     }
-    for (size_t i = 0; i < sinks; i++) {
-        mon_metric_record(MON_METRIC_SINK_RECORDS, MON_LABELS(.sink = sink_table[i].name), 1);
-        sink_table[i].write(sink_table[i].context, record);
+    for (size_t i = 0; i < backend_count; i++) {
+        mon_metric_record(MON_METRIC_BACKEND_RECORDS, MON_LABELS(.sink = backends[i].name), 1);
+        backends[i].write(backends[i].context, record);
     }
 }

@@ -57,14 +57,14 @@ const char *mon_record_key(const struct mon_record *record, const struct mon_fie
 const char *mon_record_string(const struct mon_record *record, const struct mon_field *field); /* "" if not a text */
 void mon_record_free(struct mon_record *record);
 
-struct mon_record_sink {
+struct mon_record_backend {
     const char *name; /* label `sink` */
     void (*write)(void *context, const struct mon_record *record);
     void *context;
 };
 /* 0, or -ENOSPC. The record that a sink sees is sorted and has a time. Sinks are the process's own, like the store. */
-int mon_record_add_sink(const struct mon_record_sink *sink);
-void mon_record_remove_sink(const void *context);
+int mon_record_add_backend(const struct mon_record_backend *backend);
+void mon_record_remove_backend(const void *context);
 void mon_record_emit(struct mon_record *record);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records as JSON lines in the log (--use_JSON): two lines each. Rotation is the log's own. */
-#include "monitor/metrics/sink_json.h"
+#include "monitor/metrics/backend_json.h"
 
 #include "monitor/daemon/logger.h"
 #include "monitor/metrics/modules.h"
@@ -81,7 +81,7 @@ static void write_record(void *context, const struct mon_record *record)
         next = mon_json_line(record, first, &line);
         if (line.failed || line.used > MON_JSON_LINE_MAX_B) {
             const char *reason = line.failed ? "memory" : "length";
-            mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "json", .reason = reason), 1);
+            mon_metric_record(MON_METRIC_BACKEND_DROPPED, MON_LABELS(.sink = "json", .reason = reason), 1);
             ms_buffer_free(&line);
             continue;
         }
@@ -95,12 +95,13 @@ static int start(struct mon_daemon *daemon)
     if (!daemon->flags.use_JSON) {
         return 0;
     }
-    return mon_record_add_sink(&(struct mon_record_sink){.name = "json", .write = write_record, .context = &line});
+    return mon_record_add_backend(
+        &(struct mon_record_backend){.name = "json", .write = write_record, .context = &line});
 }
 
 static void stop(struct mon_daemon *daemon)
 {
-    mon_record_remove_sink(&line);
+    mon_record_remove_backend(&line);
     ms_buffer_free(&line);
 }
 

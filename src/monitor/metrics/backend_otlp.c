@@ -9,7 +9,7 @@
  *
  * Threads: the event loop's. Names are resolved by libevent, without waiting. A connection is used again until it
  * fails or closes; then the next request gets a new one. */
-#include "monitor/metrics/sink_otlp.h"
+#include "monitor/metrics/backend_otlp.h"
 
 #include "base/clock.h"
 #include "base/macros.h"
@@ -71,12 +71,12 @@ static struct mon_log_limit trouble; /* one story in the log for all kinds of tr
 
 static void dropped(const char *reason, double count)
 {
-    mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "otlp", .reason = reason), count);
+    mon_metric_record(MON_METRIC_BACKEND_DROPPED, MON_LABELS(.sink = "otlp", .reason = reason), count);
 }
 
 static void show_length(const struct mon_otlp *otlp)
 {
-    mon_metric_record(MON_METRIC_SINK_QUEUE, MON_LABELS(.sink = "otlp"), (double)otlp->length);
+    mon_metric_record(MON_METRIC_BACKEND_QUEUE, MON_LABELS(.sink = "otlp"), (double)otlp->length);
 }
 
 /* ---- the queue ---- */
@@ -458,7 +458,7 @@ void mon_otlp_export(struct mon_otlp *otlp, const char *service, const char *ver
     if (mon_otlp_json(&source, put_request, otlp) < 0) {
         dropped("memory", 1);
     }
-    mon_metric_record(MON_METRIC_SINK_RECORDS, MON_LABELS(.sink = "otlp"), 1);
+    mon_metric_record(MON_METRIC_BACKEND_RECORDS, MON_LABELS(.sink = "otlp"), 1);
     show_length(otlp);
     if (before == 0 && otlp->first != NULL && !otlp->under_way && !evtimer_pending(otlp->next_try, NULL)) {
         try_after(otlp, 0);
@@ -472,13 +472,13 @@ size_t mon_otlp_waiting(const struct mon_otlp *otlp)
 
 /* ---- as a module ---- */
 
-static struct mon_otlp *sink;
+static struct mon_otlp *backend;
 static struct event *timer;
 static const char *service_name;
 
 static void export_now(evutil_socket_t fd, short what, void *context)
 {
-    mon_otlp_export(sink, service_name, MON_DAEMON_VERSION);
+    mon_otlp_export(backend, service_name, MON_DAEMON_VERSION);
 }
 
 static const char *from_environment(const char *variable, const char *flag)
@@ -503,7 +503,7 @@ static int start(struct mon_daemon *daemon)
         .timeout_ms = flags->otlp_timeout_ms,
         .max_queue = (size_t)flags->otlp_max_queue_size,
     };
-    int rc = mon_otlp_open(daemon->base, &options, &sink, error, sizeof(error));
+    int rc = mon_otlp_open(daemon->base, &options, &backend, error, sizeof(error));
     if (rc != 0) {
         mon_log_error("OTLP: %s (--otlp_endpoint, --otlp_headers, --otlp_ssl_...)", error);
         return rc;
@@ -511,8 +511,8 @@ static int start(struct mon_daemon *daemon)
     service_name = from_environment("OTEL_SERVICE_NAME", flags->otlp_service_name);
     timer = mon_timer_start(daemon, flags->otlp_interval_s, export_now, NULL);
     if (timer == NULL) {
-        mon_otlp_close(sink);
-        sink = NULL;
+        mon_otlp_close(backend);
+        backend = NULL;
         return -ENOMEM;
     }
     mon_log_info("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
@@ -521,11 +521,11 @@ static int start(struct mon_daemon *daemon)
 
 static void stop(struct mon_daemon *daemon)
 {
-    if (sink != NULL) {
+    if (backend != NULL) {
         event_free(timer);
-        mon_otlp_close(sink);
+        mon_otlp_close(backend);
         timer = NULL;
-        sink = NULL;
+        backend = NULL;
     }
 }
 

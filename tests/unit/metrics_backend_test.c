@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "monitor/metrics/queue.h"
-#include "monitor/metrics/sink_otlp.h"
-#include "monitor/metrics/sink_tensorboard.h"
+#include "monitor/metrics/backend_otlp.h"
+#include "monitor/metrics/backend_tensorboard.h"
 #include "monitor/metrics/tfevents.h"
 #include "monitor/store/record.h"
 #include "monitor/store/series.h"
@@ -39,7 +39,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 static int begin(void **state)
 {
-    snprintf(root, sizeof(root), "/tmp/metrics_sink_%d", getpid());
+    snprintf(root, sizeof(root), "/tmp/metrics_backend_%d", getpid());
     mkdir(root, 0700);
     return mon_metrics_open("node1", 0);
 }
@@ -52,7 +52,7 @@ static int end(void **state)
 
 static double lost(const char *sink, const char *reason)
 {
-    return mon_metric_value(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = sink, .reason = reason));
+    return mon_metric_value(MON_METRIC_BACKEND_DROPPED, MON_LABELS(.sink = sink, .reason = reason));
 }
 
 /* ---- queue ---- */

@@ -6,7 +6,7 @@
  * TensorBoard expects. A run begins with empty files: steps count from 0 again.
  *
  * The thread owns `file`; the loop owns `device`; the queue and `failed` are between them. */
-#include "monitor/metrics/sink_tensorboard.h"
+#include "monitor/metrics/backend_tensorboard.h"
 
 #include "base/macros.h"
 #include "monitor/metrics/modules.h"
@@ -181,7 +181,7 @@ static void *write_loop(void *argument)
 
 static void dropped(const char *reason, double count)
 {
-    mon_metric_record(MON_METRIC_SINK_DROPPED, MON_LABELS(.sink = "tensorboard", .reason = reason), count);
+    mon_metric_record(MON_METRIC_BACKEND_DROPPED, MON_LABELS(.sink = "tensorboard", .reason = reason), count);
 }
 
 static struct device *device_of(struct mon_tensorboard *t, const char *name)
@@ -272,7 +272,7 @@ void mon_tensorboard_write(void *tensorboard, const struct mon_record *record)
     ms_buffer_free(&message);
     struct mon_queue_stats stats;
     mon_queue_stats(t->queue, &stats);
-    mon_metric_record(MON_METRIC_SINK_QUEUE, MON_LABELS(.sink = "tensorboard"), (double)stats.length);
+    mon_metric_record(MON_METRIC_BACKEND_QUEUE, MON_LABELS(.sink = "tensorboard"), (double)stats.length);
 }
 
 static int make_directories(const char *path)
@@ -356,7 +356,7 @@ void mon_tensorboard_close(struct mon_tensorboard *t)
 
 /* ---- as a module ---- */
 
-static struct mon_tensorboard *sink;
+static struct mon_tensorboard *backend;
 
 static int start(struct mon_daemon *daemon)
 {
@@ -372,22 +372,22 @@ static int start(struct mon_daemon *daemon)
     if (lstat(directory, &status) == 0 && S_ISLNK(status.st_mode)) {
         mon_log_warning("TensorBoard: %s is a symbolic link", directory);
     }
-    int rc = mon_tensorboard_open(&options, &sink);
+    int rc = mon_tensorboard_open(&options, &backend);
     if (rc != 0) {
         mon_log_error("TensorBoard: directory %s: %s (--metric_log_dir)", directory, strerror(-rc));
         return rc;
     }
     mon_log_info("TensorBoard: event files in %s", directory);
-    return mon_record_add_sink(
-        &(struct mon_record_sink){.name = "tensorboard", .write = mon_tensorboard_write, .context = sink});
+    return mon_record_add_backend(
+        &(struct mon_record_backend){.name = "tensorboard", .write = mon_tensorboard_write, .context = backend});
 }
 
 static void stop(struct mon_daemon *daemon)
 {
-    if (sink != NULL) {
-        mon_record_remove_sink(sink);
-        mon_tensorboard_close(sink);
-        sink = NULL;
+    if (backend != NULL) {
+        mon_record_remove_backend(backend);
+        mon_tensorboard_close(backend);
+        backend = NULL;
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorBoard event files of what training processes report (--metric_log_dir). */
-#ifndef MON_METRICS_SINK_TENSORBOARD_H
-#define MON_METRICS_SINK_TENSORBOARD_H
+#ifndef MON_METRICS_BACKEND_TENSORBOARD_H
+#define MON_METRICS_BACKEND_TENSORBOARD_H
 
 #include "monitor/store/record.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Export by OTLP over HTTP (--use_otlp): bounded queue, bounded retries, nothing waits. */
-#ifndef MON_METRICS_SINK_OTLP_H
-#define MON_METRICS_SINK_OTLP_H
+#ifndef MON_METRICS_BACKEND_OTLP_H
+#define MON_METRICS_BACKEND_OTLP_H
 
 #include <event2/event.h>
 #include <stddef.h>

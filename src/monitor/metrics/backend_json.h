@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records as JSON lines, in the form that the original's logs have. */
-#ifndef MON_METRICS_SINK_JSON_H
-#define MON_METRICS_SINK_JSON_H
+#ifndef MON_METRICS_BACKEND_JSON_H
+#define MON_METRICS_BACKEND_JSON_H
 
 #include "monitor/store/record.h"
 
