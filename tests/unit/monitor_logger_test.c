@@ -51,7 +51,7 @@ static void lines_look_like_glogs(void **state)
     struct stat st;
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
-    mon_log_info("text %d", 5);
+    MON_LOG_INFO("text %d", 5);
     assert_int_equal(
         regcomp(&line,
                 "^I[0-9]{8} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} [0-9]+ monitor_logger_test\\.c:[0-9]+\\] "
@@ -69,7 +69,7 @@ static void nobody_forges_a_line(void **state)
 {
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
-    mon_log_info("%s", "a\nE20260101 forged\r\x1b[2J");
+    MON_LOG_INFO("%s", "a\nE20260101 forged\r\x1b[2J");
     char *text = content(path);
     assert_non_null(strstr(text, "a?E20260101 forged??[2J\n"));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
@@ -81,8 +81,8 @@ static void a_line_too_long_is_cut(void **state)
     memset(huge, 'h', sizeof(huge) - 1);
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
-    mon_log_info("%s", huge);
-    mon_log_info("after");
+    MON_LOG_INFO("%s", huge);
+    MON_LOG_INFO("after");
     char *text = content(path);
     assert_true(strlen(text) < 20000);
     assert_non_null(strstr(text, "after\n"));
@@ -90,10 +90,10 @@ static void a_line_too_long_is_cut(void **state)
 
 static void levels_below_the_least_are_left_out(void **state)
 {
-    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .min_level = MON_LOG_WARNING}), 0);
+    assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .min_level = MON_LEVEL_WARNING}), 0);
     mon_log_started();
-    mon_log_info("no");
-    mon_log_warning("yes");
+    MON_LOG_INFO("no");
+    MON_LOG_WARNING("yes");
     assert_null(strstr(content(path), "no"));
     assert_non_null(strstr(content(path), "yes"));
 }
@@ -104,7 +104,7 @@ static void files_rotate_and_old_ones_go(void **state)
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .max_b = 2000, .keep = 2}), 0);
     mon_log_started();
     for (int i = 0; i < 200; i++) {
-        mon_log_info("line %d of many, with some text to fill the file up", i);
+        MON_LOG_INFO("line %d of many, with some text to fill the file up", i);
     }
     struct stat st;
     for (int i = 0; i <= 2; i++) {
@@ -129,11 +129,11 @@ static void logrotate_may_move_the_file(void **state)
     snprintf(moved, sizeof(moved), "%s.moved", path);
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
-    mon_log_info("before");
+    MON_LOG_INFO("before");
     assert_int_equal(rename(path, moved), 0);
-    mon_log_info("between");
+    MON_LOG_INFO("between");
     assert_int_equal(mon_log_reopen(), 0);
-    mon_log_info("after");
+    MON_LOG_INFO("after");
     assert_non_null(strstr(content(moved), "between"));
     assert_null(strstr(content(moved), "after"));
     assert_non_null(strstr(content(path), "after"));
@@ -151,7 +151,7 @@ static void a_flood_costs_five_lines(void **state)
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
     for (int i = 0; i < 10000; i++) {
-        mon_log_limited(MON_LOG_WARNING, "flood %d", i);
+        MON_LOG_LIMITED(MON_LEVEL_WARNING, "flood %d", i);
     }
     int lines = 0;
     for (char *at = content(path); (at = strchr(at, '\n')) != NULL; at++) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work {
+struct fan_out {
     const struct dyno_run *run;
     struct dyno_result *results;
     atomic_size_t next;
@@ -64,7 +64,7 @@ static void ask(const struct dyno_run *run, struct dyno_result *result)
 
 static void *worker(void *context)
 {
-    struct work *work = context;
+    struct fan_out *work = context;
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->hosts.count;) {
         ask(work->run, &work->results[i]);
     }
@@ -73,7 +73,7 @@ static void *worker(void *context)
 
 void dyno_fan_out(const struct dyno_run *run, struct dyno_result *results)
 {
-    struct work work = {.run = run, .results = results};
+    struct fan_out work = {.run = run, .results = results};
     size_t wanted = run->hosts.count < run->parallel ? run->hosts.count : run->parallel;
     pthread_t *threads = calloc(wanted, sizeof(*threads));
     size_t started = 0;

@@ -30,7 +30,7 @@ void mon_daemon_reload(struct mon_daemon *daemon)
             daemon->modules[i]->reload(daemon);
         }
     }
-    mon_log_info("reloaded");
+    MON_LOG_INFO("reloaded");
 }
 
 static int start_modules(struct mon_daemon *daemon, size_t *started)
@@ -39,7 +39,7 @@ static int start_modules(struct mon_daemon *daemon, size_t *started)
         const struct mon_daemon_module *module = daemon->modules[*started];
         int result = module->start(daemon);
         if (result != 0) {
-            mon_log_error("%s could not start: %s", module->name, strerror(-result));
+            MON_LOG_ERROR("%s could not start: %s", module->name, strerror(-result));
             return result;
         }
     }
@@ -70,7 +70,7 @@ static void serve(struct mon_daemon *daemon)
     size_t started;
     if (start_modules(daemon, &started) == 0) {
         mon_log_started();
-        mon_log_info("ready");
+        MON_LOG_INFO("ready");
         mon_service_notify("READY=1");
         event_base_dispatch(daemon->base);
         mon_service_notify("STOPPING=1");
@@ -94,12 +94,12 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
         fprintf(stderr, "dynolog: log file '%s': %s (--log_file)\n", log.file, strerror(-result));
         return EXIT_FAILURE;
     }
-    mon_log_info("dynolog %s, pid %d, log %s", MON_DAEMON_VERSION, (int)getpid(), mon_log_path());
+    MON_LOG_INFO("dynolog %s, pid %d, log %s", MON_DAEMON_VERSION, (int)getpid(), mon_log_path());
     for (size_t i = 0; i < notes->count; i++) {
-        mon_log_warning("%s", notes->lines[i]);
+        MON_LOG_WARNING("%s", notes->lines[i]);
     }
     if (getuid() == 0) {
-        mon_log_warning("running as root; a user of its own is safer (the packaged unit has one)");
+        MON_LOG_WARNING("running as root; a user of its own is safer (the packaged unit has one)");
     }
     signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
@@ -110,7 +110,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
     daemon->base = event_base_new();
     daemon->registry = mon_registry_new(daemon->host);
     if (daemon->base == NULL || daemon->registry == NULL) {
-        mon_log_error("no memory for the event loop");
+        MON_LOG_ERROR("no memory for the event loop");
         daemon->exit_code = EXIT_FAILURE;
     } else {
         serve(daemon);
@@ -119,7 +119,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
     if (daemon->base != NULL) {
         event_base_free(daemon->base);
     }
-    mon_log_info("ended with status %d", daemon->exit_code);
+    MON_LOG_INFO("ended with status %d", daemon->exit_code);
     mon_log_close();
     return daemon->exit_code;
 }

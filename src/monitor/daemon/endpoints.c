@@ -58,7 +58,7 @@ static int remove_stale(const struct mon_endpoint *endpoint)
         return errno == ENOENT ? 0 : -errno;
     }
     if (!S_ISSOCK(st.st_mode) || st.st_uid != endpoint->owner) {
-        mon_log_error("%s is in the way: %s; remove it by hand", path,
+        MON_LOG_ERROR("%s is in the way: %s; remove it by hand", path,
                       S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
         return -EEXIST;
     }
@@ -92,7 +92,7 @@ static int bind_socket(struct mon_endpoint *endpoint, int fd)
         result = -errno;
     }
     if (other && seteuid(getuid()) != 0) {
-        mon_log_error("cannot become user %d again: %s", (int)getuid(), strerror(errno));
+        MON_LOG_ERROR("cannot become user %d again: %s", (int)getuid(), strerror(errno));
         abort(); /* going on as somebody else is the one thing that must not happen */
     }
     return result;
@@ -153,10 +153,10 @@ int mon_endpoint_renew(struct mon_daemon *daemon, struct mon_endpoint *endpoint)
     stop_listening(endpoint); /* an abstract name is free only after this */
     int result = listen_on(daemon, endpoint);
     if (result == 0) {
-        mon_log_limited(MON_LOG_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
+        MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
                         endpoint->text);
     } else {
-        mon_log_error("%s cannot be opened again: %s", endpoint->text, strerror(-result));
+        MON_LOG_ERROR("%s cannot be opened again: %s", endpoint->text, strerror(-result));
     }
     return result;
 }
@@ -198,7 +198,7 @@ static int add(struct opening *opening, const struct mon_endpoint *wanted)
     }
     endpoint->next = opening->first;
     opening->first = endpoint;
-    mon_log_info("listening on %s for %s", endpoint->text, endpoint->data ? "data" : "requests");
+    MON_LOG_INFO("listening on %s for %s", endpoint->text, endpoint->data ? "data" : "requests");
     return 0;
 }
 
@@ -212,9 +212,9 @@ static int open_abstract(struct opening *opening, const char *name)
         wanted.address_b = mon_fabric_abstract(&wanted.address, full);
         result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
         if (result == -EADDRINUSE) {
-            mon_log_error("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
+            MON_LOG_ERROR("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
         } else if (result != 0) {
-            mon_log_error("@%s@: %s (--ipc_name)", full, strerror(-result));
+            MON_LOG_ERROR("@%s@: %s (--ipc_name)", full, strerror(-result));
         }
     }
     return result;
@@ -232,9 +232,9 @@ static int open_files(struct opening *opening, const char *directory, const stru
         wanted.address_b = mon_fabric_path(&wanted.address, directory, name);
         result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
         if (result == -EADDRINUSE) {
-            mon_log_error("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
+            MON_LOG_ERROR("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
         } else if (result != 0) {
-            mon_log_warning("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
+            MON_LOG_WARNING("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
         }
     }
     return result;
@@ -254,7 +254,7 @@ static int open_own_home(struct opening *opening, const struct mon_flags *flags)
     if (directory[0] == '\0') {
         const struct passwd *user = getpwuid(getuid());
         if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
-            mon_log_warning("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
+            MON_LOG_WARNING("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
                             (int)getuid());
             return 0;
         }
@@ -273,10 +273,10 @@ static int open_users(struct opening *opening, const char *users)
             continue;
         }
         if (user == NULL) {
-            mon_log_error("user '%s' is not known (--ipc_users)", name);
+            MON_LOG_ERROR("user '%s' is not known (--ipc_users)", name);
             result = -EINVAL;
         } else if (geteuid() != 0 && user->pw_uid != geteuid()) {
-            mon_log_error("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
+            MON_LOG_ERROR("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
             result = -EPERM;
         } else {
             result = open_home(opening, user->pw_dir, user->pw_uid, "ipc_users");
@@ -292,7 +292,7 @@ static int open_directory(struct opening *opening, const struct mon_flags *flags
     if (flags->ipc_socket_group[0] != '\0') {
         const struct group *group = getgrnam(flags->ipc_socket_group);
         if (group == NULL) {
-            mon_log_error("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
+            MON_LOG_ERROR("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
             return -EINVAL;
         }
         like.group = group->gr_gid;
@@ -320,7 +320,7 @@ int mon_endpoints_open(struct mon_daemon *daemon, event_callback_fn callback, st
         result = open_directory(&opening, flags, directory);
     }
     if (result == 0 && opening.first == NULL) {
-        mon_log_error("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
+        MON_LOG_ERROR("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
         result = -EADDRNOTAVAIL;
     }
     if (result != 0) {

@@ -170,7 +170,7 @@ static json_t *set_on_demand(struct mon_rpc_call *call, json_t *request)
         goto out;
     }
     answer = request_answer(&result);
-    mon_log_info("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
+    MON_LOG_INFO("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
                  mon_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
                  mon_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
                  result.reason);
@@ -195,7 +195,7 @@ static json_t *cancel_on_demand(struct mon_rpc_call *call, json_t *request)
                            pid_array(result.triggered, result.triggered_count), "processesMatched",
                            pid_array(result.matched, result.matched_count));
         json_object_set_new(answer, "reason", json_string(result.reason));
-        mon_log_info("%s: cancel for job %lld: %zu cancelled: %s", call->peer, (long long)target.job,
+        MON_LOG_INFO("%s: cancel for job %lld: %zu cancelled: %s", call->peer, (long long)target.job,
                      result.triggered_count, result.reason);
         mon_request_result_free(&result);
     }

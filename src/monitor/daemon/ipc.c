@@ -92,7 +92,7 @@ static void refuse(const struct arrival *arrival, const char *reason)
     char from[120];
     mon_metric_record(MON_METRIC_IPC_REFUSED, MON_LABELS(.reason = reason), 1);
     mon_fabric_address_text(arrival->from, arrival->from_b, from, sizeof(from));
-    mon_log_limited(MON_LOG_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
+    MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: message from pid %d, user %d (%s) refused: %s%s", arrival->endpoint->text,
                     arrival->peer.pid, (int)arrival->peer.uid, from, reason,
                     reason == FAULT_USER ? " (--ipc_allow_users)" : "");
 }
@@ -117,7 +117,7 @@ static int reply(const struct arrival *arrival, enum mon_fabric_type type, const
                          : result == -ECONNREFUSED || result == -ENOENT ? "has ended"
                                                                         : "other";
     mon_metric_record(MON_METRIC_IPC_REPLY_FAILURES, MON_LABELS(.reason = reason), 1);
-    mon_log_limited(MON_LOG_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
+    MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
                     strerror(-result));
     return result;
 }
@@ -181,7 +181,7 @@ static void on_request(const struct arrival *arrival, const struct mon_fabric_me
     }
     if (reply(arrival, MON_FABRIC_REQUEST, "command", process->pending, process->pending_b) == 0) {
         mon_registry_delivered(process);
-        mon_log_info("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
+        MON_LOG_INFO("command %llu delivered to process (%d) of job %lld", (unsigned long long)process->trace_id,
                      process->pid, (long long)process->job);
     }
 }
@@ -311,7 +311,7 @@ static void save(void *unused)
     if (ipc.state_file[0] != '\0') {
         int result = mon_persist_save(ipc.daemon->registry, ipc.state_file);
         if (result != 0) {
-            mon_log_limited(MON_LOG_WARNING,
+            MON_LOG_LIMITED(MON_LEVEL_WARNING,
                             "state file %s: %s; commands that wait would not survive a restart (--state_file)",
                             ipc.state_file, strerror(-result));
         }
@@ -425,11 +425,11 @@ static int add_allowed(const char *name)
     unsigned long number = strtoul(name, &end, 10);
     const struct passwd *user = getpwnam(name);
     if (user == NULL && (*end != '\0' || end == name)) {
-        mon_log_error("user '%s' is not known (--ipc_allow_users)", name);
+        MON_LOG_ERROR("user '%s' is not known (--ipc_allow_users)", name);
         return -EINVAL;
     }
     if (ipc.allowed_count == ALLOWED_MAX) {
-        mon_log_error("more than %d users (--ipc_allow_users)", ALLOWED_MAX);
+        MON_LOG_ERROR("more than %d users (--ipc_allow_users)", ALLOWED_MAX);
         return -EINVAL;
     }
     ipc.allowed[ipc.allowed_count++] = user != NULL ? user->pw_uid : (uid_t)number;
@@ -482,9 +482,9 @@ static void restore(void)
     }
     int restored = mon_persist_load(ipc.daemon->registry, ipc.state_file);
     if (restored > 0) {
-        mon_log_info("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
+        MON_LOG_INFO("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
     } else if (restored < 0 && restored != -ENOENT) {
-        mon_log_warning("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
+        MON_LOG_WARNING("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
     }
 }
 
@@ -527,7 +527,7 @@ static int ipc_start(struct mon_daemon *daemon)
     ipc.save = event_new(daemon->base, -1, 0, on_save, NULL);
     if (ipc.ended == NULL || ipc.expire == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
         event_add(ipc.expire, &period) != 0) {
-        mon_log_error("no memory for timers");
+        MON_LOG_ERROR("no memory for timers");
         ipc_stop(daemon);
         return -ENOMEM;
     }

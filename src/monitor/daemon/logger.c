@@ -155,7 +155,7 @@ static void tell_lost(void)
 {
     char text[128];
     uint64_t lost = logger.lost;
-    size_t head = stamp(text, sizeof(text), MON_LOG_WARNING, __FILE__, __LINE__);
+    size_t head = stamp(text, sizeof(text), MON_LEVEL_WARNING, __FILE__, __LINE__);
     int n = snprintf(text + head, sizeof(text) - head, "%llu lines could not be written\n", (unsigned long long)lost);
     logger.lost = 0;
     put(text, head + (size_t)n);
@@ -185,7 +185,7 @@ static void write_line(enum mon_log_level level, const char *file, int line, con
     clean(text + head, length);
     text[head + length] = '\n';
     put(text, head + length + 1);
-    if (!logger.started && logger.path != NULL && level >= MON_LOG_WARNING) {
+    if (!logger.started && logger.path != NULL && level >= MON_LEVEL_WARNING) {
         ssize_t ignored = write(STDERR_FILENO, text, head + length + 1);
         (void)ignored;
     }
@@ -214,7 +214,7 @@ bool mon_log_allowed(struct mon_log_limit *limit, const char *file, int line)
         uint64_t hidden = limit->hidden;
         *limit = (struct mon_log_limit){.period_start_ns = now};
         if (hidden != 0) {
-            mon_log_write(MON_LOG_WARNING, file, line, "%llu more lines from here were left out",
+            mon_log_write(MON_LEVEL_WARNING, file, line, "%llu more lines from here were left out",
                           (unsigned long long)hidden);
         }
     }

@@ -4,7 +4,7 @@
  *     I20260304 09:15:07.250183 20417 ipc.c:37] text
  *
  * Control characters in a text are shown as '?', so that nobody outside can forge lines. Warnings about what arrives
- * from outside go through mon_log_limited: a flood costs a few lines per place and period, with the number left out. */
+ * from outside go through MON_LOG_LIMITED: a flood costs a few lines per place and period, with the number left out. */
 #ifndef MON_DAEMON_LOGGER_H
 #define MON_DAEMON_LOGGER_H
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum mon_log_level { MON_LOG_INFO, MON_LOG_WARNING, MON_LOG_ERROR, MON_LOG_FATAL };
+enum mon_log_level { MON_LEVEL_INFO, MON_LEVEL_WARNING, MON_LEVEL_ERROR, MON_LEVEL_FATAL };
 
 struct mon_log_options {
     const char *file; /* NULL or "": choose (see mon_log_open); "stderr" or "-": stderr */
@@ -32,9 +32,9 @@ const char *mon_log_path(void); /* "stderr" or the file */
 
 void mon_log_write(enum mon_log_level level, const char *file, int line, const char *format, ...) MS_PRINTF(4, 5);
 
-#define mon_log_info(...)    mon_log_write(MON_LOG_INFO, __FILE__, __LINE__, __VA_ARGS__)
-#define mon_log_warning(...) mon_log_write(MON_LOG_WARNING, __FILE__, __LINE__, __VA_ARGS__)
-#define mon_log_error(...)   mon_log_write(MON_LOG_ERROR, __FILE__, __LINE__, __VA_ARGS__)
+#define MON_LOG_INFO(...)    mon_log_write(MON_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define MON_LOG_WARNING(...) mon_log_write(MON_LEVEL_WARNING, __FILE__, __LINE__, __VA_ARGS__)
+#define MON_LOG_ERROR(...)   mon_log_write(MON_LEVEL_ERROR, __FILE__, __LINE__, __VA_ARGS__)
 
 /* One per place; all zeros at first. */
 struct mon_log_limit {
@@ -45,7 +45,7 @@ struct mon_log_limit {
 bool mon_log_allowed(struct mon_log_limit *limit, const char *file, int line);
 
 /* At most five lines in ten seconds from this place. */
-#define mon_log_limited(level, ...)                                                                                    \
+#define MON_LOG_LIMITED(level, ...)                                                                                    \
     do {                                                                                                               \
         static struct mon_log_limit limit_;                                                                            \
         if (mon_log_allowed(&limit_, __FILE__, __LINE__)) {                                                            \

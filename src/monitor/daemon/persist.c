@@ -116,7 +116,7 @@ int mon_persist_save(const struct mon_registry *registry, const char *path)
 
 /* ---- reading ---- */
 
-struct reader {
+struct state_reader {
     struct mon_registry *registry;
     const char *at, *end;
     struct mon_process *process; /* that the lines belong to; NULL: it has ended, skip them */
@@ -155,7 +155,7 @@ static bool take_choice(char **at, unsigned count, unsigned *out)
     return true;
 }
 
-static bool read_process(struct reader *reader, char *words)
+static bool read_process(struct state_reader *reader, char *words)
 {
     static const struct mon_report none = {
         .status = MON_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
@@ -185,7 +185,7 @@ static bool read_process(struct reader *reader, char *words)
     return true;
 }
 
-static bool read_report(struct reader *reader, char *words, bool trace)
+static bool read_report(struct state_reader *reader, char *words, bool trace)
 {
     struct mon_report report;
     if (!(TAKE_I32(&words, report.status) && TAKE_I32(&words, report.current_step) &&
@@ -199,7 +199,7 @@ static bool read_report(struct reader *reader, char *words, bool trace)
     return true;
 }
 
-static bool read_pending(struct reader *reader, char *words)
+static bool read_pending(struct state_reader *reader, char *words)
 {
     uint64_t length;
     if (!TAKE_U64(&words, length) || length > MON_REGISTRY_CONFIG_B + 64 ||
@@ -217,7 +217,7 @@ static bool read_pending(struct reader *reader, char *words)
 }
 
 /* The next line without its end, in place of the one before; false at the end of the text. */
-static bool next_line(struct reader *reader, char line[LINE_MAX_B])
+static bool next_line(struct state_reader *reader, char line[LINE_MAX_B])
 {
     const char *end = reader->at < reader->end ? memchr(reader->at, '\n', (size_t)(reader->end - reader->at)) : NULL;
     if (end == NULL || end - reader->at >= LINE_MAX_B) {
@@ -231,7 +231,7 @@ static bool next_line(struct reader *reader, char line[LINE_MAX_B])
 
 int mon_persist_read(struct mon_registry *registry, const char *boot, const char *text, size_t text_b)
 {
-    struct reader reader = {registry, text, text + text_b, NULL, 0};
+    struct state_reader reader = {registry, text, text + text_b, NULL, 0};
     char line[LINE_MAX_B], expected[96];
     snprintf(expected, sizeof(expected), "dynolog-state 1 %s", boot);
     if (!next_line(&reader, line) || strncmp(line, "dynolog-state 1 ", 16) != 0) {

@@ -393,7 +393,7 @@ struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t jo
     }
     struct node *node = find_key(registry, job, identity.host_pid, pid, peer->source);
     if (node != NULL && (node->process.start_ticks != identity.start_ticks || node->process.uid != peer->uid)) {
-        mon_log_info("pid %d of job %lld is a new process", pid, (long long)job);
+        MON_LOG_INFO("pid %d of job %lld is a new process", pid, (long long)job);
         remove_node(registry, node);
         node = NULL;
     }
@@ -405,7 +405,7 @@ struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t jo
         if (node == NULL) {
             return NULL;
         }
-        mon_log_info("Registered process (%d) for job %lld", pid, (long long)job);
+        MON_LOG_INFO("Registered process (%d) for job %lld", pid, (long long)job);
     }
     if (node->process.host_pid != 0) { /* without one the source is part of the key and has not changed */
         node->source = peer->source;
@@ -616,7 +616,8 @@ static uint64_t new_trace_id(struct mon_registry *registry, int32_t pid)
     return ms_hash_u64(hash ^ (uint64_t)(uint32_t)pid << 32 ^ ++registry->next_trace);
 }
 
-int mon_registry_queue_command(struct mon_process *process, enum mon_request_kind kind, const char *config, size_t config_b)
+int mon_registry_queue_command(struct mon_process *process, enum mon_request_kind kind, const char *config,
+                               size_t config_b)
 {
     struct mon_registry *registry = process->registry;
     uint64_t id = new_trace_id(registry, process->pid);
@@ -664,7 +665,7 @@ void mon_registry_remove_ended(struct mon_registry *registry)
     int n = epoll_wait(registry->epoll_fd, ended, MS_COUNT_OF(ended), 0);
     for (int i = 0; i < n; i++) {
         struct node *node = ended[i].data.ptr;
-        mon_log_info("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
+        MON_LOG_INFO("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
                      node->process.pending != NULL ? " without having fetched its command" : "");
         remove_node(registry, node);
     }
@@ -679,7 +680,7 @@ void mon_registry_expire(struct mon_registry *registry)
         struct node *node = (struct node *)p;
         uint64_t patience = (node->pidfd >= 0 ? SILENT_ALIVE_S : MON_REGISTRY_SILENT_S) * SECOND_NS;
         if (now - p->heard_ns > patience && (!p->polls || mon_registry_silent(p, now))) {
-            mon_log_info("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
+            MON_LOG_INFO("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
                          (long long)p->job, (unsigned long long)((now - p->heard_ns) / SECOND_NS));
             remove_node(registry, node);
         }

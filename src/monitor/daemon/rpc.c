@@ -48,7 +48,7 @@ static void on_accept_error(struct evconnlistener *listener, void *context)
 {
     struct mon_rpc *rpc = context;
     (void)listener;
-    mon_log_limited(MON_LOG_ERROR, "RPC cannot accept: %s", strerror(errno));
+    MON_LOG_LIMITED(MON_LEVEL_ERROR, "RPC cannot accept: %s", strerror(errno));
     mon__rpc_make_room(rpc);
     for (size_t i = 0; i < rpc->listener_count; i++) {
         evconnlistener_disable(rpc->listeners[i]);
@@ -144,9 +144,9 @@ static int listen_on(struct mon_rpc *rpc, struct sockaddr *address, socklen_t le
     evconnlistener_set_error_cb(listener, on_accept_error);
     rpc->listeners[rpc->listener_count++] = listener;
     *port = bound_port(fd);
-    mon_log_info("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
+    MON_LOG_INFO("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
     if (rpc->tls == NULL && !is_loopback(address)) {
-        mon_log_warning("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
+        MON_LOG_WARNING("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
                         "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
                         name, *port);
     }
@@ -158,7 +158,7 @@ static int listen_by_name(struct mon_rpc *rpc, const char *name, uint16_t *port)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
     int rc = getaddrinfo(name, NULL, &hints, &found);
     if (rc != 0) {
-        mon_log_error("--bind_address '%s': %s", name, gai_strerror(rc));
+        MON_LOG_ERROR("--bind_address '%s': %s", name, gai_strerror(rc));
         return -EADDRNOTAVAIL;
     }
     rc = listen_on(rpc, found->ai_addr, found->ai_addrlen, port);
@@ -184,16 +184,16 @@ static int listen_all(struct mon_rpc *rpc)
             rc = 0; /* a machine without one of the two protocols */
         }
         if (rc != 0) {
-            mon_log_error("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
+            MON_LOG_ERROR("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
         }
     }
     free(list);
     if (rc == 0 && rpc->listener_count == 0) {
-        mon_log_error("RPC found no address to listen on (--bind_address)");
+        MON_LOG_ERROR("RPC found no address to listen on (--bind_address)");
         rc = -EADDRNOTAVAIL;
     }
     if (rc == 0 && !chosen && rpc->tls == NULL) {
-        mon_log_warning("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
+        MON_LOG_WARNING("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
                         "safe, --bind_address=ADDRESS makes it reachable only");
     }
     return rc;
@@ -204,7 +204,7 @@ static int listen_all(struct mon_rpc *rpc)
 static void say_to_log(void *context, enum mon_say_level level, const char *text)
 {
     static const enum mon_log_level levels[] = {
-        [MON_SAY_NOTE] = MON_LOG_INFO, [MON_SAY_WARNING] = MON_LOG_WARNING, [MON_SAY_ERROR] = MON_LOG_ERROR};
+        [MON_SAY_NOTE] = MON_LEVEL_INFO, [MON_SAY_WARNING] = MON_LEVEL_WARNING, [MON_SAY_ERROR] = MON_LEVEL_ERROR};
     (void)context;
     mon_log_write(levels[level], __FILE__, __LINE__, "%s", text);
 }
@@ -226,7 +226,7 @@ static int open_tls(struct mon_rpc *rpc)
     }
     int rc = mon_tls_open(&options, &rpc->tls, why);
     if (rc != 0) {
-        mon_log_error("certificates: %s", why);
+        MON_LOG_ERROR("certificates: %s", why);
     }
     return rc;
 }
@@ -295,9 +295,9 @@ static void reload(struct mon_daemon *daemon)
         return;
     }
     if (mon_tls_reload(server->tls, why) == 0) {
-        mon_log_info("certificates reloaded");
+        MON_LOG_INFO("certificates reloaded");
     } else {
-        mon_log_error("certificates not reloaded, the old ones stay in use: %s", why);
+        MON_LOG_ERROR("certificates not reloaded, the old ones stay in use: %s", why);
     }
 }
 

@@ -82,7 +82,7 @@ static void close_connection(struct mon_rpc_connection *c)
 static void refused(const struct mon_rpc_connection *c, const char *word, const char *why)
 {
     mon_metric_record(MON_METRIC_RPC_REFUSED, MON_LABELS(.reason = word), 1);
-    mon_log_limited(MON_LOG_WARNING, "RPC from %s refused: %s", c->peer, why);
+    MON_LOG_LIMITED(MON_LEVEL_WARNING, "RPC from %s refused: %s", c->peer, why);
 }
 
 /* ---- bytes ---- */

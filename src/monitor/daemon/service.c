@@ -41,7 +41,7 @@ void mon_service_notify(const char *state)
     }
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address, length) < 0) {
-        mon_log_warning("the service manager cannot be told '%s': %s", state, strerror(errno));
+        MON_LOG_WARNING("the service manager cannot be told '%s': %s", state, strerror(errno));
     }
     close(fd);
 }
@@ -51,14 +51,14 @@ static int take_pid_file(const char *path)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         int error = errno;
-        mon_log_error("pid file %s: %s (--pid_file)", path, strerror(error));
+        MON_LOG_ERROR("pid file %s: %s (--pid_file)", path, strerror(error));
         return -error;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         char owner[32] = "";
         ssize_t n = read(fd, owner, sizeof(owner) - 1);
         owner[n > 0 ? strcspn(owner, "\n") : 0] = '\0';
-        mon_log_error("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
+        MON_LOG_ERROR("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
                       owner);
         close(fd);
         return -EBUSY;
@@ -67,7 +67,7 @@ static int take_pid_file(const char *path)
     int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
     if (ftruncate(fd, 0) != 0 || write(fd, text, (size_t)length) != length) {
         int error = errno;
-        mon_log_error("pid file %s: %s", path, strerror(error));
+        MON_LOG_ERROR("pid file %s: %s", path, strerror(error));
         close(fd);
         return -error;
     }
@@ -77,7 +77,7 @@ static int take_pid_file(const char *path)
 
 static void on_end(evutil_socket_t number, short events, void *daemon)
 {
-    mon_log_info("%s: stopping", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    MON_LOG_INFO("%s: stopping", number == SIGTERM ? "SIGTERM" : "SIGINT");
     mon_daemon_stop(daemon);
 }
 
@@ -129,7 +129,7 @@ static int service_start(struct mon_daemon *daemon)
     service.interrupt = on_signal(daemon, SIGINT, on_end);
     service.hangup = on_signal(daemon, SIGHUP, on_hangup);
     if (service.term == NULL || service.interrupt == NULL || service.hangup == NULL) {
-        mon_log_error("signal handlers cannot be set up");
+        MON_LOG_ERROR("signal handlers cannot be set up");
         service_stop(daemon);
         return -ENOMEM;
     }
@@ -140,7 +140,7 @@ static void service_reload(struct mon_daemon *daemon)
 {
     int result = mon_log_reopen();
     if (result != 0) {
-        mon_log_error("log file %s cannot be opened anew: %s; going on with the old one", mon_log_path(),
+        MON_LOG_ERROR("log file %s cannot be opened anew: %s; going on with the old one", mon_log_path(),
                       strerror(-result));
     }
 }

@@ -85,8 +85,8 @@ static void write_record(void *context, const struct mon_record *record)
             ms_buffer_free(&line);
             continue;
         }
-        mon_log_info("Logging : %zu values", next - first);
-        mon_log_info("%.*s", (int)line.used, line.s);
+        MON_LOG_INFO("Logging : %zu values", next - first);
+        MON_LOG_INFO("%.*s", (int)line.used, line.s);
     }
 }
 

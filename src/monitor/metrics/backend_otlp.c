@@ -41,8 +41,8 @@
 #define ANSWER_MAX_B 65536
 #define DEFAULT_PATH "/v1/metrics"
 
-struct request {
-    struct request *next;
+struct otlp_request {
+    struct otlp_request *next;
     char *body;
     size_t size_b;
 };
@@ -63,7 +63,7 @@ struct mon_otlp {
     unsigned tries;         /* of the first request */
     int retry_ms;           /* next pause */
     struct event *next_try; /* also what leaves a callback of the connection before touching it */
-    struct request *first, **last;
+    struct otlp_request *first, **last;
     size_t length, bytes;
 };
 
@@ -81,9 +81,9 @@ static void show_length(const struct mon_otlp *otlp)
 
 /* ---- the queue ---- */
 
-static void remove_request(struct mon_otlp *otlp, struct request **at)
+static void remove_request(struct mon_otlp *otlp, struct otlp_request **at)
 {
-    struct request *gone = *at;
+    struct otlp_request *gone = *at;
     *at = gone->next;
     if (otlp->last == &gone->next) {
         otlp->last = at;
@@ -97,7 +97,7 @@ static void remove_request(struct mon_otlp *otlp, struct request **at)
 static void put_request(void *context, struct ms_buffer *body)
 {
     struct mon_otlp *otlp = context;
-    struct request *request = calloc(1, sizeof(*request));
+    struct otlp_request *request = calloc(1, sizeof(*request));
     if (request == NULL || body->used > QUEUE_MAX_B) {
         free(request);
         dropped("memory", 1);
@@ -112,7 +112,7 @@ static void put_request(void *context, struct ms_buffer *body)
     otlp->bytes += request->size_b;
     while (otlp->length > otlp->max_queue || otlp->bytes > QUEUE_MAX_B) {
         /* The one under way stays: its bytes are with the connection already. */
-        struct request **oldest = otlp->under_way && otlp->first->next != NULL ? &otlp->first->next : &otlp->first;
+        struct otlp_request **oldest = otlp->under_way && otlp->first->next != NULL ? &otlp->first->next : &otlp->first;
         if (otlp->under_way && *oldest == otlp->first) {
             break;
         }
@@ -147,7 +147,7 @@ static void finish(struct mon_otlp *otlp, const char *reason)
 static void retry(struct mon_otlp *otlp, const char *why, int at_least_ms)
 {
     if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
-        mon_log_warning("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
+        MON_LOG_WARNING("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
                         otlp->tries, MAX_TRIES, otlp->length);
     }
     if (otlp->tries >= MAX_TRIES) {
@@ -203,7 +203,7 @@ static void answered(struct evhttp_request *answer, void *context)
         return;
     }
     if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
-        mon_log_warning("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
+        MON_LOG_WARNING("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
                         otlp->port, why);
     }
     finish(otlp, "refused");
@@ -238,7 +238,7 @@ static struct bufferevent *tls_stream(struct mon_otlp *otlp)
     return stream;
 }
 
-static bool connect_anew(struct mon_otlp *otlp)
+static bool reconnect(struct mon_otlp *otlp)
 {
     if (otlp->connection != NULL) {
         evhttp_connection_set_closecb(otlp->connection, NULL, NULL);
@@ -275,7 +275,7 @@ static void send_first(evutil_socket_t fd, short what, void *context)
         return;
     }
     otlp->tries++;
-    if ((otlp->connection == NULL || otlp->broken) && !connect_anew(otlp)) {
+    if ((otlp->connection == NULL || otlp->broken) && !reconnect(otlp)) {
         retry(otlp, "no memory for a connection", 0);
         return;
     }
@@ -505,7 +505,7 @@ static int start(struct mon_daemon *daemon)
     };
     int rc = mon_otlp_open(daemon->base, &options, &backend, error, sizeof(error));
     if (rc != 0) {
-        mon_log_error("OTLP: %s (--otlp_endpoint, --otlp_headers, --otlp_ssl_...)", error);
+        MON_LOG_ERROR("OTLP: %s (--otlp_endpoint, --otlp_headers, --otlp_ssl_...)", error);
         return rc;
     }
     service_name = from_environment("OTEL_SERVICE_NAME", flags->otlp_service_name);
@@ -515,7 +515,7 @@ static int start(struct mon_daemon *daemon)
         backend = NULL;
         return -ENOMEM;
     }
-    mon_log_info("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
+    MON_LOG_INFO("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
     return 0;
 }
 

@@ -179,12 +179,12 @@ static int start(struct mon_daemon *daemon)
         evhttp_bind_socket_with_handle(server, address, (uint16_t)daemon->flags.prometheus_port);
     if (bound == NULL) {
         int rc = errno != 0 ? -errno : -EADDRNOTAVAIL;
-        mon_log_error("Prometheus exporter: %s port %d: %s (--prometheus_address, --prometheus_port)", address,
+        MON_LOG_ERROR("Prometheus exporter: %s port %d: %s (--prometheus_address, --prometheus_port)", address,
                       (int)daemon->flags.prometheus_port, strerror(-rc));
         stop(daemon);
         return rc;
     }
-    mon_log_info("Prometheus exporter: http://%s:%d/metrics", address, port_of(evhttp_bound_socket_get_fd(bound)));
+    MON_LOG_INFO("Prometheus exporter: http://%s:%d/metrics", address, port_of(evhttp_bound_socket_get_fd(bound)));
     return 0;
 }
 

@@ -34,7 +34,7 @@
 #define FILE_NAME   "tfevents.pb"
 #define TAG_B       (2 * MON_LABEL_MAX_B)
 
-struct device {
+struct step_counts {
     char name[16];
     struct {
         char name[32];
@@ -43,9 +43,9 @@ struct device {
     size_t kinds;
 };
 
-struct file {
+struct event_file {
     int fd; /* -1: could not be opened, or not yet */
-    bool begun;
+    bool opened_once;
     unsigned number; /* 0: FILE_NAME itself */
     uint64_t size_b;
 };
@@ -56,9 +56,9 @@ struct mon_tensorboard {
     unsigned keep;
     struct mon_queue *queue;
     pthread_t thread;
-    struct device device[MAX_DEVICES];
+    struct step_counts device[MAX_DEVICES];
     size_t devices;
-    struct file file[MAX_DEVICES];
+    struct event_file file[MAX_DEVICES];
     atomic_ullong failed; /* events that could not be written, told by the thread, counted by the loop */
     uint64_t failed_counted;
 };
@@ -99,7 +99,7 @@ static void remove_old(int directory)
     closedir(list);
 }
 
-static int open_file(struct mon_tensorboard *t, const char *device, struct file *file)
+static int open_file(struct mon_tensorboard *t, const char *device, struct event_file *file)
 {
     char name[32];
     struct ms_buffer first = {0};
@@ -111,9 +111,9 @@ static int open_file(struct mon_tensorboard *t, const char *device, struct file 
     if (directory < 0) {
         return -errno;
     }
-    if (!file->begun) {
+    if (!file->opened_once) {
         remove_old(directory);
-        file->begun = true;
+        file->opened_once = true;
     }
     file_name(file->number, name);
     file->fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
@@ -136,7 +136,7 @@ static int open_file(struct mon_tensorboard *t, const char *device, struct file 
 
 static void write_event(struct mon_tensorboard *t, const struct head *head, const char *event, size_t size_b)
 {
-    struct file *file = &t->file[head->device];
+    struct event_file *file = &t->file[head->device];
     if (file->fd >= 0 && t->max_b != 0 && file->size_b + size_b > t->max_b) {
         close(file->fd);
         file->fd = -1;
@@ -184,7 +184,7 @@ static void dropped(const char *reason, double count)
     mon_metric_record(MON_METRIC_BACKEND_DROPPED, MON_LABELS(.sink = "tensorboard", .reason = reason), count);
 }
 
-static struct device *device_of(struct mon_tensorboard *t, const char *name)
+static struct step_counts *device_of(struct mon_tensorboard *t, const char *name)
 {
     for (size_t i = 0; i < t->devices; i++) {
         if (strcmp(t->device[i].name, name) == 0) {
@@ -194,13 +194,13 @@ static struct device *device_of(struct mon_tensorboard *t, const char *name)
     if (t->devices == MAX_DEVICES) {
         return NULL;
     }
-    struct device *device = &t->device[t->devices++];
+    struct step_counts *device = &t->device[t->devices++];
     snprintf(device->name, sizeof(device->name), "%s", name);
     return device;
 }
 
 /* The number of this record among those of the kind; -1: too many kinds. */
-static int64_t step_of(struct device *device, const char *kind)
+static int64_t step_of(struct step_counts *device, const char *kind)
 {
     size_t i = 0;
     while (i < device->kinds && strcmp(device->kind[i].name, kind) != 0) {
@@ -247,7 +247,7 @@ void mon_tensorboard_write(void *tensorboard, const struct mon_record *record)
     const char *domain = mon_record_string(record, mon_record_find(record, "domain"));
     const char *name = mon_record_string(record, mon_record_find(record, "deviceId"));
     const struct mon_field *duration = mon_record_find(record, "duration");
-    struct device *device = device_of(t, strcmp(name, "-1") == 0 ? "host" : name);
+    struct step_counts *device = device_of(t, strcmp(name, "-1") == 0 ? "host" : name);
     int64_t step = device != NULL && duration != NULL ? step_of(device, kind) : -1;
     if (step < 0) {
         dropped("limit", 1);
@@ -370,14 +370,14 @@ static int start(struct mon_daemon *daemon)
                                               .keep = (unsigned)daemon->flags.tensorboard_keep,
                                               .queue = 4096};
     if (lstat(directory, &status) == 0 && S_ISLNK(status.st_mode)) {
-        mon_log_warning("TensorBoard: %s is a symbolic link", directory);
+        MON_LOG_WARNING("TensorBoard: %s is a symbolic link", directory);
     }
     int rc = mon_tensorboard_open(&options, &backend);
     if (rc != 0) {
-        mon_log_error("TensorBoard: directory %s: %s (--metric_log_dir)", directory, strerror(-rc));
+        MON_LOG_ERROR("TensorBoard: directory %s: %s (--metric_log_dir)", directory, strerror(-rc));
         return rc;
     }
-    mon_log_info("TensorBoard: event files in %s", directory);
+    MON_LOG_INFO("TensorBoard: event files in %s", directory);
     return mon_record_add_backend(
         &(struct mon_record_backend){.name = "tensorboard", .write = mon_tensorboard_write, .context = backend});
 }

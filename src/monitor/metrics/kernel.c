@@ -29,8 +29,8 @@
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE, CPU_COLUMNS };
 
 static const struct {
-    const char *mode;    /* of host_cpu_seconds_total */
-    const char *mon_key; /* time of the period in milliseconds; NULL: not in the record */
+    const char *mode;   /* of host_cpu_seconds_total */
+    const char *ms_key; /* time of the period in milliseconds; NULL: not in the record */
     const char *percent_key;
     int legacy_ms, legacy_percent; /* enum mon_metric, -1: none */
 } cpu_columns[CPU_COLUMNS] = {
@@ -201,8 +201,8 @@ static void report_cpu(const struct mon_kernel *kernel, const struct cpu_times *
     double all = total(d);
     for (unsigned i = 0; i < CPU_COLUMNS; i++) {
         double ms = (double)d->ticks[i] * kernel->tick_s * 1e3;
-        if (cpu_columns[i].mon_key != NULL) {
-            mon_record_int(record, cpu_columns[i].mon_key, (int64_t)(ms + 0.5));
+        if (cpu_columns[i].ms_key != NULL) {
+            mon_record_int(record, cpu_columns[i].ms_key, (int64_t)(ms + 0.5));
         }
         if (cpu_columns[i].legacy_ms >= 0) {
             mon_metric_record((enum mon_metric)cpu_columns[i].legacy_ms, MON_NO_LABELS, ms);
@@ -362,7 +362,7 @@ static int sample_network(struct mon_kernel *kernel, struct mon_record *record, 
         }
         char name[IFNAMSIZ];
         if (colon == at || (size_t)(colon - at) >= sizeof(name)) {
-            mon_log_limited(MON_LOG_ERROR,
+            MON_LOG_LIMITED(MON_LEVEL_ERROR,
                             "kernel monitor: name of a network interface in /proc/net/dev has %zu "
                             "characters (1 to %zu are possible): left out",
                             (size_t)(colon - at), sizeof(name) - 1);

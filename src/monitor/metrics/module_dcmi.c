@@ -37,7 +37,7 @@ struct sampler {
 static struct sampler *sampler;
 static struct event *sampled_event;
 
-static void tell(int fd)
+static void notify(int fd)
 {
     uint64_t one = 1;
     if (write(fd, &one, sizeof(one)) < 0) {
@@ -53,7 +53,7 @@ static void *sample_loop(void *argument)
     char error[256] = "no memory";
     if (sample == NULL || mon_dcmi_open(s->library, &dcmi, error, sizeof(error)) != 0) {
         mon_queue_put(s->queue, error, strlen(error) + 1);
-        tell(s->sampled);
+        notify(s->sampled);
         free(sample);
         return NULL;
     }
@@ -61,7 +61,7 @@ static void *sample_loop(void *argument)
     do {
         mon_dcmi_sample(dcmi, sample);
         mon_queue_put(s->queue, sample, sizeof(*sample));
-        tell(s->sampled);
+        notify(s->sampled);
     } while (poll(&stop, 1, s->interval_ms) <= 0);
     mon_dcmi_close(dcmi);
     free(sample);
@@ -83,17 +83,17 @@ static int find_owner(void *context, int32_t pid, struct mon_dcmi_owner *out)
 
 static void take_samples(evutil_socket_t fd, short what, void *context)
 {
-    uint64_t told;
+    uint64_t notifications;
     size_t size_b;
     void *message;
-    if (read(fd, &told, sizeof(told)) < 0) {
+    if (read(fd, &notifications, sizeof(notifications)) < 0) {
         return;
     }
     while ((message = mon_queue_take(sampler->queue, 0, &size_b, NULL)) != NULL) {
         if (size_b == sizeof(struct mon_dcmi_sample)) {
             mon_dcmi_report(message, find_owner, NULL);
         } else {
-            mon_log_info("NPU metrics are off: %s", (const char *)message);
+            MON_LOG_INFO("NPU metrics are off: %s", (const char *)message);
         }
         free(message);
     }
@@ -149,7 +149,7 @@ static void stop(struct mon_daemon *daemon)
         return;
     }
     struct timespec until;
-    tell(sampler->stop);
+    notify(sampler->stop);
     event_free(sampled_event);
     sampled_event = NULL;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -157,7 +157,7 @@ static void stop(struct mon_daemon *daemon)
     if (pthread_timedjoin_np(sampler->thread, NULL, &until) == 0) {
         free_sampler(sampler);
     } else {
-        mon_log_warning("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
+        MON_LOG_WARNING("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
     }
     sampler = NULL;
 }

@@ -26,7 +26,7 @@ struct event *mon_timer_start(struct mon_daemon *daemon, int32_t interval_s, eve
     return timer;
 }
 
-static void end_timer(struct event **timer)
+static void stop_timer(struct event **timer)
 {
     if (*timer != NULL) {
         event_free(*timer);
@@ -63,7 +63,7 @@ static int start_metrics(struct mon_daemon *daemon)
 
 static void stop_metrics(struct mon_daemon *daemon)
 {
-    end_timer(&age_timer);
+    stop_timer(&age_timer);
     mon_metrics_close();
 }
 
@@ -78,7 +78,7 @@ static void sample_kernel(evutil_socket_t fd, short what, void *context)
 {
     int rc = mon_kernel_sample(kernel);
     if (rc != 0) {
-        mon_log_limited(MON_LOG_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
+        MON_LOG_LIMITED(MON_LEVEL_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
     }
 }
 
@@ -99,7 +99,7 @@ static int start_kernel(struct mon_daemon *daemon)
 
 static void stop_kernel(struct mon_daemon *daemon)
 {
-    end_timer(&kernel_timer);
+    stop_timer(&kernel_timer);
     mon_kernel_free(kernel);
     kernel = NULL;
 }
@@ -174,8 +174,8 @@ static void sample_processes(evutil_socket_t fd, short what, void *context)
 
 static void stop_processes(struct mon_daemon *daemon)
 {
-    end_timer(&process_timer);
-    end_timer(&process_slice);
+    stop_timer(&process_timer);
+    stop_timer(&process_slice);
     free(process_round.targets);
     memset(&process_round, 0, sizeof(process_round));
 }
@@ -213,7 +213,7 @@ static int start_pmu(struct mon_daemon *daemon)
     }
     int rc = mon_pmu_open(NULL, &pmu);
     if (rc != 0) { /* a node without counters is no reason not to run */
-        mon_log_warning(
+        MON_LOG_WARNING(
             "perf monitor: no counters: %s%s", strerror(-rc),
             rc == -EACCES || rc == -EPERM ? "; it needs CAP_PERFMON or kernel.perf_event_paranoid of 0 or less" : "");
         return 0;
@@ -224,7 +224,7 @@ static int start_pmu(struct mon_daemon *daemon)
 
 static void stop_pmu(struct mon_daemon *daemon)
 {
-    end_timer(&pmu_timer);
+    stop_timer(&pmu_timer);
     mon_pmu_close(pmu);
     pmu = NULL;
 }

@@ -205,9 +205,9 @@ int mon_npu_opstats(const struct mon_npu_source *source, const void *payload, si
     if (device == NULL) {
         return -EBADMSG;
     }
-    int32_t told = head.rank >= 0 ? head.rank : INT32_MIN;
+    int32_t reported = head.rank >= 0 ? head.rank : INT32_MIN;
     snprintf(job, sizeof(job), "%" PRId64, source != NULL ? source->job : head.job);
-    mon_rank_text(source != NULL && source->rank != INT32_MIN ? source->rank : told, rank);
+    mon_rank_text(source != NULL && source->rank != INT32_MIN ? source->rank : reported, rank);
     const union mon_labels *labels = MON_LABELS(.job = job, .rank = rank, .device = device, .kind = head.kind);
     while (mon_opstats_next(&reader, &op)) {
         report_operator(&op, labels);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct message {
-    struct message *next;
+struct queued {
+    struct queued *next;
     size_t size_b;
     void *data;
 };
@@ -18,7 +18,7 @@ struct mon_queue {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     size_t max_messages, max_bytes;
-    struct message *first, **last;
+    struct queued *first, **last;
     struct mon_queue_stats stats;
     bool closed;
 };
@@ -47,7 +47,7 @@ void mon_queue_free(struct mon_queue *queue)
         return;
     }
     while (queue->first != NULL) {
-        struct message *m = queue->first;
+        struct queued *m = queue->first;
         queue->first = m->next;
         free(m->data);
         free(m);
@@ -59,11 +59,11 @@ void mon_queue_free(struct mon_queue *queue)
 
 bool mon_queue_put(struct mon_queue *queue, const void *data, size_t size_b)
 {
-    struct message *m = malloc(sizeof(*m));
+    struct queued *m = malloc(sizeof(*m));
     void *copy = malloc(size_b != 0 ? size_b : 1);
     if (m != NULL && copy != NULL) {
         memcpy(copy, data, size_b);
-        *m = (struct message){.data = copy, .size_b = size_b};
+        *m = (struct queued){.data = copy, .size_b = size_b};
     }
     pthread_mutex_lock(&queue->lock);
     bool good = m != NULL && copy != NULL && !queue->closed && queue->stats.length < queue->max_messages &&
@@ -95,7 +95,7 @@ void *mon_queue_take(struct mon_queue *queue, int timeout_ms, size_t *size_b, bo
         rc = timeout_ms < 0 ? pthread_cond_wait(&queue->filled, &queue->lock)
                             : pthread_cond_timedwait(&queue->filled, &queue->lock, &until);
     }
-    struct message *m = queue->first;
+    struct queued *m = queue->first;
     if (m != NULL) {
         queue->first = m->next;
         if (queue->first == NULL) {

@@ -51,12 +51,12 @@ static void frame(struct ms_buffer *out, const char *payload, size_t size_b)
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
-struct message {
+struct pb_message {
     char bytes[TAG_MAX_B + 128];
     size_t used;
 };
 
-static void put_varint(struct message *m, uint64_t value)
+static void put_varint(struct pb_message *m, uint64_t value)
 {
     do {
         m->bytes[m->used++] = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
@@ -64,7 +64,7 @@ static void put_varint(struct message *m, uint64_t value)
     } while (value != 0);
 }
 
-static void put_bytes(struct message *m, unsigned field, const void *data, size_t size_b)
+static void put_bytes(struct pb_message *m, unsigned field, const void *data, size_t size_b)
 {
     put_varint(m, field << 3 | BYTES);
     put_varint(m, size_b);
@@ -72,7 +72,7 @@ static void put_bytes(struct message *m, unsigned field, const void *data, size_
     m->used += size_b;
 }
 
-static void put_double(struct message *m, unsigned field, double value)
+static void put_double(struct pb_message *m, unsigned field, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -82,7 +82,7 @@ static void put_double(struct message *m, unsigned field, double value)
     m->used += sizeof(bits);
 }
 
-static void put_float(struct message *m, unsigned field, float value)
+static void put_float(struct pb_message *m, unsigned field, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -95,7 +95,7 @@ static void put_float(struct message *m, unsigned field, float value)
 void mon_tfevents_version(struct ms_buffer *out, double wall_time_s)
 {
     static const char version[] = "brain.Event:2";
-    struct message event = {.used = 0};
+    struct pb_message event = {.used = 0};
     put_double(&event, 1, wall_time_s);
     put_bytes(&event, 3, version, sizeof(version) - 1);
     frame(out, event.bytes, event.used);
@@ -103,7 +103,7 @@ void mon_tfevents_version(struct ms_buffer *out, double wall_time_s)
 
 void mon_tfevents_scalar(struct ms_buffer *out, double wall_time_s, int64_t step, const char *tag, float value)
 {
-    struct message event = {.used = 0}, summary = {.used = 0}, item = {.used = 0};
+    struct pb_message event = {.used = 0}, summary = {.used = 0}, item = {.used = 0};
     put_bytes(&item, 1, tag, strnlen(tag, TAG_MAX_B));
     put_float(&item, 2, value);
     put_bytes(&summary, 1, item.bytes, item.used);

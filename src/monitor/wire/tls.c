@@ -29,7 +29,7 @@ struct mon_tls {
 };
 
 /* What the two sides call their files, and how strictly they look. */
-static const struct side {
+static const struct side_files {
     const char *cert, *key, *word;
     enum mon_cert_role own, ca;
 } sides[] = {
@@ -114,7 +114,7 @@ static int verify_peer(int ok, X509_STORE_CTX *store)
 
 static int use_authorities(struct mon_tls *tls, SSL_CTX *context, const char *path, STACK_OF(X509) * *out, char *why)
 {
-    const struct side *side = &sides[tls->options.side];
+    const struct side_files *side = &sides[tls->options.side];
     mon_say(&tls->options.say, MON_SAY_NOTE, "Loading CA cert from: %s", path);
     STACK_OF(X509) *all = load_checked(tls, path, side->ca, side->ca, why);
     if (all == NULL) {
@@ -132,7 +132,7 @@ static int use_authorities(struct mon_tls *tls, SSL_CTX *context, const char *pa
 
 static int use_own(struct mon_tls *tls, SSL_CTX *context, const char *path, X509 **out, char *why)
 {
-    const struct side *side = &sides[tls->options.side];
+    const struct side_files *side = &sides[tls->options.side];
     mon_say(&tls->options.say, MON_SAY_NOTE, "Loading %s cert from: %s", side->word, path);
     /* What follows the first certificate is the chain to the authority. */
     STACK_OF(X509) *all = load_checked(tls, path, side->own, MON_CERT_CA_SERVER, why);
@@ -200,7 +200,7 @@ static int give_passphrase(char *out, int size, int writing, void *context)
 
 static int use_key(struct mon_tls *tls, SSL_CTX *context, const char *path, char *why)
 {
-    const struct side *side = &sides[tls->options.side];
+    const struct side_files *side = &sides[tls->options.side];
     char *text;
     size_t length;
     mon_say(&tls->options.say, MON_SAY_NOTE, "Loading %s key from: %s", side->word, path);
@@ -266,7 +266,7 @@ static int check_directory(const struct mon_tls *tls, char *why)
 
 static int build(struct mon_tls *tls, SSL_CTX **out, long long *expiry_s, char *why)
 {
-    const struct side *side = &sides[tls->options.side];
+    const struct side_files *side = &sides[tls->options.side];
     char path[MON_PATH_MAX_B + 32];
     STACK_OF(X509) *authorities = NULL;
     X509 *own = NULL;
