@@ -58,10 +58,12 @@ struct dyno_command {
     void (*request)(const struct dyno_run *run, const char *host, struct ms_buffer *out);
     enum dyno_exit (*judge)(const struct dyno_run *run, const json_t *answer);
     void (*report)(const struct dyno_run *run, const json_t *answer); /* text after the answer; NULL: none */
-    /* --wait: whether a process that was given the command is done with it, by its entry in the daemon's status.
-     * NULL: nothing to wait for. */
+    /* --wait. done: whether a process is finished with its command, from its entry in the daemon's status; NULL: there is
+     * nothing to wait for. Daemons without entries for processes report one state, under state_key; state_done decides
+     * from the current state and whether it was ever active (Ready or Running) while we waited. */
     bool (*done)(const struct dyno_run *run, const json_t *process, const char *stage);
-    const char *state_key; /* of the flat status, for daemons that know no processes */
+    const char *state_key;
+    bool (*state_done)(const struct dyno_run *run, const char *state, bool was_active);
 };
 
 static inline const struct mon_option *dyno_options(const struct dyno_command *command)

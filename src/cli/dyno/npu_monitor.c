@@ -26,6 +26,12 @@ static bool done(const struct dyno_run *run, const json_t *process, const char *
     return !dyno_switch(run, "npu-monitor-start") || strcmp(state, "Running") == 0 || strcmp(stage, "completed") == 0;
 }
 
+static bool state_done(const struct dyno_run *run, const char *state, bool was_active)
+{
+    (void)was_active;
+    return (strcmp(state, "Running") == 0) != dyno_switch(run, "npu-monitor-stop");
+}
+
 static const struct dyno_column columns[] = {
     {"STATUS", "commandStatus"}, {"MATCHED", "processesMatched"}, {"TRIGGERED", "activityProfilersTriggered"}};
 
@@ -44,4 +50,5 @@ const struct dyno_command dyno_npu_monitor = {
     .judge = dyno_on_demand_judge,
     .done = done,
     .state_key = "npumonitor",
+    .state_done = state_done,
 };

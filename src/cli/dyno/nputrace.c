@@ -28,6 +28,13 @@ static bool done(const struct dyno_run *run, const json_t *process, const char *
            (client != NULL && strcmp(client, "npu") == 0 && strcmp(stage, "delivered") == 0);
 }
 
+/* The trace must have become active first: right after the command the state is still the previous one. */
+static bool state_done(const struct dyno_run *run, const char *state, bool was_active)
+{
+    (void)run;
+    return was_active && strcmp(state, "Running") != 0 && strcmp(state, "Ready") != 0;
+}
+
 static const struct dyno_column columns[] = {
     {"STATUS", "commandStatus"}, {"MATCHED", "processesMatched"}, {"TRIGGERED", "activityProfilersTriggered"}};
 
@@ -47,4 +54,5 @@ const struct dyno_command dyno_nputrace = {
     .report = report,
     .done = done,
     .state_key = "nputrace",
+    .state_done = state_done,
 };

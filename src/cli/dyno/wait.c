@@ -72,15 +72,8 @@ static enum progress by_state(const struct dyno_run *run, const json_t *status, 
         return LOST;
     }
     snprintf(shown, shown_b, "%s is %s", run->command->state_key, state);
-    if (run->command == &dyno_npu_monitor) {
-        bool stop = dyno_switch(run, "npu-monitor-stop");
-        return (strcmp(state, "Running") == 0) != stop ? DONE : GOING_ON;
-    }
-    if (strcmp(state, "Running") == 0 || strcmp(state, "Ready") == 0) {
-        *active = true;
-        return GOING_ON;
-    }
-    return *active ? DONE : GOING_ON;
+    *active = *active || strcmp(state, "Running") == 0 || strcmp(state, "Ready") == 0;
+    return run->command->state_done(run, state, *active) ? DONE : GOING_ON;
 }
 
 static int ask_status(const struct dyno_run *run, const struct dyno_host *host, json_t **out, char *why)
