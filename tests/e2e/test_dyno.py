@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import BUILD, ROOT
 from monitor import NpuClient, OldDaemon, dyno, dyno_start
 from recorder import wait_until
 
@@ -281,6 +281,7 @@ def test_completion(tmp_path):
 
 def test_man_page_is_clean():
     page = dyno("completion", "man").stdout
+    assert (BUILD / "src/cli/dyno/pages/dyno.1").read_text() == page
     for word in ("\\-\\-start\\-step", "EXIT STATUS", "npu\\-monitor"):
         assert word in page
     lint = subprocess.run(["sh", "-c", "command -v mandoc >/dev/null || exit 0; exec mandoc -T lint -W error"], input=page,

@@ -40,6 +40,18 @@ def test_help_version_and_reference_page():
         "docs/reference/dynolog-flags.md is out of date: dynolog --help_markdown > docs/reference/dynolog-flags.md"
 
 
+def test_man_page_has_every_flag_and_is_current():
+    page = run("--help_man").stdout
+    assert (BUILD / "src/cli/dynolog/dynolog.8").read_text() == page
+    flags = re.findall(r"^  --(\w+) \(", run("--help").stdout, re.M)
+    assert len(flags) > 50
+    for flag in flags:
+        assert f"\n.TP\n.B \\-\\-{flag}\n(" in page, flag
+    lint = subprocess.run(["sh", "-c", "command -v mandoc >/dev/null || exit 0; exec mandoc -T lint -W error"], input=page,
+                          text=True, capture_output=True)
+    assert lint.returncode == 0, lint.stdout
+
+
 @pytest.mark.parametrize("flags, text", [
     (["--enable_ipc_monitr"], "is --enable_ipc_monitor meant?"),
     (["--port=99999"], "from 0 to 65535"),

@@ -142,6 +142,9 @@ int mon_daemon_run(const struct mon_daemon_module *const *modules, int argc, cha
     } else if (daemon.flags.markdown) {
         mon_flags_markdown(stdout);
         status = EXIT_SUCCESS;
+    } else if (daemon.flags.man) {
+        mon_flags_man(stdout);
+        status = EXIT_SUCCESS;
     } else if (daemon.flags.version) {
         puts("dynolog version " MON_DAEMON_VERSION);
         status = EXIT_SUCCESS;

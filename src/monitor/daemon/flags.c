@@ -6,7 +6,7 @@
  * arguments are ignored. In a flag file a line without a dash is a list of patterns: what follows is meant for programs
  * whose name matches one of them. Beyond gflags, a switch may be followed by the word true or false.
  * Failure policy: the first wrong flag ends the parse with a message that names it and what would be right. */
-#include "monitor/daemon/flags.h"
+#include "monitor/daemon/flags_internal.h"
 
 #include "base/macros.h"
 #include "base/parse.h"
@@ -19,8 +19,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum flag_type { FLAG_SECTION, FLAG_BOOL, FLAG_INT, FLAG_TEXT };
-
 enum {
     NAME_MAX_B = 64,
     FILE_DEPTH = 8, /* flag files that name flag files */
@@ -28,24 +26,15 @@ enum {
     NOTES_MAX = 200,
 };
 
-struct flag {
-    enum flag_type type;
-    unsigned where;
-    const char *name; /* of a section: its title */
-    size_t at;        /* in struct mon_flags */
-    int64_t number, min, max;
-    const char *text;
-    const char *help;
-};
-
-#define ROW_SECTION(title) {.type = FLAG_SECTION, .name = title},
+#define ROW_SECTION(title) {.type = MON_FLAG_SECTION, .name = title},
 #define ROW(type_, name_, where_, help_)                                                                               \
     .type = type_, .where = where_, .name = #name_, .at = offsetof(struct mon_flags, name_), .help = help_
-#define ROW_BOOL(name, value, where, help) {ROW(FLAG_BOOL, name, where, help), .number = value, .max = 1},
+#define ROW_BOOL(name, value, where, help) {ROW(MON_FLAG_BOOL, name, where, help), .number = value, .max = 1},
 #define ROW_INT(name, value, least, most, where, help)                                                                 \
-    {ROW(FLAG_INT, name, where, help), .number = value, .min = least, .max = most},
-#define ROW_TEXT(name, value, where, help) {ROW(FLAG_TEXT, name, where, help), .text = value},
-static const struct flag table[] = {MON_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
+    {ROW(MON_FLAG_INT, name, where, help), .number = value, .min = least, .max = most},
+#define ROW_TEXT(name, value, where, help) {ROW(MON_FLAG_TEXT, name, where, help), .text = value},
+const struct mon_flag mon__flags[] = {MON_FLAG_TABLE(ROW_SECTION, ROW_BOOL, ROW_INT, ROW_TEXT)};
+const size_t mon__flag_count = MS_COUNT_OF(mon__flags);
 
 struct parse {
     struct mon_flags *flags;
@@ -88,7 +77,7 @@ static void note(struct parse *parse, const char *format, ...)
     va_end(args);
 }
 
-static void *value_of(struct mon_flags *flags, const struct flag *flag)
+static void *value_of(struct mon_flags *flags, const struct mon_flag *flag)
 {
     return (char *)flags + flag->at;
 }
@@ -96,18 +85,18 @@ static void *value_of(struct mon_flags *flags, const struct flag *flag)
 int mon_flags_init(struct mon_flags *flags)
 {
     memset(flags, 0, sizeof(*flags));
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        const struct flag *flag = &table[i];
+    for (size_t i = 0; i < mon__flag_count; i++) {
+        const struct mon_flag *flag = &mon__flags[i];
         switch (flag->type) {
-        case FLAG_SECTION:
+        case MON_FLAG_SECTION:
             break;
-        case FLAG_BOOL:
+        case MON_FLAG_BOOL:
             *(bool *)value_of(flags, flag) = flag->number != 0;
             break;
-        case FLAG_INT:
+        case MON_FLAG_INT:
             *(int32_t *)value_of(flags, flag) = (int32_t)flag->number;
             break;
-        case FLAG_TEXT:
+        case MON_FLAG_TEXT:
             if ((*(char **)value_of(flags, flag) = strdup(flag->text)) == NULL) {
                 mon_flags_free(flags);
                 return -ENOMEM;
@@ -120,9 +109,9 @@ int mon_flags_init(struct mon_flags *flags)
 
 void mon_flags_free(struct mon_flags *flags)
 {
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        if (table[i].type == FLAG_TEXT) {
-            free(*(char **)value_of(flags, &table[i]));
+    for (size_t i = 0; i < mon__flag_count; i++) {
+        if (mon__flags[i].type == MON_FLAG_TEXT) {
+            free(*(char **)value_of(flags, &mon__flags[i]));
         }
     }
     memset(flags, 0, sizeof(*flags));
@@ -142,11 +131,11 @@ static bool same_name(const char *a, const char *b)
     return *a == '\0' && *b == '\0';
 }
 
-static const struct flag *find(const char *name)
+static const struct mon_flag *find(const char *name)
 {
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        if (table[i].type != FLAG_SECTION && same_name(table[i].name, name)) {
-            return &table[i];
+    for (size_t i = 0; i < mon__flag_count; i++) {
+        if (mon__flags[i].type != MON_FLAG_SECTION && same_name(mon__flags[i].name, name)) {
+            return &mon__flags[i];
         }
     }
     return NULL;
@@ -175,12 +164,12 @@ static unsigned distance(const char *a, const char *b)
 
 static int unknown(struct parse *parse, const char *name)
 {
-    const struct flag *best = NULL;
+    const struct mon_flag *best = NULL;
     unsigned least = 4;
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        if (table[i].type != FLAG_SECTION && distance(name, table[i].name) < least) {
-            best = &table[i];
-            least = distance(name, table[i].name);
+    for (size_t i = 0; i < mon__flag_count; i++) {
+        if (mon__flags[i].type != MON_FLAG_SECTION && distance(name, mon__flags[i].name) < least) {
+            best = &mon__flags[i];
+            least = distance(name, mon__flags[i].name);
         }
     }
     if (best != NULL) {
@@ -201,20 +190,20 @@ static int parse_bool(const char *text, bool *out)
     return -EINVAL;
 }
 
-static int set(struct parse *parse, const struct flag *flag, const char *text)
+static int set(struct parse *parse, const struct mon_flag *flag, const char *text)
 {
     if ((flag->where & MON_FLAG_IGNORED) != 0) {
         note(parse, "--%s is accepted but has no effect here (%s)", flag->name, flag->help);
     }
     switch (flag->type) {
-    case FLAG_SECTION:
+    case MON_FLAG_SECTION:
         break;
-    case FLAG_BOOL:
+    case MON_FLAG_BOOL:
         if (parse_bool(text, value_of(parse->flags, flag)) != 0) {
             return refuse(parse, "--%s=%.80s: true or false is needed", flag->name, text);
         }
         break;
-    case FLAG_INT: {
+    case MON_FLAG_INT: {
         int64_t number;
         if (ms_parse_i64(text, flag->min, flag->max, &number) != 0) {
             return refuse(parse, "--%s=%.80s: a number from %lld to %lld is needed", flag->name, text,
@@ -223,7 +212,7 @@ static int set(struct parse *parse, const struct flag *flag, const char *text)
         *(int32_t *)value_of(parse->flags, flag) = (int32_t)number;
         break;
     }
-    case FLAG_TEXT: {
+    case MON_FLAG_TEXT: {
         char *copy = strdup(text);
         if (copy == NULL) {
             return refuse(parse, "--%s: no memory", flag->name);
@@ -249,6 +238,7 @@ static int special(struct parse *parse, const char *name, const char *value)
         {"help", offsetof(struct mon_flags, help)},       {"helpfull", offsetof(struct mon_flags, help)},
         {"helpshort", offsetof(struct mon_flags, help)},  {"h", offsetof(struct mon_flags, help)},
         {"version", offsetof(struct mon_flags, version)}, {"help_markdown", offsetof(struct mon_flags, markdown)},
+        {"help_man", offsetof(struct mon_flags, man)},
     };
     for (size_t i = 0; i < MS_COUNT_OF(switches); i++) {
         if (same_name(switches[i].name, name)) {
@@ -275,8 +265,8 @@ static int special(struct parse *parse, const char *name, const char *value)
 
 static bool takes_value(const char *name)
 {
-    const struct flag *flag = find(name);
-    return strcmp(name, "flagfile") == 0 || (flag != NULL && flag->type != FLAG_BOOL);
+    const struct mon_flag *flag = find(name);
+    return strcmp(name, "flagfile") == 0 || (flag != NULL && flag->type != MON_FLAG_BOOL);
 }
 
 /* One flag without its dashes. `next` is the argument after it, or NULL; *used tells whether it was the value. */
@@ -292,7 +282,7 @@ static int parse_flag(struct parse *parse, const char *argument, const char *nex
     memcpy(name, argument, length);
     name[length] = '\0';
     const char *value = equals != NULL ? equals + 1 : NULL;
-    const struct flag *flag = find(name);
+    const struct mon_flag *flag = find(name);
 
     bool ignored;
     if (value == NULL && next != NULL &&
@@ -306,15 +296,15 @@ static int parse_flag(struct parse *parse, const char *argument, const char *nex
         return result > 0 ? 0 : result;
     }
     if (flag == NULL && value == NULL && strncmp(name, "no", 2) == 0) {
-        const struct flag *negated = find(name + 2);
-        if (negated != NULL && negated->type == FLAG_BOOL) {
+        const struct mon_flag *negated = find(name + 2);
+        if (negated != NULL && negated->type == MON_FLAG_BOOL) {
             return set(parse, negated, "false");
         }
     }
     if (flag == NULL) {
         return unknown(parse, name);
     }
-    if (value == NULL && flag->type != FLAG_BOOL) {
+    if (value == NULL && flag->type != MON_FLAG_BOOL) {
         return refuse(parse, "--%s needs a value", flag->name);
     }
     return set(parse, flag, value != NULL ? value : "true");
@@ -450,70 +440,4 @@ int mon_flags_parse_text(struct mon_flags *flags, const char *program, const cha
     int result = parse_lines(&parse, copy);
     free(copy);
     return result;
-}
-
-static void default_text(const struct flag *flag, char *out, size_t out_b)
-{
-    switch (flag->type) {
-    case FLAG_BOOL:
-        snprintf(out, out_b, "%s", flag->number != 0 ? "true" : "false");
-        break;
-    case FLAG_INT:
-        snprintf(out, out_b, "%lld", (long long)flag->number);
-        break;
-    default:
-        snprintf(out, out_b, "\"%s\"", flag->text != NULL ? flag->text : "");
-        break;
-    }
-}
-
-void mon_flags_help(FILE *out, const char *program)
-{
-    static const char *const types[] = {"", "bool", "int", "text"};
-    fprintf(out,
-            "usage: %s [--flag=value | --flag value | --switch | --noswitch]...\n\n"
-            "The monitoring daemon of a node: serves dyno (RPC), talks to training processes (IPC), collects metrics.\n"
-            "Usual start:  %s --enable_ipc_monitor\n"
-            "              %s --flagfile=/etc/dynolog.gflags\n\n"
-            "  --flagfile=FILE  read flags from a file, one per line, # begins a comment\n"
-            "  --help, --version\n",
-            program, program, program);
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        const struct flag *flag = &table[i];
-        if (flag->type == FLAG_SECTION) {
-            fprintf(out, "\n%s\n", flag->name);
-            continue;
-        }
-        char value[160];
-        default_text(flag, value, sizeof(value));
-        fprintf(out, "  --%s (%s, default %s)\n        %s\n", flag->name, types[flag->type], value, flag->help);
-    }
-}
-
-void mon_flags_markdown(FILE *out)
-{
-    static const char *const types[] = {"", "bool", "int", "text"};
-    fputs(
-        "# Flags of dynolog\n\n"
-        "Written by `dynolog --help_markdown`; do not edit.\n\n"
-        "One or two dashes, `--flag=value` or `--flag value`, `--switch` and `--noswitch`; dashes and underscores in\n"
-        "names are the same. `--flagfile=FILE` reads flags from a file, one per line, `#` begins a comment. The last\n"
-        "value of a flag counts. An unknown flag ends the daemon with status 1.\n\n"
-        "`known to`: which daemons have the flag, so that flag files can be shared: the NPU fork (fork), dynolog\n"
-        "(upstream), or only this one (own).\n",
-        out);
-    for (size_t i = 0; i < MS_COUNT_OF(table); i++) {
-        const struct flag *flag = &table[i];
-        if (flag->type == FLAG_SECTION) {
-            fprintf(out, "\n## %s\n\n| flag | type | default | known to | meaning |\n|---|---|---|---|---|\n",
-                    flag->name);
-            continue;
-        }
-        char value[160];
-        default_text(flag, value, sizeof(value));
-        fprintf(out, "| `--%s` | %s | `%s` |%s%s%s | %s |\n", flag->name, types[flag->type], value,
-                (flag->where & MON_FLAG_FORK) != 0 ? " fork" : "",
-                (flag->where & MON_FLAG_UPSTREAM) != 0 ? " upstream" : "",
-                (flag->where & MON_FLAG_OWN) != 0 ? " own" : "", flag->help);
-    }
 }

@@ -24,7 +24,7 @@ struct mon_flags {
 #undef MON_BOOL_FIELD
 #undef MON_INT_FIELD
 #undef MON_TEXT_FIELD
-    bool help, version, markdown; /* asked for in place of a run */
+    bool help, version, markdown, man; /* print instead of running */
 };
 
 /* What a parse has to say that is no failure: one line each, to be logged once the log is open. */
@@ -45,5 +45,6 @@ void mon_flag_notes_free(struct mon_flag_notes *notes);
 
 void mon_flags_help(FILE *out, const char *program);
 void mon_flags_markdown(FILE *out); /* docs/reference/dynolog-flags.md */
+void mon_flags_man(FILE *out);      /* dynolog(8) */
 
 #endif
