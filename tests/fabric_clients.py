@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of the IPC fabric as training processes have them: libkineto, and the NPU plugin of each generation.
+"""Clients of the IPC fabric as in training processes: libkineto, and each version of the NPU plugin.
 
-Written from the published layout and from how those clients behave, mistakes included: libkineto ends its process when a
-reply comes from a kind of address that it does not expect; the plugin takes whatever comes next for the answer to its poll.
-As a program it polls until it has got a command:  fabric_clients.py kineto|npu ADDRESS [JOB]
+Written from the published layout and the behaviour of those clients, including their mistakes: libkineto terminates its
+process if a reply comes from an unexpected kind of address; the plugin takes the next datagram for the reply to its poll.
+As a program, it polls until it has received a command:  fabric_clients.py kineto|npu ADDRESS [JOB]
 """
 
 import os
@@ -13,11 +13,11 @@ import sys
 import time
 import uuid
 
-WINDOW_S = 5.0  # real clients give up after 50 or 90 ms; a loaded test machine gets more
+WINDOW_S = 5.0  # real clients give up after 50 or 90 ms; a loaded test machine needs more
 
 
 class Abort(Exception):
-    """libkineto would have ended the training process here."""
+    """libkineto would have terminated the training process here."""
 
 
 def ancestors(pid, limit):
@@ -29,7 +29,7 @@ def ancestors(pid, limit):
 
 
 class Client:
-    """A socket of its own, and the messages that all clients share."""
+    """A socket, and the messages that all clients share."""
 
     def __init__(self, address, job=0, pid=None, folder=None):
         self.address, self.job, self.pid = address, job, pid or os.getpid()
@@ -45,7 +45,7 @@ class Client:
         self.sock.sendto(struct.pack("=Q32s", len(payload), kind.encode()) + payload, address or self.address)
 
     def receive(self):
-        """Type and payload of the next datagram, with its source checked as the client does."""
+        """Type and payload of the next datagram; checks its source as the client does."""
         data, source = self.sock.recvfrom(1 << 17)
         self.check_source(source)
         size, kind = struct.unpack("=Q32s", data[:40])
@@ -58,7 +58,7 @@ class Client:
 
 
 class Kineto(Client):
-    """libkineto; with a folder: KINETO_IPC_SOCKET_DIR."""
+    """libkineto; with a directory: KINETO_IPC_SOCKET_DIR."""
 
     def __init__(self, address, job=0, pid=None, folder=None):
         super().__init__(address, job, pid, folder)
@@ -83,7 +83,7 @@ class Kineto(Client):
 
 
 class Plugin(Client):
-    """The NPU plugin. generation: 8.1 (no statuses), 8.2, 8.3 (16 bytes), 26.0 (32 bytes, steps)."""
+    """The NPU plugin. generation: 8.1 (no status messages), 8.2, 8.3 (16 bytes), 26.0 (32 bytes, steps)."""
 
     def __init__(self, daemon_name, home, generation, pid=None):
         self.files = generation >= (8, 3)
@@ -96,7 +96,7 @@ class Plugin(Client):
         assert good, f"a reply from {source} would block the plugin's queue for ever"
 
     def init(self, rank=0):
-        self.send("ctxt", struct.pack("=iiq", rank, self.pid, 0))  # the reply is left in the queue
+        self.send("ctxt", struct.pack("=iiq", rank, self.pid, 0))  # the reply stays in the queue
         self.trace_status(0)
         self.monitor_status(0)
 
@@ -113,7 +113,8 @@ class Plugin(Client):
         self.status("npuMonitorStatus", state, -1, -1, -1)
 
     def poll(self):
-        """The next datagram is the answer, whatever it is; four bytes are a context's and mean nothing."""
+        """The next datagram is the reply, whatever it is; four bytes are the reply to a context message and are
+        ignored."""
         self.request(3, 6)
         _, payload = self.receive()
         return "" if len(payload) == 4 else payload.decode()

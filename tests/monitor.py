@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons, command lines, clients and certificates for tests of dynolog and dyno.
 
-Everything stays on loopback and in the folder of the test. The peers of the two existing families are written here from
-the published bytes, not from our own code, so that a mistake of ours does not cancel itself out.
+Everything stays on loopback and in the directory of the test. The peers of the two existing families are written from the
+published bytes and do not use our own code, so that our mistakes do not cancel out.
 """
 
 import json
@@ -40,7 +40,7 @@ def call(sock, body):
 
 
 class Daemon:
-    """A dynolog of its own: free port, private sockets and log."""
+    """A dynolog with a free port, and private sockets and log."""
 
     def __init__(self, folder, *flags, env=None, program=None, stdin=subprocess.DEVNULL, **popen):
         self.folder = pathlib.Path(folder)
@@ -67,7 +67,7 @@ class Daemon:
 
     @property
     def port(self):
-        line = next(line for line in self.log().splitlines() if "RPC listens on" in line)
+        line = next(line for line in self.log().splitlines() if "RPC: listening on" in line)
         return int(line.split(" port ")[1].split(",")[0])
 
     def connect(self, host="127.0.0.1", timeout=20):
@@ -78,7 +78,7 @@ class Daemon:
             return json.loads(call(sock, json.dumps(request).encode()))
 
     def failed(self, seconds=20):
-        """Waits for a start that does not succeed; what it said."""
+        """Waits for a start that fails; returns its output."""
         assert self.process.wait(seconds) != 0
         return self.process.stderr.read().decode() + self.log()
 
@@ -112,7 +112,7 @@ def dyno_start(*arguments, port=None):
 
 
 class NpuClient:
-    """What the plugin of generation 26.0 sends: registration, polls, states with steps."""
+    """The messages of the plugin of version 26.0: registration, polls, states with steps."""
 
     def __init__(self, daemon, pid=None, job=0, rank=0):
         self.pid = pid or os.getpid()
@@ -133,14 +133,14 @@ class NpuClient:
         return data[40:40 + struct.unpack("=Q", data[:8])[0]]
 
     def register(self):
-        """These clients do not read an answer to this, and get none."""
+        """These clients do not read a reply to this message, and get none."""
         self.send(b"ctxt", struct.pack("=iiq", self.rank, self.pid, self.job))
 
     def request(self, mask):
         self.send(b"req", struct.pack("=iiqi", mask, 1, self.job, self.pid))
 
     def poll(self, mask=2):
-        """The configuration that waits, or ""; also when the daemon finds that it was asked too often."""
+        """The pending configuration, or "", also if the daemon does not reply because of its rate limit."""
         self.request(mask)
         try:
             return self.reply().decode()
@@ -162,8 +162,8 @@ class NpuClient:
 
 
 def old_cli(port, body, host="127.0.0.1", context=None):
-    """A command line of either family: one connection, one request, the answer, then it waits for the close as little
-    as they do. Raises EOFError where they panic."""
+    """A command line of either family: one connection, one request and its answer; like them, it does not wait for the close.
+    Raises EOFError where they panic."""
     with socket.create_connection((host, port), timeout=20) as plain:
         sock = context.wrap_socket(plain, server_hostname=host) if context else plain
         answer = call(sock, body)
@@ -171,14 +171,15 @@ def old_cli(port, body, host="127.0.0.1", context=None):
 
 
 def old_request(config, job=0, pids="0", limit=3):
-    """The text that both Rust command lines send: pretty, with a newline first, and nothing escaped."""
+    """The text that both Rust command lines send: pretty-printed, starting with a newline, and without escapes."""
     text = config.replace("\n", "\\n")
     return (f'\n{{\n    "fn": "setKinetOnDemandRequest",\n    "config": "{text}",\n    "job_id": {job},\n'
             f'    "pids": [{pids}],\n    "process_limit": {limit}\n}}').encode()
 
 
 class OldDaemon:
-    """A daemon of another family: one request per connection, silence and a close for whatever it does not know."""
+    """A daemon of another family: one request per connection; closes without an answer if it does not know the
+    function."""
 
     def __init__(self, answers, limit=8192):
         self.requests = []
@@ -248,7 +249,8 @@ def openssl(*arguments):
 
 
 class Authority:
-    """A certificate authority made by openssl. Keys are slow to make, so certificates of one size share a key."""
+    """A certificate authority created with openssl. Keys are slow to generate, so certificates of one size share a
+    key."""
 
     def __init__(self, folder, name="Test CA", extensions="authority"):
         self.folder = pathlib.Path(folder)
@@ -303,7 +305,7 @@ def install_certs(folder, side, cert, key, ca, crl=None):
 
 
 def client_context(ca, cert=None, key=None, lowest=None, highest=None, legacy=False):
-    """A TLS client that is not ours; it checks less, so that the daemon's checks show."""
+    """A TLS client that does not use our code; it checks less, so that the daemon's checks are tested."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(ca)
     if legacy:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both families on the wire: command lines written from the published bytes against our daemon, and daemons of theirs
-against our command line."""
+"""Both families on the wire: command lines written from the published bytes with our daemon, and their daemons with our
+command line."""
 
 import json
 import socket
@@ -19,7 +19,8 @@ VERSION_ANSWER = bytes.fromhex("13000000 7b2276657273696f6e223a22302e332e32227d"
 
 
 def test_version_bytes(dynolog):
-    """The dump of the specification, both directions; then the daemon closes, as scripts that read to the end expect."""
+    """The dump of the specification, in both directions; then the daemon closes, as scripts that read until the end
+    expect."""
     daemon = dynolog()
     with daemon.connect() as sock:
         sock.sendall(VERSION_REQUEST)
@@ -53,7 +54,7 @@ def test_fork_refused(dynolog):
 
 
 def test_upstream_never_panics(dynolog):
-    """Upstream's command line takes processesMatched for granted."""
+    """Upstream's command line assumes that processesMatched exists."""
     daemon = dynolog()
     answer = json.loads(old_cli(daemon.port, old_request(KINETO, job=7, pids="1,2")))
     assert answer["processesMatched"] == [] and answer["activityProfilersTriggered"] == []
@@ -98,7 +99,7 @@ def test_wrong_types(dynolog, fields):
 
 @pytest.mark.parametrize("body", [b"x", b"[]", b"{}", b'{"fn":1}', b'{"fn":"nothing"}', b"{" * 3000, b'{"a":' * 11 + b"1" + b"}" * 11,
                                   b'{"fn":"getStatus","fn":"getVersion"}', b"\xff\xfe\x00", b'{"fn":"getStatus"} x'])
-def test_what_is_no_request_gets_an_answer(dynolog, body):
+def test_invalid_requests_get_an_answer(dynolog, body):
     daemon = dynolog()
     with daemon.connect() as sock:
         answer = json.loads(call(sock, body))
@@ -124,7 +125,7 @@ def test_largest_request(dynolog):
 
 
 def test_many_requests_on_a_connection(dynolog):
-    """One after the other, and all at once without waiting for answers."""
+    """One after the other, and pipelined."""
     daemon = dynolog()
     with daemon.connect() as sock:
         for _ in range(100):
@@ -133,7 +134,7 @@ def test_many_requests_on_a_connection(dynolog):
         assert receive(sock, 5000 * len(VERSION_ANSWER)) == VERSION_ANSWER * 5000
 
 
-# ---- our command line, their daemons ----
+# ---- our command line with their daemons ----
 
 FORK = {
     "getStatus": b'{"current_step":1,"npumonitor":"Idle","nputrace":"Ready","start_step":5,"stop_step":10}',
@@ -203,17 +204,17 @@ def test_upstream_commands(old_daemon):
     assert dyno("status", port=daemon.port).returncode == 0
 
 
-def test_silence_is_explained(old_daemon):
+def test_missing_answer_is_explained(old_daemon):
     daemon = old_daemon({})
     result = dyno("status", port=daemon.port)
     assert result.returncode == 1
     assert "closed the connection without an answer" in result.stderr
     result = dyno("cancel", port=daemon.port)
-    assert result.returncode == 1 and "do not know a function" in result.stderr
+    assert result.returncode == 1 and "for unknown functions" in result.stderr
 
 
 def test_wait_with_the_fork(old_daemon):
-    """It knows one state for all: active first, idle after that."""
+    """It reports one state for all processes: active first, then idle."""
     states = ["Idle", "Ready", "Running", "Idle"]
 
     def status(request):
@@ -224,8 +225,8 @@ def test_wait_with_the_fork(old_daemon):
     assert (result.returncode, states) == (0, [])
 
 
-def test_text_of_users_is_escaped(old_daemon):
-    """The originals put a quote into their JSON as it is."""
+def test_user_text_is_escaped(old_daemon):
+    """The originals do not escape quotes in their JSON."""
     daemon = old_daemon(UPSTREAM)
     assert dyno("gputrace", "--log-file", '/tmp/"a\\b.json', port=daemon.port).returncode == 0
     assert json.loads(daemon.requests[-1])["config"].splitlines()[0] == 'ACTIVITIES_LOG_FILE=/tmp/"a\\b.json'

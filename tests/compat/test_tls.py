@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way in which certificates can be right or wrong, on both sides, with certificates that openssl makes."""
+"""Valid and invalid certificates of every kind, on both sides, created with openssl."""
 
 import os
 import pty
@@ -18,7 +18,7 @@ VERSION = b'{"fn":"getVersion"}'
 
 
 class World:
-    """Two authorities, and whatever certificates a test asks for; made once, because keys are slow."""
+    """Two authorities, and the certificates that tests need; created once, because keys are slow to generate."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -47,7 +47,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture
 def secure(world, dynolog, tmp_path):
-    """A daemon with good certificates."""
+    """A daemon with valid certificates."""
     return dynolog(f"--certs_dir={world.server(tmp_path / 'server')}", "--bind_address=127.0.0.1,::1")
 
 
@@ -56,11 +56,11 @@ def refused_start(dynolog, folder, *flags, **options):
     return daemon.failed()
 
 
-# ---- good ----
+# ---- valid certificates ----
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
-def test_good(world, secure, tmp_path, host):
+def test_valid(world, secure, tmp_path, host):
     certs = world.client(tmp_path / "client")
     result = dyno("--certs-dir", certs, "--hostname", host, "version", port=secure.port)
     assert result.returncode == 0, result.stderr
@@ -89,7 +89,7 @@ def test_many_requests_and_large_ones(world, secure):
                 assert sock.read(4) and sock.read(19) == b'{"version":"0.3.2"}'
 
 
-def test_good_with_revocation_list(world, dynolog, tmp_path):
+def test_valid_with_revocation_list(world, dynolog, tmp_path):
     crl = world.ca.crl()
     daemon = dynolog(f"--certs_dir={world.server(tmp_path / 'server', crl=crl)}")
     certs = world.client(tmp_path / "client", crl=crl)
@@ -104,15 +104,15 @@ def test_pkcs1_keys_work(world, dynolog, tmp_path):
     assert dyno("--certs-dir", world.client(tmp_path / "client", key=key), "version", port=daemon.port).returncode == 0
 
 
-# ---- what the daemon refuses about itself ----
+# ---- the daemon refuses its own files ----
 
 
 @pytest.mark.parametrize("name, options, reason", [
     ("expired", PAST, "expired on Feb  1 00:00:00 2020 GMT; renew it"),
     ("future", {"start": "20990101000000Z", "end": "20990201000000Z"}, "not valid before Jan  1"),
-    ("weak", {"bits": 2048}, "key of 2048 bits is too short"),
+    ("weak", {"bits": 2048}, "its 2048-bit key is too short"),
     ("sha384", {"digest": "sha384"}, "sign it with RSA and SHA-256 or SHA-512"),
-    ("authority", {"extensions": "basicConstraints=CA:TRUE\nkeyUsage=keyCertSign\n"}, "belongs to an authority"),
+    ("authority", {"extensions": "basicConstraints=CA:TRUE\nkeyUsage=keyCertSign\n"}, "is a CA certificate"),
     ("no_usage", {"extensions": "basicConstraints=CA:FALSE\n" + LOCAL}, "has no keyUsage extension"),
 ])
 def test_server_certificate_refused(world, dynolog, tmp_path, name, options, reason):
@@ -122,7 +122,7 @@ def test_server_certificate_refused(world, dynolog, tmp_path, name, options, rea
 
 def test_server_wrong_key(world, dynolog, tmp_path):
     said = refused_start(dynolog, world.server(tmp_path / "server", key=world.other.new_key()))
-    assert "server.key does not belong to" in said
+    assert "server.key is not the private key of" in said
 
 
 def test_server_revoked(world, dynolog, tmp_path):
@@ -143,9 +143,9 @@ def test_revocation_list_out_of_date(world, dynolog, tmp_path, dates, reason):
     assert result.returncode == 101 and reason in result.stderr
 
 
-def test_revocation_list_of_somebody_else(world, dynolog, tmp_path):
+def test_revocation_list_of_another_authority(world, dynolog, tmp_path):
     said = refused_start(dynolog, world.server(tmp_path / "server", crl=world.other.crl()))
-    assert "is not signed by an authority of ca.crt" in said
+    assert "is not signed by an authority in ca.crt" in said
 
 
 @pytest.mark.parametrize("file, mode, reason", [("server.key", 0o644, "chmod 600"), ("server.key", 0o660, "chmod 600"),
@@ -164,7 +164,7 @@ def test_wrong_modes(world, dynolog, tmp_path, file, mode, reason):
 def test_missing_and_damaged_files(world, dynolog, tmp_path, missing):
     certs = world.server(tmp_path / "server")
     (certs / missing).write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-    assert f"{certs}/{missing} holds no" in refused_start(dynolog, certs)
+    assert f"{certs}/{missing} contains no" in refused_start(dynolog, certs)
     (certs / missing).unlink()
     assert f"{certs}/{missing}: No such file or directory" in refused_start(dynolog, certs)
 
@@ -173,10 +173,10 @@ def test_no_directory(dynolog, tmp_path):
     assert "--certs-dir must be a valid directory!" in refused_start(dynolog, tmp_path / "nowhere")
 
 
-# ---- what the command line refuses about itself ----
+# ---- dyno refuses its own files ----
 
 
-@pytest.mark.parametrize("name, options, reason", [("expired", PAST, "expired on"), ("weak", {"bits": 2048}, "2048 bits"),
+@pytest.mark.parametrize("name, options, reason", [("expired", PAST, "expired on"), ("weak", {"bits": 2048}, "2048-bit"),
                                                    ("no_usage", {"extensions": LOCAL}, "keyUsage")])
 def test_client_certificate_refused(world, tmp_path, name, options, reason):
     result = dyno("--certs-dir", world.client(tmp_path / "client", name, **options), "version")
@@ -192,18 +192,18 @@ def test_client_revoked_by_its_own_list(world, tmp_path):
 
 
 def test_authority_must_sign(tmp_path):
-    """The command line asks of the authority what msMonitor's asks."""
+    """The command line has the same requirements for the authority as msMonitor's."""
     ca = Authority(tmp_path / "plain", extensions="plain_authority")
     cert, key = ca.issue("client")
     result = dyno("--certs-dir", install_certs(tmp_path / "client", "client", cert, key, ca.cert), "version")
     assert result.returncode == 101 and "keyCertSign and cRLSign" in result.stderr
 
 
-# ---- what the two refuse about each other ----
+# ---- the two refuse each other ----
 
 
 def attempt(daemon, context):
-    """A foreign client: whether it got an answer."""
+    """A foreign client; returns whether it got an answer."""
     try:
         return old_cli(daemon.port, VERSION, context=context)
     except (ssl.SSLError, ConnectionError, EOFError):
@@ -217,7 +217,7 @@ def refusals(daemon):
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("name, options, reason", [
     ("expired", PAST, "certificate has expired"),
-    ("weak", {"bits": 2048}, "its key of 2048 bits is too short"),
+    ("weak", {"bits": 2048}, "its 2048-bit key is too short"),
     ("stranger", {"authority": True}, "unable to get local issuer certificate"),
 ])
 def test_peer_refused(world, secure, name, options, reason, version):
@@ -232,17 +232,17 @@ def test_peer_refused(world, secure, name, options, reason, version):
 
 def test_peer_without_certificate(world, secure):
     assert attempt(secure, client_context(world.ca.cert)) is None
-    wait_until(lambda: any("the peer showed no certificate" in line for line in refusals(secure)))
+    wait_until(lambda: any("the peer sent no certificate" in line for line in refusals(secure)))
 
 
 def test_revoked_peer(world, dynolog, tmp_path):
-    """The originals let such a client in."""
+    """The originals accept such a client."""
     cert, _ = world.issue("revoked")
     world.ca.revoke(cert)
     daemon = dynolog(f"--certs_dir={world.server(tmp_path / 'server', crl=world.ca.crl())}")
     result = dyno("--certs-dir", world.client(tmp_path / "client", "revoked"), "version", port=daemon.port)
     assert result.returncode == 101
-    assert "our certificate is revoked" in result.stderr
+    assert "our certificate is on the peer's revocation list" in result.stderr
     wait_until(lambda: any("certificate revoked" in line and "CN=revoked" in line for line in refusals(daemon)))
     assert dyno("--certs-dir", world.client(tmp_path / "good"), "version", port=daemon.port).returncode == 0
 
@@ -273,15 +273,15 @@ def test_plain_and_tls_do_not_mix(world, secure, dynolog, tmp_path):
     plain = dynolog()
     result = dyno("--certs-dir", world.client(tmp_path / "client"), "version", port=plain.port)
     assert result.returncode == 101
-    wait_until(lambda: any("TLS handshake arrived on a port without certificates" in line for line in refusals(plain)))
+    wait_until(lambda: any("TLS handshake received on a port without certificates" in line for line in refusals(plain)))
 
 
-def test_half_a_handshake_holds_nobody(world, secure):
+def test_partial_handshake_does_not_block_others(world, secure):
     with secure.connect() as idle, secure.connect() as partial:
         partial.sendall(b"\x16\x03\x01\x02\x00\x01")
         assert attempt(secure, client_context(world.ca.cert, *world.issue("client"))) == '{"version":"0.3.2"}'
         idle.sendall(b"\0" * 200)
-        assert idle.recv(100) == b""  # an end, not a reset
+        assert idle.recv(100) == b""  # end of stream, not a reset
 
 
 # ---- passphrases ----
@@ -317,10 +317,10 @@ def test_passphrase_from_environment(world, dynolog, tmp_path, encrypted):
     certs = world.client(tmp_path / "client", key=encrypted)
     assert dyno("--certs-dir", certs, "version", port=daemon.port, env={"DYNO_CERTS_PASSPHRASE": "secret word"}).returncode == 0
     result = dyno("--certs-dir", certs, "version", port=daemon.port, env={"DYNO_CERTS_PASSPHRASE": "wrong"})
-    assert result.returncode == 101 and "the passphrase does not open it" in result.stderr
+    assert result.returncode == 101 and "wrong passphrase" in result.stderr
 
 
-def test_nobody_to_ask(world, dynolog, tmp_path, encrypted):
+def test_passphrase_without_a_terminal(world, dynolog, tmp_path, encrypted):
     said = refused_start(dynolog, world.server(tmp_path / "server", key=encrypted))
     assert "--certs_passphrase_file" in said and "DYNOLOG_CERTS_PASSPHRASE" in said
     result = dyno("--certs-dir", world.client(tmp_path / "client", key=encrypted), "version", stdin=subprocess.DEVNULL)
@@ -335,7 +335,7 @@ def read_until(terminal, text):
 
 
 def test_passphrase_from_terminal(world, tmp_path, encrypted):
-    """The daemon shows stars, the command line nothing; backspace works in both."""
+    """The daemon echoes stars, the command line nothing; backspace works in both."""
     master, slave = pty.openpty()
     daemon = Daemon(tmp_path / "daemon", f"--certs_dir={world.server(tmp_path / 'server', key=encrypted)}", stdin=slave)
     try:
@@ -377,7 +377,7 @@ def reload(daemon):
 
 
 def test_reload(world, dynolog, tmp_path):
-    """A list that arrives later takes effect, and connections that are open stay."""
+    """A revocation list added later takes effect, and open connections stay open."""
     cert, key = world.issue("leaving")
     certs = world.server(tmp_path / "server")
     daemon = dynolog(f"--certs_dir={certs}", "--bind_address=127.0.0.1")
@@ -402,11 +402,11 @@ def test_failed_reload_changes_nothing(world, dynolog, tmp_path):
     assert attempt(daemon, client_context(world.ca.cert, *world.issue("client")))
 
 
-# ---- where the port is ----
+# ---- listening addresses ----
 
 
 def addresses(daemon):
-    return {line.split("RPC listens on ")[1].split(" port")[0] for line in daemon.log().splitlines() if "RPC listens on" in line}
+    return {line.split("RPC: listening on ")[1].split(" port")[0] for line in daemon.log().splitlines() if "RPC: listening on" in line}
 
 
 def test_loopback_without_certificates(dynolog):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quick start of msMonitor's documentation, command by command, on a machine of its own.
 
-Run in new user, mount and network namespaces: the port, the sockets, /home, /var/log and the home directory are this
-program's alone, so that every command is the documented one to the letter. A client that speaks as the plugin does
-stands for the training job.
+Run in new user, mount and network namespaces: the port, the sockets, /home, /var/log and the home directory are private, so
+that every command is exactly the documented one. A client that behaves like the plugin replaces the training job.
 
-usage: quick_start.py BUILD CERTS|NO_CERTS      (CERTS: a folder with server_certs and client_certs)
+usage: quick_start.py BUILD CERTS|NO_CERTS      (CERTS: a directory with server_certs and client_certs)
 """
 
 import fcntl
@@ -33,8 +32,9 @@ LOG = pathlib.Path("/var/log/dynolog.log")
 
 
 def prepare(build, certs):
-    """Private folders, the two programs, and a loopback interface that is up."""
-    # The private folders may hide where things were built and made: programs are read before, certificates by descriptor.
+    """Creates private directories, copies the two programs, and brings up the loopback interface."""
+    # The private directories may hide the build and the certificates: programs are read before, certificates by
+    # descriptor.
     programs = {name: pathlib.Path(build, "src/cli", name, name).read_bytes() for name in ("dynolog", "dyno")}
     source = None if certs == "NO_CERTS" else os.open(certs, os.O_DIRECTORY)
     for folder in ("/home", "/var/log", "/tmp", pwd.getpwuid(os.getuid()).pw_dir):
@@ -69,7 +69,7 @@ def status(**places):
 
 
 class Job(NpuClient):
-    """A training job whose plugin reached the daemon by its socket in the home directory."""
+    """A training job whose plugin has connected to the daemon's socket in the home directory."""
 
     def __init__(self):
         self.folder = pathlib.Path(pwd.getpwuid(os.getuid()).pw_dir)
@@ -79,7 +79,7 @@ class Job(NpuClient):
         self.idle()
 
     def obey(self):
-        """Fetches a command and does what the plugin would say it did."""
+        """Fetches a command and reports what the plugin would report."""
         config = dict(line.strip().split("=", 1) for line in wait_until(self.poll).strip().splitlines())
         if config.get("NPU_MONITOR_START") == "true":
             self.status(b"npuMonitorStatus", 1)
@@ -92,7 +92,7 @@ class Job(NpuClient):
 
 
 def tour(places):
-    # Before there is a job.
+    # Without a job.
     shown = status(**places)
     assert (shown["nputrace"], shown["npumonitor"], shown["current_step"]) == ("Uninitialized", "Uninitialized", -1)
     assert response(run(START, **places))["commandStatus"] == "ineffective"
@@ -103,7 +103,7 @@ def tour(places):
     config = job.obey()
     assert (config["REPORT_INTERVAL_S"], config["MSPTI_ACTIVITY_KIND"]) == ("30", "Kernel")
     wait_until(lambda: status(**places)["npumonitor"] == "Running")
-    assert response(run(TRACE, **places))["commandStatus"] == "ineffective"  # not while monitoring runs
+    assert response(run(TRACE, **places))["commandStatus"] == "ineffective"  # not while monitoring is running
 
     assert response(run(STOP, **places))["commandStatus"] == "effective"
     job.obey()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ ships works: configurations are read by the programs they are for, packages are built and installed."""
+"""The contents of deploy/ work: programs accept their configurations, packages can be built and installed."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ def run(*argv, **more):
 
 
 def metric_table():
-    """name -> (type, labels), from the reference page that the build prints."""
+    """name -> (type, labels), from the reference page printed by the build."""
     page = run(BUILD / "src/monitor/store/metrics_reference").stdout
     rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram) \| \S+ \| (.*?) \| \d+ \|", page, re.M)
     assert len(rows) > 50
@@ -33,7 +33,7 @@ def metric_table():
 
 
 def check_expression(expression, table, recorded=()):
-    """Every metric of a query exists, and is asked only for labels that it has."""
+    """Every metric in a query exists and has the labels used in it."""
     given = {"cluster", "host", "job", "instance", "le"}
     plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', expression)
     for match in re.finditer(r"\b([a-z]\w*_\w+)\b(?:\{([^}]*)\})?(?!\s*\()", plain):
@@ -95,7 +95,7 @@ def test_dashboard(tmp_path):
     assert len(expressions) > 25
     for e in expressions:
         check_expression(re.sub(r"label_values\((.*), \w+\)", r"\1", e), table)
-    # Prometheus itself parses the queries when they stand in a file of rules.
+    # Prometheus itself parses the queries if they are in a rules file.
     queries = [e.replace("$__rate_interval", "5m") for e in expressions if not e.startswith("label_values")]
     rules = {"groups": [{"name": "g", "rules": [{"record": f"a{i}", "expr": e} for i, e in enumerate(queries)]}]}
     (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules))
@@ -136,7 +136,7 @@ def fake(directory, name, body):
 
 @pytest.fixture
 def node(tmp_path):
-    """A node whose programs are ours: what was called stands in `calls`."""
+    """A node with fake programs that log their calls in `calls`."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("sh", "sleep", "timeout", "cat", "touch", "env"):
@@ -159,7 +159,7 @@ def node(tmp_path):
     return Node
 
 
-def test_prolog_with_a_daemon_that_runs(node):
+def test_prolog_with_a_running_daemon(node):
     (node.directory / "up").touch()
     assert node.prolog().returncode == 0
     assert node.calls() == "dyno --certs-dir NO_CERTS status\n"
@@ -215,7 +215,7 @@ def test_unit_and_its_flags(tmp_path):
 
 
 def test_packaged_flags_start_a_daemon(tmp_path):
-    """The unit's flag file, but for the names that only one daemon of a machine can have."""
+    """The unit's flag file, except for names that only one daemon per machine can use."""
     daemon = ReportingDaemon(tmp_path, f"--flagfile={DEPLOY}/systemd/dynolog.gflags", "--port=0", f"--ipc_name=pkg{os.getpid()}",
                     f"--ipc_socket_dir={tmp_path}", "--ipc_socket_group=", f"--state_file={tmp_path}/state",
                     f"--log_file={tmp_path}/dynolog.log")
@@ -270,7 +270,7 @@ def test_deb(deb, tmp_path):
     assert run(root / "usr/bin/dyno", "--version").returncode == 0
     daemon = ReportingDaemon(tmp_path, program=root / "usr/bin/dynolog")
     assert daemon.stop() == 0
-    # What an administrator has changed stays when the package is installed again; removal leaves it too.
+    # Changes by an administrator survive reinstallation and removal.
     (root / "etc/dynolog.gflags").write_text("# mine\n")
     for action in (["--install", deb], ["--remove", "dynolog"]):
         result = run("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--force-confold", *action,

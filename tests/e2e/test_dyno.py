@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dyno against our daemon: output, exit status, JSON, waiting, many hosts."""
+"""dyno with npuscope's daemon: output, exit status, JSON, waiting, several hosts."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TRACE = ["nputrace", "--start-step", "10", "--iterations", "2", "--log-file", "/
 
 
 def text(result):
-    """Standard output without the warning for root, which tests may or may not run as."""
+    """Standard output without the warning for root: tests may run as any user."""
     lines = result.stdout.splitlines(keepends=True)
     assert (os.getuid() == 0) == lines[0].startswith("Security Warning: Do not run this tool as root. ")
     return "".join(lines[os.getuid() == 0:])
@@ -129,7 +129,7 @@ def test_wait_for_a_trace(idle_job):
     assert out.endswith("1 of 1 processes are done\n")
 
 
-def test_wait_ends(idle_job):
+def test_wait_times_out(idle_job):
     daemon, process = idle_job
     result = dyno("--wait", "--wait-timeout", "1", *TRACE, port=daemon.port)
     assert result.returncode == 6
@@ -152,7 +152,7 @@ def test_wait_for_the_monitor(idle_job):
     (["nputrace", "--rank-list", "1,x"], "invalid value '1,x' for '--rank-list <LIST>'"),
     (["npu-monitor", "--filter", "x" * 1025], "The input string is too long, max allowed: 1024"),
     (["npu-monitor", "--mspti-activity-kind", "Kernels"], "Marker, Kernel, API"),
-    (["npu-monitor", "--duration", "-1"], "a number of at least 0 is needed"),
+    (["npu-monitor", "--duration", "-1"], "must be a number of at least 0"),
     (["gputrace", "--log-file", "a\nACTIVITIES_ENABLED=1"], "line breaks"),
     (["status", "--iterations", "1"], "unexpected argument '--iterations' found"),
     (["status", "now"], "unexpected argument 'now' found"),
@@ -161,18 +161,18 @@ def test_wait_for_the_monitor(idle_job):
     (["--json=1", "status"], "unexpected value '1' for '--json' found"),
     (["start"], "unrecognized subcommand 'start'"),
     ([], "requires a subcommand"),
-    (["--hosts", "n[1-", "status"], "a '[' is not closed"),
-    (["--slurm-job", "1;reboot", "status"], "a job id is needed"),
-    (["completion", "fish"], "knows bash and zsh"),
+    (["--hosts", "n[1-", "status"], "missing ']'"),
+    (["--slurm-job", "1;reboot", "status"], "is not a job id"),
+    (["completion", "fish"], "supports bash and zsh"),
 ])
-def test_wrong_options(arguments, message):
+def test_invalid_options(arguments, message):
     result = dyno(*arguments)
     assert result.returncode == 2
     assert result.stderr.startswith("error: ") and message in result.stderr
     assert result.stdout == ""
 
 
-def test_log_file_must_be_a_folder(tmp_path):
+def test_log_file_must_be_a_directory(tmp_path):
     file = tmp_path / "file"
     file.touch()
     result = dyno("nputrace", "--iterations", "1", "--start-step", "1", "--log-file", file)
@@ -190,12 +190,12 @@ def test_unreachable():
     assert dyno("--hostname", "no.such.host.invalid", "status").returncode == 101
 
 
-def test_silent_daemon_is_left_in_time(tmp_path):
+def test_silent_daemon_times_out(tmp_path):
     daemon = OldDaemon({"getStatus": lambda request: wait_until(lambda: False, seconds=3)})
     try:
         result = dyno("--timeout", "1", "status", port=daemon.port, timeout=20)
         assert result.returncode == 1
-        assert "no answer in time" in result.stderr
+        assert "timed out" in result.stderr
     finally:
         daemon.server.server_close()
 
@@ -235,7 +235,7 @@ def test_hostfile_and_common_start(dynolog, tmp_path):
 
 
 def test_slurm(dynolog, tmp_path):
-    """squeue and scontrol are asked if they are there; these say what the real ones say."""
+    """squeue and scontrol are queried if present; these print what the real ones print."""
     daemon = dynolog()
     squeue = tmp_path / "squeue"
     squeue.write_text('#!/bin/sh\n[ "$3" = --jobs=4711 ] && echo "127.0.0.[1-1]"\n')
@@ -279,7 +279,7 @@ def test_completion(tmp_path):
                           input=dyno("completion", "zsh").stdout).returncode == 0
 
 
-def test_man_page_is_clean():
+def test_man_page_is_valid_and_current():
     page = dyno("completion", "man").stdout
     assert (BUILD / "src/cli/dyno/pages/dyno.1").read_text() == page
     for word in ("\\-\\-start\\-step", "EXIT STATUS", "npu\\-monitor"):

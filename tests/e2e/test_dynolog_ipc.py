@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon and training processes of every kind, as processes: registration, commands, states, namespaces, users."""
+"""The daemon with training processes of every kind: registration, commands, states, namespaces, users."""
 
 import grp
 import json
@@ -22,13 +22,13 @@ KINETO = "ACTIVITIES_LOG_FILE=/tmp/x.json\nPROFILE_START_TIME=0\nACTIVITIES_DURA
 TRACE = "ACTIVITIES_LOG_FILE=/tmp/x\nPROFILE_START_STEP=10\nACTIVITIES_ITERATIONS=2\nPROFILE_ACTIVITIES=CPU,NPU"
 START = "NPU_MONITOR_START=true\nNPU_MONITOR_STOP=false\nREPORT_INTERVAL_S=60\nDURATION=0"
 CLIENT = [sys.executable, str(ROOT / "tests" / "fabric_clients.py")]
-# Without root a user namespace gives the right to make the others.
+# Without root, a user namespace permits creating the others.
 UNSHARE = ["unshare"] if os.getuid() == 0 else ["unshare", "--user", "--map-root-user"]
 
 
 @pytest.fixture
 def place():
-    """A folder with a short name: addresses of sockets have 106 characters. Every user may look into it."""
+    """A directory with a short name, because socket addresses have at most 106 characters. All users may read it."""
     with tempfile.TemporaryDirectory(prefix="dynolog-") as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
@@ -49,7 +49,7 @@ def start(place):
 
 @pytest.fixture
 def programs():
-    """Starts programs that end with the test."""
+    """Starts programs and ends them with the test."""
     running = []
 
     def begin(*argv, **more):
@@ -73,11 +73,11 @@ def processes(daemon, job=0):
 
 
 @pytest.mark.parametrize("generation", [(8, 1), (8, 2), (8, 3), (26, 0)])
-def test_a_plugin_of_each_generation(start, place, generation):
+def test_plugin_of_each_generation(start, place, generation):
     daemon = start()
     plugin = Plugin(daemon.name, place, generation)
     plugin.init(rank=3)
-    # Up to 8.2 the context's answer is in the way: one poll more.
+    # Up to 8.2, the reply to the context message comes first: one more poll.
     for _ in range(1 if generation >= (8, 3) else 2):
         assert plugin.poll() == ""
     status = processes(daemon)[0]
@@ -92,7 +92,7 @@ def test_a_plugin_of_each_generation(start, place, generation):
     assert lines[-1].startswith("REQUEST_TRACE_ID=")
     plugin.monitor_status(1)
     plugin.poll()
-    expected = "ineffective" if generation >= (8, 2) else "effective"  # 8.1 cannot say that it runs
+    expected = "ineffective" if generation >= (8, 2) else "effective"  # 8.1 cannot report that it is running
     answer = command(daemon, TRACE)
     assert answer["commandStatus"] == expected
     if expected == "ineffective":
@@ -100,7 +100,7 @@ def test_a_plugin_of_each_generation(start, place, generation):
     plugin.close()
 
 
-def test_the_life_of_a_trace_is_told_step_by_step(start, place):
+def test_progress_of_a_trace_is_reported_step_by_step(start, place):
     daemon = start()
     plugin = Plugin(daemon.name, place, (26, 0))
     plugin.init()
@@ -149,12 +149,12 @@ def test_kineto_by_name_and_by_directory(start, place):
         client.close()
 
 
-def test_the_variable_names_the_directory(start, place):
+def test_variable_sets_the_directory(start, place):
     start(env={"KINETO_IPC_SOCKET_DIR": str(place)})
     assert (place / "dynolog").is_socket()
 
 
-def test_both_families_at_once_and_jobs_apart(start, place, programs):
+def test_both_families_at_once_and_separate_jobs(start, place, programs):
     daemon = start()
     kineto = programs(*CLIENT, "kineto", daemon.name, "42")
     plugin = programs(*CLIENT, "npu", place / "dynolog.sock")
@@ -170,7 +170,7 @@ def test_both_families_at_once_and_jobs_apart(start, place, programs):
     assert "PROFILE_START_STEP=10" in plugin.stdout.read()
 
 
-def test_an_ended_process_is_gone_at_once(start, programs):
+def test_ended_process_is_removed_at_once(start, programs):
     daemon = start()
     client = programs(*CLIENT, "kineto", daemon.name, "42")
     client.stdout.readline()
@@ -181,7 +181,7 @@ def test_an_ended_process_is_gone_at_once(start, programs):
     assert "no process has registered" in command(daemon, KINETO, job=42)["reason"]
 
 
-def test_a_slurm_job_is_found_though_its_client_says_0(start, place, programs):
+def test_slurm_job_is_found_although_its_client_reports_0(start, place, programs):
     daemon = start()
     plugin = programs(*CLIENT, "npu", place / "dynolog.sock", env=os.environ | {"SLURM_JOB_ID": "815", "RANK": "6"})
     plugin.stdout.readline()
@@ -191,14 +191,14 @@ def test_a_slurm_job_is_found_though_its_client_says_0(start, place, programs):
     assert "PROFILE_START_STEP=10" in plugin.stdout.read()
 
 
-def test_a_process_of_another_pid_namespace(start, place, programs):
+def test_process_in_another_pid_namespace(start, place, programs):
     daemon = start()
     client = programs(*UNSHARE, "--pid", "--fork", "--mount-proc", *CLIENT, "kineto", daemon.name, "9")
     inner = int(client.stdout.readline().split()[1])
     process = processes(daemon, 9)[0]
     assert process["pid"] == inner == 1
     assert process["host_pid"] > 1
-    # Either pid means it.
+    # Both pids select it.
     assert command(daemon, KINETO, job=9, pids=[process["host_pid"]], limit=0)["processesMatched"] == [inner]
     assert command(daemon, KINETO, job=9, pids=[inner])["commandStatus"] == "effective"
     assert "ACTIVITIES_DURATION_MSECS=500" in client.stdout.read()
@@ -206,7 +206,7 @@ def test_a_process_of_another_pid_namespace(start, place, programs):
     wait_until(lambda: not processes(daemon, 9), seconds=5)
 
 
-def test_a_process_of_another_network_namespace(start, place, programs):
+def test_process_in_another_network_namespace(start, place, programs):
     daemon = start(f"--ipc_socket_dir={place}")
     client = programs(*UNSHARE, "--net", *CLIENT, "kineto", place / "dynolog", "9")
     assert client.stdout.readline().startswith("registered")
@@ -215,13 +215,13 @@ def test_a_process_of_another_network_namespace(start, place, programs):
 
 
 def as_nobody(place, *arguments):
-    """The client as another user, with a Python and a script that everybody may read."""
+    """The client as another user, with a Python interpreter and a script that all users may read."""
     script = shutil.copy(CLIENT[1], place)
     return ["setpriv", "--reuid=nobody", "--clear-groups", "/usr/bin/python3", script, *arguments]
 
 
-def test_other_users_are_served_only_if_wanted(start, place, programs):
-    if os.getuid() != 0:  # an unprivileged daemon: root is served, nobody else can be tried
+def test_other_users_are_served_only_if_allowed(start, place, programs):
+    if os.getuid() != 0:  # an unprivileged daemon serves root; other users cannot be tested
         assert "listening" in start().log()
         return
     open_door = start()
@@ -231,14 +231,14 @@ def test_other_users_are_served_only_if_wanted(start, place, programs):
     closed = start("--ipc_allow_users=own", folder=place / "closed")
     client = programs(*as_nobody(place, "kineto", closed.name, "3"))
     assert "TimeoutError" in client.stdout.read()
-    assert "user is not served (--ipc_allow_users)" in closed.log()
+    assert "user is not allowed (--ipc_allow_users)" in closed.log()
     listed = start("--ipc_allow_users=nobody", folder=place / "listed")
     client = programs(*as_nobody(place, "kineto", listed.name, "3"))
     assert client.stdout.readline().startswith("registered")
 
 
 def with_home_of_nobody(place, home):
-    """A dynolog that sees a password file in which nobody has this home."""
+    """A dynolog that sees a password file in which the user nobody has this home directory."""
     lines = [line.split(":") for line in open("/etc/passwd").read().splitlines()]
     (place / "passwd").write_text("".join(":".join(f[:5] + [str(home)] + f[6:]) + "\n" if f[0] == "nobody" else
                                           ":".join(f) + "\n" for f in lines))
@@ -249,7 +249,7 @@ def with_home_of_nobody(place, home):
     return program
 
 
-def test_root_opens_sockets_in_homes_of_users(start, place, programs):
+def test_root_opens_sockets_in_home_directories_of_users(start, place, programs):
     if os.getuid() != 0:
         assert "only root" in Daemon(place, "--enable_ipc_monitor", "--ipc_users=root").failed()
         return
@@ -267,7 +267,7 @@ def test_root_opens_sockets_in_homes_of_users(start, place, programs):
     assert not list(home.iterdir())
 
 
-def test_a_home_that_is_not_there_hurts_nobody_else(start, place, programs):
+def test_missing_home_directory_does_not_affect_others(start, place, programs):
     if os.getuid() != 0:
         assert "No such file" in start(f"--ipc_home_dir={place}/missing").log()
         return
@@ -284,7 +284,7 @@ def test_group_of_the_shared_directory(start, place):
     assert (place / "dynolog_data").stat().st_mode & 0o777 == 0o660
 
 
-def test_cancel_takes_back_what_waits(start):
+def test_cancel_withdraws_pending_commands(start):
     daemon = start()
     client = Kineto(f"\0{daemon.name}\0", job=7)
     client.poll()
@@ -297,7 +297,7 @@ def test_cancel_takes_back_what_waits(start):
 
 
 def test_status_is_one_line_of_json(start):
-    """Keys that are there in every state, as scripts expect them."""
+    """Keys that exist in every state, as scripts expect them."""
     status = start().rpc(fn="getStatus")
     assert json.loads(json.dumps(status)) == {"current_step": -1, "jobs": [], "npumonitor": "Uninitialized",
                                               "nputrace": "Uninitialized", "status": 1}

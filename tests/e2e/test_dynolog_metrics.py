@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the daemon as users see them: /metrics, the log, event files, an OTLP receiver, a real Prometheus."""
+"""The daemon's metrics as users see them: /metrics, the log, event files, an OTLP receiver, a real Prometheus."""
 
 import http.server
 import json
@@ -46,13 +46,13 @@ def report(kind, device=0, duration=5_000_000, **more):
 
 
 def lint(text):
-    """What promtool says; an error of the format fails at once."""
+    """The complaints of promtool; a format error fails at once."""
     result = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
     assert result.returncode in (0, 3), result.stderr
     return (result.stdout + result.stderr).splitlines()
 
 
-def test_everything_a_job_does_is_visible(start, softnpu, home):
+def test_activity_of_a_job_is_visible(start, softnpu, home):
     daemon = start("--use_prometheus", "--kernel_monitor_reporting_interval_s=1", "--process_reporting_interval_s=1",
                    "--npu_reporting_interval_s=1", env={"SOFTNPU_MACHINE": softnpu.name, "SOFTNPU_DEVICES": "2"})
     training = softnpu.start(home / "bin/acl-train", "--devices", "1", "--steps", "100000", SOFTNPU_DEVICES=2)
@@ -75,17 +75,17 @@ def test_everything_a_job_does_is_visible(start, softnpu, home):
         assert daemon.value("npu_operator_duration_seconds_count", **operator) == 3
         assert daemon.value("npu_operator_duration_seconds_sum", **operator) == pytest.approx(0.001901)
         assert daemon.value("npu_operator_duration_max_seconds", **operator) == 0.001
-        # This process and what it uses; the device memory of the training, and whose it is.
+        # This process and its memory; the device memory of the training process, and its owner.
         wait_until(lambda: daemon.value("job_process_resident_bytes", job="77", rank="3", pid=os.getpid()), "own memory")
         assert daemon.value("job_process_threads", pid=os.getpid()) >= 1
         wait_until(lambda: daemon.value("npu_process_memory_bytes", device="0", pid=training.pid), "memory on the device")
         assert daemon.value("npu_memory_used_bytes", device="0") > 0
         assert daemon.value("npu_health_status", device="1") == 0
-        wait_until(lambda: daemon.value("cpu_util") is not None, "the second look at /proc")
+        wait_until(lambda: daemon.value("cpu_util") is not None, "the second sample of /proc")
         assert daemon.value("host_cpu_seconds_total", mode="user") > 0
         assert daemon.value("dynolog_ipc_messages_total", kind="data") == len(KINDS) + 2
         assert daemon.value("dynolog_build_info") == 1
-        # Names and help as Prometheus wants them, but for those that upstream has chosen.
+        # Names and help follow Prometheus conventions, except those chosen by upstream.
         assert lint(daemon.metrics(*MODERN)) == []
         assert all(re.match(r"cpu_\w+ metric names should not contain abbreviated units", x) for x in lint(daemon.metrics()))
     finally:
@@ -113,8 +113,9 @@ else:
 """
 
 
-def test_the_training_behind_a_helper(start):
-    """torch_npu forks a process to talk to the daemon, and registers with job 0: the training itself must show."""
+def test_training_process_behind_a_helper(start):
+    """torch_npu forks a process to talk to the daemon and registers with job 0: the training process itself must be
+    shown."""
     daemon = start("--use_prometheus", "--process_reporting_interval_s=1", "--noenable_npu_metrics")
     paths = os.pathsep.join(p for p in sys.path if p)
     training = subprocess.Popen([sys.executable, "-c", HELPER, daemon.name, paths], stdout=subprocess.PIPE, text=True,
@@ -147,7 +148,7 @@ sys.stdin.read()
 """
 
 
-def test_many_processes_come_and_go(start, tmp_path):
+def test_many_processes_start_and_end(start, tmp_path):
     daemon = start("--use_prometheus", "--process_reporting_interval_s=1", "--noenable_npu_metrics")
     leave = tmp_path / "leave"
     paths = os.pathsep.join(p for p in sys.path if p)
@@ -159,13 +160,13 @@ def test_many_processes_come_and_go(start, tmp_path):
     try:
         wait_until(lambda: shown() == 40, "all ranks, without the launcher")
         leave.touch()
-        wait_until(lambda: shown() == 10, "those that stay")
+        wait_until(lambda: shown() == 10, "the remaining processes")
     finally:
         launcher.communicate()
-    wait_until(lambda: shown() == 0, "the end of all")
+    wait_until(lambda: shown() == 0, "the end of all processes")
 
 
-def test_a_real_prometheus_scrapes(start, tmp_path):
+def test_real_prometheus_scrapes(start, tmp_path):
     daemon = start("--use_prometheus")
     client = ReportingClient(daemon, job=5, rank=0)
     client.register()
@@ -256,14 +257,14 @@ def test_event_files(start, tmp_path):
     assert sorted(p.name for p in directory.iterdir()) == ["device_0", "device_host"]
 
 
-def test_event_directory_that_is_a_file(tmp_path):
+def test_event_directory_is_a_file(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(AssertionError, match="Not a directory.*--metric_log_dir"):
         ReportingDaemon(tmp_path, f"--metric_log_dir={tmp_path}/file")
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes OTLP requests; every second one is refused with a retryable error."""
+    """Accepts OTLP requests; refuses every second one with a retryable error."""
 
     protocol_version = "HTTP/1.1"
 
@@ -304,7 +305,7 @@ def test_otlp_receiver(start):
         wait_until(arrived, "an operator in a request")
         (labels, histogram), = points["npu_operator_duration_seconds"]
         assert labels["name"] == "MatMul" and histogram["count"] == "2" and histogram["bucketCounts"][0] == "1"
-        assert len({body for _, _, body in server.seen}) < len(server.seen)  # a refused one came again
+        assert len({body for _, _, body in server.seen}) < len(server.seen)  # a refused one was sent again
         assert daemon.value("dynolog_sink_dropped_total", sink="otlp") is None
         client.close()
     finally:
@@ -327,7 +328,7 @@ def test_otlp_over_tls(start, tmp_path):
     context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.seen = []
-    server.handle_error = lambda *arguments: None  # handshakes that the daemon ends
+    server.handle_error = lambda *arguments: None  # handshakes aborted by the daemon
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     flags = ["--use_otlp", f"--otlp_endpoint=https://127.0.0.1:{server.server_port}", "--otlp_interval_s=1"]
@@ -345,7 +346,7 @@ def test_otlp_over_tls(start, tmp_path):
         server.server_close()
 
 
-def test_devices_that_hang_delay_nothing(start, build):
+def test_hanging_devices_do_not_delay_the_daemon(start, build):
     daemon = start("--use_prometheus", f"--dcmi_lib_path={build}/tests/unit/libdcmi_fake.so", env={"DCMI_FAKE": "hang"})
     client = ReportingClient(daemon, job=1)
     client.register()
@@ -354,16 +355,16 @@ def test_devices_that_hang_delay_nothing(start, build):
     assert daemon.value("dynolog_build_info") == 1
     client.close()
     assert daemon.stop(seconds=5) == 0
-    assert "has not answered" in daemon.log()
+    assert "no answer from the driver's library" in daemon.log()
 
 
-def test_no_devices_no_noise(start):
+def test_missing_driver_is_logged_once(start):
     daemon = start("--use_prometheus", "--dcmi_lib_path=libnot_there.so")
-    wait_until(lambda: "NPU metrics are off" in daemon.log(), "the reason")
+    wait_until(lambda: "NPU metrics are disabled" in daemon.log(), "the reason")
     assert daemon.metrics("npu") == ""
 
 
-def test_exporter_and_its_visitors(start):
+def test_exporter_with_valid_and_invalid_requests(start):
     daemon = start("--use_prometheus")
     port = daemon.exporter()
 
@@ -385,8 +386,8 @@ def test_exporter_and_its_visitors(start):
         try:
             assert b" 200 " not in ask(bad)
         except OSError:
-            pass  # closed before the end: also an answer
-    # Connections that send a little and then nothing: others are served meanwhile.
+            pass  # an early close is also an answer
+    # Connections that stop in the middle of a request: others are served meanwhile.
     slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
     for s in slow:
         s.sendall(b"GET /metrics HT")
@@ -397,14 +398,14 @@ def test_exporter_and_its_visitors(start):
     wait_until(lambda: daemon.value("dynolog_scrapes_total") >= 20, "the count of scrapes")
 
 
-def test_a_flood_of_names_is_bounded(start):
+def test_number_of_names_is_bounded(start):
     daemon = start("--use_prometheus", "--noenable_npu_metrics", "--metric_operators=200")
     client = ReportingClient(daemon, job=9)
     client.register()
     for i in range(40):
         client.opstats(opstats({f"op{i}_{j}": [1000] for j in range(100)}))
         client.data(report("Marker", domain="d", name=f"step {i}"))
-        client.poll()  # the daemon has caught up
+        client.poll()  # wait until the daemon has caught up
     wait_until(lambda: daemon.value("dynolog_ipc_messages_total", kind="npuOpStats") == 40, "all messages")
     text = daemon.metrics()
     assert len(re.findall(r"^npu_operator_duration_seconds_count", text, re.M)) <= 201
@@ -416,7 +417,7 @@ def test_a_flood_of_names_is_bounded(start):
 
 
 @pytest.mark.parametrize("payload", [b"{}", b"[1", b"\xff\xfe", b'{"kind":"Kernel"}', b'{"a":' * 20 + b"1" + b"}" * 20])
-def test_nonsense_is_counted(start, payload):
+def test_invalid_messages_are_counted(start, payload):
     daemon = start("--use_prometheus", "--noenable_npu_metrics")
     client = ReportingClient(daemon, job=9)
     client.register()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dynolog as a service: flags, log, pid file, readiness, signals, starts that fail."""
+"""dynolog as a service: flags, log, pid file, readiness, signals, failing starts."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def test_man_page_has_every_flag_and_is_current():
 
 
 @pytest.mark.parametrize("flags, text", [
-    (["--enable_ipc_monitr"], "is --enable_ipc_monitor meant?"),
+    (["--enable_ipc_monitr"], "did you mean --enable_ipc_monitor?"),
     (["--port=99999"], "from 0 to 65535"),
     (["--flagfile=/does/not/exist"], "No such file"),
     (["--log_file=/does/not/exist/log"], "--log_file"),
@@ -62,13 +62,13 @@ def test_man_page_has_every_flag_and_is_current():
     (["--log_file=stderr", "--enable_ipc_monitor", "--ipc_name=", "--noipc_home"], "no endpoint"),
     (["--log_file=stderr", "--enable_ipc_monitor", "--noipc_home", "--ipc_name=" + "x" * 200], "--ipc_name"),
 ])
-def test_a_start_that_fails_says_why_and_ends_at_once(flags, text):
+def test_failed_start_exits_at_once_with_a_reason(flags, text):
     result = run("--port=0", *flags)
     assert result.returncode == 1
     assert text in result.stderr
 
 
-def test_flag_file_as_the_packages_have_it(start, tmp_path):
+def test_flag_file_of_the_packages(start, tmp_path):
     file = tmp_path / "dynolog.gflags"
     file.write_text("# comment\n--enable-ipc-monitor\n--use_ODS=false\n--dcgm_lib_path /x\n\n-minloglevel=0\n")
     daemon = start(f"--flagfile={file}").ready()
@@ -76,10 +76,10 @@ def test_flag_file_as_the_packages_have_it(start, tmp_path):
     assert "listening on @" in daemon.log()
 
 
-def test_a_second_daemon_does_not_start(start, tmp_path):
+def test_second_daemon_does_not_start(start, tmp_path):
     first = start("--enable_ipc_monitor").ready()
     same_name = start("--enable_ipc_monitor", f"--ipc_name={first.name}", folder=tmp_path / "b")
-    assert "another daemon has the address" in same_name.failed()
+    assert "another daemon uses the address" in same_name.failed()
     same_home = start("--enable_ipc_monitor", f"--ipc_home_dir={tmp_path}", folder=tmp_path / "c")
     assert "another daemon listens on" in same_home.failed()
     same_port = start(f"--port={first.port}", folder=tmp_path / "d")
@@ -87,17 +87,17 @@ def test_a_second_daemon_does_not_start(start, tmp_path):
     assert first.rpc(fn="getStatus")["status"] == 1
 
 
-def test_somebody_elses_file_is_left_alone(start, tmp_path):
+def test_foreign_file_is_left_alone(start, tmp_path):
     (tmp_path / "dynolog.sock").write_text("precious")
-    daemon = start("--enable_ipc_monitor").ready()  # the other endpoints still serve
-    assert "it is not a socket" in daemon.log()
+    daemon = start("--enable_ipc_monitor").ready()  # the other endpoints still work
+    assert "is not a socket" in daemon.log()
     daemon.stop()
     assert (tmp_path / "dynolog.sock").read_text() == "precious"
 
 
 def test_pid_file_belongs_to_one_daemon(start, tmp_path):
     file = tmp_path / "pid"
-    file.write_text("12345\n")  # of one that was killed
+    file.write_text("12345\n")  # left by a killed daemon
     daemon = start(f"--pid_file={file}").ready()
     assert int(file.read_text()) == daemon.process.pid
     other = start(f"--pid_file={file}", folder=tmp_path / "other")
@@ -108,22 +108,22 @@ def test_pid_file_belongs_to_one_daemon(start, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_end_it_cleanly(start, tmp_path, number):
+def test_signals_cause_a_clean_exit(start, tmp_path, number):
     daemon = start("--enable_ipc_monitor", f"--ipc_socket_dir={tmp_path}").ready()
     assert (tmp_path / "dynolog.sock").is_socket() and (tmp_path / "dynolog").is_socket()
     daemon.process.send_signal(number)
     assert daemon.process.wait(20) == 0
     assert not list(tmp_path.glob("dynolog*sock")) and not (tmp_path / "dynolog").exists()
-    assert "ended with status 0" in daemon.log()
+    assert "exiting with status 0" in daemon.log()
 
 
-def test_the_service_manager_hears_of_everything(start, tmp_path):
+def test_service_manager_is_notified(start, tmp_path):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     manager.bind(str(tmp_path / "notify"))
     manager.settimeout(20)
     daemon = start(env={"NOTIFY_SOCKET": str(tmp_path / "notify")})
     assert manager.recv(256) == b"READY=1"
-    assert daemon.rpc(fn="getStatus")["status"] == 1  # ready means ready
+    assert daemon.rpc(fn="getStatus")["status"] == 1  # must be ready now
     daemon.process.send_signal(signal.SIGHUP)
     assert manager.recv(256).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
     assert manager.recv(256) == b"READY=1"
@@ -133,7 +133,7 @@ def test_the_service_manager_hears_of_everything(start, tmp_path):
     manager.close()
 
 
-def test_logrotate_moves_the_log(start, tmp_path):
+def test_logrotate_renames_the_log(start, tmp_path):
     daemon = start().ready()
     daemon.log_path.rename(tmp_path / "moved")
     daemon.process.send_signal(signal.SIGHUP)
@@ -141,10 +141,10 @@ def test_logrotate_moves_the_log(start, tmp_path):
     assert "reloaded" not in (tmp_path / "moved").read_text()
 
 
-def test_its_own_rotation_bounds_the_log(start, tmp_path):
+def test_rotation_bounds_the_log(start, tmp_path):
     daemon = start("--enable_ipc_monitor", "--log_max_mb=1", "--log_keep=1").ready()
     size = 0
-    for _ in range(30):  # each reload is one line; fill the file from outside up to the limit
+    for _ in range(30):  # each reload logs one line; fill the file up to the limit
         with open(daemon.log_path, "a") as log:
             log.write("x" * 99_999 + "\n")
         daemon.process.send_signal(signal.SIGHUP)
@@ -156,8 +156,8 @@ def test_its_own_rotation_bounds_the_log(start, tmp_path):
     assert daemon.log_path.stat().st_size < 1_000_000
 
 
-def test_log_goes_where_it_is_expected(tmp_path):
-    """stderr on a terminal, without any flag about the log."""
+def test_log_goes_to_stderr_on_a_terminal(tmp_path):
+    """stderr on a terminal if no flag selects a log."""
     master, slave = os.openpty()
     process = subprocess.Popen([str(DYNOLOG), "--port=0"], stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
@@ -170,8 +170,8 @@ def test_log_goes_where_it_is_expected(tmp_path):
     assert b"log stderr" in seen
 
 
-def test_a_clock_that_jumps_changes_nothing(start, tmp_path, compiler):
-    """Ageing and pacing use the monotonic clock: the wall clock may be set at will."""
+def test_clock_changes_have_no_effect(start, tmp_path, compiler):
+    """Expiry and rate limits use the monotonic clock: changes of the wall clock have no effect."""
     source = tmp_path / "jump.c"
     source.write_text("""
         #define _GNU_SOURCE
@@ -200,5 +200,5 @@ def test_a_clock_that_jumps_changes_nothing(start, tmp_path, compiler):
     assert "ACTIVITIES_DURATION_MSECS=5" in client.poll()
     assert daemon.rpc(fn="getStatus")["jobs"][0]["processes"][0]["silent"] is False
     years = {line[1:5] for line in daemon.log().splitlines()}
-    assert len(years) > 1, "the clock did not jump"
+    assert len(years) > 1, "the clock did not change"
     client.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick start of msMonitor's documentation, with and without certificates, up to what needs the plugin."""
+"""The quick start of msMonitor's documentation, with and without certificates, up to the part that needs the plugin."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration strings, byte for byte as the existing clients and command lines know them, and values at their
- * limits. */
+/* Configuration strings, byte for byte as existing clients and command lines expect them, and boundary values of
+ * options. */
 #include "monitor/wire/config_text.h"
 #include "base/macros.h"
 
@@ -21,7 +21,7 @@ struct filled {
     size_t used;
 };
 
-/* Sets options as a command line would: name, value, ..., NULL. A switch has the value "". */
+/* Sets options as a command line would: name, value, ..., NULL. The value of a switch is "". */
 static void fill(const struct mon_config_command *command, struct filled *out, ...)
 {
     va_list args;
@@ -142,7 +142,7 @@ static void test_values(void **state)
     static const char *const refused = "?";
     const struct {
         const struct mon_config_command *command;
-        const char *name, *value, *canonical; /* refused: not accepted */
+        const char *name, *value, *canonical; /* refused: the value is rejected */
         const char *why;                      /* NULL: any */
     } cases[] = {
         {&mon_config_nputrace, "iterations", "0", refused, "Must be a positive integer"},
@@ -219,7 +219,7 @@ static void test_values(void **state)
     }
 }
 
-/* What processes receive has blanks before each line. */
+/* Processes receive texts with blanks before each line. */
 static void test_find(void **state)
 {
     static const char text[] = "\n            A_KEY=1\n    KEY = some value  \nKEY2=\n  EMPTY\n REQUEST_TRACE_ID=12";
@@ -247,7 +247,7 @@ static void test_recognise(void **state)
     } cases[] = {
         {"", &mon_config_gputrace},
         {"NPU_MONITOR_START=true", &mon_config_npu_monitor},
-        {" NPU_MONITOR_START=true", &mon_config_gputrace}, /* only at the very beginning, as the original looks */
+        {" NPU_MONITOR_START=true", &mon_config_gputrace}, /* only at the very beginning, as in the original */
         {"ACTIVITIES_LOG_FILE=x\nPROFILE_ACTIVITIES=CPU", &mon_config_nputrace},
         {"PROFILE_RECORD_SHAPES=false", &mon_config_nputrace},
         {"ACTIVITIES_LOG_FILE=/PROFILE_ACTIVITIES", &mon_config_gputrace},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of hosts as people write them, and what must be refused before it costs anything. */
+/* Lists of hosts: valid patterns, and patterns that must be refused before they cost anything. */
 #include "cli/dyno/hosts.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
-/* "name:port name ..." of what a pattern gives. */
+/* Formats the hosts of a pattern as "name:port name ...". */
 static void show(const struct dyno_hosts *hosts, char *out, size_t out_b)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon and clients of every generation, through its sockets; under a sanitizer if the build has one. */
+/* The daemon with clients of every version, over its sockets; with a sanitizer if the build has one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void send_context(const struct rig *rig, int fd, enum door door, int32_t 
     client_send(rig, fd, door, datagram, mon_fabric_write_context(datagram, &context));
 }
 
-/* A text of the status object; answered after everything that was sent before. */
+/* A text of the status object, read after everything sent before has been handled. */
 static char *status_text(const struct rig *rig, const char *key)
 {
     static char text[64];
@@ -74,7 +74,7 @@ static const char *decision(const struct rig *rig, const char *config)
     return text;
 }
 
-static void a_kineto_client_gets_its_command(void **state)
+static void kineto_client_gets_its_command(void **state)
 {
     const struct rig *rig = *state;
     static const enum door doors[] = {ABSTRACT, DIRECTORY};
@@ -95,7 +95,7 @@ static void a_kineto_client_gets_its_command(void **state)
     }
 }
 
-static void contexts_are_answered_only_where_somebody_reads(void **state)
+static void contexts_are_answered_only_to_clients_that_read(void **state)
 {
     const struct rig *rig = *state;
     char reply[128];
@@ -104,7 +104,7 @@ static void contexts_are_answered_only_where_somebody_reads(void **state)
     assert_int_equal(client_receive(rig, fd, ABSTRACT, reply, sizeof(reply), REPLY_MS), 44);
     assert_memory_equal(reply, "\4\0\0\0\0\0\0\0ctxt", 12);
     assert_memory_equal(reply + 40, "\1\0\0\0", 4);
-    /* A client of the file socket: its first poll is answered by the first poll. */
+    /* A client of the file socket: the first reply it reads is that to its first poll. */
     send_context(rig, fd, HOME, 0);
     assert_string_equal(client_poll(rig, fd, HOME, 3, 0, (int32_t)getpid(), REPLY_MS), "");
     assert_string_equal(decision(rig, TRACE), "effective");
@@ -113,7 +113,7 @@ static void contexts_are_answered_only_where_somebody_reads(void **state)
     close(fd);
 }
 
-static void an_npu_client_goes_through_its_states(void **state)
+static void npu_client_passes_through_its_states(void **state)
 {
     const struct rig *rig = *state;
     int fd = client_open(rig, false);
@@ -142,12 +142,12 @@ static void an_npu_client_goes_through_its_states(void **state)
     close(fd);
 }
 
-static void short_statuses_of_older_clients_count(void **state)
+static void short_status_messages_of_older_clients_are_accepted(void **state)
 {
     const struct rig *rig = *state;
     int fd = client_open(rig, false);
     client_poll(rig, fd, ABSTRACT, 3, 0, (int32_t)getpid(), REPLY_MS);
-    assert_string_equal(status_text(rig, "npumonitor"), "Idle"); /* 8.1 never says anything */
+    assert_string_equal(status_text(rig, "npumonitor"), "Idle"); /* 8.1 never reports */
     send_status(rig, fd, ABSTRACT, MON_FABRIC_MONITOR_STATUS, 1, false);
     assert_string_equal(status_text(rig, "npumonitor"), "Running");
     assert_string_equal(decision(rig, TRACE), "ineffective");
@@ -156,7 +156,7 @@ static void short_statuses_of_older_clients_count(void **state)
     close(fd);
 }
 
-/* A child that polls once and then lives until it is told. */
+/* A child that polls once and then waits until it is released. */
 static pid_t child_client(const struct rig *rig, int64_t job)
 {
     int ready[2];
@@ -186,7 +186,7 @@ static size_t jobs_there(const struct rig *rig)
     return count;
 }
 
-static void a_killed_client_is_gone_with_its_command(void **state)
+static void killed_client_is_removed_with_its_command(void **state)
 {
     const struct rig *rig = *state;
     pid_t pid = child_client(rig, 5);
@@ -202,9 +202,9 @@ static void a_killed_client_is_gone_with_its_command(void **state)
     assert_int_equal(jobs_there(rig), 0);
 }
 
-/* ---- hostile ---- */
+/* ---- untrusted input ---- */
 
-static void wrong_datagrams_do_no_harm(void **state)
+static void invalid_datagrams_are_refused(void **state)
 {
     const struct rig *rig = *state;
     int fd = client_open(rig, false);
@@ -234,7 +234,7 @@ static void wrong_datagrams_do_no_harm(void **state)
     close(fd);
 }
 
-static void senders_without_address_and_with_descriptors_are_harmless(void **state)
+static void unnamed_senders_and_passed_descriptors_are_handled(void **state)
 {
     const struct rig *rig = *state;
     char datagram[128], control[CMSG_SPACE(sizeof(int) * 4)];
@@ -260,7 +260,7 @@ static void senders_without_address_and_with_descriptors_are_harmless(void **sta
         char reply[128];
         assert_int_equal(client_receive(rig, fd, ABSTRACT, reply, sizeof(reply), REPLY_MS), 40);
     }
-    /* None of the descriptors stayed in the daemon. */
+    /* The daemon kept none of the descriptors. */
     char path[64], text[8192];
     snprintf(path, sizeof(path), "ls /proc/%d/fd | wc -l", (int)rig->pid);
     FILE *out = popen(path, "r");
@@ -270,7 +270,7 @@ static void senders_without_address_and_with_descriptors_are_harmless(void **sta
     close(fd);
 }
 
-static void a_flood_does_not_delay_others(void **state)
+static void flood_does_not_delay_other_clients(void **state)
 {
     const struct rig *rig = *state;
     pid_t flooder = fork();
@@ -289,16 +289,16 @@ static void a_flood_does_not_delay_others(void **state)
     do { /* as fast as the fastest real client */
         assert_string_equal(client_poll(rig, fd, ABSTRACT, 2, 1, (int32_t)getpid(), REPLY_MS), "");
         poll(NULL, 0, 10);
-    } while (strstr(rig_log(rig), "too fast") == NULL && ms_clock_raw_ns() < deadline);
+    } while (strstr(rig_log(rig), "rate limit") == NULL && ms_clock_raw_ns() < deadline);
     assert_true(jobs_there(rig) >= 1);
     kill(flooder, SIGKILL);
     waitpid(flooder, NULL, 0);
     close(fd);
-    assert_non_null(strstr(rig_log(rig), "too fast"));
+    assert_non_null(strstr(rig_log(rig), "rate limit"));
     assert_true(strlen(rig_log(rig)) < 20000);
 }
 
-/* Opens sockets on which replies will stay unread, fewer than one process is answered in a row. */
+/* Opens sockets whose replies stay unread, with fewer polls than the burst limit of one process. */
 static void leave_unread(const struct rig *rig)
 {
     enum { SOCKETS = 16, EACH = 10 };
@@ -313,8 +313,9 @@ static void leave_unread(const struct rig *rig)
     }
 }
 
-/* A row of such processes; the last one tells that it is done. All stay until the test closes its end of release. */
-static void be_deaf(const struct rig *rig, int processes, int done, int release)
+/* Starts a chain of such processes; the last one signals when it is done. All wait until the test closes its end of
+ * release. */
+static void hold_unread(const struct rig *rig, int processes, int done, int release)
 {
     char byte = 'd';
     pid_t next = 0;
@@ -331,7 +332,7 @@ static void be_deaf(const struct rig *rig, int processes, int done, int release)
     _exit(0);
 }
 
-/* Unread replies are charged to the daemon's socket; here they would fill it. */
+/* Unread replies count against the send buffer of the daemon's socket; here they would fill it. */
 static void clients_that_do_not_read_do_not_block_others(void **state)
 {
     const struct rig *rig = *state;
@@ -341,9 +342,9 @@ static void clients_that_do_not_read_do_not_block_others(void **state)
     pid_t child = fork();
     if (child == 0) {
         close(release[1]);
-        be_deaf(rig, 80, done[1], release[0]);
+        hold_unread(rig, 80, done[1], release[0]);
     }
-    /* A poll may fall into the moment of the change, as real clients know: they poll again. */
+    /* A poll may be lost during the switch; like real clients, poll again. */
     int fd = client_open(rig, false), unanswered = 0;
     struct pollfd finished = {done[0], POLLIN, 0};
     do {
@@ -353,7 +354,7 @@ static void clients_that_do_not_read_do_not_block_others(void **state)
     for (int i = 0; i < 20; i++) {
         assert_string_equal(client_poll(rig, fd, ABSTRACT, 2, 1, (int32_t)getpid(), REPLY_MS), "");
     }
-    assert_non_null(strstr(rig_log(rig), "went on with a fresh socket"));
+    assert_non_null(strstr(rig_log(rig), "replaced the socket"));
     close(release[1]);
     waitpid(child, NULL, 0);
     close(fd);
@@ -362,7 +363,7 @@ static void clients_that_do_not_read_do_not_block_others(void **state)
     close(release[0]);
 }
 
-static void somebody_elses_process_cannot_be_taken_over(void **state)
+static void process_of_another_user_cannot_be_impersonated(void **state)
 {
     const struct rig *rig = *state;
     if (getuid() != 0) {
@@ -391,7 +392,7 @@ static void somebody_elses_process_cannot_be_taken_over(void **state)
 
 /* ---- restart ---- */
 
-static void a_restart_keeps_commands_and_states(void **state)
+static void restart_keeps_commands_and_states(void **state)
 {
     struct rig *rig = *state;
     static const int ends[] = {SIGKILL, SIGTERM};
@@ -401,7 +402,7 @@ static void a_restart_keeps_commands_and_states(void **state)
         send_status(rig, fd, HOME, MON_FABRIC_TRACE_STATUS, 0, true);
         send_status(rig, fd, HOME, MON_FABRIC_MONITOR_STATUS, 1, true);
         assert_string_equal(status_text(rig, "npumonitor"), "Running");
-        json_t *answer = rig_command(rig, 0, START, 3); /* answered: it will be fetched, come what may */
+        json_t *answer = rig_command(rig, 0, START, 3); /* the answer promised that it will be fetched */
         assert_string_equal(json_string_value(json_object_get(answer, "commandStatus")), "effective");
         json_decref(answer);
         int status = rig_end(rig, ends[i]);
@@ -415,7 +416,7 @@ static void a_restart_keeps_commands_and_states(void **state)
     close(fd);
 }
 
-/* The same process with another address is another client of it; a pid that comes again is another process. */
+/* A process with a new address is still the same client; a reused pid is a new process. */
 static void addresses_may_change(void **state)
 {
     const struct rig *rig = *state;
@@ -427,7 +428,7 @@ static void addresses_may_change(void **state)
     assert_int_equal(jobs_there(rig), 1);
 }
 
-static void files_have_the_right_modes_and_go(void **state)
+static void socket_files_have_the_right_modes_and_are_removed(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -443,7 +444,7 @@ static void files_have_the_right_modes_and_go(void **state)
         assert_int_equal(st.st_mode & 0777, files[i].mode);
     }
     rig_end(rig, SIGKILL);
-    assert_int_equal(lstat(path, &st), 0); /* left behind, and in nobody's way */
+    assert_int_equal(lstat(path, &st), 0); /* left behind, but not in the way */
     rig_launch(rig, NULL);
     assert_int_equal(rig_end(rig, SIGTERM), 0);
     assert_int_equal(lstat(path, &st), -1);
@@ -454,19 +455,19 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(a_kineto_client_gets_its_command),
-        CASE(contexts_are_answered_only_where_somebody_reads),
-        CASE(an_npu_client_goes_through_its_states),
-        CASE(short_statuses_of_older_clients_count),
-        CASE(a_killed_client_is_gone_with_its_command),
-        CASE(wrong_datagrams_do_no_harm),
-        CASE(senders_without_address_and_with_descriptors_are_harmless),
-        CASE(a_flood_does_not_delay_others),
+        CASE(kineto_client_gets_its_command),
+        CASE(contexts_are_answered_only_to_clients_that_read),
+        CASE(npu_client_passes_through_its_states),
+        CASE(short_status_messages_of_older_clients_are_accepted),
+        CASE(killed_client_is_removed_with_its_command),
+        CASE(invalid_datagrams_are_refused),
+        CASE(unnamed_senders_and_passed_descriptors_are_handled),
+        CASE(flood_does_not_delay_other_clients),
         CASE(clients_that_do_not_read_do_not_block_others),
-        CASE(somebody_elses_process_cannot_be_taken_over),
-        CASE(a_restart_keeps_commands_and_states),
+        CASE(process_of_another_user_cannot_be_impersonated),
+        CASE(restart_keeps_commands_and_states),
         CASE(addresses_may_change),
-        CASE(files_have_the_right_modes_and_go),
+        CASE(socket_files_have_the_right_modes_and_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

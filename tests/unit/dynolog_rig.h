@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon of this build (so under a sanitizer if this build has one), with names of its own, and clients for it. */
+/* A daemon of this build (with a sanitizer if the build has one) that uses its own names, and clients for it. */
 #ifndef NPUSCOPE_TESTS_DYNOLOG_RIG_H
 #define NPUSCOPE_TESTS_DYNOLOG_RIG_H
 
@@ -24,7 +24,7 @@
 struct rig {
     pid_t pid;
     char directory[32], name[48], log[48];
-    int notify; /* what the daemon tells its service manager */
+    int notify; /* receives the daemon's notifications to its service manager */
     int port;
 };
 
@@ -40,7 +40,7 @@ static inline char *rig_log(const struct rig *rig)
     return text;
 }
 
-/* Waits for a message of the daemon to its service manager. */
+/* Waits for a notification of the daemon to its service manager. */
 static inline void rig_wait_for(struct rig *rig, const char *state)
 {
     char text[256] = "";
@@ -66,7 +66,7 @@ static inline void rig_launch(struct rig *rig, const char *extra)
     snprintf(flags[4], sizeof(flags[4]), "--log_file=%s", rig->log);
     rig->pid = fork();
     if (rig->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test does not leave it behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive a failed test */
         setenv("NOTIFY_SOCKET", notify, 1);
         execl(program, "dynolog", "--enable_ipc_monitor", "--enable_npu_metrics=false", "--port=0", flags[0], flags[1],
               flags[2], flags[3], flags[4], extra, (char *)NULL);
@@ -75,8 +75,7 @@ static inline void rig_launch(struct rig *rig, const char *extra)
     assert_true(rig->pid > 0);
     rig_wait_for(rig, "READY=1");
     rig->port = 0;
-    for (const char *at = rig_log(rig); (at = strstr(at, "RPC listens on ")) != NULL;
-         at++) { /* the last start counts */
+    for (const char *at = rig_log(rig); (at = strstr(at, "RPC: listening on")) != NULL; at++) { /* use the last start */
         rig->port = atoi(strstr(at, " port ") + 6);
     }
 }
@@ -95,7 +94,7 @@ static inline void rig_start(struct rig *rig, const char *extra)
     rig_launch(rig, extra);
 }
 
-/* Ends the daemon and returns its status; a sanitizer's report makes it different from 0. */
+/* Stops the daemon and returns its exit status, which a sanitizer's report makes nonzero. */
 static inline int rig_end(struct rig *rig, int signal_number)
 {
     int status;
@@ -109,14 +108,14 @@ static inline void rig_stop(struct rig *rig)
     char command[64];
     int status = rig_end(rig, SIGTERM);
     if (status != 0) {
-        fail_msg("the daemon ended with %#x; its log:\n%s", status, rig_log(rig));
+        fail_msg("the daemon exited with %#x; its log:\n%s", status, rig_log(rig));
     }
     close(rig->notify);
     snprintf(command, sizeof(command), "rm -rf %s", rig->directory);
     assert_int_equal(system(command), 0);
 }
 
-/* A client socket, bound as clients bind: abstract, or in the directory. */
+/* A client socket, bound as clients do it: abstract, or in the directory. */
 static inline int client_open(const struct rig *rig, bool in_directory)
 {
     static int number;
@@ -152,7 +151,7 @@ static inline socklen_t door_address(const struct rig *rig, enum door door, stru
     }
 }
 
-/* Sends, waiting while the queue of the daemon is full. */
+/* Sends; waits while the daemon's queue is full. */
 static inline void client_send(const struct rig *rig, int fd, enum door door, const void *bytes, size_t length)
 {
     struct sockaddr_un address;
@@ -162,7 +161,7 @@ static inline void client_send(const struct rig *rig, int fd, enum door door, co
     }
 }
 
-/* Receives within the time; the length, or -1. The source must be the door. */
+/* Receives with a timeout; returns the length or -1. The source must be the endpoint. */
 static inline ssize_t client_receive(const struct rig *rig, int fd, enum door door, void *out, size_t out_b, int ms)
 {
     struct pollfd ready = {fd, POLLIN, 0};
@@ -185,7 +184,7 @@ static inline size_t make_request(void *out, int32_t mask, int64_t job, int32_t 
 
 static const char NO_ANSWER[] = "(no answer)";
 
-/* One poll: the payload, terminated, or NO_ANSWER within the time. */
+/* Polls once: returns the payload, NUL-terminated, or NO_ANSWER after the timeout. */
 static inline const char *client_poll(const struct rig *rig, int fd, enum door door, int32_t mask, int64_t job,
                                       int32_t pid, int ms)
 {
@@ -205,7 +204,7 @@ static inline const char *client_poll(const struct rig *rig, int fd, enum door d
     return reply + MON_FABRIC_HEAD_B;
 }
 
-/* One remote call; the answer is a new reference. */
+/* One RPC call; returns a new reference to the answer. */
 static inline json_t *rig_rpc(const struct rig *rig, json_t *request)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)rig->port)};

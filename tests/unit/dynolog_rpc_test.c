@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The RPC port under people who mean no good: slow senders, ten thousand connections, floods, halves of messages,
- * noise. After and during each of them somebody else's request is answered. */
+/* The RPC port with misbehaving clients: slow senders, ten thousand connections, floods, partial messages, random
+ * bytes. Other clients must be served all the time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static int connect_to(const struct rig *rig)
     return fd;
 }
 
-/* A well-behaved client is served, and soon. */
+/* A well-behaved client is served quickly. */
 static void expect_service(const struct rig *rig)
 {
     uint64_t start = ms_clock_raw_ns();
@@ -47,7 +47,7 @@ static bool is_closed(int fd)
     return n == 0 || (n < 0 && errno != EAGAIN);
 }
 
-/* A byte now and then keeps a request unfinished; it is given three seconds all the same. */
+/* A byte now and then keeps a request incomplete; it still times out after three seconds. */
 static void test_slow_senders(void **state)
 {
     struct rig rig;
@@ -96,7 +96,7 @@ static void test_ten_thousand_connections(void **state)
             expect_service(&rig);
         }
     }
-    /* Those that were there last are served on their own connections. */
+    /* The most recent connections are still served. */
     for (size_t i = count - 100; i < count; i++) {
         char answer[REQUEST_B];
         assert_int_equal(send(fds[i], get_version, REQUEST_B, MSG_NOSIGNAL), REQUEST_B);
@@ -111,7 +111,7 @@ static void test_ten_thousand_connections(void **state)
     rig_stop(&rig);
 }
 
-/* Requests without end from somebody who reads no answer: the daemon stops listening to him, and to nobody else. */
+/* A client that sends requests without reading answers: the daemon stops reading from it, but serves all others. */
 static void test_flood(void **state)
 {
     struct rig rig;
@@ -125,11 +125,11 @@ static void test_flood(void **state)
     }
     uint64_t sent = 0;
     for (unsigned idle = 0; idle < 20;) {
-        size_t from = sent % sizeof(many); /* a send may take a part of a request: the next one goes on there */
+        size_t from = sent % sizeof(many); /* send may accept part of a request: continue there */
         ssize_t n = send(fd, many + from, sizeof(many) - from, MSG_DONTWAIT | MSG_NOSIGNAL);
         sent += n > 0 ? (uint64_t)n : 0;
         idle = n > 0 ? 0 : idle + 1;
-        assert_true(sent < 1u << 30); /* nobody takes a gigabyte without answering it */
+        assert_true(sent < 1u << 30); /* the daemon must not accept a gigabyte without answering */
         if (idle > 0) {
             expect_service(&rig);
         }
@@ -139,8 +139,8 @@ static void test_flood(void **state)
     rig_stop(&rig);
 }
 
-/* The same without sense: there is an answer, then the connection ends, however much follows. */
-static void test_flood_of_noise(void **state)
+/* The same with invalid input: it is answered, then the connection is closed, however much follows. */
+static void test_flood_of_random_bytes(void **state)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -158,7 +158,7 @@ static void test_flood_of_noise(void **state)
     rig_stop(&rig);
 }
 
-static void test_halves(void **state)
+static void test_partial_requests(void **state)
 {
     struct rig rig;
     rig_start(&rig, NULL);
@@ -170,7 +170,7 @@ static void test_halves(void **state)
             assert_int_equal(send(fd, get_version, cut, MSG_NOSIGNAL), cut);
             close(fd);
         }
-        /* In two pieces it is a request like any other. */
+        /* Sent in two pieces, it is a normal request. */
         int fd = connect_to(&rig);
         char answer[REQUEST_B];
         send(fd, get_version, cut, MSG_NOSIGNAL);
@@ -182,8 +182,8 @@ static void test_halves(void **state)
     rig_stop(&rig);
 }
 
-/* Many large requests that are never finished: memory for them is bounded, the oldest give way. */
-static void test_halves_of_large_requests(void **state)
+/* Many large requests that are never completed: their memory is bounded, the oldest connections are closed. */
+static void test_large_partial_requests(void **state)
 {
     struct rig rig;
     static int fds[1000];
@@ -197,7 +197,7 @@ static void test_halves_of_large_requests(void **state)
         while (sent < sizeof(most)) {
             ssize_t n = send(fds[i], most + sent, sizeof(most) - sent, MSG_NOSIGNAL);
             if (n <= 0) {
-                break; /* gave way already */
+                break; /* already closed */
             }
             sent += (size_t)n;
         }
@@ -216,7 +216,7 @@ static void test_halves_of_large_requests(void **state)
     rig_stop(&rig);
 }
 
-static void test_noise(void **state)
+static void test_random_bytes(void **state)
 {
     struct rig rig;
     unsigned seed = 20260101;
@@ -228,7 +228,7 @@ static void test_noise(void **state)
         }
         int32_t length = 1 + rand_r(&seed) % 296;
         if (i % 2 == 0) {
-            memcpy(bytes, &length, 4); /* a plausible length before the noise */
+            memcpy(bytes, &length, 4); /* a plausible length before the random bytes */
         }
         int fd = connect_to(&rig);
         send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
@@ -241,10 +241,13 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_senders), cmocka_unit_test(test_ten_thousand_connections),
-        cmocka_unit_test(test_flood),        cmocka_unit_test(test_flood_of_noise),
-        cmocka_unit_test(test_halves),       cmocka_unit_test(test_halves_of_large_requests),
-        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_slow_senders),
+        cmocka_unit_test(test_ten_thousand_connections),
+        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_flood_of_random_bytes),
+        cmocka_unit_test(test_partial_requests),
+        cmocka_unit_test(test_large_partial_requests),
+        cmocka_unit_test(test_random_bytes),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

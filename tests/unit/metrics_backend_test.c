@@ -89,7 +89,7 @@ static void queue_bounds(void **state)
     assert_int_equal(stats.dropped, 3);
     mon_queue_close(queue);
     assert_false(mon_queue_put(queue, &size_b, 1));
-    for (int i = 0; i < 3; i++) { /* what is in a closed queue can still be taken, in order */
+    for (int i = 0; i < 3; i++) { /* queued messages of a closed queue can still be taken, in order */
         int *number = mon_queue_take(queue, -1, &size_b, &closed);
         assert_int_equal(*number, i);
         free(number);
@@ -139,7 +139,7 @@ static uint32_t masked(const void *data, size_t size_b)
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-/* Checks all frames of a file; returns their number, *has tells how many payloads contain a text. */
+/* Checks all frames of a file; returns their number. *has is the number of payloads that contain a text. */
 static int frames(const char *file, const char *text, int *has)
 {
     static char bytes[16 << 20];
@@ -175,7 +175,7 @@ static void event_files(void **state)
     struct mon_tensorboard_options options = {.directory = root, .keep = 2, .queue = 1000};
     char path[256];
     int has;
-    snprintf(path, sizeof(path), "%s/device_0", root); /* of an earlier run */
+    snprintf(path, sizeof(path), "%s/device_0", root); /* left by an earlier run */
     mkdir(path, 0755);
     snprintf(path, sizeof(path), "%s/device_0/tfevents.pb.000007", root);
     close(open(path, O_CREAT | O_WRONLY, 0600));
@@ -231,7 +231,7 @@ static void event_files_rotate(void **state)
     assert_int_equal(files, 3);
 }
 
-static void event_files_that_cannot_be(void **state)
+static void event_files_that_cannot_be_written(void **state)
 {
     struct mon_tensorboard *t;
     char path[256];
@@ -240,7 +240,7 @@ static void event_files_that_cannot_be(void **state)
     close(open(path, O_CREAT | O_WRONLY, 0600));
     struct mon_tensorboard_options options = {.directory = path, .keep = 2, .queue = 1000};
     assert_int_equal(mon_tensorboard_open(&options, &t), -ENOTDIR);
-    /* A way out of the directory, and text that protobuf does not allow. */
+    /* A path that leaves the directory, and text that is invalid in protobuf. */
     options.directory = root;
     snprintf(path, sizeof(path), "%s/device_1", root);
     assert_int_equal(symlink("/tmp", path), 0);
@@ -263,7 +263,7 @@ static void event_files_that_cannot_be(void **state)
         report(t, device, "Kernel", NULL, 1);
     }
     assert_true(lost("tensorboard", "limit") == 9 + 200 - (128 - 2));
-    /* Wait for the thread to have met the link, then let the loop hear of it. */
+    /* Wait until the thread has seen the link, then let the loop count it. */
     uint64_t deadline_ns = ms_clock_raw_ns() + 5000000000u;
     while (lost("tensorboard", "disk") == 0 && ms_clock_raw_ns() < deadline_ns) {
         report(t, "2", "Marker", domain, 1);
@@ -274,7 +274,7 @@ static void event_files_that_cannot_be(void **state)
     assert_true(frames("device_2/tfevents.pb", "Marker/\xe4\xb8\xad", &has) > 30);
 }
 
-/* A disk that does not answer: the loop is not delayed, and what is lost is counted. */
+/* A disk that does not respond: the loop is not delayed, and lost events are counted. */
 static void slow_disk(void **state)
 {
     struct mon_tensorboard *t;
@@ -300,8 +300,8 @@ struct receiver {
     struct event_base *base;
     struct evhttp *http;
     int port;
-    int code;       /* what it answers; 0: nothing */
-    int good_after; /* requests after which it answers 200 */
+    int code;       /* status that it answers; 0: no answer */
+    int good_after; /* number of requests after which it answers 200 */
     int requests;
     size_t points;
     char header[64], path[64];
@@ -321,12 +321,12 @@ static void receive(struct evhttp_request *request, void *context)
     r->requests++;
     int code = r->good_after >= 0 && r->requests > r->good_after ? 200 : r->code;
     if (code == 0) {
-        return; /* for ever silent; the request belongs to the connection */
+        return; /* never answers; the request belongs to the connection */
     }
     if (code == 200 && r->answer != NULL) {
         evbuffer_add(evhttp_request_get_output_buffer(request), r->answer, strlen(r->answer));
     }
-    evhttp_send_reply(request, code, "told", NULL);
+    evhttp_send_reply(request, code, "reply", NULL);
 }
 
 static void start_receiver(struct receiver *r)
@@ -399,12 +399,12 @@ static void otlp_retries(void **state)
     RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 4);
     assert_true(lost("otlp", "retries") == 0);
-    r.good_after = -1; /* never again: given up after five tries */
+    r.good_after = -1; /* never again: given up after five attempts */
     mon_otlp_export(otlp, "dynolog", "1");
     RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 9);
     assert_true(lost("otlp", "retries") == 1);
-    r.code = 400; /* not worth another try */
+    r.code = 400; /* not retried */
     mon_otlp_export(otlp, "dynolog", "1");
     RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     assert_int_equal(r.requests, 10);
@@ -423,7 +423,7 @@ static void otlp_silent_receiver(void **state)
     }
     assert_true(mon_otlp_waiting(otlp) <= 3);
     assert_true(lost("otlp", "full") >= 6);
-    RUN_UNTIL(r.base, r.requests >= 2); /* the time for an answer ran out, and it was tried again */
+    RUN_UNTIL(r.base, r.requests >= 2); /* the request timed out and was retried */
     r.good_after = 0;
     RUN_UNTIL(r.base, mon_otlp_waiting(otlp) == 0);
     finish(&r, otlp);
@@ -434,7 +434,7 @@ static void otlp_no_receiver(void **state)
     struct receiver r = {.good_after = 0};
     start_receiver(&r);
     struct mon_otlp *otlp = start_export(&r, 3, 1000);
-    evhttp_free(r.http); /* nobody listens there any more */
+    evhttp_free(r.http); /* nothing listens there any more */
     mon_otlp_export(otlp, "dynolog", "1");
     RUN_UNTIL(r.base, lost("otlp", "retries") == 1);
     mon_otlp_export(otlp, "dynolog", "1");
@@ -473,7 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(queue_between_threads, begin, end),
         cmocka_unit_test_setup_teardown(event_files, begin, end),
         cmocka_unit_test_setup_teardown(event_files_rotate, begin, end),
-        cmocka_unit_test_setup_teardown(event_files_that_cannot_be, begin, end),
+        cmocka_unit_test_setup_teardown(event_files_that_cannot_be_written, begin, end),
         cmocka_unit_test_setup_teardown(slow_disk, begin, end),
         cmocka_unit_test_setup_teardown(otlp_arrives, begin, end),
         cmocka_unit_test_setup_teardown(otlp_retries, begin, end),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices through the management library: softnpu's, and one that fails and lies. */
+/* Devices through the management library: softnpu's, and one that fails and returns nonsense. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"
 #include "monitor/store/series.h"
@@ -57,7 +57,7 @@ static void software_devices(void **state)
     look(dcmi);
     assert_int_equal(sample.devices, 2);
     for (unsigned i = 0; i < sample.devices; i++) {
-        assert_int_equal(sample.device[i].present, (1u << MON_DCMI_VALUES) - 1); /* everything is told */
+        assert_int_equal(sample.device[i].present, (1u << MON_DCMI_VALUES) - 1); /* all values are reported */
     }
     assert_true(of(MON_METRIC_NPU_MEMORY, "1") == 256.0 * 1048576);
     assert_true(of(MON_METRIC_NPU_TEMPERATURE, "0") > 0);
@@ -85,19 +85,19 @@ static void values_and_units(void **state)
                 1e-12);
     assert_true(mon_metric_value(MON_METRIC_NPU_PROCESS_MEMORY,
                                  MON_LABELS(.job = "7", .rank = "1", .device = "0", .pid = "4242")) == 1048576);
-    /* What this library has not, or does not support, is not there, and is no failure. */
+    /* Functions that this library lacks or does not support produce no values and are not failures. */
     assert_null(mon_metrics_first(MON_METRIC_NPU_TEMPERATURE));
     assert_null(mon_metrics_first(MON_METRIC_NPU_SAMPLE_FAILURES));
     mon_dcmi_close(dcmi);
 }
 
-static void a_device_falls_silent(void **state)
+static void device_stops_responding(void **state)
 {
     struct mon_dcmi *dcmi = must_open(fake);
     look(dcmi);
     setenv("DCMI_FAKE", "dcmi_get_device_health,dcmi_get_device_hbm_info", 1);
     look(dcmi);
-    assert_null(mon_metrics_first(MON_METRIC_NPU_HEALTH)); /* no old value stays */
+    assert_null(mon_metrics_first(MON_METRIC_NPU_HEALTH)); /* no stale value remains */
     assert_null(mon_metrics_first(MON_METRIC_NPU_MEMORY_USED));
     assert_true(of(MON_METRIC_NPU_POWER, "1") == 123.4);
     assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_device_health")) == 2);
@@ -109,7 +109,7 @@ static void a_device_falls_silent(void **state)
     look(dcmi);
     assert_true(of(MON_METRIC_NPU_HEALTH, "1") == 1);
     mon_dcmi_close(dcmi);
-    /* A function that never answered is not supported: nothing to complain about. */
+    /* A function that never succeeded is unsupported: not a failure. */
     setenv("DCMI_FAKE", "dcmi_get_device_power_info", 1);
     dcmi = must_open(fake);
     look(dcmi);
@@ -119,7 +119,7 @@ static void a_device_falls_silent(void **state)
     mon_dcmi_close(dcmi);
 }
 
-static void numbers_that_cannot_be(void **state)
+static void impossible_numbers(void **state)
 {
     setenv("DCMI_FAKE", "many", 1);
     struct mon_dcmi *dcmi = must_open(fake);
@@ -129,7 +129,7 @@ static void numbers_that_cannot_be(void **state)
     mon_dcmi_close(dcmi);
 }
 
-static void libraries_that_do_not_work(void **state)
+static void unusable_libraries(void **state)
 {
     struct mon_dcmi *dcmi = NULL;
     char error[256] = "";
@@ -150,9 +150,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(software_devices, begin, end),
         cmocka_unit_test_setup_teardown(values_and_units, begin, end),
-        cmocka_unit_test_setup_teardown(a_device_falls_silent, begin, end),
-        cmocka_unit_test_setup_teardown(numbers_that_cannot_be, begin, end),
-        cmocka_unit_test_setup_teardown(libraries_that_do_not_work, begin, end),
+        cmocka_unit_test_setup_teardown(device_stops_responding, begin, end),
+        cmocka_unit_test_setup_teardown(impossible_numbers, begin, end),
+        cmocka_unit_test_setup_teardown(unusable_libraries, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

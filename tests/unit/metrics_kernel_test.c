@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel, process and performance-counter collectors on a /proc of our own, good and hostile. */
+/* The collectors for kernel, processes and performance counters, with a fake /proc: valid and hostile. */
 #include "base/macros.h"
 #include "monitor/metrics/kernel.h"
 #include "monitor/metrics/kernel_file.h"
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 static char root[64];
-static struct mon_record last; /* copy of what was emitted last */
+static struct mon_record last; /* copy of the last emitted record */
 static int emitted;
 
 static void keep(void *context, const struct mon_record *record)
@@ -102,7 +102,7 @@ static double number(const char *key)
     " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier " \
     "compressed\n"
 
-static void two_looks(void **state)
+static void two_samples(void **state)
 {
     put("/proc/uptime", "12345.67 999.00\n");
     put("/proc/stat",
@@ -114,7 +114,7 @@ static void two_looks(void **state)
     put("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
     struct mon_kernel *kernel = mon_kernel_new(&(struct mon_kernel_options){.root = root});
     assert_int_equal(mon_kernel_sample(kernel), 0);
-    assert_int_equal(last.count, 1); /* the first record has the uptime alone */
+    assert_int_equal(last.count, 1); /* the first record has only the uptime */
     assert_true(number("uptime") == 12345);
     assert_true(mon_metric_value(MON_METRIC_HOST_CPU, MON_LABELS(.mode = "user")) == 1.0);
     assert_true(mon_metric_value(MON_METRIC_HOST_TX_BYTES, MON_LABELS(.net = "eth0")) == 7000);
@@ -125,7 +125,7 @@ static void two_looks(void **state)
                                   "  eth0:100 1 0 0 0 0 0 0 7700 77 3 5 0 0 0 0\n"
                                   "  eth1:900 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0\n");
     assert_int_equal(mon_kernel_sample(kernel), 0);
-    /* Differences: user 50, nice 10, system 20, idle 90, iowait 10, irq 2, softirq 3, steal 5: 190 in all. */
+    /* Differences: user 50, nice 10, system 20, idle 90, iowait 10, irq 2, softirq 3, steal 5: 190 in total. */
     assert_true(fabs(number("cpu_u") - 50 / 1.9) < 1e-9);
     assert_true(fabs(number("cpu_s") - 20 / 1.9) < 1e-9);
     assert_true(fabs(number("cpu_i") - 90 / 1.9) < 1e-9);
@@ -170,7 +170,7 @@ static void interface_filter(void **state)
     mon_kernel_free(kernel);
 }
 
-/* Nothing of this may crash, hang or lose what the other files say. */
+/* None of these may crash, hang, or lose values of the other files. */
 static void hostile_files(void **state)
 {
     static const char *const stats[] = {
@@ -217,10 +217,10 @@ static void hostile_files(void **state)
     unlink(path);
     assert_int_equal(mon_kernel_sample(kernel), -ENOENT);
     assert_true(number("uptime") == 7);
-    assert_int_equal(mkfifo(path, 0600), 0); /* reading it would wait for ever */
+    assert_int_equal(mkfifo(path, 0600), 0); /* reading it would block forever */
     assert_int_equal(mon_kernel_sample(kernel), -EBADMSG);
     mon_kernel_free(kernel);
-    /* A file without end is cut. */
+    /* An endless file is truncated. */
     struct ms_buffer text = {0};
     assert_int_equal(mon_kernel_file("", "/dev/zero", &text), 0);
     assert_true(text.used >= MON_KERNEL_FILE_MAX_B && text.used < 4 * MON_KERNEL_FILE_MAX_B);
@@ -236,7 +236,7 @@ static void processes(void **state)
     put("/proc/13/stat", ") S 1 2");
     const struct mon_process_target targets[] = {
         {.pid = 10, .start_ticks = 777, .job = 42, .rank = 3},
-        {.pid = 11, .start_ticks = 501, .job = 42, .rank = 4}, /* another process by now */
+        {.pid = 11, .start_ticks = 501, .job = 42, .rank = 4}, /* the pid was reused */
         {.pid = 12, .job = 42, .rank = INT32_MIN},
         {.pid = 13, .job = 42, .rank = INT32_MIN},
         {.pid = 99, .job = 42, .rank = INT32_MIN},
@@ -252,7 +252,7 @@ static void processes(void **state)
     assert_int_equal(mon_process_sample(root, targets, MS_COUNT_OF(targets)), 1);
     assert_true(number("process_cpu_ms") == 200);
     assert_true(number("rank") == 3);
-    /* A process that has gone takes its series along. */
+    /* When a process has ended, its series are removed. */
     uint64_t mark = mon_metrics_mark();
     assert_int_equal(mon_process_sample(root, NULL, 0), 0);
     mon_process_sweep(mark);
@@ -276,7 +276,7 @@ static void training_behind_helpers(void **state)
     put_process(50, 1, "torchrun");
     put_process(100, 50, "python train.py"); /* forked 101 to talk to the daemon */
     put_process(101, 100, "python train.py");
-    put_process(110, 50, "python train.py"); /* talks itself; its parent runs another command */
+    put_process(110, 50, "python train.py"); /* talks to the daemon itself; its parent runs another command */
     put_process(200, 1, "python main.py");   /* forked its ranks: a launcher */
     put_process(201, 200, "python main.py");
     put_process(202, 200, "python main.py");
@@ -300,19 +300,19 @@ static void training_behind_helpers(void **state)
     assert_int_equal(targets[9].job, 7);
     assert_int_equal(targets[9].rank, 3);
     assert_int_equal(targets[9].start_ticks, 1000);
-    assert_int_equal(mon_process_add_parents(root, targets, 9, 9), 9); /* no room */
+    assert_int_equal(mon_process_add_parents(root, targets, 9, 9), 9); /* no capacity left */
     assert_int_equal(mon_process_sample(root, targets, 10), 8);
     assert_true(mon_metric_value(MON_METRIC_PROCESS_CPU, MON_LABELS(.job = "7", .rank = "3", .pid = "100")) == 1);
 }
 
-/* Counters that every kernel has stand for those that a virtual machine may lack. */
+/* Uses counters that every kernel has, instead of those that a virtual machine may lack. */
 static void counters(void **state)
 {
     static const struct mon_pmu_event software[MON_PMU_EVENTS] = {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
                                                                   {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES}};
     struct mon_pmu *pmu = NULL;
     int rc = mon_pmu_open(software, &pmu);
-    if (rc != 0) { /* not permitted: then the reason must say so, and nothing else may happen */
+    if (rc != 0) { /* not permitted: then the error must say so */
         assert_true(rc == -EACCES || rc == -EPERM || rc == -ENOSYS);
         return;
     }
@@ -325,7 +325,7 @@ static void counters(void **state)
     assert_int_equal(emitted, 1);
     double counted = mon_metric_value(MON_METRIC_HOST_INSTRUCTIONS, NULL) - first;
     assert_true(counted > 0);
-    /* The clock counts a nanosecond per nanosecond: 1000 millions per second and processor. */
+    /* The clock counts one nanosecond per nanosecond: 1000 million per second and processor. */
     assert_true(number("mips") > 900 && number("mips") < 1100);
     assert_true(number("mega_cycles_per_second") >= 0);
     mon_pmu_close(pmu);
@@ -336,7 +336,7 @@ static void counters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_looks, begin, end),
+        cmocka_unit_test_setup_teardown(two_samples, begin, end),
         cmocka_unit_test_setup_teardown(interface_filter, begin, end),
         cmocka_unit_test_setup_teardown(hostile_files, begin, end),
         cmocka_unit_test_setup_teardown(processes, begin, end),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports of training processes: sums as JSON, statistics per operator; good ones and lies. */
+/* Reports of training processes: sums as JSON, statistics per operator; valid and invalid ones. */
 #include "base/macros.h"
 #include "monitor/metrics/npu.h"
 #include "monitor/store/record.h"
@@ -75,7 +75,7 @@ static void sums_by_kind(void **state)
     }
 }
 
-static void the_three_ways_to_write_host(void **state)
+static void three_encodings_of_host(void **state)
 {
     static const char *const hosts[] = {"-1", "4294967295", "18446744073709551615"};
     for (size_t i = 0; i < MS_COUNT_OF(hosts); i++) {
@@ -122,7 +122,7 @@ static void refused(void **state)
     assert_int_equal(mon_npu_data(&rank3, "{\"kind\":\"Kernel\0", 17), -EBADMSG);
     assert_string_equal(seen, "");
     assert_null(mon_metrics_first(MON_METRIC_ACTIVITY_TIME));
-    /* Brackets inside texts do not nest. */
+    /* Brackets inside strings do not count as nesting. */
     assert_int_equal(
         data("{\"kind\":\"K\",\"name\":\"[[[[[[[[[[[[[[\\\"[[[\",\"deviceId\":0,\"duration\":1,\"timestamp\":1}"), 0);
 }
@@ -136,7 +136,7 @@ static size_t message(unsigned char *out, size_t out_b, int device, unsigned ope
         char name[32];
         uint32_t counts[MON_OPSTATS_BUCKETS] = {0};
         snprintf(name, sizeof(name), "MatMul%u", i);
-        counts[mon_opstats_bucket_of(1024)] = 2;    /* at a bound: below it */
+        counts[mon_opstats_bucket_of(1024)] = 2;    /* at a bound: in the bucket below it */
         counts[mon_opstats_bucket_of(1000000)] = 1; /* up to 2^20 */
         struct mon_opstats_operator op = {.name = name,
                                           .name_b = strlen(name),
@@ -168,7 +168,7 @@ static void operators(void **state)
     assert_true(mon_metric_value(MON_METRIC_OPERATOR_BYTES, labels) == 8192);
     assert_true(mon_metric_value(MON_METRIC_RECORDS_LOST, MON_LABELS(.job = "42", .rank = "3")) == 18);
     assert_string_equal(seen, "count=3 deviceId=1 kind=Kernel max=1000000 min=1024 name=MatMul1 sum=1002048 ");
-    /* Without a registered process the message's own word counts. */
+    /* Without a registered process, job and rank come from the message. */
     size_b = message(payload, sizeof(payload), -1, 1);
     assert_int_equal(mon_npu_opstats(NULL, payload, size_b), 0);
     labels = MON_LABELS(.job = "7", .rank = "5", .device = "host", .kind = "Kernel", .name = "MatMul0");
@@ -177,13 +177,14 @@ static void operators(void **state)
     assert_int_equal(mon_npu_opstats(NULL, payload, size_b), -EBADMSG);
 }
 
-/* Every cut and many flipped bytes: refused, or taken with numbers that are numbers. */
+/* Every truncation and many flipped bytes: either refused, or accepted with finite numbers. */
 static void broken_messages(void **state)
 {
     unsigned char good[4096], bad[4096];
     size_t size_b = message(good, sizeof(good), 1, 3);
     for (size_t cut = 0; cut < size_b; cut++) {
-        unsigned char *exact = malloc(cut != 0 ? cut : 1); /* so that a sanitizer sees a read beyond */
+        unsigned char *exact = malloc(cut != 0 ? cut : 1); /* exact size, so that a sanitizer detects a read past the
+                                                            * end */
         memcpy(exact, good, cut);
         assert_int_equal(mon_npu_opstats(&rank3, exact, cut), -EBADMSG);
         free(exact);
@@ -206,7 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sums_by_kind, begin, end),
-        cmocka_unit_test_setup_teardown(the_three_ways_to_write_host, begin, end),
+        cmocka_unit_test_setup_teardown(three_encodings_of_host, begin, end),
         cmocka_unit_test_setup_teardown(refused, begin, end),
         cmocka_unit_test_setup_teardown(operators, begin, end),
         cmocka_unit_test_setup_teardown(broken_messages, begin, end),

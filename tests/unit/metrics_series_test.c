@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store of series and the records: identity, bounds, hostile label values. */
+/* The store of series and records: identity, bounds, hostile label values. */
 #include "base/macros.h"
 #include "monitor/store/record.h"
 #include "monitor/store/series.h"
@@ -68,10 +68,10 @@ static void kinds_of_values(void **state)
     mon_metric_total(MON_METRIC_HOST_CPU, MON_LABELS(.mode = "user"), 100);
     mon_metric_total(MON_METRIC_HOST_CPU, MON_LABELS(.mode = "user"), 101.5);
     assert_true(mon_metric_value(MON_METRIC_HOST_CPU, MON_LABELS(.mode = "user")) == 101.5);
-    /* Counters without labels are there, as 0. */
+    /* Counters without labels exist from the start, as 0. */
     assert_non_null(mon_metrics_first(MON_METRIC_RPC_ACCEPTED));
     assert_null(mon_metrics_first(MON_METRIC_HOST_UPTIME));
-    /* A label that the metric has not does not make another series; what is no number is not taken. */
+    /* A label that the metric does not have creates no series; NaN and infinity are ignored. */
     mon_metric_record(MON_METRIC_RPC_CONNECTIONS, MON_LABELS(.job = "1"), 6);
     assert_int_equal(count_of(MON_METRIC_RPC_CONNECTIONS), 1);
     mon_metric_record(MON_METRIC_RPC_CONNECTIONS, NULL, NAN);
@@ -85,7 +85,7 @@ static void kinds_of_values(void **state)
 static void histograms_fold(void **state)
 {
     const union mon_labels *labels = MON_LABELS(.name = "MatMul", .device = "0");
-    mon_metric_record(MON_METRIC_OPERATOR, labels, 1024e-9); /* exactly at a bound: belongs below it */
+    mon_metric_record(MON_METRIC_OPERATOR, labels, 1024e-9); /* exactly at a bound: in the bucket below it */
     mon_metric_record(MON_METRIC_OPERATOR, labels, 1025e-9);
     mon_metric_record(MON_METRIC_OPERATOR, labels, 100);
     struct mon_histogram more = {.count = 2, .sum = 0.5, .bucket = {[3] = 2}};
@@ -97,14 +97,14 @@ static void histograms_fold(void **state)
     assert_int_equal(h->bucket[3], 2);
     assert_int_equal(h->bucket[MON_HISTOGRAM_BOUNDS], 1);
     assert_true(fabs(h->sum - 100.500002049) < 1e-9);
-    /* Times in (2^(n-1), 2^n] lie in the bucket whose bound is the next one at or above 2^n. */
+    /* Times in (2^(n-1), 2^n] are in the bucket with the smallest bound of at least 2^n. */
     for (unsigned n = 0; n < 64; n++) {
         size_t bucket = mon_histogram_bucket_of_log2(n);
         double top = ldexp(1e-9, (int)n);
         assert_true(bucket == MON_HISTOGRAM_BOUNDS || top <= mon_histogram_bound(bucket));
         assert_true(bucket == 0 || top > mon_histogram_bound(bucket - 1));
     }
-    mon_metric_merge(MON_METRIC_RPC_ACCEPTED, NULL, &more); /* not a histogram: nothing */
+    mon_metric_merge(MON_METRIC_RPC_ACCEPTED, NULL, &more); /* not a histogram: no effect */
     assert_true(mon_metric_value(MON_METRIC_RPC_ACCEPTED, NULL) == 0);
 }
 
@@ -117,27 +117,27 @@ static void limits_merge_then_refuse(void **state)
         mon_metric_record(MON_METRIC_OPERATOR, MON_LABELS(.device = "3", .kind = "Kernel", .name = name), 1e-3);
     }
     assert_int_equal(count_of(MON_METRIC_OPERATOR), limit + 1);
-    /* No value is lost: the rest is in "other", under the device it came from. */
+    /* No value is lost: the rest is in "other", for the device it came from. */
     assert_true(mon_metric_value(MON_METRIC_OPERATOR, MON_LABELS(.device = "3", .kind = "other", .name = "other")) ==
                 1000);
     const char *name = mon_metric_info[MON_METRIC_OPERATOR].name;
     assert_true(mon_metric_value(MON_METRIC_SERIES_MERGED, MON_LABELS(.name = name)) == 1000);
     assert_true(mon_metric_value(MON_METRIC_SERIES_REFUSED, MON_LABELS(.name = name)) == 0);
-    for (uint32_t i = 0; i < limit; i++) { /* labels that do not merge: no room in the end */
+    for (uint32_t i = 0; i < limit; i++) { /* labels that do not merge: refused at the limit */
         char job[32];
         snprintf(job, sizeof(job), "%u", i);
         mon_metric_record(MON_METRIC_OPERATOR, MON_LABELS(.job = job, .name = "x"), 1e-3);
     }
     assert_true(count_of(MON_METRIC_OPERATOR) <= limit + limit / 4 + 1);
     assert_true(mon_metric_value(MON_METRIC_SERIES_REFUSED, MON_LABELS(.name = name)) > 0);
-    /* A series that exists still takes values. */
+    /* An existing series still accepts values. */
     mon_metric_record(MON_METRIC_OPERATOR, MON_LABELS(.device = "3", .kind = "Kernel", .name = "op0"), 1e-3);
     assert_true(mon_metric_value(MON_METRIC_OPERATOR, MON_LABELS(.device = "3", .kind = "Kernel", .name = "op0")) == 2);
 }
 
 static void limits_can_be_changed(void **state)
 {
-    mon_metrics_set_limit(MON_METRIC_OPERATOR, 0); /* nothing has a series of its own */
+    mon_metrics_set_limit(MON_METRIC_OPERATOR, 0); /* no metric has its own series */
     for (int i = 0; i < 10; i++) {
         char name[16];
         snprintf(name, sizeof(name), "op%d", i);
@@ -146,12 +146,12 @@ static void limits_can_be_changed(void **state)
     assert_int_equal(count_of(MON_METRIC_OPERATOR), 1);
     assert_true(mon_metric_value(MON_METRIC_OPERATOR, MON_LABELS(.device = "3", .kind = "other", .name = "other")) ==
                 10);
-    assert_int_equal(mon_metrics_open("n", 0), 0); /* a new store has the table's limits */
+    assert_int_equal(mon_metrics_open("n", 0), 0); /* a new store has the limits of the table */
     mon_metric_record(MON_METRIC_OPERATOR, MON_LABELS(.name = "op"), 1e-3);
     assert_true(mon_metric_value(MON_METRIC_OPERATOR, MON_LABELS(.name = "op")) == 1);
 }
 
-static void the_store_has_a_limit(void **state)
+static void store_has_a_limit(void **state)
 {
     assert_int_equal(mon_metrics_open("node1", 100), 0);
     for (int i = 0; i < 500; i++) {
@@ -179,7 +179,7 @@ static void sweeping_and_ageing(void **state)
     mon_metrics_age(0);
     assert_int_equal(mon_metrics_series(), before);
     assert_int_equal(mon_metrics_memory_b(), memory_b);
-    assert_non_null(mon_metrics_first(MON_METRIC_RPC_ACCEPTED)); /* carries no job: stays */
+    assert_non_null(mon_metrics_first(MON_METRIC_RPC_ACCEPTED)); /* no job label: kept */
 }
 
 static void hostile_label_values(void **state)
@@ -202,7 +202,7 @@ static void hostile_label_values(void **state)
     char longest[2000];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
-    memcpy(longest + MON_LABEL_MAX_B - 2, "\xc3\xa9", 2); /* the cut must not split it */
+    memcpy(longest + MON_LABEL_MAX_B - 2, "\xc3\xa9", 2); /* must not be split by truncation */
     assert_int_equal(mon_metrics_open(longest, 0), 0);
     assert_int_equal(strlen(mon_metrics_host()), MON_LABEL_MAX_B - 2);
 }
@@ -271,7 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(histograms_fold, open_store, close_store),
         cmocka_unit_test_setup_teardown(limits_merge_then_refuse, open_store, close_store),
         cmocka_unit_test_setup_teardown(limits_can_be_changed, open_store, close_store),
-        cmocka_unit_test_setup_teardown(the_store_has_a_limit, open_store, close_store),
+        cmocka_unit_test_setup_teardown(store_has_a_limit, open_store, close_store),
         cmocka_unit_test_setup_teardown(sweeping_and_ageing, open_store, close_store),
         cmocka_unit_test_setup_teardown(hostile_label_values, open_store, close_store),
         cmocka_unit_test_setup_teardown(closed_store_is_harmless, open_store, close_store),

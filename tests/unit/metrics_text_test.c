@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats: JSON lines, Prometheus text, OTLP requests, event files. Byte for byte where others read bytes. */
+/* Formats: JSON lines, Prometheus text, OTLP requests, event files; byte for byte where other programs read them. */
 #include "base/macros.h"
 #include "monitor/metrics/otlp_json.h"
 #include "monitor/metrics/backend_json.h"
@@ -49,7 +49,7 @@ static void json_lines(void **state)
     unsetenv("TZ");
     tzset();
     mon_record_free(&record);
-    /* What the log would cut becomes several lines, each of them JSON. */
+    /* A record that exceeds the log's line limit becomes several lines, each of them valid JSON. */
     for (int i = 0; i < 1000; i++) {
         char key[64];
         snprintf(key, sizeof(key), "rx_bytes.interface%04d", i);
@@ -90,7 +90,7 @@ static void prometheus_text(void **state)
     assert_string_equal(text, "# HELP host_uptime_seconds Time since the node started.\n"
                               "# TYPE host_uptime_seconds gauge\n"
                               "host_uptime_seconds{host=\"node\\\"1\"} 12.5\n"
-                              "# HELP npu_temperature_celsius Temperature of the chip.\n"
+                              "# HELP npu_temperature_celsius Chip temperature.\n"
                               "# TYPE npu_temperature_celsius gauge\n"
                               "npu_temperature_celsius{host=\"node\\\"1\",device=\"0\"} -3\n"
                               "# HELP rx_bytes Bytes received in the last period.\n"
@@ -133,7 +133,7 @@ static void numbers(void **state)
         assert_string_equal(out.s, cases[i].text);
     }
     unsigned seed = 1;
-    for (int i = 0; i < 200000; i++) { /* whatever the number, the text is that number */
+    for (int i = 0; i < 200000; i++) { /* every number must round-trip */
         double value = ldexp((double)rand_r(&seed) + 1, rand_r(&seed) % 200 - 120);
         value = i % 3 == 0 ? floor(value * 1000) / 1000 : i % 3 == 1 ? -value : value;
         out.used = 0;
@@ -206,7 +206,7 @@ static void otlp_requests(void **state)
     assert_int_equal(points, expected);
 }
 
-/* Vectors of RFC 3720, B.4, and the usual check value. */
+/* Vectors of RFC 3720, B.4, and the common check value. */
 static void checksums(void **state)
 {
     unsigned char bytes[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datagrams of the fabric, against bytes that were captured from the clients themselves. */
+/* Datagrams of the fabric, compared with bytes captured from real clients. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static const unsigned char context_reply_bytes[] = {
 };
 /* clang-format on */
 
-static void captured_messages_are_read(void **state)
+static void captured_messages_are_parsed(void **state)
 {
     struct mon_fabric_message m;
     assert_int_equal(mon_fabric_parse(context_bytes, sizeof(context_bytes), &m), MON_FABRIC_FAULT_NONE);
@@ -90,7 +90,7 @@ static void written_messages_have_the_captured_bytes(void **state)
     assert_memory_equal(out, empty, sizeof(empty));
 }
 
-static void short_statuses_are_an_older_generation(void **state)
+static void short_status_messages_are_an_older_version(void **state)
 {
     unsigned char out[128];
     struct mon_fabric_message m;
@@ -106,8 +106,8 @@ static void short_statuses_are_an_older_generation(void **state)
     assert_false(m.status.steps);
 }
 
-/* A change at one place, and what must come of it. */
-static void wrong_messages_are_refused_by_name(void **state)
+/* One modified field, and the expected result. */
+static void invalid_messages_are_refused_with_a_reason(void **state)
 {
     static const struct {
         size_t at, value_b;
@@ -122,14 +122,14 @@ static void wrong_messages_are_refused_by_name(void **state)
         {0, 8, UINT64_MAX, 68, MON_FABRIC_FAULT_SIZE},
         {0, 8, 0x1b, 68, MON_FABRIC_FAULT_SIZE},
         {8, 1, 'R', 68, MON_FABRIC_FAULT_TYPE},
-        {11, 1, '2', 68, MON_FABRIC_FAULT_TYPE}, /* the comparison is of the whole name */
+        {11, 1, '2', 68, MON_FABRIC_FAULT_TYPE}, /* the whole name is compared */
         {44, 4, 0, 68, MON_FABRIC_FAULT_PIDS},
         {44, 4, 4, 68, MON_FABRIC_FAULT_PIDS},
         {44, 4, 0xffffffff, 68, MON_FABRIC_FAULT_PIDS},
         {44, 4, 0x40000000, 68, MON_FABRIC_FAULT_PIDS}, /* 4 * n + 16 wraps in 32 bits */
         {56, 4, 0, 68, MON_FABRIC_FAULT_VALUE},
         {56, 4, 0x80000000, 68, MON_FABRIC_FAULT_VALUE},
-        {60, 4, 0, 68, MON_FABRIC_FAULT_NONE}, /* ancestors may be anything */
+        {60, 4, 0, 68, MON_FABRIC_FAULT_NONE}, /* ancestors are not checked */
     };
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         unsigned char bytes[sizeof(request_bytes)];
@@ -145,7 +145,7 @@ static void wrong_messages_are_refused_by_name(void **state)
     assert_int_equal(mon_fabric_parse(bytes, sizeof(bytes), &m), MON_FABRIC_FAULT_UNTERMINATED);
 }
 
-static void long_ancestries_keep_the_nearest(void **state)
+static void long_ancestries_keep_the_nearest_pids(void **state)
 {
     unsigned char out[MON_FABRIC_HEAD_B + 16 + 4 * 40] = {0};
     struct mon_fabric_message m;
@@ -161,7 +161,7 @@ static void long_ancestries_keep_the_nearest(void **state)
     assert_int_equal(m.request.pids[MON_FABRIC_PIDS_MAX - 1], 1000 - MON_FABRIC_PIDS_MAX + 1);
 }
 
-static void addresses_are_those_of_the_clients(void **state)
+static void addresses_match_those_of_the_clients(void **state)
 {
     struct sockaddr_un address;
     assert_int_equal(mon_fabric_abstract(&address, "dynolog"), 11);
@@ -184,7 +184,7 @@ static void addresses_are_those_of_the_clients(void **state)
     assert_int_equal(mon_fabric_path(&address, name, "dynolog.sock"), 109);
 }
 
-static void addresses_cannot_forge_a_log_line(void **state)
+static void addresses_cannot_forge_log_lines(void **state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char text[64];
@@ -200,13 +200,13 @@ static void addresses_cannot_forge_a_log_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_messages_are_read),
+        cmocka_unit_test(captured_messages_are_parsed),
         cmocka_unit_test(written_messages_have_the_captured_bytes),
-        cmocka_unit_test(short_statuses_are_an_older_generation),
-        cmocka_unit_test(wrong_messages_are_refused_by_name),
-        cmocka_unit_test(long_ancestries_keep_the_nearest),
-        cmocka_unit_test(addresses_are_those_of_the_clients),
-        cmocka_unit_test(addresses_cannot_forge_a_log_line),
+        cmocka_unit_test(short_status_messages_are_an_older_version),
+        cmocka_unit_test(invalid_messages_are_refused_with_a_reason),
+        cmocka_unit_test(long_ancestries_keep_the_nearest_pids),
+        cmocka_unit_test(addresses_match_those_of_the_clients),
+        cmocka_unit_test(addresses_cannot_forge_log_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

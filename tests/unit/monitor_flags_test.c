@@ -35,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Arguments after the program's name, ended by NULL. */
+/* Arguments after the program name, NULL-terminated. */
 static int parse(struct fixture *f, ...)
 {
     char *argv[32] = {(char *)"/usr/bin/dynolog"};
@@ -49,7 +49,7 @@ static int parse(struct fixture *f, ...)
     return mon_flags_parse(&f->flags, argc, argv, &f->notes, f->error, sizeof(f->error));
 }
 
-static void defaults_are_the_documented_ones(void **state)
+static void defaults_match_the_documentation(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(f->flags.port, 1778);
@@ -84,32 +84,32 @@ static void every_spelling_of_a_flag_works(void **state)
     assert_string_equal(f->flags.log_file, "");
 }
 
-static void dead_flags_load_with_a_note(void **state)
+static void ignored_flags_load_with_a_warning(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(parse(f, "--use_ODS", "--fbrelay_port=1", "--dcgm_lib_path", "/x", "--port=1", NULL), 0);
     assert_int_equal(f->notes.count, 3);
     assert_non_null(strstr(f->notes.lines[0], "--use_ODS"));
     assert_int_equal(parse(f, "start", NULL), 0);
-    assert_non_null(strstr(f->notes.lines[3], "'start' is ignored"));
+    assert_non_null(strstr(f->notes.lines[3], "ignoring argument 'start'"));
 }
 
-static void mistakes_are_named(void **state)
+static void errors_name_the_mistake(void **state)
 {
     struct fixture *f = *state;
     static const struct {
         const char *argument, *message;
     } cases[] = {
-        {"--prot=1", "is --port meant?"},
+        {"--prot=1", "did you mean --port?"},
         {"--something_else", "unknown flag 'something_else'"},
-        {"--port=x", "a number from 0 to 65535"},
-        {"--port=65536", "a number from 0 to 65535"},
-        {"--port=", "a number from 0 to 65535"},
-        {"--port", "needs a value"},
-        {"--enable_ipc_monitor=maybe", "true or false"},
+        {"--port=x", "must be a number from 0 to 65535"},
+        {"--port=65536", "must be a number from 0 to 65535"},
+        {"--port=", "must be a number from 0 to 65535"},
+        {"--port", "requires a value"},
+        {"--enable_ipc_monitor=maybe", "must be true or false"},
         {"--noport", "unknown flag"},
-        {"--=1", "is no flag"},
-        {"--flagfile", "a file name is needed"},
+        {"--=1", "unknown flag '=1'"},
+        {"--flagfile", "requires a file name"},
         {"--flagfile=/does/not/exist", "No such file"},
     };
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
@@ -121,7 +121,7 @@ static void mistakes_are_named(void **state)
     assert_int_equal(parse(f, long_name, NULL), -EINVAL);
 }
 
-static void help_and_version_are_noticed(void **state)
+static void help_and_version_are_recognised(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(parse(f, "--help", "-version", NULL), 0);
@@ -134,7 +134,7 @@ static int text(struct fixture *f, const char *lines)
                                 sizeof(f->error));
 }
 
-static void flag_files_are_read(void **state)
+static void flag_files_are_parsed(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(text(f, "# comment\n\n  --port=5  \n--enable-ipc-monitor\n--certs_dir /a b\r\n-use_JSON=true"), 0);
@@ -142,14 +142,14 @@ static void flag_files_are_read(void **state)
     assert_true(f->flags.enable_ipc_monitor);
     assert_string_equal(f->flags.certs_dir, "/a b");
     assert_true(f->flags.use_JSON);
-    /* Parts for other programs. */
+    /* Sections for other programs. */
     assert_int_equal(text(f, "other*\n--port=6\n--nonsense\ndyno\nd?nolog\n--prometheus_port=7\n"), 0);
     assert_int_equal(f->flags.port, 5);
     assert_int_equal(f->flags.prometheus_port, 7);
     assert_int_equal(text(f, "--enable_ipc_monitor perhaps\n"), -EINVAL);
 }
 
-static void flag_files_inside_one_another_end(void **state)
+static void nesting_of_flag_files_is_limited(void **state)
 {
     struct fixture *f = *state;
     char path[] = "/tmp/flags_test_XXXXXX", flag[64];
@@ -158,7 +158,7 @@ static void flag_files_inside_one_another_end(void **state)
     dprintf(fd, "--port=3\n%s\n", flag);
     close(fd);
     assert_int_equal(parse(f, flag, NULL), -EINVAL);
-    assert_non_null(strstr(f->error, "inside one another"));
+    assert_non_null(strstr(f->error, "nested files"));
     assert_int_equal(f->flags.port, 3);
     unlink(path);
 }
@@ -188,13 +188,13 @@ static void help_shows_every_flag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(defaults_are_the_documented_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(defaults_match_the_documentation, setup, teardown),
         cmocka_unit_test_setup_teardown(every_spelling_of_a_flag_works, setup, teardown),
-        cmocka_unit_test_setup_teardown(dead_flags_load_with_a_note, setup, teardown),
-        cmocka_unit_test_setup_teardown(mistakes_are_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(help_and_version_are_noticed, setup, teardown),
-        cmocka_unit_test_setup_teardown(flag_files_are_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(flag_files_inside_one_another_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(ignored_flags_load_with_a_warning, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_name_the_mistake, setup, teardown),
+        cmocka_unit_test_setup_teardown(help_and_version_are_recognised, setup, teardown),
+        cmocka_unit_test_setup_teardown(flag_files_are_parsed, setup, teardown),
+        cmocka_unit_test_setup_teardown(nesting_of_flag_files_is_limited, setup, teardown),
         cmocka_unit_test(help_shows_every_flag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

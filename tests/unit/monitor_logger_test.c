@@ -45,7 +45,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-static void lines_look_like_glogs(void **state)
+static void lines_have_glog_format(void **state)
 {
     regex_t line;
     struct stat st;
@@ -65,7 +65,7 @@ static void lines_look_like_glogs(void **state)
     assert_string_equal(mon_log_path(), path);
 }
 
-static void nobody_forges_a_line(void **state)
+static void lines_cannot_be_forged(void **state)
 {
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
     mon_log_started();
@@ -75,7 +75,7 @@ static void nobody_forges_a_line(void **state)
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
-static void a_line_too_long_is_cut(void **state)
+static void long_lines_are_truncated(void **state)
 {
     static char huge[100000];
     memset(huge, 'h', sizeof(huge) - 1);
@@ -88,7 +88,7 @@ static void a_line_too_long_is_cut(void **state)
     assert_non_null(strstr(text, "after\n"));
 }
 
-static void levels_below_the_least_are_left_out(void **state)
+static void levels_below_the_minimum_are_not_logged(void **state)
 {
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .min_level = MON_LEVEL_WARNING}), 0);
     mon_log_started();
@@ -98,7 +98,7 @@ static void levels_below_the_least_are_left_out(void **state)
     assert_non_null(strstr(content(path), "yes"));
 }
 
-static void files_rotate_and_old_ones_go(void **state)
+static void files_rotate_and_old_ones_are_removed(void **state)
 {
     char name[80];
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path, .max_b = 2000, .keep = 2}), 0);
@@ -115,7 +115,7 @@ static void files_rotate_and_old_ones_go(void **state)
     snprintf(name, sizeof(name), "%s.3", path);
     assert_int_equal(stat(name, &st), -1);
     assert_non_null(strstr(content(path), "line 199 "));
-    /* Nothing is lost at the seam. */
+    /* No line is lost between files. */
     snprintf(name, sizeof(name), "%s.1", path);
     char *old = strdup(content(name));
     char *last = strrchr(old, ']') + 7, *first = strstr(content(path), "line ") + 5;
@@ -123,7 +123,7 @@ static void files_rotate_and_old_ones_go(void **state)
     free(old);
 }
 
-static void logrotate_may_move_the_file(void **state)
+static void logrotate_may_rename_the_file(void **state)
 {
     char moved[80];
     snprintf(moved, sizeof(moved), "%s.moved", path);
@@ -139,13 +139,13 @@ static void logrotate_may_move_the_file(void **state)
     assert_non_null(strstr(content(path), "after"));
 }
 
-static void a_file_that_cannot_be_opened_is_an_error(void **state)
+static void unwritable_file_is_an_error(void **state)
 {
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = "/does/not/exist/log"}), -ENOENT);
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = directory}), -EISDIR);
 }
 
-static void a_flood_costs_five_lines(void **state)
+static void flood_logs_five_lines(void **state)
 {
     assert_int_equal(mon_metrics_open("node", 0), 0);
     assert_int_equal(mon_log_open(&(struct mon_log_options){.file = path}), 0);
@@ -160,8 +160,8 @@ static void a_flood_costs_five_lines(void **state)
     assert_int_equal(lines, 5);
     assert_int_equal((int)mon_metric_value(MON_METRIC_LOG_SUPPRESSED, MON_NO_LABELS), 9995);
     mon_metrics_close();
-    /* The next period begins with what was left out. */
-    struct mon_log_limit limit = {.period_start_ns = 1, .said = 5, .hidden = 17};
+    /* The next period starts with the number of suppressed lines. */
+    struct mon_log_limit limit = {.period_start_ns = 1, .lines = 5, .suppressed = 17};
     assert_true(mon_log_allowed(&limit, __FILE__, __LINE__));
     assert_non_null(strstr(content(path), "17 more lines"));
 }
@@ -169,14 +169,14 @@ static void a_flood_costs_five_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_look_like_glogs, setup, teardown),
-        cmocka_unit_test_setup_teardown(nobody_forges_a_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_line_too_long_is_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(levels_below_the_least_are_left_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_rotate_and_old_ones_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(logrotate_may_move_the_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_is_an_error, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_flood_costs_five_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_have_glog_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_cannot_be_forged, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_lines_are_truncated, setup, teardown),
+        cmocka_unit_test_setup_teardown(levels_below_the_minimum_are_not_logged, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_rotate_and_old_ones_are_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(logrotate_may_rename_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(unwritable_file_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(flood_logs_five_lines, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

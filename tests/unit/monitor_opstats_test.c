@@ -37,7 +37,7 @@ static size_t sample(unsigned char *out, size_t out_b)
     return mon_opstats_end(&writer);
 }
 
-static void what_is_written_is_read(void **state)
+static void messages_round_trip(void **state)
 {
     unsigned char bytes[1024];
     struct mon_opstats_head head;
@@ -70,8 +70,8 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(mon_opstats_next(&reader, &op), 0);
 }
 
-/* The bytes that docs/format/opstats.md shows. */
-static void layout_is_the_documented_one(void **state)
+/* The bytes shown in docs/format/opstats.md. */
+static void layout_matches_the_documentation(void **state)
 {
     unsigned char bytes[1024];
     uint32_t u32;
@@ -110,14 +110,14 @@ static void buckets_end_at_powers_of_two(void **state)
     }
 }
 
-static void every_cut_and_every_lie_is_refused(void **state)
+static void truncated_and_inconsistent_messages_are_refused(void **state)
 {
     unsigned char good[1024];
     struct mon_opstats_head head;
     struct mon_opstats_reader reader;
     size_t length = sample(good, sizeof(good));
     for (size_t cut = 0; cut < length; cut++) {
-        unsigned char *bytes = malloc(cut + 1); /* exact, so that a sanitizer sees a step too far */
+        unsigned char *bytes = malloc(cut + 1); /* exact size, so that a sanitizer detects a read past the end */
         memcpy(bytes, good, cut);
         assert_int_equal(mon_opstats_open(bytes, cut, &head, &reader), -EBADMSG);
         free(bytes);
@@ -136,9 +136,9 @@ static void every_cut_and_every_lie_is_refused(void **state)
         {90, 1},        /* fewer buckets */
         {90, 0xff},     /* more buckets */
         {96, 4},        /* count differs from the histogram */
-        {88 + 24, 0},   /* fine: min 768 */
+        {88 + 24, 0},   /* valid: min 768 */
         {88 + 33, 0},   /* max below min */
-        {88 + 56, 251}, /* buckets not in order */
+        {88 + 56, 251}, /* buckets out of order */
     };
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         unsigned char bytes[1024];
@@ -147,11 +147,11 @@ static void every_cut_and_every_lie_is_refused(void **state)
         int expected = lies[i].at == 88 + 24 ? 0 : -EBADMSG;
         assert_int_equal(mon_opstats_open(bytes, length, &head, &reader), expected);
     }
-    memset(good + 32, 'k', 24); /* kind without end */
+    memset(good + 32, 'k', 24); /* unterminated kind */
     assert_int_equal(mon_opstats_open(good, length, &head, &reader), -EBADMSG);
 }
 
-static void a_full_message_says_so(void **state)
+static void full_message_returns_enospc(void **state)
 {
     unsigned char bytes[88 + 48 + 8];
     struct mon_opstats_writer writer;
@@ -166,9 +166,11 @@ static void a_full_message_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),      cmocka_unit_test(layout_is_the_documented_one),
-        cmocka_unit_test(buckets_end_at_powers_of_two), cmocka_unit_test(every_cut_and_every_lie_is_refused),
-        cmocka_unit_test(a_full_message_says_so),
+        cmocka_unit_test(messages_round_trip),
+        cmocka_unit_test(layout_matches_the_documentation),
+        cmocka_unit_test(buckets_end_at_powers_of_two),
+        cmocka_unit_test(truncated_and_inconsistent_messages_are_refused),
+        cmocka_unit_test(full_message_returns_enospc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

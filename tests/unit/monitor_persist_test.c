@@ -18,7 +18,7 @@
 
 #define CONFIG "NPU_MONITOR_START=true\nDURATION=60"
 
-/* This process, registered, with a command that waits and reports. */
+/* This process, registered, with a pending command and reports. */
 static struct mon_process *sample(struct mon_registry *registry)
 {
     enum mon_registry_fault fault;
@@ -34,7 +34,7 @@ static struct mon_process *sample(struct mon_registry *registry)
     return process;
 }
 
-static void a_new_daemon_knows_what_the_old_one_knew(void **state)
+static void new_daemon_restores_the_state(void **state)
 {
     struct ms_buffer text = {NULL, 0, 0, false};
     struct mon_process *old = sample(*state);
@@ -55,7 +55,7 @@ static void a_new_daemon_knows_what_the_old_one_knew(void **state)
     assert_true(process->trace_id == old->trace_id);
     assert_int_equal(process->pending_b, old->pending_b);
     assert_memory_equal(process->pending, old->pending, old->pending_b);
-    /* The next poll finds it, and its command. */
+    /* The next poll finds the process and its command. */
     enum mon_registry_fault fault;
     struct mon_peer peer = {(int32_t)getpid(), getuid(), 77};
     assert_ptr_equal(mon_registry_enter(fresh, -5, peer.pid, &peer, &fault), process);
@@ -64,7 +64,7 @@ static void a_new_daemon_knows_what_the_old_one_knew(void **state)
     ms_buffer_free(&text);
 }
 
-static void those_who_ended_are_not_brought_back(void **state)
+static void ended_processes_are_not_restored(void **state)
 {
     struct ms_buffer text = {NULL, 0, 0, false};
     enum mon_registry_fault fault;
@@ -88,7 +88,7 @@ static void those_who_ended_are_not_brought_back(void **state)
     ms_buffer_free(&text);
 }
 
-static void another_start_of_the_machine_forgets(void **state)
+static void state_of_another_boot_is_ignored(void **state)
 {
     struct ms_buffer text = {NULL, 0, 0, false};
     sample(*state);
@@ -100,7 +100,7 @@ static void another_start_of_the_machine_forgets(void **state)
     ms_buffer_free(&text);
 }
 
-static void a_damaged_file_does_no_harm(void **state)
+static void damaged_file_is_handled(void **state)
 {
     struct ms_buffer text = {NULL, 0, 0, false};
     sample(*state);
@@ -130,7 +130,7 @@ static void a_damaged_file_does_no_harm(void **state)
     ms_buffer_free(&text);
 }
 
-static void files_of_others_are_not_believed(void **state)
+static void files_of_other_users_are_refused(void **state)
 {
     char path[] = "/tmp/persist_test_XXXXXX", alias[64];
     close(mkstemp(path));
@@ -163,9 +163,9 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, registry_setup, registry_teardown)
     const struct CMUnitTest tests[] = {
-        CASE(a_new_daemon_knows_what_the_old_one_knew), CASE(those_who_ended_are_not_brought_back),
-        CASE(another_start_of_the_machine_forgets),     CASE(a_damaged_file_does_no_harm),
-        CASE(files_of_others_are_not_believed),
+        CASE(new_daemon_restores_the_state),    CASE(ended_processes_are_not_restored),
+        CASE(state_of_another_boot_is_ignored), CASE(damaged_file_is_handled),
+        CASE(files_of_other_users_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

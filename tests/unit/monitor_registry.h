@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A registry on a clock that tests turn, with processes that need not exist (they are outside our pid namespace, so
- * nobody can check them). */
+/* A registry with a clock controlled by the test, and processes that need not exist (they are outside our pid
+ * namespace, so they are not verified). */
 #ifndef NPUSCOPE_TESTS_MONITOR_REGISTRY_H
 #define NPUSCOPE_TESTS_MONITOR_REGISTRY_H
 
@@ -38,7 +38,7 @@ static int registry_teardown(void **state)
     return 0;
 }
 
-/* Registers a process that polls: pid, then its ancestors, ended by 0. */
+/* Registers a process that polls: pid, then its ancestors, terminated by 0. */
 static inline struct mon_process *poll_as(struct mon_registry *registry, int64_t job, int32_t mask, bool npu, ...)
     __attribute__((unused));
 static inline struct mon_process *poll_as(struct mon_registry *registry, int64_t job, int32_t mask, bool npu, ...)

@@ -35,7 +35,7 @@ static enum mon_decision decision(struct mon_registry *registry, const char *con
     struct mon_request_result result = command(registry, 0, 0, 100, config);
     enum mon_decision d = result.decision;
     mon_request_result_free(&result);
-    /* Nobody keeps a command that only asked. */
+    /* The request was only a query: cancel its commands. */
     struct mon_request all = {.limit = 1};
     assert_int_equal(mon_registry_cancel(registry, &all, &result), 0);
     mon_request_result_free(&result);
@@ -64,7 +64,7 @@ static void pids_select_processes_and_their_descendants(void **state)
     assert_int_equal(mon_registry_request(registry, &none, &result), 0);
     assert_int_equal(result.triggered_count, 3);
     mon_request_result_free(&result);
-    int32_t two[] = {103, 10}; /* both mean 103: it counts once */
+    int32_t two[] = {103, 10}; /* both select 103: it counts once */
     struct mon_request twice = {7, two, 2, 5, KINETO, strlen(KINETO)};
     assert_int_equal(mon_registry_request(registry, &twice, &result), 0);
     assert_int_equal(result.matched_count, 2);
@@ -76,7 +76,7 @@ static void limit_prefers_leaves(void **state)
 {
     struct mon_registry *registry = *state;
     poll_as(registry, 0, 2, false, 10, 1, 0);     /* the launcher registered first */
-    poll_as(registry, 0, 2, false, 20, 10, 1, 0); /* its children train */
+    poll_as(registry, 0, 2, false, 20, 10, 1, 0); /* its children are the training processes */
     poll_as(registry, 0, 2, false, 21, 10, 1, 0);
     struct mon_request_result result = command(registry, 0, 0, 2, KINETO);
     assert_int_equal(result.matched_count, 3);
@@ -88,7 +88,7 @@ static void limit_prefers_leaves(void **state)
     mon_request_result_free(&result);
 }
 
-static void a_command_waits_is_delivered_once_and_blocks_the_next(void **state)
+static void command_is_delivered_once_and_blocks_the_next(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
@@ -96,7 +96,7 @@ static void a_command_waits_is_delivered_once_and_blocks_the_next(void **state)
     assert_int_equal(result.decision, MON_EFFECTIVE);
     mon_request_result_free(&result);
     assert_false(mon_registry_deliverable(process, 0)); /* its profiler is busy */
-    assert_false(mon_registry_deliverable(process, 1)); /* asks for events only */
+    assert_false(mon_registry_deliverable(process, 1)); /* requests only events */
     assert_true(mon_registry_deliverable(process, 2));
     assert_true(mon_registry_deliverable(process, 3));
     char expected[256];
@@ -119,7 +119,7 @@ static void a_command_waits_is_delivered_once_and_blocks_the_next(void **state)
     mon_request_result_free(&result);
 }
 
-static void what_waits_can_be_cancelled(void **state)
+static void pending_commands_can_be_cancelled(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
@@ -137,7 +137,7 @@ static void what_waits_can_be_cancelled(void **state)
     mon_request_result_free(&result);
 }
 
-static void nobody_to_command_is_explained(void **state)
+static void no_match_is_explained(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_request_result result = command(registry, 0, 0, 3, KINETO);
@@ -149,7 +149,7 @@ static void nobody_to_command_is_explained(void **state)
     assert_non_null(strstr(result.reason, "processes of job 4711"));
     mon_request_result_free(&result);
     result = command(registry, 4711, 5, 3, KINETO);
-    assert_non_null(strstr(result.reason, "descends from"));
+    assert_non_null(strstr(result.reason, "or a descendant"));
     mon_request_result_free(&result);
     test_now_ns += 61 * SECOND_NS;
     result = command(registry, 4711, 0, 3, KINETO);
@@ -158,7 +158,7 @@ static void nobody_to_command_is_explained(void **state)
     mon_request_result_free(&result);
 }
 
-/* Rows of the decision table: what was reported last, and what each command gets. -2: never reported. */
+/* Rows of the decision table: the last reports, and the decision for each command. -2: never reported. */
 static void decisions_follow_the_table(void **state)
 {
     static const struct {
@@ -205,7 +205,7 @@ static void one_refusing_process_does_not_stop_the_others(void **state)
     mon_request_result_free(&result);
 }
 
-static void reports_of_the_parent_hold_for_the_child_that_polls(void **state)
+static void reports_of_the_parent_apply_to_the_child_that_polls(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *helper = poll_as(registry, 0, 3, true, 200, 100, 50, 0);
@@ -214,7 +214,7 @@ static void reports_of_the_parent_hold_for_the_child_that_polls(void **state)
     assert_int_equal(mon_state_trace(helper, test_now_ns), MON_STATE_READY);
     report_as(registry, 100, MON_FABRIC_TRACE_STATUS, MON_STATE_RUNNING);
     assert_int_equal(decision(registry, MONITOR_START), MON_INEFFECTIVE);
-    /* One row for the two of them. */
+    /* One row for both. */
     json_t *status = mon_state_json(registry);
     json_t *job = json_array_get(json_object_get(status, "jobs"), 0);
     assert_int_equal(json_array_size(json_object_get(job, "processes")), 1);
@@ -268,7 +268,7 @@ static void stages_follow_the_masks_of_libkineto(void **state)
     }
 }
 
-static void a_monitor_ends_with_its_duration(void **state)
+static void monitor_ends_after_its_duration(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
@@ -279,7 +279,7 @@ static void a_monitor_ends_with_its_duration(void **state)
     assert_int_equal(process->duration_ns, 10 * SECOND_NS + SECOND_NS / 2);
     report_as(registry, 100, MON_FABRIC_MONITOR_STATUS, MON_STATE_RUNNING);
     assert_int_equal(decision(registry, TRACE), MON_INEFFECTIVE);
-    /* A change while it runs neither shortens nor lengthens it. */
+    /* A change while it runs does not affect its duration. */
     result = command(registry, 0, 0, 3, "NPU_MONITOR_START=false\nNPU_MONITOR_STOP=false\nDURATION=0\n");
     mon_request_result_free(&result);
     mon_registry_delivered(process);
@@ -292,7 +292,7 @@ static void a_monitor_ends_with_its_duration(void **state)
     assert_int_equal(decision(registry, TRACE), MON_EFFECTIVE);
 }
 
-static void a_trace_silent_for_long_is_no_longer_certain(void **state)
+static void long_silent_trace_is_uncertain(void **state)
 {
     struct mon_registry *registry = *state;
     poll_as(registry, 0, 3, true, 100, 0);
@@ -304,7 +304,7 @@ static void a_trace_silent_for_long_is_no_longer_certain(void **state)
     assert_int_equal(decision(registry, MONITOR_START), MON_UNKNOWN);
 }
 
-static void the_silent_are_forgotten(void **state)
+static void silent_processes_expire(void **state)
 {
     struct mon_registry *registry = *state;
     poll_as(registry, 1, 3, true, 100, 0);
@@ -322,7 +322,7 @@ static void the_silent_are_forgotten(void **state)
     assert_null(mon_registry_jobs(registry));
 }
 
-static void slow_pollers_are_given_time(void **state)
+static void slow_pollers_do_not_expire_early(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *process = poll_as(registry, 1, 2, false, 100, 0);
@@ -336,7 +336,7 @@ static void slow_pollers_are_given_time(void **state)
     assert_true(mon_registry_silent(process, test_now_ns));
 }
 
-static void tight_loops_are_paced(void **state)
+static void tight_poll_loops_are_rate_limited(void **state)
 {
     struct mon_registry *registry = *state;
     struct mon_process *process = poll_as(registry, 0, 3, true, 100, 0);
@@ -360,14 +360,14 @@ static void contexts_count_instances(void **state)
         struct mon_peer peer = {0, 1000, (uint64_t)pid};
         struct mon_process *process = mon_registry_enter(registry, 42, pid, &peer, &fault);
         assert_int_equal(mon_registry_context(process, 0, false), pid - 99);
-        assert_int_equal(mon_registry_context(process, 0, false), pid - 99); /* again: no new instance */
+        assert_int_equal(mon_registry_context(process, 0, false), pid - 99); /* again: not a new instance */
     }
     struct mon_peer peer = {0, 1000, 103};
     struct mon_process *process = mon_registry_enter(registry, 42, 103, &peer, &fault);
     assert_int_equal(mon_registry_context(process, 1, true), 1);
     assert_int_equal(process->rank, 1);
     struct mon_request_result result = command(registry, 42, 0, 10, KINETO);
-    assert_int_equal(result.matched_count, 0); /* a context alone does not poll */
+    assert_int_equal(result.matched_count, 0); /* a context alone is not a poll */
     mon_request_result_free(&result);
 }
 
@@ -383,7 +383,7 @@ static pid_t child_of(uid_t uid)
             _exit(1);
         }
         close(ready[0]);
-        close(ready[1]); /* the parent sees the end when the user has changed */
+        close(ready[1]); /* the parent sees end of file once the user has changed */
         pause();
         _exit(0);
     }
@@ -414,7 +414,7 @@ static void pids_of_other_users_are_refused(void **state)
         assert_int_equal(fault, MON_REGISTRY_FAULT_PID);
         end_child(other);
     }
-    pid_t own = child_of(0); /* of the same user: it may speak for it */
+    pid_t own = child_of(0); /* same user: it may act for it */
     struct mon_process *process = mon_registry_enter(registry, 0, own, &self, &fault);
     assert_non_null(process);
     assert_int_equal(process->host_pid, own);
@@ -422,7 +422,7 @@ static void pids_of_other_users_are_refused(void **state)
     end_child(own);
 }
 
-static void the_end_of_a_process_is_seen_at_once(void **state)
+static void end_of_a_process_is_detected_at_once(void **state)
 {
     struct mon_registry *registry = *state;
     enum mon_registry_fault fault;
@@ -440,8 +440,8 @@ static void the_end_of_a_process_is_seen_at_once(void **state)
     assert_int_equal(poll(&watch, 1, 0), 0);
 }
 
-/* Its last messages may be read after its end was seen: they must not bring it back. */
-static void the_dead_do_not_register(void **state)
+/* Its last messages may be read after its end was detected: they must not register it again. */
+static void ended_processes_do_not_register(void **state)
 {
     struct mon_registry *registry = *state;
     enum mon_registry_fault fault;
@@ -453,7 +453,7 @@ static void the_dead_do_not_register(void **state)
     assert_int_equal(mon_registry_count(registry), 0);
 }
 
-static void a_sender_is_found_through_its_child(void **state)
+static void sender_is_found_through_its_child(void **state)
 {
     struct mon_registry *registry = *state;
     enum mon_registry_fault fault;
@@ -468,7 +468,7 @@ static void a_sender_is_found_through_its_child(void **state)
     end_child(pid);
 }
 
-static void there_is_an_end_to_processes(void **state)
+static void number_of_processes_is_limited(void **state)
 {
     struct mon_registry *registry = *state;
     enum mon_registry_fault fault;
@@ -479,10 +479,10 @@ static void there_is_an_end_to_processes(void **state)
     struct mon_peer greedy = {0, 1000, 1u << 30}, other = {0, 1001, 1u << 30};
     assert_null(mon_registry_enter(registry, 0, 99999, &greedy, &fault));
     assert_int_equal(fault, MON_REGISTRY_FAULT_FULL);
-    assert_non_null(mon_registry_enter(registry, 0, 99999, &other, &fault)); /* a user cannot shut out another one */
+    assert_non_null(mon_registry_enter(registry, 0, 99999, &other, &fault)); /* a user cannot lock out another one */
 }
 
-static void one_process_cannot_invent_jobs_for_ever(void **state)
+static void one_process_cannot_register_unlimited_jobs(void **state)
 {
     struct mon_registry *registry = *state;
     enum mon_registry_fault fault;
@@ -497,7 +497,7 @@ static void one_process_cannot_invent_jobs_for_ever(void **state)
 
 /* ---- the status object ---- */
 
-static void status_without_jobs_is_the_documented_one(void **state)
+static void status_without_jobs_matches_the_documentation(void **state)
 {
     json_t *status = mon_state_json(*state);
     char *text = json_dumps(status, JSON_COMPACT | JSON_SORT_KEYS);
@@ -507,7 +507,7 @@ static void status_without_jobs_is_the_documented_one(void **state)
     json_decref(status);
 }
 
-static void status_shows_the_most_recent_job_and_all_of_them(void **state)
+static void status_shows_the_most_recent_job_and_lists_all(void **state)
 {
     struct mon_registry *registry = *state;
     poll_as(registry, 0, 3, true, 100, 0);
@@ -515,7 +515,8 @@ static void status_shows_the_most_recent_job_and_all_of_them(void **state)
     test_now_ns += SECOND_NS;
     poll_as(registry, 9, 2, false, 300, 0);
     json_t *status = mon_state_json(registry);
-    assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Idle"); /* of job 9: it is new */
+    assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Idle"); /* of job 9, the most recent
+                                                                                          * one */
     assert_null(json_object_get(status, "start_step"));
     json_decref(status);
     test_now_ns += SECOND_NS;
@@ -541,28 +542,28 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(pids_select_processes_and_their_descendants),
         CASE(limit_prefers_leaves),
-        CASE(a_command_waits_is_delivered_once_and_blocks_the_next),
-        CASE(what_waits_can_be_cancelled),
-        CASE(nobody_to_command_is_explained),
+        CASE(command_is_delivered_once_and_blocks_the_next),
+        CASE(pending_commands_can_be_cancelled),
+        CASE(no_match_is_explained),
         CASE(decisions_follow_the_table),
         CASE(one_refusing_process_does_not_stop_the_others),
-        CASE(reports_of_the_parent_hold_for_the_child_that_polls),
+        CASE(reports_of_the_parent_apply_to_the_child_that_polls),
         CASE(stages_follow_what_npu_clients_report),
         CASE(stages_follow_the_masks_of_libkineto),
-        CASE(a_monitor_ends_with_its_duration),
-        CASE(a_trace_silent_for_long_is_no_longer_certain),
-        CASE(the_silent_are_forgotten),
-        CASE(slow_pollers_are_given_time),
-        CASE(tight_loops_are_paced),
+        CASE(monitor_ends_after_its_duration),
+        CASE(long_silent_trace_is_uncertain),
+        CASE(silent_processes_expire),
+        CASE(slow_pollers_do_not_expire_early),
+        CASE(tight_poll_loops_are_rate_limited),
         CASE(contexts_count_instances),
         CASE(pids_of_other_users_are_refused),
-        CASE(the_end_of_a_process_is_seen_at_once),
-        CASE(the_dead_do_not_register),
-        CASE(a_sender_is_found_through_its_child),
-        CASE(there_is_an_end_to_processes),
-        CASE(one_process_cannot_invent_jobs_for_ever),
-        CASE(status_without_jobs_is_the_documented_one),
-        CASE(status_shows_the_most_recent_job_and_all_of_them),
+        CASE(end_of_a_process_is_detected_at_once),
+        CASE(ended_processes_do_not_register),
+        CASE(sender_is_found_through_its_child),
+        CASE(number_of_processes_is_limited),
+        CASE(one_process_cannot_register_unlimited_jobs),
+        CASE(status_without_jobs_matches_the_documentation),
+        CASE(status_shows_the_most_recent_job_and_lists_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Framing of the RPC: every prefix of a message, every kind of wrong length, depth without parsing. */
+/* Framing of the RPC: every prefix of a message, every kind of wrong length, nesting depth without parsing. */
 #include "monitor/wire/frame.h"
 
 #include <stdarg.h>
@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-/* The request of the published dump: 19 bytes of JSON behind their length. */
+/* The request in the published dump: 19 bytes of JSON after their length. */
 static const unsigned char get_version[] = {0x13, 0,    0,    0,    0x7b, 0x22, 0x66, 0x6e, 0x22, 0x3a, 0x22, 0x67,
                                             0x65, 0x74, 0x56, 0x65, 0x72, 0x73, 0x69, 0x6f, 0x6e, 0x22, 0x7d};
 
 static void test_every_prefix(void **state)
 {
     for (size_t have = 0; have < sizeof(get_version); have++) {
-        /* A copy of just that length, so that a sanitizer sees any read beyond. */
+        /* An exact copy, so that a sanitizer detects a read past the end. */
         unsigned char *part = malloc(have + 1);
         memcpy(part, get_version, have);
         size_t body = 99;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno cancel: take back a command that no process has fetched yet. Known to our daemon only. */
+/* dyno cancel: cancels a command that no process has fetched yet. Only supported by npuscope's daemon. */
 #include "cli/dyno/cli.h"
 
 #include <string.h>
@@ -11,14 +11,14 @@ static const struct mon_option options[] = {
      .check = mon_option_u64,
      .min = 0,
      .max = INT64_MAX,
-     .help = "job whose processes are meant; 0: those that registered without one"},
+     .help = "job whose commands are cancelled; 0: processes that registered without a job"},
     {.name = "pids",
      .argument = "LIST",
      .fallback = "0",
      .check = mon_option_numbers,
      .min = 0,
      .max = INT32_MAX,
-     .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},
+     .help = "comma-separated pids of processes or of their ancestors; 0: all processes of the job"},
 };
 
 static void request(const struct dyno_run *run, const char *host, struct ms_buffer *out)
@@ -36,8 +36,8 @@ static const struct dyno_column columns[] = {
 
 const struct dyno_command dyno_cancel = {
     .name = "cancel",
-    .summary = "take back a command that has not reached its processes yet",
-    .details = "What a process has already fetched runs to its end.",
+    .summary = "cancel a command that its processes have not fetched yet",
+    .details = "A command that a process has already fetched runs to completion.",
     .example = "dyno cancel --job-id 4711",
     .own = options,
     .own_count = MS_COUNT_OF(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion for shells, from the tables: commands, their options, the words that options accept. */
+/* Shell completion from the tables: commands, their options, and the words that options accept. */
 #include "cli/dyno/cli.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ static void print_names(const struct mon_option *options, size_t count)
     }
 }
 
-/* Names of functions and variables cannot have dashes. */
+/* Names of shell functions and variables cannot contain dashes. */
 static void print_identifier(const char *name)
 {
     for (const char *s = name; *s != '\0'; s++) {
@@ -45,7 +45,7 @@ static void bash_values(const char *command, const struct mon_option *options, s
 void dyno_print_bash(void)
 {
     fputs(
-        "# bash completion of dyno; to use it: source <(dyno completion bash)\n"
+        "# bash completion for dyno; usage: source <(dyno completion bash)\n"
         "_dyno() {\n"
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' words='' word\n"
         "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
@@ -77,7 +77,7 @@ void dyno_print_bash(void)
          "}\ncomplete -F _dyno dyno");
 }
 
-/* Inside a quoted description of _arguments. */
+/* Escapes text for a quoted description in _arguments. */
 static void zsh_text(const char *text)
 {
     for (const char *s = text; *s != '\0'; s++) {
@@ -116,7 +116,7 @@ static void zsh_options(const struct mon_option *options, size_t count)
 
 void dyno_print_zsh(void)
 {
-    puts("#compdef dyno\n# zsh completion of dyno; to use it: dyno completion zsh > a folder of fpath/_dyno");
+    puts("#compdef dyno\n# zsh completion for dyno; usage: dyno completion zsh > a directory in fpath/_dyno");
     for (size_t i = 0; i < dyno_command_count; i++) {
         fputs("_dyno_", stdout);
         print_identifier(dyno_commands[i]->name);

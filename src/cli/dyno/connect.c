@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client side of the RPC, see connect.h. Blocking, one connection per thread; sockets are non-blocking underneath, so
- * that every wait ends at the deadline. Works with daemons that close after one answer and with ours that do not. */
+/* Client side of the RPC, see connect.h. Calls block; each thread has its own connection. The sockets are non-blocking,
+ * so that every wait ends at the deadline. Works with daemons that close the connection after an answer and with ours,
+ * which does not. */
 #include "cli/dyno/connect.h"
 
 #include "base/clock.h"
@@ -53,7 +54,7 @@ static int wait_for(const struct dyno_connection *c, short events)
     }
 }
 
-/* A TLS call that did not succeed: waits if it only has to be repeated (0), otherwise says why not. */
+/* Handles a TLS call that did not succeed: waits and returns 0 if it must be repeated, otherwise returns the error. */
 static int tls_again(struct dyno_connection *c, int result, char *why)
 {
     int kind = SSL_get_error(c->ssl, result);
@@ -66,7 +67,7 @@ static int tls_again(struct dyno_connection *c, int result, char *why)
     }
     unsigned long code = ERR_peek_error();
     int rc = -EPROTO;
-    /* An alert about our certificate, or an end in place of the first answer. */
+    /* An alert about our certificate, or end of stream instead of the first answer. */
     if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET && !c->used) {
         rc = -ECONNREFUSED;
     }
@@ -85,7 +86,7 @@ static int handshake(struct dyno_connection *c, const char *host, struct mon_tls
 {
     c->ssl = mon_tls_connection(tls, host);
     if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1) {
-        snprintf(why, MON_TLS_WHY_B, "no memory for TLS");
+        snprintf(why, MON_TLS_WHY_B, "out of memory");
         return -ENOMEM;
     }
     ERR_clear_error();
@@ -130,7 +131,7 @@ static int connect_any(struct dyno_connection *c, const struct addrinfo *address
         left++;
     }
     for (const struct addrinfo *a = addresses; a != NULL; a = a->ai_next, left--) {
-        /* An address that does not answer must leave time for the others. */
+        /* An address that does not respond must leave time for the others. */
         uint64_t now = now_ns();
         c->deadline_ns = last > now ? now + (last - now) / left : now;
         rc = open_socket(c, a);
@@ -196,7 +197,7 @@ static int send_all(struct dyno_connection *c, const char *data, size_t length_b
     return 0;
 }
 
-/* One read. 0 or -errno; -ECONNRESET at the end of the stream. */
+/* Reads once. 0 or -errno; -ECONNRESET at end of stream. */
 static int receive_some(struct dyno_connection *c, struct ms_buffer *in, char *why)
 {
     if (!ms_buffer_reserve(in, READ_B)) {
@@ -234,8 +235,8 @@ static int receive_answer(struct dyno_connection *c, struct ms_buffer *answer, c
         rc = receive_some(c, &in, why);
     }
     if (rc == 0 && verdict != MON_FRAME_READY) {
-        snprintf(why, MON_TLS_WHY_B, "what came is no answer of dynolog: %s",
-                 verdict == MON_FRAME_TLS ? "it speaks TLS; use --certs-dir" : mon_frame_reason(verdict));
+        snprintf(why, MON_TLS_WHY_B, "unexpected reply, not from dynolog: %s",
+                 verdict == MON_FRAME_TLS ? "the server uses TLS; use --certs-dir" : mon_frame_reason(verdict));
         rc = -EPROTO;
     }
     if (rc == 0) {
@@ -244,10 +245,10 @@ static int receive_answer(struct dyno_connection *c, struct ms_buffer *answer, c
     } else if (rc == -ECONNRESET && in.used == 0) {
         snprintf(
             why, MON_TLS_WHY_B,
-            "the daemon closed the connection without an answer; older daemons do that when they do not know a "
-            "function or when a request has more than 8191 bytes, and all when one side uses TLS and the other not");
+            "the daemon closed the connection without an answer; older daemons do this for unknown functions and for "
+            "requests of more than 8191 bytes, and every daemon does if only one side uses TLS");
     } else if (why[0] == '\0') {
-        snprintf(why, MON_TLS_WHY_B, "%s", rc == -ETIMEDOUT ? "no answer in time" : strerror(-rc));
+        snprintf(why, MON_TLS_WHY_B, "%s", rc == -ETIMEDOUT ? "timed out" : strerror(-rc));
     }
     ms_buffer_free(&in);
     return rc;
@@ -264,7 +265,7 @@ int dyno_call(struct dyno_connection *c, const char *request, size_t request_b, 
     ms_buffer_add(&out, request, request_b);
     c->deadline_ns = now_ns() + (uint64_t)timeout_ms * 1000000;
     int rc = out.failed ? -ENOMEM : send_all(c, out.s, out.used, reason);
-    /* A daemon that refuses may have said why before it closed: the answer counts, not the broken pipe. */
+    /* A daemon that refuses may have sent the reason before it closed: prefer its answer to EPIPE. */
     if (rc == 0 || rc == -EPIPE || rc == -ECONNRESET) {
         rc = receive_answer(c, answer, reason);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls to one daemon: connect (plain or TLS), send a request, read the answer, all before a deadline. */
+/* Calls to one daemon: connect (plain text or TLS), send a request, read the answer, with a deadline. */
 #ifndef DYNO_CONNECT_H
 #define DYNO_CONNECT_H
 
@@ -12,12 +12,12 @@
 
 struct dyno_connection;
 
-/* Tries every address of the host. tls NULL: plain text. 0, or -errno and why. */
+/* Tries every address of the host. tls NULL: plain text. 0, or -errno with the reason in why. */
 int dyno_connect(const char *host, uint16_t port, struct mon_tls *tls, unsigned timeout_ms,
                  struct dyno_connection **out, char why[DYNO_CONNECT_WHY_B]);
 
-/* Appends the answer's text. 0, or -errno and why; after a failure the connection is of no more use. -ECONNREFUSED: the
- * daemon did not accept our certificate, which TLS 1.3 tells only now. */
+/* Appends the text of the answer. 0, or -errno with the reason in why; after a failure the connection is unusable.
+ * -ECONNREFUSED: the daemon rejected our certificate, which TLS 1.3 reports only at this point. */
 int dyno_call(struct dyno_connection *connection, const char *request, size_t request_b, unsigned timeout_ms,
               struct ms_buffer *answer, char why[DYNO_CONNECT_WHY_B]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno dcgm-pause, dcgm-resume: for daemons that profile GPUs by DCGM. Ours answers that it does not. */
+/* dyno dcgm-pause, dcgm-resume: for daemons that profile GPUs with DCGM. npuscope's daemon answers that it does not. */
 #include "cli/dyno/cli.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static const struct mon_option pause_options[] = {
      .check = mon_option_i64,
      .min = INT32_MIN,
      .max = INT32_MAX,
-     .help = "seconds after which profiling resumes by itself"},
+     .help = "seconds after which profiling resumes automatically"},
 };
 
 static void pause_request(const struct dyno_run *run, const char *host, struct ms_buffer *out)
@@ -42,7 +42,7 @@ static const struct dyno_column columns[] = {{"STATUS", "status"}};
 const struct dyno_command dyno_dcgm_pause = {
     .name = "dcgm-pause",
     .summary = "pause DCGM profiling, so that other profilers can use the GPUs",
-    .details = "Only upstream's daemon on machines with GPUs profiles by DCGM; others answer false.",
+    .details = "Only upstream's daemon on machines with GPUs profiles with DCGM; others answer false.",
     .example = "dyno dcgm-pause --duration-s 600",
     .own = pause_options,
     .own_count = MS_COUNT_OF(pause_options),
@@ -56,7 +56,7 @@ const struct dyno_command dyno_dcgm_pause = {
 const struct dyno_command dyno_dcgm_resume = {
     .name = "dcgm-resume",
     .summary = "resume DCGM profiling",
-    .details = "Only upstream's daemon on machines with GPUs profiles by DCGM; others answer false.",
+    .details = "Only upstream's daemon on machines with GPUs profiles with DCGM; others answer false.",
     .example = "dyno dcgm-resume",
     .upstream = true,
     .columns = columns,

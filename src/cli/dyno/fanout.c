@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command on every host: a bounded number of threads, each taking the next host until none is left.
+/* Runs the command on every host with a bounded number of threads; each takes the next host until none is left.
  *
- * The invocation is only read by the threads, each result is written by one; an atomic counter hands out hosts. Threads
- * rather than a loop of events, because looking up names blocks and a few dozen stacks cost nothing here. */
+ * The threads only read the invocation; each result is written by one thread; an atomic counter hands out hosts.
+ * Threads are used instead of an event loop because name lookups block, and a few dozen stacks are cheap. */
 #include "cli/dyno/cli.h"
 
 #include "base/clock.h"
@@ -37,7 +37,7 @@ static void judge(const struct dyno_run *run, struct dyno_result *result)
     }
 }
 
-static void ask(const struct dyno_run *run, struct dyno_result *result)
+static void query(const struct dyno_run *run, struct dyno_result *result)
 {
     const struct dyno_host *host = result->host;
     struct dyno_connection *connection;
@@ -66,7 +66,7 @@ static void *worker(void *context)
 {
     struct fan_out *work = context;
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->hosts.count;) {
-        ask(work->run, &work->results[i]);
+        query(work->run, &work->results[i]);
     }
     return NULL;
 }
@@ -83,7 +83,8 @@ void dyno_fan_out(const struct dyno_run *run, struct dyno_result *results)
     }
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 512 << 10);
-    /* The main thread works too: one host needs no thread, and too few threads are only slower. */
+    /* The main thread works too: a single host needs no extra thread, and if threads cannot be created it is only
+     * slower. */
     while (threads != NULL && started + 1 < wanted &&
            pthread_create(&threads[started], &attributes, worker, &work) == 0) {
         started++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno gputrace: traces of PyTorch jobs by libkineto. */
+/* dyno gputrace: traces of PyTorch jobs with libkineto. */
 #include "cli/dyno/cli.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Several nodes start together: far enough from now that the slowest has polled and warmed up. */
+/* Nodes start at a common time, late enough for the slowest node to have polled and warmed up. */
 static enum dyno_exit check(struct dyno_run *run)
 {
     const char *job = dyno_global(run, "slurm-job");
@@ -27,7 +27,7 @@ static enum dyno_exit check(struct dyno_run *run)
     return DYNO_OK;
 }
 
-/* No match is an error only where upstream's option asks for it. */
+/* No match is an error only with upstream's option for it. */
 static enum dyno_exit judge(const struct dyno_run *run, const json_t *answer)
 {
     const json_t *matched = json_object_get(answer, "processesMatched");
@@ -56,8 +56,8 @@ const struct dyno_command dyno_gputrace = {
     .name = "gputrace",
     .summary = "collect a trace of PyTorch jobs with libkineto (KINETO_USE_DAEMON=1)",
     .details =
-        "By time (--duration-ms) or by steps (--iterations). On several nodes a trace by time starts everywhere\n"
-        "at the same moment, --start-delay seconds from now.",
+        "Traces for a time (--duration-ms) or a number of steps (--iterations). On several nodes, a trace for a time "
+        "starts\neverywhere at the same moment, --start-delay seconds from now.",
     .example = "dyno gputrace --duration-ms 500 --log-file /tmp/trace.json\n"
                "dyno --slurm-job 4711 gputrace --process-limit 8 --log-file /shared/trace_%h.json",
     .config = &mon_config_gputrace,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help, man page and reference page, all from the tables of commands, options and exit statuses. */
+/* Help, man page and reference page, all generated from the tables of commands, options and exit statuses. */
 #include "cli/dyno/cli.h"
 
 #include <string.h>
@@ -51,16 +51,15 @@ static void print_options(const struct mon_option *options, size_t count)
 
 static void print_overview(void)
 {
-    puts("dyno - command line of dynolog, the monitoring daemon of a node\n\n"
+    puts("dyno - command line client of dynolog, the monitoring daemon of a node\n\n"
          "Usage: dyno [OPTIONS] <COMMAND> [COMMAND OPTIONS]\n\nCommands:");
     for (size_t i = 0; i < dyno_command_count; i++) {
         printf("  %-12s %s\n", dyno_commands[i]->name, dyno_commands[i]->summary);
     }
-    puts(
-        "  completion   print completion for a shell: bash, zsh\n  help         show this text, or that of a command\n\n"
-        "Options:");
+    puts("  completion   print shell completion: bash, zsh\n  help         show this text, or the help of a command\n"
+         "\nOptions:");
     print_options(dyno_globals, dyno_global_count);
-    puts("  -h, --help                         show this text, or that of a command\n"
+    puts("  -h, --help                         show this text, or the help of a command\n"
          "  -V, --version                      show the version of dyno\n\nExit status:");
     for (size_t i = 0; i < MS_COUNT_OF(exits); i++) {
         printf("  %-4d %s\n", exits[i].value, exits[i].meaning);
@@ -88,7 +87,7 @@ void dyno_print_help(const struct dyno_command *command)
 
 /* ---- man page ---- */
 
-/* Text for roff: a dash is a minus, a backslash is itself, a leading dot or quote is text. */
+/* Prints text for roff: escapes backslashes and minus signs, and dots and quotes at the start of a line. */
 static void roff(const char *text)
 {
     for (const char *s = text; *s != '\0'; s++) {
@@ -125,10 +124,16 @@ static void roff_options(const struct mon_option *options, size_t count)
 
 void dyno_print_man(void)
 {
-    fputs(".TH DYNO 1 \"\" \"npuscope " NPUSCOPE_VERSION "\" \"User Commands\"\n.SH NAME\ndyno \\- command line of "
-          "dynolog, the monitoring daemon of a node\n.SH SYNOPSIS\n.B dyno\n[\\fIoptions\\fR] \\fIcommand\\fR "
-          "[\\fIcommand options\\fR]\n.SH DESCRIPTION\nAsks the daemons of one or many nodes about running jobs, and "
-          "makes the jobs collect traces and metrics.\n.SH OPTIONS\n",
+    fputs(".TH DYNO 1 \"\" \"npuscope " NPUSCOPE_VERSION "\" \"User Commands\"\n.SH NAME\ndyno \\- command line "
+          "client of dynolog, the monitoring daemon of a node\n"
+          ".SH SYNOPSIS\n"
+          ".B dyno\n"
+          "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIcommand options\\fR]"
+          "\n"
+          ".SH DESCRIPTION\n"
+          "Queries the daemons of one or more nodes about running "
+          "jobs, and tells jobs to collect traces and metrics.\n"
+          ".SH OPTIONS\n",
           stdout);
     roff_options(dyno_globals, dyno_global_count);
     puts(".SH COMMANDS");
@@ -149,13 +154,13 @@ void dyno_print_man(void)
         roff(exits[i].meaning);
         putchar('\n');
     }
-    puts(".SH ENVIRONMENT\n.TP\n.B DYNO_CERTS_PASSPHRASE\npassphrase of client.key\n.TP\n.B DYNO_LEGACY_EXIT\n1: as "
-         "\\-\\-legacy\\-exit\n.SH SEE ALSO\n.BR dynolog (8)");
+    puts(".SH ENVIRONMENT\n.TP\n.B DYNO_CERTS_PASSPHRASE\npassphrase of client.key\n.TP\n.B DYNO_LEGACY_EXIT\n1: "
+         "same as \\-\\-legacy\\-exit\n.SH SEE ALSO\n.BR dynolog (8)");
 }
 
 /* ---- reference page ---- */
 
-/* Inside a table a bar separates cells. */
+/* A bar must be escaped inside a table. */
 static void cell(const char *text)
 {
     for (const char *s = text; *s != '\0'; s++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of hosts, see hosts.h. Bounded: a pattern such as n[1-999999999] fails at DYNO_HOSTS_MAX hosts, before any
- * memory is spent on the rest. */
+/* Lists of hosts, see hosts.h. A pattern such as n[1-999999999] fails at DYNO_HOSTS_MAX hosts, before memory is
+ * allocated for the rest. */
 #include "cli/dyno/hosts.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 struct expansion {
     struct dyno_hosts *hosts;
-    const char *pattern; /* whole, for messages */
+    const char *pattern; /* the whole pattern, for messages */
     char *why;
     char name[DYNO_HOST_MAX_B];
 };
@@ -31,7 +31,7 @@ static bool host_character(char c)
     return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
 }
 
-/* Takes ":port" off the end of a name; an address with several colons has none. */
+/* Removes ":port" from the end of a name; an address with several colons has no port. */
 static int split_port(struct expansion *x, char *name, uint16_t *port)
 {
     char *colon = strchr(name, ':');
@@ -40,7 +40,7 @@ static int split_port(struct expansion *x, char *name, uint16_t *port)
         char *end = strchr(name, ']');
         colon = end[1] == ':' ? end + 1 : NULL;
         if (end[1] != '\0' && colon == NULL) {
-            return fail(x, -EINVAL, "something follows the ']' of an address");
+            return fail(x, -EINVAL, "unexpected characters after the ']' of an address");
         }
         *end = '\0';
         memmove(name, name + 1, strlen(name + 1) + 1);
@@ -53,7 +53,7 @@ static int split_port(struct expansion *x, char *name, uint16_t *port)
         const char *digits = colon + 1;
         long number = strspn(digits, "0123456789") == strlen(digits) && strlen(digits) <= 5 ? atol(digits) : 0;
         if (number < 1 || number > 65535) {
-            return fail(x, -EINVAL, "a port is a number from 1 to 65535");
+            return fail(x, -EINVAL, "a port must be a number from 1 to 65535");
         }
         *port = (uint16_t)number;
     }
@@ -69,14 +69,14 @@ static int add_host(struct expansion *x)
         return rc;
     }
     if (x->name[0] == '\0') {
-        return fail(x, -EINVAL, "a name is empty");
+        return fail(x, -EINVAL, "empty host name");
     }
     if (x->name[0] == '-') {
-        return fail(x, -EINVAL, "a name begins with '-'");
+        return fail(x, -EINVAL, "a host name starts with '-'");
     }
     for (const char *c = x->name; *c != '\0'; c++) {
         if (!host_character(*c)) {
-            return fail(x, -EINVAL, "a name has a character that host names do not have");
+            return fail(x, -EINVAL, "a host name contains an invalid character");
         }
     }
     if (hosts->count == DYNO_HOSTS_MAX) {
@@ -86,14 +86,14 @@ static int add_host(struct expansion *x)
         size_t room = hosts->room != 0 ? 2 * hosts->room : 64;
         struct dyno_host *list = realloc(hosts->list, room * sizeof(*list));
         if (list == NULL) {
-            return fail(x, -ENOMEM, "no memory");
+            return fail(x, -ENOMEM, "out of memory");
         }
         hosts->list = list;
         hosts->room = room;
     }
     char *name = strdup(x->name);
     if (name == NULL) {
-        return fail(x, -ENOMEM, "no memory");
+        return fail(x, -ENOMEM, "out of memory");
     }
     hosts->list[hosts->count++] = (struct dyno_host){name, port};
     return 0;
@@ -101,7 +101,7 @@ static int add_host(struct expansion *x)
 
 static int expand(struct expansion *x, size_t used, const char *rest, const char *end);
 
-/* "01-64" or "7": each number, as wide as the first was written, then the rest of the pattern. */
+/* "01-64" or "7": each number, padded to the width of the first, followed by the rest of the pattern. */
 static int expand_range(struct expansion *x, size_t used, const char *range, size_t range_b, const char *rest,
                         const char *end)
 {
@@ -115,17 +115,17 @@ static int expand_range(struct expansion *x, size_t used, const char *range, siz
     const char *last = text[width] == '-' ? text + width + 1 : text;
     size_t last_width = strspn(last, "0123456789");
     if (width == 0 || width > DIGITS_MAX || last_width == 0 || last_width > DIGITS_MAX || last[last_width] != '\0') {
-        return fail(x, -EINVAL, "inside [] stand numbers and ranges, such as [01-64,70]");
+        return fail(x, -EINVAL, "[] must contain numbers and ranges, for example [01-64,70]");
     }
     long from = atol(text), to = atol(last);
     if (to < from) {
-        return fail(x, -EINVAL, "a range ends before it begins");
+        return fail(x, -EINVAL, "a range ends before it starts");
     }
     for (long number = from; number <= to; number++) {
         size_t room = sizeof(x->name) - used;
         int n = snprintf(x->name + used, room, "%0*ld", (int)width, number);
         if ((size_t)n >= room) {
-            return fail(x, -EINVAL, "a name is longer than 255 characters");
+            return fail(x, -EINVAL, "a host name is longer than 255 characters");
         }
         int rc = expand(x, used + (size_t)n, rest, end);
         if (rc != 0) {
@@ -135,28 +135,28 @@ static int expand_range(struct expansion *x, size_t used, const char *range, siz
     return 0;
 }
 
-/* Every name that begins with the `used` characters in x->name and goes on as rest..end says. */
+/* Adds every name that starts with the first `used` characters of x->name and continues as rest..end describes. */
 static int expand(struct expansion *x, size_t used, const char *rest, const char *end)
 {
     const char *bracket = memchr(rest, '[', (size_t)(end - rest));
     const char *stop = bracket != NULL ? bracket : end;
     size_t literal = (size_t)(stop - rest);
     if (used + literal >= sizeof(x->name)) {
-        return fail(x, -EINVAL, "a name is longer than 255 characters");
+        return fail(x, -EINVAL, "a host name is longer than 255 characters");
     }
     memcpy(x->name + used, rest, literal);
     used += literal;
     x->name[used] = '\0';
     if (bracket == NULL) {
         char whole[sizeof(x->name)];
-        memcpy(whole, x->name, sizeof(whole)); /* a port is cut off in place */
+        memcpy(whole, x->name, sizeof(whole)); /* add_host truncates the name at the port */
         int rc = add_host(x);
         memcpy(x->name, whole, sizeof(whole));
         return rc;
     }
     const char *close = memchr(bracket, ']', (size_t)(end - bracket));
     if (close == NULL) {
-        return fail(x, -EINVAL, "a '[' is not closed");
+        return fail(x, -EINVAL, "missing ']'");
     }
     for (const char *range = bracket + 1; range <= close;) {
         const char *comma = memchr(range, ',', (size_t)(close - range));
@@ -255,14 +255,14 @@ static int compare(const void *a, const void *b)
     if ((*x)->port != (*y)->port) {
         return (*x)->port < (*y)->port ? -1 : 1;
     }
-    return *x < *y ? -1 : *x > *y; /* the first of equals stays the first */
+    return *x < *y ? -1 : *x > *y; /* keeps the first of equal hosts */
 }
 
 void dyno_hosts_unique(struct dyno_hosts *hosts)
 {
     struct dyno_host **sorted = calloc(hosts->count + 1, sizeof(struct dyno_host *));
     if (sorted == NULL) {
-        return; /* a repetition is asked twice */
+        return; /* duplicates are queried twice */
     }
     for (size_t i = 0; i < hosts->count; i++) {
         sorted[i] = &hosts->list[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno: the command line of dynolog. This file holds the table of commands and the order of things: parse, check,
- * certificates, ask every host, show. */
+/* dyno: the command line client of dynolog. This file has the table of commands and the main sequence: parse, check,
+ * load certificates, query every host, show the results. */
 #include "cli/dyno/cli.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ const struct dyno_command *const dyno_commands[] = {
 };
 const size_t dyno_command_count = MS_COUNT_OF(dyno_commands);
 
-/* `dyno completion SHELL`, and the pages that the build makes from the tables. */
+/* `dyno completion SHELL`, and the pages that the build generates from the tables. */
 static int generate(const char *form)
 {
     static const struct {
@@ -28,7 +28,7 @@ static int generate(const char *form)
             return DYNO_OK;
         }
     }
-    dyno_error("'dyno completion' knows bash and zsh");
+    dyno_error("'dyno completion' supports bash and zsh");
     return DYNO_USAGE;
 }
 
@@ -85,7 +85,7 @@ static enum dyno_exit carry_out(struct dyno_run *run)
     }
     struct dyno_result *results = calloc(run->hosts.count, sizeof(*results));
     if (results == NULL) {
-        fputs("dyno: no memory\n", stderr);
+        fputs("dyno: out of memory\n", stderr);
         return DYNO_FAILED;
     }
     dyno_print_config(run);
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     struct dyno_run run = {0};
     enum dyno_asked asked;
     signal(SIGPIPE, SIG_IGN);
-    json_object_seed(0); /* before there are threads */
+    json_object_seed(0); /* before threads are started */
     if (argc >= 2 && strcmp(argv[1], "completion") == 0) {
         return generate(argc > 2 ? argv[2] : NULL);
     }
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     }
     dyno_run_free(&run);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "dyno: standard output cannot be written\n");
+        fprintf(stderr, "dyno: cannot write to standard output\n");
         status = status == DYNO_OK ? DYNO_FAILED : status;
     }
     return (int)status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno npu-monitor: light monitoring of operators of NPU jobs. */
+/* dyno npu-monitor: lightweight monitoring of operators of NPU jobs. */
 #include "cli/dyno/cli.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static enum dyno_exit check(struct dyno_run *run)
     return dyno_value(run, "log-file")[0] != '\0' ? dyno_check_log_dir(run) : DYNO_OK;
 }
 
-/* A start is done when monitoring runs, a stop when it does not, a change of settings when it has arrived. */
+/* A start is done when monitoring is running, a stop when it is not, a change of settings when it was delivered. */
 static bool done(const struct dyno_run *run, const json_t *process, const char *stage)
 {
     const char *state = json_string_value(json_object_get(process, "npumonitor"));
@@ -18,7 +18,7 @@ static bool done(const struct dyno_run *run, const json_t *process, const char *
         return false;
     }
     if (client != NULL && strcmp(client, "npu") == 0) {
-        return true; /* clients before 8.2 report nothing */
+        return true; /* clients before 8.2 do not report */
     }
     if (dyno_switch(run, "npu-monitor-stop")) {
         return strcmp(state, "Running") != 0;
@@ -37,9 +37,9 @@ static const struct dyno_column columns[] = {
 
 const struct dyno_command dyno_npu_monitor = {
     .name = "npu-monitor",
-    .summary = "watch how long operators of NPU jobs take, at little cost",
-    .details = "Starts, stops or, with neither, changes monitoring. Every call sends every setting: what is not named\n"
-               "goes back to its default.",
+    .summary = "monitor operator durations of NPU jobs at low cost",
+    .details = "Starts or stops monitoring, or changes its settings if neither is given. Every call sends all "
+               "settings: omitted\noptions are reset to their defaults.",
     .example = "dyno npu-monitor --npu-monitor-start --report-interval-s 30 --mspti-activity-kind Kernel\n"
                "dyno npu-monitor --npu-monitor-stop",
     .config = &mon_config_npu_monitor,

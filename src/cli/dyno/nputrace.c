@@ -7,8 +7,8 @@
 static enum dyno_exit check(struct dyno_run *run)
 {
     if (run->cluster && run->hosts.count > 1 && strcmp(dyno_value(run, "start-step"), "-1") == 0) {
-        fputs("WARNING: --start-step -1 starts each node at a step of its own; name a step that is still to come, so "
-              "that all nodes trace the same\n",
+        fputs("WARNING: --start-step -1 starts at a different step on each node; give a future step so that all "
+              "nodes trace the same steps\n",
               stderr);
     }
     return dyno_check_log_dir(run);
@@ -19,7 +19,7 @@ static void report(const struct dyno_run *run, const json_t *answer)
     dyno_report_matches(run, answer, false);
 }
 
-/* Clients before 8.2 report nothing: what they were given is all that is known. */
+/* Clients before 8.2 do not report, so delivery is all that is known. */
 static bool done(const struct dyno_run *run, const json_t *process, const char *stage)
 {
     const char *client = json_string_value(json_object_get(process, "client"));
@@ -28,7 +28,7 @@ static bool done(const struct dyno_run *run, const json_t *process, const char *
            (client != NULL && strcmp(client, "npu") == 0 && strcmp(stage, "delivered") == 0);
 }
 
-/* The trace must have become active first: right after the command the state is still the previous one. */
+/* The trace must have been active: right after the command, the state is still the previous one. */
 static bool state_done(const struct dyno_run *run, const char *state, bool was_active)
 {
     (void)run;
@@ -41,8 +41,8 @@ static const struct dyno_column columns[] = {
 const struct dyno_command dyno_nputrace = {
     .name = "nputrace",
     .summary = "collect a detailed trace of some steps of NPU jobs",
-    .details = "The training processes collect --iterations steps from --start-step on and write their results below\n"
-               "--log-file. npu-monitor has to be stopped first: both use the same part of the device.",
+    .details = "Training processes collect --iterations steps from --start-step on and write their results to\n"
+               "--log-file. Stop npu-monitor first: both use the same part of the device.",
     .example = "dyno nputrace --start-step 10 --iterations 2 --activities CPU,NPU --analyse \\\n"
                "    --data-simplification false --log-file /tmp/profile_data",
     .config = &mon_config_nputrace,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that carry a configuration to processes: the request, the verdict about its answer, the lines that follow
- * it. The request is laid out as msMonitor's command line lays it out, but texts are escaped. */
+/* Commands that send a configuration to processes: the request, the evaluation of the answer, and the lines after it.
+ * The request has the layout of msMonitor's command line, but with texts escaped. */
 #include "cli/dyno/cli.h"
 
 #include "monitor/wire/paths.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Replaces every `from` in text. */
+/* Appends text with every `from` replaced. */
 static void replace(struct ms_buffer *out, const char *text, const char *from, const char *to)
 {
     for (const char *hit; (hit = strstr(text, from)) != NULL; text = hit + strlen(from)) {
@@ -18,7 +18,7 @@ static void replace(struct ms_buffer *out, const char *text, const char *from, c
     ms_buffer_add(out, text, strlen(text));
 }
 
-/* The configuration for one host; NULL: with %h as it is. */
+/* The configuration for one host; NULL: leave %h as it is. */
 void dyno_config(const struct dyno_run *run, const char *host, struct ms_buffer *out)
 {
     struct mon_option_values values = run->local;
@@ -68,7 +68,7 @@ enum dyno_exit dyno_on_demand_judge(const struct dyno_run *run, const json_t *an
                                                      : DYNO_UNDECIDED;
     }
     if (!json_is_array(matched)) {
-        return DYNO_FAILED; /* {"status":"failed"...}, or something else's answer */
+        return DYNO_FAILED; /* {"status":"failed"...}, or an unrelated answer */
     }
     return json_array_size(matched) > 0 ? DYNO_OK : DYNO_INEFFECTIVE;
 }
@@ -105,7 +105,7 @@ void dyno_report_matches(const struct dyno_run *run, const json_t *answer, bool 
     }
 }
 
-/* A relative folder is meant as seen from here; jobs have other working directories. */
+/* A relative directory is relative to ours: jobs have other working directories. */
 enum dyno_exit dyno_check_log_dir(struct dyno_run *run)
 {
     const char *dir = dyno_value(run, "log-file");

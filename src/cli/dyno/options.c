@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of the command line, from the tables: options of dyno itself anywhere, a command, options of the command.
- * Messages have the form of the originals (clap), so that scripts which look for them find them. */
+/* Parses the command line with the tables: dyno's own options anywhere, a command, and the command's options. Messages
+ * have the format of the originals (clap), because scripts match them. */
 #include "cli/dyno/cli.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 const struct mon_option dyno_globals[] = {
-    {.name = "hostname", .argument = "HOST", .fallback = "localhost", .help = "the node whose daemon is asked"},
+    {.name = "hostname", .argument = "HOST", .fallback = "localhost", .help = "host of the daemon"},
     {.name = "port",
      .argument = "PORT",
      .fallback = "1778",
@@ -23,31 +23,31 @@ const struct mon_option dyno_globals[] = {
      .help = "directory with client.crt, client.key, ca.crt and optionally ca.crl; NO_CERTS: plain text"},
     {.name = "certs-passphrase-file",
      .argument = "FILE",
-     .help = "file with the passphrase of client.key; else DYNO_CERTS_PASSPHRASE, else the terminal is asked"},
-    {.name = "hosts", .argument = "LIST", .help = "ask several nodes at once: a,b,n[01-64]"},
-    {.name = "hostfile", .argument = "FILE", .help = "the same, one per line; -: standard input"},
-    {.name = "slurm-job", .argument = "ID", .help = "the nodes of a Slurm job; for gputrace also its --job-id"},
+     .help = "file with the passphrase of client.key; default: DYNO_CERTS_PASSPHRASE, then a prompt on the terminal"},
+    {.name = "hosts", .argument = "LIST", .help = "query several hosts at once: a,b,n[01-64]"},
+    {.name = "hostfile", .argument = "FILE", .help = "the same from a file, one per line; -: standard input"},
+    {.name = "slurm-job", .argument = "ID", .help = "query the nodes of a Slurm job; for gputrace also sets --job-id"},
     {.name = "parallel",
      .argument = "N",
      .fallback = "128",
      .check = mon_option_u64,
      .min = 1,
      .max = 4096,
-     .help = "nodes that are asked at the same time"},
+     .help = "maximum number of hosts queried at the same time"},
     {.name = "start-delay",
      .argument = "S",
      .fallback = "15",
      .check = mon_option_u64,
      .min = 1,
      .max = 86400,
-     .help = "gputrace on several nodes: all start so many seconds from now"},
+     .help = "gputrace on several hosts: start this many seconds from now"},
     {.name = "timeout",
      .argument = "S",
      .fallback = "10",
      .check = mon_option_u64,
      .min = 1,
      .max = 86400,
-     .help = "time for a connection, and for an answer"},
+     .help = "timeout for a connection and for an answer"},
     {.name = "wait", .help = "return when the command is done, not when it is accepted"},
     {.name = "wait-timeout",
      .argument = "S",
@@ -55,13 +55,13 @@ const struct mon_option dyno_globals[] = {
      .check = mon_option_u64,
      .min = 1,
      .max = 604800,
-     .help = "longest time to wait"},
-    {.name = "json", .help = "print one JSON object and nothing else"},
-    {.name = "quiet", .help = "leave out the lines about certificates before the answer"},
-    {.name = "legacy-exit", .help = "exit with 0 also when the daemon refused, as the originals do"},
+     .help = "maximum time to wait"},
+    {.name = "json", .help = "print only one JSON object"},
+    {.name = "quiet", .help = "omit the lines about certificates"},
+    {.name = "legacy-exit", .help = "exit with 0 even if the daemon refused, as the originals do"},
 };
 const size_t dyno_global_count = MS_COUNT_OF(dyno_globals);
-_Static_assert(MS_COUNT_OF(dyno_globals) <= MON_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
+_Static_assert(MS_COUNT_OF(dyno_globals) <= MON_CONFIG_OPTIONS_MAX, "mon_option_values is too small");
 
 void dyno_error(const char *format, ...)
 {
@@ -78,7 +78,7 @@ static char *keep_text(struct dyno_run *run, const char *text, size_t text_b)
     char **texts = realloc(run->texts, (run->text_count + 1) * sizeof(*texts));
     char *copy = strndup(text, text_b);
     if (texts == NULL || copy == NULL) {
-        fputs("dyno: no memory\n", stderr);
+        fputs("dyno: out of memory\n", stderr);
         exit(DYNO_FAILED);
     }
     run->texts = texts;
@@ -120,7 +120,7 @@ void dyno_set_value(struct dyno_run *run, const char *name, const char *text)
     }
 }
 
-/* Puts one option into its place. */
+/* Stores the value of an option. */
 static enum dyno_exit store(struct dyno_run *run, const struct mon_option *options, struct mon_option_values *values,
                             const struct mon_option *option, const char *text)
 {
@@ -153,7 +153,7 @@ static enum dyno_exit store(struct dyno_run *run, const struct mon_option *optio
     return status;
 }
 
-/* One argument that begins with two dashes; *i moves over the value if that is an argument of its own. */
+/* Parses one argument that starts with two dashes; advances *i if its value is the next argument. */
 static enum dyno_exit parse_option(struct dyno_run *run, int argc, char **argv, int *i)
 {
     const char *name = argv[*i] + 2;
@@ -221,7 +221,7 @@ static enum dyno_exit find_hosts(struct dyno_run *run)
         }
     }
     if (!run->cluster) {
-        /* As it is: a single name is not a pattern. */
+        /* A single host name is not a pattern. */
         struct dyno_host *host = calloc(1, sizeof(*host));
         char *name = strdup(dyno_global(run, "hostname"));
         if (host == NULL || name == NULL) {
@@ -233,7 +233,7 @@ static enum dyno_exit find_hosts(struct dyno_run *run)
         run->hosts = (struct dyno_hosts){host, 1, 1};
     }
     if (run->hosts.count == 0) {
-        dyno_error("--hostfile names no host");
+        dyno_error("--hostfile contains no host");
         return DYNO_USAGE;
     }
     dyno_hosts_unique(&run->hosts);
@@ -263,7 +263,7 @@ static const struct dyno_command *find_command(const char *name)
     return NULL;
 }
 
-/* A word that is no option: the command, or "help" before one. */
+/* Handles an argument that is not an option: the command, or "help" before one. */
 static enum dyno_exit parse_word(struct dyno_run *run, const char *word, enum dyno_asked *asked)
 {
     if (run->command == NULL && strcmp(word, "help") == 0) {

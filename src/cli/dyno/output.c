@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dyno prints: for one host the originals' lines, byte for byte, on standard output, and reasons on standard
- * error; or one JSON object. */
+/* dyno's output: for one host, the same lines as the originals on standard output, byte for byte, and reasons on
+ * standard error; or one JSON object. */
 #include "cli/dyno/cli.h"
 
 #include <string.h>
@@ -63,7 +63,8 @@ void dyno_print_result(const struct dyno_run *run, const struct dyno_result *res
     if (result->status == DYNO_CONNECT) {
         fprintf(stderr, "Couldn't connect to the server... %s\n", result->why);
     } else if (result->status == DYNO_FAILED) {
-        fprintf(stderr, "Error: %s\n", result->why[0] != '\0' ? result->why : "the daemon could not do it");
+        fprintf(stderr, "Error: %s\n",
+                result->why[0] != '\0' ? result->why : "the daemon could not execute the request");
     } else if (result->why[0] != '\0') {
         fprintf(stderr, "dyno: %s\n", result->why);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of a Slurm job: squeue knows those of jobs that wait or run, scontrol also those that just ended. Both
- * print lists in the form that dyno_hosts_expand reads. The job id reaches a shell, so nothing but digits and the signs
- * of array and heterogeneous jobs is let through. */
+/* The nodes of a Slurm job: squeue lists those of waiting and running jobs, scontrol also those of jobs that have just
+ * ended. Both print lists that dyno_hosts_expand can parse. The job id is passed to a shell, so only digits and the
+ * characters of array and heterogeneous jobs are allowed. */
 #include "cli/dyno/hosts.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #define NODES_MAX_B 65536
 
-/* The first word behind `key` in the output of a command. 0, or -ENOENT. */
-static int ask(const char *command, const char *key, char nodes[NODES_MAX_B])
+/* The first word after `key` in the output of a command. 0 or -ENOENT. */
+static int query(const char *command, const char *key, char nodes[NODES_MAX_B])
 {
     char text[NODES_MAX_B];
     FILE *pipe = popen(command, "re");
@@ -36,24 +36,25 @@ int dyno_hosts_slurm(struct dyno_hosts *hosts, const char *job, char why[DYNO_WH
 {
     static const struct {
         const char *format, *key;
-    } ways[] = {
+    } sources[] = {
         {"squeue --noheader --format=%%N --jobs=%s 2>/dev/null", ""},
         {"scontrol --oneliner show job %s 2>/dev/null", " NodeList="},
     };
     char command[160], nodes[NODES_MAX_B];
     if (job[0] == '\0' || strlen(job) > 32 || strspn(job, "0123456789_+") != strlen(job)) {
-        snprintf(why, DYNO_WHY_B, "--slurm-job '%.40s': a job id is needed, such as 12345 or 12345_7", job);
+        snprintf(why, DYNO_WHY_B, "--slurm-job '%.40s' is not a job id such as 12345 or 12345_7", job);
         return -EINVAL;
     }
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        snprintf(command, sizeof(command), ways[i].format, job);
-        if (ask(command, ways[i].key, nodes) == 0) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        snprintf(command, sizeof(command), sources[i].format, job);
+        if (query(command, sources[i].key, nodes) == 0) {
             return dyno_hosts_expand(hosts, nodes, why);
         }
     }
     snprintf(
         why, DYNO_WHY_B,
-        "--slurm-job %s: neither squeue nor scontrol names its nodes; is Slurm installed here, and does the job run?",
+        "--slurm-job %s: neither squeue nor scontrol lists its nodes; check that Slurm is installed and that the job "
+        "is running",
         job);
     return -ENOENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno status: what the jobs of a node are doing. */
+/* dyno status: shows what the jobs of a node are doing. */
 #include "cli/dyno/cli.h"
 
 static void request(const struct dyno_run *run, const char *host, struct ms_buffer *out)
@@ -24,8 +24,8 @@ const struct dyno_command dyno_status = {
     .name = "status",
     .summary = "show what the jobs of a node are doing",
     .details =
-        "The first keys describe the job that was active last; `jobs` lists every job, process and rank, and how\n"
-        "far the last command for each has come.",
+        "The first keys describe the most recently active job; `jobs` lists every job, process and rank, and the\n"
+        "progress of the last command for each.",
     .example = "dyno status\ndyno --json status\ndyno --hosts 'n[01-64]' status",
     .columns = columns,
     .column_count = MS_COUNT_OF(columns),

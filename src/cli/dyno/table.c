@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of several hosts, one line each, and a line with the sum. */
+/* The results of several hosts, one line each, and a summary line. */
 #include "cli/dyno/cli.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define CELL_B 64
 
-/* How a value of an answer is shown: arrays by how many they hold. */
+/* Formats a value of an answer; arrays as the number of their elements. */
 static void cell(const json_t *value, char out[CELL_B])
 {
     if (json_is_string(value)) {

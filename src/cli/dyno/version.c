@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dyno version: which protocol a daemon speaks. */
+/* dyno version: shows the protocol version of a daemon. */
 #include "cli/dyno/cli.h"
 
 static void request(const struct dyno_run *run, const char *host, struct ms_buffer *out)
@@ -19,9 +19,10 @@ static const struct dyno_column columns[] = {{"VERSION", "version"}};
 
 const struct dyno_command dyno_version = {
     .name = "version",
-    .summary = "show the version that the daemon answers",
+    .summary = "show the version that the daemon reports",
     .details =
-        "It is the version of dynolog whose protocol the daemon speaks. `dyno --version` is that of dyno itself.",
+        "This is the version of dynolog whose protocol the daemon implements. `dyno --version` prints the version of "
+        "dyno itself.",
     .example = "dyno version",
     .columns = columns,
     .column_count = MS_COUNT_OF(columns),

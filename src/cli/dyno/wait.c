@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: asks for the status until the processes that were given a command are done with it.
+/* --wait: polls the status until the processes that received a command are done with it.
  *
- * Our daemon tells for each process how far its command has come. Daemons of the originals know one state for all:
- * there the state has to become active first, and idle after that. Processes that end meanwhile are not waited for. */
+ * npuscope's daemon reports the progress of the command for each process. The originals' daemons report one state for
+ * all processes; the row of the command decides what it means. Processes that end meanwhile are not waited for. */
 #include "cli/dyno/cli.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 #define FIRST_MS 100
 #define LAST_MS  1000
 
-enum progress { GOING_ON, DONE, LOST };
+enum progress { IN_PROGRESS, DONE, LOST };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -53,10 +53,10 @@ static enum progress by_process(const struct dyno_run *run, const json_t *trigge
     }
     if (done + ended < all) {
         snprintf(shown, shown_b, "%zu of %zu processes are done, others %s", done, all, slowest);
-        return GOING_ON;
+        return IN_PROGRESS;
     }
     if (ended > 0) {
-        snprintf(shown, shown_b, "%zu of %zu processes are done, %zu have ended before", done, all, ended);
+        snprintf(shown, shown_b, "%zu of %zu processes are done, %zu ended before completion", done, all, ended);
         return LOST;
     }
     snprintf(shown, shown_b, "%zu of %zu processes are done", done, all);
@@ -68,15 +68,15 @@ static enum progress by_state(const struct dyno_run *run, const json_t *status, 
 {
     const char *state = run->command->state_key != NULL ? text_of(status, run->command->state_key) : "";
     if (state[0] == '\0') {
-        snprintf(shown, shown_b, "this daemon does not tell when a command is done");
+        snprintf(shown, shown_b, "this daemon does not report when a command is done");
         return LOST;
     }
     snprintf(shown, shown_b, "%s is %s", run->command->state_key, state);
     *active = *active || strcmp(state, "Running") == 0 || strcmp(state, "Ready") == 0;
-    return run->command->state_done(run, state, *active) ? DONE : GOING_ON;
+    return run->command->state_done(run, state, *active) ? DONE : IN_PROGRESS;
 }
 
-static int ask_status(const struct dyno_run *run, const struct dyno_host *host, json_t **out, char *why)
+static int query_status(const struct dyno_run *run, const struct dyno_host *host, json_t **out, char *why)
 {
     static const char request[] = "{\"fn\":\"getStatus\"}";
     struct dyno_connection *connection;
@@ -97,12 +97,13 @@ void dyno_wait(const struct dyno_run *run, struct dyno_result *result)
 {
     uint64_t deadline = ms_clock_ns(CLOCK_MONOTONIC) + (uint64_t)run->wait_timeout_ms * 1000000;
     const json_t *triggered = json_object_get(result->json, "activityProfilersTriggered");
-    enum progress progress = GOING_ON;
+    enum progress progress = IN_PROGRESS;
     bool active = false;
     if (run->command->done == NULL || json_array_size(triggered) == 0) {
         return;
     }
-    for (long pause_ms = FIRST_MS; progress == GOING_ON; pause_ms = pause_ms < LAST_MS / 2 ? pause_ms * 2 : LAST_MS) {
+    for (long pause_ms = FIRST_MS; progress == IN_PROGRESS;
+         pause_ms = pause_ms < LAST_MS / 2 ? pause_ms * 2 : LAST_MS) {
         json_t *status = NULL;
         if (ms_clock_ns(CLOCK_MONOTONIC) >= deadline) {
             snprintf(result->why, sizeof(result->why), "not done after %u s: %.600s", run->wait_timeout_ms / 1000,
@@ -111,7 +112,7 @@ void dyno_wait(const struct dyno_run *run, struct dyno_result *result)
             return;
         }
         nanosleep(&(struct timespec){pause_ms / 1000, pause_ms % 1000 * 1000000}, NULL);
-        if (ask_status(run, result->host, &status, result->waited) == 0) {
+        if (query_status(run, result->host, &status, result->waited) == 0) {
             const json_t *jobs = json_object_get(status, "jobs");
             progress = json_is_array(jobs) ? by_process(run, triggered, jobs, result->waited, sizeof(result->waited))
                                            : by_state(run, status, &active, result->waited, sizeof(result->waited));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynolog: the monitoring daemon of a node, and the modules that it is made of. */
+/* dynolog: the monitoring daemon of a node, and the list of its modules. */
 #include "monitor/daemon/daemon.h"
 #include "monitor/daemon/ipc.h"
 #include "monitor/daemon/rpc.h"
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* The order of data: what receives comes after what it hands on to. */
+/* In the order of data flow: a module that receives data starts after the modules that it passes the data to. */
 static const struct mon_daemon_module *const modules[] = {
     &mon_module_service,
     /* metrics: the store, back ends, collectors */
@@ -22,7 +22,7 @@ static const struct mon_daemon_module *const modules[] = {
     &mon_module_pmu,
     &mon_module_dcmi,
     &mon_module_npu,
-    /* what arrives */
+    /* IPC and RPC */
     &mon_module_ipc,
     &mon_module_rpc,
     NULL,

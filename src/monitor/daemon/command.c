@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands from outside for registered processes: which ones are meant, whether it makes sense, what comes of it.
+/* Commands for registered processes, as an RPC client requests them: which processes match, whether the command is
+ * possible, and what the client is answered.
  *
- * A configuration waits with each process until its next poll. Of several processes, those without registered
- * descendants come first: a limit of three must not be used up by the launcher and its shells. */
+ * A configuration stays pending until the next poll of its process. Processes without registered descendants come
+ * first: the launcher and its shells must not use up a limit of three. */
 #include "monitor/daemon/registry_internal.h"
 
 #include "base/map.h"
@@ -45,7 +46,7 @@ static bool of_pids(const struct mon_request *request, const struct mon_process 
     return false;
 }
 
-/* The processes meant, leaves first. NULL with *count 0 is nobody; -ENOMEM. */
+/* The matching processes, leaves first; *out is NULL if there are none. 0 or -ENOMEM. */
 static int match(const struct mon_registry *registry, const struct mon_request *request, struct mon_process ***out,
                  size_t *count)
 {
@@ -82,8 +83,8 @@ static int match(const struct mon_registry *registry, const struct mon_request *
     return 0;
 }
 
-/* Nobody was meant: say what there is instead. */
-static void explain_nobody(const struct mon_registry *registry, const struct mon_request *request, char *reason)
+/* No process matched: describe the processes that exist. */
+static void explain_no_match(const struct mon_registry *registry, const struct mon_request *request, char *reason)
 {
     uint64_t now = mon_registry_now_ns(registry);
     size_t polling = 0, of_this_job = 0, silent = 0;
@@ -103,8 +104,8 @@ static void explain_nobody(const struct mon_registry *registry, const struct mon
     }
     if (polling == 0) {
         snprintf(reason, REASON_B,
-                 "no process has registered; jobs need MSMONITOR_USE_DAEMON=1 (NPU) or KINETO_USE_DAEMON=1, and the "
-                 "daemon --enable_ipc_monitor");
+                 "no process has registered; start jobs with MSMONITOR_USE_DAEMON=1 (NPU) or KINETO_USE_DAEMON=1, "
+                 "and the daemon with --enable_ipc_monitor");
     } else if (of_this_job == 0) {
         snprintf(reason, REASON_B, "no process has registered for job %lld; there are processes of job %s (--job-id)",
                  (long long)request->job, jobs);
@@ -112,7 +113,7 @@ static void explain_nobody(const struct mon_registry *registry, const struct mon
         snprintf(reason, REASON_B, "all %zu processes of job %lld have stopped polling", silent,
                  (long long)request->job);
     } else {
-        snprintf(reason, REASON_B, "none of the %zu processes of job %lld is, or descends from, a pid that was given",
+        snprintf(reason, REASON_B, "none of the %zu processes of job %lld is one of the given pids or a descendant",
                  of_this_job, (long long)request->job);
     }
 }
@@ -136,14 +137,14 @@ void mon_request_result_free(struct mon_request_result *result)
     result->matched_count = result->triggered_count = 0;
 }
 
-/* Leaves the command with those that may have it; returns the decision if nobody may. */
-static enum mon_decision trigger(const struct mon_request *request, struct mon_process **meant, size_t count,
+/* Queues the command for the processes that may get it; returns the overall decision. */
+static enum mon_decision trigger(const struct mon_request *request, struct mon_process **targets, size_t count,
                                  uint64_t now, struct mon_request_result *result)
 {
     enum mon_decision refusal = MON_UNKNOWN;
     unsigned failed = 0;
     for (size_t i = 0; i < count; i++) {
-        struct mon_process *process = meant[i];
+        struct mon_process *process = targets[i];
         result->matched[result->matched_count++] = process->pid;
         char reason[REASON_B] = "";
         enum mon_decision decision = mon_state_decide(result->kind, process, now, reason);
@@ -164,7 +165,7 @@ static enum mon_decision trigger(const struct mon_request *request, struct mon_p
         }
     }
     if (failed != 0) {
-        snprintf(result->reason, REASON_B, "no memory to keep the command for %u processes", failed);
+        snprintf(result->reason, REASON_B, "out of memory: could not queue the command for %u processes", failed);
     }
     return result->triggered_count > 0 ? MON_EFFECTIVE : result->refused == count ? refusal : MON_INEFFECTIVE;
 }
@@ -174,19 +175,21 @@ static void explain(const struct mon_request *request, struct mon_request_result
     size_t triggered = result->triggered_count, matched = result->matched_count;
     size_t left_out = matched - triggered - result->busy - result->refused;
     if (triggered == 0 && result->busy > 0) {
-        snprintf(result->reason, REASON_B, "%u of %zu processes have not fetched their last command yet", result->busy,
-                 matched);
+        snprintf(result->reason, REASON_B, "%u of %zu processes have not fetched their previous command yet",
+                 result->busy, matched);
     } else if (triggered == 0 && left_out > 0 && result->reason[0] == '\0') {
-        snprintf(result->reason, REASON_B, "the limit of %u processes leaves all %zu out (--process-limit)",
+        snprintf(result->reason, REASON_B, "the limit of %u processes excludes all %zu (--process-limit)",
                  request->limit, left_out);
     } else if (triggered > 0 && left_out > 0) {
-        snprintf(result->reason, REASON_B, "the limit of %u processes leaves %zu of %zu out (--process-limit)",
+        snprintf(result->reason, REASON_B, "the limit of %u processes excludes %zu of %zu (--process-limit)",
                  request->limit, left_out, matched);
     } else if (triggered > 0 && triggered < matched) {
-        snprintf(result->reason, REASON_B, "%zu of %zu processes will fetch it; %u busy, %u not in a state for it",
+        snprintf(result->reason, REASON_B,
+                 "%zu of %zu processes will fetch it; %u busy, %u in a state that does not "
+                 "allow it",
                  triggered, matched, result->busy, result->refused);
     } else if (result->reason[0] == '\0') {
-        snprintf(result->reason, REASON_B, "%zu process%s will fetch it with the next poll", triggered,
+        snprintf(result->reason, REASON_B, "%zu process%s will fetch it on the next poll", triggered,
                  triggered == 1 ? "" : "es");
     }
 }
@@ -194,56 +197,56 @@ static void explain(const struct mon_request *request, struct mon_request_result
 int mon_registry_request(struct mon_registry *registry, const struct mon_request *request,
                          struct mon_request_result *result)
 {
-    struct mon_process **meant;
+    struct mon_process **targets;
     size_t count;
     memset(result, 0, sizeof(*result));
     result->kind = mon_state_kind(request->config, request->config_b);
     if (request->config_b > MON_REGISTRY_CONFIG_B || memchr(request->config, '\0', request->config_b) != NULL) {
         return -EMSGSIZE;
     }
-    if (match(registry, request, &meant, &count) != 0) {
+    if (match(registry, request, &targets, &count) != 0) {
         return -ENOMEM;
     }
     int error = result_init(result, count);
     if (error == 0 && count == 0) {
         result->decision = MON_INEFFECTIVE;
-        explain_nobody(registry, request, result->reason);
+        explain_no_match(registry, request, result->reason);
     } else if (error == 0) {
-        result->decision = trigger(request, meant, count, mon_registry_now_ns(registry), result);
+        result->decision = trigger(request, targets, count, mon_registry_now_ns(registry), result);
         explain(request, result);
         mon_registry_commands_changed(registry);
     }
-    free(meant);
+    free(targets);
     return error;
 }
 
 int mon_registry_cancel(struct mon_registry *registry, const struct mon_request *request,
                         struct mon_request_result *result)
 {
-    struct mon_process **meant;
+    struct mon_process **targets;
     size_t count;
     memset(result, 0, sizeof(*result));
-    if (match(registry, request, &meant, &count) != 0) {
+    if (match(registry, request, &targets, &count) != 0) {
         return -ENOMEM;
     }
     int error = result_init(result, count);
     for (size_t i = 0; error == 0 && i < count; i++) {
-        result->matched[result->matched_count++] = meant[i]->pid;
-        if (meant[i]->pending != NULL) {
-            mon_registry_withdraw_command(meant[i]);
-            result->triggered[result->triggered_count++] = meant[i]->pid;
+        result->matched[result->matched_count++] = targets[i]->pid;
+        if (targets[i]->pending != NULL) {
+            mon_registry_withdraw_command(targets[i]);
+            result->triggered[result->triggered_count++] = targets[i]->pid;
         }
     }
     if (error == 0 && count == 0) {
-        explain_nobody(registry, request, result->reason);
+        explain_no_match(registry, request, result->reason);
     } else if (error == 0) {
-        snprintf(result->reason, REASON_B, "%zu of %zu processes had a command waiting, which was taken back",
+        snprintf(result->reason, REASON_B, "cancelled the pending command of %zu of %zu processes",
                  result->triggered_count, count);
     }
     result->decision = result->triggered_count > 0 ? MON_EFFECTIVE : MON_INEFFECTIVE;
     if (result->triggered_count > 0) {
         mon_registry_commands_changed(registry);
     }
-    free(meant);
+    free(targets);
     return error;
 }

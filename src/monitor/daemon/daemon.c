@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start, loop and end of the daemon.
+/* Start, event loop and end of the daemon.
  *
- * Modules start in the order of their list and stop in reverse; a module that cannot start ends the daemon with status
- * 1 after those before it were stopped. The service manager hears READY=1 when all have started, so whoever waits for
- * the unit can use sockets and port at once. */
+ * Modules start in list order and stop in reverse order. If a module cannot start, those before it are stopped and the
+ * daemon exits with status 1. READY=1 is sent to the service manager when all modules have started, so that units which
+ * depend on this one can use its sockets and port at once. */
 #include "monitor/daemon/daemon.h"
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ static void stop_modules(struct mon_daemon *daemon, size_t started)
     }
 }
 
-/* Connections, and one descriptor per process whose end is watched, must not run into a limit meant for shells. */
+/* The default limit is too low for many connections and a pidfd per process. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -80,7 +80,7 @@ static void serve(struct mon_daemon *daemon)
     stop_modules(daemon, started);
 }
 
-/* Everything after the flags are known. */
+/* Everything after flags have been parsed. */
 static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
 {
     struct mon_log_options log = {
@@ -91,7 +91,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
     };
     int result = mon_log_open(&log);
     if (result != 0) {
-        fprintf(stderr, "dynolog: log file '%s': %s (--log_file)\n", log.file, strerror(-result));
+        fprintf(stderr, "dynolog: cannot open log file '%s': %s (--log_file)\n", log.file, strerror(-result));
         return EXIT_FAILURE;
     }
     MON_LOG_INFO("dynolog %s, pid %d, log %s", MON_DAEMON_VERSION, (int)getpid(), mon_log_path());
@@ -99,7 +99,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
         MON_LOG_WARNING("%s", notes->lines[i]);
     }
     if (getuid() == 0) {
-        MON_LOG_WARNING("running as root; a user of its own is safer (the packaged unit has one)");
+        MON_LOG_WARNING("running as root; a dedicated user is safer (the packaged unit has one)");
     }
     signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
@@ -110,7 +110,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
     daemon->base = event_base_new();
     daemon->registry = mon_registry_new(daemon->host);
     if (daemon->base == NULL || daemon->registry == NULL) {
-        MON_LOG_ERROR("no memory for the event loop");
+        MON_LOG_ERROR("out of memory for the event loop");
         daemon->exit_code = EXIT_FAILURE;
     } else {
         serve(daemon);
@@ -119,7 +119,7 @@ static int run(struct mon_daemon *daemon, const struct mon_flag_notes *notes)
     if (daemon->base != NULL) {
         event_base_free(daemon->base);
     }
-    MON_LOG_INFO("ended with status %d", daemon->exit_code);
+    MON_LOG_INFO("exiting with status %d", daemon->exit_code);
     mon_log_close();
     return daemon->exit_code;
 }
@@ -131,7 +131,7 @@ int mon_daemon_run(const struct mon_daemon_module *const *modules, int argc, cha
     char error[512];
     int status = EXIT_FAILURE;
     if (mon_flags_init(&daemon.flags) != 0) {
-        fputs("dynolog: no memory\n", stderr);
+        fputs("dynolog: out of memory\n", stderr);
         return EXIT_FAILURE;
     }
     if (mon_flags_parse(&daemon.flags, argc, argv, &notes, error, sizeof(error)) != 0) {

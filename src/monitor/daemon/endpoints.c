@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, renewing and closing of the fabric's sockets.
+/* Opens, replaces and closes the sockets of the fabric.
  *
- * Files: a socket file of a daemon that was killed is removed if it belongs to its owner and nobody answers there; any
- * other file in the way is left alone. Files are created with their final mode (umask) and, in the home of another
- * user, with that user's identity, so that there is no moment in which somebody else could use or exchange them.
- * Threads: the loop only (umask and effective user change for the length of one bind). */
+ * A stale socket file of a killed daemon is removed if it has the right owner and no process listens on it; any other
+ * file at the path is left alone. Files are created with their final mode (umask) and, in another user's home
+ * directory, with that user's identity, so that no other user can use or replace them at any time. Used only by the
+ * event loop thread (bind changes umask and effective user temporarily). */
 #include "monitor/daemon/endpoints.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ static int open_socket(void)
     return fd;
 }
 
-/* Is somebody listening at this address? */
-static bool answers(const struct mon_endpoint *endpoint)
+/* Whether a process listens on this address. */
+static bool is_listening(const struct mon_endpoint *endpoint)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool alive = fd >= 0 && connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_b) == 0;
@@ -49,7 +49,7 @@ static bool answers(const struct mon_endpoint *endpoint)
     return alive;
 }
 
-/* Makes way for a socket file; 0 or -errno. */
+/* Removes a stale socket file; 0 or -errno. */
 static int remove_stale(const struct mon_endpoint *endpoint)
 {
     const char *path = endpoint->address.sun_path;
@@ -58,17 +58,18 @@ static int remove_stale(const struct mon_endpoint *endpoint)
         return errno == ENOENT ? 0 : -errno;
     }
     if (!S_ISSOCK(st.st_mode) || st.st_uid != endpoint->owner) {
-        MON_LOG_ERROR("%s is in the way: %s; remove it by hand", path,
-                      S_ISSOCK(st.st_mode) ? "it belongs to another user" : "it is not a socket");
+        MON_LOG_ERROR("cannot create socket %s: %s; remove it manually", path,
+                      S_ISSOCK(st.st_mode) ? "the existing file belongs to another user"
+                                           : "the existing file is not a socket");
         return -EEXIST;
     }
-    if (answers(endpoint)) {
+    if (is_listening(endpoint)) {
         return -EADDRINUSE;
     }
     return unlink(path) != 0 ? -errno : 0;
 }
 
-/* Binds the descriptor; for files this includes making way, mode, owner and group. */
+/* Binds the descriptor; for files, also removes a stale file and sets mode, owner and group. */
 static int bind_socket(struct mon_endpoint *endpoint, int fd)
 {
     const struct sockaddr *address = (const struct sockaddr *)&endpoint->address;
@@ -92,8 +93,8 @@ static int bind_socket(struct mon_endpoint *endpoint, int fd)
         result = -errno;
     }
     if (other && seteuid(getuid()) != 0) {
-        MON_LOG_ERROR("cannot become user %d again: %s", (int)getuid(), strerror(errno));
-        abort(); /* going on as somebody else is the one thing that must not happen */
+        MON_LOG_ERROR("cannot switch back to user %d: %s", (int)getuid(), strerror(errno));
+        abort(); /* must not continue as another user */
     }
     return result;
 }
@@ -140,7 +141,7 @@ static void stop_listening(struct mon_endpoint *endpoint)
 bool mon_endpoint_clogged(struct mon_endpoint *endpoint)
 {
     int queued = 0;
-    /* A small datagram is charged with less than a KiB: until then it is not worth asking. */
+    /* A small datagram is charged less than 1 KiB: below this, the ioctl is not worth it. */
     if (endpoint->sent < endpoint->room_b / 4 / 1024) {
         return false;
     }
@@ -150,13 +151,13 @@ bool mon_endpoint_clogged(struct mon_endpoint *endpoint)
 
 int mon_endpoint_renew(struct mon_daemon *daemon, struct mon_endpoint *endpoint)
 {
-    stop_listening(endpoint); /* an abstract name is free only after this */
+    stop_listening(endpoint); /* releases an abstract name, so it must come first */
     int result = listen_on(daemon, endpoint);
     if (result == 0) {
-        MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: clients do not read their replies; went on with a fresh socket",
+        MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: clients do not read their replies; replaced the socket",
                         endpoint->text);
     } else {
-        MON_LOG_ERROR("%s cannot be opened again: %s", endpoint->text, strerror(-result));
+        MON_LOG_ERROR("cannot reopen %s: %s", endpoint->text, strerror(-result));
     }
     return result;
 }
@@ -167,12 +168,12 @@ int mon_endpoint_send(struct mon_endpoint *endpoint, const struct sockaddr_un *t
     ssize_t sent =
         sendto(endpoint->fd, datagram, datagram_b, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_b);
     int result = sent < 0 ? -errno : 0;
-    /* A send that failed may have failed for want of room: look at once. */
+    /* A send that failed may mean a full buffer: check at once. */
     endpoint->sent += 1 + (int)(datagram_b / 1024) + (result == -EAGAIN ? endpoint->room_b / 1024 : 0);
     return result;
 }
 
-/* ---- what the flags ask for ---- */
+/* ---- endpoints according to the flags ---- */
 
 struct opening {
     struct mon_daemon *daemon;
@@ -180,14 +181,14 @@ struct opening {
     struct mon_endpoint *first;
 };
 
-/* 0, or -errno; a failure that only concerns this form is -ENOENT or -EACCES. */
-static int add(struct opening *opening, const struct mon_endpoint *wanted)
+/* 0 or -errno; -ENOENT and -EACCES only concern this kind of endpoint. */
+static int add(struct opening *opening, const struct mon_endpoint *template)
 {
     struct mon_endpoint *endpoint = malloc(sizeof(*endpoint));
     if (endpoint == NULL) {
         return -ENOMEM;
     }
-    *endpoint = *wanted;
+    *endpoint = *template;
     endpoint->callback = opening->callback;
     endpoint->fd = -1;
     mon_fabric_address_text(&endpoint->address, endpoint->address_b, endpoint->text, sizeof(endpoint->text));
@@ -208,11 +209,11 @@ static int open_abstract(struct opening *opening, const char *name)
     for (int data = 0; data <= 1 && result == 0; data++) {
         char full[128];
         snprintf(full, sizeof(full), "%s%s", name, data != 0 ? "_data" : "");
-        struct mon_endpoint wanted = {.form = MON_ENDPOINT_ABSTRACT, .data = data != 0};
-        wanted.address_b = mon_fabric_abstract(&wanted.address, full);
-        result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
+        struct mon_endpoint template = {.form = MON_ENDPOINT_ABSTRACT, .data = data != 0};
+        template.address_b = mon_fabric_abstract(&template.address, full);
+        result = template.address_b == 0 ? -ENAMETOOLONG : add(opening, &template);
         if (result == -EADDRINUSE) {
-            MON_LOG_ERROR("another daemon has the address @%s@; stop it, or choose another --ipc_name", full);
+            MON_LOG_ERROR("another daemon uses the address @%s@; stop it or choose another --ipc_name", full);
         } else if (result != 0) {
             MON_LOG_ERROR("@%s@: %s (--ipc_name)", full, strerror(-result));
         }
@@ -226,13 +227,13 @@ static int open_files(struct opening *opening, const char *directory, const stru
     int result = 0;
     for (int data = 0; data <= 1 && result == 0; data++) {
         char name[32];
-        struct mon_endpoint wanted = *like;
+        struct mon_endpoint template = *like;
         snprintf(name, sizeof(name), "dynolog%s%s", data != 0 ? "_data" : "", suffix);
-        wanted.data = data != 0;
-        wanted.address_b = mon_fabric_path(&wanted.address, directory, name);
-        result = wanted.address_b == 0 ? -ENAMETOOLONG : add(opening, &wanted);
+        template.data = data != 0;
+        template.address_b = mon_fabric_path(&template.address, directory, name);
+        result = template.address_b == 0 ? -ENAMETOOLONG : add(opening, &template);
         if (result == -EADDRINUSE) {
-            MON_LOG_ERROR("another daemon listens on %s/%s; stop it first (or --no%s)", directory, name, flag);
+            MON_LOG_ERROR("another daemon listens on %s/%s; stop it first (or use --no%s)", directory, name, flag);
         } else if (result != 0) {
             MON_LOG_WARNING("%s/%s: %s (--%s)", directory, name, strerror(-result), flag);
         }
@@ -244,7 +245,7 @@ static int open_home(struct opening *opening, const char *directory, uid_t owner
 {
     struct mon_endpoint like = {.form = MON_ENDPOINT_HOME, .owner = owner, .mode = 0600, .group = (gid_t)-1};
     int result = open_files(opening, directory, &like, ".sock", flag);
-    /* Only a daemon that is there already is a reason to give up. */
+    /* Fatal only if another daemon is running. */
     return result == -EADDRINUSE ? result : 0;
 }
 
@@ -254,7 +255,7 @@ static int open_own_home(struct opening *opening, const struct mon_flags *flags)
     if (directory[0] == '\0') {
         const struct passwd *user = getpwuid(getuid());
         if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
-            MON_LOG_WARNING("user %d has no home directory: no sockets for NPU clients there (--ipc_home_dir)",
+            MON_LOG_WARNING("user %d has no home directory: no sockets for NPU clients (--ipc_home_dir)",
                             (int)getuid());
             return 0;
         }
@@ -273,7 +274,7 @@ static int open_users(struct opening *opening, const char *users)
             continue;
         }
         if (user == NULL) {
-            MON_LOG_ERROR("user '%s' is not known (--ipc_users)", name);
+            MON_LOG_ERROR("unknown user '%s' (--ipc_users)", name);
             result = -EINVAL;
         } else if (geteuid() != 0 && user->pw_uid != geteuid()) {
             MON_LOG_ERROR("only root can open sockets in the home directory of '%s' (--ipc_users)", name);
@@ -292,7 +293,7 @@ static int open_directory(struct opening *opening, const struct mon_flags *flags
     if (flags->ipc_socket_group[0] != '\0') {
         const struct group *group = getgrnam(flags->ipc_socket_group);
         if (group == NULL) {
-            MON_LOG_ERROR("group '%s' is not known (--ipc_socket_group)", flags->ipc_socket_group);
+            MON_LOG_ERROR("unknown group '%s' (--ipc_socket_group)", flags->ipc_socket_group);
             return -EINVAL;
         }
         like.group = group->gr_gid;
@@ -320,7 +321,7 @@ int mon_endpoints_open(struct mon_daemon *daemon, event_callback_fn callback, st
         result = open_directory(&opening, flags, directory);
     }
     if (result == 0 && opening.first == NULL) {
-        MON_LOG_ERROR("no endpoint could be opened; see --ipc_name, --ipc_home, --ipc_socket_dir");
+        MON_LOG_ERROR("no endpoint could be opened (see --ipc_name, --ipc_home, --ipc_socket_dir)");
         result = -EADDRNOTAVAIL;
     }
     if (result != 0) {

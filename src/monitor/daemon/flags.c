@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags: one row per flag, made from flags_table.h; everything else here walks over the rows.
+/* Flags: one row per flag, from flags_table.h; everything else here iterates over the rows.
  *
- * The rules are those of gflags, because flag files and start scripts of both families exist: `--flag=value`,
- * `--flag value`, one dash or two, `--noflag`, `-` and `_` alike, a later value wins, `--` ends the flags, other
- * arguments are ignored. In a flag file a line without a dash is a list of patterns: what follows is meant for programs
- * whose name matches one of them. Beyond gflags, a switch may be followed by the word true or false.
- * Failure policy: the first wrong flag ends the parse with a message that names it and what would be right. */
+ * The rules are those of gflags, because flag files and start scripts of both families exist: `--flag=value`, `--flag
+ * value`, one dash or two, `--noflag`, `-` and `_` equivalent, the last value wins, `--` ends the flags, other
+ * arguments are ignored. In a flag file, a line without a dash is a list of patterns: the lines after it apply to
+ * programs whose name matches one of them. In addition to gflags, a switch may be followed by the word true or false.
+ * Failure policy: the first invalid flag ends the parse with a message that names it and what is expected. */
 #include "monitor/daemon/flags_internal.h"
 
 #include "base/macros.h"
@@ -21,7 +21,7 @@
 
 enum {
     NAME_MAX_B = 64,
-    FILE_DEPTH = 8, /* flag files that name flag files */
+    FILE_DEPTH = 8, /* nested flag files */
     FILE_MAX_B = 1 << 20,
     NOTES_MAX = 200,
 };
@@ -123,7 +123,7 @@ void mon_flag_notes_free(struct mon_flag_notes *notes)
     memset(notes, 0, sizeof(*notes));
 }
 
-/* Dashes and underscores are the same letter in a name; the table has underscores. */
+/* Dashes and underscores are equivalent in names; the table has underscores. */
 static bool same_name(const char *a, const char *b)
 {
     for (; *a != '\0' && (*a == *b || (*a == '_' && *b == '-')); a++, b++) {
@@ -141,7 +141,7 @@ static const struct mon_flag *find(const char *name)
     return NULL;
 }
 
-/* How many letters must change to turn one name into the other. */
+/* Edit distance of two names. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[NAME_MAX_B + 1];
@@ -173,9 +173,9 @@ static int unknown(struct parse *parse, const char *name)
         }
     }
     if (best != NULL) {
-        return refuse(parse, "unknown flag '%s'; is --%s meant?", name, best->name);
+        return refuse(parse, "unknown flag '%s'; did you mean --%s?", name, best->name);
     }
-    return refuse(parse, "unknown flag '%s'; --help shows all", name);
+    return refuse(parse, "unknown flag '%s' (see --help)", name);
 }
 
 static int parse_bool(const char *text, bool *out)
@@ -193,20 +193,20 @@ static int parse_bool(const char *text, bool *out)
 static int set(struct parse *parse, const struct mon_flag *flag, const char *text)
 {
     if ((flag->where & MON_FLAG_IGNORED) != 0) {
-        note(parse, "--%s is accepted but has no effect here (%s)", flag->name, flag->help);
+        note(parse, "--%s is accepted but has no effect (%s)", flag->name, flag->help);
     }
     switch (flag->type) {
     case MON_FLAG_SECTION:
         break;
     case MON_FLAG_BOOL:
         if (parse_bool(text, value_of(parse->flags, flag)) != 0) {
-            return refuse(parse, "--%s=%.80s: true or false is needed", flag->name, text);
+            return refuse(parse, "--%s=%.80s: must be true or false", flag->name, text);
         }
         break;
     case MON_FLAG_INT: {
         int64_t number;
         if (ms_parse_i64(text, flag->min, flag->max, &number) != 0) {
-            return refuse(parse, "--%s=%.80s: a number from %lld to %lld is needed", flag->name, text,
+            return refuse(parse, "--%s=%.80s: must be a number from %lld to %lld", flag->name, text,
                           (long long)flag->min, (long long)flag->max);
         }
         *(int32_t *)value_of(parse->flags, flag) = (int32_t)number;
@@ -215,7 +215,7 @@ static int set(struct parse *parse, const struct mon_flag *flag, const char *tex
     case MON_FLAG_TEXT: {
         char *copy = strdup(text);
         if (copy == NULL) {
-            return refuse(parse, "--%s: no memory", flag->name);
+            return refuse(parse, "--%s: out of memory", flag->name);
         }
         char **value = value_of(parse->flags, flag);
         free(*value);
@@ -228,7 +228,7 @@ static int set(struct parse *parse, const struct mon_flag *flag, const char *tex
 
 static int parse_file(struct parse *parse, const char *path);
 
-/* Flags about flags: those that every gflags program has. 1: it was one of them. */
+/* Flags that every gflags program has. 1: it was one of them. */
 static int special(struct parse *parse, const char *name, const char *value)
 {
     static const struct {
@@ -249,9 +249,9 @@ static int special(struct parse *parse, const char *name, const char *value)
     if (strcmp(name, "flagfile") == 0) {
         char *list = strdup(value != NULL ? value : "");
         if (list == NULL) {
-            return refuse(parse, "--flagfile: no memory");
+            return refuse(parse, "--flagfile: out of memory");
         }
-        int result = list[0] == '\0' ? refuse(parse, "--flagfile: a file name is needed") : 1;
+        int result = list[0] == '\0' ? refuse(parse, "--flagfile requires a file name") : 1;
         char *rest = list;
         for (char *path; result == 1 && (path = strsep(&rest, ",")) != NULL;) {
             int error = *path != '\0' ? parse_file(parse, path) : 0;
@@ -269,7 +269,7 @@ static bool takes_value(const char *name)
     return strcmp(name, "flagfile") == 0 || (flag != NULL && flag->type != MON_FLAG_BOOL);
 }
 
-/* One flag without its dashes. `next` is the argument after it, or NULL; *used tells whether it was the value. */
+/* Parses one flag without its dashes. `next` is the next argument or NULL; *used says whether it was the value. */
 static int parse_flag(struct parse *parse, const char *argument, const char *next, bool *used)
 {
     char name[NAME_MAX_B];
@@ -277,7 +277,7 @@ static int parse_flag(struct parse *parse, const char *argument, const char *nex
     size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
     *used = false;
     if (length == 0 || length >= sizeof(name)) {
-        return refuse(parse, "'%.80s' is no flag; --help shows all", argument);
+        return refuse(parse, "unknown flag '%.80s' (see --help)", argument);
     }
     memcpy(name, argument, length);
     name[length] = '\0';
@@ -305,12 +305,12 @@ static int parse_flag(struct parse *parse, const char *argument, const char *nex
         return unknown(parse, name);
     }
     if (value == NULL && flag->type != MON_FLAG_BOOL) {
-        return refuse(parse, "--%s needs a value", flag->name);
+        return refuse(parse, "--%s requires a value", flag->name);
     }
     return set(parse, flag, value != NULL ? value : "true");
 }
 
-/* Does one of the patterns in the line match the name of the program? */
+/* Whether one of the patterns in the line matches the program name. */
 static bool section_matches(char *line, const char *program)
 {
     const char *slash = strrchr(program, '/');
@@ -334,7 +334,7 @@ static char *trim(char *line)
     return line;
 }
 
-/* The lines of a flag file; the text is taken apart in place. */
+/* Parses the lines of a flag file; modifies the text. */
 static int parse_lines(struct parse *parse, char *text)
 {
     bool ours = true, in_patterns = false;
@@ -343,7 +343,7 @@ static int parse_lines(struct parse *parse, char *text)
         if (*line == '\0' || *line == '#') {
             continue;
         }
-        if (*line != '-') { /* several lines of patterns in a row are one list */
+        if (*line != '-') { /* consecutive lines of patterns are one list */
             bool matches = section_matches(line, parse->program);
             ours = in_patterns ? ours || matches : matches;
             in_patterns = true;
@@ -363,7 +363,7 @@ static int parse_lines(struct parse *parse, char *text)
         bool used;
         int result = parse_flag(parse, line, value, &used);
         if (result == 0 && value != NULL && !used) {
-            result = refuse(parse, "--%s takes no value '%.80s' after a blank", line, value);
+            result = refuse(parse, "--%s does not take the value '%.80s' after a blank", line, value);
         }
         if (result != 0) {
             return result;
@@ -375,7 +375,7 @@ static int parse_lines(struct parse *parse, char *text)
 static int parse_file(struct parse *parse, const char *path)
 {
     if (parse->depth >= FILE_DEPTH) {
-        return refuse(parse, "flag file '%.200s': more than %d files inside one another", path, FILE_DEPTH);
+        return refuse(parse, "flag file '%.200s': more than %d nested files", path, FILE_DEPTH);
     }
     FILE *file = fopen(path, "re");
     if (file == NULL) {
@@ -387,15 +387,15 @@ static int parse_file(struct parse *parse, const char *path)
     fclose(file);
     int result;
     if (failed) {
-        result = refuse(parse, "flag file '%.200s' cannot be read", path);
+        result = refuse(parse, "cannot read flag file '%.200s'", path);
     } else if (used > FILE_MAX_B || memchr(text, '\0', used) != NULL) {
-        result = refuse(parse, "'%.200s' is no flag file: a text of at most 1 MiB is needed", path);
+        result = refuse(parse, "'%.200s' is not a flag file: it must be a text of at most 1 MiB", path);
     } else {
         text[used] = '\0';
         parse->depth++;
         result = parse_lines(parse, text);
         parse->depth--;
-        if (result != 0 && strncmp(parse->error, "flag file", 9) != 0) { /* the innermost file names itself */
+        if (result != 0 && strncmp(parse->error, "flag file", 9) != 0) { /* name only the innermost file */
             char inner[256];
             snprintf(inner, sizeof(inner), "%s", parse->error);
             refuse(parse, "flag file '%.200s': %s", path, inner);
@@ -415,7 +415,7 @@ int mon_flags_parse(struct mon_flags *flags, int argc, char *const *argv, struct
             break;
         }
         if (argument[0] != '-' || argument[1] == '\0') {
-            note(&parse, "argument '%.80s' is ignored: flags begin with --", argument);
+            note(&parse, "ignoring argument '%.80s': flags start with --", argument);
             continue;
         }
         bool used;
@@ -435,7 +435,7 @@ int mon_flags_parse_text(struct mon_flags *flags, const char *program, const cha
     struct parse parse = {flags, notes, program, error, error_b, 0};
     char *copy = strndup(text, text_b);
     if (copy == NULL) {
-        return refuse(&parse, "no memory");
+        return refuse(&parse, "out of memory");
     }
     int result = parse_lines(&parse, copy);
     free(copy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags of the daemon, as gflags reads them: one or two dashes, --flag=value or --flag value, --flag and --noflag for
- * switches, dashes and underscores alike, --flagfile. The flags themselves stand in flags_table.h. */
+/* Flags of the daemon, parsed as gflags does: one or two dashes, --flag=value or --flag value, --flag and --noflag for
+ * switches, dashes and underscores equivalent, --flagfile. flags_table.h lists the flags. */
 #ifndef MON_DAEMON_FLAGS_H
 #define MON_DAEMON_FLAGS_H
 
@@ -13,7 +13,7 @@
 
 enum { MON_FLAG_FORK = 1, MON_FLAG_UPSTREAM = 2, MON_FLAG_OWN = 4, MON_FLAG_IGNORED = 8 };
 
-/* flags.port, flags.certs_dir, flags.enable_ipc_monitor ... Texts are never NULL. In the order of the table. */
+/* flags.port, flags.certs_dir, flags.enable_ipc_monitor and so on, in table order. Texts are never NULL. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct mon_flags {
 #define MON_NO_SECTION(title)
@@ -27,17 +27,17 @@ struct mon_flags {
     bool help, version, markdown, man; /* print instead of running */
 };
 
-/* What a parse has to say that is no failure: one line each, to be logged once the log is open. */
+/* Warnings of a parse, one per line, to be logged once the log is open. */
 struct mon_flag_notes {
     char (*lines)[256];
     size_t count, room;
 };
 
-int mon_flags_init(struct mon_flags *flags); /* defaults; 0 or -ENOMEM */
-/* argv[0] is the program. 0, or -EINVAL with the message in error. Notes may be NULL. */
+int mon_flags_init(struct mon_flags *flags); /* sets defaults; 0 or -ENOMEM */
+/* argv[0] is the program. 0, or -EINVAL with the message in error. notes may be NULL. */
 int mon_flags_parse(struct mon_flags *flags, int argc, char *const *argv, struct mon_flag_notes *notes, char *error,
                     size_t error_b);
-/* The text of a flag file, for what has no file. Same results. */
+/* Parses the text of a flag file. Same results. */
 int mon_flags_parse_text(struct mon_flags *flags, const char *program, const char *text, size_t text_b,
                          struct mon_flag_notes *notes, char *error, size_t error_b);
 void mon_flags_free(struct mon_flags *flags);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RPC functions, see functions.h.
  *
- * Answers that existing command lines know are theirs to the byte; what they do not know (reason, error, jobs) stands
- * in keys of its own, which they print and ignore. A request is checked for nesting before it is parsed. Requests that
- * change something are logged with who asked for what, without the configuration: it may hold paths of a user. */
+ * Answers that existing command lines parse are identical to the originals' byte for byte; additions (reason, error,
+ * jobs) are separate keys, which they print and ignore. The nesting of a request is checked before it is parsed.
+ * Requests that change something are logged with the caller and the target, but without the configuration, which may
+ * contain a user's paths. */
 #include "monitor/daemon/functions.h"
 
 #include "monitor/daemon/logger.h"
@@ -26,12 +27,12 @@ static int append(const char *text, size_t text_b, void *out)
     return 0;
 }
 
-/* Takes the reference. */
+/* Consumes the reference to answer. */
 static void write_json(json_t *answer, struct ms_buffer *out)
 {
     if (answer == NULL || json_dump_callback(answer, append, out, JSON_COMPACT | JSON_SORT_KEYS) != 0) {
         out->used = 0;
-        MS_BUFFER_TEXT(out, "{\"error\":\"no memory\",\"status\":\"failed\"}");
+        MS_BUFFER_TEXT(out, "{\"error\":\"out of memory\",\"status\":\"failed\"}");
     }
     json_decref(answer);
 }
@@ -58,7 +59,7 @@ static json_t *get_version(struct mon_rpc_call *call, json_t *request)
 
 /* ---- commands for processes ---- */
 
-/* The form in which the original shows wrong types. */
+/* The format in which the original reports wrong types. */
 static json_t *failed_with(const char *why)
 {
     char text[320];
@@ -81,7 +82,7 @@ static const char *read_integer(json_t *request, const char *key, json_int_t min
     return NULL;
 }
 
-/* Fills in job, pids and limit. NULL, or why not; *pids is to be freed. */
+/* Fills in job, pids and limit. Returns NULL or an error text; the caller frees *pids. */
 static const char *read_target(json_t *request, struct mon_request *target, int32_t **pids)
 {
     json_int_t job = 0, limit = PROCESS_LIMIT_DEFAULT;
@@ -99,7 +100,7 @@ static const char *read_target(json_t *request, struct mon_request *target, int3
     }
     *pids = calloc(count + 1, sizeof(**pids));
     if (*pids == NULL) {
-        return "no memory";
+        return "out of memory";
     }
     for (size_t i = 0; i < count; i++) {
         json_t *pid = json_array_get(list, i);
@@ -124,7 +125,7 @@ static json_t *pid_array(const int32_t *pids, size_t count)
     return array;
 }
 
-/* Upstream's command line ends in a panic without the native fields; the fork's leaves them out when it refuses. */
+/* Upstream's command line panics if the native fields are missing; the fork's daemon omits them when it refuses. */
 static json_t *request_answer(const struct mon_request_result *result)
 {
     json_t *answer = json_pack("{ss}", "commandStatus", mon_decision_name(result->decision));
@@ -166,11 +167,11 @@ static json_t *set_on_demand(struct mon_rpc_call *call, json_t *request)
     int rc = mon_registry_request(call->registry, &target, &result);
     if (rc != 0) {
         answer =
-            failed_with(rc == -EMSGSIZE ? "the configuration is too long for the processes' socket" : strerror(-rc));
+            failed_with(rc == -EMSGSIZE ? "the configuration is too long for the process's socket" : strerror(-rc));
         goto out;
     }
     answer = request_answer(&result);
-    MON_LOG_INFO("%s: %s for job %lld, %zu pids named: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
+    MON_LOG_INFO("%s: %s for job %lld, %zu pids given: %s, %zu matched, %zu triggered, %u busy: %s", call->peer,
                  mon_config_recognise(target.config, target.config_b)->name, (long long)target.job, target.pid_count,
                  mon_decision_name(result.decision), result.matched_count, result.triggered_count, result.busy,
                  result.reason);
@@ -203,7 +204,7 @@ static json_t *cancel_on_demand(struct mon_rpc_call *call, json_t *request)
     return answer;
 }
 
-/* ---- DCGM: answered as a daemon without it answers ---- */
+/* ---- DCGM: answers of a daemon without it ---- */
 
 static json_t *dcgm_pause(struct mon_rpc_call *call, json_t *request)
 {
@@ -247,7 +248,7 @@ static json_t *function_names(void)
     return names;
 }
 
-/* What a command line may expect of this daemon, so that generations need not guess about each other. */
+/* What this daemon supports, so that command lines of other versions need not guess. */
 static json_t *get_capabilities(struct mon_rpc_call *call, json_t *request)
 {
     (void)call;
@@ -267,10 +268,10 @@ static json_t *dispatch(struct mon_rpc_call *call, json_t *request)
 {
     const char *name = json_string_value(json_object_get(request, "fn"));
     if (!json_is_object(request)) {
-        return refuse(call, "not an object", "a request is a JSON object");
+        return refuse(call, "not an object", "a request must be a JSON object");
     }
     if (name == NULL) {
-        return refuse(call, "no function", "a request has a string \"fn\", the function to call");
+        return refuse(call, "no function", "a request must have a string \"fn\", the function to call");
     }
     call->keep = json_is_true(json_object_get(request, "keep"));
     for (size_t i = 0; i < MS_COUNT_OF(functions); i++) {
@@ -279,7 +280,7 @@ static json_t *dispatch(struct mon_rpc_call *call, json_t *request)
             return functions[i].call(call, request);
         }
     }
-    json_t *answer = refuse(call, "unknown function", "this daemon does not know the function");
+    json_t *answer = refuse(call, "unknown function", "unknown function");
     json_object_set_new(answer, "functions", function_names());
     return answer;
 }
@@ -290,14 +291,14 @@ void mon_rpc_answer(struct mon_rpc_call *call, const char *body, size_t body_b, 
     call->function = call->refused = NULL;
     call->keep = false;
     if (mon_frame_depth(body, body_b) > MON_FRAME_DEPTH_MAX) {
-        write_json(refuse(call, "nested too deeply", "objects and arrays are nested more than 10 deep"), out);
+        write_json(refuse(call, "nested too deeply", "objects and arrays are nested more than 10 levels deep"), out);
         return;
     }
     json_t *request = json_loadb(body, body_b, JSON_REJECT_DUPLICATES, &error);
     if (request == NULL) {
         char why[JSON_ERROR_TEXT_LENGTH + 64];
         snprintf(why, sizeof(why), "invalid JSON, line %d column %d: %s", error.line, error.column, error.text);
-        for (char *c = why; *c != '\0'; c++) { /* the parser quotes what it met, which need not be text */
+        for (char *c = why; *c != '\0'; c++) { /* the parser quotes its input, which may not be text */
             *c = *c >= ' ' && *c <= '~' ? *c : '?';
         }
         write_json(refuse(call, "invalid JSON", why), out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the fabric: each datagram is read with the sender's credentials, checked, and handled at once; the reply,
- * if there is one, goes out of the socket that the datagram came in by, because clients look at its address (libkineto
- * ends the training process when it does not like it).
+/* Messages of the fabric. Each datagram is received with the sender's credentials, checked, and handled at once. The
+ * reply, if any, is sent from the socket that received the datagram, because clients check its address (libkineto
+ * terminates the training process if it is wrong).
  *
- * Nobody can make others wait: reading is in batches with a budget, sending never blocks, a sender who is faster than
- * anybody needs to be is not answered, and what is wrong costs a counter and at most a few lines of log. A command is
- * given up by the registry only after its reply was accepted by the kernel. Threads: the loop only. */
+ * No sender can delay others: datagrams are read in batches with a limit, sending never blocks, excessive polls are not
+ * answered, and an invalid message costs a counter and at most a few log lines. The registry drops a pending command
+ * only after the kernel has accepted the reply. Used only by the event loop thread. */
 #include "monitor/daemon/ipc.h"
 
 #include "base/clock.h"
@@ -27,35 +27,35 @@
 
 enum {
     BATCH = 16,   /* datagrams per system call */
-    BUDGET = 256, /* per turn of the loop and endpoint; then others have their turn */
+    BUDGET = 256, /* per loop iteration and endpoint, so that other events get their turn */
     RENEW_BUDGET = 4096,
-    SENDERS = 1024,     /* slots of the table of senders; a power of two */
-    CONTROL_RATE = 500, /* messages per second of one sender: MindSpore polls up to 100 times */
-    DATA_RATE = 5000,   /* reports of many kinds and devices come at once */
-    BURST_S = 2,        /* how much of the rate may come in a row */
-    EXPIRE_S = 10,      /* period of looking for silent processes */
+    SENDERS = 1024,     /* slots in the table of senders; a power of two */
+    CONTROL_RATE = 500, /* messages per second and sender; MindSpore polls up to 100 times */
+    DATA_RATE = 5000,   /* reports of many kinds and devices arrive together */
+    BURST_S = 2,        /* allowed burst, in seconds at the full rate */
+    EXPIRE_S = 10,      /* how often silent processes are expired */
     SAVE_DELAY_MS = 50,
     ALLOWED_MAX = 256,
 };
 
-/* Refusals that are found here: X(id, text). */
+/* Reasons for refusal detected here: X(id, text). */
 #define IPC_FAULTS(X)                                                                                                  \
     X(CREDENTIALS, "no credentials")                                                                                   \
-    X(USER, "user is not served")                                                                                      \
-    X(FAST, "sender is too fast")                                                                                      \
-    X(NAMELESS, "sender has no address to answer to")                                                                  \
-    X(ENDPOINT, "not for a data endpoint")                                                                             \
-    X(NOBODY, "nobody takes this type")                                                                                \
-    X(CONTENT, "content is malformed")
+    X(USER, "user is not allowed")                                                                                     \
+    X(FAST, "sender exceeds the rate limit")                                                                           \
+    X(NAMELESS, "sender has no address to reply to")                                                                   \
+    X(ENDPOINT, "wrong type for a data endpoint")                                                                      \
+    X(NO_HANDLER, "no handler for this type")                                                                          \
+    X(CONTENT, "malformed content")
 
 #define X(id, text) static const char FAULT_##id[] = text;
 IPC_FAULTS(X)
 #undef X
 
-/* How much a sender has sent lately, and which process it was found to be. Collisions only forget. */
+/* Rate of a sender, and the process it belongs to. After a hash collision both are determined again. */
 struct sender_slot {
     int32_t pid;
-    uint64_t paid_ns[2]; /* control, data */
+    uint64_t paid_ns[2]; /* control, data: time until which the messages are paid for */
     uint64_t generation; /* of the registry when process was looked up */
     struct mon_process *process;
 };
@@ -64,19 +64,19 @@ static struct {
     struct mon_daemon *daemon;
     struct mon_endpoint *endpoints;
     struct event *ended, *expire, *save;
-    mon_ipc_data_fn *takers[MON_FABRIC_TYPE_COUNT];
+    mon_ipc_data_handler *data_handlers[MON_FABRIC_TYPE_COUNT];
     struct sender_slot senders[SENDERS];
     bool serve_all;
     uid_t allowed[ALLOWED_MAX];
     size_t allowed_count;
     char state_file[PATH_MAX];
     uint64_t saved_generation;
-    bool save_waits;
+    bool save_scheduled;
 } ipc;
 
-void mon_ipc_take(enum mon_fabric_type type, mon_ipc_data_fn *taker)
+void mon_ipc_set_data_handler(enum mon_fabric_type type, mon_ipc_data_handler *handler)
 {
-    ipc.takers[type] = taker;
+    ipc.data_handlers[type] = handler;
 }
 
 /* One received datagram. */
@@ -113,18 +113,18 @@ static int reply(const struct arrival *arrival, enum mon_fabric_type type, const
         mon_metric_record(MON_METRIC_IPC_REPLIES, MON_LABELS(.kind = label), 1);
         return 0;
     }
-    const char *reason = result == -EAGAIN                              ? "queue is full"
-                         : result == -ECONNREFUSED || result == -ENOENT ? "has ended"
+    const char *reason = result == -EAGAIN                              ? "queue full"
+                         : result == -ECONNREFUSED || result == -ENOENT ? "receiver has ended"
                                                                         : "other";
     mon_metric_record(MON_METRIC_IPC_REPLY_FAILURES, MON_LABELS(.reason = reason), 1);
-    MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
+    MON_LOG_LIMITED(MON_LEVEL_WARNING, "%s: cannot reply to pid %d: %s", arrival->endpoint->text, arrival->peer.pid,
                     strerror(-result));
     return result;
 }
 
 /* ---- control messages ---- */
 
-static struct mon_process *enter(const struct arrival *arrival, int64_t job, int32_t pid)
+static struct mon_process *enter_sender(const struct arrival *arrival, int64_t job, int32_t pid)
 {
     enum mon_registry_fault fault;
     struct mon_process *process = mon_registry_enter(ipc.daemon->registry, job, pid, &arrival->peer, &fault);
@@ -151,13 +151,13 @@ static void on_context(const struct arrival *arrival, const struct mon_fabric_me
 {
     const struct mon_fabric_context *context = &message->context;
     bool npu = arrival->endpoint->form == MON_ENDPOINT_HOME;
-    struct mon_process *process = can_answer(arrival) ? enter(arrival, context->job, context->pid) : NULL;
+    struct mon_process *process = can_answer(arrival) ? enter_sender(arrival, context->job, context->pid) : NULL;
     if (process == NULL) {
         return;
     }
     int32_t instances = (int32_t)mon_registry_context(process, context->index, npu);
-    /* NPU clients do not read this reply: it would be taken for the answer to their first poll, and every answer from
-     * then on for that of the poll after it. */
+    /* NPU clients do not read this reply: they would take it for the reply to their first poll, and be one reply behind
+     * from then on. */
     if (!npu) {
         reply(arrival, MON_FABRIC_CONTEXT, "ctxt", &instances, sizeof(instances));
     }
@@ -166,7 +166,7 @@ static void on_context(const struct arrival *arrival, const struct mon_fabric_me
 static void on_request(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
     const struct mon_fabric_request *request = &message->request;
-    struct mon_process *process = can_answer(arrival) ? enter(arrival, request->job, request->pids[0]) : NULL;
+    struct mon_process *process = can_answer(arrival) ? enter_sender(arrival, request->job, request->pids[0]) : NULL;
     if (process == NULL) {
         return;
     }
@@ -188,7 +188,7 @@ static void on_request(const struct arrival *arrival, const struct mon_fabric_me
 
 static void on_status(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
-    struct mon_process *process = enter(arrival, message->status.job, message->status.pid);
+    struct mon_process *process = enter_sender(arrival, message->status.job, message->status.pid);
     if (process != NULL) {
         mon_registry_report(process, message->type, &message->status);
     }
@@ -208,9 +208,9 @@ static struct sender_slot *sender_slot(int32_t pid)
 static void on_data(const struct arrival *arrival, const struct mon_fabric_message *message)
 {
     const struct mon_registry *registry = ipc.daemon->registry;
-    mon_ipc_data_fn *taker = ipc.takers[message->type];
-    if (taker == NULL) {
-        refuse(arrival, FAULT_NOBODY);
+    mon_ipc_data_handler *handler = ipc.data_handlers[message->type];
+    if (handler == NULL) {
+        refuse(arrival, FAULT_NO_HANDLER);
         return;
     }
     struct sender_slot *slot = sender_slot(arrival->peer.pid);
@@ -219,18 +219,18 @@ static void on_data(const struct arrival *arrival, const struct mon_fabric_messa
         slot->generation = mon_registry_generation(registry);
     }
     struct mon_ipc_sender sender = {arrival->peer.pid, arrival->peer.uid, slot->process};
-    if (taker(ipc.daemon, &sender, message->payload, message->payload_b) != 0) {
+    if (handler(ipc.daemon, &sender, message->payload, message->payload_b) != 0) {
         refuse(arrival, FAULT_CONTENT);
     }
 }
 
-/* One row per type: who handles it. */
+/* The handler of each type. */
 static void (*const handlers[MON_FABRIC_TYPE_COUNT])(const struct arrival *, const struct mon_fabric_message *) = {
     [MON_FABRIC_CONTEXT] = on_context,       [MON_FABRIC_REQUEST] = on_request, [MON_FABRIC_TRACE_STATUS] = on_status,
     [MON_FABRIC_MONITOR_STATUS] = on_status, [MON_FABRIC_DATA] = on_data,       [MON_FABRIC_OPSTATS] = on_data,
 };
 
-/* ---- arrival ---- */
+/* ---- receiving ---- */
 
 static bool allowed(uid_t uid)
 {
@@ -245,7 +245,7 @@ static bool allowed(uid_t uid)
     return false;
 }
 
-/* Each message costs 1 / rate seconds; BURST_S of them may be on credit. */
+/* Token bucket: each message costs 1 / rate seconds; up to BURST_S seconds may be used in advance. */
 static bool too_fast(const struct arrival *arrival)
 {
     bool data = arrival->endpoint->data;
@@ -312,7 +312,7 @@ static void save(void *unused)
         int result = mon_persist_save(ipc.daemon->registry, ipc.state_file);
         if (result != 0) {
             MON_LOG_LIMITED(MON_LEVEL_WARNING,
-                            "state file %s: %s; commands that wait would not survive a restart (--state_file)",
+                            "state file %s: %s; pending commands would not survive a restart (--state_file)",
                             ipc.state_file, strerror(-result));
         }
     }
@@ -329,22 +329,23 @@ static void count_processes(void)
     mon_metrics_sweep(MON_METRIC_PROCESSES, mark);
 }
 
-/* After anything that may have changed the registry: one save for all changes of the next moments. */
+/* Called after anything that may have changed the registry: schedules one save for all changes in the next moments. */
 static void changed(void)
 {
-    if (!ipc.save_waits && mon_registry_generation(ipc.daemon->registry) != ipc.saved_generation) {
+    if (!ipc.save_scheduled && mon_registry_generation(ipc.daemon->registry) != ipc.saved_generation) {
         const struct timeval delay = {0, SAVE_DELAY_MS * 1000};
-        ipc.save_waits = event_add(ipc.save, &delay) == 0;
+        ipc.save_scheduled = event_add(ipc.save, &delay) == 0;
     }
 }
 
-/* Reads and handles up to a batch; how many there were, or -1. */
+/* Reads and handles one batch; returns the number of datagrams, or -1. */
 static int read_batch(struct mon_endpoint *endpoint)
 {
     static char datagrams[BATCH][MON_FABRIC_DATAGRAM_B];
     static struct sockaddr_un from[BATCH];
     static union {
-        char space[CMSG_SPACE(sizeof(struct ucred))]; /* nothing else fits: descriptors that come along are closed */
+        char space[CMSG_SPACE(sizeof(struct ucred))]; /* no space for more: the kernel closes descriptors that are
+                                                       * passed */
         struct cmsghdr align;
     } control[BATCH];
     struct mmsghdr headers[BATCH];
@@ -372,13 +373,13 @@ static int read_batch(struct mon_endpoint *endpoint)
     return n;
 }
 
-/* What waits in a socket is lost with it: read it empty, then be quick. */
+/* Closing a socket loses its queued datagrams: drain it, then replace it quickly. */
 static void renew(struct mon_endpoint *endpoint)
 {
     for (unsigned done = 0; done < RENEW_BUDGET && read_batch(endpoint) > 0; done += BATCH) {
     }
     if (mon_endpoint_renew(ipc.daemon, endpoint) != 0) {
-        ipc.daemon->exit_code = EXIT_FAILURE; /* a daemon that cannot be reached should be started anew */
+        ipc.daemon->exit_code = EXIT_FAILURE; /* an unreachable daemon should be restarted */
         mon_daemon_stop(ipc.daemon);
     }
 }
@@ -412,7 +413,7 @@ static void on_expire(evutil_socket_t fd, short what, void *unused)
 
 static void on_save(evutil_socket_t fd, short what, void *unused)
 {
-    ipc.save_waits = false;
+    ipc.save_scheduled = false;
     count_processes();
     save(NULL);
 }
@@ -425,7 +426,7 @@ static int add_allowed(const char *name)
     unsigned long number = strtoul(name, &end, 10);
     const struct passwd *user = getpwnam(name);
     if (user == NULL && (*end != '\0' || end == name)) {
-        MON_LOG_ERROR("user '%s' is not known (--ipc_allow_users)", name);
+        MON_LOG_ERROR("unknown user '%s' (--ipc_allow_users)", name);
         return -EINVAL;
     }
     if (ipc.allowed_count == ALLOWED_MAX) {
@@ -456,7 +457,7 @@ static int read_allowed(const char *flag)
     return result;
 }
 
-/* Where the state goes: where a service manager says, else a directory that a restart of the machine empties. */
+/* The state file: in the directory of the service manager, else in one that is emptied when the machine restarts. */
 static void choose_state_file(const struct mon_flags *flags, char *out, size_t out_b)
 {
     if (strcmp(flags->state_file, "auto") != 0) {
@@ -482,9 +483,9 @@ static void restore(void)
     }
     int restored = mon_persist_load(ipc.daemon->registry, ipc.state_file);
     if (restored > 0) {
-        MON_LOG_INFO("%d processes of the daemon before this one are still there (%s)", restored, ipc.state_file);
+        MON_LOG_INFO("restored %d processes of the previous daemon from %s", restored, ipc.state_file);
     } else if (restored < 0 && restored != -ENOENT) {
-        MON_LOG_WARNING("state file %s cannot be used: %s", ipc.state_file, strerror(-restored));
+        MON_LOG_WARNING("cannot use state file %s: %s", ipc.state_file, strerror(-restored));
     }
 }
 
@@ -503,7 +504,7 @@ static void ipc_stop(struct mon_daemon *daemon)
             *events[i] = NULL;
         }
     }
-    ipc.save_waits = false;
+    ipc.save_scheduled = false;
 }
 
 static int ipc_start(struct mon_daemon *daemon)
@@ -527,7 +528,7 @@ static int ipc_start(struct mon_daemon *daemon)
     ipc.save = event_new(daemon->base, -1, 0, on_save, NULL);
     if (ipc.ended == NULL || ipc.expire == NULL || ipc.save == NULL || event_add(ipc.ended, NULL) != 0 ||
         event_add(ipc.expire, &period) != 0) {
-        MON_LOG_ERROR("no memory for timers");
+        MON_LOG_ERROR("out of memory for timers");
         ipc_stop(daemon);
         return -ENOMEM;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log. A line is formatted in one buffer and written by one write(), so lines of two writers never mix.
+/* The log. A line is formatted in a buffer and written by one write(), so that lines of two writers do not mix.
  *
- * Rotation: before a line would make the file larger than allowed, file.N-1 becomes file.N ... and the file becomes
- * file.1; the size is asked of the kernel when the file is opened and counted afterwards. A file that was moved away by
- * logrotate is left at mon_log_reopen. Failure policy: a full disk loses lines and never stops the daemon; the number of
- * lost lines is logged when writing works again. Threads: the loop only. */
+ * Rotation: before a line would exceed the maximum size, file.N-1 is renamed to file.N and so on, and the file to
+ * file.1. The size is read when the file is opened and then counted. mon_log_reopen switches to a new file after
+ * logrotate has renamed the old one. Failure policy: a full disk loses lines and never stops the daemon; the number of
+ * lost lines is logged when writing succeeds again. Used only by the event loop thread. */
 #include "monitor/daemon/logger.h"
 
 #include "base/clock.h"
@@ -110,7 +110,7 @@ static void rotate(void)
     for (unsigned i = logger.keep; i > 0; i--) {
         snprintf(to, sizeof(to), "%s.%u", logger.path, i);
         snprintf(from, sizeof(from), i > 1 ? "%s.%u" : "%s", logger.path, i - 1);
-        rename(from, to); /* a gap in the row is no failure */
+        rename(from, to); /* fails if a number is missing, which is harmless */
     }
     if (logger.keep == 0) {
         unlink(logger.path);
@@ -119,7 +119,7 @@ static void rotate(void)
     if (fd >= 0) {
         adopt(fd);
     } else {
-        logger.size_b = 0; /* goes on in the moved file; the next attempt comes after another max_b */
+        logger.size_b = 0; /* continues in the renamed file; retries after another max_b bytes */
     }
 }
 
@@ -150,8 +150,8 @@ static size_t stamp(char *out, size_t out_b, enum mon_log_level level, const cha
     return n < 0 ? 0 : (size_t)n;
 }
 
-/* Writing works again after it did not: say what is missing. */
-static void tell_lost(void)
+/* Logs how many lines were lost, once writing succeeds again. */
+static void report_lost(void)
 {
     char text[128];
     uint64_t lost = logger.lost;
@@ -162,7 +162,7 @@ static void tell_lost(void)
     logger.lost += logger.lost != 0 ? lost : 0;
 }
 
-/* Nobody outside can begin a line of his own. */
+/* Prevents clients from forging log lines. */
 static void clean(char *text, size_t length_b)
 {
     for (size_t i = 0; i < length_b; i++) {
@@ -198,7 +198,7 @@ void mon_log_write(enum mon_log_level level, const char *file, int line, const c
     }
     int saved = errno;
     if (logger.lost != 0) {
-        tell_lost();
+        report_lost();
     }
     va_list args;
     va_start(args, format);
@@ -210,19 +210,18 @@ void mon_log_write(enum mon_log_level level, const char *file, int line, const c
 bool mon_log_allowed(struct mon_log_limit *limit, const char *file, int line)
 {
     uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
-    if (limit->said == 0 || now - limit->period_start_ns >= PERIOD_S * 1000000000ull) {
-        uint64_t hidden = limit->hidden;
+    if (limit->lines == 0 || now - limit->period_start_ns >= PERIOD_S * 1000000000ull) {
+        uint64_t suppressed = limit->suppressed;
         *limit = (struct mon_log_limit){.period_start_ns = now};
-        if (hidden != 0) {
-            mon_log_write(MON_LEVEL_WARNING, file, line, "%llu more lines from here were left out",
-                          (unsigned long long)hidden);
+        if (suppressed != 0) {
+            mon_log_write(MON_LEVEL_WARNING, file, line, "%llu more lines suppressed", (unsigned long long)suppressed);
         }
     }
-    if (limit->said >= LINES_PER_PERIOD) {
-        limit->hidden++;
+    if (limit->lines >= LINES_PER_PERIOD) {
+        limit->suppressed++;
         mon_metric_record(MON_METRIC_LOG_SUPPRESSED, MON_NO_LABELS, 1);
         return false;
     }
-    limit->said++;
+    limit->lines++;
     return true;
 }

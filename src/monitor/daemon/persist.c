@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state file: lines of words, a configuration as a length and its bytes.
+/* The state file: lines of words; a configuration is a length and its bytes.
  *
- *     dynolog-state 1 BOOT-ID
- *     process JOB PID HOST_PID UID START INDEX CLIENT POLLS STAGE COMMAND TRACE_ID COMMANDED DELIVERED DURATION N
- * PID... trace STATUS CURRENT START STOP AT SINCE ACTIVE monitor ... pending LENGTH (LENGTH bytes and a newline)
+ *   dynolog-state 1 BOOT-ID
+ *   process JOB PID HOST_PID UID START INDEX CLIENT POLLS STAGE COMMAND TRACE_ID COMMANDED DELIVERED DURATION N PID...
+ *   trace STATUS CURRENT START STOP AT SINCE ACTIVE
+ *   monitor STATUS CURRENT START STOP AT SINCE ACTIVE
+ *   pending LENGTH
+ *   (LENGTH bytes and a newline)
  *
- * Times are CLOCK_MONOTONIC, which goes on when the daemon ends and starts anew with the machine, hence the boot id.
- * A process that is outside our pid namespace cannot be recognised again and is not saved.
- * Failure policy: what does not fit the format ends the reading; what was read so far counts. */
+ * Times are CLOCK_MONOTONIC, which survives the daemon but not a restart of the machine, hence the boot id. Processes
+ * outside our pid namespace cannot be recognised again and are not saved.
+ * Failure policy: reading stops at the first malformed line; what was read before it is used. */
 #include "monitor/daemon/persist.h"
 
 #include "base/macros.h"
@@ -93,21 +96,21 @@ void mon_persist_write(const struct mon_registry *registry, const char *boot, st
 
 int mon_persist_save(const struct mon_registry *registry, const char *path)
 {
-    char boot[64], fresh[PATH_MAX];
+    char boot[64], temporary[PATH_MAX];
     struct ms_buffer text = {NULL, 0, 0, false};
     boot_id(boot);
     mon_persist_write(registry, boot, &text);
-    if (text.failed || snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh)) {
+    if (text.failed || snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int)sizeof(temporary)) {
         ms_buffer_free(&text);
         return text.failed ? -ENOMEM : -ENAMETOOLONG;
     }
-    unlink(fresh);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlink(temporary);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int result = fd < 0 ? -errno : ms_buffer_write(&text, fd);
     if (fd >= 0) {
         close(fd);
     }
-    if (result == 0 && rename(fresh, path) != 0) {
+    if (result == 0 && rename(temporary, path) != 0) {
         result = -errno;
     }
     ms_buffer_free(&text);
@@ -119,11 +122,11 @@ int mon_persist_save(const struct mon_registry *registry, const char *path)
 struct state_reader {
     struct mon_registry *registry;
     const char *at, *end;
-    struct mon_process *process; /* that the lines belong to; NULL: it has ended, skip them */
+    struct mon_process *process; /* the process the lines belong to; NULL: it has ended, skip them */
     int restored;
 };
 
-/* Numbers of a line; false if one is missing or out of range. */
+/* Parses the next number of a line; false if it is missing or out of range. */
 static bool take(char **at, int64_t min, uint64_t max, void *out, size_t out_b)
 {
     char *end;
@@ -137,7 +140,7 @@ static bool take(char **at, int64_t min, uint64_t max, void *out, size_t out_b)
     if (negative) {
         magnitude = (uint64_t)number;
     }
-    memcpy(out, &magnitude, out_b); /* little-endian hosts only, as the fabric itself */
+    memcpy(out, &magnitude, out_b); /* little-endian hosts only, like the fabric */
     *at = *end == ' ' ? end + 1 : end;
     return true;
 }
@@ -177,7 +180,7 @@ static bool read_process(struct state_reader *reader, char *words)
     }
     saved.client = (enum mon_client)client;
     saved.polls = polls != 0;
-    /* A command whose text does not follow was lost with the file. */
+    /* a pending command is restored only if its text follows */
     saved.stage = stage == MON_COMMAND_PENDING ? MON_COMMAND_CANCELLED : (enum mon_command_stage)stage;
     saved.command = (enum mon_request_kind)command;
     reader->process = mon_registry_restore(reader->registry, &saved);
@@ -216,7 +219,7 @@ static bool read_pending(struct state_reader *reader, char *words)
     return true;
 }
 
-/* The next line without its end, in place of the one before; false at the end of the text. */
+/* Copies the next line without its newline; false at the end of the text. */
 static bool next_line(struct state_reader *reader, char line[LINE_MAX_B])
 {
     const char *end = reader->at < reader->end ? memchr(reader->at, '\n', (size_t)(reader->end - reader->at)) : NULL;
@@ -238,7 +241,7 @@ int mon_persist_read(struct mon_registry *registry, const char *boot, const char
         return -EBADMSG;
     }
     if (strcmp(line, expected) != 0) {
-        return 0; /* from before the machine was started */
+        return 0; /* from before the last boot */
     }
     while (next_line(&reader, line)) {
         char *words = strchr(line, ' ');
@@ -268,7 +271,7 @@ int mon_persist_load(struct mon_registry *registry, const char *path)
     }
     int result = fstat(fd, &st) != 0 ? -errno : 0;
     if (result == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0)) {
-        result = -EPERM; /* somebody else could have written it */
+        result = -EPERM; /* another user could have written it */
     }
     if (result == 0 && st.st_size > FILE_MAX_B) {
         result = -EFBIG;

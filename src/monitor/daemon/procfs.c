@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads /proc/PID/stat, status and environ with bounded buffers; a process that ends in between is "no such process".
- */
+/* Reads /proc/PID/stat, status and environ with bounded buffers. A process that ends meanwhile counts as
+ * nonexistent. */
 #include "monitor/daemon/procfs.h"
 
 #include "base/parse.h"
@@ -33,7 +33,7 @@ static ssize_t read_file(int32_t pid, const char *name, char *out, size_t out_b)
     return n < 0 ? -error : (ssize_t)used;
 }
 
-/* The last number of the line that begins with key. */
+/* The last number of the line that starts with key. */
 static int last_number(const char *text, const char *key, unsigned long *out)
 {
     const char *line = strstr(text, key);
@@ -58,7 +58,7 @@ int mon_procfs_read(int32_t pid, struct mon_procfs *out)
     if (n <= 0) {
         return n < 0 ? (int)n : -ESRCH;
     }
-    /* The name in parentheses may contain anything; fields count from behind the last one. */
+    /* The name in parentheses may contain anything; fields are counted from the last ')'. */
     const char *rest = strrchr(text, ')');
     int parent;
     unsigned long long start;
@@ -72,7 +72,7 @@ int mon_procfs_read(int32_t pid, struct mon_procfs *out)
         return -ESRCH;
     }
     const char *line = strstr(text, "\nUid:");
-    if (line == NULL || sscanf(line, "\nUid: %*u %lu", &uid) != 1) { /* effective, as in the credentials */
+    if (line == NULL || sscanf(line, "\nUid: %*u %lu", &uid) != 1) { /* the effective uid, as in the credentials */
         return -EBADMSG;
     }
     if (last_number(text, "\nNSpid:", &inner) != 0) {

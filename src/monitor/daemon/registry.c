@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: jobs in a list, the processes of a job in a list, and two hash tables over all processes: by identity
- * (job, pids, address of those without a pid of ours) and by the pid that others name as their ancestor.
+/* The registry: a list of jobs, a list of processes per job, and two hash tables over all processes: by identity (job,
+ * pids, and the address of senders without a pid in our namespace) and by the pid that others name as their ancestor.
  *
- * Entering is the only place where a sender is doubted: the pid it claims must be its own, in our namespace or in its
- * own, or that of a living process of the same user. The check reads /proc and is repeated when the address of the
- * sender changes, which also shows a pid that was used again. Ends of processes are seen at once through a descriptor
- * per process (pidfd) in one epoll set; where that is not possible, silence decides.
- * Threads: the loop only. Failure policy: no memory means that the process is not entered; its poll goes unanswered. */
+ * A sender is verified only when it enters: the pid it claims must be its own, in our pid namespace or in its own, or
+ * that of a living process of the same user. The check reads /proc and is repeated when the sender's address changes,
+ * which also detects a reused pid. The end of a process is detected at once through a pidfd in an epoll set; where that
+ * is not possible, a process expires after a period of silence. Used only by the event loop thread. Failure policy: if
+ * out of memory, the process is not entered and its poll is not answered. */
 #include "monitor/daemon/registry_internal.h"
 
 #include "base/clock.h"
@@ -29,21 +29,21 @@
 
 enum {
     TABLE_SIZE = 4096,     /* of each hash table; a power of two */
-    SILENT_ALIVE_S = 3600, /* a process known to live stays this long without a word */
-    POLL_RATE = 200,       /* polls per second of one process that are answered, on the average ... */
-    POLL_BURST = 200,      /* ... and in a row */
+    SILENT_ALIVE_S = 3600, /* a process that is known to be alive expires after this much silence */
+    POLL_RATE = 200,       /* polls per second and process that are answered, on average ... */
+    POLL_BURST = 200,      /* ... and in a burst */
     JOBS_PER_PROCESS = 8,
-    PER_USER_SHARE = 2, /* one user may hold MAX / 2 entries */
+    PER_USER_SHARE = 2, /* a user may own MAX / 2 entries */
 };
 
 struct node {
-    struct mon_process process; /* first: nodes and processes are the same pointer */
+    struct mon_process process; /* first member: nodes and processes share an address */
     struct mon_job *job;
-    struct node *next, *previous;     /* in the job */
-    struct node *same_key, *same_pid; /* in the tables */
-    uint64_t source;                  /* address of the last message that was verified */
+    struct node *next, *previous;     /* in the list of the job */
+    struct node *same_key, *same_pid; /* in the hash tables */
+    uint64_t source;                  /* address of the last verified message */
     int32_t peer_pid;
-    uint64_t pace_ns; /* when the polls answered so far are paid for */
+    uint64_t pace_ns; /* time until which the answered polls are paid for */
     int pidfd;        /* -1: not watched */
 };
 
@@ -85,7 +85,7 @@ struct mon_registry *mon_registry_new(const char *host)
     snprintf(registry->host, sizeof(registry->host), "%s", host);
     registry->now_ns = monotonic_ns;
     registry->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    /* Half of the descriptors stay for connections. */
+    /* reserve half of the descriptors for connections */
     registry->watched_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
     return registry;
 }
@@ -129,7 +129,7 @@ static void unlink_from(struct node **slot, struct node *node, size_t link)
 static void unwatch(struct mon_registry *registry, struct node *node)
 {
     if (node->pidfd >= 0) {
-        close(node->pidfd); /* leaves the epoll set with it: nobody else holds the description */
+        close(node->pidfd); /* also removes it from the epoll set: no other descriptor refers to it */
         node->pidfd = -1;
         registry->watched--;
     }
@@ -226,7 +226,7 @@ struct mon_process *mon_registry_next(const struct mon_registry *registry, const
     return node->job->next != NULL ? node->job->next->first : NULL;
 }
 
-/* ---- who enters ---- */
+/* ---- entering ---- */
 
 static struct mon_job *job_of(struct mon_registry *registry, int64_t id)
 {
@@ -240,7 +240,7 @@ static struct mon_job *job_of(struct mon_registry *registry, int64_t id)
     return *at;
 }
 
-/* Watches for the end of the process; false: it has ended already, and a message that it left behind is being read. */
+/* Watches for the end of the process. False: it has already ended and left this message behind. */
 static bool watch(struct mon_registry *registry, struct node *node)
 {
     int32_t pid = node->process.host_pid;
@@ -265,7 +265,7 @@ static bool watch(struct mon_registry *registry, struct node *node)
     return true;
 }
 
-/* Whose process is it really? host_pid 0: nobody of ours can tell. */
+/* Determines the real pid of the sender. host_pid 0: not visible in our pid namespace. */
 static enum mon_registry_fault verify(int32_t pid, const struct mon_peer *peer, int32_t *host_pid,
                                       uint64_t *start_ticks)
 {
@@ -284,7 +284,7 @@ static enum mon_registry_fault verify(int32_t pid, const struct mon_peer *peer, 
     if (pid == peer->pid) {
         return MON_REGISTRY_FAULT_NONE;
     }
-    /* One process may speak for another of its user: they could do worse to each other. */
+    /* A process may act for another of the same user, which it could harm anyway. */
     if (mon_procfs_read(pid, &facts) == 0 && facts.uid == peer->uid) {
         *host_pid = pid;
         *start_ticks = facts.start_ticks;
@@ -293,7 +293,8 @@ static enum mon_registry_fault verify(int32_t pid, const struct mon_peer *peer, 
     return MON_REGISTRY_FAULT_PID;
 }
 
-/* May one more be entered? Neither may a user shut out others, nor a process fill the table by inventing jobs. */
+/* Whether another process may enter: a user must not lock out others, and a process must not fill the table with
+ * invented jobs. */
 static bool has_room(const struct mon_registry *registry, const struct mon_process *identity)
 {
     size_t jobs = 0, of_user = 0;
@@ -312,7 +313,7 @@ static bool has_room(const struct mon_registry *registry, const struct mon_proce
 static const struct mon_report no_report = {
     .status = MON_STATE_UNINITIALIZED, .current_step = -1, .start_step = -1, .stop_step = -1};
 
-/* Links a new process; the caller has filled in its identity. */
+/* Links a new process, whose identity the caller has filled in. */
 static struct node *add_node(struct mon_registry *registry, const struct mon_process *identity, uint64_t source,
                              enum mon_registry_fault *fault)
 {
@@ -366,8 +367,8 @@ static struct node *add_node(struct mon_registry *registry, const struct mon_pro
 struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t job, int32_t pid,
                                        const struct mon_peer *peer, enum mon_registry_fault *fault)
 {
-    /* The usual case: the process and its address are known. A process that speaks for itself has its own pid as
-     * host pid; one that speaks for another is found by the other's. */
+    /* The usual case: process and address are known. A process that acts for itself has its own pid as host pid; one
+     * that acts for another is found by the other's pid. */
     const int32_t candidates[] = {peer->pid, pid};
     *fault = MON_REGISTRY_FAULT_NONE;
     for (size_t i = 0; i < MS_COUNT_OF(candidates); i++) {
@@ -407,7 +408,7 @@ struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t jo
         }
         MON_LOG_INFO("Registered process (%d) for job %lld", pid, (long long)job);
     }
-    if (node->process.host_pid != 0) { /* without one the source is part of the key and has not changed */
+    if (node->process.host_pid != 0) { /* without a host pid, the source is part of the key and has not changed */
         node->source = peer->source;
     }
     node->peer_pid = peer->pid;
@@ -431,12 +432,12 @@ struct mon_process *mon_registry_restore(struct mon_registry *registry, const st
     if (node == NULL) {
         return NULL;
     }
-    /* It has until the next round of silence to poll again. */
+    /* it has one silence period to poll again */
     node->process.polled_ns = saved->polls ? registry->now_ns() : 0;
     return &node->process;
 }
 
-/* ---- what messages say ---- */
+/* ---- messages ---- */
 
 static void npu_rank(struct mon_process *process)
 {
@@ -474,7 +475,7 @@ void mon_registry_poll(struct mon_process *process, const struct mon_fabric_requ
     process->polled_ns = now;
     *(request->mask == 0 ? &process->busy_ns : &process->free_ns) = now;
     if (process->client == MON_CLIENT_UNKNOWN) {
-        /* Only libkineto asks for activities alone, or for nothing. */
+        /* Only libkineto requests just activities, or nothing. */
         process->client = npu                                        ? MON_CLIENT_NPU
                           : request->mask == 2 || request->mask == 0 ? MON_CLIENT_KINETO
                                                                      : MON_CLIENT_UNKNOWN;
@@ -521,7 +522,7 @@ const struct mon_process *mon_registry_reporter(const struct mon_process *proces
     return process;
 }
 
-/* Registered under the pid itself; else the nearest descendant that polls for it. */
+/* The process registered under this pid, else its nearest descendant that polls. */
 static struct mon_process *find_self_or_child(const struct mon_registry *registry, int32_t host_pid)
 {
     struct mon_process *child = NULL;
@@ -530,7 +531,7 @@ static struct mon_process *find_self_or_child(const struct mon_registry *registr
         if (p->host_pid == host_pid) {
             return p;
         }
-        /* Pids of another namespace mean other processes here. */
+        /* Pids of another namespace denote other processes here. */
         for (unsigned i = 1; i < p->pid_count && i < distance && p->host_pid == p->pid; i++) {
             if (p->pids[i] == host_pid) {
                 child = p;
@@ -597,7 +598,7 @@ void mon_registry_delivered(struct mon_process *process)
 {
     uint64_t now = process->registry->now_ns();
     if (process->command == MON_REQUEST_NPU_MONITOR) {
-        /* The duration of a monitor that runs already cannot be changed. */
+        /* A running monitor keeps its duration. */
         bool runs = mon_state_monitor(process, now) == MON_STATE_RUNNING;
         process->duration_ns =
             runs ? process->duration_ns : mon_state_duration_ns(process->pending, process->pending_b);
@@ -606,7 +607,7 @@ void mon_registry_delivered(struct mon_process *process)
     process->delivered_ns = now;
 }
 
-/* A number that no other command has: of this node, this process, this moment. */
+/* A number unique to this command: from host, pid, time and a counter. */
 static uint64_t new_trace_id(struct mon_registry *registry, int32_t pid)
 {
     uint64_t hash = ms_clock_ns(CLOCK_REALTIME);
@@ -626,7 +627,7 @@ int mon_registry_queue_command(struct mon_process *process, enum mon_request_kin
     if (text == NULL) {
         return -ENOMEM;
     }
-    /* As both daemons compose it, without their indentation, which every parser trims. */
+    /* The format of both original daemons, without their indentation, which all parsers trim. */
     text[0] = '\n';
     memcpy(text + 1, config, config_b);
     int tail = snprintf(text + 1 + config_b, room - 1 - config_b, "\nREQUEST_TRACE_ID=%llu\n", (unsigned long long)id);
@@ -666,7 +667,7 @@ void mon_registry_remove_ended(struct mon_registry *registry)
     for (int i = 0; i < n; i++) {
         struct node *node = ended[i].data.ptr;
         MON_LOG_INFO("process (%d) of job %lld has ended%s", node->process.pid, (long long)node->process.job,
-                     node->process.pending != NULL ? " without having fetched its command" : "");
+                     node->process.pending != NULL ? " before fetching its command" : "");
         remove_node(registry, node);
     }
 }
@@ -680,8 +681,8 @@ void mon_registry_expire(struct mon_registry *registry)
         struct node *node = (struct node *)p;
         uint64_t patience = (node->pidfd >= 0 ? SILENT_ALIVE_S : MON_REGISTRY_SILENT_S) * SECOND_NS;
         if (now - p->heard_ns > patience && (!p->polls || mon_registry_silent(p, now))) {
-            MON_LOG_INFO("process (%d) of job %lld has been silent for %llu s and is forgotten", p->pid,
-                         (long long)p->job, (unsigned long long)((now - p->heard_ns) / SECOND_NS));
+            MON_LOG_INFO("process (%d) of job %lld expired after %llu s of silence", p->pid, (long long)p->job,
+                         (unsigned long long)((now - p->heard_ns) / SECOND_NS));
             remove_node(registry, node);
         }
     }

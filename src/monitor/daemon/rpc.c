@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sockets of the RPC server: where it listens, with which certificates, and how many connections it holds.
+/* The sockets of the RPC server: addresses, certificates, and the number of connections.
  *
- * Without certificates anybody who reaches the port can make the jobs of this node write files, so the port is on the
- * loopback addresses then, unless --bind_address says otherwise. With certificates it is on all addresses, IPv4 and
- * IPv6. A port that cannot be had ends the daemon; a loopback address that the machine lacks does not. */
+ * Without certificates, any client that reaches the port can make jobs of this node write files. The port is therefore
+ * only opened on the loopback addresses, unless --bind_address says otherwise. With certificates it is opened on all
+ * addresses, IPv4 and IPv6. The daemon exits if the port is not available, but not if the machine lacks one of the
+ * loopback addresses. */
 #include "monitor/daemon/rpc_internal.h"
 
 #include "monitor/store/series.h"
@@ -23,10 +24,10 @@
 
 #define BACKLOG              4096
 #define CONNECTIONS_MAX      16384
-#define CONNECTIONS_MAX_TLS  4096 /* a handshake takes some 50 KiB */
-#define DESCRIPTORS_RESERVED 1024 /* for everything else that the daemon opens */
+#define CONNECTIONS_MAX_TLS  4096 /* a handshake needs about 50 KiB */
+#define DESCRIPTORS_RESERVED 1024 /* for everything else the daemon opens */
 #define SWEEP_MS             250
-#define RETRY_MS             100 /* after accept found no descriptor free */
+#define RETRY_MS             100 /* delay after accept ran out of descriptors */
 
 static struct mon_rpc *server;
 
@@ -43,12 +44,12 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     mon__rpc_accept(rpc, fd, address);
 }
 
-/* Out of descriptors: one connection gives way, and the listeners rest so that the loop does not spin. */
+/* Out of descriptors: close one connection and pause the listeners, so that the loop does not spin. */
 static void on_accept_error(struct evconnlistener *listener, void *context)
 {
     struct mon_rpc *rpc = context;
     (void)listener;
-    MON_LOG_LIMITED(MON_LEVEL_ERROR, "RPC cannot accept: %s", strerror(errno));
+    MON_LOG_LIMITED(MON_LEVEL_ERROR, "RPC: cannot accept a connection: %s", strerror(errno));
     mon__rpc_make_room(rpc);
     for (size_t i = 0; i < rpc->listener_count; i++) {
         evconnlistener_disable(rpc->listeners[i]);
@@ -94,7 +95,7 @@ static void set_port(struct sockaddr *address, uint16_t port)
 
 static uint16_t bound_port(int fd)
 {
-    struct sockaddr_in6 bound = {0}; /* the port of IPv4 is at the same place */
+    struct sockaddr_in6 bound = {0}; /* IPv4 has the port at the same offset */
     socklen_t length = sizeof(bound);
     return getsockname(fd, (struct sockaddr *)&bound, &length) == 0 ? ntohs(bound.sin6_port) : 0;
 }
@@ -111,7 +112,7 @@ static int listening_socket(const struct sockaddr *address, socklen_t length)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)); /* connections inherit it */
     if (address->sa_family == AF_INET6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)); /* IPv4 arrives there as well */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)); /* accept IPv4 too */
     }
     if (bind(fd, address, length) != 0 || listen(fd, BACKLOG) != 0) {
         int rc = -errno;
@@ -121,7 +122,7 @@ static int listening_socket(const struct sockaddr *address, socklen_t length)
     return fd;
 }
 
-/* Listens on one address; *port 0 becomes the one that the kernel chose. */
+/* Listens on one address; if *port is 0, sets it to the port chosen by the kernel. */
 static int listen_on(struct mon_rpc *rpc, struct sockaddr *address, socklen_t length, uint16_t *port)
 {
     char name[NI_MAXHOST] = "?";
@@ -134,7 +135,7 @@ static int listen_on(struct mon_rpc *rpc, struct sockaddr *address, socklen_t le
     if (fd < 0) {
         return fd;
     }
-    /* Backlog 0: it listens already; any other number would be told to the kernel anew. */
+    /* Backlog 0: the socket already listens; any other value would call listen() again. */
     struct evconnlistener *listener =
         evconnlistener_new(rpc->daemon->base, on_accept, rpc, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (listener == NULL) {
@@ -144,10 +145,11 @@ static int listen_on(struct mon_rpc *rpc, struct sockaddr *address, socklen_t le
     evconnlistener_set_error_cb(listener, on_accept_error);
     rpc->listeners[rpc->listener_count++] = listener;
     *port = bound_port(fd);
-    MON_LOG_INFO("RPC listens on %s port %u, %s", name, *port, rpc->tls != NULL ? "with TLS" : "without certificates");
+    MON_LOG_INFO("RPC: listening on %s port %u, %s", name, *port,
+                 rpc->tls != NULL ? "with TLS" : "without certificates");
     if (rpc->tls == NULL && !is_loopback(address)) {
-        MON_LOG_WARNING("RPC on %s has no certificates: whoever reaches port %u can command the jobs of this node and "
-                        "choose the files that they write; use --certs_dir, or --bind_address=127.0.0.1",
+        MON_LOG_WARNING("RPC on %s has no certificates: any client that reaches port %u can control the jobs of this "
+                        "node and choose the files they write; use --certs_dir or --bind_address=127.0.0.1",
                         name, *port);
     }
     return 0;
@@ -166,7 +168,7 @@ static int listen_by_name(struct mon_rpc *rpc, const char *name, uint16_t *port)
     return rc;
 }
 
-/* Addresses of --bind_address, or the default. The first must work; of defaults the second may be missing. */
+/* Listens on the addresses of --bind_address or on the defaults. A missing default address is not an error. */
 static int listen_all(struct mon_rpc *rpc)
 {
     const struct mon_flags *flags = &rpc->daemon->flags;
@@ -178,23 +180,23 @@ static int listen_all(struct mon_rpc *rpc)
     for (char *name; rc == 0 && (name = strsep(&rest, ",")) != NULL;) {
         rc = listen_by_name(rpc, name, &port);
         if (rc == -EADDRINUSE && rpc->listener_count == 1 && strcmp(names, "::,0.0.0.0") == 0) {
-            rc = 0; /* the first took IPv4 as well */
+            rc = 0; /* the first one accepts IPv4 too */
         }
         if (!chosen && (rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT)) {
-            rc = 0; /* a machine without one of the two protocols */
+            rc = 0; /* a machine without IPv4 or IPv6 */
         }
         if (rc != 0) {
-            MON_LOG_ERROR("RPC cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
+            MON_LOG_ERROR("RPC: cannot listen on %s port %u: %s (--port, --bind_address)", name, port, strerror(-rc));
         }
     }
     free(list);
     if (rc == 0 && rpc->listener_count == 0) {
-        MON_LOG_ERROR("RPC found no address to listen on (--bind_address)");
+        MON_LOG_ERROR("RPC: no address to listen on (--bind_address)");
         rc = -EADDRNOTAVAIL;
     }
     if (rc == 0 && !chosen && rpc->tls == NULL) {
-        MON_LOG_WARNING("no certificates: RPC is open to this machine alone; --certs_dir=DIR makes it reachable and "
-                        "safe, --bind_address=ADDRESS makes it reachable only");
+        MON_LOG_WARNING("no certificates: RPC is only reachable from this machine; --certs_dir=DIR makes it "
+                        "reachable and secure, --bind_address=ADDRESS only reachable");
     }
     return rc;
 }
@@ -286,7 +288,7 @@ static int start(struct mon_daemon *daemon)
     return 0;
 }
 
-/* New connections use the new certificates; what cannot be used leaves the old ones in place. */
+/* New connections use the new certificates; if these are not acceptable, the old ones stay in use. */
 static void reload(struct mon_daemon *daemon)
 {
     char why[MON_TLS_WHY_B];

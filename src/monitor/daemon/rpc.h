@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The RPC server of the daemon: listens, reads frames, answers. */
+/* The daemon's RPC server: listens, reads frames, answers. */
 #ifndef MON_DAEMON_RPC_H
 #define MON_DAEMON_RPC_H
 

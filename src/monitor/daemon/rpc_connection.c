@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection of the RPC server: bytes in, whole requests to the functions, answers out.
+/* One connection of the RPC server: receives bytes, passes complete requests to the functions, sends answers.
  *
- * Nothing blocks and nothing grows without bound: a request has at most MON_FRAME_REQUEST_MAX_B, halves of requests over
- * all connections at most BUFFERED_MAX_B, answers that a peer does not take stop the reading of its requests, and every
- * phase of a connection has its time. A connection gets TURN requests, then the others get theirs. A request that
- * arrives whole is answered from the scratch buffer: an idle connection has no buffers.
+ * Nothing blocks or grows without bound: a request has at most MON_FRAME_REQUEST_MAX_B bytes, partial requests of all
+ * connections at most BUFFERED_MAX_B; a peer that does not read its answers is not read from; every phase of a
+ * connection has a timeout. A connection may handle TURN requests before the others get their turn. A request that
+ * arrives complete is handled in the scratch buffer: an idle connection has no buffers.
  *
- * Answers to what cannot be a request are sent before the close, and the close waits until the peer has had the chance
- * to read them: closing with unread bytes would reset the connection and take the answer with it. */
+ * Answers to invalid input are sent before the connection is closed, and the close is delayed so that the peer can read
+ * them: closing a socket with unread input would reset the connection and discard the answer. */
 #include "monitor/daemon/rpc_internal.h"
 
 #include "base/clock.h"
@@ -23,22 +23,22 @@
 
 #include <openssl/err.h>
 
-#define TURN            16u          /* requests, or reads, in a row */
-#define READ_B          16384u       /* taken at once while a request is incomplete */
-#define BUFFERED_MAX_B  (32u << 20)  /* halves of messages over all connections */
-#define OUT_MAX_B       (256u << 10) /* answers that wait for one peer before we stop reading from it */
-#define FORGOTTEN_MAX_B (16u << 20)  /* read and forgotten of a peer whose bytes make no sense */
+#define TURN            16u          /* requests, or reads, per turn */
+#define READ_B          16384u       /* read at once while a request is incomplete */
+#define BUFFERED_MAX_B  (32u << 20)  /* partial requests of all connections */
+#define OUT_MAX_B       (256u << 10) /* unsent answers for a peer at which we stop reading from it */
+#define DISCARDED_MAX_B (16u << 20)  /* input discarded after an invalid frame before the connection is closed */
 
 static const struct {
     unsigned limit_ms;
-    const char *late; /* reason for the metric when time is up; NULL: that is normal */
+    const char *timeout_reason; /* reason for the metric on timeout; NULL: a timeout is normal */
 } phases[MON_RPC_PHASES] = {
     [MON_RPC_LINGERING] = {1000, NULL},
     [MON_RPC_IDLE] = {3000, NULL},
     [MON_RPC_OPENING] = {30000, "slow handshake"},
     [MON_RPC_RECEIVING] = {3000, "slow request"},
     [MON_RPC_KEPT] = {60000, NULL},
-    [MON_RPC_SENDING] = {10000, "answers not taken"},
+    [MON_RPC_SENDING] = {10000, "answers not read"},
 };
 
 static void enter(struct mon_rpc_connection *c, enum mon_rpc_phase phase)
@@ -61,8 +61,8 @@ static void free_buffer(struct ms_buffer *buffer)
     memset(buffer, 0, sizeof(*buffer));
 }
 
-/* It leaves its queue here, so the first of a queue is never one that was closed; clang's analyzer cannot follow the
- * macros of sys/queue.h that far and needs to be told where loops close the first again and again. */
+/* Removes the connection from its queue, so the first entry of a queue is never a closed one. clang's analyzer cannot
+ * see that through the macros of sys/queue.h; hence the NOLINT where loops repeatedly close the first entry. */
 static void close_connection(struct mon_rpc_connection *c)
 {
     struct mon_rpc *rpc = c->rpc;
@@ -89,7 +89,7 @@ static void refused(const struct mon_rpc_connection *c, const char *word, const 
 
 enum { IO_AGAIN = -1, IO_END = 0, IO_BROKEN = -2 };
 
-/* A failed TLS operation: again later, a proper end, or a reason for the log. */
+/* Classifies a failed TLS operation: retry, end of stream, or an error that is logged. */
 static ssize_t tls_result(struct mon_rpc_connection *c, int n)
 {
     char why[MON_TLS_WHY_B];
@@ -134,7 +134,7 @@ static ssize_t transmit(struct mon_rpc_connection *c, const void *data, size_t l
     return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? IO_AGAIN : IO_BROKEN;
 }
 
-/* Sends what waits. False: the connection is to be closed. */
+/* Sends queued answers. False: close the connection. */
 static bool flush(struct mon_rpc_connection *c)
 {
     while (c->sent_b < c->out.used) {
@@ -150,10 +150,10 @@ static bool flush(struct mon_rpc_connection *c)
     }
     free_buffer(&c->out);
     c->sent_b = 0;
-    if (c->phase == MON_RPC_LINGERING && !c->ends) {
+    if (c->phase == MON_RPC_LINGERING && !c->closing) {
         shutdown(c->fd, SHUT_WR);
     }
-    return !c->ends;
+    return !c->closing;
 }
 
 /* ---- requests ---- */
@@ -164,7 +164,7 @@ static void put_answer(struct mon_rpc_connection *c, const struct ms_buffer *ans
     mon_frame_header(answer->used, header);
     ms_buffer_add(&c->out, (const char *)header, sizeof(header));
     ms_buffer_add(&c->out, answer->s, answer->used);
-    c->ends |= answer->failed || c->out.failed; /* half an answer would be worse than none */
+    c->closing |= answer->failed || c->out.failed; /* no answer is better than a partial one */
 }
 
 static void answer(struct mon_rpc_connection *c, const char *body, size_t body_b)
@@ -182,12 +182,13 @@ static void answer(struct mon_rpc_connection *c, const char *body, size_t body_b
     enter(c, call.keep ? MON_RPC_KEPT : MON_RPC_IDLE);
 }
 
-/* What follows a wrong length means nothing: answer why, then read and forget until the peer closes. */
+/* After an invalid length the rest of the input is meaningless: answer with the reason, then discard input until the
+ * peer closes. */
 static void refuse_frame(struct mon_rpc_connection *c, enum mon_frame_verdict verdict)
 {
     static const char *const words[] = {[MON_FRAME_EMPTY] = "empty",
                                         [MON_FRAME_TOO_LONG] = "too long",
-                                        [MON_FRAME_TLS] = "tls on a plain port",
+                                        [MON_FRAME_TLS] = "tls on a plain-text port",
                                         [MON_FRAME_HTTP] = "http"};
     struct ms_buffer text = {0};
     char why[256];
@@ -199,7 +200,7 @@ static void refuse_frame(struct mon_rpc_connection *c, enum mon_frame_verdict ve
     enter(c, MON_RPC_LINGERING);
 }
 
-/* Answers at most *turns requests at the start of data and returns how many bytes they had. */
+/* Answers up to *turns requests at the start of data; returns the number of bytes they used. */
 static size_t take_requests(struct mon_rpc_connection *c, const char *data, size_t have_b, unsigned *turns)
 {
     size_t used = 0;
@@ -220,7 +221,7 @@ static size_t take_requests(struct mon_rpc_connection *c, const char *data, size
     return used;
 }
 
-/* Keeps what is not answered yet; rest may lie in c->in itself. */
+/* Keeps input that is not handled yet; rest may point into c->in. */
 static void keep_rest(struct mon_rpc_connection *c, const char *rest, size_t rest_b)
 {
     if (rest_b == 0) {
@@ -237,7 +238,7 @@ static void keep_rest(struct mon_rpc_connection *c, const char *rest, size_t res
     count_buffered(c);
 }
 
-/* Requests that arrived with earlier ones and waited for their turn. */
+/* Requests that arrived together with earlier ones and are now handled. */
 static void take_waiting(struct mon_rpc_connection *c, unsigned *turns)
 {
     if (c->in.used > 0) {
@@ -248,7 +249,8 @@ static void take_waiting(struct mon_rpc_connection *c, unsigned *turns)
     }
 }
 
-/* Reads once and answers what that completes. What receive() says, or 1 for more at once. */
+/* Reads once and handles the requests that are now complete. Returns the result of receive(), or 1 if there may be
+ * more. */
 static ssize_t take_more(struct mon_rpc_connection *c, unsigned *turns)
 {
     bool partial = c->in.used > 0;
@@ -270,9 +272,9 @@ static ssize_t take_more(struct mon_rpc_connection *c, unsigned *turns)
         return n;
     }
     if (c->phase == MON_RPC_LINGERING) {
-        c->forgotten_b += (size_t)n;
-        if (c->forgotten_b > FORGOTTEN_MAX_B) {
-            return IO_BROKEN; /* it does not mean to read the answer */
+        c->discarded_b += (size_t)n;
+        if (c->discarded_b > DISCARDED_MAX_B) {
+            return IO_BROKEN; /* the peer does not read the answer */
         }
     } else {
         const char *start = partial ? c->in.s : data;
@@ -284,11 +286,11 @@ static ssize_t take_more(struct mon_rpc_connection *c, unsigned *turns)
             return IO_BROKEN;
         }
     }
-    /* A plain socket that gave less than we asked for is empty, and the loop will tell when it is not. */
+    /* A plain socket that returned less than requested is empty; the loop reports when it is readable again. */
     return c->ssl == NULL && (size_t)n < room ? IO_AGAIN : 1;
 }
 
-/* The alert that says why is on its way; what the peer still sends must not reset the connection before it is read. */
+/* The alert with the reason has been sent; further input must not reset the connection before the peer reads it. */
 static void refuse_handshake(struct mon_rpc_connection *c)
 {
     SSL_free(c->ssl);
@@ -297,7 +299,7 @@ static void refuse_handshake(struct mon_rpc_connection *c)
     enter(c, MON_RPC_LINGERING);
 }
 
-/* A turn of a connection. False: close it. */
+/* Handles one turn of a connection. False: close it. */
 static bool serve(struct mon_rpc_connection *c)
 {
     unsigned turns = TURN;
@@ -315,9 +317,9 @@ static bool serve(struct mon_rpc_connection *c)
     }
     if (got == IO_END) {
         if (c->in.used > 0) {
-            refused(c, "half a message", mon_frame_reason(MON_FRAME_MORE));
+            refused(c, "incomplete request", mon_frame_reason(MON_FRAME_MORE));
         }
-        c->ends = true;
+        c->closing = true;
         event_del(&c->readable);
     }
     if (!flush(c)) {
@@ -327,7 +329,7 @@ static bool serve(struct mon_rpc_connection *c)
         event_del(&c->readable); /* until the peer has read */
         enter(c, MON_RPC_SENDING);
     } else if (got > 0 || (turns == 0 && c->in.used > 0)) {
-        event_active(&c->readable, EV_READ, 0); /* there is more, after the others' turn */
+        event_active(&c->readable, EV_READ, 0); /* more input: continue after the other connections */
     }
     return true;
 }
@@ -344,7 +346,7 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
     while (rpc->buffered_b > BUFFERED_MAX_B && !TAILQ_EMPTY(&rpc->queues[MON_RPC_RECEIVING])) {
         struct mon_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[MON_RPC_RECEIVING]);
         // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
-        refused(oldest, "no room for halves of messages", "too many incomplete requests wait; the oldest gives way");
+        refused(oldest, "partial-request buffer full", "too many incomplete requests; closing the oldest connection");
         close_connection(oldest);
     }
 }
@@ -362,12 +364,13 @@ static void on_writable(evutil_socket_t fd, short what, void *context)
         enter(c, MON_RPC_IDLE);
         event_add(&c->readable, NULL);
     }
-    if (c->phase != MON_RPC_SENDING && !c->ends) {
-        event_active(&c->readable, EV_READ, 0); /* what waited here, or a handshake that had to write first */
+    if (c->phase != MON_RPC_SENDING && !c->closing) {
+        event_active(&c->readable, EV_READ, 0); /* requests that are already buffered, or a handshake that had to write
+                                                 * first */
     }
 }
 
-/* ---- life ---- */
+/* ---- accepting and closing ---- */
 
 static void name_peer(const struct sockaddr *address, char out[64])
 {
@@ -423,7 +426,7 @@ bool mon__rpc_make_room(struct mon_rpc *rpc)
     for (size_t i = 0; i < MON_RPC_PHASES; i++) {
         struct mon_rpc_connection *oldest = TAILQ_FIRST(&rpc->queues[i]);
         if (oldest != NULL) {
-            refused(oldest, "too many connections", "too many connections are open; the oldest idle one gives way");
+            refused(oldest, "too many connections", "too many connections; closing the oldest idle one");
             close_connection(oldest);
             return true;
         }
@@ -439,8 +442,8 @@ void mon__rpc_sweep(struct mon_rpc *rpc)
         while ((oldest = TAILQ_FIRST(&rpc->queues[i])) != NULL &&
                // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
                now - oldest->since_ns > (uint64_t)phases[i].limit_ms * 1000000u) {
-            if (phases[i].late != NULL) {
-                refused(oldest, phases[i].late, phases[i].late);
+            if (phases[i].timeout_reason != NULL) {
+                refused(oldest, phases[i].timeout_reason, phases[i].timeout_reason);
             }
             close_connection(oldest);
         }

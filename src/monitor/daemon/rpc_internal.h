@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of the RPC server: connections (rpc_connection.c) and the sockets that make them (rpc.c). */
+/* Shared by the parts of the RPC server: connections (rpc_connection.c) and listening sockets (rpc.c). */
 #ifndef MON_DAEMON_RPC_INTERNAL_H
 #define MON_DAEMON_RPC_INTERNAL_H
 
@@ -13,15 +13,15 @@
 
 #include <event2/event_struct.h>
 
-/* Where a connection stands; each phase has a limit of time, in the table of rpc_connection.c. When there is no room
- * for another connection, the oldest of the first phase that has any gives way. */
+/* The phase of a connection; rpc_connection.c has a table of their timeouts. When the number of connections reaches its
+ * limit, the oldest connection of the first non-empty phase is closed. */
 enum mon_rpc_phase {
-    MON_RPC_LINGERING, /* refused, answered: the peer may read the reason before we close */
+    MON_RPC_LINGERING, /* refused: the peer may read the reason before we close */
     MON_RPC_IDLE,      /* between requests */
-    MON_RPC_OPENING,   /* TLS handshake: somebody may be typing a passphrase */
-    MON_RPC_RECEIVING, /* from accept, or from the first byte of a request, to its last */
-    MON_RPC_KEPT,      /* between requests, and the peer asked to stay */
-    MON_RPC_SENDING,   /* the peer does not take its answers */
+    MON_RPC_OPENING,   /* TLS handshake: a user may be typing a passphrase */
+    MON_RPC_RECEIVING, /* from accept or the first byte of a request to its last byte */
+    MON_RPC_KEPT,      /* between requests, and the peer asked to keep the connection */
+    MON_RPC_SENDING,   /* the peer does not read its answers */
     MON_RPC_PHASES
 };
 
@@ -33,12 +33,12 @@ struct mon_rpc_connection {
     int fd;
     SSL *ssl; /* NULL: plain text */
     struct event readable, writable;
-    struct ms_buffer in;  /* only what is not a whole request yet */
-    struct ms_buffer out; /* only what the socket did not take */
-    size_t sent_b;        /* of out */
-    size_t counted_b;     /* our share of rpc->buffered_b */
-    size_t forgotten_b;   /* read since the answer that says what is wrong */
-    bool ends;            /* close when out is empty: the peer has nothing more to say */
+    struct ms_buffer in;  /* only a partial request */
+    struct ms_buffer out; /* only what the socket did not accept */
+    size_t sent_b;        /* bytes of out already sent */
+    size_t counted_b;     /* this connection's share of rpc->buffered_b */
+    size_t discarded_b;   /* input discarded since the connection was refused */
+    bool closing;         /* close when out is empty: the peer has closed its side */
     char peer[64];
 };
 
@@ -54,14 +54,14 @@ struct mon_rpc {
     size_t listener_count;
     struct mon_rpc_queue queues[MON_RPC_PHASES];
     size_t connections, connections_max;
-    size_t buffered_b; /* halves of messages, over all connections */
+    size_t buffered_b; /* partial requests of all connections */
     char scratch[MON_RPC_SCRATCH_B];
 };
 
-/* Takes the descriptor, which is closed on failure. */
+/* Takes ownership of the descriptor; closes it on failure. */
 void mon__rpc_accept(struct mon_rpc *rpc, int fd, const struct sockaddr *address);
-bool mon__rpc_make_room(struct mon_rpc *rpc); /* closes the most expendable connection; false: there is none */
-void mon__rpc_sweep(struct mon_rpc *rpc);     /* closes whose time is up */
+bool mon__rpc_make_room(struct mon_rpc *rpc); /* closes the least important connection; false: there is none */
+void mon__rpc_sweep(struct mon_rpc *rpc);     /* closes timed-out connections */
 void mon__rpc_close_all(struct mon_rpc *rpc);
 
 #endif

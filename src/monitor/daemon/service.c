@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon as a service.
  *
- * Pid file: opened, locked, then written, so a file left by a daemon that was killed is no obstacle and a second daemon
- * is refused; it is removed at the end only by its owner. Readiness: one datagram to $NOTIFY_SOCKET, the protocol of
- * sd_notify, which needs no library. Signals: SIGTERM and SIGINT end the loop, SIGHUP reloads, SIGPIPE is ignored. */
+ * Pid file: opened, locked, then written; a file left by a killed daemon is no obstacle, and a second daemon is
+ * refused. Only the owner removes it at exit. Readiness: one datagram to $NOTIFY_SOCKET, the sd_notify protocol, which
+ * needs no library. Signals: SIGTERM and SIGINT end the loop, SIGHUP reloads, SIGPIPE is ignored. */
 #include "monitor/daemon/service.h"
 
 #include "base/clock.h"
@@ -41,7 +41,7 @@ void mon_service_notify(const char *state)
     }
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address, length) < 0) {
-        MON_LOG_WARNING("the service manager cannot be told '%s': %s", state, strerror(errno));
+        MON_LOG_WARNING("cannot notify the service manager ('%s'): %s", state, strerror(errno));
     }
     close(fd);
 }
@@ -58,7 +58,7 @@ static int take_pid_file(const char *path)
         char owner[32] = "";
         ssize_t n = read(fd, owner, sizeof(owner) - 1);
         owner[n > 0 ? strcspn(owner, "\n") : 0] = '\0';
-        MON_LOG_ERROR("pid file %s: another daemon (pid %s) holds it; stop that one, or give another --pid_file", path,
+        MON_LOG_ERROR("pid file %s is held by another daemon (pid %s); stop it or choose another --pid_file", path,
                       owner);
         close(fd);
         return -EBUSY;
@@ -129,7 +129,7 @@ static int service_start(struct mon_daemon *daemon)
     service.interrupt = on_signal(daemon, SIGINT, on_end);
     service.hangup = on_signal(daemon, SIGHUP, on_hangup);
     if (service.term == NULL || service.interrupt == NULL || service.hangup == NULL) {
-        MON_LOG_ERROR("signal handlers cannot be set up");
+        MON_LOG_ERROR("cannot set up signal handlers");
         service_stop(daemon);
         return -ENOMEM;
     }
@@ -140,8 +140,7 @@ static void service_reload(struct mon_daemon *daemon)
 {
     int result = mon_log_reopen();
     if (result != 0) {
-        MON_LOG_ERROR("log file %s cannot be opened anew: %s; going on with the old one", mon_log_path(),
-                      strerror(-result));
+        MON_LOG_ERROR("cannot reopen log file %s: %s; continuing with the old one", mon_log_path(), strerror(-result));
     }
 }
 

@@ -7,10 +7,10 @@
 
 extern const struct mon_daemon_module mon_module_service;
 
-/* Tells the service manager, if there is one: "READY=1", "STATUS=...", "STOPPING=1". */
+/* Notifies the service manager, if there is one: "READY=1", "STATUS=...", "STOPPING=1". */
 void mon_service_notify(const char *state);
 
-/* SIGHUP: calls reload of every module; given by the daemon. */
+/* SIGHUP: calls reload of every module; defined in daemon.c. */
 void mon_daemon_reload(struct mon_daemon *daemon);
 
 #endif

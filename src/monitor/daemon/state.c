@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States, decisions and the status object. Everything is worked out when somebody asks, from what was said and when:
- * so nothing can be left behind by a process that ended, a duration that elapsed or a clock that jumped.
- * Threads: no state of its own. */
+/* States, decisions and the status object. Everything is computed on request from the reports and their times, so that
+ * nothing stale remains after a process ends, a duration elapses or the clock changes. No state. */
 #include "monitor/daemon/state.h"
 
 #include "base/map.h"
@@ -17,7 +16,7 @@
 enum {
     REASON_B = 256,
     EXPIRY_SLACK_S = 2,  /* the monitor closes its files after its duration */
-    STALE_TRACE_S = 600, /* a trace reports with every step; after this silence its Running is only a memory */
+    STALE_TRACE_S = 600, /* a trace reports at every step; after this much silence, Running is stale */
 };
 
 const char *mon_state_name(int32_t state)
@@ -79,7 +78,7 @@ uint64_t mon_state_duration_ns(const char *config, size_t config_b)
 int32_t mon_state_trace(const struct mon_process *process, uint64_t now_ns)
 {
     const struct mon_report *report = &mon_registry_reporter(process)->trace;
-    if (report->at_ns == 0) { /* libkineto says nothing, and others say nothing again to a daemon that was restarted */
+    if (report->at_ns == 0) { /* libkineto never reports, and other clients do not report again to a restarted daemon */
         return process->polls ? MON_STATE_IDLE : MON_STATE_UNINITIALIZED;
     }
     return report->status;
@@ -115,7 +114,7 @@ enum mon_command_stage mon_state_stage(const struct mon_process *process)
         idle = report->status == MON_STATE_IDLE ? report->at_ns : 0;
     }
     if (process->command == MON_REQUEST_NPU_MONITOR && idle > delivered) {
-        return MON_COMMAND_COMPLETED; /* sent only in answer to a command: a stop, or a start that ended */
+        return MON_COMMAND_COMPLETED; /* only sent in response to a command: a stop, or a start that ended */
     }
     if (active <= delivered) {
         return MON_COMMAND_DELIVERED;
@@ -131,24 +130,24 @@ static enum mon_decision decide_monitor(const struct mon_process *process, uint6
     const struct mon_report *report = &mon_registry_reporter(process)->trace;
     unsigned long long silent_s = (now_ns - report->at_ns) / SECOND_NS;
     if (trace == MON_STATE_RUNNING && silent_s > STALE_TRACE_S) {
-        snprintf(reason, REASON_B, "pid %d said %llu s ago that nputrace is running, and nothing since", process->pid,
+        snprintf(reason, REASON_B, "pid %d reported nputrace as running %llu s ago, and nothing since", process->pid,
                  silent_s);
         return MON_UNKNOWN;
     }
     if (trace == MON_STATE_RUNNING) {
         snprintf(reason, REASON_B,
-                 "nputrace is running in pid %d (step %d of %d to %d); npu-monitor has to wait until it is Idle",
+                 "nputrace is running in pid %d (step %d of %d to %d); npu-monitor must wait until it is Idle",
                  process->pid, report->current_step, report->start_step, report->stop_step);
         return MON_INEFFECTIVE;
     }
     if (monitor == MON_STATE_UNINITIALIZED) {
-        snprintf(reason, REASON_B, "npu-monitor is not initialised in pid %d, or its program is ending", process->pid);
+        snprintf(reason, REASON_B, "npu-monitor is not initialised in pid %d, or the program is ending", process->pid);
         return MON_INEFFECTIVE;
     }
     if (trace == MON_STATE_IDLE || trace == MON_STATE_READY) {
         return MON_EFFECTIVE;
     }
-    snprintf(reason, REASON_B, "pid %d reports a state of nputrace that means nothing here (%d)", process->pid, trace);
+    snprintf(reason, REASON_B, "pid %d reports an unknown nputrace state (%d)", process->pid, trace);
     return MON_UNKNOWN;
 }
 
@@ -161,18 +160,19 @@ static enum mon_decision decide_trace(const struct mon_process *process, uint64_
         return MON_INEFFECTIVE;
     }
     if (trace == MON_STATE_UNINITIALIZED) {
-        snprintf(reason, REASON_B, "nputrace is not initialised in pid %d, or its program is ending", process->pid);
+        snprintf(reason, REASON_B, "nputrace is not initialised in pid %d, or the program is ending", process->pid);
         return MON_INEFFECTIVE;
     }
     if (monitor == MON_STATE_IDLE) {
         if (trace == MON_STATE_RUNNING) {
-            snprintf(reason, REASON_B, "nputrace is running already; pid %d takes the new request when it is done",
+            snprintf(reason, REASON_B,
+                     "nputrace is already running; pid %d will handle the new request when it is "
+                     "done",
                      process->pid);
         }
         return MON_EFFECTIVE;
     }
-    snprintf(reason, REASON_B, "pid %d reports a state of npu-monitor that means nothing here (%d)", process->pid,
-             monitor);
+    snprintf(reason, REASON_B, "pid %d reports an unknown npu-monitor state (%d)", process->pid, monitor);
     return MON_UNKNOWN;
 }
 
@@ -184,7 +184,7 @@ enum mon_decision mon_state_decide(enum mon_request_kind kind, const struct mon_
         return decide_monitor(process, now_ns, reason);
     case MON_REQUEST_NPU_TRACE:
         return decide_trace(process, now_ns, reason);
-    default: /* libkineto never reports; its polls say when it is free */
+    default: /* libkineto never reports; its polls show when it is free */
         return MON_EFFECTIVE;
     }
 }
@@ -193,7 +193,7 @@ enum mon_decision mon_state_decide(enum mon_request_kind kind, const struct mon_
 
 static void set(json_t *object, const char *key, json_t *value)
 {
-    json_object_set_new(object, key, value); /* without memory a key is missing */
+    json_object_set_new(object, key, value); /* a key is missing if out of memory */
 }
 
 static void set_steps(json_t *object, int32_t trace, const struct mon_report *report)
@@ -207,7 +207,7 @@ static void set_steps(json_t *object, int32_t trace, const struct mon_report *re
 
 static double seconds_ago(uint64_t now_ns, uint64_t then_ns)
 {
-    uint64_t ms = (now_ns - then_ns) / 1000000; /* more digits say nothing */
+    uint64_t ms = (now_ns - then_ns) / 1000000; /* more digits are meaningless */
     return (double)ms / 1000;
 }
 
@@ -218,7 +218,7 @@ static json_t *command_json(const struct mon_process *process, uint64_t now)
     snprintf(id, sizeof(id), "%llu", (unsigned long long)process->trace_id);
     set(command, "kind", json_string(kind_name(process->command)));
     set(command, "stage", json_string(mon_command_stage_name(mon_state_stage(process))));
-    set(command, "trace_id", json_string(id)); /* a text: readers that use doubles would round it */
+    set(command, "trace_id", json_string(id)); /* a string: readers that use doubles would round it */
     set(command, "age_s", json_real(seconds_ago(now, process->commanded_ns)));
     return command;
 }
@@ -259,7 +259,7 @@ static json_t *process_json(const struct mon_process *process, uint64_t now)
     return object;
 }
 
-/* Of several ranks the one that does most speaks for the job; Uninitialized least. */
+/* With several ranks, the most active one is shown for the job. */
 static int weight(int32_t state)
 {
     static const int weights[] = {0, 2, 4, 3}; /* Uninitialized, Idle, Running, Ready */
@@ -268,11 +268,11 @@ static int weight(int32_t state)
 
 struct summary {
     int32_t trace, monitor;
-    const struct mon_report *report; /* of the process that speaks for the trace */
+    const struct mon_report *report; /* of the process shown for the trace */
 };
 
-/* Processes that only report, for a child that polls: they are shown through that child. */
-static void find_speakers(const struct mon_registry *registry, struct ms_map *out)
+/* Processes that only report, for a child that polls: they are shown as that child. */
+static void find_reporters(const struct mon_registry *registry, struct ms_map *out)
 {
     for (const struct mon_process *p = mon_registry_first(registry); p != NULL; p = mon_registry_next(registry, p)) {
         const struct mon_process *reporter = mon_registry_reporter(p);
@@ -308,15 +308,15 @@ json_t *mon_state_json(const struct mon_registry *registry)
     uint64_t now = mon_registry_now_ns(registry);
     const struct mon_job *recent = NULL;
     struct summary shown = {MON_STATE_UNINITIALIZED, MON_STATE_UNINITIALIZED, NULL};
-    struct ms_map speakers = {NULL, NULL, 0, 0};
+    struct ms_map reporters = {NULL, NULL, 0, 0};
     json_t *status = json_object(), *jobs = json_array();
-    find_speakers(registry, &speakers);
+    find_reporters(registry, &reporters);
     for (const struct mon_job *job = mon_registry_jobs(registry); job != NULL; job = job->next) {
         struct summary sum = {MON_STATE_UNINITIALIZED, MON_STATE_UNINITIALIZED, NULL};
         json_t *object = json_object(), *processes = json_array();
         for (const struct mon_process *p = job->first; p != NULL && p->job == job->id;
              p = mon_registry_next(registry, p)) {
-            if (ms_map_get(&speakers, (uintptr_t)p) == NULL) {
+            if (ms_map_get(&reporters, (uintptr_t)p) == NULL) {
                 summarize(&sum, p, now);
                 json_array_append_new(processes, process_json(p, now));
             }
@@ -330,7 +330,7 @@ json_t *mon_state_json(const struct mon_registry *registry)
             shown = sum;
         }
     }
-    ms_map_free(&speakers);
+    ms_map_free(&reporters);
     set(status, "status", json_integer(1));
     set_summary(status, &shown);
     set(status, "jobs", jobs);

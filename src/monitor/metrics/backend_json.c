@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as JSON lines in the log (--use_JSON): two lines each. Rotation is the log's own. */
+/* Records as JSON lines in the log (--use_JSON), two lines each. Rotation is left to the log. */
 #include "monitor/metrics/backend_json.h"
 
 #include "monitor/daemon/logger.h"
@@ -32,7 +32,7 @@ static void put_value(const struct mon_record *record, const struct mon_field *f
     case MON_FIELD_UINT:
         ms_buffer_u64(out, field->u);
         return;
-    case MON_FIELD_FLOAT: { /* at most 20 digits before the point: nothing we measure is larger */
+    case MON_FIELD_FLOAT: { /* at most 20 digits before the point: no measured value is larger */
         double shown = isfinite(field->f) && fabs(field->f) < 1e20 ? field->f : 0;
         ms_buffer_add(out, number, (size_t)snprintf(number, sizeof(number), "\"%.3f\"", shown));
         return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Export by OTLP over HTTP.
  *
- * A snapshot of the store becomes one or more requests in a queue; one request is under way at a time. A receiver that
- * is slow, absent or overloaded makes the queue grow to its bounds (number and bytes), then the oldest request gives
- * way: the newest state is worth most, and totals are cumulative. A request is tried MAX_TRIES times with growing
- * pauses, for the errors that the protocol calls retryable; others drop it at once. Everything dropped is counted with
- * its reason.
+ * A snapshot of the store becomes one or more requests in a queue; one request is in flight at a time. If the receiver
+ * is slow, down or overloaded, the queue grows to its limits (requests and bytes), and then the oldest request is
+ * dropped: the newest state is the most useful, and totals are cumulative. A request is tried MAX_TRIES times with
+ * growing delays for errors that the protocol defines as retryable; other errors drop it at once. Dropped requests are
+ * counted by reason.
  *
- * Threads: the event loop's. Names are resolved by libevent, without waiting. A connection is used again until it
- * fails or closes; then the next request gets a new one. */
+ * Used only by the event loop thread. libevent resolves names asynchronously. A connection is reused until it fails or
+ * is closed; the next request then opens a new one. */
 #include "monitor/metrics/backend_otlp.h"
 
 #include "base/clock.h"
@@ -59,15 +59,15 @@ struct mon_otlp {
 
     struct evhttp_connection *connection;
     bool broken;            /* the connection must not be used again */
-    bool under_way;         /* the first request of the queue is being sent or answered */
-    unsigned tries;         /* of the first request */
-    int retry_ms;           /* next pause */
-    struct event *next_try; /* also what leaves a callback of the connection before touching it */
+    bool in_flight;         /* the first request of the queue is in flight */
+    unsigned tries;         /* for the first request */
+    int retry_ms;           /* next delay */
+    struct event *next_try; /* also defers work from connection callbacks until the connection may be changed */
     struct otlp_request *first, **last;
     size_t length, bytes;
 };
 
-static struct mon_log_limit trouble; /* one story in the log for all kinds of trouble */
+static struct mon_log_limit problems; /* one rate limit for all kinds of problems */
 
 static void dropped(const char *reason, double count)
 {
@@ -111,13 +111,13 @@ static void put_request(void *context, struct ms_buffer *body)
     otlp->length++;
     otlp->bytes += request->size_b;
     while (otlp->length > otlp->max_queue || otlp->bytes > QUEUE_MAX_B) {
-        /* The one under way stays: its bytes are with the connection already. */
-        struct otlp_request **oldest = otlp->under_way && otlp->first->next != NULL ? &otlp->first->next : &otlp->first;
-        if (otlp->under_way && *oldest == otlp->first) {
+        /* The request in flight stays: the connection already has its bytes. */
+        struct otlp_request **oldest = otlp->in_flight && otlp->first->next != NULL ? &otlp->first->next : &otlp->first;
+        if (otlp->in_flight && *oldest == otlp->first) {
             break;
         }
         remove_request(otlp, oldest);
-        otlp->tries = otlp->under_way ? otlp->tries : 0;
+        otlp->tries = otlp->in_flight ? otlp->tries : 0;
         dropped("full", 1);
     }
 }
@@ -146,13 +146,13 @@ static void finish(struct mon_otlp *otlp, const char *reason)
 
 static void retry(struct mon_otlp *otlp, const char *why, int at_least_ms)
 {
-    if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
-        MON_LOG_WARNING("OTLP: %s port %u: %s; try %u of %d, %zu requests wait", otlp->host, otlp->port, why,
+    if (mon_log_allowed(&problems, __FILE__, __LINE__)) {
+        MON_LOG_WARNING("OTLP: %s port %u: %s; attempt %u of %d, %zu requests queued", otlp->host, otlp->port, why,
                         otlp->tries, MAX_TRIES, otlp->length);
     }
     if (otlp->tries >= MAX_TRIES) {
         finish(otlp, "retries");
-        /* The receiver is down: the next request does not begin before the pause either. */
+        /* The receiver is down: delay the next request too. */
         try_after(otlp, RETRY_MAX_MS < otlp->first_retry_ms * 16 ? RETRY_MAX_MS : otlp->first_retry_ms * 16);
         return;
     }
@@ -160,7 +160,7 @@ static void retry(struct mon_otlp *otlp, const char *why, int at_least_ms)
     otlp->retry_ms = otlp->retry_ms * 2 < RETRY_MAX_MS ? otlp->retry_ms * 2 : RETRY_MAX_MS;
 }
 
-/* Points that the receiver took the request without. */
+/* The number of points that the receiver rejected in an accepted request. */
 static double rejected_points(struct evhttp_request *answer)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(answer);
@@ -178,7 +178,7 @@ static void answered(struct evhttp_request *answer, void *context)
     struct mon_otlp *otlp = context;
     int code = answer != NULL ? evhttp_request_get_response_code(answer) : 0;
     char why[64];
-    otlp->under_way = false;
+    otlp->in_flight = false;
     if (code >= 200 && code < 300) {
         double points = rejected_points(answer);
         if (points > 0) {
@@ -202,8 +202,8 @@ static void answered(struct evhttp_request *answer, void *context)
         retry(otlp, why, (int)seconds * 1000);
         return;
     }
-    if (mon_log_allowed(&trouble, __FILE__, __LINE__)) {
-        MON_LOG_WARNING("OTLP: %s port %u refuses what we send: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
+    if (mon_log_allowed(&problems, __FILE__, __LINE__)) {
+        MON_LOG_WARNING("OTLP: %s port %u refused a request: %s (--otlp_endpoint, --otlp_headers)", otlp->host,
                         otlp->port, why);
     }
     finish(otlp, "refused");
@@ -271,7 +271,7 @@ static bool reconnect(struct mon_otlp *otlp)
 static void send_first(evutil_socket_t fd, short what, void *context)
 {
     struct mon_otlp *otlp = context;
-    if (otlp->first == NULL || otlp->under_way) {
+    if (otlp->first == NULL || otlp->in_flight) {
         return;
     }
     otlp->tries++;
@@ -292,11 +292,11 @@ static void send_first(evutil_socket_t fd, short what, void *context)
         evhttp_add_header(headers, pair->key, pair->value);
     }
     evbuffer_add(evhttp_request_get_output_buffer(request), otlp->first->body, otlp->first->size_b);
-    otlp->under_way = true;
+    otlp->in_flight = true;
     if (evhttp_make_request(otlp->connection, request, EVHTTP_REQ_POST, otlp->path) != 0) {
-        otlp->under_way = false;
+        otlp->in_flight = false;
         otlp->broken = true;
-        retry(otlp, "the request could not be sent", 0);
+        retry(otlp, "could not send the request", 0);
     }
 }
 
@@ -316,7 +316,7 @@ static int read_endpoint(struct mon_otlp *otlp, const char *endpoint, bool *secu
     *secure = strcasecmp(scheme, "https") == 0;
     int port = evhttp_uri_get_port(uri);
     otlp->port = (uint16_t)(port > 0 ? port : *secure ? 443 : 80);
-    /* Brackets around an IPv6 address belong into the header, not to the resolver. */
+    /* The header needs the brackets around an IPv6 address, the resolver must not get them. */
     size_t length = strlen(host);
     otlp->host = host[0] == '[' && host[length - 1] == ']' ? strndup(host + 1, length - 2) : strdup(host);
     if (asprintf(&otlp->host_header, port > 0 ? "%s:%d" : "%s", host, port) < 0) {
@@ -357,7 +357,7 @@ static int read_headers(struct mon_otlp *otlp, const char *text, char *error, si
         }
         *value++ = '\0';
         if (strpbrk(pair, "\r\n: ") != NULL || evhttp_add_header(&otlp->headers, pair, value) != 0) {
-            snprintf(error, error_b, "header '%s' has a character that is not allowed", pair);
+            snprintf(error, error_b, "header '%s' contains an invalid character", pair);
             rc = -EINVAL;
         }
     }
@@ -402,7 +402,7 @@ int mon_otlp_open(struct event_base *base, const struct mon_otlp_options *option
     if (otlp == NULL) {
         return -ENOMEM;
     }
-    snprintf(error, error_b, "no memory");
+    snprintf(error, error_b, "out of memory");
     TAILQ_INIT(&otlp->headers);
     otlp->base = base;
     otlp->last = &otlp->first;
@@ -432,7 +432,7 @@ void mon_otlp_close(struct mon_otlp *otlp)
     }
     if (otlp->connection != NULL) {
         evhttp_connection_set_closecb(otlp->connection, NULL, NULL);
-        evhttp_connection_free(otlp->connection); /* calls answered() for the request under way */
+        evhttp_connection_free(otlp->connection); /* calls answered() for the request in flight */
     }
     while (otlp->first != NULL) {
         remove_request(otlp, &otlp->first);
@@ -460,7 +460,7 @@ void mon_otlp_export(struct mon_otlp *otlp, const char *service, const char *ver
     }
     mon_metric_record(MON_METRIC_BACKEND_RECORDS, MON_LABELS(.sink = "otlp"), 1);
     show_length(otlp);
-    if (before == 0 && otlp->first != NULL && !otlp->under_way && !evtimer_pending(otlp->next_try, NULL)) {
+    if (before == 0 && otlp->first != NULL && !otlp->in_flight && !evtimer_pending(otlp->next_try, NULL)) {
         try_after(otlp, 0);
     }
 }
@@ -515,7 +515,7 @@ static int start(struct mon_daemon *daemon)
         backend = NULL;
         return -ENOMEM;
     }
-    MON_LOG_INFO("OTLP: to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
+    MON_LOG_INFO("OTLP: exporting to %s every %d s", options.endpoint, (int)flags->otlp_interval_s);
     return 0;
 }
 

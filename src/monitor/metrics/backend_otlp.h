@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Export by OTLP over HTTP (--use_otlp): bounded queue, bounded retries, nothing waits. */
+/* Export by OTLP over HTTP (--use_otlp): bounded queue, bounded retries, never blocks. */
 #ifndef MON_METRICS_BACKEND_OTLP_H
 #define MON_METRICS_BACKEND_OTLP_H
 
@@ -12,18 +12,19 @@ struct mon_otlp;
 struct mon_otlp_options {
     const char *endpoint; /* http://host:port or https://...; /v1/metrics is appended if missing */
     const char *headers;  /* name=value,name=value */
-    const char *ca_file, *certificate_file, *key_file; /* for https; "" or NULL: the system's, none, none */
+    const char *ca_file, *certificate_file, *key_file; /* for https; "" or NULL: the system's CAs, no certificate, no
+                                                        * key */
     int timeout_ms;
-    size_t max_queue; /* requests that may wait */
-    int retry_ms;     /* first pause between tries; doubles up to 30 s. 0: the default of 1 s */
+    size_t max_queue; /* maximum number of queued requests */
+    int retry_ms;     /* first delay between retries; doubles up to 30 s. 0: 1 s */
 };
 
-/* 0, or -EINVAL and why in error. */
+/* 0, or -EINVAL with the reason in error. */
 int mon_otlp_open(struct event_base *base, const struct mon_otlp_options *options, struct mon_otlp **out, char *error,
                   size_t error_b);
-void mon_otlp_close(struct mon_otlp *otlp); /* what waits is given up and counted */
+void mon_otlp_close(struct mon_otlp *otlp); /* discards and counts queued requests */
 
-/* Takes the present state of the store into the queue and sends as the receiver permits. */
+/* Queues the current state of the store for sending. */
 void mon_otlp_export(struct mon_otlp *otlp, const char *service, const char *version);
 size_t mon_otlp_waiting(const struct mon_otlp *otlp);
 

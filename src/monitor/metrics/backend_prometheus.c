@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exporter for Prometheus (--use_prometheus): GET /metrics, GET /metrics?collect[]=npu&collect[]=host ...
+/* The Prometheus exporter (--use_prometheus): GET /metrics, GET /metrics?collect[]=npu&collect[]=host ...
  *
- * A page is made at most every PAGE_FRESH_NS for the same groups and shared by all connections that ask meanwhile, so a
- * flood of scrapes costs neither time nor memory. A connection that sends or reads nothing for TIMEOUT_S ends.
- * Threads: the event loop's. */
+ * A page is generated at most every PAGE_FRESH_NS for the same groups and shared by all connections that request it
+ * meanwhile, so a flood of scrapes costs little time and memory. A connection that is idle for TIMEOUT_S is closed.
+ * Used only by the event loop thread. */
 #include "base/clock.h"
 #include "base/macros.h"
 #include "monitor/metrics/modules.h"
@@ -26,7 +26,7 @@
 #define BODY_MAX_B    1024
 
 struct page {
-    unsigned users; /* evbuffers that refer to it, and `newest` */
+    unsigned users; /* references: evbuffers and `newest` */
     uint32_t groups;
     uint64_t made_ns;
     struct ms_buffer text;
@@ -35,7 +35,7 @@ struct page {
 static struct evhttp *server;
 static struct page *newest;
 
-static void let_go(struct page *page)
+static void release(struct page *page)
 {
     if (page != NULL && --page->users == 0) {
         ms_buffer_free(&page->text);
@@ -45,7 +45,7 @@ static void let_go(struct page *page)
 
 static void written(const void *data, size_t length, void *page)
 {
-    let_go(page);
+    release(page);
 }
 
 static struct page *fresh_page(uint32_t groups)
@@ -68,25 +68,25 @@ static struct page *fresh_page(uint32_t groups)
         return NULL;
     }
     page->users = 1;
-    let_go(newest);
+    release(newest);
     newest = page;
     return page;
 }
 
-/* Groups that a query asks for; without collect[] all of them. False: a group that does not exist. */
+/* Parses the groups of a query; all if there is no collect[]. False: an unknown group. */
 static bool wanted_groups(const char *query, uint32_t *groups)
 {
-    struct evkeyvalq asked;
+    struct evkeyvalq parameters;
     *groups = MON_ALL_GROUPS;
     if (query == NULL) {
         return true;
     }
-    if (evhttp_parse_query_str(query, &asked) != 0) {
+    if (evhttp_parse_query_str(query, &parameters) != 0) {
         return false;
     }
     uint32_t chosen = 0;
     bool good = true;
-    for (const struct evkeyval *pair = asked.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
+    for (const struct evkeyval *pair = parameters.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
         if (strcmp(pair->key, "collect[]") != 0) {
             continue;
         }
@@ -97,7 +97,7 @@ static bool wanted_groups(const char *query, uint32_t *groups)
         good = good && group < MON_METRIC_GROUPS;
         chosen |= group < MON_METRIC_GROUPS ? 1u << group : 0;
     }
-    evhttp_clear_headers(&asked);
+    evhttp_clear_headers(&parameters);
     *groups = chosen != 0 ? chosen : MON_ALL_GROUPS;
     return good;
 }
@@ -106,14 +106,14 @@ static void serve_metrics(struct evhttp_request *request, void *context)
 {
     uint32_t groups;
     if (!wanted_groups(evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request)), &groups)) {
-        evhttp_send_error(request, HTTP_BADREQUEST, "collect[] names no group of metrics");
+        evhttp_send_error(request, HTTP_BADREQUEST, "collect[] is not a group of metrics");
         return;
     }
     mon_metric_record(MON_METRIC_SCRAPES, MON_NO_LABELS, 1);
     struct page *page = fresh_page(groups);
     struct evbuffer *body = evhttp_request_get_output_buffer(request);
     if (page == NULL || evbuffer_add_reference(body, page->text.s, page->text.used, written, page) != 0) {
-        evhttp_send_error(request, HTTP_SERVUNAVAIL, "no memory");
+        evhttp_send_error(request, HTTP_SERVUNAVAIL, "out of memory");
         return;
     }
     page->users++;
@@ -155,7 +155,7 @@ static void stop(struct mon_daemon *daemon)
         evhttp_free(server);
         server = NULL;
     }
-    let_go(newest);
+    release(newest);
     newest = NULL;
 }
 

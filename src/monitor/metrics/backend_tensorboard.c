@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorBoard event files: <dir>/device_<n or host>/tfevents.pb, then tfevents.pb.000001 ... as each reaches its size.
+/* TensorBoard event files: <dir>/device_<n or host>/tfevents.pb, then tfevents.pb.000001 and so on as each reaches its
+ * maximum size.
  *
- * The loop encodes an event and puts it into a bounded queue; a thread writes, so that a slow disk (or a file system
- * that hangs) costs records, which are counted, and never time of the loop. Names sort in the order of writing, as
- * TensorBoard expects. A run begins with empty files: steps count from 0 again.
+ * The event loop encodes an event and puts it into a bounded queue; a thread writes it. A slow disk or a hanging file
+ * system therefore costs records, which are counted, but never blocks the loop. Names sort in order of writing, as
+ * TensorBoard expects. A run starts with empty files: steps count from 0 again.
  *
- * The thread owns `file`; the loop owns `device`; the queue and `failed` are between them. */
+ * The thread owns `file`, the loop owns `device`; they share the queue and `failed`. */
 #include "monitor/metrics/backend_tensorboard.h"
 
 #include "base/macros.h"
@@ -44,9 +45,9 @@ struct step_counts {
 };
 
 struct event_file {
-    int fd; /* -1: could not be opened, or not yet */
+    int fd; /* -1: not open */
     bool opened_once;
-    unsigned number; /* 0: FILE_NAME itself */
+    unsigned number; /* 0: FILE_NAME without a suffix */
     uint64_t size_b;
 };
 
@@ -59,11 +60,11 @@ struct mon_tensorboard {
     struct step_counts device[MAX_DEVICES];
     size_t devices;
     struct event_file file[MAX_DEVICES];
-    atomic_ullong failed; /* events that could not be written, told by the thread, counted by the loop */
+    atomic_ullong failed; /* events that could not be written; set by the thread, counted by the loop */
     uint64_t failed_counted;
 };
 
-/* What travels: which device, then the bytes of the event. */
+/* Start of a queued message: the device; the bytes of the event follow. */
 struct head {
     uint32_t device;
     char name[16];
@@ -80,7 +81,7 @@ static void file_name(unsigned number, char out[32])
     }
 }
 
-/* Files of an earlier run would be read together with ours. */
+/* TensorBoard would read files of an earlier run together with the new ones. */
 static void remove_old(int directory)
 {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,14 +151,14 @@ static void write_event(struct mon_tensorboard *t, const struct head *head, cons
         }
         return;
     }
-    /* One write per event: a reader beside us sees whole events, and a kill leaves at most half of the last one. */
+    /* One write per event: a concurrent reader sees complete events, and a kill leaves at most one partial event. */
     ssize_t n = write(file->fd, event, size_b);
     if (n == (ssize_t)size_b) {
         file->size_b += size_b;
         return;
     }
     atomic_fetch_add(&t->failed, 1);
-    /* A part of an event would spoil everything after it. */
+    /* A partial event would make everything after it unreadable. */
     if (n > 0 && ftruncate(file->fd, (off_t)file->size_b) == 0) {
         lseek(file->fd, (off_t)file->size_b, SEEK_SET);
     }
@@ -199,7 +200,7 @@ static struct step_counts *device_of(struct mon_tensorboard *t, const char *name
     return device;
 }
 
-/* The number of this record among those of the kind; -1: too many kinds. */
+/* The step of a record: its index among the records of its kind; -1: too many kinds. */
 static int64_t step_of(struct step_counts *device, const char *kind)
 {
     size_t i = 0;
@@ -216,7 +217,7 @@ static int64_t step_of(struct step_counts *device, const char *kind)
     return device->kind[i].step++;
 }
 
-/* What was cut may end in a part of a character, which protobuf's strings must not have. */
+/* A truncated text may end in a partial character, which is invalid in protobuf strings. */
 static void end_at_character(char *s)
 {
     size_t length = strlen(s), back = 0;
@@ -264,7 +265,7 @@ void mon_tensorboard_write(void *tensorboard, const struct mon_record *record)
     memcpy(head.name, device->name, sizeof(head.name));
     struct ms_buffer message = {0};
     ms_buffer_add(&message, (const char *)&head, sizeof(head));
-    uint64_t wall_time_s = record->time_ns / 1000000000u; /* whole seconds, as the original writes them */
+    uint64_t wall_time_s = record->time_ns / 1000000000u; /* whole seconds, as in the original */
     mon_tfevents_scalar(&message, (double)wall_time_s, step, tag, (float)duration->u);
     if (message.failed || !mon_queue_put(t->queue, message.s, message.used)) {
         dropped("full", 1);
@@ -351,7 +352,7 @@ void mon_tensorboard_close(struct mon_tensorboard *t)
     until.tv_sec += STOP_WAIT_S;
     if (pthread_timedjoin_np(t->thread, NULL, &until) == 0) {
         free_all(t);
-    } /* else it hangs in the file system, and ends with the process */
+    } /* else the thread hangs in the file system until the process exits */
 }
 
 /* ---- as a module ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorBoard event files of what training processes report (--metric_log_dir). */
+/* TensorBoard event files with the reports of training processes (--metric_log_dir). */
 #ifndef MON_METRICS_BACKEND_TENSORBOARD_H
 #define MON_METRICS_BACKEND_TENSORBOARD_H
 
@@ -10,17 +10,17 @@
 struct mon_tensorboard;
 
 struct mon_tensorboard_options {
-    const char *directory; /* made if it is not there */
-    uint64_t max_b;        /* of one file; then the next one begins. 0: no limit */
-    unsigned keep;         /* files per device */
-    size_t queue;          /* records that may wait for the disk */
+    const char *directory; /* created if missing */
+    uint64_t max_b;        /* size limit of a file, then the next one is started; 0: no limit */
+    unsigned keep;         /* number of files per device */
+    size_t queue;          /* maximum number of queued records */
 };
 
-/* 0 or -errno: -ENOTDIR if the directory is something else. */
+/* 0, or -errno: -ENOTDIR if the path is not a directory. */
 int mon_tensorboard_open(const struct mon_tensorboard_options *options, struct mon_tensorboard **out);
-void mon_tensorboard_close(struct mon_tensorboard *tensorboard); /* writes what waits, for at most a few seconds */
+void mon_tensorboard_close(struct mon_tensorboard *tensorboard); /* writes queued events, for a few seconds at most */
 
-/* Takes NPU records, ignores others. Never waits for the disk. */
+/* Queues NPU records and ignores others. Never waits for the disk. */
 void mon_tensorboard_write(void *tensorboard, const struct mon_record *record);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking the driver's management library.
+/* Calls of the driver's management library.
  *
- * Threads: one at a time; the sampler's (see module_dcmi.c). Nothing of the daemon is touched here. Failure: a function
- * that is missing, or answers with an error, leaves its values out. Only a function that has answered before for that
- * device counts as failed: families of devices do not support everything, and say so on every call. */
+ * Used by one thread at a time, the sampler's (see module_dcmi.c); does not touch state of the daemon. Failure policy:
+ * the values of a function that is missing or returns an error are omitted. A call counts as failed only if the
+ * function has succeeded before for that device: device families do not support everything, and return an error on
+ * every call. */
 #include "monitor/metrics/dcmi.h"
 
 #include "base/macros.h"
@@ -37,7 +38,8 @@ static const struct {
 struct mon_dcmi {
     void *handle;
     struct functions call;
-    uint32_t answered[MON_DCMI_DEVICES + 1]; /* bit per function; the last row is for those without a device */
+    uint32_t
+        succeeded_once[MON_DCMI_DEVICES + 1]; /* one bit per function; the last row is for functions without a device */
 };
 
 const char *mon_dcmi_function_name(enum mon_dcmi_function function)
@@ -49,7 +51,7 @@ int mon_dcmi_open(const char *library, struct mon_dcmi **out, char *error, size_
 {
     struct mon_dcmi *dcmi = calloc(1, sizeof(*dcmi));
     if (dcmi == NULL) {
-        snprintf(error, error_b, "no memory");
+        snprintf(error, error_b, "out of memory");
         return -ENOMEM;
     }
     int rc = 0;
@@ -73,7 +75,8 @@ int mon_dcmi_open(const char *library, struct mon_dcmi **out, char *error, size_
     }
     int answer = dcmi->call.init();
     if (answer != 0) {
-        snprintf(error, error_b, "dcmi_init answered %d: is the driver loaded, and may this user use it?", answer);
+        snprintf(error, error_b,
+                 "dcmi_init failed with %d: check that the driver is loaded and that this user may use it", answer);
         rc = -EIO;
     }
 out:
@@ -87,19 +90,18 @@ out:
 
 void mon_dcmi_close(struct mon_dcmi *dcmi)
 {
-    /* The library stays loaded: it has no call that ends what dcmi_init() began, and threads of its own may run in it.
-     */
+    /* The library stays loaded: it has no counterpart to dcmi_init(), and its own threads may be running. */
     free(dcmi);
 }
 
-/* Notes the answer of a function; true if it was a good one. */
-static bool good(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, enum mon_dcmi_function function,
-                 int rc)
+/* Records the result of a call; true if it succeeded. */
+static bool succeeded(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, enum mon_dcmi_function function,
+                      int rc)
 {
     uint32_t bit = 1u << function;
     if (rc == 0) {
-        dcmi->answered[row] |= bit;
-    } else if ((dcmi->answered[row] & bit) != 0) {
+        dcmi->succeeded_once[row] |= bit;
+    } else if ((dcmi->succeeded_once[row] & bit) != 0) {
         out->failed[function]++;
     }
     return rc == 0;
@@ -111,25 +113,25 @@ static void set(struct mon_dcmi_device *device, enum mon_dcmi_value value, doubl
     device->value[value] = number;
 }
 
-#define ASK(function, ...)                                                                                             \
+#define CALL(function, ...)                                                                                            \
     (dcmi->call.function != NULL &&                                                                                    \
-     good(dcmi, out, row, MON_DCMI_##function, dcmi->call.function(card, number, __VA_ARGS__)))
+     succeeded(dcmi, out, row, MON_DCMI_##function, dcmi->call.function(card, number, __VA_ARGS__)))
 
-static void ask_memory(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
+static void sample_memory(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
 {
     struct mon_dcmi_device *device = &out->device[row];
     struct dcmi_hbm_info hbm = {0};
-    if (ASK(get_device_hbm_info, &hbm)) {
+    if (CALL(get_device_hbm_info, &hbm)) {
         set(device, MON_DCMI_MEMORY, (double)hbm.memory_size * MIB);
         set(device, MON_DCMI_MEMORY_USED, (double)hbm.memory_usage * MIB);
         set(device, MON_DCMI_MEMORY_FREQUENCY, hbm.freq * 1e6);
         set(device, MON_DCMI_MEMORY_TEMPERATURE, hbm.temp);
         set(device, MON_DCMI_MEMORY_BANDWIDTH, hbm.bandwith_util_rate / 100.0);
     }
-    /* The library is told nothing of the array's size: leave room for one that believes in more than it documents. */
+    /* The library does not know the size of the array: allow for more entries than it documents. */
     struct dcmi_proc_mem_info processes[MON_DCMI_PROCESSES * 4] = {{0}};
     int count = 0;
-    if (ASK(get_npu_proc_mem_info, processes, &count)) {
+    if (CALL(get_npu_proc_mem_info, processes, &count)) {
         device->processes = count < 0 ? 0 : count > MON_DCMI_PROCESSES ? MON_DCMI_PROCESSES : (uint32_t)count;
         for (uint32_t i = 0; i < device->processes; i++) {
             device->process[i].pid = processes[i].proc_id;
@@ -138,7 +140,7 @@ static void ask_memory(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_
     }
 }
 
-static void ask_health(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
+static void sample_health(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_t row, int card, int number)
 {
     static const struct {
         enum mon_dcmi_value value;
@@ -151,26 +153,26 @@ static void ask_health(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out, size_
     struct mon_dcmi_device *device = &out->device[row];
     unsigned health, volts, percent, mhz, codes[ERROR_CODES];
     int celsius, tenths, errors = 0;
-    if (ASK(get_device_health, &health)) {
+    if (CALL(get_device_health, &health)) {
         set(device, MON_DCMI_HEALTH, health);
     }
-    if (ASK(get_device_errorcode_v2, &errors, codes, ERROR_CODES)) {
+    if (CALL(get_device_errorcode_v2, &errors, codes, ERROR_CODES)) {
         set(device, MON_DCMI_ERRORS, errors);
     }
-    if (ASK(get_device_temperature, &celsius)) {
+    if (CALL(get_device_temperature, &celsius)) {
         set(device, MON_DCMI_TEMPERATURE, celsius);
     }
-    if (ASK(get_device_power_info, &tenths)) {
+    if (CALL(get_device_power_info, &tenths)) {
         set(device, MON_DCMI_POWER, tenths / 10.0);
     }
-    if (ASK(get_device_voltage, &volts)) {
+    if (CALL(get_device_voltage, &volts)) {
         set(device, MON_DCMI_VOLTAGE, volts / 100.0);
     }
-    if (ASK(get_device_frequency, DCMI_FREQ_AICORE_CURRENT, &mhz)) {
+    if (CALL(get_device_frequency, DCMI_FREQ_AICORE_CURRENT, &mhz)) {
         set(device, MON_DCMI_FREQUENCY, mhz * 1e6);
     }
     for (size_t i = 0; i < MS_COUNT_OF(parts); i++) {
-        /* Kinds are supported one by one: a refusal of one says nothing about the function. */
+        /* Each kind is supported or not; one refusal does not mean that the function fails. */
         if (dcmi->call.get_device_utilization_rate != NULL &&
             dcmi->call.get_device_utilization_rate(card, number, parts[i].kind, &percent) == 0) {
             set(device, parts[i].value, percent / 100.0);
@@ -182,27 +184,28 @@ void mon_dcmi_sample(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out)
 {
     int cards = 0, list[MON_DCMI_DEVICES];
     memset(out, 0, sizeof(*out));
-    if (!good(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_card_list,
-              dcmi->call.get_card_list(&cards, list, MON_DCMI_DEVICES))) {
+    if (!succeeded(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_card_list,
+                   dcmi->call.get_card_list(&cards, list, MON_DCMI_DEVICES))) {
         return;
     }
     cards = cards < MON_DCMI_DEVICES ? cards : MON_DCMI_DEVICES;
     for (int i = 0; i < cards; i++) {
         int devices = 0;
-        if (!good(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_device_num_in_card,
-                  dcmi->call.get_device_num_in_card(list[i], &devices))) {
+        if (!succeeded(dcmi, out, MON_DCMI_DEVICES, MON_DCMI_get_device_num_in_card,
+                       dcmi->call.get_device_num_in_card(list[i], &devices))) {
             continue;
         }
         for (int number = 0; number < devices && out->devices < MON_DCMI_DEVICES; number++) {
             size_t row = out->devices++;
             int card = list[i], logic = -1;
-            if (dcmi->call.get_device_logic_id == NULL || !good(dcmi, out, row, MON_DCMI_get_device_logic_id,
-                                                                dcmi->call.get_device_logic_id(&logic, card, number))) {
+            if (dcmi->call.get_device_logic_id == NULL ||
+                !succeeded(dcmi, out, row, MON_DCMI_get_device_logic_id,
+                           dcmi->call.get_device_logic_id(&logic, card, number))) {
                 logic = (int)row;
             }
             out->device[row].logic = logic;
-            ask_memory(dcmi, out, row, card, number);
-            ask_health(dcmi, out, row, card, number);
+            sample_memory(dcmi, out, row, card, number);
+            sample_health(dcmi, out, row, card, number);
         }
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Health and memory of devices, through the driver's management library (libdcmi.so).
+/* Health and memory of devices, from the driver's management library (libdcmi.so).
  *
- * The library is loaded at run time under the name given, and called by one thread alone, never by the event loop: a
- * sick device can make its calls take seconds. Every value is optional; families of devices differ in what they tell.
- */
+ * The library is loaded at run time by the given name and called by one thread only, never by the event loop: with a
+ * faulty device, a call can take seconds. Every value is optional; device families differ in what they report. */
 #ifndef MON_METRICS_DCMI_H
 #define MON_METRICS_DCMI_H
 
@@ -13,7 +12,7 @@
 #define MON_DCMI_DEVICES   64
 #define MON_DCMI_PROCESSES 64
 
-/* Values of a device, see the table in dcmi_report.c. */
+/* Values of a device; dcmi_report.c has a table of them. */
 enum mon_dcmi_value {
     MON_DCMI_HEALTH,
     MON_DCMI_ERRORS,
@@ -34,7 +33,7 @@ enum mon_dcmi_value {
     MON_DCMI_VALUES
 };
 
-/* Functions of the library; failures are counted by them. */
+/* Functions of the library; failures are counted per function. */
 #define MON_DCMI_FUNCTION_TABLE(X)                                                                                     \
     X(init)                                                                                                            \
     X(get_card_list)                                                                                                   \
@@ -56,8 +55,8 @@ enum mon_dcmi_function { MON_DCMI_FUNCTION_TABLE(X) MON_DCMI_FUNCTIONS };
 const char *mon_dcmi_function_name(enum mon_dcmi_function function);
 
 struct mon_dcmi_device {
-    int32_t logic;                 /* number that programs know the device by */
-    uint32_t present;              /* bit per value */
+    int32_t logic;                 /* device number as programs use it */
+    uint32_t present;              /* one bit per value */
     double value[MON_DCMI_VALUES]; /* in the units of the metric */
     uint32_t processes;
     struct {
@@ -66,21 +65,22 @@ struct mon_dcmi_device {
     } process[MON_DCMI_PROCESSES];
 };
 
-/* One round over all devices. Plain data: it travels between threads as bytes. */
+/* One round over all devices. Plain data: passed between threads as bytes. */
 struct mon_dcmi_sample {
-    uint32_t failed[MON_DCMI_FUNCTIONS]; /* answers that were errors, where the function had answered before */
+    uint32_t failed[MON_DCMI_FUNCTIONS]; /* failed calls, counted once a function has succeeded before */
     uint32_t devices;
     struct mon_dcmi_device device[MON_DCMI_DEVICES];
 };
 
 struct mon_dcmi;
-/* Loads the library and initialises it; both may take long. 0; -ELIBACC: cannot be loaded (error says why);
- * -ENOSYS: a function without which nothing works is missing; -EIO: initialisation failed. */
+/* Loads and initialises the library; both can take long. 0; -ELIBACC: cannot be loaded; -ENOSYS: a required function is
+ * missing; -EIO: initialisation failed. error receives the reason. */
 int mon_dcmi_open(const char *library, struct mon_dcmi **out, char *error, size_t error_b);
 void mon_dcmi_close(struct mon_dcmi *dcmi);
 void mon_dcmi_sample(struct mon_dcmi *dcmi, struct mon_dcmi_sample *out);
 
-/* In the loop: series and records from a sample. Whose a process is, find() tells; it may be NULL. */
+/* Called by the event loop: records series and emits records from a sample. find(), which may be NULL, returns the
+ * owner of a process. */
 struct mon_dcmi_owner {
     int64_t job;
     int32_t rank; /* INT32_MIN: unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sample of the devices as series and records. Threads: the event loop's. */
+/* Series and records from a sample of the devices. Used only by the event loop thread. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"
 #include "monitor/metrics/process.h"
@@ -12,7 +12,7 @@
 static const struct {
     enum mon_metric metric;
     const char *unit; /* label; NULL: the metric has none */
-    const char *key;  /* in the record; fractions are percent there, as in the records of other devices */
+    const char *key;  /* in the record; fractions are percentages there, as in the records of other devices */
 } values[MON_DCMI_VALUES] = {
     [MON_DCMI_HEALTH] = {MON_METRIC_NPU_HEALTH, NULL, "npu_health"},
     [MON_DCMI_ERRORS] = {MON_METRIC_NPU_ERRORS, NULL, "npu_error_codes"},
@@ -73,7 +73,7 @@ void mon_dcmi_report(const struct mon_dcmi_sample *sample, mon_dcmi_find_fn *fin
     for (uint32_t i = 0; i < sample->devices; i++) {
         report_device(&sample->device[i], find, context);
     }
-    /* What the driver does not tell any more is not shown any more. */
+    /* Remove values that the driver no longer reports. */
     for (unsigned i = 0; i < MON_DCMI_VALUES; i++) {
         mon_metrics_sweep(values[i].metric, mark);
     }

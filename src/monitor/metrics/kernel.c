@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processors and network of the node.
  *
- * The keys of the record are those of the original's kernel monitor. Differences to it, on purpose: z is stolen time,
- * a tick is what the system says, sockets are counted, a file that cannot be read costs its values of one round and
- * nothing else.
+ * The keys of the record are those of the original's kernel monitor. Intended differences: z is stolen time, the tick
+ * length is the system's, sockets are counted, and a file that cannot be read only costs its values for one round.
  *
- * Threads: the event loop's. Bounds: MAX_CPUS processors, MAX_SOCKETS sockets, MAX_NICS interfaces; what is beyond is
- * left out. */
+ * Used only by the event loop thread. Bounds: MAX_CPUS processors, MAX_SOCKETS sockets, MAX_NICS interfaces; further
+ * ones are ignored. */
 #include "monitor/metrics/kernel.h"
 
 #include "base/macros.h"
@@ -29,7 +28,7 @@
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE, CPU_COLUMNS };
 
 static const struct {
-    const char *mode;   /* of host_cpu_seconds_total */
+    const char *mode;   /* label of host_cpu_seconds_total */
     const char *ms_key; /* time of the period in milliseconds; NULL: not in the record */
     const char *percent_key;
     int legacy_ms, legacy_percent; /* enum mon_metric, -1: none */
@@ -46,7 +45,7 @@ static const struct {
     [GUEST_NICE] = {"guest_nice", "cpu_guest_nice_ms", "cpu_guest_nice", -1, -1},
 };
 
-/* Of /proc/net/dev: which column is which. */
+/* Columns of /proc/net/dev. */
 static const struct {
     unsigned column;
     const char *key;
@@ -80,9 +79,9 @@ struct mon_kernel {
     char *prefixes;
     double tick_s;
     struct ms_buffer text;
-    bool has_cpu; /* `all` and `socket` are of an earlier look */
+    bool has_cpu; /* `all` and `socket` hold an earlier sample */
     struct cpu_times all, socket[MAX_SOCKETS];
-    unsigned sockets; /* 0: not known */
+    unsigned sockets; /* 0: unknown */
     unsigned cpus;    /* for which socket_of is known */
     uint8_t socket_of[MAX_CPUS];
     struct nic *nics;
@@ -144,7 +143,7 @@ static const char *next_line(const char *at)
     return end != NULL ? end + 1 : NULL;
 }
 
-/* At least user to idle must be there; columns that an old kernel lacks are 0. */
+/* Requires at least user to idle; columns that an old kernel lacks are 0. */
 static bool parse_cpu(const char *at, struct cpu_times *out)
 {
     unsigned n = 0;
@@ -155,7 +154,7 @@ static bool parse_cpu(const char *at, struct cpu_times *out)
     return n > IDLE;
 }
 
-/* A counter that goes back (iowait does; so does everything when a processor is taken away) has not moved. */
+/* A counter that decreases (iowait does; all do when a processor is removed) counts as unchanged. */
 static struct cpu_times difference(const struct cpu_times *now, const struct cpu_times *then)
 {
     struct cpu_times d;
@@ -168,7 +167,7 @@ static struct cpu_times difference(const struct cpu_times *now, const struct cpu
 static double total(const struct cpu_times *t)
 {
     double sum = 0;
-    for (unsigned i = USER; i <= STEAL; i++) { /* guest time is part of user time already */
+    for (unsigned i = USER; i <= STEAL; i++) { /* guest time is included in user time */
         sum += (double)t->ticks[i];
     }
     return sum;
@@ -244,7 +243,7 @@ static int sample_cpu(struct mon_kernel *kernel, struct mon_record *record)
     if (strncmp(at, "cpu ", 4) != 0 || !parse_cpu(at + 4, &all)) {
         return -EBADMSG;
     }
-    unsigned cpus = 0; /* one past the highest */
+    unsigned cpus = 0; /* highest number + 1 */
     const char *lines = next_line(at);
     for (int pass = 0; pass < 2; pass++) {
         for (at = lines; at != NULL && strncmp(at, "cpu", 3) == 0; at = next_line(at)) {
@@ -301,7 +300,7 @@ static bool wanted(const struct mon_kernel *kernel, const char *name)
     return false;
 }
 
-/* The interface of that name, made if there is room; *is_new tells. */
+/* The interface with that name, created if possible; *is_new says whether it is new. */
 static struct nic *nic_of(struct mon_kernel *kernel, const char *name, bool *is_new)
 {
     for (size_t i = 0; i < kernel->nic_count; i++) {
@@ -320,18 +319,18 @@ static struct nic *nic_of(struct mon_kernel *kernel, const char *name, bool *is_
     return nic;
 }
 
-static void report_nic(struct nic *nic, bool is_new, bool first_look, const uint64_t column[NIC_COLUMNS],
+static void report_nic(struct nic *nic, bool is_new, bool first_sample, const uint64_t column[NIC_COLUMNS],
                        struct mon_record *record)
 {
     const union mon_labels *labels = MON_LABELS(.net = nic->name);
     nic->seen = true;
     for (size_t i = 0; i < NIC_VALUES; i++) {
         uint64_t now = column[nic_columns[i].column];
-        /* A new interface starts at 0; so does one that was made anew under its old name. */
+        /* A new interface starts at 0, and so does one that was recreated under the same name. */
         uint64_t more = is_new || now < nic->value[i] ? 0 : now - nic->value[i];
         nic->value[i] = now;
         mon_metric_total(nic_columns[i].total, labels, (double)now);
-        if (!first_look) {
+        if (!first_sample) {
             char key[16 + IFNAMSIZ];
             snprintf(key, sizeof(key), "%s.%s", nic_columns[i].key, nic->name);
             mon_record_uint(record, key, more);
@@ -340,7 +339,7 @@ static void report_nic(struct nic *nic, bool is_new, bool first_look, const uint
     }
 }
 
-static int sample_network(struct mon_kernel *kernel, struct mon_record *record, bool first_look)
+static int sample_network(struct mon_kernel *kernel, struct mon_record *record, bool first_sample)
 {
     int rc = mon_kernel_file(kernel->root, "/proc/net/dev", &kernel->text);
     if (rc != 0) {
@@ -355,17 +354,18 @@ static int sample_network(struct mon_kernel *kernel, struct mon_record *record, 
         size_t length = strcspn(at, "\n");
         const char *colon = memchr(at, ':', length);
         if (colon == NULL) {
-            continue; /* the two lines of titles */
+            continue; /* the two header lines */
         }
         while (*at == ' ') {
             at++;
         }
         char name[IFNAMSIZ];
         if (colon == at || (size_t)(colon - at) >= sizeof(name)) {
-            MON_LOG_LIMITED(MON_LEVEL_ERROR,
-                            "kernel monitor: name of a network interface in /proc/net/dev has %zu "
-                            "characters (1 to %zu are possible): left out",
-                            (size_t)(colon - at), sizeof(name) - 1);
+            MON_LOG_LIMITED(
+                MON_LEVEL_ERROR,
+                "kernel monitor: skipping an interface in /proc/net/dev whose name has %zu characters (1 to %zu are "
+                "valid)",
+                (size_t)(colon - at), sizeof(name) - 1);
             continue;
         }
         memcpy(name, at, (size_t)(colon - at));
@@ -379,7 +379,7 @@ static int sample_network(struct mon_kernel *kernel, struct mon_record *record, 
         bool is_new;
         struct nic *nic = n == NIC_COLUMNS && wanted(kernel, name) ? nic_of(kernel, name, &is_new) : NULL;
         if (nic != NULL) {
-            report_nic(nic, is_new, first_look, column, record);
+            report_nic(nic, is_new, first_sample, column, record);
         }
     }
     size_t kept = 0;
@@ -399,10 +399,10 @@ static int sample_network(struct mon_kernel *kernel, struct mon_record *record, 
 int mon_kernel_sample(struct mon_kernel *kernel)
 {
     struct mon_record record = {.source = MON_RECORD_KERNEL};
-    bool first_look = !kernel->has_cpu;
+    bool first_sample = !kernel->has_cpu;
     int uptime = sample_uptime(kernel, &record);
     int cpu = sample_cpu(kernel, &record);
-    int network = sample_network(kernel, &record, first_look);
+    int network = sample_network(kernel, &record, first_sample);
     mon_record_emit(&record);
     mon_record_free(&record);
     return uptime != 0 ? uptime : cpu != 0 ? cpu : network;

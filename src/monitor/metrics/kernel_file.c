@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See kernel_file.h. Kernel files answer from memory: reading them does not wait for a disk. */
+/* See kernel_file.h. Reads of kernel files are served from memory and do not wait for a disk. */
 #include "monitor/metrics/kernel_file.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ int mon_kernel_file(const char *root, const char *path, struct ms_buffer *out)
     if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full)) {
         return -ENAMETOOLONG;
     }
-    /* Not blocking, in case something else than the kernel's file lies there. */
+    /* O_NONBLOCK in case the path is not a kernel file. */
     int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         return -errno;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler of devices: a thread that asks the driver's library, and the loop that takes what it found.
+/* The device sampler: a thread that calls the driver's library, and the event loop, which receives its samples.
  *
- * The thread owns the library from loading to unloading, and touches nothing else but the queue and its wake-up
- * descriptors; all states of a call that hangs are therefore its own. The loop learns of a sample by an eventfd.
- * Stopping waits a moment for the thread; if it hangs in the driver it is left behind with everything it uses, and ends
- * with the process. */
+ * The thread owns the library from loading to unloading and uses nothing else but the queue and its eventfds, so a call
+ * that hangs affects only the thread. An eventfd notifies the loop of a sample. Stopping waits briefly for the thread;
+ * if it hangs in the driver, it and everything it uses is leaked until the process exits. */
 #include "base/macros.h"
 #include "monitor/metrics/dcmi.h"
 #include "monitor/metrics/modules.h"
@@ -25,11 +24,11 @@
 #define STOP_WAIT_S   1
 #define SAMPLES_AHEAD 2
 
-/* Shared by loop and thread; the last to leave frees it. */
+/* Shared by the loop and the thread; freed once the thread has been joined. */
 struct sampler {
     pthread_t thread;
-    struct mon_queue *queue; /* of struct mon_dcmi_sample; a message of another size is the text of a failed start */
-    int sampled, stop;       /* eventfd: thread to loop, loop to thread */
+    struct mon_queue *queue; /* of struct mon_dcmi_sample; a message of another size is an error text */
+    int sampled, stop;       /* eventfds: thread to loop, loop to thread */
     int interval_ms;
     char library[512];
 };
@@ -41,7 +40,7 @@ static void notify(int fd)
 {
     uint64_t one = 1;
     if (write(fd, &one, sizeof(one)) < 0) {
-        /* Full: the other side has been told already. */
+        /* Full: the other side has a pending notification. */
     }
 }
 
@@ -50,7 +49,7 @@ static void *sample_loop(void *argument)
     struct sampler *s = argument;
     struct mon_dcmi *dcmi = NULL;
     struct mon_dcmi_sample *sample = malloc(sizeof(*sample));
-    char error[256] = "no memory";
+    char error[256] = "out of memory";
     if (sample == NULL || mon_dcmi_open(s->library, &dcmi, error, sizeof(error)) != 0) {
         mon_queue_put(s->queue, error, strlen(error) + 1);
         notify(s->sampled);
@@ -93,7 +92,7 @@ static void take_samples(evutil_socket_t fd, short what, void *context)
         if (size_b == sizeof(struct mon_dcmi_sample)) {
             mon_dcmi_report(message, find_owner, NULL);
         } else {
-            MON_LOG_INFO("NPU metrics are off: %s", (const char *)message);
+            MON_LOG_INFO("NPU metrics are disabled: %s", (const char *)message);
         }
         free(message);
     }
@@ -125,7 +124,7 @@ static int start(struct mon_daemon *daemon)
         s->sampled >= 0 ? event_new(daemon->base, s->sampled, EV_READ | EV_PERSIST, take_samples, daemon) : NULL;
     int rc =
         s->queue == NULL || s->stop < 0 || sampled_event == NULL || event_add(sampled_event, NULL) != 0 ? -ENOMEM : 0;
-    /* Signals are the loop's. */
+    /* The event loop handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -157,7 +156,7 @@ static void stop(struct mon_daemon *daemon)
     if (pthread_timedjoin_np(sampler->thread, NULL, &until) == 0) {
         free_sampler(sampler);
     } else {
-        MON_LOG_WARNING("NPU metrics: the driver's library has not answered for %d s; ending without it", STOP_WAIT_S);
+        MON_LOG_WARNING("NPU metrics: no answer from the driver's library for %d s; exiting without it", STOP_WAIT_S);
     }
     sampler = NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store and the collectors as modules of the daemon: timers that call them. */
+/* The store and the collectors as modules of the daemon, with the timers that call them. */
 #include "monitor/metrics/modules.h"
 
 #include "monitor/metrics/kernel.h"
@@ -21,7 +21,7 @@ struct event *mon_timer_start(struct mon_daemon *daemon, int32_t interval_s, eve
         return NULL;
     }
     if (timer != NULL) {
-        event_active(timer, EV_READ, 0); /* not EV_TIMEOUT: that would skip the first one */
+        event_active(timer, EV_READ, 0); /* not EV_TIMEOUT, which would skip the first call */
     }
     return timer;
 }
@@ -78,7 +78,7 @@ static void sample_kernel(evutil_socket_t fd, short what, void *context)
 {
     int rc = mon_kernel_sample(kernel);
     if (rc != 0) {
-        MON_LOG_LIMITED(MON_LEVEL_WARNING, "kernel monitor: /proc could not be read completely: %s", strerror(-rc));
+        MON_LOG_LIMITED(MON_LEVEL_WARNING, "kernel monitor: could not read all of /proc: %s", strerror(-rc));
     }
 }
 
@@ -109,8 +109,7 @@ const struct mon_daemon_module mon_module_kernel = {
 
 /* ---- processes ---- */
 
-/* A round over all processes goes on in slices, so that a thousand of them do not hold up whoever waits for an answer.
- */
+/* A round over all processes is split into slices, so that a thousand processes do not delay replies. */
 #define SLICE          16
 #define SLICE_PAUSE_US 1000
 
@@ -149,7 +148,7 @@ static void sample_processes(evutil_socket_t fd, short what, void *context)
 {
     const struct mon_daemon *daemon = context;
     if (process_round.next < process_round.count) {
-        return; /* the last round still goes on */
+        return; /* the previous round is not finished */
     }
     size_t room = mon_registry_count(daemon->registry) * 2, n = 0;
     struct mon_process_target *targets = calloc(room != 0 ? room : 1, sizeof(*targets));
@@ -212,10 +211,10 @@ static int start_pmu(struct mon_daemon *daemon)
         return 0;
     }
     int rc = mon_pmu_open(NULL, &pmu);
-    if (rc != 0) { /* a node without counters is no reason not to run */
-        MON_LOG_WARNING(
-            "perf monitor: no counters: %s%s", strerror(-rc),
-            rc == -EACCES || rc == -EPERM ? "; it needs CAP_PERFMON or kernel.perf_event_paranoid of 0 or less" : "");
+    if (rc != 0) { /* not fatal: the daemon also runs on nodes without counters */
+        MON_LOG_WARNING("perf monitor: no counters: %s%s", strerror(-rc),
+                        rc == -EACCES || rc == -EPERM ? "; CAP_PERFMON or kernel.perf_event_paranoid <= 0 is required"
+                                                      : "");
         return 0;
     }
     pmu_timer = mon_timer_start(daemon, daemon->flags.perf_monitor_reporting_interval_s, sample_pmu, NULL);

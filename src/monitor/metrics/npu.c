@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What training processes report, as series and records.
+/* Reports of training processes as series and records.
  *
- * Everything here comes from processes that may lie: sizes and ranges are checked, names are cut and cleaned by the
- * store, and the number of series is bounded there. Threads: the event loop's. */
+ * All input comes from processes that are not trusted: sizes and ranges are checked here; the store truncates and
+ * sanitises names and bounds the number of series. Used only by the event loop thread. */
 #include "monitor/metrics/npu.h"
 
 #include "base/macros.h"
@@ -37,7 +37,7 @@ const char *mon_npu_device_text(double device, char out[16])
 
 /* ---- sums per kind ---- */
 
-/* Objects and arrays counted together, before anything is built from the text. */
+/* Checks nesting, objects and arrays together, before the text is parsed. */
 static bool too_deep(const char *s, size_t length)
 {
     unsigned depth = 0;
@@ -76,7 +76,7 @@ static json_t *parse(const char *text, size_t length)
     return object;
 }
 
-/* A number that is not negative; false: another thing. */
+/* Reads a non-negative number; false if it is anything else. */
 static bool get_count(const json_t *object, const char *key, uint64_t *out)
 {
     const json_t *value = json_object_get(object, key);
@@ -149,7 +149,7 @@ static void count_at(struct mon_histogram *h, uint64_t duration_ns, uint64_t cou
     h->count += count;
 }
 
-/* A bucket of a report lies within one of ours: its limits are finer, and ours are among them. */
+/* Each bucket of a report falls into one of the store's buckets: the report's bounds are finer and include them. */
 static struct mon_histogram fold(const struct mon_opstats_operator *op)
 {
     struct mon_histogram h = {.sum = (double)op->sum_ns * NS};
@@ -159,7 +159,7 @@ static struct mon_histogram fold(const struct mon_opstats_operator *op)
         mon_opstats_bucket(op, i, &bucket, &count);
         count_at(&h, mon_opstats_bucket_limit(bucket), count);
     }
-    if (op->bucket_count == 0) { /* the sender keeps none: all that is known of the distribution is its middle */
+    if (op->bucket_count == 0) { /* no histogram: only the average is known */
         count_at(&h, op->sum_ns / op->count, op->count);
     }
     return h;
@@ -216,9 +216,9 @@ int mon_npu_opstats(const struct mon_npu_source *source, const void *payload, si
     return 0;
 }
 
-/* ---- as a module: the messages arrive through the IPC fabric ---- */
+/* ---- as a module: messages arrive over the IPC fabric ---- */
 
-/* Only NPU clients send these messages, and the index of their context is the rank. */
+/* Only NPU clients send these messages; the index in their context message is the rank. */
 static struct mon_npu_source source_of(const struct mon_ipc_sender *sender)
 {
     const struct mon_process *p = sender->process;
@@ -246,15 +246,15 @@ static int take_opstats(struct mon_daemon *daemon, const struct mon_ipc_sender *
 
 static int start(struct mon_daemon *daemon)
 {
-    mon_ipc_take(MON_FABRIC_DATA, take_data);
-    mon_ipc_take(MON_FABRIC_OPSTATS, take_opstats);
+    mon_ipc_set_data_handler(MON_FABRIC_DATA, take_data);
+    mon_ipc_set_data_handler(MON_FABRIC_OPSTATS, take_opstats);
     return 0;
 }
 
 static void stop(struct mon_daemon *daemon)
 {
-    mon_ipc_take(MON_FABRIC_DATA, NULL);
-    mon_ipc_take(MON_FABRIC_OPSTATS, NULL);
+    mon_ipc_set_data_handler(MON_FABRIC_DATA, NULL);
+    mon_ipc_set_data_handler(MON_FABRIC_OPSTATS, NULL);
 }
 
 const struct mon_daemon_module mon_module_npu = {.name = "NPU activity", .start = start, .stop = stop};

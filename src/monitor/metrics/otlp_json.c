@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See otlp_json.h. Integers of 64 bits are texts in this encoding. Counters and histograms are cumulative since the
+/* See otlp_json.h. In this encoding, 64-bit integers are strings. Counters and histograms are cumulative since the
  * start of the daemon. */
 #include "monitor/metrics/otlp_json.h"
 
@@ -45,7 +45,7 @@ static void put_point(struct ms_buffer *out, const struct mon_series *series, ui
     MS_BUFFER_TEXT(out, "{\"attributes\":[");
     for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
         const char *value = mon_series_label(series, (enum mon_label)i);
-        if (value[0] != '\0') { /* an empty label is none, as in Prometheus */
+        if (value[0] != '\0') { /* empty labels are omitted, as in Prometheus */
             if (!first) {
                 ms_buffer_char(out, ',');
             }

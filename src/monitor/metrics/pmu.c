@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions and cycles of all processors.
  *
- * One descriptor per event and online processor, counting everything that runs there. mips and mega_cycles_per_second
- * are averages per processor over the period: events of all processors divided by the time that their counters ran, in
- * units of 10^6 per second. (The original divides totals since the start and so shows an average of the whole past.)
+ * One descriptor per event and online processor counts everything that runs there. mips and mega_cycles_per_second are
+ * averages per processor over the period: events of all processors divided by the time their counters ran, in units of
+ * 10^6 per second. (The original divides totals since the start, which gives an average over the whole uptime.)
  *
- * Threads: the event loop's. A processor that goes away fails its reads and drops out; one that comes is not seen until
- * the daemon restarts. */
+ * Used only by the event loop thread. When a processor goes offline, its reads fail and it is ignored; a processor that
+ * comes online is not seen until the daemon restarts. */
 #include "monitor/metrics/pmu.h"
 
 #include "base/macros.h"
@@ -40,7 +40,7 @@ struct counter {
 };
 
 struct mon_pmu {
-    bool looked;
+    bool sampled;
     size_t cpus;
     struct counter counter[][MON_PMU_EVENTS];
 };
@@ -119,13 +119,13 @@ void mon_pmu_sample(struct mon_pmu *pmu)
             c->running_ns = now.running_ns;
         }
         mon_metric_record(events_table[i].total, MON_NO_LABELS, more);
-        if (pmu->looked && running_ns > 0) {
+        if (pmu->sampled && running_ns > 0) {
             double rate = more * 1000 / running_ns;
             mon_record_float(&record, events_table[i].key, rate);
             mon_metric_record(events_table[i].legacy, MON_NO_LABELS, rate);
         }
     }
-    pmu->looked = true;
+    pmu->sampled = true;
     mon_record_emit(&record);
     mon_record_free(&record);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions and cycles of all processors, from the kernel's performance events. */
+/* Instructions and cycles of all processors, from the kernel's perf events. */
 #ifndef MON_METRICS_PMU_H
 #define MON_METRICS_PMU_H
 
@@ -13,11 +13,11 @@ struct mon_pmu_event {
 };
 #define MON_PMU_EVENTS 2 /* instructions, cycles */
 
-/* events NULL: instructions and cycles. 0, or -errno: -EACCES where the kernel does not permit it, -ENOENT or
- * -EOPNOTSUPP where the processor, or the virtual machine, has no counters. */
+/* events NULL: instructions and cycles. 0, or -errno: -EACCES if the kernel does not permit it, -ENOENT or -EOPNOTSUPP
+ * if the processor or the virtual machine has no counters. */
 int mon_pmu_open(const struct mon_pmu_event events[MON_PMU_EVENTS], struct mon_pmu **out);
 void mon_pmu_close(struct mon_pmu *pmu);
-/* Counts since the last look: series, and after the first look a record. */
+/* Records the counts since the previous sample and, except for the first sample, emits a record. */
 void mon_pmu_sample(struct mon_pmu *pmu);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processor time and memory of registered processes.
  *
- * Threads: the event loop's. One small file per process and round, some 15 us; callers with many go on in pieces.
- * Failure: a process that cannot be read has ended, or is hidden from us; it is left out. */
+ * Used only by the event loop thread. Reads one small file per process and round, about 15 us; callers with many
+ * processes split the round. Failure policy: a process that cannot be read has ended or is hidden from us, and is
+ * skipped. */
 #include "monitor/metrics/process.h"
 
 #include "base/macros.h"
@@ -17,14 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Fields of /proc/PID/stat, counted from 1 as proc(5) does. */
+/* Fields of /proc/PID/stat, numbered from 1 as in proc(5). */
 enum { STATE = 3, PARENT = 4, UTIME = 14, STIME = 15, THREADS = 20, START = 22, VIRTUAL = 23, RESIDENT = 24 };
 
 struct status {
     uint64_t parent, cpu_ticks, threads, start_ticks, virtual_b, resident_pages;
 };
 
-/* The name of the program may contain anything, also brackets and blanks: fields count from the last bracket. */
+/* The program name may contain anything, including parentheses and blanks: fields are counted from the last ')'. */
 static bool parse_stat(const char *text, struct status *out)
 {
     const char *at = strrchr(text, ')');
@@ -37,7 +38,7 @@ static bool parse_stat(const char *text, struct status *out)
     at += strcspn(at, " "); /* STATE is a letter */
     for (unsigned i = STATE + 1; i <= RESIDENT; i++) {
         at += strspn(at, " ");
-        at += *at == '-'; /* tpgid, priority and nice may be negative; nothing of ours */
+        at += *at == '-'; /* tpgid, priority and nice may be negative; they are not used here */
         if (!mon_kernel_number(&at, &field[i])) {
             return false;
         }
@@ -120,7 +121,7 @@ static bool same_command(const char *root, int32_t one, int32_t other)
 size_t mon_process_add_parents(const char *root, struct mon_process_target *targets, size_t count, size_t room)
 {
     struct ms_buffer text = {0};
-    struct ms_map children = {0}; /* pid -> how many helpers it is the parent of; targets themselves count as many */
+    struct ms_map children = {0}; /* pid -> number of helpers it is the parent of; a target counts as two */
     size_t with_parents = count;
     for (size_t i = 0; i < count; i++) {
         uint64_t *own = ms_map_at(&children, (uint64_t)targets[i].pid, 0, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See queue.h. Lock: `lock` guards everything; nothing is called while it is held but the allocator. */
+/* See queue.h. `lock` guards everything; only the allocator is called while it is held. */
 #include "monitor/metrics/queue.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ struct mon_queue *mon_queue_new(size_t max_messages, size_t max_bytes)
     if (queue == NULL) {
         return NULL;
     }
-    pthread_condattr_t monotonic; /* a clock that jumps must not change how long a taker waits */
+    pthread_condattr_t monotonic; /* clock changes must not affect timeouts */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&queue->lock, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See text_format.h. Families in the order of the table, series in the order of their creation; a family without series
- * is left out. Upstream's names carry upstream's label for the host. */
+/* See text_format.h. Metrics appear in table order and series in order of creation; a metric without series is omitted.
+ * Upstream's names have upstream's label for the host. */
 #include "monitor/metrics/text_format.h"
 
 #include "base/macros.h"
@@ -17,7 +17,7 @@ static void put(struct ms_buffer *out, const char *s)
     ms_buffer_add(out, s, strlen(s));
 }
 
-/* Within quotes if it is a label; a newline and a backslash always need an escape. */
+/* Escapes backslash and newline, and in labels also the quote. */
 static void put_escaped(struct ms_buffer *out, const char *s, bool label)
 {
     for (;;) {
@@ -38,8 +38,8 @@ void mon_text_number(struct ms_buffer *out, double value)
     static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
     char text[32];
     double size = value < 0 ? -value : value;
-    /* Most values have few digits: whole numbers, ticks, nanoseconds. Dividing two numbers that are exact gives the
-     * double nearest to the decimal fraction, so if that is the value, the fraction is its text. */
+    /* Most values have few digits: integers, ticks, nanoseconds. Dividing two exact numbers yields the double nearest
+     * to the decimal fraction, so if that equals the value, the fraction is its text. */
     for (unsigned digits = 0; digits < MS_COUNT_OF(powers) && size * powers[digits] < 9e15; digits++) {
         uint64_t scaled = (uint64_t)(size * powers[digits] + 0.5);
         if ((double)scaled / powers[digits] == size) {

@@ -13,7 +13,7 @@
 uint32_t mon_crc32c(const void *data, size_t size_b)
 {
     static uint32_t table[256];
-    if (table[1] == 0) { /* the same values whoever comes first */
+    if (table[1] == 0) { /* a race is harmless: every thread stores the same values */
         for (uint32_t i = 0; i < 256; i++) {
             uint32_t c = i;
             for (int bit = 0; bit < 8; bit++) {
@@ -47,7 +47,7 @@ static void frame(struct ms_buffer *out, const char *payload, size_t size_b)
     ms_buffer_add(out, (const char *)&crc, sizeof(crc));
 }
 
-/* ---- protobuf, as far as it goes here ---- */
+/* ---- the part of protobuf that is needed here ---- */
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorBoard event files: TFRecord frames around protobuf events. Pure functions, appending to a buffer. */
+/* TensorBoard event files: TFRecord frames with protobuf events. Pure functions that append to a buffer. */
 #ifndef MON_METRICS_TFEVENTS_H
 #define MON_METRICS_TFEVENTS_H
 
@@ -9,7 +9,7 @@
 
 uint32_t mon_crc32c(const void *data, size_t size_b);
 
-/* The event that every file begins with. */
+/* The first event of every file. */
 void mon_tfevents_version(struct ms_buffer *out, double wall_time_s);
 void mon_tfevents_scalar(struct ms_buffer *out, double wall_time_s, int64_t step, const char *tag, float value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records and their way to the back ends that take them. Threads: the event loop's alone. Failure: a field for which
- * there is no memory is left out and counted; the rest of the record stays good. */
+/* Records and their delivery to back ends. Used only by the event loop thread. Failure policy: a field that cannot be
+ * allocated is omitted and counted; the rest of the record is valid. */
 #include "monitor/store/record.h"
 
 #include "base/clock.h"
@@ -89,7 +89,7 @@ static int by_key(const void *a, const void *b, void *record)
 {
     const struct mon_field *left = a, *right = b;
     int order = strcmp(mon_record_key(record, left), mon_record_key(record, right));
-    return order != 0 ? order : left->key < right->key ? -1 : 1; /* the later one has the higher offset */
+    return order != 0 ? order : left->key < right->key ? -1 : 1; /* a later field has a higher offset */
 }
 
 void mon_record_sort(struct mon_record *record)

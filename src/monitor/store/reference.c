@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints docs/reference/metrics.md from the table of metrics. */
+/* Prints docs/reference/metrics.md from the metric table. */
 #include "base/macros.h"
 #include "monitor/store/series.h"
 
@@ -18,16 +18,20 @@ static void print_labels(uint32_t labels)
 
 int main(void)
 {
-    puts(
-        "# Metrics of dynolog\n\n"
-        "Made from the table in `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
-        "Get them from Prometheus (`--use_prometheus`, `GET /metrics`) or by OTLP (`--use_otlp`); `docs/guide/cluster.md` says\n"
-        "how many series a cluster has. Every series carries `host`. A scrape chooses groups by\n"
-        "`/metrics?collect[]=npu&collect[]=host`.\n\n"
-        "A metric holds at most `limit` series. A value for one more goes to the series whose labels marked (m) below\n"
-        "say `other`, so totals stay right; `dynolog_series_merged_total` counts such values, and\n"
-        "`dynolog_series_refused_total` those for which there was no room at all. Series of a job go away after\n"
-        "`--metric_expire_s` without a value.\n");
+    puts("# Metrics of dynolog\n\nGenerated from `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; "
+         "do not edit.\n"
+         "\n"
+         "Metrics are served to Prometheus (`--use_prometheus`, `GET /metrics`) and exported by OTLP (`--use_otlp`);\n"
+         "`docs/guide/cluster.md` gives the number of series in a cluster. Every series has the label `host`. A "
+         "scrape can select\n"
+         "groups: `/metrics?collect[]=npu&collect[]=host`.\n"
+         "\n"
+         "A metric has at most `limit` series. Values for further series are added to a series in which the labels "
+         "marked (m)\n"
+         "below are `other`, so totals stay correct; `dynolog_series_merged_total` counts them, and\n"
+         "`dynolog_series_refused_total` counts values that could not be stored at all. Series of a job are removed "
+         "after\n"
+         "`--metric_expire_s` without a value.\n");
     puts("## Labels\n\n| label | meaning |\n|---|---|\n| `host` | name of the node |");
     for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
         printf("| `%s`%s | %s |\n", mon_label_info[i].name, mon_label_info[i].merges ? " (m)" : "",
@@ -45,12 +49,11 @@ int main(void)
             }
         }
     }
-    printf("\n## Histograms\n\nUpper ends of the buckets in seconds:");
+    printf("\n## Histograms\n\nUpper bounds of the buckets in seconds:");
     for (size_t i = 0; i < MON_HISTOGRAM_BOUNDS; i++) {
         printf(" %.9g", mon_histogram_bound(i));
     }
-    puts(
-        ", +Inf. They are powers of two nanoseconds, so that the finer\nbuckets of `npuOpStats` messages (docs/format/opstats.md) fall into them "
-        "without guessing.");
+    puts(", +Inf. They are powers of two in nanoseconds, so each of\nthe finer buckets of `npuOpStats` messages "
+         "(docs/format/opstats.md) falls into exactly one of them.");
     return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store of series: a hash table over (metric, label values), and one list per metric.
  *
- * Invariants: a series is in exactly one chain and one list; live <= max_series but for the daemon's own; a metric
- * holds at most `limit` series of its own and limit / 4 + 1 merged ones. Memory is O(live): a series and its key are
- * one allocation, the table of chains is sized once. Threads: the event loop's alone, no locks. Failure: out of memory
- * counts as refused. */
+ * Invariants: a series is in exactly one chain and one list; live <= max_series, not counting the daemon's own series;
+ * a metric has at most `limit` regular and limit / 4 + 1 merged series. Memory is O(live): a series and its key are one
+ * allocation, and the table of chains is sized once. Used only by the event loop thread; no locks. Failure policy: out
+ * of memory counts as refused. */
 #include "monitor/store/series.h"
 
 #include "base/clock.h"
@@ -83,7 +83,7 @@ static void histogram_add(struct mon_histogram *h, const struct mon_histogram *m
 
 /* ---- keys ---- */
 
-/* Length of the UTF-8 character at s (which ends with NUL), 0 if it is none, or a control character. */
+/* Length of the UTF-8 character at s (NUL-terminated); 0 if it is invalid or a control character. */
 static size_t character(const unsigned char *s)
 {
     static const struct {
@@ -108,7 +108,7 @@ static size_t character(const unsigned char *s)
     return 0;
 }
 
-/* Copies a value, cut and cleaned; returns its length. */
+/* Copies a value, truncated and sanitised; returns its length. */
 static size_t copy_value(char *out, const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
@@ -180,7 +180,7 @@ static struct mon_series *find(enum mon_metric metric, uint32_t hash, const char
 
 static struct mon_series *create(enum mon_metric metric, uint32_t hash, const char *key, size_t key_b)
 {
-    /* The daemon's own must be able to tell that the store is full; their limits bound them. */
+    /* The daemon's own series must be able to report that the store is full; their limits bound them. */
     if (store.live >= store.max_series && mon_metric_info[metric].group != MON_GROUP_DAEMON) {
         return NULL;
     }
@@ -223,7 +223,7 @@ static void destroy(struct mon_series *s)
     free(s);
 }
 
-/* The series for a value, made if there is room; NULL: refused. */
+/* The series for a value, created if the limits allow it; NULL: refused. */
 static struct mon_series *series_for(enum mon_metric metric, const union mon_labels *labels)
 {
     char key[KEY_MAX_B];
@@ -241,7 +241,7 @@ static struct mon_series *series_for(enum mon_metric metric, const union mon_lab
         if (s == NULL && store.list[metric].count <= store.list[metric].limit + store.list[metric].limit / 4) {
             s = create(metric, hash, key, key_b);
         }
-        /* The counters of these events have a limit above the number of metrics, so this ends. */
+        /* The limit of these two counters exceeds the number of metrics, so the recursion ends. */
         if (metric != MON_METRIC_SERIES_REFUSED && metric != MON_METRIC_SERIES_MERGED) {
             mon_metric_record(s == NULL ? MON_METRIC_SERIES_REFUSED : MON_METRIC_SERIES_MERGED,
                               MON_LABELS(.name = info->name), 1);
@@ -319,7 +319,7 @@ void mon_metric_record(enum mon_metric metric, const union mon_labels *labels, d
         return;
     }
     enum mon_metric_type type = mon_metric_info[metric].type;
-    /* What is not a number, or would turn a counter back, comes from a broken source. */
+    /* NaN, infinity or a negative counter increment: the source is broken. */
     if (!isfinite(value) || (type != MON_GAUGE && value < 0)) {
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of config_text.h, and texts written from and recognised by them. Constant data and pure functions. */
+/* The tables declared in config_text.h, and the functions that write and recognise texts with them. No state. */
 #include "monitor/wire/config_text.h"
 #include "base/macros.h"
 
@@ -13,23 +13,23 @@
 #define TEXT           .check = mon_option_text
 #define PATH           .check = mon_option_path
 
-/* Which processes of a node get a command; the same for every command that carries a configuration. */
+/* Which processes on a node get a command; shared by all commands that carry a configuration. */
 #define TARGETS(limit)                                                                                                 \
     {.name = "job-id",                                                                                                 \
      .argument = "ID",                                                                                                 \
      .fallback = "0",                                                                                                  \
      COUNT,                                                                                                            \
-     .help = "job whose processes are meant; 0: those that registered without one"},                                   \
+     .help = "job whose processes get the command; 0: processes that registered without a job"},                       \
         {.name = "pids",                                                                                               \
          .argument = "LIST",                                                                                           \
          .fallback = "0",                                                                                              \
          .check = mon_option_numbers,                                                                                  \
          .min = 0,                                                                                                     \
          .max = INT32_MAX,                                                                                             \
-         .help = "comma list of pids, of processes or of their ancestors; 0: all of the job"},                         \
+         .help = "comma-separated pids of processes or of their ancestors; 0: all processes of the job"},              \
     {                                                                                                                  \
         .name = "process-limit", .argument = "N", .fallback = limit, COUNT32,                                          \
-        .help = "most processes of a node that get the command"                                                        \
+        .help = "maximum number of processes per node that get the command"                                            \
     }
 
 static const struct mon_option nputrace_options[] = {
@@ -38,25 +38,25 @@ static const struct mon_option nputrace_options[] = {
      .argument = "MS",
      .fallback = "500",
      COUNT,
-     .help = "accepted for old scripts; NPU traces are counted in steps"},
+     .help = "accepted for compatibility; NPU traces are counted in steps"},
     {.name = "profile-start-time",
      .argument = "MS",
      .fallback = "0",
      COUNT,
-     .help = "accepted for old scripts; NPU traces start at a step"},
+     .help = "accepted for compatibility; NPU traces start at a step"},
     {.name = "iterations", .argument = "N", .required = true, NUMBER(1), .help = "steps to collect"},
     {.name = "start-step",
      .argument = "STEP",
      .required = true,
      NUMBER(-1),
-     .help = "step at which collecting starts; -1: the next one"},
+     .help = "first step to collect; -1: the next one"},
     {.name = "log-file",
      .argument = "DIR",
      .required = true,
      PATH,
-     .help = "directory for the results, on the nodes; %h in it becomes the host's name"},
-    {.name = "record-shapes", .help = "record the shapes of operators' inputs"},
-    {.name = "profile-memory", .help = "record the memory that operators use"},
+     .help = "output directory on the nodes; %h is replaced by the host name"},
+    {.name = "record-shapes", .help = "record the input shapes of operators"},
+    {.name = "profile-memory", .help = "record operator memory usage"},
     {.name = "with-stack", .help = "record call stacks"},
     {.name = "with-flops", .help = "record floating point operations"},
     {.name = "with-modules", .help = "record the modules that call operators"},
@@ -64,33 +64,33 @@ static const struct mon_option nputrace_options[] = {
      .argument = "LIST",
      .fallback = "CPU,NPU",
      WORD("CPU,NPU|NPU,CPU|CPU|NPU"),
-     .help = "sides to collect"},
+     .help = "what to collect"},
     {.name = "analyse", .help = "analyse the data after collecting"},
-    {.name = "async-mode", .help = "analyse in a process of its own (with --analyse)"},
+    {.name = "async-mode", .help = "analyse in a separate process (with --analyse)"},
     {.name = "profiler-level",
      .argument = "LEVEL",
      .fallback = "Level0",
      WORD("Level0|Level1|Level2|Level_none"),
-     .help = "how much to collect"},
+     .help = "level of detail"},
     {.name = "aic-metrics",
      .argument = "NAME",
      .fallback = "AiCoreNone",
      WORD("AiCoreNone|PipeUtilization|ArithmeticUtilization|Memory|MemoryL0|ResourceConflictRatio|MemoryUB|L2Cache|"
           "MemoryAccess"),
-     .help = "AI core metrics (need Level1 or Level2)"},
-    {.name = "l2-cache", .help = "record the L2 cache"},
-    {.name = "op-attr", .help = "record attributes of operators (needs --export-type Db)"},
+     .help = "AI core metrics (require Level1 or Level2)"},
+    {.name = "l2-cache", .help = "record L2 cache data"},
+    {.name = "op-attr", .help = "record operator attributes (requires --export-type Db)"},
     {.name = "msprof-tx", .help = "record user markers"},
     {.name = "gc-detect-threshold",
      .argument = "MS",
      .check = mon_option_float,
-     .help = "report garbage collections that take longer"},
+     .help = "report garbage collections longer than this"},
     {.name = "data-simplification",
      .argument = "BOOL",
      .fallback = "true",
      WORD("true|false"),
-     .help = "delete raw data after the analysis"},
-    {.name = "export-type", .argument = "TYPE", .fallback = "Text", WORD("Text|Db"), .help = "form of the results"},
+     .help = "delete raw data after analysis"},
+    {.name = "export-type", .argument = "TYPE", .fallback = "Text", WORD("Text|Db"), .help = "output format"},
     {.name = "host-sys",
      .argument = "LIST",
      .fallback = "None",
@@ -99,13 +99,13 @@ static const struct mon_option nputrace_options[] = {
     {.name = "sys-io", .help = "record network and RoCE traffic"},
     {.name = "sys-interconnection", .help = "record HCCS, PCIe and link traffic"},
     {.name = "mstx-domain-include", .argument = "LIST", TEXT, .help = "marker domains to record (with --msprof-tx)"},
-    {.name = "mstx-domain-exclude", .argument = "LIST", TEXT, .help = "marker domains to leave out (with --msprof-tx)"},
+    {.name = "mstx-domain-exclude", .argument = "LIST", TEXT, .help = "marker domains to exclude (with --msprof-tx)"},
     {.name = "rank-list",
      .argument = "LIST",
      .check = mon_option_numbers,
      .min = 0,
      .max = INT32_MAX,
-     .help = "ranks that collect; without it all do"},
+     .help = "ranks that collect; default: all"},
 };
 
 static const struct mon_config_line nputrace_lines[] = {
@@ -138,7 +138,7 @@ static const struct mon_config_line nputrace_lines[] = {
     {"PROFILE_RANK_LIST", "rank-list", MON_LINE_NONE, MON_WHEN_ALWAYS, NULL},
 };
 
-/* An empty value is one of the accepted ones of the two rotation options. */
+/* The two rotation options also accept an empty value. */
 static int empty_or(mon_option_check *check, const struct mon_option *option, const char *text, struct ms_buffer *out,
                     char *why)
 {
@@ -162,13 +162,13 @@ static int rotate_files(const struct mon_option *option, const char *text, struc
 static const struct mon_option npu_monitor_options[] = {
     {.name = "npu-monitor-start", .help = "start monitoring"},
     {.name = "npu-monitor-stop", .help = "stop monitoring"},
-    {.name = "report-interval-s", .argument = "S", .fallback = "60", COUNT32, .help = "seconds between two reports"},
+    {.name = "report-interval-s", .argument = "S", .fallback = "60", COUNT32, .help = "seconds between reports"},
     {.name = "duration",
      .argument = "S",
      .fallback = "0",
      .check = mon_option_float,
      .min = 0,
-     .help = "stop by itself after so many seconds; 0: never"},
+     .help = "stop automatically after this many seconds; 0: never"},
     {.name = "mspti-activity-kind",
      .argument = "LIST",
      .fallback = "Marker",
@@ -178,23 +178,23 @@ static const struct mon_option npu_monitor_options[] = {
      .argument = "DIR",
      .fallback = "",
      PATH,
-     .help = "directory for results; empty: reports go to the daemon as metrics"},
-    {.name = "export-type", .argument = "TYPE", .fallback = "DB", WORD("DB|Jsonl"), .help = "form of the results"},
+     .help = "output directory; empty: reports go to the daemon as metrics"},
+    {.name = "export-type", .argument = "TYPE", .fallback = "DB", WORD("DB|Jsonl"), .help = "output format"},
     {.name = "json-rotate-log-lines",
      .argument = "N",
      .fallback = "",
      .check = rotate_lines,
      .min = 100,
      .max = 500000,
-     .help = "lines of a Jsonl file, 100 to 500000"},
+     .help = "lines per Jsonl file, 100 to 500000"},
     {.name = "json-rotate-log-files",
      .argument = "N",
      .fallback = "",
      .check = rotate_files,
      .min = 2,
      .max = INT32_MAX,
-     .help = "Jsonl files that are kept, at least 2; -1: all"},
-    {.name = "filter", .argument = "TEXT", .fallback = "", TEXT, .help = "names to report, such as Kernel:MatMul"},
+     .help = "number of Jsonl files to keep, at least 2; -1: all"},
+    {.name = "filter", .argument = "TEXT", .fallback = "", TEXT, .help = "names to report, for example Kernel:MatMul"},
     TARGETS("3"),
 };
 
@@ -220,24 +220,25 @@ static const struct mon_option gputrace_options[] = {
      .check = mon_option_i64,
      .min = INT64_MIN,
      .max = INT64_MAX,
-     .help = "steps to trace, in place of --duration-ms, if positive"},
+     .help = "number of steps to trace; if positive, overrides --duration-ms"},
     {.name = "log-file",
      .argument = "FILE",
      .required = true,
      PATH,
-     .help = "file for the trace, on the nodes; each process puts its pid before .json, %h becomes the host's name"},
+     .help = "trace file on the nodes; each process inserts its pid before .json, %h is replaced by the host name"},
     {.name = "profile-start-time",
      .argument = "MS",
      .fallback = "0",
      COUNT,
-     .help = "when the trace starts, in ms since the epoch; 0: as soon as possible, with several hosts a common time"},
+     .help = "start time of the trace in ms since the epoch; 0: as soon as possible, at a common time if there are "
+             "several hosts"},
     {.name = "profile-start-iteration-roundup",
      .argument = "N",
      .fallback = "1",
      COUNT,
-     .help = "start at a step that is a multiple of this"},
-    {.name = "record-shapes", .help = "record the shapes of operators' inputs"},
-    {.name = "profile-memory", .help = "record memory; in duration mode a memory snapshot as well"},
+     .help = "start at a step that is a multiple of N"},
+    {.name = "record-shapes", .help = "record the input shapes of operators"},
+    {.name = "profile-memory", .help = "record memory; in duration mode also take a memory snapshot"},
     {.name = "with-stacks", .help = "record call stacks"},
     {.name = "with-flops", .help = "record floating point operations"},
     {.name = "with-modules", .help = "record the modules that call operators"},
@@ -271,7 +272,7 @@ const struct mon_config_command mon_config_nputrace = COMMAND("nputrace", "NpuTr
 const struct mon_config_command mon_config_npu_monitor = COMMAND("npu-monitor", "Npu monitor", npu_monitor);
 const struct mon_config_command mon_config_gputrace = COMMAND("gputrace", "Kineto", gputrace);
 
-_Static_assert(MS_COUNT_OF(nputrace_options) <= MON_CONFIG_OPTIONS_MAX, "values have a fixed number of places");
+_Static_assert(MS_COUNT_OF(nputrace_options) <= MON_CONFIG_OPTIONS_MAX, "mon_option_values is too small");
 
 static bool applies(const struct mon_config_command *command, const struct mon_option_values *values,
                     enum mon_config_when when)
@@ -388,7 +389,7 @@ const char *mon_config_unsafe(const char *text, size_t text_b)
     for (size_t i = 0; i < text_b; i++) {
         unsigned char c = (unsigned char)text[i];
         if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) {
-            return "the configuration has control characters";
+            return "the configuration contains control characters";
         }
     }
     return NULL;

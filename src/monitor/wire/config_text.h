@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration strings that travel from dyno through dynolog into training processes, as one table per command:
- * which options there are, what they accept, and which line of the text each becomes.
+/* The configuration strings that dyno sends through dynolog to training processes. One table per command lists its
+ * options, the values they accept, and the line of the text that each option becomes.
  *
- * The command line parses, helps, completes and documents itself from these tables; the daemon recognises texts by
- * them. Values are kept as the text that the line will show: a number loses leading zeros, a list its blanks. */
+ * dyno derives its parser, help, completion and documentation from these tables; the daemon uses them to recognise
+ * texts. Values are stored in the form in which the line shows them: numbers without leading zeros, lists without
+ * blanks. */
 #ifndef MON_WIRE_CONFIG_TEXT_H
 #define MON_WIRE_CONFIG_TEXT_H
 
@@ -13,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MON_CONFIG_VALUE_MAX_B 1024 /* longest text value, as msMonitor's */
+#define MON_CONFIG_VALUE_MAX_B 1024 /* longest text value; msMonitor's limit */
 #define MON_CONFIG_WHY_B       256
 #define MON_CONFIG_OPTIONS_MAX 40
 
 struct mon_option;
 
-/* Checks a value and writes its canonical text. 0, or -EINVAL and why. */
+/* Checks a value and appends its canonical form to out. 0, or -EINVAL with the reason in why. */
 typedef int mon_option_check(const struct mon_option *option, const char *text, struct ms_buffer *out,
                              char why[MON_CONFIG_WHY_B]);
 
@@ -34,7 +35,7 @@ struct mon_option {
     const char *help;
 };
 
-/* Checks, shared with the options that do not reach a configuration string. */
+/* Checks. Options that are not part of a configuration string use them too. */
 mon_option_check mon_option_i64, mon_option_u64, mon_option_float, mon_option_word, mon_option_words,
     mon_option_numbers, mon_option_text, mon_option_path;
 
@@ -67,8 +68,8 @@ struct mon_config_command {
 
 extern const struct mon_config_command mon_config_nputrace, mon_config_npu_monitor, mon_config_gputrace;
 
-/* Values beside the options of a table: value[i] belongs to options[i], NULL when unset; a switch is "true" or unset.
- * Texts belong to whoever filled them in. */
+/* Values parallel to the options of a table: value[i] belongs to options[i] and is NULL if unset; a switch is "true" or
+ * unset. The caller owns the texts. */
 struct mon_option_values {
     const char *value[MON_CONFIG_OPTIONS_MAX];
     bool given[MON_CONFIG_OPTIONS_MAX];
@@ -80,17 +81,18 @@ const struct mon_option *mon_option_find(const struct mon_option *options, size_
 const char *mon_option_value(const struct mon_option *options, size_t count, const struct mon_option_values *values,
                              const char *name);
 
-/* The text, without a newline at the end. */
+/* Appends the configuration text, without a trailing newline. */
 void mon_config_write(const struct mon_config_command *command, const struct mon_option_values *values,
                       struct ms_buffer *out);
 
-/* Which command wrote a text: begins with NPU_MONITOR_START, has a line that only nputrace writes, or neither. */
+/* The command that wrote a text: npu-monitor if it starts with NPU_MONITOR_START, nputrace if it has a line that only
+ * nputrace writes, otherwise gputrace. */
 const struct mon_config_command *mon_config_recognise(const char *text, size_t text_b);
 
-/* The value of a line, without surrounding blanks; NULL: there is no such line. *value_b is its length. */
+/* The value of a line, without surrounding blanks, and its length; NULL if there is no such line. */
 const char *mon_config_find(const char *text, size_t text_b, const char *key, size_t *value_b);
 
-/* Whether a text may be given to a process: printable lines only. NULL, or why not. */
+/* NULL if a text may be sent to a process (printable lines only), otherwise the reason. */
 const char *mon_config_unsafe(const char *text, size_t text_b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of fabric datagrams and their addresses.
  *
- * Invariant: nothing is read beyond the bytes that arrived, whatever the fields say. Threads: no state. */
+ * Invariant: never reads past the bytes received, whatever the fields claim. No state. */
 #include "monitor/wire/fabric.h"
 
 #include "base/macros.h"
@@ -131,7 +131,7 @@ enum mon_fabric_fault mon_fabric_parse(const void *datagram, size_t length_b, st
     case MON_FABRIC_TRACE_STATUS:
     case MON_FABRIC_MONITOR_STATUS:
         return parse_status(out);
-    default: /* the taker of the data checks the rest */
+    default: /* the handler of the data checks the rest */
         return MON_FABRIC_FAULT_NONE;
     }
 }
@@ -213,7 +213,7 @@ void mon_fabric_address_text(const struct sockaddr_un *address, socklen_t length
     if (length > sizeof(address->sun_path)) {
         length = sizeof(address->sun_path);
     }
-    if (length > 0 && address->sun_path[0] != '\0') { /* a path ends at its terminator */
+    if (length > 0 && address->sun_path[0] != '\0') { /* a path ends at its NUL */
         length = strnlen(address->sun_path, length);
     }
     size_t used = 0;

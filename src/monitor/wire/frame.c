@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* First bytes of what often knocks on the wrong port. Read as lengths they would all be far too long. */
+/* First bytes of other protocols that often reach this port. Read as lengths, all of them exceed the limit. */
 static const struct {
     const char *bytes;
     size_t length_b;
     enum mon_frame_verdict verdict;
-} strangers[] = {
+} other_protocols[] = {
     {"\x16\x03", 2, MON_FRAME_TLS}, {"GET ", 4, MON_FRAME_HTTP}, {"HEAD", 4, MON_FRAME_HTTP},
     {"POST", 4, MON_FRAME_HTTP},    {"HTTP", 4, MON_FRAME_HTTP},
 };
@@ -26,9 +26,9 @@ enum mon_frame_verdict mon_frame_look(const void *data, size_t have_b, size_t li
         return MON_FRAME_EMPTY;
     }
     if ((size_t)length > limit_b) {
-        for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
-            if (memcmp(data, strangers[i].bytes, strangers[i].length_b) == 0) {
-                return strangers[i].verdict;
+        for (size_t i = 0; i < sizeof(other_protocols) / sizeof(other_protocols[0]); i++) {
+            if (memcmp(data, other_protocols[i].bytes, other_protocols[i].length_b) == 0) {
+                return other_protocols[i].verdict;
             }
         }
         return MON_FRAME_TOO_LONG;
@@ -40,13 +40,14 @@ enum mon_frame_verdict mon_frame_look(const void *data, size_t have_b, size_t li
 const char *mon_frame_reason(enum mon_frame_verdict verdict)
 {
     static const char *const reasons[] = {
-        [MON_FRAME_MORE] = "the message ends before its announced length",
+        [MON_FRAME_MORE] = "the message is shorter than its header says",
         [MON_FRAME_READY] = "the message is complete",
-        [MON_FRAME_EMPTY] = "the announced length is not positive",
-        [MON_FRAME_TOO_LONG] = "the announced length is over the limit",
-        [MON_FRAME_TLS] = ("a TLS handshake arrived on a port without certificates; start dynolog with --certs_dir, or "
-                           "dyno with --certs-dir NO_CERTS"),
-        [MON_FRAME_HTTP] = "HTTP arrived on the RPC port; metrics are served on --prometheus_port",
+        [MON_FRAME_EMPTY] = "the length in the header is not positive",
+        [MON_FRAME_TOO_LONG] = "the length in the header exceeds the limit",
+        [MON_FRAME_TLS] =
+            ("TLS handshake received on a port without certificates; start dynolog with --certs_dir, or dyno with "
+             "--certs-dir NO_CERTS"),
+        [MON_FRAME_HTTP] = "HTTP request received on the RPC port; metrics are served on --prometheus_port",
     };
     return (unsigned)verdict < sizeof(reasons) / sizeof(reasons[0]) ? reasons[verdict] : "unknown";
 }

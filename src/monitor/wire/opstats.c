@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics per operator on the wire; docs/format/opstats.md has the bytes.
+/* Statistics per operator on the wire; docs/format/opstats.md specifies the layout.
  *
- * The reader checks the whole message before the first operator is handed out: lengths, counts, and that the histogram
- * adds up to the count, so that a consumer can add without looking. Threads: no state. */
+ * The reader validates the whole message before it returns the first operator: lengths, counts, and that the histogram
+ * adds up to the count, so consumers need no checks of their own. No state. */
 #include "monitor/wire/opstats.h"
 
 #include "base/macros.h"
@@ -13,7 +13,7 @@
 
 enum { HEAD_B = 88, OPERATOR_B = 48, BUCKET_B = 8 };
 
-/* Offsets of the head. */
+/* Offsets in the header. */
 enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
@@ -29,7 +29,7 @@ enum {
     AT_LOST = 72,
 };
 
-/* Fields in native byte order, as everywhere in the fabric. */
+/* Fields are in native byte order, as everywhere in the fabric. */
 #define GET(from, at, variable) memcpy(&(variable), (from) + (at), sizeof(variable))
 #define PUT(to, at, variable)   memcpy((to) + (at), &(variable), sizeof(variable))
 
@@ -38,7 +38,7 @@ static size_t operator_b(size_t name_b, size_t buckets)
     return OPERATOR_B + MS_ROUND_UP(name_b, 8) + buckets * BUCKET_B;
 }
 
-/* The upper end belongs to a bucket, so that powers of two, where consumers' coarser buckets end, are ends here too. */
+/* Upper bounds are inclusive, so that powers of two, where consumers' coarser buckets end, are bounds here too. */
 unsigned mon_opstats_bucket_of(uint64_t duration_ns)
 {
     uint64_t below = duration_ns > 0 ? duration_ns - 1 : 0;
@@ -101,7 +101,7 @@ static int check_operator(const struct mon_opstats_operator *op)
         last = (int)bucket;
         total += count;
     }
-    /* Without buckets the sender has no histogram. */
+    /* no buckets: the sender has no histogram */
     bool whole = op->bucket_count == 0 || total == op->count;
     return op->count != 0 && op->min_ns <= op->max_ns && whole ? 0 : -EBADMSG;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of option values, see config_text.h. Numbers are read as Rust reads them (no 0x, no blanks, a plus allowed),
- * because scripts were written against that. No state. */
+/* Checks of option values, see config_text.h. Numbers are parsed as Rust parses them (no 0x, no blanks, a plus sign
+ * allowed), because existing scripts rely on that. No state. */
 #include "monitor/wire/config_text.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ static int refuse(char *why, const char *text)
     return -EINVAL;
 }
 
-/* What the lower limit asks for, in the words of the original. */
+/* The message for a number out of range, in the original's words where it has any. */
 static int refuse_range(const struct mon_option *option, char *why)
 {
     if (option->min == 1 && option->max == INT64_MAX) {
@@ -47,7 +47,7 @@ static int refuse_range(const struct mon_option *option, char *why)
     if (option->min == -1 && option->max == INT64_MAX) {
         return refuse(why, "Must be non-negative integer or -1");
     }
-    snprintf(why, MON_CONFIG_WHY_B, "a whole number from %lld to %lld is needed", (long long)option->min,
+    snprintf(why, MON_CONFIG_WHY_B, "must be an integer from %lld to %lld", (long long)option->min,
              (long long)option->max);
     return -EINVAL;
 }
@@ -76,7 +76,7 @@ int mon_option_u64(const struct mon_option *option, const char *text, struct ms_
     unsigned long long number = strtoull(text, NULL, 10);
     uint64_t max = option->max == INT64_MAX ? UINT64_MAX : (uint64_t)option->max;
     if (!whole_number(text) || text[0] == '-' || errno != 0 || number < (uint64_t)option->min || number > max) {
-        snprintf(why, MON_CONFIG_WHY_B, "a whole number from %lld to %llu is needed", (long long)option->min,
+        snprintf(why, MON_CONFIG_WHY_B, "must be an integer from %lld to %llu", (long long)option->min,
                  (unsigned long long)max);
         return -EINVAL;
     }
@@ -93,7 +93,7 @@ static void shortest_float(float number, struct ms_buffer *out)
         snprintf(scientific, sizeof(scientific), "%.*e", precision, (double)number);
     } while (strtof(scientific, NULL) != number && ++precision < 9);
     int exponent = atoi(strchr(scientific, 'e') + 1);
-    /* Digits beyond what a float holds are zeros, not the expansion of its binary value. */
+    /* Pad with zeros instead of printing digits of the binary value that a float does not hold. */
     char digits[16];
     int count = 0;
     for (const char *s = scientific; *s != 'e'; s++) {
@@ -126,7 +126,7 @@ int mon_option_float(const struct mon_option *option, const char *text, struct m
     float number = strtof(text, &end);
     bool decimal = text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
     if (!decimal || *end != '\0' || !isfinite(number) || number < (float)option->min) {
-        snprintf(why, MON_CONFIG_WHY_B, "a number of at least %lld is needed", (long long)option->min);
+        snprintf(why, MON_CONFIG_WHY_B, "must be a number of at least %lld", (long long)option->min);
         return -EINVAL;
     }
     shortest_float(number == 0 ? 0 : number, out);
@@ -173,7 +173,7 @@ int mon_option_word(const struct mon_option *option, const char *text, struct ms
     return 0;
 }
 
-/* Calls `accept` for each part between commas, without blanks around it, and joins what it accepts. */
+/* Calls `accept` for each comma-separated part, trimmed, and joins the accepted parts. */
 static int each_part(const char *text, struct ms_buffer *out,
                      bool (*accept)(const void *context, const char *s, size_t), const void *context)
 {
@@ -244,7 +244,7 @@ int mon_option_words(const struct mon_option *option, const char *text, struct m
     }
     return each_part(text, out, accept_word, option->choices) == 0
                ? 0
-               : refuse_choice(option, why, "a comma list of these is needed");
+               : refuse_choice(option, why, "must be a comma-separated list of");
 }
 
 int mon_option_numbers(const struct mon_option *option, const char *text, struct ms_buffer *out,
@@ -255,11 +255,11 @@ int mon_option_numbers(const struct mon_option *option, const char *text, struct
     }
     return each_part(text, out, accept_number, option) == 0
                ? 0
-               : refuse(why, "a comma list of whole numbers is needed, such as 0,1,7");
+               : refuse(why, "must be a comma-separated list of integers, for example 0,1,7");
 }
 
-/* A line of the configuration has exactly one '=' and ends at the newline: anything else in a value would add keys to
- * the text, or make the process that reads it drop the line. */
+/* A configuration line has exactly one '=' and ends at the newline. Any other '=' or newline in a value would add keys
+ * to the text, or make the process that reads it drop the line. */
 int mon_option_text(const struct mon_option *option, const char *text, struct ms_buffer *out,
                     char why[MON_CONFIG_WHY_B])
 {
@@ -279,7 +279,7 @@ int mon_option_text(const struct mon_option *option, const char *text, struct ms
     return 0;
 }
 
-/* Like a text, but as long as paths are; libkineto takes '#' for the start of a comment. */
+/* Like a text, but with the length limit of paths; libkineto treats '#' as the start of a comment. */
 int mon_option_path(const struct mon_option *option, const char *text, struct ms_buffer *out,
                     char why[MON_CONFIG_WHY_B])
 {

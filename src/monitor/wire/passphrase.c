@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the passphrase of a private key comes from: a file, the environment, or somebody at the terminal.
+/* Where the passphrase of a private key comes from: a file, the environment, or the terminal.
  *
- * Only a terminal is asked, so that a daemon under systemd fails with advice instead of waiting for ever. While a
- * passphrase is typed the terminal is in a mode of its own, which is put back on every way out, also after Ctrl-C. */
+ * Prompts only if stdin is a terminal, so that a daemon under systemd fails with advice instead of blocking. While the
+ * passphrase is typed the terminal does not echo; its mode is restored on every path, also after Ctrl-C. */
 #include "monitor/wire/tls_internal.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static int from_file(struct mon_passphrase *passphrase, const char *path, char *
     return rc;
 }
 
-/* Reads characters until Enter; the daemon shows a star for each, the command line nothing. */
+/* Reads characters until Enter. The daemon echoes a star for each, the command line nothing. */
 static int typed(char text[MON_PASSPHRASE_MAX_B + 1], bool stars, char *why)
 {
     size_t length = 0;
@@ -85,12 +85,12 @@ static int from_terminal(struct mon_passphrase *passphrase, enum mon_tls_side si
     struct termios before, quiet;
     char text[MON_PASSPHRASE_MAX_B + 1];
     if (tcgetattr(STDIN_FILENO, &before) != 0) {
-        mon__tls_why(why, "the terminal cannot be asked for a passphrase: %s", strerror(errno));
+        mon__tls_why(why, "cannot read a passphrase from the terminal: %s", strerror(errno));
         return -ENOTTY;
     }
     quiet = before;
     quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
-    /* First silence, then the question: what is typed ahead of the mode would be shown. */
+    /* Turn echo off before prompting: characters typed ahead would be shown. */
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
     fputs("Please enter the certificate password: ", stdout);
     fflush(stdout);
@@ -119,10 +119,11 @@ int mon__passphrase_get(struct mon_passphrase *passphrase, const struct mon_tls_
     if (options->prompt && isatty(STDIN_FILENO)) {
         return from_terminal(passphrase, options->side, why);
     }
-    mon__tls_why(why,
-                 "%s is encrypted and there is no terminal to ask for its passphrase; name a file that holds it with "
-                 "--certs%cpassphrase%cfile, or set %s",
-                 file, options->side == MON_TLS_SERVER ? '_' : '-', options->side == MON_TLS_SERVER ? '_' : '-',
-                 options->passphrase_env != NULL ? options->passphrase_env : "its environment variable");
+    mon__tls_why(
+        why,
+        "%s is encrypted and there is no terminal to prompt for its passphrase; name a file that contains it with "
+        "--certs%cpassphrase%cfile, or set %s",
+        file, options->side == MON_TLS_SERVER ? '_' : '-', options->side == MON_TLS_SERVER ? '_' : '-',
+        options->passphrase_env != NULL ? options->passphrase_env : "its environment variable");
     return -ENOTTY;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of folders, see paths.h. No state. A refused folder gets exactly one error line that says why. */
+/* Checks of directories, see paths.h. No state. Each refused directory causes exactly one error line with the
+ * reason. */
 #include "monitor/wire/paths.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Legal in file names, but a sign of a mistake, or of an attempt, wherever such a name reaches a shell or a log. */
+/* Legal in file names, but likely a mistake or an attack where the name reaches a shell or a log. */
 static const char odd_characters[] = "\n\f\r\b\t\v\x7f\"'\\%><|&$";
 
 int mon_path_clean(const char *path, char out[MON_PATH_MAX_B + 1])
@@ -68,7 +69,7 @@ int mon_path_check(const char *path, enum mon_path_use use, const struct mon_say
         return rc;
     }
     if (strpbrk(clean, odd_characters) != NULL) {
-        mon_say(say, MON_SAY_WARNING, "the path '%s' has characters that shells and logs misread", clean);
+        mon_say(say, MON_SAY_WARNING, "the path '%s' contains characters that shells and logs misinterpret", clean);
     }
     if (lstat(clean, &st) != 0) {
         if (errno == ENOENT && use == MON_PATH_OUTPUT) {
@@ -82,7 +83,7 @@ int mon_path_check(const char *path, enum mon_path_use use, const struct mon_say
         mon_say(say, MON_SAY_WARNING, "'%s' is a symbolic link", clean);
         if (stat(clean, &st) != 0) {
             rc = -errno;
-            mon_say(say, MON_SAY_ERROR, "'%s' points nowhere: %s", clean, strerror(-rc));
+            mon_say(say, MON_SAY_ERROR, "'%s' is a dangling symbolic link: %s", clean, strerror(-rc));
             return rc;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of folders that people name on a command line: certificates (read) and results (written). */
+/* Checks of directories named on a command line: certificates (read) and results (written). */
 #ifndef MON_WIRE_PATHS_H
 #define MON_WIRE_PATHS_H
 
@@ -12,13 +12,13 @@
 
 enum mon_path_use {
     MON_PATH_INPUT, /* must exist */
-    MON_PATH_OUTPUT /* may be created by the one who writes */
+    MON_PATH_OUTPUT /* may be created by the writer */
 };
 
-/* Absolute, without ".", ".." and doubled slashes, by text alone. 0, -EINVAL (empty) or -ENAMETOOLONG. */
+/* Makes a path absolute and removes ".", ".." and repeated slashes, textually. 0, -EINVAL (empty) or -ENAMETOOLONG. */
 int mon_path_clean(const char *path, char out[MON_PATH_MAX_B + 1]);
 
-/* 0, or -errno after an error line; what is merely odd gets a warning line. */
+/* 0, or -errno after an error line; suspicious but valid paths cause a warning line. */
 int mon_path_check(const char *path, enum mon_path_use use, const struct mon_say *say);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a check tells its caller what it met on the way: the daemon logs it, the command line prints it. */
+/* How a check reports problems to its caller: the daemon logs them, the command line prints them. */
 #ifndef MON_WIRE_SAY_H
 #define MON_WIRE_SAY_H
 
@@ -11,7 +11,7 @@
 enum mon_say_level { MON_SAY_NOTE, MON_SAY_WARNING, MON_SAY_ERROR };
 
 struct mon_say {
-    void (*line)(void *context, enum mon_say_level level, const char *text); /* NULL: nobody listens */
+    void (*line)(void *context, enum mon_say_level level, const char *text); /* NULL: discard */
     void *context;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts for mutual TLS, see tls.h.
  *
- * A context is built aside and swapped in when every check has passed; connections hold a reference to the context they
- * were made from, so a reload never disturbs them. Sessions are not resumed: a certificate that was revoked since must
- * not come back through an old ticket. One thread opens and reloads; mon_tls_connection may be called by several (the
- * command line's fan-out), because it only reads. */
+ * A new context is built separately and swapped in once every check has passed. Connections hold a reference to the
+ * context they were created from, so a reload does not affect them. Sessions are not resumed: a revoked certificate
+ * must not be accepted again through an old ticket. One thread opens and reloads; mon_tls_connection only reads and may
+ * be called by several threads (dyno's fan-out). */
 #include "monitor/wire/tls_internal.h"
 #include "monitor/wire/paths.h"
 
@@ -22,13 +22,13 @@
 #include <openssl/x509v3.h>
 
 struct mon_tls {
-    struct mon_tls_options options; /* strings are our copies */
+    struct mon_tls_options options; /* the strings are our copies */
     struct mon_passphrase passphrase;
     SSL_CTX *context;
     long long expiry_s;
 };
 
-/* What the two sides call their files, and how strictly they look. */
+/* File names and certificate roles of the two sides. */
 static const struct side_files {
     const char *cert, *key, *word;
     enum mon_cert_role own, ca;
@@ -37,7 +37,7 @@ static const struct side_files {
     [MON_TLS_CLIENT] = {"client.crt", "client.key", "client", MON_CERT_CLIENT, MON_CERT_CA_CLIENT},
 };
 
-/* What msMonitor's command line speaks (rustls), in both protocol versions. */
+/* The suites of msMonitor's command line (rustls). */
 #define SUITES_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 static int join(char out[MON_PATH_MAX_B + 32], const char *dir, const char *name)
@@ -45,7 +45,7 @@ static int join(char out[MON_PATH_MAX_B + 32], const char *dir, const char *name
     return snprintf(out, MON_PATH_MAX_B + 32, "%s/%s", dir, name);
 }
 
-/* Certificates of a file that all pass the rules of a role. */
+/* Loads the certificates of a file; all must satisfy the rules of their role. */
 static STACK_OF(X509) * load_checked(const struct mon_tls *tls, const char *path, enum mon_cert_role first,
                                      enum mon_cert_role rest, char *why)
 {
@@ -65,7 +65,7 @@ static STACK_OF(X509) * load_checked(const struct mon_tls *tls, const char *path
     return all;
 }
 
-/* A connection remembers why it refused its peer: OpenSSL forgets the certificate when the handshake fails. */
+/* Stored in the connection, because OpenSSL drops the certificate when the handshake fails. */
 static int refusal_index;
 static pthread_once_t refusal_once = PTHREAD_ONCE_INIT;
 
@@ -95,7 +95,7 @@ static void remember_refusal(X509_STORE_CTX *store, const char *reason)
     SSL_set_ex_data(ssl, refusal_index, text);
 }
 
-/* The peer must pass our rules too, beyond what OpenSSL's verification asks. */
+/* Applies our own rules to the peer, in addition to OpenSSL's verification. */
 static int verify_peer(int ok, X509_STORE_CTX *store)
 {
     char why[MON_TLS_WHY_B];
@@ -125,7 +125,7 @@ static int use_authorities(struct mon_tls *tls, SSL_CTX *context, const char *pa
         X509_STORE_add_cert(store, sk_X509_value(all, i));
         SSL_CTX_add_client_CA(context, sk_X509_value(all, i));
     }
-    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN); /* ca.crt is the anchor, also if somebody signed it */
+    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN); /* a ca.crt that is not self-signed is trusted too */
     *out = all;
     return 0;
 }
@@ -134,7 +134,7 @@ static int use_own(struct mon_tls *tls, SSL_CTX *context, const char *path, X509
 {
     const struct side_files *side = &sides[tls->options.side];
     mon_say(&tls->options.say, MON_SAY_NOTE, "Loading %s cert from: %s", side->word, path);
-    /* What follows the first certificate is the chain to the authority. */
+    /* The remaining certificates are the chain to the authority. */
     STACK_OF(X509) *all = load_checked(tls, path, side->own, MON_CERT_CA_SERVER, why);
     if (all == NULL) {
         return -EKEYREJECTED;
@@ -183,7 +183,7 @@ static int use_revocations(struct mon_tls *tls, SSL_CTX *context, const char *pa
     return rc;
 }
 
-static int give_passphrase(char *out, int size, int writing, void *context)
+static int copy_passphrase(char *out, int size, int writing, void *context)
 {
     const struct mon_passphrase *passphrase = context;
     (void)writing;
@@ -215,14 +215,14 @@ static int use_key(struct mon_tls *tls, SSL_CTX *context, const char *path, char
     EVP_PKEY *key = NULL;
     if (rc == 0) {
         BIO *bio = BIO_new_mem_buf(text, (int)length);
-        key = PEM_read_bio_PrivateKey(bio, NULL, give_passphrase, encrypted ? &tls->passphrase : NULL);
+        key = PEM_read_bio_PrivateKey(bio, NULL, copy_passphrase, encrypted ? &tls->passphrase : NULL);
         BIO_free(bio);
         if (key == NULL) {
-            mon__tls_why(why, encrypted ? "%s: the passphrase does not open it" : "%s holds no private key", path);
+            mon__tls_why(why, encrypted ? "%s: wrong passphrase" : "%s contains no private key", path);
             tls->passphrase.known = false;
             rc = -EKEYREJECTED;
         } else if (SSL_CTX_use_PrivateKey(context, key) != 1 || SSL_CTX_check_private_key(context) != 1) {
-            mon__tls_why(why, "%s does not belong to %s/%s", path, tls->options.dir, side->cert);
+            mon__tls_why(why, "%s is not the private key of %s/%s", path, tls->options.dir, side->cert);
             rc = -EKEYREJECTED;
         }
     }
@@ -257,7 +257,7 @@ static int check_directory(const struct mon_tls *tls, char *why)
         return -ENOTDIR;
     }
     if (stat(tls->options.dir, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        mon__tls_why(why, "%s has mode %04o, so that others can replace what is in it; chmod 700 it", tls->options.dir,
+        mon__tls_why(why, "%s has mode %04o: others can replace its files; run chmod 700", tls->options.dir,
                      (unsigned)(st.st_mode & 07777));
         return -EPERM;
     }
@@ -318,7 +318,7 @@ int mon_tls_open(const struct mon_tls_options *options, struct mon_tls **out, ch
 {
     struct mon_tls *tls = calloc(1, sizeof(*tls));
     if (tls == NULL) {
-        mon__tls_why(why, "no memory");
+        mon__tls_why(why, "out of memory");
         return -ENOMEM;
     }
     pthread_once(&refusal_once, make_refusal_index);
@@ -339,7 +339,7 @@ int mon_tls_reload(struct mon_tls *tls, char why[MON_TLS_WHY_B])
 {
     SSL_CTX *context;
     bool prompt = tls->options.prompt;
-    tls->options.prompt = false; /* a running daemon asks nobody */
+    tls->options.prompt = false; /* a running daemon must not prompt */
     int rc = build(tls, &context, &tls->expiry_s, why);
     tls->options.prompt = prompt;
     if (rc == 0) {
@@ -389,26 +389,26 @@ SSL *mon_tls_connection(struct mon_tls *tls, const char *peer_host)
     return ssl;
 }
 
-/* What the commonest failures mean for the person who has to mend them. */
+/* Explanations of the most common failures, for the administrator. */
 static const struct {
     int reason;
     const char *text;
 } meanings[] = {
-    {SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, "the peer showed no certificate"},
-    {SSL_R_HTTP_REQUEST, "HTTP arrived on a TLS port"},
-    {SSL_R_WRONG_VERSION_NUMBER, "the peer does not speak TLS; one side runs with certificates, the other without"},
-    {SSL_R_UNSUPPORTED_PROTOCOL, "the peer speaks only TLS versions older than 1.2"},
-    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the peer accepts none of TLS 1.2 and 1.3"},
+    {SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, "the peer sent no certificate"},
+    {SSL_R_HTTP_REQUEST, "HTTP request received on a TLS port"},
+    {SSL_R_WRONG_VERSION_NUMBER, "the peer does not use TLS; one side runs with certificates, the other without"},
+    {SSL_R_UNSUPPORTED_PROTOCOL, "the peer supports only TLS versions older than 1.2"},
+    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the peer accepts neither TLS 1.2 nor TLS 1.3"},
     {SSL_R_NO_SHARED_CIPHER, "no cipher suite in common"},
-    {SSL_R_TLSV1_ALERT_UNKNOWN_CA, "the peer does not know the authority of our certificate"},
-    {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, "the peer's list says that our certificate is revoked"},
-    {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "the peer says that our certificate has expired"},
+    {SSL_R_TLSV1_ALERT_UNKNOWN_CA, "the peer does not trust the authority of our certificate"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, "our certificate is on the peer's revocation list"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "the peer considers our certificate expired"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, "the peer refused our certificate"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, "the peer refused our certificate"},
     {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, "the peer refused our certificate for this purpose"},
     {SSL_R_TLSV1_ALERT_DECRYPT_ERROR, "the peer could not verify our signature"},
     {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, "the peer refused the handshake"},
-    {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, "the peer wants a certificate and we showed none"},
+    {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, "the peer requires a certificate and we sent none"},
 };
 
 void mon_tls_failure(const SSL *ssl, unsigned long code, char why[MON_TLS_WHY_B])

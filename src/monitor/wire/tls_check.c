@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for certificates and revocation lists, see tls_internal.h. One table of rules, each for the roles it concerns.
+/* Rules for certificates and revocation lists, see tls_internal.h: one table, each rule with the roles it applies to.
  * No state; every refusal is one sentence. */
 #include "monitor/wire/tls_internal.h"
 
@@ -15,7 +15,7 @@
 #include <openssl/x509v3.h>
 
 #define FILE_MAX_B        (1u << 20)
-#define STRENGTH_MIN_BITS 128 /* RSA of 3072 bits, P-256 */
+#define STRENGTH_MIN_BITS 128 /* RSA 3072, P-256 */
 #define OWN               (MON_CERT_SERVER | MON_CERT_CLIENT)
 #define ANY_CA            (MON_CERT_CA_SERVER | MON_CERT_CA_CLIENT)
 
@@ -63,7 +63,7 @@ static bool key_weak(X509 *cert, char *why)
 {
     EVP_PKEY *key = X509_get0_pubkey(cert);
     int bits = key != NULL ? EVP_PKEY_get_bits(key) : 0;
-    mon__tls_why(why, "its key of %d bits is too short; make an RSA key of at least 3072 bits", bits);
+    mon__tls_why(why, "its %d-bit key is too short; create an RSA key of at least 3072 bits", bits);
     return key == NULL || EVP_PKEY_get_security_bits(key) < STRENGTH_MIN_BITS;
 }
 
@@ -85,13 +85,13 @@ static bool expired(X509 *cert, char *why)
 
 static bool is_authority(X509 *cert, char *why)
 {
-    mon__tls_why(why, "it belongs to an authority (basicConstraints CA:TRUE); make a certificate for a host");
+    mon__tls_why(why, "it is a CA certificate (basicConstraints CA:TRUE); create a certificate for a host");
     return (X509_get_extension_flags(cert) & EXFLAG_CA) != 0 && (X509_get_extension_flags(cert) & EXFLAG_BCONS) != 0;
 }
 
-static bool is_no_authority(X509 *cert, char *why)
+static bool not_authority(X509 *cert, char *why)
 {
-    mon__tls_why(why, "it is not an authority: basicConstraints must say CA:TRUE");
+    mon__tls_why(why, "it is not a CA certificate: basicConstraints must be CA:TRUE");
     return (X509_get_extension_flags(cert) & EXFLAG_BCONS) == 0 || (X509_get_extension_flags(cert) & EXFLAG_CA) == 0;
 }
 
@@ -104,11 +104,11 @@ static bool usage_missing(X509 *cert, char *why)
 static bool usage_not_signing(X509 *cert, char *why)
 {
     uint32_t need = KU_KEY_CERT_SIGN | KU_CRL_SIGN;
-    mon__tls_why(why, "its keyUsage must have keyCertSign and cRLSign");
+    mon__tls_why(why, "its keyUsage must include keyCertSign and cRLSign");
     return (X509_get_extension_flags(cert) & EXFLAG_KUSAGE) == 0 || (X509_get_key_usage(cert) & need) != need;
 }
 
-/* In the order in which they are tried. Validity is compared in UTC. */
+/* In the order in which they are applied. Validity is compared in UTC. */
 static const struct {
     unsigned roles;
     bool (*broken)(X509 *cert, char *why); /* always fills why */
@@ -120,7 +120,7 @@ static const struct {
     {OWN | ANY_CA, not_yet},
     {OWN | ANY_CA, expired},
     {OWN, is_authority},
-    {ANY_CA, is_no_authority},
+    {ANY_CA, not_authority},
     {OWN, usage_missing},
     {MON_CERT_CA_CLIENT, usage_not_signing},
 };
@@ -136,15 +136,15 @@ const char *mon__cert_refused(X509 *cert, enum mon_cert_role role, char why[MON_
     return NULL;
 }
 
-/* A private key or a passphrase that others may read is no secret; a group may read one, so that a daemon with its own
- * user can be given it. */
+/* A private key or passphrase must not be accessible to others. Its group may read it, so that a daemon can run as its
+ * own user. */
 static int secret_modes(const char *path, const struct stat *st, char *why)
 {
     unsigned loose = st->st_mode & (S_IRWXO | S_IWGRP | S_IXGRP);
     if (loose == 0) {
         return 0;
     }
-    mon__tls_why(why, "%s has mode %04o, so that others have access to it; chmod 600 it", path,
+    mon__tls_why(why, "%s has mode %04o: others have access to it; run chmod 600", path,
                  (unsigned)(st->st_mode & 07777));
     return -EPERM;
 }
@@ -154,7 +154,7 @@ int mon__tls_read(const char *path, bool secret, char **out, size_t *length_b, c
     struct stat st;
     char *text = NULL;
     int rc;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would hold the daemon */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: a FIFO would block the daemon */
     if (fd < 0 || fstat(fd, &st) != 0) {
         rc = -errno;
         mon__tls_why(why, "%s: %s", path, strerror(-rc));
@@ -162,7 +162,7 @@ int mon__tls_read(const char *path, bool secret, char **out, size_t *length_b, c
     }
     if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX_B) {
         rc = -EINVAL;
-        mon__tls_why(why, "%s is not a file of at most %u bytes", path, FILE_MAX_B);
+        mon__tls_why(why, "%s is not a regular file of at most %u bytes", path, FILE_MAX_B);
         goto out;
     }
     rc = secret ? secret_modes(path, &st, why) : 0;
@@ -172,7 +172,7 @@ int mon__tls_read(const char *path, bool secret, char **out, size_t *length_b, c
     text = OPENSSL_malloc((size_t)st.st_size + 1);
     if (text == NULL) {
         rc = -ENOMEM;
-        mon__tls_why(why, "%s: no memory", path);
+        mon__tls_why(why, "%s: out of memory", path);
         goto out;
     }
     ssize_t n = read(fd, text, (size_t)st.st_size);
@@ -200,13 +200,14 @@ static BIO *open_pem(const char *path, char **text, size_t *length, char *why)
     BIO *bio = BIO_new_mem_buf(*text, (int)*length);
     if (bio == NULL) {
         OPENSSL_free(*text);
-        mon__tls_why(why, "%s: no memory", path);
+        mon__tls_why(why, "%s: out of memory", path);
     }
     return bio;
 }
 
-/* A loop over PEM objects ends with "no start line" at a proper end and with another error inside a damaged object. */
-static bool ended_well(void)
+/* A loop over PEM objects ends with "no start line" at the end of the file, and with another error in a damaged
+ * object. */
+static bool reached_end(void)
 {
     unsigned long code = ERR_peek_last_error();
     bool well = ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
@@ -230,8 +231,8 @@ STACK_OF(X509) * mon__cert_load(const char *path, char why[MON_TLS_WHY_B])
     }
     BIO_free(bio);
     OPENSSL_free(text);
-    if (!ended_well() || sk_X509_num(all) <= 0) {
-        mon__tls_why(why, "%s holds no readable PEM certificate", path);
+    if (!reached_end() || sk_X509_num(all) <= 0) {
+        mon__tls_why(why, "%s contains no readable PEM certificate", path);
         sk_X509_pop_free(all, X509_free);
         return NULL;
     }
@@ -256,7 +257,7 @@ static bool crl_refused(const char *path, X509_CRL *crl, STACK_OF(X509) * author
     char when[64];
     const ASN1_TIME *next = X509_CRL_get0_nextUpdate(crl);
     if (!signed_by_any(crl, authorities)) {
-        mon__tls_why(why, "%s is not signed by an authority of ca.crt", path);
+        mon__tls_why(why, "%s is not signed by an authority in ca.crt", path);
         return true;
     }
     if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(crl)) >= 0) {
@@ -266,7 +267,7 @@ static bool crl_refused(const char *path, X509_CRL *crl, STACK_OF(X509) * author
     }
     if (next != NULL && X509_cmp_current_time(next) <= 0) {
         show_time(next, when);
-        mon__tls_why(why, "%s expired on %s; get a fresh revocation list", path, when);
+        mon__tls_why(why, "%s expired on %s; fetch a new revocation list", path, when);
         return true;
     }
     return false;
@@ -290,8 +291,8 @@ STACK_OF(X509_CRL) * mon__crl_load(const char *path, STACK_OF(X509) * authoritie
     }
     BIO_free(bio);
     OPENSSL_free(text);
-    if (!refused && (!ended_well() || sk_X509_CRL_num(all) <= 0)) {
-        mon__tls_why(why, "%s holds no readable PEM revocation list", path);
+    if (!refused && (!reached_end() || sk_X509_CRL_num(all) <= 0)) {
+        mon__tls_why(why, "%s contains no readable PEM revocation list", path);
         refused = true;
     }
     if (refused) {
