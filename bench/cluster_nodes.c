@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many daemons' worth of /metrics in one process, for scripts/simulate-cluster.
+/* The /metrics pages of many daemons, served by one process; for scripts/simulate-cluster.
  *
  * Node i answers on 127.1.H.L, where H and L are the bytes of i + 1, all on one port, with the pages of a real store:
- * the metrics that a daemon on a node with some NPUs and as many ranks has, values moving every second. Pages are made
- * by the daemon's own code; only the host name, of fixed width, is put in per node.
+ * the metrics of a daemon on a node with NPUS devices and as many ranks, with values that change every second. The
+ * daemon's own code generates the pages; only the host name, which has a fixed width, is replaced per node.
  *
  * usage: cluster_nodes NODES PORT [NPUS [OPERATORS]]      prints "ready" when all nodes listen */
 #include "base/macros.h"
@@ -25,7 +25,7 @@
 #define HOST "node00000"
 
 static unsigned npus = 8, operators = 32;
-static unsigned long second; /* since the start; pages are made anew when it moves */
+static unsigned long second; /* since the start; pages are regenerated when it changes */
 static struct page {
     uint32_t groups;
     unsigned long second;
@@ -157,7 +157,7 @@ static void answer(struct evhttp_request *request, void *context)
     const struct ms_buffer *page = page_of(groups_of(request));
     char *copy = malloc(page->used);
     if (copy == NULL) {
-        evhttp_send_error(request, HTTP_SERVUNAVAIL, "no memory");
+        evhttp_send_error(request, HTTP_SERVUNAVAIL, "out of memory");
         return;
     }
     memcpy(copy, page->s, page->used);
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         char address[32];
         snprintf(address, sizeof(address), "127.1.%u.%u", i >> 8, i & 0xff);
         if (evhttp_bind_socket(http, address, port) != 0) {
-            fprintf(stderr, "cluster_nodes: %s port %u: cannot listen\n", address, port);
+            fprintf(stderr, "cluster_nodes: cannot listen on %s port %u\n", address, port);
             return 1;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics of the daemon: what a value costs, a report of a training process, a page for Prometheus, a request for OTLP;
- * and what a full store holds in memory. */
+/* The daemon's metrics: the cost of a value, of a report of a training process, of a Prometheus page and of an OTLP
+ * request, and the memory of a full store. */
 #include "base/macros.h"
 #include "bench.h"
 #include "monitor/metrics/npu.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon with a thousand clients: how long a poll takes as the client sees it, and what the daemon costs.
+/* The daemon with a thousand clients: the latency of a poll as seen by the client, and the cost of the daemon.
  *
- * Every client is a process of its own that polls once a second, at a moment of its own, as training processes do. For
- * comparison the same datagrams go to a process that sends each one back at once and does nothing else. */
+ * Every client is a process that polls once a second at its own offset, as training processes do. For comparison, the
+ * same datagrams are sent to a process that only sends each one back. */
 #include "bench.h"
 #include "monitor/wire/fabric.h"
 
@@ -19,9 +19,9 @@
 enum { CLIENTS = 1000, POLLS = 10, PATIENCE_MS = 1000, IDLE_PERIOD_S = 5 };
 
 struct shared {
-    uint64_t go_ns; /* when the first poll that counts is due; 0: not yet */
+    uint64_t go_ns; /* when the first measured poll is due; 0: not yet */
     uint32_t ready, done;
-    uint32_t latencies_ns[CLIENTS][POLLS]; /* UINT32_MAX: no answer */
+    uint32_t latencies_ns[CLIENTS][POLLS]; /* UINT32_MAX: unanswered */
 };
 static struct shared *shared;
 static char directory[] = "/tmp/monitor_bench_XXXXXX", name[32];
@@ -87,7 +87,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Time on a processor; exact, unlike the ticks of /proc/PID/stat. */
+/* Processor time; exact, unlike the ticks of /proc/PID/stat. */
 static double cpu_s(pid_t pid)
 {
     char path[64];
@@ -95,7 +95,7 @@ static double cpu_s(pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
     FILE *in = fopen(path, "r");
     if (in == NULL || fscanf(in, "%llu", &ns) != 1) {
-        fprintf(stderr, "monitor_bench: %s cannot be read\n", path);
+        fprintf(stderr, "monitor_bench: cannot read %s\n", path);
     }
     if (in != NULL) {
         fclose(in);
@@ -123,7 +123,7 @@ struct result {
     unsigned unanswered;
 };
 
-/* Lets clients poll the server for POLLS seconds, each of them `polls` times. */
+/* Lets the clients poll the server for POLLS seconds, each of them `polls` times. */
 static struct result measure(pid_t server, const char *to, int polls)
 {
     pid_t pids[CLIENTS];
@@ -135,7 +135,7 @@ static struct result measure(pid_t server, const char *to, int polls)
             _exit(0);
         }
         while (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) + 16 < (uint32_t)i) {
-            usleep(1000); /* a queue of ten is soon full when all start at once */
+            usleep(1000); /* a queue of ten fills up quickly if all start at once */
         }
     }
     while (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) < CLIENTS) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's RPC port, and dyno on a thousand hosts.
+/* The daemon's RPC port, and dyno with a thousand hosts.
  *
- * Requests per second over kept connections, and over one connection each. Each figure stands beside the same traffic
- * to a process that echoes a fixed answer and does nothing else. The thousand hosts are addresses 127.0.0.x of
- * loopback, served by such a process. */
+ * Requests per second over kept connections, and over one connection each. Each figure is compared with the same
+ * traffic to a process that only echoes a fixed answer. The thousand hosts are loopback addresses 127.0.0.x served by
+ * such a process. */
 #include "bench.h"
 #include "monitor/wire/frame.h"
 
@@ -60,7 +60,7 @@ static int listen_at(unsigned host, uint16_t *port)
     return fd;
 }
 
-/* Listens on `hosts` addresses with one port and answers whatever arrives. */
+/* Listens on `hosts` addresses with one port and answers every request. */
 static pid_t start_echo(unsigned hosts, uint16_t *port)
 {
     int *listeners = calloc(hosts, sizeof(*listeners));
@@ -170,7 +170,7 @@ static void take(int fd)
     }
 }
 
-/* Every connection has one request under way. */
+/* Every connection has one request in flight. */
 static double kept_per_s(uint16_t port)
 {
     int fds[KEPT], epoll = epoll_create1(0);
@@ -202,7 +202,7 @@ static double kept_per_s(uint16_t port)
     return KEPT_REQUESTS / seconds;
 }
 
-/* Some clients at a time, each with a connection for one request. */
+/* Several clients at a time, each with a connection per request. */
 static double single_per_s(uint16_t port)
 {
     int fds[TOGETHER];
@@ -230,7 +230,7 @@ static double best(double (*measure)(uint16_t port), uint16_t port)
     return most;
 }
 
-/* dyno version on all hosts; how long, in seconds. */
+/* Runs dyno version on all hosts; returns the time in seconds. */
 static double fan_out_s(uint16_t port, const char *parallel)
 {
     char ports[16];

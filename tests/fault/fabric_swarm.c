@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many clients of the IPC fabric, each a process that polls as libkineto does, told what to do by lines on stdin.
+/* Many clients of the IPC fabric, each a process that polls as libkineto does; controlled by lines on stdin.
  *
  *     fabric_swarm NAME CLIENTS PERIOD_MS
  *     stats    prints {"answered":N,"unanswered":N,"commands":N,"least":N,"most":N,"slowest_us":N}
- *     kill K   ends K of them with SIGKILL
+ *     kill K   sends SIGKILL to K of them
  *     quit
  *
- * Written from the published layout alone. */
+ * Written only from the published layout. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -59,7 +59,7 @@ static void poll_once(int fd, const struct sockaddr_un *to, socklen_t to_b, stru
     socklen_t from_b = sizeof(from);
     struct pollfd ready = {fd, POLLIN, 0};
     uint64_t start = now_us();
-    int tries = 0; /* as the clients: ten times, twice as long each time */
+    int tries = 0; /* as real clients: ten times, with doubling delays */
     while (sendto(fd, &request, sizeof(request), MSG_DONTWAIT, (const struct sockaddr *)to, to_b) < 0) {
         if ((errno != EAGAIN && errno != ECONNREFUSED) || ++tries > 10) {
             self->unanswered++;
@@ -73,7 +73,7 @@ static void poll_once(int fd, const struct sockaddr_un *to, socklen_t to_b, stru
     }
     ssize_t n = recvfrom(fd, reply, sizeof(reply), 0, (struct sockaddr *)&from, &from_b);
     if (n < 40 || from_b != to_b || memcmp(&from, to, to_b) != 0) {
-        abort(); /* as libkineto */
+        abort(); /* as libkineto does */
     }
     self->answered++;
     self->commands += n > 40;

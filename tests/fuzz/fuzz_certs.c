@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a certificate directory: whatever they hold, they are read, judged and let go. */
+/* Files of a certificate directory with any content: they are read, checked and freed. */
 #include "monitor/wire/tls_internal.h"
 
 #include <stdlib.h>

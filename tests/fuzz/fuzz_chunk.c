@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared memory of any content behind a sound header: a sweep and a scrape must survive it, and write a sound trace. */
+/* Shared memory of any content behind a valid header: a sweep and a scrape must survive it and write a valid trace. */
 #include "trace/drain.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_b);
 
-/* The input goes over the first stream head, the first table entries, and the first chunks. */
+/* The input overwrites the first stream head, the first table entries and the first chunks. */
 static size_t overlay(void *to, size_t length_b, const uint8_t **data, size_t left_b)
 {
     size_t n = left_b < length_b ? left_b : length_b;

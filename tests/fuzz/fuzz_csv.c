@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV dumps: quotes, line ends, headers and numbers of any kind. The first byte chooses whether a header is put in
- * front, so that rows are reached. */
+/* CSV dumps with any quotes, line ends, headers and numbers. The first byte decides whether a header is prepended, so
+ * that rows are reached. */
 #include "dump_fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Database dumps: files of any content, and good ones with a few bytes changed: the input begins with up to 16 pairs
- * (offset, byte) for a dump that is made here. */
+/* Database dumps: files of any content, and valid ones with a few bytes changed. The input starts with up to 16 pairs
+ * (offset, byte) that are applied to a dump created here. */
 #include "dump_fuzz.h"
 
 #include <sqlite3.h>

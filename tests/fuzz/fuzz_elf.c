@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is read from a kernel binary before it is trusted: ELF headers and symbols, the tables that the
- * dynamic loader follows, JSON descriptions. Build with -Dfuzz=true and clang, run with a folder of kernel binaries as
+/* Everything that is read from a kernel binary before it is trusted: ELF headers and symbols, the tables used by the
+ * dynamic loader, JSON descriptions. Build with -Dfuzz=true and clang; run with a directory of kernel binaries as
  * corpus. */
 #include "softnpu/runtime/elf.h"
 #include "softnpu/runtime/kernel_json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of any kind in any order, through the model into every format of one file: addresses that lie over each other,
- * maps of handles that are not there, frees without allocations, names of any bytes. 8 bytes of input are an event. */
+/* Events of any kind in any order, through the model into every single-file format: overlapping addresses, maps of
+ * handles that do not exist, frees without allocations, names of any bytes. Each event is 8 bytes of input. */
 #include "memscope/export/exporter.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static struct ms_text any_stack(void *self, uint32_t id)
     return stacks[id % 3];
 }
 
-/* Few addresses, so that they meet. */
+/* few addresses, so that they collide */
 static struct ms_event make_event(const uint8_t *bytes, uint64_t index, const char *text)
 {
     static const uint8_t kinds[] = {
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_b)
     ms_model_end(model);
     for (size_t i = 0; i < count; i++) {
         if (ms_export_close(exports[i]) != 0) {
-            abort(); /* nothing can fail but memory */
+            abort(); /* only out of memory may fail */
         }
     }
     ms_model_free(model);

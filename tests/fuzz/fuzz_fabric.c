@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datagrams of the IPC fabric and statistics per operator: whatever arrives is read inside its bytes, and what was
- * accepted keeps its promises. */
+/* Datagrams of the IPC fabric and statistics per operator: nothing is read past the input, and accepted messages are
+ * consistent. */
 #include "monitor/wire/fabric.h"
 #include "monitor/wire/opstats.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flag files: any text gives values inside their ranges, or a message. */
+/* Flag files: any text results in values within their ranges, or in an error message. */
 #include "monitor/daemon/flags.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mon_flags flags;
     struct mon_flag_notes notes = {NULL, 0, 0};
     char error[256] = "";
-    /* Other files are not this program's business. */
+    /* do not read other files */
     if (memmem(data, size, "flagfile", 8) != NULL || mon_flags_init(&flags) != 0) {
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of the RPC in pieces: whatever the cuts are, the same requests come out, and none is longer than the limit.
- * The bodies are then read as configurations, as the daemon does. */
+/* RPC frames split into pieces: however they are split, the same requests are found, and none exceeds the limit. The
+ * bodies are then parsed as configurations, as in the daemon. */
 #include "monitor/wire/config_text.h"
 #include "monitor/wire/frame.h"
 
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (used < size) {
         size_t body_b = 0, first_b = 0;
         enum mon_frame_verdict verdict = mon_frame_look(data + used, size - used, LIMIT_B, &body_b);
-        /* Every shorter part says MORE, or the same. */
+        /* Every prefix yields MORE or the same verdict. */
         for (size_t have = 0; have < size - used && have < 16; have++) {
             char *part = malloc(have + 1);
             memcpy(part, data + used, have);

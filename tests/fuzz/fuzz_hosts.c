@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of hosts: any text gives a bounded list of names that nothing misreads, or a message. */
+/* Lists of hosts: any text results in a bounded list of safe names, or in an error message. */
 #include "cli/dyno/hosts.h"
 
 #include <stdlib.h>

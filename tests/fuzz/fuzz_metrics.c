@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What training processes send as metrics. */
+/* Metrics sent by training processes. */
 #include "monitor/metrics/npu.h"
 #include "monitor/metrics/text_format.h"
 #include "monitor/store/series.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command lines from anybody, and what becomes of them: the settings must survive being written as text, and as
- * config.json, which must be JSON whatever stands in them. */
+/* Arbitrary command lines: the resulting settings must survive a round trip through text, and config.json must be valid
+ * JSON whatever they contain. */
 #include "memscope/options/options.h"
 #include "memscope/recording/project.h"
 
@@ -18,11 +18,11 @@ enum { WORDS_MAX = 64, TEXT_MAX_B = 65536 };
 static void say(const char *line)
 {
     if (strchr(line, '\n') == NULL) {
-        abort(); /* whole lines */
+        abort(); /* must be whole lines */
     }
 }
 
-/* ---- what JSON is ---- */
+/* ---- a JSON checker ---- */
 
 static const char *value(const char *p, int depth);
 

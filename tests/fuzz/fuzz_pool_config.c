@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option text of the caching allocator, which comes from the environment. Whatever is accepted must also be
- * something that the allocator can compute with: every request gets at least what it asked for. */
+/* The option text of the caching allocator, which comes from the environment. The allocator must be able to use
+ * whatever is accepted: every request gets at least its size. */
 #include "npupool/npupool.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the RPC: every text gets an answer, and every answer is one JSON object. */
+/* RPC requests: every text gets an answer, and every answer is one JSON object. */
 #include "monitor/daemon/functions.h"
 #include "monitor/daemon/registry_internal.h"
 

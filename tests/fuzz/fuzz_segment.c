@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A segment file of any content: the reader must come to an end, whatever it finds. */
+/* A segment file of any content: the reader must terminate. */
 #include "trace/reader.h"
 
 #include <fcntl.h>

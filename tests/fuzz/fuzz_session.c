@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session strings, messages of the session socket, and lines of options, from anybody. */
+/* Session strings, messages of the session socket and lines of options, from untrusted sources. */
 #include "collect/protocol/session.h"
 #include "memscope/options/options.h"
 

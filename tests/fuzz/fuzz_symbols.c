@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of addresses from hostile files: symbol tables, maps of generated code, line tables of Python, names.
- * The first byte says what the rest is. Debug information is libdw's to read, in a process that may die of it: the unit
- * test of symbols shows that nobody else does, and this fuzzer leaves it out. */
+/* Text of addresses from hostile files: symbol tables, maps of generated code, line tables of Python, names. The first
+ * byte selects how the rest is parsed. Debug information is left out: libdw reads it in a separate process that may
+ * crash; the unit test of symbols shows that no other process is affected. */
 #include "memscope/symbols/demangle.h"
 #include "memscope/symbols/image.h"
 #include "memscope/symbols/perf_map.h"
