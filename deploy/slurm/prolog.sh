@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Prolog of Slurm (slurm.conf: Prolog=/etc/slurm/dynolog-prolog.sh): the daemon runs before the job's first process does.
+# Prolog for Slurm (slurm.conf: Prolog=/etc/slurm/dynolog-prolog.sh): starts the daemon before the job's first process.
 #
-# A prolog that fails drains the node; monitoring is no reason for that. So this one says in the system's log what went
-# wrong and always succeeds, and it waits a few seconds at most.
-# DYNOLOG_UNIT, DYNOLOG_FLAGFILE, DYNOLOG_WAIT_S: other names and times than the package's.
+# A failing prolog drains the node, which a monitoring problem must not do. This one therefore always succeeds, logs
+# problems to syslog, and waits only a few seconds.
+# DYNOLOG_UNIT, DYNOLOG_FLAGFILE and DYNOLOG_WAIT_S override the defaults of the package.
 unit=${DYNOLOG_UNIT:-dynolog.service}
 flagfile=${DYNOLOG_FLAGFILE:-/etc/dynolog.gflags}
 wait_s=${DYNOLOG_WAIT_S:-5}
@@ -19,9 +19,9 @@ answers() {
 
 answers && exit 0
 if command -v systemctl >/dev/null 2>&1 && systemctl cat "$unit" >/dev/null 2>&1; then
-    timeout "$wait_s" systemctl start "$unit" || say "$unit does not start"
+    timeout "$wait_s" systemctl start "$unit" || say "cannot start $unit"
 elif command -v dynolog >/dev/null 2>&1; then
-    # A node without systemd: a daemon of the job's own, which outlives it and serves the next one.
+    # Without systemd: start a daemon that outlives the job and serves the next one.
     if [ -r "$flagfile" ]; then
         set -- "--flagfile=$flagfile"
     else

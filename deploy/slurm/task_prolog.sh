@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# TaskProlog of Slurm (slurm.conf: TaskProlog=/etc/slurm/dynolog-task-prolog.sh): what it prints as "export NAME=VALUE"
-# is in the environment of every task. Training processes on NPUs then look for the daemon of their node.
-# Nothing is overwritten that the user has chosen.
+# TaskProlog for Slurm (slurm.conf: TaskProlog=/etc/slurm/dynolog-task-prolog.sh): Slurm adds the variables printed as
+# "export NAME=VALUE" to the environment of every task. Training processes on NPUs then connect to the daemon of their
+# node. Variables set by the user are not overwritten.
 [ -n "${MSMONITOR_USE_DAEMON+set}" ] || echo "export MSMONITOR_USE_DAEMON=1"
-# PyTorch's own client only for users who ask: some releases of it abort at their start now and then.
+# PyTorch's own client only on request: some releases occasionally abort at start.
 if [ "${DYNOLOG_KINETO-}" = 1 ] && [ -z "${KINETO_USE_DAEMON+set}" ]; then
     echo "export KINETO_USE_DAEMON=1"
 fi
