@@ -127,16 +127,16 @@ static const struct ms_buffer *page_of(uint32_t groups)
 
 static uint32_t groups_of(struct evhttp_request *request)
 {
-    struct evkeyvalq asked;
+    struct evkeyvalq parameters;
     uint32_t groups = 0;
     const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
-    if (query != NULL && evhttp_parse_query_str(query, &asked) == 0) {
-        for (const struct evkeyval *pair = asked.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
+    if (query != NULL && evhttp_parse_query_str(query, &parameters) == 0) {
+        for (const struct evkeyval *pair = parameters.tqh_first; pair != NULL; pair = pair->next.tqe_next) {
             for (unsigned i = 0; i < MON_METRIC_GROUPS; i++) {
                 groups |= strcmp(mon_group_info[i].name, pair->value) == 0 ? 1u << i : 0;
             }
         }
-        evhttp_clear_headers(&asked);
+        evhttp_clear_headers(&parameters);
     }
     return groups != 0 ? groups : MON_ALL_GROUPS;
 }

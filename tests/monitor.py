@@ -92,9 +92,9 @@ class Daemon:
                 raise
         self.process.stdout.close()
         if not self.process.stderr.closed:
-            said = self.process.stderr.read().decode(errors="replace")
+            output = self.process.stderr.read().decode(errors="replace")
             self.process.stderr.close()
-            assert "Sanitizer" not in said and "runtime error" not in said, said
+            assert "Sanitizer" not in output and "runtime error" not in output, output
         return self.process.returncode
 
 

@@ -116,20 +116,20 @@ def test_pkcs1_keys_work(world, dynolog, tmp_path):
     ("no_usage", {"extensions": "basicConstraints=CA:FALSE\n" + LOCAL}, "has no keyUsage extension"),
 ])
 def test_server_certificate_refused(world, dynolog, tmp_path, name, options, reason):
-    said = refused_start(dynolog, world.server(tmp_path / "server", name, **options))
-    assert f"{tmp_path}/server/server.crt is refused: " in said and reason in said
+    output = refused_start(dynolog, world.server(tmp_path / "server", name, **options))
+    assert f"{tmp_path}/server/server.crt is refused: " in output and reason in output
 
 
 def test_server_wrong_key(world, dynolog, tmp_path):
-    said = refused_start(dynolog, world.server(tmp_path / "server", key=world.other.new_key()))
-    assert "server.key is not the private key of" in said
+    output = refused_start(dynolog, world.server(tmp_path / "server", key=world.other.new_key()))
+    assert "server.key is not the private key of" in output
 
 
 def test_server_revoked(world, dynolog, tmp_path):
     cert, _ = world.issue("gone_server")
     world.ca.revoke(cert)
-    said = refused_start(dynolog, world.server(tmp_path / "server", "gone_server", crl=world.ca.crl()))
-    assert "server.crt is listed as revoked" in said
+    output = refused_start(dynolog, world.server(tmp_path / "server", "gone_server", crl=world.ca.crl()))
+    assert "server.crt is listed as revoked" in output
 
 
 @pytest.mark.parametrize("dates, reason", [
@@ -144,8 +144,8 @@ def test_revocation_list_out_of_date(world, dynolog, tmp_path, dates, reason):
 
 
 def test_revocation_list_of_another_authority(world, dynolog, tmp_path):
-    said = refused_start(dynolog, world.server(tmp_path / "server", crl=world.other.crl()))
-    assert "is not signed by an authority in ca.crt" in said
+    output = refused_start(dynolog, world.server(tmp_path / "server", crl=world.other.crl()))
+    assert "is not signed by an authority in ca.crt" in output
 
 
 @pytest.mark.parametrize("file, mode, reason", [("server.key", 0o644, "chmod 600"), ("server.key", 0o660, "chmod 600"),
@@ -153,7 +153,7 @@ def test_revocation_list_of_another_authority(world, dynolog, tmp_path):
 def test_wrong_modes(world, dynolog, tmp_path, file, mode, reason):
     certs = world.server(tmp_path / "server")
     (certs / file).chmod(mode)
-    assert f"mode {mode:04o}" in (said := refused_start(dynolog, certs)) and reason in said
+    assert f"mode {mode:04o}" in (output := refused_start(dynolog, certs)) and reason in output
     client = world.client(tmp_path / "client")
     (client / file.replace("server", "client")).chmod(mode)
     result = dyno("--certs-dir", client, "version")
@@ -321,8 +321,8 @@ def test_passphrase_from_environment(world, dynolog, tmp_path, encrypted):
 
 
 def test_passphrase_without_a_terminal(world, dynolog, tmp_path, encrypted):
-    said = refused_start(dynolog, world.server(tmp_path / "server", key=encrypted))
-    assert "--certs_passphrase_file" in said and "DYNOLOG_CERTS_PASSPHRASE" in said
+    output = refused_start(dynolog, world.server(tmp_path / "server", key=encrypted))
+    assert "--certs_passphrase_file" in output and "DYNOLOG_CERTS_PASSPHRASE" in output
     result = dyno("--certs-dir", world.client(tmp_path / "client", key=encrypted), "version", stdin=subprocess.DEVNULL)
     assert result.returncode == 101 and "--certs-passphrase-file" in result.stderr
 

@@ -40,7 +40,7 @@ static struct mon_dcmi *must_open(const char *library)
     return dcmi;
 }
 
-static void look(struct mon_dcmi *dcmi)
+static void take_sample(struct mon_dcmi *dcmi)
 {
     mon_dcmi_sample(dcmi, &sample);
     mon_dcmi_report(&sample, NULL, NULL);
@@ -54,7 +54,7 @@ static double of(enum mon_metric metric, const char *device)
 static void software_devices(void **state)
 {
     struct mon_dcmi *dcmi = must_open("libdcmi.so");
-    look(dcmi);
+    take_sample(dcmi);
     assert_int_equal(sample.devices, 2);
     for (unsigned i = 0; i < sample.devices; i++) {
         assert_int_equal(sample.device[i].present, (1u << MON_DCMI_VALUES) - 1); /* all values are reported */
@@ -94,26 +94,26 @@ static void values_and_units(void **state)
 static void device_stops_responding(void **state)
 {
     struct mon_dcmi *dcmi = must_open(fake);
-    look(dcmi);
+    take_sample(dcmi);
     setenv("DCMI_FAKE", "dcmi_get_device_health,dcmi_get_device_hbm_info", 1);
-    look(dcmi);
+    take_sample(dcmi);
     assert_null(mon_metrics_first(MON_METRIC_NPU_HEALTH)); /* no stale value remains */
     assert_null(mon_metrics_first(MON_METRIC_NPU_MEMORY_USED));
     assert_true(of(MON_METRIC_NPU_POWER, "1") == 123.4);
     assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_device_health")) == 2);
     setenv("DCMI_FAKE", "dcmi_get_card_list", 1);
-    look(dcmi);
+    take_sample(dcmi);
     assert_null(mon_metrics_first(MON_METRIC_NPU_POWER));
     assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_card_list")) == 1);
     setenv("DCMI_FAKE", "", 1);
-    look(dcmi);
+    take_sample(dcmi);
     assert_true(of(MON_METRIC_NPU_HEALTH, "1") == 1);
     mon_dcmi_close(dcmi);
     /* A function that never succeeded is unsupported: not a failure. */
     setenv("DCMI_FAKE", "dcmi_get_device_power_info", 1);
     dcmi = must_open(fake);
-    look(dcmi);
-    look(dcmi);
+    take_sample(dcmi);
+    take_sample(dcmi);
     assert_true(mon_metric_value(MON_METRIC_NPU_SAMPLE_FAILURES, MON_LABELS(.reason = "dcmi_get_device_power_info")) ==
                 0);
     mon_dcmi_close(dcmi);
@@ -123,7 +123,7 @@ static void impossible_numbers(void **state)
 {
     setenv("DCMI_FAKE", "many", 1);
     struct mon_dcmi *dcmi = must_open(fake);
-    look(dcmi);
+    take_sample(dcmi);
     assert_int_equal(sample.devices, MON_DCMI_DEVICES);
     assert_int_equal(sample.device[0].processes, 0);
     mon_dcmi_close(dcmi);

@@ -183,8 +183,7 @@ static void broken_messages(void **state)
     unsigned char good[4096], bad[4096];
     size_t size_b = message(good, sizeof(good), 1, 3);
     for (size_t cut = 0; cut < size_b; cut++) {
-        unsigned char *exact = malloc(cut != 0 ? cut : 1); /* exact size, so that a sanitizer detects a read past the
-                                                            * end */
+        unsigned char *exact = malloc(cut != 0 ? cut : 1); /* exact size, for sanitizers */
         memcpy(exact, good, cut);
         assert_int_equal(mon_npu_opstats(&rank3, exact, cut), -EBADMSG);
         free(exact);

@@ -125,7 +125,7 @@ static void truncated_and_inconsistent_messages_are_refused(void **state)
     static const struct {
         size_t at;
         unsigned char value;
-    } lies[] = {
+    } changes[] = {
         {0, 'X'},       /* magic */
         {4, 2},         /* version */
         {6, 1},         /* fewer operators than bytes */
@@ -140,11 +140,11 @@ static void truncated_and_inconsistent_messages_are_refused(void **state)
         {88 + 33, 0},   /* max below min */
         {88 + 56, 251}, /* buckets out of order */
     };
-    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         unsigned char bytes[1024];
         memcpy(bytes, good, length);
-        bytes[lies[i].at] = lies[i].value;
-        int expected = lies[i].at == 88 + 24 ? 0 : -EBADMSG;
+        bytes[changes[i].at] = changes[i].value;
+        int expected = changes[i].at == 88 + 24 ? 0 : -EBADMSG;
         assert_int_equal(mon_opstats_open(bytes, length, &head, &reader), expected);
     }
     memset(good + 32, 'k', 24); /* unterminated kind */

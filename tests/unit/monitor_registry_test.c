@@ -515,8 +515,7 @@ static void status_shows_the_most_recent_job_and_lists_all(void **state)
     test_now_ns += SECOND_NS;
     poll_as(registry, 9, 2, false, 300, 0);
     json_t *status = mon_state_json(registry);
-    assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Idle"); /* of job 9, the most recent
-                                                                                          * one */
+    assert_string_equal(json_string_value(json_object_get(status, "nputrace")), "Idle"); /* of job 9, the latest */
     assert_null(json_object_get(status, "start_step"));
     json_decref(status);
     test_now_ns += SECOND_NS;

@@ -110,9 +110,9 @@ struct dyno_result {
 /* ---- options.c ---- */
 
 /* What to do: run a command, or print help or the version. */
-enum dyno_asked { DYNO_RUN, DYNO_HELP, DYNO_VERSION_OF_CLI };
-/* Sets *asked and returns 0, or prints a message and returns DYNO_USAGE. run->command may be NULL with DYNO_HELP. */
-enum dyno_exit dyno_parse(int argc, char **argv, struct dyno_run *run, enum dyno_asked *asked);
+enum dyno_action { DYNO_RUN, DYNO_HELP, DYNO_VERSION_OF_CLI };
+/* Sets *action and returns 0, or prints a message and returns DYNO_USAGE. run->command may be NULL with DYNO_HELP. */
+enum dyno_exit dyno_parse(int argc, char **argv, struct dyno_run *run, enum dyno_action *action);
 void dyno_run_free(struct dyno_run *run);
 const char *dyno_value(const struct dyno_run *run, const char *name); /* of the command, or its default, or NULL */
 const char *dyno_global(const struct dyno_run *run, const char *name);

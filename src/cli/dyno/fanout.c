@@ -74,8 +74,8 @@ static void *worker(void *context)
 void dyno_fan_out(const struct dyno_run *run, struct dyno_result *results)
 {
     struct fan_out work = {.run = run, .results = results};
-    size_t wanted = run->hosts.count < run->parallel ? run->hosts.count : run->parallel;
-    pthread_t *threads = calloc(wanted, sizeof(*threads));
+    size_t thread_count = run->hosts.count < run->parallel ? run->hosts.count : run->parallel;
+    pthread_t *threads = calloc(thread_count, sizeof(*threads));
     size_t started = 0;
     pthread_attr_t attributes;
     for (size_t i = 0; i < run->hosts.count; i++) {
@@ -85,7 +85,7 @@ void dyno_fan_out(const struct dyno_run *run, struct dyno_result *results)
     pthread_attr_setstacksize(&attributes, 512 << 10);
     /* The main thread works too: a single host needs no extra thread, and if threads cannot be created it is only
      * slower. */
-    while (threads != NULL && started + 1 < wanted &&
+    while (threads != NULL && started + 1 < thread_count &&
            pthread_create(&threads[started], &attributes, worker, &work) == 0) {
         started++;
     }

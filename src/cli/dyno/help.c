@@ -56,8 +56,9 @@ static void print_overview(void)
     for (size_t i = 0; i < dyno_command_count; i++) {
         printf("  %-12s %s\n", dyno_commands[i]->name, dyno_commands[i]->summary);
     }
-    puts("  completion   print shell completion: bash, zsh\n  help         show this text, or the help of a command\n"
-         "\nOptions:");
+    puts("  completion   print shell completion: bash, zsh\n"
+         "  help         show this text, or the help of a command\n\n"
+         "Options:");
     print_options(dyno_globals, dyno_global_count);
     puts("  -h, --help                         show this text, or the help of a command\n"
          "  -V, --version                      show the version of dyno\n\nExit status:");
@@ -124,15 +125,14 @@ static void roff_options(const struct mon_option *options, size_t count)
 
 void dyno_print_man(void)
 {
-    fputs(".TH DYNO 1 \"\" \"npuscope " NPUSCOPE_VERSION "\" \"User Commands\"\n.SH NAME\ndyno \\- command line "
-          "client of dynolog, the monitoring daemon of a node\n"
+    fputs(".TH DYNO 1 \"\" \"npuscope " NPUSCOPE_VERSION "\" \"User Commands\"\n"
+          ".SH NAME\n"
+          "dyno \\- command line client of dynolog, the monitoring daemon of a node\n"
           ".SH SYNOPSIS\n"
           ".B dyno\n"
-          "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIcommand options\\fR]"
-          "\n"
+          "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIcommand options\\fR]\n"
           ".SH DESCRIPTION\n"
-          "Queries the daemons of one or more nodes about running "
-          "jobs, and tells jobs to collect traces and metrics.\n"
+          "Queries the daemons of one or more nodes about running jobs, and makes jobs collect traces and metrics.\n"
           ".SH OPTIONS\n",
           stdout);
     roff_options(dyno_globals, dyno_global_count);
@@ -154,8 +154,10 @@ void dyno_print_man(void)
         roff(exits[i].meaning);
         putchar('\n');
     }
-    puts(".SH ENVIRONMENT\n.TP\n.B DYNO_CERTS_PASSPHRASE\npassphrase of client.key\n.TP\n.B DYNO_LEGACY_EXIT\n1: "
-         "same as \\-\\-legacy\\-exit\n.SH SEE ALSO\n.BR dynolog (8)");
+    puts(".SH ENVIRONMENT\n"
+         ".TP\n.B DYNO_CERTS_PASSPHRASE\npassphrase of client.key\n"
+         ".TP\n.B DYNO_LEGACY_EXIT\n1: same as \\-\\-legacy\\-exit\n"
+         ".SH SEE ALSO\n.BR dynolog (8)");
 }
 
 /* ---- reference page ---- */

@@ -110,16 +110,16 @@ static enum dyno_exit carry_out(struct dyno_run *run)
 int main(int argc, char **argv)
 {
     struct dyno_run run = {0};
-    enum dyno_asked asked;
+    enum dyno_action action;
     signal(SIGPIPE, SIG_IGN);
     json_object_seed(0); /* before threads are started */
     if (argc >= 2 && strcmp(argv[1], "completion") == 0) {
         return generate(argc > 2 ? argv[2] : NULL);
     }
-    enum dyno_exit status = dyno_parse(argc, argv, &run, &asked);
-    if (status == DYNO_OK && asked == DYNO_HELP) {
+    enum dyno_exit status = dyno_parse(argc, argv, &run, &action);
+    if (status == DYNO_OK && action == DYNO_HELP) {
         dyno_print_help(run.command);
-    } else if (status == DYNO_OK && asked == DYNO_VERSION_OF_CLI) {
+    } else if (status == DYNO_OK && action == DYNO_VERSION_OF_CLI) {
         puts("dyno " NPUSCOPE_VERSION);
     } else if (status == DYNO_OK) {
         status = carry_out(&run);

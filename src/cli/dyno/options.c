@@ -264,10 +264,10 @@ static const struct dyno_command *find_command(const char *name)
 }
 
 /* Handles an argument that is not an option: the command, or "help" before one. */
-static enum dyno_exit parse_word(struct dyno_run *run, const char *word, enum dyno_asked *asked)
+static enum dyno_exit parse_word(struct dyno_run *run, const char *word, enum dyno_action *action)
 {
     if (run->command == NULL && strcmp(word, "help") == 0) {
-        *asked = DYNO_HELP;
+        *action = DYNO_HELP;
         return DYNO_OK;
     }
     if (run->command != NULL) {
@@ -282,26 +282,26 @@ static enum dyno_exit parse_word(struct dyno_run *run, const char *word, enum dy
     return DYNO_OK;
 }
 
-enum dyno_exit dyno_parse(int argc, char **argv, struct dyno_run *run, enum dyno_asked *asked)
+enum dyno_exit dyno_parse(int argc, char **argv, struct dyno_run *run, enum dyno_action *action)
 {
-    *asked = DYNO_RUN;
+    *action = DYNO_RUN;
     for (int i = 1; i < argc; i++) {
         enum dyno_exit status = DYNO_OK;
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            *asked = DYNO_HELP;
+            *action = DYNO_HELP;
         } else if (run->command == NULL && (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0)) {
-            *asked = DYNO_VERSION_OF_CLI;
+            *action = DYNO_VERSION_OF_CLI;
             return DYNO_OK;
         } else if (argv[i][0] == '-' && argv[i][1] == '-') {
             status = parse_option(run, argc, argv, &i);
         } else {
-            status = parse_word(run, argv[i], asked);
+            status = parse_word(run, argv[i], action);
         }
         if (status != DYNO_OK) {
             return status;
         }
     }
-    if (*asked != DYNO_RUN) {
+    if (*action != DYNO_RUN) {
         return DYNO_OK;
     }
     if (run->command == NULL) {

@@ -344,8 +344,7 @@ static int read_batch(struct mon_endpoint *endpoint)
     static char datagrams[BATCH][MON_FABRIC_DATAGRAM_B];
     static struct sockaddr_un from[BATCH];
     static union {
-        char space[CMSG_SPACE(sizeof(struct ucred))]; /* no space for more: the kernel closes descriptors that are
-                                                       * passed */
+        char space[CMSG_SPACE(sizeof(struct ucred))]; /* passed descriptors do not fit: closed */
         struct cmsghdr align;
     } control[BATCH];
     struct mmsghdr headers[BATCH];

@@ -39,8 +39,7 @@ void mon_registry_on_command(struct mon_registry *registry, void (*changed)(void
 struct mon_process *mon_registry_enter(struct mon_registry *registry, int64_t job, int32_t pid,
                                        const struct mon_peer *peer, enum mon_registry_fault *fault);
 /* Updates from messages. */
-unsigned mon_registry_context(struct mon_process *process, int32_t index, bool npu); /* returns the instances of job and
-                                                                                      * index */
+unsigned mon_registry_context(struct mon_process *process, int32_t index, bool npu); /* returns instance count */
 void mon_registry_poll(struct mon_process *process, const struct mon_fabric_request *request, bool npu);
 void mon_registry_report(struct mon_process *process, enum mon_fabric_type type,
                          const struct mon_fabric_status *status);

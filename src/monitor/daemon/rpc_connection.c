@@ -365,8 +365,7 @@ static void on_writable(evutil_socket_t fd, short what, void *context)
         event_add(&c->readable, NULL);
     }
     if (c->phase != MON_RPC_SENDING && !c->closing) {
-        event_active(&c->readable, EV_READ, 0); /* requests that are already buffered, or a handshake that had to write
-                                                 * first */
+        event_active(&c->readable, EV_READ, 0); /* buffered requests, or a handshake that wrote first */
     }
 }
 

@@ -12,8 +12,7 @@ struct mon_otlp;
 struct mon_otlp_options {
     const char *endpoint; /* http://host:port or https://...; /v1/metrics is appended if missing */
     const char *headers;  /* name=value,name=value */
-    const char *ca_file, *certificate_file, *key_file; /* for https; "" or NULL: the system's CAs, no certificate, no
-                                                        * key */
+    const char *ca_file, *certificate_file, *key_file; /* for https; "" or NULL: system CAs, none, none */
     int timeout_ms;
     size_t max_queue; /* maximum number of queued requests */
     int retry_ms;     /* first delay between retries; doubles up to 30 s. 0: 1 s */

@@ -285,7 +285,7 @@ static int sample_cpu(struct mon_kernel *kernel, struct mon_record *record)
 
 /* ---- network ---- */
 
-static bool wanted(const struct mon_kernel *kernel, const char *name)
+static bool is_selected(const struct mon_kernel *kernel, const char *name)
 {
     if (!kernel->filter) {
         return true;
@@ -377,7 +377,7 @@ static int sample_network(struct mon_kernel *kernel, struct mon_record *record, 
             n++;
         }
         bool is_new;
-        struct nic *nic = n == NIC_COLUMNS && wanted(kernel, name) ? nic_of(kernel, name, &is_new) : NULL;
+        struct nic *nic = n == NIC_COLUMNS && is_selected(kernel, name) ? nic_of(kernel, name, &is_new) : NULL;
         if (nic != NULL) {
             report_nic(nic, is_new, first_sample, column, record);
         }

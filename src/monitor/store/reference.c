@@ -18,20 +18,16 @@ static void print_labels(uint32_t labels)
 
 int main(void)
 {
-    puts("# Metrics of dynolog\n\nGenerated from `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; "
-         "do not edit.\n"
-         "\n"
-         "Metrics are served to Prometheus (`--use_prometheus`, `GET /metrics`) and exported by OTLP (`--use_otlp`);\n"
-         "`docs/guide/cluster.md` gives the number of series in a cluster. Every series has the label `host`. A "
-         "scrape can select\n"
-         "groups: `/metrics?collect[]=npu&collect[]=host`.\n"
-         "\n"
-         "A metric has at most `limit` series. Values for further series are added to a series in which the labels "
-         "marked (m)\n"
-         "below are `other`, so totals stay correct; `dynolog_series_merged_total` counts them, and\n"
-         "`dynolog_series_refused_total` counts values that could not be stored at all. Series of a job are removed "
-         "after\n"
-         "`--metric_expire_s` without a value.\n");
+    puts(
+        "# Metrics of dynolog\n\n"
+        "Generated from `src/monitor/store/metric_table.h` by `scripts/metrics-reference`; do not edit.\n\n"
+        "Metrics are served to Prometheus (`--use_prometheus`, `GET /metrics`) and exported by OTLP (`--use_otlp`);\n"
+        "`docs/guide/cluster.md` gives the number of series in a cluster. Every series has the label `host`. A scrape\n"
+        "can select groups: `/metrics?collect[]=npu&collect[]=host`.\n\n"
+        "A metric has at most `limit` series. Values for further series are added to a series in which the labels\n"
+        "marked (m) below are `other`, so totals stay correct; `dynolog_series_merged_total` counts them, and\n"
+        "`dynolog_series_refused_total` counts values that could not be stored at all. Series of a job are removed\n"
+        "after `--metric_expire_s` without a value.\n");
     puts("## Labels\n\n| label | meaning |\n|---|---|\n| `host` | name of the node |");
     for (unsigned i = 0; i < MON_LABEL_COUNT; i++) {
         printf("| `%s`%s | %s |\n", mon_label_info[i].name, mon_label_info[i].merges ? " (m)" : "",
@@ -53,7 +49,7 @@ int main(void)
     for (size_t i = 0; i < MON_HISTOGRAM_BOUNDS; i++) {
         printf(" %.9g", mon_histogram_bound(i));
     }
-    puts(", +Inf. They are powers of two in nanoseconds, so each of\nthe finer buckets of `npuOpStats` messages "
-         "(docs/format/opstats.md) falls into exactly one of them.");
+    puts(", +Inf. They are powers of two in nanoseconds, so each of\n"
+         "the finer buckets of `npuOpStats` messages (docs/format/opstats.md) falls into exactly one of them.");
     return 0;
 }

@@ -16,8 +16,7 @@
 enum {
     MON_FABRIC_HEAD_B = 40,
     MON_FABRIC_TYPE_B = 32,
-    MON_FABRIC_PIDS_MAX = 16,      /* pids kept from a request: the process and its nearest ancestors; libkineto sends
-                                    * up to 11 */
+    MON_FABRIC_PIDS_MAX = 16,      /* kept from a request: process and nearest ancestors; libkineto sends up to 11 */
     MON_FABRIC_PIDS_CLAIM = 1024,  /* requests that claim more are refused */
     MON_FABRIC_DATAGRAM_B = 65536, /* receive buffer; longer datagrams are refused as oversized */
 };
