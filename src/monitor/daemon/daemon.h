@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon: one event loop, its flags, and modules that add events to the loop.
  *
- * There is only the event loop thread. Modules must not block: slow operations (name lookups, disk) are split up, given
- * to libevent, or given to a thread of the module. */
+ * Modules run in one thread, that of the event loop, and must not block: slow operations (name lookups, disk) are split
+ * up, or given to libevent or to a thread of the module. */
 #ifndef MON_DAEMON_DAEMON_H
 #define MON_DAEMON_DAEMON_H
 
