@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon as a service.
  *
- * Pid file: opened, locked, then written; a file left by a killed daemon is no obstacle, and a second daemon is
+ * Pid file: opened, locked, then written; the file of a killed daemon does not matter, and a second daemon is
  * refused. Only the owner removes it at exit. Readiness: one datagram to $NOTIFY_SOCKET, the sd_notify protocol, which
  * needs no library. Signals: SIGTERM and SIGINT end the loop, SIGHUP reloads, SIGPIPE is ignored. */
 #include "monitor/daemon/service.h"
