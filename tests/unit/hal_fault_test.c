@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Injected faults: the grammar in this process, the effects in children that have the plan in their environment. */
+/* Injected faults: the grammar in this process, the effects in children whose environment has the plan. */
 #include "hal_test.h"
 
 #include "softnpu/hal/fault_plan.h"
 
-/* Allocates as told ("D" 4 KiB on device 0, "E" on device 1, "B" 64 MiB on device 0, "H" host memory, "C" a handle),
- * one letter each, and answers "." or the error for each. */
+/* Makes one allocation per letter ("D" 4 KiB on device 0, "E" on device 1, "B" 64 MiB on device 0, "H" host memory,
+ * "C" a handle), and prints "." or the error for each. */
 static int role_allocate(const char *letters)
 {
     char line[64] = "";
@@ -65,7 +65,7 @@ static const char *with_plan(const char *plan, const char *role, const char *arg
     return line;
 }
 
-static void allocations_fail_where_told(void **state)
+static void allocations_fail_as_planned(void **state)
 {
     assert_string_equal(with_plan("", "allocate", "DDDD"), "....");
     assert_string_equal(with_plan("oom@call=2", "allocate", "DDDD"), ".6..");
@@ -76,7 +76,7 @@ static void allocations_fail_where_told(void **state)
     assert_string_equal(with_plan("oom@call=1;oom@call=3", "allocate", "DDDD"), "6.6.");
 }
 
-static void kernels_fail_where_told(void **state)
+static void kernels_fail_as_planned(void **state)
 {
     assert_string_equal(with_plan("", "launch", "aaa"), "000");
     assert_string_equal(with_plan("kernel-error@launch=2", "launch", "abab"), "0100");
@@ -159,8 +159,8 @@ int main(int argc, char **argv)
         }
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_fail_where_told),
-        cmocka_unit_test(kernels_fail_where_told),
+        cmocka_unit_test(allocations_fail_as_planned),
+        cmocka_unit_test(kernels_fail_as_planned),
         cmocka_unit_test(a_bad_plan_is_ignored_with_a_message),
         cmocka_unit_test(the_grammar_is_strict),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and what is told of them; pointers; copies; registration of host memory. */
+/* Devices and their attributes; pointers; copies; registration of host memory. */
 #include "hal_test.h"
 
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ static void information_is_that_of_the_chip(void **state)
     assert_int_equal(info_of(MODULE_TYPE_AICPU, INFO_TYPE_CORE_NUM), 6);
     assert_int_equal(info_of(MODULE_TYPE_SYSTEM, INFO_TYPE_DEV_OSC_FREQUE), 50000);
     assert_true(info_of(MODULE_TYPE_SYSTEM, INFO_TYPE_HOST_OSC_FREQUE) > 0);
-    /* The counter and the host's clock tell the same time. */
+    /* The counter and the host's clock show the same time. */
     int64_t ns = info_of(MODULE_TYPE_SYSTEM, INFO_TYPE_MONOTONIC_RAW);
     int64_t ticks = info_of(MODULE_TYPE_SYSTEM, INFO_TYPE_SYS_COUNT);
     assert_in_range(ticks * 20 + 20 - ns, 0, 1000000000);
@@ -97,7 +97,7 @@ static void state_and_peers(void **state)
     assert_int_equal(drvDeviceOpen(&info, 0), 0);
     void *p = must_alloc(4096, DEV_FLAGS);
     assert_int_equal(drvDeviceClose(0), 0);
-    assert_int_equal(halMemFree(p), DRV_ERROR_INVALID_VALUE); /* closing the device took it */
+    assert_int_equal(halMemFree(p), DRV_ERROR_INVALID_VALUE); /* closing the device freed it */
     assert_int_equal(drvDeviceOpen(&info, 3), DRV_ERROR_INVALID_DEVICE);
 }
 

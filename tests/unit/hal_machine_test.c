@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine between processes: sharing, death, fork, exec, configuration, a damaged file. */
+/* The machine with several processes: sharing, death, fork, exec, configuration, a damaged file. */
 #include "hal_test.h"
 
 #include "softnpu/hal/machine_internal.h"
@@ -15,7 +15,7 @@
 
 /* ---- roles of children ---- */
 
-/* "hold": allocates what it is told on device 0, says so, waits. */
+/* "hold": allocates the given size on device 0, reports it, waits. */
 static int role_hold(const char *argument)
 {
     char line[64];
@@ -28,7 +28,7 @@ static int role_hold(const char *argument)
     return 0;
 }
 
-/* "look": what it sees of the machine. */
+/* "look": prints what it sees of the machine. */
 static int role_look(const char *argument)
 {
     char line[256];
@@ -45,7 +45,7 @@ static int role_look(const char *argument)
     return 0;
 }
 
-/* "exec": allocates, then becomes "look" without ending. */
+/* "exec": allocates, then becomes "look" by exec. */
 static int role_exec(const char *argument)
 {
     must_alloc(8 * MIB, DEV_FLAGS);
@@ -53,32 +53,33 @@ static int role_exec(const char *argument)
     return 127;
 }
 
-/* "occupy": takes all slots of the machine, as 256 processes would. */
+/* "occupy": claims all slots of the machine, as 256 processes would. */
 static int role_occupy(const char *path)
 {
     int fd = open(path, O_RDWR);
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_SLOT(1), .l_len = SNPU_MAX_PROCESSES};
+    struct flock all = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SNPU_LOCK_SLOT(1), .l_len = SNPU_MAX_PROCESSES};
     child_say(fcntl(fd, F_SETLK, &all) == 0 ? "occupied" : "failed");
     while (child_listen() != NULL) {
     }
     return 0;
 }
 
-/* "lock": keeps others from changing the file. */
+/* "lock": keeps other processes from changing the file. */
 static int role_lock(const char *path)
 {
     int fd = open(path, O_RDWR);
-    struct flock file = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_FILE, .l_len = 1};
+    struct flock file = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SNPU_LOCK_FILE, .l_len = 1};
     child_say(fcntl(fd, F_SETLK, &file) == 0 ? "locked" : "failed");
     while (child_listen() != NULL) {
     }
     return 0;
 }
 
-/* "watch": looks on without taking part. */
+/* "watch": observes without joining. */
 static int role_watch(const char *name)
 {
-    static struct snpu_machine *machine; /* stays open like every view of a machine */
+    static struct snpu_machine *machine; /* stays open like every machine that is observed */
     child_say(snpu_machine_observe(name, &machine) == 0 ? "watching" : "failed");
     while (child_listen() != NULL) {
     }
@@ -99,7 +100,7 @@ static int role_context(const char *argument)
     return 0;
 }
 
-/* "grab": takes 2 MiB blocks until refused, says how many, waits. */
+/* "grab": allocates 2 MiB blocks until refused, prints their number, waits. */
 static int role_grab(const char *argument)
 {
     char line[64];
@@ -160,14 +161,14 @@ static const struct {
 
 static struct machine_file *map_machine(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC); /* stays open: closing it would end this process's own life there */
+    int fd = open(path, O_RDWR | O_CLOEXEC); /* stays open: closing it would release this process's own slot */
     assert_true(fd >= 0);
     void *p = mmap(NULL, sizeof(struct machine_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(p, MAP_FAILED);
     return p;
 }
 
-/* Runs `look` on another machine with another configuration and returns what it says. */
+/* Runs `look` on another machine with another configuration and returns what it prints. */
 static const char *look_at(const char *machine, const char *devices, struct hal_child *keep)
 {
     static char line[512];
@@ -223,10 +224,10 @@ static void memory_of_a_killed_process_returns(void **state)
     assert_int_equal(halMemAlloc(&p, 1, DEV_FLAGS), DRV_ERROR_OUT_OF_MEMORY);
     kill(c.pid, SIGKILL);
     assert_int_equal(hal_end(&c), 128 + SIGKILL);
-    /* An allocation finds it without anybody having asked before... */
+    /* An allocation detects it without a previous query... */
     p = must_alloc(CAPACITY, DEV_FLAGS);
     halMemFree(p);
-    /* ...and so does a question. */
+    /* ...and so does a query. */
     c = hal_spawn("hold", "1048576");
     assert_string_equal(hal_hear(&c), "0");
     assert_int_equal(used_b(0), MIB);
@@ -235,7 +236,7 @@ static void memory_of_a_killed_process_returns(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
-static void a_forked_child_starts_anew(void **state)
+static void a_forked_child_starts_from_scratch(void **state)
 {
     char *p = must_alloc(MIB, DEV_FLAGS);
     strcpy(p, "parent's");
@@ -247,7 +248,7 @@ static void a_forked_child_starts_anew(void **state)
         struct snpu_range r;
         char verdict = 'y', go;
         void *mine = NULL;
-        /* The parent's memory is neither there nor known; its capacity is still taken. */
+        /* The parent's memory is neither mapped nor known; its capacity is still charged. */
         if (msync(p, 4096, MS_ASYNC) == 0 || snpu_hal_lookup(p, &r) || halMemFree(p) == 0 || used_b(0) != MIB ||
             halMemAlloc(&mine, 2 * MIB, DEV_FLAGS) != 0 || used_b(0) != 3 * MIB) {
             verdict = 'n';
@@ -272,16 +273,16 @@ static void a_forked_child_starts_anew(void **state)
     close(up[0]), close(up[1]), close(down[0]), close(down[1]);
 }
 
-static void an_execd_program_starts_anew(void **state)
+static void an_execd_program_starts_from_scratch(void **state)
 {
     struct hal_child c = hal_spawn("exec", "");
     assert_string_equal(hal_hear(&c), "devices 2 capacity 268435456 used 0 fine");
     hal_end(&c);
 }
 
-static void onlookers_see_processes(void **state)
+static void observers_see_processes(void **state)
 {
-    static struct snpu_machine *m; /* stays open like every view of a machine */
+    static struct snpu_machine *m; /* stays open like every machine that is observed */
     static struct snpu_process seen[SNPU_MAX_PROCESSES];
     void *p = must_alloc(3 * MIB, DEV_FLAGS | 1), *h = must_alloc(8 * MIB, MEM_HOST | APP);
     snpu_hal_activity(1)->tasks = 77;
@@ -311,7 +312,7 @@ static void onlookers_see_processes(void **state)
     halMemFree(p);
     halMemFree(h);
     assert_int_equal(snpu_machine_observe("no-such-machine", &m), -ENOENT);
-    /* Looking on has not cost this process its own life on the machine. */
+    /* Observing has not released this process's own slot on the machine. */
     c = hal_spawn("look", "");
     p = must_alloc(MIB, DEV_FLAGS);
     hal_hear(&c);
@@ -327,10 +328,11 @@ static void the_first_user_configures(void **state)
     struct hal_child keep;
     use_other_machine();
     assert_non_null(strstr(look_at(other_name, "5", &keep), "devices 5 "));
-    assert_non_null(strstr(look_at(other_name, "3", NULL), "devices 5 ")); /* in use: what is there holds */
+    assert_non_null(strstr(look_at(other_name, "3", NULL), "devices 5 ")); /* in use: the existing configuration
+                                                                            * applies */
     hal_end(&keep);
     assert_non_null(strstr(look_at(other_name, "3", NULL), "devices 3 "));
-    assert_non_null(strstr(look_at(other_name, "0", NULL), "devices 2 ")); /* nonsense: the default, and a word */
+    assert_non_null(strstr(look_at(other_name, "0", NULL), "devices 2 ")); /* invalid: the default, and a message */
     assert_non_null(strstr(look_at(other_name, "0", NULL), "SOFTNPU_DEVICES=0 ignored"));
     struct stat st;
     assert_int_equal(stat(other_path, &st), 0);
@@ -355,38 +357,38 @@ static void a_damaged_file_is_replaced_unless_in_use(void **state)
         assert_int_equal(snpu_machine_observe(other_name, &m), -EPROTO);
     }
     then_fd = dup(0);
-    assert_in_range(then_fd, first_fd, first_fd + 2); /* tries cost no descriptors */
+    assert_in_range(then_fd, first_fd, first_fd + 2); /* retries cost no descriptors */
     close(first_fd), close(then_fd);
     const char *seen = look_at(other_name, "3", NULL);
-    assert_non_null(strstr(seen, "devices 3 ")); /* alone on devices of its own */
-    assert_non_null(strstr(seen, "cannot be shared"));
+    assert_non_null(strstr(seen, "devices 3 ")); /* with private devices */
+    assert_non_null(strstr(seen, "cannot share machine"));
     hal_end(&keep);
     assert_string_equal(look_at(other_name, "6", NULL), "devices 6 capacity 268435456 used 0 fine");
     unlink(other_path);
     assert_int_equal(mkdir(other_path, 0700), 0);
-    assert_non_null(strstr(look_at(other_name, "3", NULL), "cannot be shared"));
+    assert_non_null(strstr(look_at(other_name, "3", NULL), "cannot share machine"));
     rmdir(other_path);
     assert_int_equal(symlink("/dev/null", other_path), 0);
-    assert_non_null(strstr(look_at(other_name, "3", NULL), "cannot be shared"));
+    assert_non_null(strstr(look_at(other_name, "3", NULL), "cannot share machine"));
     unlink(other_path);
 }
 
-static void a_full_machine_leaves_one_alone(void **state)
+static void a_full_machine_yields_a_private_one(void **state)
 {
     struct hal_child keep;
     use_other_machine();
     look_at(other_name, "2", &keep);
     struct hal_child c = hal_spawn("occupy", other_path);
     assert_string_equal(hal_hear(&c), "occupied");
-    assert_non_null(strstr(look_at(other_name, "2", NULL), "as many processes as it can hold"));
+    assert_non_null(strstr(look_at(other_name, "2", NULL), "already has the maximum number of processes"));
     hal_end(&c);
     assert_non_null(strstr(look_at(other_name, "2", NULL), "fine"));
     hal_end(&keep);
     unlink(other_path);
 }
 
-/* A process may die at any instant of charging; what it leaves must not stand in the way of others. */
-static void remains_of_a_dead_process_do_no_harm(void **state)
+/* A process may die at any point of charging; what it leaves must not obstruct others. */
+static void leftovers_of_a_dead_process_are_harmless(void **state)
 {
     struct machine_file *file = map_machine(own_machine_path);
     struct hal_child c = hal_spawn("hold", "4096");
@@ -408,7 +410,7 @@ static void remains_of_a_dead_process_do_no_harm(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
-static void processes_at_the_limit_get_exactly_all(void **state)
+static void processes_at_the_limit_get_exactly_the_capacity(void **state)
 {
     for (int round = 0; round < 5; round++) {
         struct hal_child c[4];
@@ -430,13 +432,13 @@ static void processes_at_the_limit_get_exactly_all(void **state)
     }
 }
 
-static void killed_at_any_instant_nothing_is_lost(void **state)
+static void a_kill_at_any_instant_leaks_nothing(void **state)
 {
     for (unsigned round = 0; round < 20; round++) {
         struct hal_child c = hal_spawn("churn", ""), d = hal_spawn("churn", "");
         assert_string_equal(hal_hear(&c), "ready");
         assert_string_equal(hal_hear(&d), "ready");
-        /* A different moment each time; what this process does meanwhile races with theirs. */
+        /* A different moment each time; what this process does meanwhile races with the others. */
         for (unsigned i = 0; i < 50 + round * 37; i++) {
             void *p;
             if (halMemAlloc(&p, 30 * MIB, DEV_FLAGS | MEM_PAGE_HUGE) == 0) {
@@ -472,7 +474,7 @@ static void note_name(void *argument, const char *name)
     *(bool *)argument = *(bool *)argument || strcmp(name, other_name) == 0;
 }
 
-static void machines_are_removed_when_nobody_is_there(void **state)
+static void unused_machines_are_removed(void **state)
 {
     bool listed = false;
     struct hal_child c;
@@ -510,7 +512,7 @@ static bool has_open(pid_t pid, const char *path)
     return found;
 }
 
-static void who_joins_a_machine_that_is_just_removed_makes_it_anew(void **state)
+static void joining_a_machine_being_removed_recreates_it(void **state)
 {
     use_other_machine();
     look_at(other_name, "2", NULL);
@@ -538,7 +540,7 @@ static void *alloc_half(void *arg)
     return halMemAlloc(&p, CAPACITY / 2, DEV_FLAGS) == 0 ? p : NULL;
 }
 
-/* Another process has added what it will have to take back in a moment: whoever decides for good waits for it. */
+/* Another process has added a charge that it will have to undo in a moment: the final decision waits for it. */
 static void a_charge_in_flight_is_waited_for(void **state)
 {
     struct machine_file *file = map_machine(own_machine_path);
@@ -566,7 +568,7 @@ static void a_charge_in_flight_is_waited_for(void **state)
     hal_end(&c);
 }
 
-static void a_context_takes_its_share(void **state)
+static void a_context_is_charged(void **state)
 {
     setenv("SOFTNPU_CONTEXT_B", "5M", 1);
     struct hal_child c = hal_spawn("context", "");
@@ -608,20 +610,20 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_share_one_device),
         cmocka_unit_test(memory_of_a_killed_process_returns),
-        cmocka_unit_test(a_forked_child_starts_anew),
-        cmocka_unit_test(an_execd_program_starts_anew),
-        cmocka_unit_test(onlookers_see_processes),
+        cmocka_unit_test(a_forked_child_starts_from_scratch),
+        cmocka_unit_test(an_execd_program_starts_from_scratch),
+        cmocka_unit_test(observers_see_processes),
         cmocka_unit_test(the_first_user_configures),
         cmocka_unit_test(a_damaged_file_is_replaced_unless_in_use),
-        cmocka_unit_test(a_full_machine_leaves_one_alone),
-        cmocka_unit_test(remains_of_a_dead_process_do_no_harm),
-        cmocka_unit_test(processes_at_the_limit_get_exactly_all),
-        cmocka_unit_test(killed_at_any_instant_nothing_is_lost),
+        cmocka_unit_test(a_full_machine_yields_a_private_one),
+        cmocka_unit_test(leftovers_of_a_dead_process_are_harmless),
+        cmocka_unit_test(processes_at_the_limit_get_exactly_the_capacity),
+        cmocka_unit_test(a_kill_at_any_instant_leaks_nothing),
         cmocka_unit_test(a_charge_in_flight_is_waited_for),
         cmocka_unit_test(giant_pages),
-        cmocka_unit_test(machines_are_removed_when_nobody_is_there),
-        cmocka_unit_test(who_joins_a_machine_that_is_just_removed_makes_it_anew),
-        cmocka_unit_test(a_context_takes_its_share),
+        cmocka_unit_test(unused_machines_are_removed),
+        cmocka_unit_test(joining_a_machine_being_removed_recreates_it),
+        cmocka_unit_test(a_context_is_charged),
         cmocka_unit_test(settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

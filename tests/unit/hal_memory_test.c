@@ -41,7 +41,7 @@ static void pools_add_up(void **state)
     assert_int_equal(p->free, p->total);
     assert_int_equal(p->huge_free, p->huge_total);
     assert_true(p->huge_total > p->total * 10);
-    /* More normal pages than their pool has: the rest comes from the huge one. */
+    /* More normal pages than their pool has: the rest comes from the huge pool. */
     uint64_t more_b = p->total + 10 * MIB;
     void *n = must_alloc(more_b, DEV_FLAGS);
     assert_int_equal(halMemGetInfo(0, MEM_INFO_TYPE_HBM_SIZE, &info), 0);
@@ -108,7 +108,7 @@ static void wrong_flags_are_refused(void **state)
     }
     assert_int_equal(halMemAlloc(NULL, 4096, DEV_FLAGS), DRV_ERROR_INVALID_VALUE);
     assert_int_equal(halMemAlloc(&p, 0, DEV_FLAGS), DRV_ERROR_INVALID_VALUE);
-    /* The flags that the runtime produces. */
+    /* Flags that the runtime produces. */
     static const unsigned long long real[] = {0x2100000000924400, 0x2100000000904400, 0x2100000000900800,
                                               0x2100000002924400};
     for (size_t i = 0; i < MS_COUNT_OF(real); i++) {
@@ -117,7 +117,7 @@ static void wrong_flags_are_refused(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
-static void alignment_of_the_flag_word_holds(void **state)
+static void alignment_of_the_flag_word_is_respected(void **state)
 {
     void *p[20];
     for (unsigned log = 12; log < 31; log++) {
@@ -176,7 +176,7 @@ static void lookup_finds_blocks_from_inside(void **state)
 
 static void fresh_memory_reads_zero(void **state)
 {
-    /* Larger than what is cached, so the pages have gone back in between. */
+    /* Larger than the cache, so the pages have been returned in between. */
     for (int round = 0; round < 2; round++) {
         unsigned char *p = must_alloc(80 * MIB, DEV_FLAGS | MEM_PAGE_HUGE);
         for (uint64_t at = 0; at < 80 * MIB; at += 4096) {
@@ -187,7 +187,7 @@ static void fresh_memory_reads_zero(void **state)
     }
 }
 
-/* Bytes of memory behind the window of device 0. */
+/* Bytes of memory backing the window of device 0. */
 static uint64_t backed_b(void)
 {
     for (int fd = 0; fd < 100; fd++) {
@@ -204,7 +204,7 @@ static uint64_t backed_b(void)
     return 0;
 }
 
-static void freed_pages_go_back_except_a_few(void **state)
+static void freed_pages_are_returned_except_the_cache(void **state)
 {
     char *p[12];
     snpu_hal_release_device(0);
@@ -248,7 +248,7 @@ static void modules_have_current_and_peak(void **state)
     assert_int_equal(halGetMemUsageInfo(0, NULL, 1, &n), DRV_ERROR_INVALID_VALUE);
 }
 
-static void release_of_a_device_frees_all_of_it(void **state)
+static void releasing_a_device_frees_all_its_memory(void **state)
 {
     void *keep = must_alloc(MIB, DEV_FLAGS | 1);
     for (int i = 0; i < 700; i++) {
@@ -278,7 +278,7 @@ static void *churn(void *arg)
         if (held[k] != NULL) {
             if (held[k][0] != (unsigned char)k || held[k][sizes[k] - 1] != (unsigned char)(uintptr_t)arg ||
                 halMemFree(held[k]) != 0) {
-                return "block was not ours alone";
+                return "another thread wrote to the block";
             }
             held[k] = NULL;
             continue;
@@ -331,7 +331,7 @@ static void threads_share_a_device(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
-static void threads_at_the_limit_get_exactly_all(void **state)
+static void threads_at_the_limit_get_exactly_the_capacity(void **state)
 {
     static void *blocks[THREADS][64];
     for (int round = 0; round < 20; round++) {
@@ -361,15 +361,15 @@ int main(void)
         cmocka_unit_test(pools_add_up),
         cmocka_unit_test(out_of_memory_is_exact),
         cmocka_unit_test(wrong_flags_are_refused),
-        cmocka_unit_test(alignment_of_the_flag_word_holds),
+        cmocka_unit_test(alignment_of_the_flag_word_is_respected),
         cmocka_unit_test(wrong_frees_are_refused),
         cmocka_unit_test(lookup_finds_blocks_from_inside),
         cmocka_unit_test(fresh_memory_reads_zero),
-        cmocka_unit_test(freed_pages_go_back_except_a_few),
+        cmocka_unit_test(freed_pages_are_returned_except_the_cache),
         cmocka_unit_test(modules_have_current_and_peak),
-        cmocka_unit_test(release_of_a_device_frees_all_of_it),
+        cmocka_unit_test(releasing_a_device_frees_all_its_memory),
         cmocka_unit_test(threads_share_a_device),
-        cmocka_unit_test(threads_at_the_limit_get_exactly_all),
+        cmocka_unit_test(threads_at_the_limit_get_exactly_the_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

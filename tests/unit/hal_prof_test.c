@@ -42,7 +42,7 @@ static void records_pass_only_while_started(void **state)
     assert_int_equal(((uint64_t *)(void *)buffer)[0], 1);
     assert_int_equal(prof_stop(0, 50), 0);
     snpu_hal_prof_push(0, 50, record, sizeof(record));
-    assert_int_equal(prof_channel_read(0, 50, buffer, sizeof(buffer)), 64); /* what was there before the stop */
+    assert_int_equal(prof_channel_read(0, 50, buffer, sizeof(buffer)), 64); /* records from before the stop */
     assert_int_equal(((uint64_t *)(void *)buffer)[0], 9);
     assert_true(prof_channel_read(0, 50, buffer, sizeof(buffer)) < 0);
     assert_true(prof_stop(0, 50) < 0);

@@ -9,7 +9,7 @@
 static const struct drv_mem_prop huge_on_1 = {
     .side = MEM_DEV_SIDE, .devid = 1, .module_id = 33, .pg_type = MEM_HUGE_PAGE_TYPE};
 
-/* ---- the child: carries out one command per line, answers with the error code ---- */
+/* ---- the child: executes one command per line, prints the error code ---- */
 
 static drv_mem_handle_t *child_handle;
 static char *child_at;
@@ -126,7 +126,7 @@ static void handles_cross_processes(void **state)
     assert_int_equal(used_b(1), UNIT); /* charged once */
     assert_string_equal(ask(&c, "used 1"), "2097152");
 
-    /* The exporter frees it while the other still uses it: the memory stays the other's, and stays charged. */
+    /* The exporter frees it while the importer still uses it: the importer keeps the memory, and it stays charged. */
     assert_int_equal(halMemRelease(h), 0);
     assert_int_equal(halMemUnmap(at), 0);
     assert_int_equal(used_b(1), UNIT);
@@ -134,9 +134,9 @@ static void handles_cross_processes(void **state)
     memset(fill, 0xff, UNIT);
     assert_string_equal(ask(&c, "read"), "from-child");
     halMemFree(fill);
-    assert_string_equal(ask(&c, "import %" PRIx64, token), "11"); /* and nobody else can have it */
+    assert_string_equal(ask(&c, "import %" PRIx64, token), "11"); /* and no other process can import it */
     assert_string_equal(ask(&c, "drop"), "0");
-    /* It comes back when it is needed at the latest. */
+    /* It is reclaimed when it is needed, at the latest. */
     fill = must_alloc(256 * MIB, DEV_FLAGS | 1);
     halMemFree(fill);
     assert_int_equal(used_b(1), 0);
@@ -205,7 +205,7 @@ static void names_cross_processes(void **state)
     assert_string_equal(ask(&d, "close"), "0");
     assert_string_equal(ask(&d, "close"), "3");
 
-    /* Freed under the importer's hands: the block is not handed out again before it has let go. */
+    /* Freed while imported: the block is not reused before the importer has released it. */
     assert_int_equal(halMemFree(p), 0);
     assert_int_equal(halMemFree(p), DRV_ERROR_INVALID_VALUE);
     assert_string_equal(ask(&d, "open %s", name), "11");
@@ -218,7 +218,7 @@ static void names_cross_processes(void **state)
     hal_end(&d);
 }
 
-static void wrong_names_are_refused(void **state)
+static void invalid_names_are_refused(void **state)
 {
     char name[65], local[64];
     DVdeviceptr at;
@@ -260,7 +260,7 @@ static void a_dead_exporter_is_not_found(void **state)
     kill(c.pid, SIGKILL);
     hal_end(&c);
     assert_int_equal(used_b(0), 0);
-    assert_string_equal((char *)(uintptr_t)at, "orphan"); /* what is open stays */
+    assert_string_equal((char *)(uintptr_t)at, "orphan"); /* an open import stays valid */
     assert_int_equal(halShmemCloseHandle(at), 0);
     assert_int_equal(halShmemOpenHandle(name, &at), DRV_ERROR_NOT_EXIST);
 }
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handles_cross_processes),      cmocka_unit_test(version_two_handles_and_open_to_all),
-        cmocka_unit_test(names_cross_processes),        cmocka_unit_test(wrong_names_are_refused),
+        cmocka_unit_test(names_cross_processes),        cmocka_unit_test(invalid_names_are_refused),
         cmocka_unit_test(a_dead_exporter_is_not_found), cmocka_unit_test(many_exports_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the driver library have in common: a machine of their own, and children that are the test program
- * itself under another role. */
+/* Shared by the tests of the driver library: a machine of their own, and children that are the test program itself
+ * in another role. */
 #ifndef HAL_TEST_H
 #define HAL_TEST_H
 
@@ -32,7 +32,7 @@
 #define APP       ((unsigned long long)33 << MEM_MODULE_ID_BIT)
 #define DEV_FLAGS (APP | MEM_DEV | MEM_TYPE_HBM)
 
-/* To be called first in main. A child of a test inherits the machine through the environment. */
+/* Must be called first in main. A child of a test inherits the machine through the environment. */
 static inline void hal_use_machine(const char *devices, const char *hbm)
 {
     if (getenv("HAL_TEST_CHILD") == NULL) {
@@ -50,7 +50,7 @@ static inline struct hal_child hal_spawn(const char *role, const char *argument)
 {
     struct hal_child c;
     int down[2], up[2];
-    assert_int_equal(pipe2(down, O_CLOEXEC), 0); /* or a later child would keep the ends open */
+    assert_int_equal(pipe2(down, O_CLOEXEC), 0); /* otherwise a later child would keep the ends open */
     assert_int_equal(pipe2(up, O_CLOEXEC), 0);
     c.pid = fork();
     assert_true(c.pid >= 0);
@@ -92,7 +92,7 @@ static inline int hal_end(struct hal_child *c)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* In the child: says a line, waits for one (returns it, NULL at the end). */
+/* In the child: prints a line, reads one (returns it, NULL at the end). */
 static inline void child_say(const char *line)
 {
     printf("%s\n", line);

@@ -23,7 +23,7 @@ static char *must_reserve(uint64_t size_b)
     return p;
 }
 
-static void capacity_is_taken_by_create_alone(void **state)
+static void only_create_is_charged(void **state)
 {
     char *at = must_reserve(64 * MIB);
     assert_int_equal(used_b(0), 0);
@@ -32,7 +32,7 @@ static void capacity_is_taken_by_create_alone(void **state)
     assert_int_equal(halMemMap(at, 4 * MIB, 0, h, 0), 0);
     assert_int_equal(halMemMap(at + 8 * MIB, 4 * MIB, 0, h, 0), 0);
     assert_int_equal(used_b(0), 4 * MIB);
-    /* Two views of the same memory. */
+    /* Two mappings of the same memory. */
     strcpy(at + MIB, "hello");
     assert_string_equal(at + 9 * MIB, "hello");
     assert_int_equal(halMemRelease(h), 0);
@@ -57,7 +57,7 @@ static void references_are_counted(void **state)
     assert_int_equal(halMemRelease(h), DRV_ERROR_INVALID_VALUE);
     assert_int_equal(halMemMap(at, UNIT, 0, h, 0), DRV_ERROR_INVALID_VALUE);
     assert_int_equal(used_b(0), UNIT);
-    /* From the mapping the handle can be had again. */
+    /* The mapping yields the handle again. */
     assert_int_equal(halMemRetainAllocationHandle(&again, at), 0);
     assert_int_equal(halMemRelease(again), 0);
     assert_int_equal(halMemAddressFree(at), DRV_ERROR_BUSY);
@@ -144,9 +144,9 @@ static void granularity_and_alignment(void **state)
     assert_int_equal((uintptr_t)p % GIB, 0);
     assert_int_equal(halMemAddressFree(p), 0);
     assert_int_equal(halMemAddressReserve(&q, 600 * MIB, 0, p, 1), 0);
-    assert_ptr_equal(p, q); /* the address asked for, since it is free */
+    assert_ptr_equal(p, q); /* the requested address, since it is free */
     assert_int_equal(halMemAddressReserve(&p, UNIT, 0, q, 0), 0);
-    assert_ptr_not_equal(p, q); /* and another one, since it is not */
+    assert_ptr_not_equal(p, q); /* another address, since it is not free */
     assert_int_equal(halMemAddressFree(p), 0);
     assert_int_equal(halMemAddressFree(q), 0);
 }
@@ -173,7 +173,7 @@ static void host_side_handles_take_no_device_memory(void **state)
     halMemAddressFree(at);
 }
 
-static void lookup_tells_reserved_from_mapped(void **state)
+static void lookup_distinguishes_reserved_from_mapped(void **state)
 {
     struct snpu_range r;
     DVdeviceptr base;
@@ -302,7 +302,7 @@ static void thousands_of_handles_need_no_descriptors(void **state)
     assert_int_equal(used_b(0), 0);
 }
 
-static void release_of_the_device_takes_handles_and_mappings(void **state)
+static void releasing_the_device_frees_handles_and_mappings(void **state)
 {
     char *at = must_reserve(8 * MIB);
     drv_mem_handle_t *a = must_create(UNIT), *b = must_create(UNIT);
@@ -366,7 +366,7 @@ static void *grow_and_shrink(void *arg)
     return halMemAddressFree(p) == 0 ? NULL : "free";
 }
 
-static void threads_map_beside_each_other(void **state)
+static void threads_map_concurrently(void **state)
 {
     pthread_t t[8];
     for (uintptr_t i = 0; i < MS_COUNT_OF(t); i++) {
@@ -384,17 +384,17 @@ int main(void)
 {
     hal_use_machine("2", "256M");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(capacity_is_taken_by_create_alone),
+        cmocka_unit_test(only_create_is_charged),
         cmocka_unit_test(references_are_counted),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(granularity_and_alignment),
         cmocka_unit_test(host_side_handles_take_no_device_memory),
-        cmocka_unit_test(lookup_tells_reserved_from_mapped),
+        cmocka_unit_test(lookup_distinguishes_reserved_from_mapped),
         cmocka_unit_test(access_is_applied),
         cmocka_unit_test(thousands_of_handles_need_no_descriptors),
-        cmocka_unit_test(release_of_the_device_takes_handles_and_mappings),
+        cmocka_unit_test(releasing_the_device_frees_handles_and_mappings),
         cmocka_unit_test(module_zero_is_booked_under_ascendcl),
-        cmocka_unit_test(threads_map_beside_each_other),
+        cmocka_unit_test(threads_map_concurrently),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

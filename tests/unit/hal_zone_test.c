@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The allocator of addresses and its ordered set, against what they promise, with random use. No memory is touched. */
+/* The address allocator and its ordered set under random use. No memory is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void close_zone(void)
     snpu_zone_close(&zone);
 }
 
-/* Everything is free and in one piece again. */
+/* Everything is free and merged into one range again. */
 static void assert_whole(void)
 {
     struct snpu_block *all = snpu_zone_take(&zone, UNITS * UNIT, UNIT);
@@ -42,7 +42,7 @@ static void count_block(struct snpu_block *block, void *arg)
     ++*(int *)arg;
 }
 
-static void random_use_never_overlaps_and_joins_again(void **state)
+static void random_use_never_overlaps_and_merges_again(void **state)
 {
     static unsigned char owner[UNITS]; /* by unit */
     struct snpu_block *held[64] = {NULL};
@@ -78,7 +78,7 @@ static void random_use_never_overlaps_and_joins_again(void **state)
             assert_int_equal(owner[u], 0);
             owner[u] = (unsigned char)(k + 1);
         }
-        /* From inside, the set finds the same block. */
+        /* For an address inside the block, the set finds the same block. */
         uintptr_t inside = held[k]->range.base + (uint64_t)rand_r(&seed) % held[k]->range.size_b;
         assert_ptr_equal(snpu_ranges_find(&zone.order, inside), &held[k]->range);
         live++;
@@ -99,7 +99,7 @@ static void the_last_hole_that_fits_is_found(void **state)
 {
     struct snpu_block *b[64];
     open_zone();
-    /* Holes of 5 units each between blocks of 59: a request for 5 has no bin that is surely large enough. */
+    /* Holes of 5 units each between blocks of 59: no bin guarantees a fit for a request of 5. */
     for (int i = 0; i < 64; i++) {
         b[i] = snpu_zone_take(&zone, 5 * UNIT, UNIT);
         assert_non_null(snpu_zone_take(&zone, 59 * UNIT, UNIT));
@@ -116,7 +116,7 @@ static void the_last_hole_that_fits_is_found(void **state)
     close_zone();
 }
 
-static void addresses_outside_are_nothing(void **state)
+static void addresses_outside_are_not_found(void **state)
 {
     open_zone();
     assert_null(snpu_zone_start(&zone, 0));
@@ -130,7 +130,7 @@ static void addresses_outside_are_nothing(void **state)
     close_zone();
 }
 
-static void ranges_answer_at_their_edges(void **state)
+static void ranges_are_found_at_their_edges(void **state)
 {
     struct snpu_ranges set = {NULL};
     struct snpu_node a = {.base = 100, .size_b = 50}, b = {.base = 150, .size_b = 10}, c = {.base = 200, .size_b = 1};
@@ -161,10 +161,10 @@ static void ranges_answer_at_their_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_use_never_overlaps_and_joins_again),
+        cmocka_unit_test(random_use_never_overlaps_and_merges_again),
         cmocka_unit_test(the_last_hole_that_fits_is_found),
-        cmocka_unit_test(addresses_outside_are_nothing),
-        cmocka_unit_test(ranges_answer_at_their_edges),
+        cmocka_unit_test(addresses_outside_are_not_found),
+        cmocka_unit_test(ranges_are_found_at_their_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

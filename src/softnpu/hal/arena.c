@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window: address space reserved without access, on a multiple of 1 GiB, then mapped from a memory file. It has two
- * zones of at least twice the device's capacity each, one for normal pages, one for huge and giant pages, so that 4 KiB
- * blocks never stand in the way of aligned ones. Nothing is backed by memory until it is touched; the child of a fork
- * does not get the window at all (the device state is not its own).
+/* A window: address space reserved without access, aligned to 1 GiB, then mapped from a memory file. It has two
+ * zones, each at least twice the device's capacity: one for normal pages, one for huge and giant pages, so that 4
+ * KiB blocks never fragment the space of aligned ones. Pages get memory only when they are touched. A forked child
+ * does not inherit the window, because the device state belongs to the parent.
  *
- * Pages of a freed block go back to the system at once (a hole is punched into the file), except for a cache of the
- * most recently freed ones, CACHE_MAX_B per arena: taking and giving a size that is in the cache makes no system call.
- * The cache is split into stripes, chosen by thread, so that threads seldom meet; who finds nothing in his stripe looks
- * into the others before he asks the zone.
+ * Pages of a freed block return to the system at once (a hole is punched into the file), except for a cache of the
+ * most recently freed blocks, CACHE_MAX_B per arena: allocating a cached size makes no system call. The cache is
+ * split into stripes, chosen by thread, to avoid contention; a thread that finds nothing in its own stripe searches
+ * the others before it locks the zone.
  *
- * Locks: a stripe's lock, or the zone's, never one inside the other. `open_lock` guards the opening of arenas; an
- * opened arena is published with release order and never closed. */
+ * Locks: a stripe's lock or the zone's lock, never both. `open_lock` guards the opening of arenas; an opened arena
+ * is published with release order and never closed. */
 #include "softnpu/hal/arena.h"
 
 #include "base/macros.h"
@@ -26,7 +26,7 @@
 #define STRIPES     8
 #define STRIPE_MAX  32
 #define CACHE_MAX_B ((uint64_t)64 << 20)
-#define ZONE_MIN_B  (4 * SNPU_GIANT_B) /* room for the greatest alignment that a flag word can ask for */
+#define ZONE_MIN_B  (4 * SNPU_GIANT_B) /* space for the largest alignment that a flag word can request */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -35,7 +35,7 @@
 struct stripe {
     pthread_mutex_t lock;
     uint32_t count;
-    /* Oldest first. The size stands beside the pointer so that a search stays in this structure. */
+    /* Oldest first. The size is stored with the pointer so that a search does not touch the blocks. */
     struct {
         uint64_t size_b;
         struct snpu_block *block;
@@ -94,7 +94,7 @@ static int map_window(struct snpu_arena *arena, const char *name)
 {
     arena->fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (arena->fd < 0) {
-        arena->fd = memfd_create(name, MFD_CLOEXEC); /* kernels before 6.3 do not know the seal */
+        arena->fd = memfd_create(name, MFD_CLOEXEC); /* kernels before 6.3 reject the seal flag */
     }
     if (arena->fd < 0) {
         return -errno;
@@ -126,7 +126,7 @@ static struct snpu_arena *open_arena(uint32_t index, uint64_t capacity_b)
     memset(arena, 0, sizeof(*arena));
     snprintf(name, sizeof(name), index == SNPU_ARENA_HOST ? "softnpu-host" : "softnpu-hbm-%u", index);
     int rc = -ENOMEM;
-    /* Twice the capacity is room enough for whatever order of sizes; less than that is better than nothing. */
+    /* Twice the capacity suffices for any order of sizes; fall back to the capacity itself. */
     for (unsigned factor = 2; factor >= 1; factor--) {
         uint64_t zone_b = MS_ROUND_UP(capacity_b * factor, SNPU_GIANT_B);
         arena->size_b = 2 * (zone_b > ZONE_MIN_B ? zone_b : ZONE_MIN_B);
@@ -156,7 +156,7 @@ static struct snpu_arena *open_arena(uint32_t index, uint64_t capacity_b)
     return arena;
 }
 
-/* The host's window is not a capacity: twice the memory there is, and pages cost only when touched. */
+/* The host window is not a capacity limit: it is twice the physical memory, and pages cost nothing until touched. */
 static uint64_t host_window_b(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page_b = sysconf(_SC_PAGESIZE);
@@ -280,7 +280,7 @@ static struct snpu_block *cache_find(struct snpu_arena *arena, enum snpu_page pa
     return block;
 }
 
-/* The oldest block of the first stripe that has any, beginning with `first`. */
+/* The oldest block of the first non-empty stripe, beginning with `first`. */
 static struct snpu_block *cache_evict(struct snpu_arena *arena, uint32_t first)
 {
     struct snpu_block *victim = NULL;
@@ -341,7 +341,7 @@ void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block)
         release(arena, victim);
     }
     while (MS_UNLIKELY(cached_b > CACHE_MAX_B)) {
-        victim = cache_evict(arena, mine + 1); /* what this thread has just freed it may want again: last */
+        victim = cache_evict(arena, mine + 1); /* this thread's own blocks last: it may reuse them soon */
         if (victim == NULL) {
             break;
         }
@@ -366,7 +366,7 @@ void snpu_arena_visit(struct snpu_arena *arena, void (*visit)(struct snpu_block 
 void snpu_arena_forget(void)
 {
     for (uint32_t i = 0; i < opened_count; i++) {
-        /* The window itself did not come along; the descriptor did. */
+        /* The child has not inherited the window, only the descriptor. */
         close(opened[i]->fd);
         snpu_zone_close(&opened[i]->large);
         snpu_zone_close(&opened[i]->normal);

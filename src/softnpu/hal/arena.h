@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of one device in this process (or of the host): a window of address space on a memory file. */
+/* The memory of one device (or of the host) in this process: a window of address space on a memory file. */
 #ifndef SOFTNPU_HAL_ARENA_H
 #define SOFTNPU_HAL_ARENA_H
 
@@ -11,24 +11,24 @@
 
 struct snpu_arena;
 
-/* The arena of a device or of the host; opened at first use. NULL (errno set) if address space is short. */
+/* The arena of a device or of the host, opened on first use. NULL with errno if there is not enough address space. */
 struct snpu_arena *snpu_arena_get(uint32_t index);
 
-/* A block in state TAKEN of size_b (a multiple of the page) whose address is a multiple of the page and of align_b.
- * Either never used (reads as zeros) or freed by this process before. NULL if there is no room. */
+/* A block in state TAKEN of size_b (a multiple of the page size), aligned to the page size and to align_b. The
+ * memory is either unused (reads as zeros) or was freed by this process before. NULL if nothing fits. */
 struct snpu_block *snpu_arena_take(struct snpu_arena *arena, enum snpu_page page, uint64_t size_b, uint64_t align_b);
 
 /* The caller owns the block: state TAKEN. */
 void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block);
 
-/* Gives cached pages back to the system. */
+/* Returns cached pages to the system. */
 void snpu_arena_trim(struct snpu_arena *arena);
 
-/* The memory file and the place of a block in it. */
+/* The memory file, and a block's offset in it. */
 int snpu_arena_fd(const struct snpu_arena *arena);
 uint64_t snpu_arena_offset(const struct snpu_arena *arena, uintptr_t addr);
 
-/* The arena whose window contains addr, NULL if none. No lock. */
+/* The arena whose window contains addr, NULL if none. Takes no lock. */
 struct snpu_arena *snpu_arena_of(uintptr_t addr);
 struct snpu_zone *snpu_arena_zone(struct snpu_arena *arena, uintptr_t addr);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies, fills and advice on addresses of any kind. Every address is checked first: device memory must be allocated or
- * mapped, and ordinary memory must exist, so that a wild pointer becomes an error code. Asynchronous copies are done
- * when the call returns; waiting for one only checks that it was issued. */
+/* Copies, fills and advice on addresses of any kind. Every address is checked first: device memory must be allocated
+ * or mapped, and host memory must be mapped, so that a wild pointer becomes an error code. Asynchronous copies are
+ * complete when the call returns; waiting for one only checks that it was issued. */
 #include "softnpu/hal/process.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Ordinary memory of the program: the kernel knows whether it is there. Beyond that it must not be read-only, which
- * msync does not tell; a program that copies into its constants gets what it deserves. */
+/* Host memory of the program: the kernel knows whether it is mapped. msync does not show whether it is writable, so
+ * a copy into a read-only page still crashes. */
 static bool mapped(uintptr_t addr, uint64_t size_b)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = addr / page * page;
@@ -89,7 +89,7 @@ DVresult drvMemsetD8(DVdeviceptr dst, size_t destMax, UINT8 value, size_t num)
     return DRV_ERROR_NONE;
 }
 
-/* Where memory lies makes no difference here: advice and prefetching check their arguments. */
+/* The location of memory makes no difference here: advice and prefetching only check their arguments. */
 static drvError_t advised(uintptr_t ptr, uint64_t size_b, uint32_t dev)
 {
     struct snpu_range range;

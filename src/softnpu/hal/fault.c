@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acts on SOFTNPU_FAULT. Each rule counts for itself what it applies to, per process, with one atomic. Without a rule
- * of a kind its functions cost one load. */
+/* Injects the faults of SOFTNPU_FAULT. Each rule counts its own occasions, per process, in one atomic. If there is
+ * no rule of a kind, its functions cost one load. */
 #include "softnpu/hal/process.h"
 
 #include <string.h>
 
-static uint64_t counts[SNPU_FAULT_RULES]; /* beside the plan, which does not change */
+static uint64_t counts[SNPU_FAULT_RULES]; /* apart from the plan, which is constant */
 
 void snpu__fault_forget(void)
 {
     memset(counts, 0, sizeof(counts));
 }
 
-/* Counts this occasion; true if it is the one (or one of those) that the rule names. */
+/* Counts this occasion; true if the rule applies to it. */
 static bool due(const struct snpu_fault_plan *plan, uint32_t i)
 {
     const struct snpu_fault_rule *rule = &plan->rules[i];
@@ -34,7 +34,7 @@ bool snpu__fault_oom(uint32_t dev, uint64_t size_b)
         if (!on_device(rule, dev)) {
             continue;
         }
-        /* No early end: every rule counts every call. */
+        /* No early exit: every rule counts every call. */
         fails |= rule->kind == SNPU_RULE_OOM_CALL && due(plan, i);
         fails |= rule->kind == SNPU_RULE_OOM_ABOVE && size_b > rule->size_b;
     }
@@ -52,7 +52,7 @@ enum snpu_fault snpu_fault_on_kernel(uint32_t dev, const char *kernel_name)
                                : rule->kind == SNPU_RULE_RESET      ? SNPU_FAULT_RESET
                                                                     : SNPU_FAULT_NONE;
         bool named = rule->name[0] == '\0' || (kernel_name != NULL && strcmp(rule->name, kernel_name) == 0);
-        /* The gravest of several wins; the enumeration is in that order. */
+        /* If several rules apply, the most severe fault wins; the enumeration is in that order. */
         if (mine != SNPU_FAULT_NONE && on_device(rule, dev) && named && due(plan, i) && mine > fault) {
             fault = mine;
         }

@@ -35,12 +35,12 @@ static int parse_factor(const char *text, struct snpu_fault_rule *rule)
 {
     char *end;
     rule->factor = strtod(text, &end);
-    /* Also refuses infinities and not-a-number. */
+    /* Also rejects infinities and NaN. */
     return end != text && *end == '\0' && rule->factor >= 1.0 && rule->factor <= 1e6 ? 0 : -EINVAL;
 }
 
-static const struct form {
-    const char *head; /* up to and with '=' */
+static const struct fault_form {
+    const char *head; /* up to and including '=' */
     enum snpu_fault_kind kind;
     int (*parse)(const char *text, struct snpu_fault_rule *rule);
     const char *expects;
@@ -72,13 +72,13 @@ static int parse_option(const char *text, unsigned allowed, struct snpu_fault_ru
     return -EINVAL;
 }
 
-/* One item, cut out of the text; it is taken apart in place. */
+/* Parses one item, in place. */
 static int parse_item(char *item, struct snpu_fault_rule *rule, char *why, size_t why_len)
 {
     memset(rule, 0, sizeof(*rule));
     rule->dev = -1;
     for (size_t i = 0; i < MS_COUNT_OF(forms); i++) {
-        const struct form *form = &forms[i];
+        const struct fault_form *form = &forms[i];
         size_t head_len = strlen(form->head);
         if (strncmp(item, form->head, head_len) != 0) {
             continue;
@@ -99,8 +99,8 @@ static int parse_item(char *item, struct snpu_fault_rule *rule, char *why, size_
         return 0;
     }
     snprintf(why, why_len,
-             "\"%.60s\" is no fault: oom@call=, oom@above=, slow=, kernel-error@launch=, "
-             "lost-task@launch=, reset@launch=",
+             "unknown fault \"%.60s\": expects oom@call=, oom@above=, slow=, kernel-error@launch=, "
+             "lost-task@launch= or reset@launch=",
              item);
     return -EINVAL;
 }
@@ -113,7 +113,7 @@ int snpu_fault_parse(const char *text, struct snpu_fault_plan *out, char *why, s
     }
     char *copy = strdup(text);
     if (copy == NULL) {
-        snprintf(why, why_len, "no memory");
+        snprintf(why, why_len, "out of memory");
         return -EINVAL;
     }
     int rc = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SOFTNPU_FAULT: the faults to inject. Grammar (docs: softnpu run --fault): items separated by ';'
+/* SOFTNPU_FAULT: the faults to inject. Grammar (see softnpu run --fault): items separated by ';'
  *   oom@call=N[,dev=D]         the N-th allocation fails; "N+": all from the N-th on
  *   oom@above=SIZE[,dev=D]     allocations of more than SIZE bytes fail
- *   slow=FACTOR[,dev=D]        kernels take FACTOR times as long, at least
+ *   slow=FACTOR[,dev=D]        kernels take at least FACTOR times as long
  *   kernel-error@launch=N[,name=K][,dev=D]   lost-task@launch=N[,...]   reset@launch=N[,...]
- * Parsing is separate from acting so that the softnpu command refuses a bad plan before anything runs. */
+ * The parser is separate from the injection so that the softnpu command can reject a bad plan before anything runs. */
 #ifndef SOFTNPU_HAL_FAULT_PLAN_H
 #define SOFTNPU_HAL_FAULT_PLAN_H
 
@@ -26,7 +26,7 @@ enum snpu_fault_kind {
 struct snpu_fault_rule {
     enum snpu_fault_kind kind;
     uint64_t nth;    /* counted from 1 */
-    bool onward;     /* nth and all that follow */
+    bool onward;     /* nth and all later ones */
     uint64_t size_b; /* OOM_ABOVE */
     double factor;   /* SLOW */
     int32_t dev;     /* -1: any */
@@ -38,7 +38,7 @@ struct snpu_fault_plan {
     struct snpu_fault_rule rules[SNPU_FAULT_RULES];
 };
 
-/* 0, or -EINVAL with the reason and an empty plan. NULL and "" are the empty plan. */
+/* 0, or -EINVAL with the reason in `why` and an empty plan. NULL and "" are the empty plan. */
 int snpu_fault_parse(const char *text, struct snpu_fault_plan *out, char *why, size_t why_len);
 
 #endif

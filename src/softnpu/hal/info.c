@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices are: numbers, states, versions, counters. Driver ids, physical ids and indices are the same numbers, and
- * each chip carries one device. */
+/* Device numbers, states, versions, counters. Driver ids, physical ids and indices are the same numbers, and each
+ * chip carries one device. */
 #include "softnpu/hal/process.h"
 
 #include "base/clock.h"
@@ -11,14 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define API_VERSION     0x071905 /* the first that announces the frequency of the host's counter */
+#define API_VERSION     0x071905 /* the first version that reports the host counter's frequency */
 #define PLATFORM_HOST   1
 #define CHIP_SUBVERSION 0x01
 
 static const struct snpu_soc *soc(void)
 {
     const struct snpu_soc *s = snpu_soc_find(snpu_hal_soc_name());
-    return s != NULL ? s : snpu_soc_find("Ascend910B3"); /* a machine made by a version that knows other chips */
+    return s != NULL ? s : snpu_soc_find("Ascend910B3"); /* the machine was created by a version that knows other
+                                                          * chips */
 }
 
 uint64_t snpu_hal_l2_b(void)
@@ -145,7 +146,7 @@ drvError_t drvDeviceOpen(void **devInfo, uint32_t devId)
 {
     drvError_t rc = halDeviceOpen(devId, NULL, NULL);
     if (rc == DRV_ERROR_NONE && devInfo != NULL) {
-        *devInfo = NULL; /* nothing that a caller could look at */
+        *devInfo = NULL; /* no contents that a caller could use */
     }
     return rc;
 }
@@ -155,7 +156,7 @@ drvError_t drvDeviceClose(uint32_t devId)
     return halDeviceClose(devId, NULL);
 }
 
-/* ---- peers: every device reaches every other, so enabling only checks the numbers ---- */
+/* ---- peers: every device can access every other, so enabling only checks the numbers ---- */
 
 static drvError_t peers(uint32_t dev, uint32_t peer_dev)
 {
@@ -214,7 +215,7 @@ static int64_t answer_raw_ns(uint32_t dev)
 
 static int64_t answer_host_khz(uint32_t dev)
 {
-    return 1000000; /* the host's counter is CLOCK_MONOTONIC_RAW: one per nanosecond */
+    return 1000000; /* the host counter is CLOCK_MONOTONIC_RAW: one tick per nanosecond */
 }
 
 static int64_t answer_device_khz(uint32_t dev)
@@ -249,8 +250,8 @@ static int64_t answer_vector(uint32_t dev)
 
 static const struct {
     int32_t module, info;
-    int64_t (*answer)(uint32_t dev);
-} answers[] = {
+    int64_t (*value)(uint32_t dev);
+} device_infos[] = {
     {MODULE_TYPE_SYSTEM, INFO_TYPE_ENV, answer_zero},
     {MODULE_TYPE_SYSTEM, INFO_TYPE_VERSION, answer_version},
     {MODULE_TYPE_SYSTEM, INFO_TYPE_CORE_NUM, answer_one},
@@ -277,9 +278,9 @@ drvError_t halGetDeviceInfo(uint32_t devId, int32_t moduleType, int32_t infoType
     if (!snpu__device_exists(devId)) {
         return DRV_ERROR_INVALID_DEVICE;
     }
-    for (size_t i = 0; i < MS_COUNT_OF(answers); i++) {
-        if (answers[i].module == moduleType && answers[i].info == infoType) {
-            *value = answers[i].answer(devId);
+    for (size_t i = 0; i < MS_COUNT_OF(device_infos); i++) {
+        if (device_infos[i].module == moduleType && device_infos[i].info == infoType) {
+            *value = device_infos[i].value(devId);
             return DRV_ERROR_NONE;
         }
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory shared by name (halShmem*). The exporter names an allocation, or a part of one; another process opens
- * the name and gets its own address of the same pages. A name is the token of the share, in text.
+/* Device memory shared by name (halShmem*). The exporter names an allocation or a part of one; another process opens
+ * the name and gets its own address for the same pages. A name is the share's token as text.
  *
- * Locks: `lock` guards the opened imports; inside it those of sharing and of the spans are taken. */
+ * Locks: `lock` guards the imports; the locks of share.c and spans.c are taken inside it. */
 #include "softnpu/hal/share.h"
 #include "softnpu/hal/spans.h"
 
@@ -20,7 +20,7 @@
 #define NAME_FORMAT "softnpu-ipc-%016" PRIx64
 
 struct ipc_import {
-    struct snpu_span span; /* first; from the address that the caller got */
+    struct snpu_span span; /* must be first; begins at the address that the caller got */
     struct snpu_import import;
     void *mapped; /* whole pages */
     uint64_t mapped_b;
@@ -35,7 +35,7 @@ void snpu__ipc_forget(void)
     imports = (struct ms_slab)MS_SLAB_INIT(struct ipc_import, MAX_IMPORTS);
 }
 
-/* 0 is no token. */
+/* 0 is not a valid token. */
 static uint64_t token_of(const char *name)
 {
     uint64_t token;
@@ -59,10 +59,10 @@ DVresult halShmemCreateHandle(DVdeviceptr vptr, size_t byte_count, char *name, u
     struct snpu_arena *arena = snpu_arena_of(range.base);
     struct snpu_block *block = arena != NULL ? snpu_zone_start(snpu_arena_zone(arena, range.base), range.base) : NULL;
     if (block == NULL) {
-        return DRV_ERROR_NOT_SUPPORT; /* mapped, imported and registered memory has no name of its own */
+        return DRV_ERROR_NOT_SUPPORT; /* mapped, imported and registered memory cannot be named */
     }
     uint64_t token;
-    struct snpu_share share = {
+    struct snpu_share_desc share = {
         .kind = SNPU_SHARE_IPC,
         .dev = range.dev,
         .side = range.host_side ? MEM_HOST_SIDE : MEM_DEV_SIDE,
@@ -102,7 +102,7 @@ int snpu_hal_shmem_open_to_all(const char *name)
 
 static bool map_import(struct ipc_import *i)
 {
-    const struct snpu_share *share = &i->import.share;
+    const struct snpu_share_desc *share = &i->import.share;
     uint64_t page_b = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t first_b = share->offset_b / page_b * page_b;
     i->mapped_b = share->offset_b + share->size_b - first_b;

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine file: /dev/shm/softnpu-<uid>-<name>, mode 0600, mapped shared by every process on the machine.
  *
- * Contents: the configuration, 256 process slots, the table of shared things. Most of the file's 24 MB are holes. What
- * a process is going to write is allocated beforehand, because a full /dev/shm would otherwise end it by a signal;
- * slots are read and cleared only as far as the machine has devices, because reading fills holes too.
+ * Contents: the configuration, 256 process slots, the table of shares. Most of the file's 24 MB are holes. A process
+ * allocates the parts it is going to write, because writing to a hole when /dev/shm is full raises SIGBUS. Slots are
+ * read and cleared only for the devices that the machine has, because reading fills holes too.
  *
- * Life of a process: it holds a POSIX write lock on its slot's byte. The kernel releases the lock however the process
+ * Liveness: a process holds a POSIX write lock on its slot's byte. The kernel releases the lock however the process
  * ends, exec included (the descriptor is close-on-exec), and a forked child does not inherit it. Others test it with
- * F_GETLK; a slot whose lock is gone is dead and counts for nothing from that moment, whether it has been cleared
- * already or not.
+ * F_GETLK; a slot without a lock is dead and no longer counts, whether or not it has been cleared.
  *
- * Locks: `lock` (threads of this process), then the byte LOCK_FILE (processes); both are held to create or replace the
- * file, to claim and clear slots, to change the table of shares, and to decide charges that do not plainly fit. Nothing
- * else is locked inside. Counters of a slot are relaxed atomics, changed by their process.
+ * Locks: `lock` (threads of this process), then the byte SNPU_LOCK_FILE (processes). Both are held to create or
+ * replace the file, to claim and clear slots, to change the table of shares, and to decide charges that may not fit.
+ * No other lock is taken inside. Counters of a slot are relaxed atomics, changed only by its process.
  *
- * Charging is optimistic: add to the own slot, sum all slots, keep it if the sum fits. Two processes that race for the
- * last bytes may both see too much; so whoever does not fit takes the locks, keeps new optimistic charges away
- * (`exclusive`), waits for those in flight, clears dead slots and decides for good. A process that stops or dies in
- * flight delays that by at most IN_FLIGHT_MAX_NS.
+ * Charging is optimistic: add to the own slot, sum all slots, keep the charge if the sum fits. Two processes that
+ * race for the last bytes may both see too large a sum. So a charge that does not fit takes the locks, blocks new
+ * optimistic charges (`exclusive`), waits for those in flight, clears dead slots and makes the final decision. A
+ * process that stops or dies in flight delays this by at most IN_FLIGHT_MAX_NS.
  *
- * The file stays when the last process ends: a killed one could not remove it, and a forked child may be about to join.
- * snpu_machine_remove takes it away under the file lock when no slot is locked and nobody looks on; whoever got the
- * file lock after that finds the name gone and opens anew.
+ * The file remains when the last process ends: a killed process could not remove it, and a forked child may be about
+ * to join. snpu_machine_remove deletes it under the file lock if no slot is locked and there is no observer; a
+ * process that gets the file lock afterwards finds the name gone and opens the file again.
  *
- * Failure policy: without the file (no /dev/shm, foreign owner, other version in use, 256 processes) the process gets a
- * private machine of its own and a message; nothing is ever written to a file that is not ours. The file never shrinks,
- * so that a reader's mapping stays valid. */
+ * Failure policy: without the file (no /dev/shm, another owner, in use by another version, 256 processes) the
+ * process gets a private machine and a message. A file of another user is never written. The file never shrinks, so
+ * that readers' mappings stay valid. */
 #include "softnpu/hal/machine_internal.h"
 
 #include "base/clock.h"
@@ -64,7 +63,7 @@ static uint64_t start_time(void)
     ssize_t n = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    /* Field 22; the name in field 2 may contain anything, so count from the last ')'. */
+    /* Field 22; the name in field 2 may contain any character, so count from the last ')'. */
     const char *p = strrchr(text, ')');
     for (int field = 2; p != NULL && field < 22; field++) {
         p = strchr(p + 1, ' ');
@@ -89,14 +88,14 @@ void snpu__machine_lock(struct snpu_machine *m)
 {
     pthread_mutex_lock(&m->lock);
     if (m->fd >= 0) {
-        byte_lock(m->fd, F_SETLKW, F_WRLCK, LOCK_FILE, 1, NULL);
+        byte_lock(m->fd, F_SETLKW, F_WRLCK, SNPU_LOCK_FILE, 1, NULL);
     }
 }
 
 void snpu__machine_unlock(struct snpu_machine *m)
 {
     if (m->fd >= 0) {
-        byte_lock(m->fd, F_SETLK, F_UNLCK, LOCK_FILE, 1, NULL);
+        byte_lock(m->fd, F_SETLK, F_UNLCK, SNPU_LOCK_FILE, 1, NULL);
     }
     pthread_mutex_unlock(&m->lock);
 }
@@ -107,9 +106,9 @@ static bool has_name(int fd)
     return fstat(fd, &st) != 0 || st.st_nlink != 0;
 }
 
-bool snpu__machine_look(int fd)
+bool snpu__machine_lock_observer(int fd)
 {
-    byte_lock(fd, F_SETLK, F_RDLCK, LOCK_LOOKERS, 1, NULL); /* who forbids that keeps the file as well */
+    byte_lock(fd, F_SETLK, F_RDLCK, SNPU_LOCK_OBSERVERS, 1, NULL); /* if locking is impossible, so is removal */
     return has_name(fd);
 }
 
@@ -122,14 +121,14 @@ static bool locked_by_others(int fd, off_t first, off_t count)
 bool snpu__slot_alive(struct snpu_machine *m, uint32_t slot)
 {
     const struct machine_slot *s = &m->file->slots[slot];
-    if (!LOAD(&s->taken)) {
+    if (!SNPU_LOAD(&s->taken)) {
         return false;
     }
-    if (slot == m->slot || m->fd < 0 || locked_by_others(m->fd, LOCK_SLOT(slot), 1)) {
+    if (slot == m->slot || m->fd < 0 || locked_by_others(m->fd, SNPU_LOCK_SLOT(slot), 1)) {
         return true;
     }
-    /* A lock of this very process does not show: it may be held through another library's copy of this code. */
-    return LOAD(&s->pid) == getpid() && LOAD(&s->image) == snpu__image();
+    /* This process's own lock does not show: another library's copy of this code may hold it. */
+    return SNPU_LOAD(&s->pid) == getpid() && SNPU_LOAD(&s->image) == snpu__image();
 }
 
 int snpu__machine_allocate(struct snpu_machine *m, const void *start, size_t size_b)
@@ -149,19 +148,19 @@ static size_t slot_b(const struct snpu_machine *m)
 static void clear_slot(struct snpu_machine *m, struct machine_slot *s)
 {
     uint64_t *word = (uint64_t *)(void *)s;
-    /* Word by word, because readers in other threads do not stop. `taken` is in the first word. */
+    /* Word by word, because other threads keep reading. `taken` is in the first word. */
     for (size_t i = 0; i < slot_b(m) / sizeof(*word); i++) {
-        if (LOAD(&word[i]) != 0) {
-            STORE(&word[i], 0);
+        if (SNPU_LOAD(&word[i]) != 0) {
+            SNPU_STORE(&word[i], 0);
         }
     }
 }
 
 void snpu__clear_dead_slots(struct snpu_machine *m)
 {
-    uint32_t high = LOAD(&m->file->slots_high);
+    uint32_t high = SNPU_LOAD(&m->file->slots_high);
     for (uint32_t i = 0; i < high; i++) {
-        if (LOAD(&m->file->slots[i].taken) && !snpu__slot_alive(m, i)) {
+        if (SNPU_LOAD(&m->file->slots[i].taken) && !snpu__slot_alive(m, i)) {
             snpu__drop_shares(m, i);
             clear_slot(m, &m->file->slots[i]);
         }
@@ -170,17 +169,17 @@ void snpu__clear_dead_slots(struct snpu_machine *m)
 
 bool snpu__machine_valid(const struct machine_file *file, uint64_t mapped_b)
 {
-    return mapped_b >= sizeof(*file) && memcmp(file->magic, MACHINE_MAGIC, sizeof(file->magic)) == 0 &&
-           file->version == MACHINE_VERSION && file->file_b == sizeof(*file) && file->config.devices >= 1 &&
+    return mapped_b >= sizeof(*file) && memcmp(file->magic, SNPU_MACHINE_MAGIC, sizeof(file->magic)) == 0 &&
+           file->version == SNPU_MACHINE_VERSION && file->file_b == sizeof(*file) && file->config.devices >= 1 &&
            file->config.devices <= SNPU_MAX_DEVICES && file->slots_high <= SNPU_MAX_PROCESSES &&
-           file->shares_high <= MACHINE_SHARES && memchr(file->config.soc, '\0', sizeof(file->config.soc)) != NULL;
+           file->shares_high <= SNPU_MACHINE_SHARES && memchr(file->config.soc, '\0', sizeof(file->config.soc)) != NULL;
 }
 
 static void init_file(struct machine_file *file, const struct snpu_config *config)
 {
     uint64_t magic;
-    memcpy(&magic, MACHINE_MAGIC, sizeof(magic));
-    file->version = MACHINE_VERSION;
+    memcpy(&magic, SNPU_MACHINE_MAGIC, sizeof(magic));
+    file->version = SNPU_MACHINE_VERSION;
     file->file_b = sizeof(*file);
     file->config = *config;
     __atomic_store_n((uint64_t *)(void *)file->magic, magic, __ATOMIC_RELEASE); /* after everything else */
@@ -191,32 +190,32 @@ static bool same_config(const struct snpu_config *a, const struct snpu_config *b
     return a->devices == b->devices && a->capacity_b == b->capacity_b && strcmp(a->soc, b->soc) == 0;
 }
 
-/* File lock held. 0 or -EAGAIN when all slots are taken by the living. */
+/* File lock held. 0, or -EAGAIN if living processes own all slots. */
 static int claim_slot(struct snpu_machine *m)
 {
     snpu__clear_dead_slots(m);
     for (uint32_t i = 0; i < SNPU_MAX_PROCESSES; i++) {
         struct machine_slot *s = &m->file->slots[i];
-        if (LOAD(&s->taken)) {
+        if (SNPU_LOAD(&s->taken)) {
             continue;
         }
-        int rc = m->fd >= 0 ? byte_lock(m->fd, F_SETLK, F_WRLCK, LOCK_SLOT(i), 1, NULL) : 0;
+        int rc = m->fd >= 0 ? byte_lock(m->fd, F_SETLK, F_WRLCK, SNPU_LOCK_SLOT(i), 1, NULL) : 0;
         if (rc == -EAGAIN || rc == -EACCES) {
             continue;
         }
         if (rc == 0 && (rc = snpu__machine_allocate(m, s, slot_b(m))) != 0) {
-            byte_lock(m->fd, F_SETLK, F_UNLCK, LOCK_SLOT(i), 1, NULL);
+            byte_lock(m->fd, F_SETLK, F_UNLCK, SNPU_LOCK_SLOT(i), 1, NULL);
         }
         if (rc != 0) {
             return rc;
         }
         clear_slot(m, s);
-        STORE(&s->pid, getpid());
-        STORE(&s->image, snpu__image());
-        STORE(&s->start_time, start_time());
+        SNPU_STORE(&s->pid, getpid());
+        SNPU_STORE(&s->image, snpu__image());
+        SNPU_STORE(&s->start_time, start_time());
         prctl(PR_GET_NAME, s->name);
         m->slot = i;
-        if (i >= LOAD(&m->file->slots_high)) {
+        if (i >= SNPU_LOAD(&m->file->slots_high)) {
             __atomic_store_n(&m->file->slots_high, i + 1, __ATOMIC_SEQ_CST);
         }
         __atomic_store_n(&s->taken, 1, __ATOMIC_SEQ_CST);
@@ -225,7 +224,7 @@ static int claim_slot(struct snpu_machine *m)
     return -EAGAIN;
 }
 
-/* A process joins one machine, so neither the handle nor a private machine needs allocating: joining cannot fail. */
+/* A process joins only one machine, so neither the handle nor a private machine is allocated: joining cannot fail. */
 static struct snpu_machine joined;
 static struct machine_file private_file;
 
@@ -234,7 +233,7 @@ static struct snpu_machine *join_privately(struct snpu_machine *m, const struct 
     m->fd = -1;
     m->file = &private_file;
     for (uint32_t i = 0; i < m->file->slots_high; i++) {
-        clear_slot(m, &m->file->slots[i]); /* a forked child finds its parent's there */
+        clear_slot(m, &m->file->slots[i]); /* a forked child finds its parent's data here */
     }
     for (uint32_t i = 0; i < m->file->shares_high; i++) {
         m->file->shares[i].token = 0;
@@ -259,16 +258,16 @@ static int open_file(const char *name, int flags)
         return -errno;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
-        close(fd); /* not the machine, so no lock of ours can hang on it */
+        close(fd); /* not the machine file: closing it releases no lock */
         return -EACCES;
     }
     return fd;
 }
 
-/* File lock held. Makes the mapped file one that this process can use. */
+/* File lock held. Makes the mapped file usable by this process, or fails. */
 static int agree_on_file(struct snpu_machine *m, const struct snpu_config *config, uint64_t size_b)
 {
-    bool in_use = locked_by_others(m->fd, LOCK_SLOT(0), SNPU_MAX_PROCESSES);
+    bool in_use = locked_by_others(m->fd, SNPU_LOCK_SLOT(0), SNPU_MAX_PROCESSES);
     bool valid = snpu__machine_valid(m->file, size_b);
     if (valid && (in_use || same_config(&m->file->config, config))) {
         return 0;
@@ -318,9 +317,9 @@ static int map_file(struct snpu_machine *m, const struct snpu_config *config)
 static void explain(int error, const char *name, char *why, size_t why_len)
 {
     const char *reason = error == -EPROTO   ? "it is in use by another version, or damaged"
-                         : error == -EAGAIN ? "it has as many processes as it can hold"
+                         : error == -EAGAIN ? "it already has the maximum number of processes"
                                             : strerror(-error);
-    snprintf(why, why_len, "machine \"%s\" cannot be shared, this process is alone on its devices: %s", name, reason);
+    snprintf(why, why_len, "cannot share machine \"%s\", this process uses private devices: %s", name, reason);
 }
 
 struct snpu_machine *snpu_machine_join(const struct snpu_settings *settings, char *why, size_t why_len)
@@ -343,7 +342,7 @@ struct snpu_machine *snpu_machine_join(const struct snpu_settings *settings, cha
         if (there) {
             break;
         }
-        close(m->fd); /* removed between open and lock: no lock of ours hangs on it */
+        close(m->fd); /* removed between open and lock: closing it releases no lock */
     }
     explain(rc, settings->machine, why, why_len);
     return join_privately(m, &settings->config);
@@ -378,9 +377,10 @@ int snpu_machine_remove(const char *name)
     int rc = 0;
     path_of(name, path);
     snpu__machine_lock(&m);
-    if (pread(m.fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, MACHINE_MAGIC, sizeof(magic)) != 0) {
+    if (pread(m.fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+        memcmp(magic, SNPU_MACHINE_MAGIC, sizeof(magic)) != 0) {
         rc = -EPROTO;
-    } else if (locked_by_others(m.fd, LOCK_SLOT(0), SNPU_MAX_PROCESSES + 1)) {
+    } else if (locked_by_others(m.fd, SNPU_LOCK_SLOT(0), SNPU_MAX_PROCESSES + 1)) {
         rc = -EBUSY;
     } else if (has_name(m.fd) && unlink(path) != 0) {
         rc = -errno;
@@ -486,7 +486,7 @@ int snpu_machine_charge(struct snpu_machine *m, uint32_t dev, enum snpu_page pag
     }
     uint32_t module = module_id < SNPU_MODULES ? module_id : 0;
     uint64_t now_b = __atomic_add_fetch(&use->modules[module].now_b, size_b, __ATOMIC_RELAXED);
-    uint64_t peak_b = LOAD(&use->modules[module].peak_b);
+    uint64_t peak_b = SNPU_LOAD(&use->modules[module].peak_b);
     while (now_b > peak_b && !__atomic_compare_exchange_n(&use->modules[module].peak_b, &peak_b, now_b, true,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
@@ -514,18 +514,18 @@ struct snpu_activity *snpu_machine_activity(struct snpu_machine *m, uint32_t dev
 
 void snpu_machine_set_lost(struct snpu_machine *m, uint32_t dev, bool lost)
 {
-    STORE(&m->file->slots[m->slot].use[dev].lost, lost);
+    SNPU_STORE(&m->file->slots[m->slot].use[dev].lost, lost);
 }
 
 bool snpu_machine_lost(const struct snpu_machine *m, uint32_t dev)
 {
-    return LOAD(&m->file->slots[m->slot].use[dev].lost) != 0;
+    return SNPU_LOAD(&m->file->slots[m->slot].use[dev].lost) != 0;
 }
 
 void snpu_machine_module(const struct snpu_machine *m, uint32_t dev, uint32_t module_id, uint64_t *now_b,
                          uint64_t *peak_b)
 {
     const struct machine_use *use = &m->file->slots[m->slot].use[dev];
-    *now_b = LOAD(&use->modules[module_id].now_b);
-    *peak_b = LOAD(&use->modules[module_id].peak_b);
+    *now_b = SNPU_LOAD(&use->modules[module_id].now_b);
+    *peak_b = SNPU_LOAD(&use->modules[module_id].peak_b);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine: what all processes that use the same software NPUs share. Linked statically into libascend_hal.so (which
- * takes part), libdcmi.so and the softnpu command (which look on).
+/* The machine: the state shared by all processes that use the same software NPUs. Linked statically into
+ * libascend_hal.so (a participant), libdcmi.so and the softnpu command (observers).
  *
- * Used memory of a device is by definition the sum over the slots of living processes: there is no total that could
+ * A device's used memory is by definition the sum over the slots of living processes: there is no total that could
  * drift. See machine.c for the file and the locks. */
 #ifndef SOFTNPU_HAL_MACHINE_H
 #define SOFTNPU_HAL_MACHINE_H
@@ -25,43 +25,43 @@ enum snpu_page { SNPU_PAGE_NORMAL, SNPU_PAGE_HUGE, SNPU_PAGE_GIANT, SNPU_PAGE_TY
 
 struct snpu_machine;
 
-/* ---- taking part ---- */
+/* ---- participants ---- */
 
-/* Joins the machine named in `settings`, creating it if nobody uses it, and claims a slot for this process. Cannot
- * fail: if the shared state is not to be had, the answer is a private machine and `why` says the reason (empty
- * otherwise). Once per process. The file descriptor stays open for the life of the process: closing any descriptor of
- * the file would release the lock that marks the slot as living. */
+/* Joins the machine named in `settings`, creating it if no process uses it, and claims a slot for this process.
+ * Cannot fail: if the shared state is not available, the result is a private machine and `why` has the reason (empty
+ * otherwise). Call once per process. The file descriptor stays open for the life of the process: closing any
+ * descriptor of the file would release the lock that marks the slot as living. */
 struct snpu_machine *snpu_machine_join(const struct snpu_settings *settings, char *why, size_t why_len);
 
-/* In a child after fork, which inherits the mapping but not the slot: claims one of its own. */
+/* In a forked child, which inherits the mapping but not the slot: claims its own. */
 struct snpu_machine *snpu_machine_rejoin(struct snpu_machine *inherited, char *why, size_t why_len);
 
 bool snpu_machine_is_private(const struct snpu_machine *m);
 const struct snpu_config *snpu_machine_config(const struct snpu_machine *m);
 
-/* Takes size_b of a device's capacity for this process. 0 or -ENOMEM. module_id above the table counts as 0. */
+/* Charges size_b of a device's capacity to this process. 0 or -ENOMEM. A module_id beyond the table counts as 0. */
 int snpu_machine_charge(struct snpu_machine *m, uint32_t dev, enum snpu_page page, uint64_t size_b, uint32_t module_id);
 void snpu_machine_uncharge(struct snpu_machine *m, uint32_t dev, enum snpu_page page, uint64_t size_b,
                            uint32_t module_id);
-void snpu_machine_pin(struct snpu_machine *m, int64_t delta_b); /* host memory of this process */
+void snpu_machine_pin(struct snpu_machine *m, int64_t delta_b); /* this process's pinned host memory */
 
 struct snpu_activity *snpu_machine_activity(struct snpu_machine *m, uint32_t dev);
 void snpu_machine_set_lost(struct snpu_machine *m, uint32_t dev, bool lost); /* for this process */
 bool snpu_machine_lost(const struct snpu_machine *m, uint32_t dev);
-/* Bytes of this process by module. */
+/* Bytes charged to this process by module. */
 void snpu_machine_module(const struct snpu_machine *m, uint32_t dev, uint32_t module_id, uint64_t *now_b,
                          uint64_t *peak_b);
 
-/* ---- looking on ---- */
+/* ---- observers ---- */
 
-/* Opens an existing machine without taking part, for the rest of the process's life. 0; -ENOENT: nobody has created it;
- * -EPROTO: damaged, or written by another version; other -errno. One thread at a time. */
+/* Opens an existing machine as an observer, for the rest of the process's life. 0; -ENOENT: no such machine;
+ * -EPROTO: damaged, or written by another version; other -errno. Not thread-safe. */
 int snpu_machine_observe(const char *name, struct snpu_machine **out);
 
 /* True if a living process uses the machine. */
 bool snpu_machine_in_use(struct snpu_machine *m);
 
-/* Used bytes of a device by page type, over all living processes. */
+/* A device's used bytes by page type, over all living processes. */
 void snpu_machine_used(struct snpu_machine *m, uint32_t dev, uint64_t used_b[SNPU_PAGE_TYPES]);
 
 struct snpu_process_device {
@@ -76,30 +76,30 @@ struct snpu_process {
     uint64_t pinned_b;
     struct snpu_process_device device[SNPU_MAX_DEVICES];
 };
-/* Copies the living processes; returns how many there are (at most max are copied). */
+/* Copies the living processes; returns their number (at most `max` are copied). */
 size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, size_t max);
 
-/* ---- tidying up ---- */
+/* ---- removal ---- */
 
 /* Calls fn with the name of every machine of this user that has a file. */
 void snpu_machine_each(void (*fn)(void *argument, const char *name), void *argument);
 
-/* Removes the file of a machine. 0; -EBUSY: a living process uses it or looks on; -ENOENT: there is none; -EPROTO: the
- * file is not a machine's; other -errno. Not in a process that takes part in a machine or looks on. */
+/* Removes a machine's file. 0; -EBUSY: a living process uses or observes it; -ENOENT: no such file; -EPROTO: not a
+ * machine file; other -errno. Must not be called by a participant or observer. */
 int snpu_machine_remove(const char *name);
 
-/* ---- things that a process names to others: exported handles, IPC memory ---- */
+/* ---- shares: exported handles, IPC memory ---- */
 
 #define SNPU_SHARE_NAME 65
 #define SNPU_SHARE_PIDS 128
 
 enum snpu_share_kind { SNPU_SHARE_NONE, SNPU_SHARE_HANDLE, SNPU_SHARE_IPC };
 
-struct snpu_share {
+struct snpu_share_desc {
     enum snpu_share_kind kind;
-    int32_t pid;       /* of the exporter */
+    int32_t pid;       /* exporter */
     int32_t fd;        /* in the exporter */
-    uint64_t file_dev; /* identity of that file, so that a reused pid or descriptor is noticed */
+    uint64_t file_dev; /* identity of that file, to detect a reused pid or descriptor */
     uint64_t file_ino;
     uint64_t offset_b; /* in the file */
     uint64_t size_b;
@@ -108,25 +108,26 @@ struct snpu_share {
     uint32_t module_id;
     uint32_t page; /* enum snpu_page */
     uint32_t mem_type;
-    uint32_t open_to_all; /* no list of process ids */
+    uint32_t open_to_all; /* process ids are not checked */
 };
 
-/* Publishes; the token names it to others and is never 0. 0, or -ENOSPC. */
-int snpu_share_publish(struct snpu_machine *m, const struct snpu_share *share, uint64_t *token);
+/* Publishes a share; other processes use the token, which is never 0. 0 or -ENOSPC. */
+int snpu_share_publish(struct snpu_machine *m, const struct snpu_share_desc *share, uint64_t *token);
 
-/* Reads a share and notes this process as a user of it, until snpu_share_release. 0; -ENOENT: no such token, withdrawn,
- * or its exporter is dead; -EPERM: this process is not on the list (the exporter itself always is). */
-int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share *out);
+/* Reads a share and registers this process as a user until snpu_share_release. 0; -ENOENT: unknown token, withdrawn,
+ * or its exporter is dead; -EPERM: this process is not on the list (the exporter always is). */
+int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share_desc *out);
 void snpu_share_release(struct snpu_machine *m, uint64_t token);
 
-/* Only by the exporter (else -EPERM, -ENOENT): adds process ids to the list (-ENOSPC if they would be more than
- * SNPU_SHARE_PIDS); opens the share to everybody; takes it back, so that nobody can import it any more. */
+/* For the exporter only (otherwise -EPERM, -ENOENT): snpu_share_admit adds process ids to the list (-ENOSPC if there
+ * would be more than SNPU_SHARE_PIDS); snpu_share_open_to_all admits all processes; snpu_share_withdraw refuses
+ * further imports. */
 int snpu_share_admit(struct snpu_machine *m, uint64_t token, const int *pids, size_t count);
 int snpu_share_open_to_all(struct snpu_machine *m, uint64_t token);
 int snpu_share_withdraw(struct snpu_machine *m, uint64_t token);
 
-/* By the exporter, of a share that is withdrawn: true when no living process uses it any more; the token is gone then.
- */
+/* For the exporter, after snpu_share_withdraw: true if no living process uses the share any more; the token is then
+ * invalid. */
 bool snpu_share_over(struct snpu_machine *m, uint64_t token);
 
 #endif

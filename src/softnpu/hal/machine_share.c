@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of things that processes name to each other. Entries are changed and read under the file lock: sharing is
- * rare and the entry is too large to be read in one piece otherwise. A token is a random number whose low bits are the
- * entry's index; it is not a secret towards processes of the same user, who could read everything anyway, but it makes
- * an old token miss. */
+/* The table of shares. Entries are changed and read under the file lock: sharing is rare, and an entry is too large
+ * to be read atomically. A token is a random number whose low bits are the entry's index. It is not a secret from
+ * processes of the same user, who could read everything anyway, but a stale token does not match. */
 #include "softnpu/hal/machine_internal.h"
 
 #include "base/clock.h"
@@ -12,7 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define INDEX_MASK ((uint64_t)MACHINE_SHARES - 1)
+#define INDEX_MASK ((uint64_t)SNPU_MACHINE_SHARES - 1)
 
 static uint64_t new_token(uint32_t index)
 {
@@ -53,10 +52,10 @@ static struct machine_share *find_free(struct snpu_machine *m)
         }
     }
     struct machine_share *next = &m->file->shares[high];
-    return high < MACHINE_SHARES && snpu__machine_allocate(m, next, sizeof(*next)) == 0 ? next : NULL;
+    return high < SNPU_MACHINE_SHARES && snpu__machine_allocate(m, next, sizeof(*next)) == 0 ? next : NULL;
 }
 
-int snpu_share_publish(struct snpu_machine *m, const struct snpu_share *share, uint64_t *token)
+int snpu_share_publish(struct snpu_machine *m, const struct snpu_share_desc *share, uint64_t *token)
 {
     int rc = -ENOSPC;
     snpu__machine_lock(m);
@@ -93,7 +92,7 @@ static bool listed(const struct machine_share *s, int32_t pid)
     return false;
 }
 
-int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share *out)
+int snpu_share_import(struct snpu_machine *m, uint64_t token, struct snpu_share_desc *out)
 {
     int rc = 0;
     snpu__machine_lock(m);
@@ -120,7 +119,7 @@ void snpu_share_release(struct snpu_machine *m, uint64_t token)
     snpu__machine_unlock(m);
 }
 
-/* The entry of a token that this process has published, or NULL with the error. File lock held. */
+/* The entry of a token that this process has published, or NULL and an error in *rc. File lock held. */
 static struct machine_share *find_own(struct snpu_machine *m, uint64_t token, int *rc)
 {
     struct machine_share *s = find(m, token);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory there is, who has it, what a pointer is.
+/* Memory capacity and use, per device and module, and pointer attributes.
  *
- * Pools. The real device divides its memory into a pool of normal pages and one of huge pages; here every page can be
- * either, and a rule makes the reported figures consistent: the normal pool is 1/32 of the capacity, the huge pool the
- * rest. An allocation is booked in the pool of its page size (giant pages in the huge one) as long as that has room,
- * and beyond that in the other. So both totals together are the capacity, both frees together are what can still be
- * had, and no pool goes below zero. The giant pool is another view of the huge one, in whole GiB; it is not added to
- * it. All processes count. These devices have no DDR: its pools are empty. Peer-to-peer memory is the same HBM. */
+ * Pools. The real device divides its memory into a pool of normal pages and one of huge pages; here every page can
+ * be either, and a rule keeps the reported figures consistent: the normal pool is 1/32 of the capacity, the huge
+ * pool the rest. An allocation is booked in the pool of its page size (giant pages in the huge one) while that pool
+ * has space, and beyond that in the other. So the totals add up to the capacity, the free sizes add up to what can
+ * still be allocated, and no pool becomes negative. The giant pool is the huge one expressed in whole GiB; it is not
+ * added to it. All processes count. These devices have no DDR: its pools are empty. Peer-to-peer memory is the same
+ * HBM. */
 #include "softnpu/hal/arena.h"
 #include "softnpu/hal/process.h"
 #include "softnpu/hal/spans.h"
@@ -40,8 +41,8 @@ static void fill_pools(uint32_t dev, struct MemPhyInfo *out)
     out->giant_free = out->huge_free / SNPU_GIANT_B * SNPU_GIANT_B;
 }
 
-/* addr_info.flag becomes 1 if every address is memory of one of the wanted types (bit = virtual type of halMemAlloc).
- */
+/* Sets addr_info.flag to 1 if every address is memory of one of the requested types (bit = virtual type of
+ * halMemAlloc). */
 static drvError_t check_addresses(struct MemAddrInfo *info)
 {
     if (info->addr == NULL || info->cnt == 0) {
@@ -185,7 +186,7 @@ const char *halGetMemModuleName(uint32_t module_id)
     return module_id < SNPU_MODULES ? module_names[module_id] : "Reserved";
 }
 
-/* Modules of this process that have or had memory on the device. */
+/* The modules of this process that have or had memory on the device. */
 drvError_t halGetMemUsageInfo(uint32_t dev_id, struct mem_module_usage *mem_usage, size_t in_num, size_t *out_num)
 {
     if (mem_usage == NULL || out_num == NULL || in_num == 0) {
@@ -227,7 +228,7 @@ DVresult drvMemGetAttribute(DVdeviceptr vptr, struct DVattribute *attr)
     }
     bool ours = snpu_hal_lookup((const void *)(uintptr_t)vptr, &range);
     if (!ours && snpu_arena_of((uintptr_t)vptr) != NULL) {
-        return DRV_ERROR_INVALID_VALUE; /* device address space, but nothing is allocated there */
+        return DRV_ERROR_INVALID_VALUE; /* in a device window, but not allocated */
     }
     memset(attr, 0, sizeof(*attr));
     attr->memType = range.dvpp                                           ? DV_MEM_LOCK_DEV_DVPP
@@ -253,7 +254,7 @@ DVresult halMemGetAddressRange(DVdeviceptr ptr, DVdeviceptr *pbase, size_t *psiz
     return DRV_ERROR_NONE;
 }
 
-/* The driver's tuning requests; none is known to mean anything here. */
+/* The driver's tuning requests; none has a meaning here. */
 drvError_t halMemCtl(int type, void *param_value, size_t param_value_size, void *out_value, size_t *out_size_ret)
 {
     return DRV_ERROR_NOT_SUPPORT;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* halMemAlloc and halMemFree: decode and check the flag word, charge the capacity, take a block, publish it.
  *
- * Accounting is by whole pages: 4 KiB, 2 MiB or 1 GiB. Managed (SVM) memory counts on its device, host memory for the
- * process alone. A freed block returns its capacity at once, whether or not its pages stay cached in the arena.
+ * Accounting is by whole pages: 4 KiB, 2 MiB or 1 GiB. Managed (SVM) memory counts on its device, host memory only
+ * for the process. A freed block returns its capacity at once, whether or not its pages stay cached in the arena.
  *
- * halMemAllocInner is the function; halMemAlloc is another name of it, so that a tool that defines halMemAlloc reaches
- * this code through the inner name. No lock here: a block belongs to whoever moved its state, by compare-and-swap, and
- * that makes the second of two frees fail. */
+ * halMemAllocInner is the function and halMemAlloc an alias, so that a tool that defines halMemAlloc reaches this
+ * code through the inner name. No lock here: the thread that changes a block's state by compare-and-swap owns it, so
+ * a double free fails. */
 #include "softnpu/hal/arena.h"
 #include "softnpu/hal/share.h"
 
 #include "base/macros.h"
 
-struct request {
+struct block_request {
     enum snpu_range_kind kind;
     enum snpu_page page;
     uint32_t dev;
@@ -36,8 +36,8 @@ static const struct {
     [8 ... 15] = {DRV_ERROR_INVALID_VALUE, SNPU_RANGE_NONE},
 };
 
-/* Advice and access bits (25-30, 32) and the reserved ones change nothing here and are accepted. */
-static drvError_t decode(unsigned long long flag, struct request *req)
+/* Advice and access bits (25-30, 32) and the reserved bits have no effect here and are accepted. */
+static drvError_t decode(unsigned long long flag, struct block_request *req)
 {
     unsigned type = (flag >> MEM_VIRT_BIT) & 0xf;
     unsigned page_field = (flag >> MEM_PAGE_BIT) & 0x3;
@@ -65,7 +65,7 @@ static drvError_t decode(unsigned long long flag, struct request *req)
 
 drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long long flag)
 {
-    struct request req = {0};
+    struct block_request req = {0};
     if (pp == NULL || size == 0) {
         return DRV_ERROR_INVALID_VALUE;
     }
@@ -125,7 +125,7 @@ struct collected {
     bool more;
 };
 
-/* Under the zone's lock: blocks can be claimed but not given back. */
+/* Under the zone's lock, under which blocks can be claimed but not given back. */
 static void collect(struct snpu_block *block, void *arg)
 {
     struct collected *c = arg;

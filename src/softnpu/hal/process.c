@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One machine per process, joined at first use. The child of a fork starts anew: it has no slot, no device memory
- * (windows are not inherited), no handles; whatever its parent's threads were doing, its locks are fresh. It claims a
- * slot of its own when it first asks for anything.
+/* One machine per process, joined on first use. A forked child starts from scratch: it has no slot, no device memory
+ * (windows are not inherited), no handles, and its locks are reinitialised whatever the parent's threads were doing.
+ * It claims its own slot on first use.
  *
- * Locks: `join_lock` guards joining alone; afterwards the pointer is read with acquire order. */
+ * Locks: `join_lock` guards only joining; afterwards the pointer is read with acquire order. */
 #include "softnpu/hal/process.h"
 
 #include "base/clock.h"
@@ -19,11 +19,11 @@
 
 static pthread_mutex_t join_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct snpu_machine *machine;   /* published; NULL: not joined */
-static struct snpu_machine *inherited; /* in a child: the mapping that came along */
+static struct snpu_machine *inherited; /* in a forked child: the inherited mapping */
 static struct snpu_settings settings;
 static struct snpu_fault_plan fault_plan;
 static char messages[1024];
-static uint8_t contexts[SNPU_MAX_DEVICES]; /* 1: the constant overhead is charged; under join_lock */
+static uint8_t contexts[SNPU_MAX_DEVICES]; /* 1: the constant overhead has been charged; under join_lock */
 
 static void after_fork_in_child(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This process as a user of the machine: the state behind every function of the library. */
+/* This process as a participant of the machine: the state behind every function of the library. */
 #ifndef SOFTNPU_HAL_PROCESS_H
 #define SOFTNPU_HAL_PROCESS_H
 
@@ -10,28 +10,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Joins at the first call. Never NULL. */
+/* Joins on the first call. Never NULL. */
 struct snpu_machine *snpu__machine(void);
 const struct snpu_settings *snpu__settings(void);
 const struct snpu_fault_plan *snpu__fault_plan(void);
 
 bool snpu__device_exists(uint32_t dev);
 
-/* Sizes above this overflow when rounded to pages; no device is that large. */
+/* Larger sizes overflow when rounded up to pages; no device is that large. */
 #define SNPU_HAL_SIZE_MAX ((uint64_t)1 << 46)
 
 /* Charges the constant overhead of a process on a device (SOFTNPU_CONTEXT_B), once until it is closed. */
 drvError_t snpu__device_open(uint32_t dev);
 void snpu__device_close(uint32_t dev);
 
-/* Takes and returns capacity for pages in an arena (a device, or SNPU_ARENA_HOST, which has no limit). */
+/* Charge and return capacity for pages of an arena (a device, or SNPU_ARENA_HOST, which has no limit). */
 drvError_t snpu__charge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id);
 void snpu__uncharge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id);
 
-/* True if this allocation is to fail by SOFTNPU_FAULT. dev: SNPU_MAX_DEVICES for host memory. */
+/* True if SOFTNPU_FAULT makes this allocation fail. dev: SNPU_MAX_DEVICES for host memory. */
 bool snpu__fault_oom(uint32_t dev, uint64_t size_b);
 
-/* What each part does in the child of a fork, and when a device is released. */
+/* Cleanup of each part in a forked child (_forget) and when a device is released. */
 void snpu__fault_forget(void);
 void snpu__prof_forget(void);
 void snpu__spans_forget(void);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profiling channels of the driver: per device one for the task scheduler's firmware, one for the task log. The
- * runtime pushes records, a tool in the same process starts the channel and reads.
+/* The driver's profiling channels: per device, one for the task scheduler's firmware and one for the task log. The
+ * runtime pushes records; a tool in the same process starts the channel and reads.
  *
- * Each channel is a ring of whole records, each behind its length. A record that does not fit is dropped and counted;
- * nothing ever waits for the reader. A channel that is off costs the runtime one load.
+ * Each channel is a ring of whole records, each preceded by its length. A record that does not fit is dropped and
+ * counted; a sender never waits for the reader. A channel that is off costs the runtime one load.
  *
- * Reading an empty channel waits up to READ_WAIT_MS before it answers 0, because readers of the original poll in a
- * loop. Readers and pollers wait on one condition for all channels; who pushes wakes them only if somebody waits.
+ * Reading an empty channel waits up to READ_WAIT_MS before it returns 0, because readers written for the original
+ * poll in a loop. Readers and pollers wait on one condition variable for all channels; senders signal it only if a
+ * thread waits.
  *
  * Locks: a channel's `lock` guards its ring; `wait_lock` guards the waiting; neither is held inside the other. */
 #include "softnpu/hal/process.h"
@@ -22,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-#define RING_B       ((uint32_t)4 << 20) /* 58000 task log records: 100 ms of the fastest launching */
+#define RING_B       ((uint32_t)4 << 20) /* 58000 task log records: 100 ms at the highest launch rate */
 #define READ_WAIT_MS 10
 #define ERROR        (-1)
 
@@ -39,7 +40,7 @@ struct channel {
     pthread_mutex_t lock;
     char *ring;          /* RING_B bytes, kept once allocated */
     uint64_t head, tail; /* bytes ever read and written */
-    uint64_t payload_b;  /* waiting, without the lengths */
+    uint64_t payload_b;  /* unread, without the lengths */
     uint64_t dropped;
     bool ever_started;
 };
@@ -47,7 +48,7 @@ struct channel {
 static struct channel channels[SNPU_MAX_DEVICES][KINDS] = {
     [0 ... SNPU_MAX_DEVICES - 1] = {[0 ... KINDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}};
 static uint8_t on[SNPU_MAX_DEVICES][KINDS];
-static uint64_t waiting_b[SNPU_MAX_DEVICES][KINDS]; /* payload_b for those who only look */
+static uint64_t waiting_b[SNPU_MAX_DEVICES][KINDS]; /* copy of payload_b, read without the lock */
 
 static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wait_cond = PTHREAD_COND_INITIALIZER;
@@ -94,7 +95,7 @@ bool snpu_hal_prof_on(uint32_t dev, uint32_t channel)
     return kind >= 0 && dev < SNPU_MAX_DEVICES && __atomic_load_n(&on[dev][kind], __ATOMIC_RELAXED);
 }
 
-/* Under the channel's lock. */
+/* Channel lock held. */
 static void ring_write(struct channel *c, const void *data, uint32_t size_b)
 {
     uint32_t at = (uint32_t)(c->tail % RING_B), first_b = RING_B - at < size_b ? RING_B - at : size_b;
@@ -163,7 +164,7 @@ static int channels_with_data(struct prof_poll_info *out, int max)
 
 struct wait_for {
     uint32_t dev, kind;         /* read: one channel */
-    struct prof_poll_info *out; /* poll: any, described here */
+    struct prof_poll_info *out; /* poll: any channel; the result */
     int max;
 };
 
@@ -250,7 +251,7 @@ int prof_stop(unsigned int device_id, unsigned int channel_id)
     return rc;
 }
 
-/* As many whole records as the buffer holds. */
+/* Copies as many whole records as fit the buffer. */
 static int read_records(struct channel *c, uint64_t *left_b, char *out, uint32_t out_b)
 {
     uint32_t filled_b = 0;
@@ -285,7 +286,8 @@ int prof_channel_read(unsigned int device_id, unsigned int channel_id, char *out
     struct wait_for w = {.dev = device_id, .kind = kind};
     wait_until_ready(&w, READ_WAIT_MS * 1000000u);
     int n = read_records(c, &waiting_b[device_id][kind], out_buf, buf_size);
-    return n == 0 && has_data(device_id, kind) ? ERROR : n; /* data, but the buffer is too small for one record */
+    return n == 0 && has_data(device_id, kind) ? ERROR : n; /* there is data, but the buffer is too small for one
+                                                             * record */
 }
 
 int prof_channel_poll(struct prof_poll_info *out_buf, int num, int timeout)
@@ -297,7 +299,7 @@ int prof_channel_poll(struct prof_poll_info *out_buf, int num, int timeout)
     return wait_until_ready(&w, (uint64_t)timeout * 1000000000u);
 }
 
-/* Records are in the ring as soon as they are pushed; this only tells how much is there. */
+/* Records are in the ring as soon as they are pushed; this only reports how much is unread. */
 int halProfDataFlush(unsigned int device_id, unsigned int channel_id, unsigned int *data_len)
 {
     struct channel *c = channel_at(device_id, channel_id);

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* A node's priority is a hash of its own address: nothing to store, and independent of the order of the keys. */
+/* A node's priority is a hash of its own address: it need not be stored and does not depend on the order of keys. */
 static uint64_t priority(const struct snpu_node *node)
 {
     uint64_t h = (uintptr_t)node;
@@ -18,7 +18,7 @@ void snpu_ranges_insert(struct snpu_ranges *set, struct snpu_node *node)
     while (*link != NULL && priority(*link) >= mine) {
         link = node->base < (*link)->base ? &(*link)->left : &(*link)->right;
     }
-    /* The subtree here goes below the node, split at its base. */
+    /* The subtree at this link goes below the node, split at its base. */
     struct snpu_node *rest = *link, **left = &node->left, **right = &node->right;
     *link = node;
     while (rest != NULL) {
@@ -98,7 +98,7 @@ bool snpu_ranges_overlap(const struct snpu_ranges *set, uintptr_t base, uint64_t
     if (size_b == 0) {
         return false;
     }
-    /* The one below the last byte is the only candidate, because ranges do not overlap each other. */
+    /* The range below the last byte is the only candidate, because ranges do not overlap. */
     const struct snpu_node *n = snpu_ranges_at_or_below(set, base + (size_b - 1));
     return n != NULL && n->base + n->size_b > base;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory of the program that devices may use (halHostRegister). Devices run in this process, so the device's
- * address is the program's own. A range may be registered for several devices; partly overlapping ranges are refused.
- * Pinned memory may be registered as well, from its beginning: its block keeps the book, and nothing else changes.
+/* Host memory of the program registered for devices (halHostRegister). Devices run in this process, so the device
+ * address is the program's own. A range may be registered for several devices; partly overlapping ranges are
+ * refused. Pinned memory may also be registered, from its beginning: its block records the devices, and nothing else
+ * changes.
  *
- * Locks: the lock of the spans guards everything here but the books of pinned blocks, which are atomic words. */
+ * Locks: the lock of the spans guards everything here except the records of pinned blocks, which are atomic words. */
 #include "softnpu/hal/arena.h"
 #include "softnpu/hal/process.h"
 #include "softnpu/hal/spans.h"
@@ -16,16 +17,16 @@
 #define MAX_REGISTRATIONS 65536
 #define MAP_SUPPORTED     1
 
-struct registration {
-    struct snpu_span span; /* first */
+struct host_registration {
+    struct snpu_span span; /* must be first */
     uint64_t devices;
 };
 
-static struct ms_slab registrations = MS_SLAB_INIT(struct registration, MAX_REGISTRATIONS);
+static struct ms_slab registrations = MS_SLAB_INIT(struct host_registration, MAX_REGISTRATIONS);
 
 void snpu__register_forget(void)
 {
-    registrations = (struct ms_slab)MS_SLAB_INIT(struct registration, MAX_REGISTRATIONS);
+    registrations = (struct ms_slab)MS_SLAB_INIT(struct host_registration, MAX_REGISTRATIONS);
 }
 
 static bool exists(uintptr_t addr, uint64_t size_b)
@@ -34,15 +35,16 @@ static bool exists(uintptr_t addr, uint64_t size_b)
     return addr + size_b > addr && msync((void *)start, addr + size_b - start, MS_ASYNC) == 0;
 }
 
-/* Spans locked. The registration that begins here, NULL if none. */
-static struct registration *find(uintptr_t base)
+/* Spans locked. The registration that begins at `base`, NULL if none. */
+static struct host_registration *find(uintptr_t base)
 {
     struct snpu_span *span = snpu__span_find(base);
-    return span != NULL && span->kind == SNPU_RANGE_REGISTERED && span->range.base == base ? (struct registration *)span
-                                                                                           : NULL;
+    return span != NULL && span->kind == SNPU_RANGE_REGISTERED && span->range.base == base
+               ? (struct host_registration *)span
+               : NULL;
 }
 
-/* The pinned allocation that begins here, NULL if none. */
+/* The pinned allocation that begins at `base`, NULL if none. */
 static struct snpu_block *pinned_block(uintptr_t base)
 {
     struct snpu_arena *arena = snpu_arena_of(base);
@@ -83,7 +85,7 @@ drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid
     }
     drvError_t rc = DRV_ERROR_NONE;
     snpu__spans_lock();
-    struct registration *r = find(base);
+    struct host_registration *r = find(base);
     if (r != NULL && r->span.range.size_b == size && (r->devices & bit) == 0) {
         r->devices |= bit;
     } else if (snpu__span_overlap(base, size)) {
@@ -108,7 +110,7 @@ drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid
 }
 
 /* Spans locked. */
-static void remove_device(struct registration *r, uint32_t dev)
+static void remove_device(struct host_registration *r, uint32_t dev)
 {
     r->devices &= ~((uint64_t)1 << dev);
     if (r->devices == 0) {
@@ -131,7 +133,7 @@ drvError_t halHostUnregisterEx(void *src_ptr, UINT32 devid, UINT32 flag)
         return (__atomic_fetch_and(&pinned->registered, ~bit, __ATOMIC_RELAXED) & bit) != 0 ? DRV_ERROR_NONE : rc;
     }
     snpu__spans_lock();
-    struct registration *r = find((uintptr_t)src_ptr);
+    struct host_registration *r = find((uintptr_t)src_ptr);
     if (r != NULL && (r->devices >> devid & 1) != 0) {
         remove_device(r, devid);
         rc = DRV_ERROR_NONE;
@@ -161,7 +163,7 @@ void snpu__register_release_device(uint32_t dev)
 {
     snpu__spans_lock();
     for (uint32_t i = 0; i < registrations.used_slots; i++) {
-        struct registration *r = ms_slab_at(&registrations, i);
+        struct host_registration *r = ms_slab_at(&registrations, i);
         if (r != NULL && (r->devices >> dev & 1) != 0) {
             remove_device(r, dev);
         }

@@ -13,12 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIB            ((uint64_t)1 << 20)
-#define CAPACITY_MIN_B (16 * MIB)
-#define CAPACITY_MAX_B                                                                                                 \
-    ((uint64_t)1 << 40)           /* with four times as much address space each, 32 devices fit into 47 bits           \
-                                   */
-#define CAPACITY_UNIT_B (2 * MIB) /* a huge page */
+#define MIB             ((uint64_t)1 << 20)
+#define CAPACITY_MIN_B  (16 * MIB)
+#define CAPACITY_MAX_B  ((uint64_t)1 << 40) /* 32 devices with four times this much address space fit into 47 bits */
+#define CAPACITY_UNIT_B (2 * MIB)           /* a huge page */
 
 static int set_devices(struct snpu_settings *s, const char *value)
 {
@@ -93,11 +91,11 @@ static const struct setting {
 } settings[] = {
     {"SOFTNPU_DEVICES", set_devices, "a number from 1 to 64", "devices of the machine (default 2)"},
     {"SOFTNPU_HBM", set_hbm, "a size from 16M to 1T", "memory of each device (default 64G)"},
-    {"SOFTNPU_SOC", set_soc, "a known chip such as Ascend910B3", "chip to be (default Ascend910B3)"},
+    {"SOFTNPU_SOC", set_soc, "a known chip such as Ascend910B3", "chip to simulate (default Ascend910B3)"},
     {"SOFTNPU_MACHINE", set_machine, "up to 63 letters, digits, '.', '_', '-', not beginning with '.'",
      "processes that name the same machine share its devices (default \"default\")"},
     {"SOFTNPU_CORES", set_cores, "a number from 1 to 1024", "threads for kernels of a process (default: CPUs online)"},
-    {"SOFTNPU_CONTEXT_B", set_context, "a size", "memory that each process takes from a device it opens (default 0)"},
+    {"SOFTNPU_CONTEXT_B", set_context, "a size", "memory charged to each process per device it opens (default 0)"},
 };
 
 static void defaults(struct snpu_settings *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SOFTNPU_* environment variables: one table, one parser, used by the libraries (which ignore a bad value and
- * remember a message) and by the softnpu command (which refuses it). */
+ * keep a message) and by the softnpu command (which rejects it). */
 #ifndef SOFTNPU_HAL_SETTINGS_H
 #define SOFTNPU_HAL_SETTINGS_H
 
@@ -18,18 +18,18 @@ struct snpu_settings {
     struct snpu_config config;
     char machine[64];
     uint32_t cores;     /* threads that kernels of this process may use */
-    uint64_t context_b; /* charged per process and device that it opens */
+    uint64_t context_b; /* charged to each process per device that it opens */
 };
 
-/* Defaults, then the environment. Values that cannot be used keep their default; `why` receives one line for each of
- * them (cut at why_len). Returns how many were bad. */
+/* Defaults, then the environment. An invalid value keeps its default and adds one line to `why` (truncated at
+ * why_len). Returns the number of invalid values. */
 int snpu_settings_read(struct snpu_settings *out, char *why, size_t why_len);
 
-/* Checks one value as it would stand in the environment (SOFTNPU_DEVICES ... SOFTNPU_CONTEXT_B; SOFTNPU_FAULT has its
- * own parser). 0, or -EINVAL with the reason; -ENOENT: no such variable. */
+/* Checks one value as for the environment (SOFTNPU_DEVICES ... SOFTNPU_CONTEXT_B; SOFTNPU_FAULT has its own parser).
+ * 0, or -EINVAL with the reason; -ENOENT: no such variable. */
 int snpu_settings_check(const char *variable, const char *value, char *why, size_t why_len);
 
-/* The i-th variable of the table and its meaning; NULL behind the last. */
+/* The i-th variable of the table and its meaning; NULL after the last. */
 const char *snpu_settings_name(size_t i, const char **meaning);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sharing memory with other processes. An export names a stretch of this process's memory file; an importer opens the
- * file through /proc/<pid>/fd and maps the stretch, so both see the same pages.
+/* Sharing memory with other processes. An export names a range of this process's memory file; an importer opens the
+ * file through /proc/<pid>/fd and maps the range, so both see the same pages.
  *
- * The exporter may free its memory while others still use it. The stretch must not be handed out again then: the block
- * stays charged and out of its arena until the last user has let go or died ("waiting"), which is looked after whenever
- * another exported block ends and before an allocation is refused.
+ * The exporter may free its memory while others still use it. The range must not be reused then: the block stays
+ * charged and allocated in its arena until the last user has released it or died ("waiting"). Waiting blocks are
+ * checked whenever another exported block ends and before an allocation is refused.
  *
- * Locks: `lock` guards the two tables here; inside it the machine's locks are taken, and nothing else. */
+ * Locks: `lock` guards the two tables here; only the machine's locks are taken inside it. */
 #include "softnpu/hal/share.h"
 
 #include "base/macros.h"
@@ -28,7 +28,7 @@ struct exported {
     uint64_t token;
     struct snpu_block *block;
     bool withdrawn;
-    bool waiting; /* the block has ended and goes back to its arena with its last export */
+    bool waiting; /* the block has ended; it returns to its arena with its last export */
 };
 
 struct snpu_peer_file {
@@ -37,7 +37,7 @@ struct snpu_peer_file {
     uint32_t refs;
 };
 
-/* How often this process has imported a token: the machine only notes that it has. */
+/* How often this process has imported a token: the machine records only that it has. */
 struct token_use {
     uint64_t token;
     uint32_t refs;
@@ -48,7 +48,7 @@ static struct ms_slab exports = MS_SLAB_INIT(struct exported, MAX_EXPORTS);
 static struct ms_slab files = MS_SLAB_INIT(struct snpu_peer_file, MAX_FILES);
 static struct ms_slab uses = MS_SLAB_INIT(struct token_use, MAX_IMPORTS);
 
-/* Every living object of a slab that only this file uses, under `lock`. */
+/* Every live object of a slab that only this file uses, under `lock`. */
 #define FOR_EACH(slab, type, item)                                                                                     \
     for (uint32_t i_ = 0; i_ < (slab).used_slots; i_++)                                                                \
         for (type *item = ms_slab_at(&(slab), i_); item != NULL; item = NULL)
@@ -70,7 +70,7 @@ drvError_t snpu__share_error(int rc)
 
 /* ---- exporting ---- */
 
-drvError_t snpu__export(struct snpu_block *block, uintptr_t base, uint64_t size_b, struct snpu_share *share,
+drvError_t snpu__export(struct snpu_block *block, uintptr_t base, uint64_t size_b, struct snpu_share_desc *share,
                         uint64_t *token)
 {
     struct snpu_arena *arena = snpu_arena_of(base);
@@ -120,7 +120,7 @@ static void give_back(struct snpu_block *block)
     snpu_arena_give(snpu_arena_get(block->place), block);
 }
 
-/* Under `lock`. */
+/* `lock` held. */
 static bool has_exports(const struct snpu_block *block)
 {
     FOR_EACH(exports, struct exported, e)
@@ -132,7 +132,8 @@ static bool has_exports(const struct snpu_block *block)
     return false;
 }
 
-/* Removes exports that are over, until one is found whose block waited for it alone; that block is the answer. */
+/* Removes exports that are no longer used, until one is found that was the last its block waited for; returns that
+ * block. */
 static struct snpu_block *sweep_one(void)
 {
     struct snpu_block *ended = NULL;
@@ -199,8 +200,8 @@ int snpu_hal_open_peer(int32_t pid, int fd)
     return mine >= 0 ? mine : -errno;
 }
 
-/* Under `lock`. All exports of one process and device are in one file, which is opened once. */
-static int open_file(const struct snpu_share *share, struct snpu_peer_file **out)
+/* `lock` held. All exports of one process and device are in one file, which is opened once. */
+static int open_file(const struct snpu_share_desc *share, struct snpu_peer_file **out)
 {
     struct stat st;
     FOR_EACH(files, struct snpu_peer_file, known)
@@ -223,7 +224,7 @@ static int open_file(const struct snpu_share *share, struct snpu_peer_file **out
             return -ENOSPC;
         }
         ms_slab_free(&files, file);
-        return -ENOENT; /* the exporter has gone and its numbers belong to others now */
+        return -ENOENT; /* the exporter is gone, and its pid or descriptor has been reused */
     }
     file->file_dev = share->file_dev;
     file->file_ino = share->file_ino;
@@ -233,7 +234,7 @@ static int open_file(const struct snpu_share *share, struct snpu_peer_file **out
     return 0;
 }
 
-/* Under `lock`. */
+/* `lock` held. */
 static struct token_use *find_use(uint64_t token)
 {
     FOR_EACH(uses, struct token_use, use)
@@ -267,7 +268,7 @@ drvError_t snpu__import(uint64_t token, enum snpu_share_kind kind, struct snpu_i
     if (rc == 0) {
         use->refs++;
         rc = snpu_share_import(snpu__machine(), token, &out->share);
-        const struct snpu_share *share = &out->share;
+        const struct snpu_share_desc *share = &out->share;
         if (rc == 0 && (share->kind != kind || share->page >= SNPU_PAGE_TYPES || share->dev >= SNPU_MAX_DEVICES)) {
             rc = -ENOENT;
         }

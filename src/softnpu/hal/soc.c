@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Only the chip type of the families and the 20 + 40 + 6 cores of 910B3 are facts of the interface. The other core
- * counts, the control cores, frequencies and cache sizes are plausible values for programs to work with, not the
- * vendor's data. */
+/* Only the chip types of the families and the 20 + 40 + 6 cores of 910B3 are facts of the interface. The other core
+ * counts, the control cores, frequencies and cache sizes are plausible values for programs to work with, not vendor
+ * data. */
 static const struct snpu_soc socs[] = {
     {"Ascend910B1", 5, 24, 48, 6, 1, 1850, 192},    {"Ascend910B2", 5, 24, 48, 6, 1, 1800, 192},
     {"Ascend910B2C", 5, 24, 48, 6, 1, 1800, 192},   {"Ascend910B3", 5, 20, 40, 6, 1, 1800, 192},

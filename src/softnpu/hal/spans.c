@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is at an address: blocks are known to their arena, everything else stands in the two sets here.
+/* What is at an address: the arenas know their blocks, the two sets here hold everything else.
  *
  * Locks: `lock` guards the sets; vmm.c, ipc.c and register.c take it after their own locks. Looking up a block takes
- * the lock of its zone, or none if the address is where the block begins. A process that has none of the other kinds
- * pays one load for asking. */
+ * the lock of its zone, or none if the address is the block's start. If a process has no spans, a lookup costs one
+ * load. */
 #include "softnpu/hal/spans.h"
 
 #include "softnpu/hal/arena.h"
@@ -12,12 +12,12 @@
 #include <pthread.h>
 #include <string.h>
 
-/* No object of a program lies in the first pages; a small number is an offset from a NULL pointer. */
+/* No object is in the first pages; a small address is an offset from a NULL pointer. */
 #define LOWEST_ADDRESS 65536u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct snpu_ranges spans, reservations;
-static uint32_t count; /* of both sets together */
+static uint32_t count; /* both sets together */
 
 void snpu__spans_forget(void)
 {
@@ -73,8 +73,8 @@ struct snpu_span *snpu__reservation_find(uintptr_t addr)
     return (struct snpu_span *)snpu_ranges_find(&reservations, addr);
 }
 
-/* The caller keeps the block from changing: it holds the zone's lock, or the block begins at the address asked for and
- * freeing it now would be the caller's own race. */
+/* The caller keeps the block from changing: it holds the zone's lock, or the block begins at the requested address
+ * and freeing it now would be a race in the program. */
 static bool describe_block(const struct snpu_block *block, struct snpu_range *out)
 {
     if (__atomic_load_n(&block->state, __ATOMIC_ACQUIRE) != SNPU_BLOCK_LIVE) {
@@ -149,12 +149,12 @@ static bool touchable(const void *ptr, uint64_t size_b, bool writing)
     if (at < LOWEST_ADDRESS || end < at) {
         return false;
     }
-    /* Neighbouring mappings of one reservation, or registrations, may be crossed. */
+    /* The range may extend over adjacent mappings of one reservation, or adjacent registrations. */
     while (at < end) {
         struct snpu_range range;
         bool readable, writable;
         if (!snpu__lookup(at, &range, &readable, &writable)) {
-            /* Ordinary memory of the program, if it is not inside a window. Its end is the program's business. */
+            /* Host memory of the program, unless it is inside a window. The HAL does not check where it ends. */
             return snpu_arena_of(at) == NULL;
         }
         if (!readable || (writing && !writable)) {

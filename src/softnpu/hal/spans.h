@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Address ranges that are not blocks of an arena: reservations, mappings in them, imported and registered memory. */
+/* Address ranges that are not blocks of an arena: reservations, mappings inside them, imported and registered
+ * memory. */
 #ifndef SOFTNPU_HAL_SPANS_H
 #define SOFTNPU_HAL_SPANS_H
 
@@ -10,7 +11,7 @@
 #include <stdint.h>
 
 struct snpu_span {
-    struct snpu_node range; /* first */
+    struct snpu_node range; /* must be first */
     enum snpu_range_kind kind;
     uint32_t dev;
     bool host_side;
@@ -18,7 +19,7 @@ struct snpu_span {
     uint32_t page_b;
 };
 
-/* Two sets, because mappings lie inside reservations. Everything is called with the lock held, except lookups. */
+/* Two sets, because mappings are inside reservations. The lock must be held for everything except lookups. */
 void snpu__spans_lock(void);
 void snpu__spans_unlock(void);
 void snpu__span_add(struct snpu_span *span);
@@ -30,7 +31,7 @@ bool snpu__span_overlap(uintptr_t base, uint64_t size_b);
 /* The reservation that contains addr. */
 struct snpu_span *snpu__reservation_find(uintptr_t addr);
 
-/* Of all kinds, arenas included: what is at addr. Takes the lock. */
+/* What is at addr, whatever its kind, arenas included. Takes the lock. */
 bool snpu__lookup(uintptr_t addr, struct snpu_range *out, bool *readable, bool *writable);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical handles, reserved addresses, and the mapping of one into the other.
  *
- * A handle is a block of its arena that is never handed out as an address: mapping it is a mapping of the same stretch
- * of the arena's memory file at the reserved address. (One file per handle would be simpler to picture, but a pool that
- * grows in steps of 2 MiB would run out of descriptors.) Capacity is charged when the handle is created. Its memory
- * goes back when the last reference and the last mapping are gone; a handle counts the references of its owner (create,
- * retain, import) apart from the mappings, so that a release too many is refused.
+ * A handle is a block of its arena that is never handed out as an address: mapping it maps the same range of the
+ * arena's memory file at the reserved address. (One file per handle would be simpler, but a pool that grows in steps
+ * of 2 MiB would run out of descriptors.) Capacity is charged when the handle is created. Its memory is freed when
+ * the last reference and the last mapping are gone; a handle counts its owner's references (create, retain, import)
+ * apart from the mappings, so that one release too many is refused.
  *
- * Access is kept per location for halMemGetAccess; since all devices' kernels run in this process, the page protection
- * is what the most privileged location may do. A new mapping can be read and written by its own device.
+ * Access is recorded per location for halMemGetAccess; since the kernels of all devices run in this process, the
+ * page protection is that of the most privileged location. A new mapping is readable and writable for its own
+ * device.
  *
- * Locks: `lock` guards all objects here; inside it the lock of the spans and those of sharing are taken. */
+ * Locks: `lock` guards all objects here; the locks of spans.c and share.c are taken inside it. */
 #include "softnpu/hal/share.h"
 #include "softnpu/hal/spans.h"
 
@@ -25,9 +26,9 @@
 
 #define MAX_HANDLES      (1u << 20)
 #define MAX_RESERVATIONS (1u << 16)
-#define LARGE_RESERVE_B  ((uint64_t)512 << 20) /* above this a reservation begins on a whole GiB */
+#define LARGE_RESERVE_B  ((uint64_t)512 << 20) /* larger reservations begin on a multiple of 1 GiB */
 
-#define EXPORT_TO_ALL    1 /* flag: no check of process ids */
+#define EXPORT_TO_ALL    1 /* flag: process ids are not checked */
 #define SHARE_MAGIC      "snpushr1"
 
 struct drv_mem_handle {
@@ -39,19 +40,19 @@ struct drv_mem_handle {
     struct drv_mem_prop prop;
 };
 
-struct mapping {
-    struct snpu_span span; /* first */
+struct vmm_mapping {
+    struct snpu_span span; /* must be first */
     struct drv_mem_handle *handle;
-    uint64_t readers, writers; /* devices */
+    uint64_t readers, writers; /* bit per device */
     uint8_t host_access;       /* drv_mem_access_type */
 };
 
 struct reservation {
-    struct snpu_span span; /* first */
+    struct snpu_span span; /* must be first */
     uint32_t mappings;
 };
 
-/* Begins the 128 bytes that a caller carries to another process. */
+/* The beginning of the 128 bytes that a caller passes to another process. */
 struct share_info {
     char magic[8];
     uint64_t token;
@@ -59,14 +60,14 @@ struct share_info {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ms_slab handles = MS_SLAB_INIT(struct drv_mem_handle, MAX_HANDLES);
-static struct ms_slab mappings = MS_SLAB_INIT(struct mapping, MAX_HANDLES);
+static struct ms_slab mappings = MS_SLAB_INIT(struct vmm_mapping, MAX_HANDLES);
 static struct ms_slab reservations = MS_SLAB_INIT(struct reservation, MAX_RESERVATIONS);
 
 void snpu__vmm_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     handles = (struct ms_slab)MS_SLAB_INIT(struct drv_mem_handle, MAX_HANDLES);
-    mappings = (struct ms_slab)MS_SLAB_INIT(struct mapping, MAX_HANDLES);
+    mappings = (struct ms_slab)MS_SLAB_INIT(struct vmm_mapping, MAX_HANDLES);
     reservations = (struct ms_slab)MS_SLAB_INIT(struct reservation, MAX_RESERVATIONS);
 }
 
@@ -117,7 +118,7 @@ drvError_t halMemGetAllocationGranularity(const struct drv_mem_prop *prop, drv_m
 
 /* ---- handles ---- */
 
-/* Lock held. NULL unless this is a handle that its owner still has a reference to. */
+/* Lock held. NULL unless this is a handle to which its owner still has a reference. */
 static drv_mem_handle_t *owned(drv_mem_handle_t *handle)
 {
     return ms_slab_check(&handles, handle) && handle->refs > 0 ? handle : NULL;
@@ -220,7 +221,7 @@ drvError_t halMemGetAllocationPropertiesFromHandle(struct drv_mem_prop *prop, dr
 
 /* ---- addresses ---- */
 
-/* Replaces what is at [base, base + size_b) by a mapping of the file, or by nothing (fd < 0). */
+/* Replaces what is at [base, base + size_b) with a mapping of the file, or with nothing (fd < 0). */
 static bool place_at(uintptr_t base, uint64_t size_b, int fd, uint64_t offset_b)
 {
     void *p =
@@ -239,7 +240,7 @@ static void *reserve_at(void *hint, uint64_t size_b)
 {
     void *p = mmap(hint, size_b, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (p != MAP_FAILED && p != hint) {
-        munmap(p, size_b); /* kernels before 4.17 take the flag for a hint */
+        munmap(p, size_b); /* kernels before 4.17 treat the flag as a hint */
         p = MAP_FAILED;
     }
     return p != MAP_FAILED ? p : NULL;
@@ -318,16 +319,16 @@ drvError_t halMemAddressFree(void *ptr)
 
 /* ---- mappings ---- */
 
-/* The mapping that contains addr, NULL if there is none. Lock held, so it stays. */
-static struct mapping *mapping_at(uintptr_t addr)
+/* The mapping that contains addr, NULL if none. Lock held, so it stays. */
+static struct vmm_mapping *mapping_at(uintptr_t addr)
 {
     snpu__spans_lock();
     struct snpu_span *span = snpu__span_find(addr);
     snpu__spans_unlock();
-    return span != NULL && span->kind == SNPU_RANGE_MAPPED ? (struct mapping *)span : NULL;
+    return span != NULL && span->kind == SNPU_RANGE_MAPPED ? (struct vmm_mapping *)span : NULL;
 }
 
-/* Lock held. The reservation that contains the whole range, if nothing is mapped in it. */
+/* Lock held. The reservation that contains the whole range, provided nothing is mapped in that range. */
 static struct reservation *room_at(uintptr_t base, uint64_t size_b)
 {
     snpu__spans_lock();
@@ -363,7 +364,7 @@ static drvError_t map_locked(uintptr_t base, uint64_t size_b, uint64_t offset_b,
     if (r == NULL) {
         return DRV_ERROR_INVALID_VALUE;
     }
-    struct mapping *map = ms_slab_alloc(&mappings);
+    struct vmm_mapping *map = ms_slab_alloc(&mappings);
     uint64_t file_offset_b;
     int fd = file_of(handle, &file_offset_b);
     if (map == NULL || !place_at(base, size_b, fd, file_offset_b + offset_b)) {
@@ -405,7 +406,7 @@ drvError_t halMemMap(void *ptr, size_t size, size_t offset, drv_mem_handle_t *ha
 }
 
 /* Lock held. */
-static void unmap_locked(struct mapping *map)
+static void unmap_locked(struct vmm_mapping *map)
 {
     uintptr_t base = map->span.range.base;
     snpu__spans_lock();
@@ -425,7 +426,7 @@ drvError_t halMemUnmap(void *ptr)
 {
     drvError_t rc = DRV_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    struct mapping *map = mapping_at((uintptr_t)ptr);
+    struct vmm_mapping *map = mapping_at((uintptr_t)ptr);
     if (map != NULL && map->span.range.base == (uintptr_t)ptr) {
         unmap_locked(map);
         rc = DRV_ERROR_NONE;
@@ -441,7 +442,7 @@ drvError_t halMemRetainAllocationHandle(drv_mem_handle_t **handle, void *ptr)
         return rc;
     }
     pthread_mutex_lock(&lock);
-    struct mapping *map = mapping_at((uintptr_t)ptr);
+    struct vmm_mapping *map = mapping_at((uintptr_t)ptr);
     if (map != NULL) {
         map->handle->refs++;
         *handle = map->handle;
@@ -455,7 +456,7 @@ void snpu__vmm_release_device(uint32_t dev)
 {
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < mappings.used_slots; i++) {
-        struct mapping *map = ms_slab_at(&mappings, i);
+        struct vmm_mapping *map = ms_slab_at(&mappings, i);
         if (map != NULL && !map->span.host_side && map->span.dev == dev) {
             unmap_locked(map);
         }
@@ -481,7 +482,7 @@ static drvError_t check_location(const struct drv_mem_location *location)
                                                                                : DRV_ERROR_INVALID_DEVICE;
 }
 
-static void set_access(struct mapping *map, const struct drv_mem_access_desc *desc)
+static void set_access(struct vmm_mapping *map, const struct drv_mem_access_desc *desc)
 {
     if (desc->location.side != MEM_DEV_SIDE) {
         map->host_access = (uint8_t)desc->type;
@@ -492,7 +493,7 @@ static void set_access(struct mapping *map, const struct drv_mem_access_desc *de
     map->writers = desc->type == MEM_ACCESS_TYPE_READWRITE ? map->writers | bit : map->writers & ~bit;
 }
 
-static void protect(struct mapping *map)
+static void protect(struct vmm_mapping *map)
 {
     bool readable = map->readers != 0 || map->host_access != MEM_ACCESS_TYPE_NONE;
     bool writable = map->writers != 0 || map->host_access == MEM_ACCESS_TYPE_READWRITE;
@@ -510,7 +511,7 @@ static void protect(struct mapping *map)
 static bool covers_mappings(uintptr_t base, uint64_t size_b)
 {
     for (uintptr_t at = base, end = base + size_b; at < end;) {
-        const struct mapping *map = mapping_at(at);
+        const struct vmm_mapping *map = mapping_at(at);
         if (map == NULL || map->span.range.base != at || map->span.range.size_b > end - at) {
             return false;
         }
@@ -538,7 +539,7 @@ drvError_t halMemSetAccess(void *ptr, size_t size, struct drv_mem_access_desc *d
     pthread_mutex_lock(&lock);
     bool ok = covers_mappings(base, size);
     for (uintptr_t at = base; ok && at < base + size;) {
-        struct mapping *map = mapping_at(at);
+        struct vmm_mapping *map = mapping_at(at);
         for (size_t i = 0; i < count; i++) {
             set_access(map, &desc[i]);
         }
@@ -559,7 +560,7 @@ drvError_t halMemGetAccess(void *ptr, struct drv_mem_location *location, uint64_
         return rc;
     }
     pthread_mutex_lock(&lock);
-    const struct mapping *map = mapping_at((uintptr_t)ptr);
+    const struct vmm_mapping *map = mapping_at((uintptr_t)ptr);
     if (map == NULL) {
         rc = DRV_ERROR_INVALID_VALUE;
     } else if (location->side != MEM_DEV_SIDE) {
@@ -595,9 +596,9 @@ drvError_t halMemExportToShareableHandle(drv_mem_handle_t *handle, drv_mem_handl
     pthread_mutex_lock(&lock);
     if (owned(handle) != NULL && handle->block != NULL) {
         const struct drv_mem_prop *prop = &handle->prop;
-        struct snpu_share share = {
+        struct snpu_share_desc share = {
             .kind = SNPU_SHARE_HANDLE,
-            .dev = on_host(prop) ? 0 : prop->devid, /* a NUMA node means nothing to others */
+            .dev = on_host(prop) ? 0 : prop->devid, /* a NUMA node is meaningless to other processes */
             .side = prop->side,
             .module_id = prop->module_id,
             .mem_type = prop->mem_type,

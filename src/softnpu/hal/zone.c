@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free stretches are kept in bins by size (four per power of two) with a bitmap of the bins in use, so that taking
- * finds a stretch that is surely large enough in a few steps; neighbours are joined when given back, found through the
- * ordered tree. Only where nothing is surely large enough are the stretches of the nearest bins tried one by one.
+/* Free ranges are kept in bins by size (four per power of two) with a bitmap of non-empty bins, so that a few steps
+ * find one that is certainly large enough. The ranges of the nearest bins are tried one by one only if no bin
+ * guarantees a fit. A block given back is merged with its free neighbours, which the ordered tree finds.
  *
  * `starts` is a plain array over the units of the zone, mapped without reservation: a page of it exists only where
  * blocks begin. It is written under the lock and read without. */
@@ -18,7 +18,7 @@
 
 static struct ms_slab blocks = MS_SLAB_INIT(struct snpu_block, MAX_BLOCKS);
 
-/* Sizes are counted in units. The first bin in which every stretch has at least `units` is bin_of(units), plus one if
+/* Sizes are counted in units. The first bin in which every range has at least `units` is bin_of(units), plus one if
  * units is not the smallest size of its bin. */
 static unsigned bin_of(uint64_t units)
 {
@@ -150,8 +150,8 @@ static struct snpu_block *choose(const struct snpu_zone *zone, uint64_t size_b, 
     return NULL;
 }
 
-/* Cuts a free stretch, already out of the tree and the bins, so that `block` becomes [at, at + size_b) and what is left
- * before and behind is free. */
+/* Cuts a free range, already removed from the tree and the bins, so that `block` becomes [at, at + size_b) and the
+ * rest before and after it is free. */
 static bool cut(struct snpu_zone *zone, struct snpu_block *block, uintptr_t at, uint64_t size_b)
 {
     uint64_t before_b = at - block->range.base;
@@ -198,11 +198,11 @@ struct snpu_block *snpu_zone_take(struct snpu_zone *zone, uint64_t size_b, uint6
     return block;
 }
 
-/* Takes a neighbour into the block, if it is free. */
+/* Merges a neighbour into the block if it is free. */
 static void swallow(struct snpu_zone *zone, struct snpu_block *block, struct snpu_node *range)
 {
     struct snpu_block *neighbour = (struct snpu_block *)range;
-    /* One in use may change its state now, without the lock; but a free one stays free. */
+    /* A neighbour in use may change its state now, without the lock; but a free one stays free. */
     if (neighbour == NULL || __atomic_load_n(&neighbour->state, __ATOMIC_RELAXED) != SNPU_BLOCK_FREE) {
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about a machine, for those that look on and for those that take part. Nothing here writes to the file, and
- * a file that is being replaced at this moment reads as a machine without devices. */
+/* Queries on a machine, for observers and participants. Nothing here writes to the file, and a file that is just
+ * being replaced reads as a machine without devices. */
 #include "softnpu/hal/machine_internal.h"
 
 #include <dirent.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens the file for reading. A descriptor of a machine file is never closed: this process may take part through
- * libascend_hal.so, and closing any descriptor of the file would release its lock. So one whose file turned out to be
- * unusable is kept for the next attempt. */
+/* Opens the file for reading. A descriptor of a machine file is never closed: this process may be a participant
+ * through libascend_hal.so, and closing any descriptor of the file would release its lock. So the descriptor of an
+ * unusable file is kept for the next attempt. */
 static int spare_fd = -1;
 
 static int open_to_look(const char *name)
@@ -52,7 +52,7 @@ int snpu_machine_observe(const char *name, struct snpu_machine **out)
             rc = -errno;
         } else if (!snpu__machine_valid(m->file, (uint64_t)st.st_size)) {
             munmap(m->file, sizeof(*m->file));
-        } else if (!snpu__machine_look(m->fd)) {
+        } else if (!snpu__machine_lock_observer(m->fd)) {
             munmap(m->file, sizeof(*m->file));
             rc = -ENOENT;
         } else {
@@ -107,10 +107,10 @@ void snpu_machine_used(struct snpu_machine *m, uint32_t dev, uint64_t used_b[SNP
         const struct machine_use *use = &m->file->slots[i].use[dev];
         uint64_t mine_b[SNPU_PAGE_TYPES], any_b = 0;
         for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
-            mine_b[page] = LOAD(&use->used_b[page]);
+            mine_b[page] = SNPU_LOAD(&use->used_b[page]);
             any_b |= mine_b[page];
         }
-        /* Asking whether a process lives is a system call: only where it matters. */
+        /* Checking whether a process lives is a system call: only where it matters. */
         if (any_b != 0 && snpu__slot_alive(m, i)) {
             for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
                 used_b[page] += mine_b[page];
@@ -132,20 +132,20 @@ size_t snpu_machine_processes(struct snpu_machine *m, struct snpu_process *out, 
         if (count < max) {
             struct snpu_process *p = &out[count];
             memset(p, 0, sizeof(*p));
-            p->pid = LOAD(&s->pid);
-            p->start_time = LOAD(&s->start_time);
+            p->pid = SNPU_LOAD(&s->pid);
+            p->start_time = SNPU_LOAD(&s->start_time);
             memcpy(p->name, s->name, sizeof(p->name));
             p->name[sizeof(p->name) - 1] = '\0';
-            p->pinned_b = LOAD(&s->pinned_b);
+            p->pinned_b = SNPU_LOAD(&s->pinned_b);
             for (uint32_t d = 0; d < devices; d++) {
                 const struct machine_use *use = &s->use[d];
                 for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
-                    p->device[d].used_b[page] = LOAD(&use->used_b[page]);
+                    p->device[d].used_b[page] = SNPU_LOAD(&use->used_b[page]);
                 }
-                p->device[d].activity.busy_ns = LOAD(&use->activity.busy_ns);
-                p->device[d].activity.tasks = LOAD(&use->activity.tasks);
-                p->device[d].activity.streams = LOAD(&use->activity.streams);
-                p->device[d].lost = LOAD(&use->lost) != 0;
+                p->device[d].activity.busy_ns = SNPU_LOAD(&use->activity.busy_ns);
+                p->device[d].activity.tasks = SNPU_LOAD(&use->activity.tasks);
+                p->device[d].activity.streams = SNPU_LOAD(&use->activity.streams);
+                p->device[d].lost = SNPU_LOAD(&use->lost) != 0;
             }
         }
         count++;
