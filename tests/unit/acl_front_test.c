@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ACL front: names without meaning answer "not supported", calls are reported to a profiler that asks for them,
- * and the functions that live in the front itself. */
+/* The ACL front: unsupported names return "not supported", calls are reported to a profiler that requests them, and
+ * the functions defined in the front itself. */
 #include "abi/coverage.h"
 
 #include "acl/acl.h"
@@ -24,7 +24,7 @@
 #include "own_machine.h"
 
 /* ---- not supported ---- */
-/* All arguments zero: the functions look at none of them. */
+/* All arguments are zero: the functions use none of them. */
 typedef intptr_t (*any_function)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
 static void unsupported_names_say_so(void **state)
@@ -45,7 +45,7 @@ static void unsupported_names_say_so(void **state)
         assert_non_null(function.object);
         aclGetRecentErrMsg();
         int result = (int)function.call(0, 0, 0, 0, 0, 0, 0, 0);
-        if (result != 0) { /* those that return a pointer or a count answer with none */
+        if (result != 0) { /* functions that return a pointer or a count return 0 */
             assert_int_equal(result, ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
         }
         const char *message = aclGetRecentErrMsg();
@@ -87,7 +87,7 @@ static void switch_profiling(uint32_t type)
     assert_int_equal(profSetProfCommand(&command, sizeof(command)), 0);
 }
 
-static void calls_are_reported_while_asked_for(void **state)
+static void calls_are_reported_while_requested(void **state)
 {
     uint32_t devices;
     (void)state;
@@ -244,7 +244,7 @@ int main(void)
     unsetenv("ASCEND_GLOBAL_LOG_LEVEL");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unsupported_names_say_so),
-        cmocka_unit_test(calls_are_reported_while_asked_for),
+        cmocka_unit_test(calls_are_reported_while_requested),
         cmocka_unit_test(stream_configurations),
         cmocka_unit_test(host_functions_run_on_the_subscribed_thread),
         cmocka_unit_test(application_log_reaches_the_file),

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nearly every Impl function checks first. */
+/* Argument checks of the Impl functions. */
 #ifndef SOFTNPU_ACL_CHECK_H
 #define SOFTNPU_ACL_CHECK_H
 
 #include "softnpu/runtime/error.h"
 
-/* The public name of the function that this stands in: "aclrtMallocImpl" without its ending, for "%.*s". */
-#define ACL_CALLER (int)(sizeof(__func__) - sizeof("Impl")), __func__
+/* The public name of the current function, for "%.*s": "aclrtMallocImpl" without the suffix. */
+#define SNPU_ACL_CALLER (int)(sizeof(__func__) - sizeof("Impl")), __func__
 
-/* Leaves the function with 100000 if a pointer that must be there is not. */
-#define ACL_NOT_NULL(pointer)                                                                                          \
+/* Returns 100000 from the current function if a pointer is NULL. */
+#define SNPU_ACL_NOT_NULL(pointer)                                                                                     \
     do {                                                                                                               \
         if (MS_UNLIKELY((pointer) == NULL)) {                                                                          \
-            return snpu_fail(ACL_ERROR_INVALID_PARAM, "%.*s: " #pointer " is NULL", ACL_CALLER);                       \
+            return snpu_fail(ACL_ERROR_INVALID_PARAM, "%.*s: " #pointer " is NULL", SNPU_ACL_CALLER);                  \
         }                                                                                                              \
     } while (0)
 
-/* Leaves the function with 100000 and a text of its own unless the condition holds. */
-#define ACL_REQUIRE(condition, ...)                                                                                    \
+/* Returns 100000 with the given message unless the condition holds. */
+#define SNPU_ACL_REQUIRE(condition, ...)                                                                               \
     do {                                                                                                               \
         if (MS_UNLIKELY(!(condition))) {                                                                               \
             return snpu_fail(ACL_ERROR_INVALID_PARAM, __VA_ARGS__);                                                    \

@@ -9,25 +9,25 @@
 
 aclError aclrtCreateContextImpl(aclrtContext *context, int32_t deviceId)
 {
-    ACL_NEED(aclrtCreateContext, context);
+    SNPU_ACL_NOT_NULL(context);
     return rtCtxCreateEx(context, 0, deviceId);
 }
 
 aclError aclrtDestroyContextImpl(aclrtContext context)
 {
-    ACL_NEED(aclrtDestroyContext, context);
+    SNPU_ACL_NOT_NULL(context);
     return rtCtxDestroyEx(context);
 }
 
 aclError aclrtSetCurrentContextImpl(aclrtContext context)
 {
-    ACL_NEED(aclrtSetCurrentContext, context);
+    SNPU_ACL_NOT_NULL(context);
     return rtCtxSetCurrent(context);
 }
 
 aclError aclrtGetCurrentContextImpl(aclrtContext *context)
 {
-    ACL_NEED(aclrtGetCurrentContext, context);
+    SNPU_ACL_NOT_NULL(context);
     return rtCtxGetCurrent(context);
 }
 
@@ -49,7 +49,7 @@ aclError aclrtGetPrimaryCtxStateImpl(int32_t deviceId, uint32_t *flags, int32_t 
 
 aclError aclrtCtxGetCurrentDefaultStreamImpl(aclrtStream *stream)
 {
-    ACL_NEED(aclrtCtxGetCurrentDefaultStream, stream);
+    SNPU_ACL_NOT_NULL(stream);
     struct snpu_ctx *ctx;
     aclError ret = snpu_ctx_need("aclrtCtxGetCurrentDefaultStream", &ctx);
     if (ret == ACL_SUCCESS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data buffers, sizes of data types, half precision. Nothing of this needs a device.
+/* Data buffers, sizes of data types, half precision. Nothing here needs a device.
  *
  * A data buffer is a pair of address and size that model interfaces pass around; it does not own the memory. */
 #include "abi/acl_impl.h"
@@ -37,7 +37,7 @@ aclDataBuffer *aclCreateDataBufferImpl(void *data, size_t size)
 
 aclError aclDestroyDataBufferImpl(const aclDataBuffer *dataBuffer)
 {
-    ACL_NOT_NULL(dataBuffer);
+    SNPU_ACL_NOT_NULL(dataBuffer);
     if (!alive("aclDestroyDataBuffer", dataBuffer)) {
         return ACL_ERROR_INVALID_PARAM;
     }
@@ -47,7 +47,7 @@ aclError aclDestroyDataBufferImpl(const aclDataBuffer *dataBuffer)
 
 aclError aclUpdateDataBufferImpl(aclDataBuffer *dataBuffer, void *data, size_t size)
 {
-    ACL_NOT_NULL(dataBuffer);
+    SNPU_ACL_NOT_NULL(dataBuffer);
     if (!alive("aclUpdateDataBuffer", dataBuffer)) {
         return ACL_ERROR_INVALID_PARAM;
     }
@@ -71,7 +71,7 @@ size_t aclGetDataBufferSizeV2Impl(const aclDataBuffer *dataBuffer)
     return alive("aclGetDataBufferSizeV2", dataBuffer) ? dataBuffer->size : 0;
 }
 
-/* Bytes per element; types smaller than a byte, and texts, have none. */
+/* Bytes per element; 0 for strings and types smaller than a byte. */
 size_t aclDataTypeSizeImpl(aclDataType dataType)
 {
     switch (dataType) {

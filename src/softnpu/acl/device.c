@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices: choosing, synchronising, numbering, facts, peers. Stateless: arguments are checked here, the work is done by
- * libruntime.so and libascend_hal.so. */
+/* Devices: selection, synchronisation, numbering, attributes, peers. Stateless: arguments are checked here,
+ * libruntime.so and libascend_hal.so do the work. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/runtime/context.h"
@@ -17,11 +17,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
 aclError aclrtGetDeviceCountImpl(uint32_t *count)
 {
-    ACL_NEED(aclrtGetDeviceCount, count);
+    SNPU_ACL_NOT_NULL(count);
     int32_t n = 0;
     aclError ret = rtGetDeviceCount(&n);
     if (ret == ACL_SUCCESS) {
@@ -37,7 +37,7 @@ aclError aclrtSetDeviceImpl(int32_t deviceId)
 
 aclError aclrtGetDeviceImpl(int32_t *deviceId)
 {
-    ACL_NEED(aclrtGetDevice, deviceId);
+    SNPU_ACL_NOT_NULL(deviceId);
     return rtGetDevice(deviceId);
 }
 
@@ -63,7 +63,7 @@ aclError aclrtResetDeviceWithoutTsdVXXImpl(int32_t deviceId)
 
 aclError aclrtGetRunModeImpl(aclrtRunMode *runMode)
 {
-    ACL_NEED(aclrtGetRunMode, runMode);
+    SNPU_ACL_NOT_NULL(runMode);
     rtRunMode mode;
     aclError ret = rtGetRunMode(&mode);
     if (ret == ACL_SUCCESS) {
@@ -76,7 +76,7 @@ aclError aclrtSetTsDeviceImpl(aclrtTsId tsId)
 {
     struct snpu_ctx *ctx;
     if (tsId != ACL_TS_ID_AICORE && tsId != ACL_TS_ID_AIVECTOR) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtSetTsDevice: tsId %d", (int)tsId);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtSetTsDevice: invalid tsId %d", (int)tsId);
     }
     return snpu_ctx_need("aclrtSetTsDevice", &ctx);
 }
@@ -98,25 +98,25 @@ aclError aclrtDeviceTaskAbortImpl(int32_t deviceId, uint32_t timeout)
 
 aclError aclrtSetDeviceTaskAbortCallbackImpl(const char *regName, aclrtDeviceTaskAbortCallback callback, void *args)
 {
-    ACL_NEED(aclrtSetDeviceTaskAbortCallback, regName);
+    SNPU_ACL_NOT_NULL(regName);
     return snpu_registry_set("aclrtSetDeviceTaskAbortCallback", SNPU_REG_TASK_ABORT, regName, (void (*)(void))callback,
                              args);
 }
 
 aclError aclrtRegDeviceStateCallbackImpl(const char *regName, aclrtDeviceStateCallback callback, void *args)
 {
-    ACL_NEED(aclrtRegDeviceStateCallback, regName);
+    SNPU_ACL_NOT_NULL(regName);
     return snpu_registry_set("aclrtRegDeviceStateCallback", SNPU_REG_DEVICE_STATE, regName, (void (*)(void))callback,
                              args);
 }
 
-/* ---- facts ---- */
+/* ---- attributes ---- */
 
 enum { FROM_DRIVER, CAPACITY, L2, NUMBER, CONSTANT };
 
 static const struct {
-    int attr, source, a, b; /* module and info of the driver, or a constant */
-} facts[] = {
+    int attr, source, a, b; /* module and info type of the driver, or a constant */
+} attributes[] = {
     {ACL_DEV_ATTR_AICPU_CORE_NUM, FROM_DRIVER, MODULE_TYPE_AICPU, INFO_TYPE_CORE_NUM},
     {ACL_DEV_ATTR_AICORE_CORE_NUM, FROM_DRIVER, MODULE_TYPE_AICORE, INFO_TYPE_CORE_NUM},
     {ACL_DEV_ATTR_CUBE_CORE_NUM, FROM_DRIVER, MODULE_TYPE_AICORE, INFO_TYPE_CORE_NUM},
@@ -144,24 +144,25 @@ static aclError driver_id(const char *function, uint32_t deviceId, uint32_t *dev
 
 aclError aclrtGetDeviceInfoImpl(uint32_t deviceId, aclrtDevAttr attr, int64_t *value)
 {
-    ACL_NEED(aclrtGetDeviceInfo, value);
+    SNPU_ACL_NOT_NULL(value);
     uint32_t dev;
     aclError ret = driver_id("aclrtGetDeviceInfo", deviceId, &dev);
     size_t i = 0;
-    while (i < MS_COUNT_OF(facts) && facts[i].attr != (int)attr) {
+    while (i < MS_COUNT_OF(attributes) && attributes[i].attr != (int)attr) {
         i++;
     }
     if (ret != ACL_SUCCESS) {
         return ret;
     }
-    if (i == MS_COUNT_OF(facts)) {
+    if (i == MS_COUNT_OF(attributes)) {
         bool simt = (int)attr >= ACL_DEV_ATTR_WARP_SIZE && (int)attr <= ACL_DEV_ATTR_MAX_BLOCK_DIM_Z;
         return snpu_fail(simt ? ACL_ERROR_RT_FEATURE_NOT_SUPPORT : ACL_ERROR_RT_PARAM_INVALID,
-                         "aclrtGetDeviceInfo: attribute %d%s", (int)attr, simt ? " is one of SIMT devices" : "");
+                         "aclrtGetDeviceInfo: unsupported attribute %d%s", (int)attr,
+                         simt ? " (SIMT devices only)" : "");
     }
-    switch (facts[i].source) {
+    switch (attributes[i].source) {
     case FROM_DRIVER:
-        return rtGetDeviceInfo(deviceId, facts[i].a, facts[i].b, value);
+        return rtGetDeviceInfo(deviceId, attributes[i].a, attributes[i].b, value);
     case CAPACITY:
         *value = (int64_t)snpu_hal_capacity_b(dev);
         return ACL_SUCCESS;
@@ -172,19 +173,19 @@ aclError aclrtGetDeviceInfoImpl(uint32_t deviceId, aclrtDevAttr attr, int64_t *v
         *value = dev;
         return ACL_SUCCESS;
     default:
-        *value = facts[i].a;
+        *value = attributes[i].a;
         return ACL_SUCCESS;
     }
 }
 
 aclError aclrtGetDeviceCapabilityImpl(int32_t deviceId, aclrtDevFeatureType devFeatureType, int32_t *value)
 {
-    ACL_NEED(aclrtGetDeviceCapability, value);
+    SNPU_ACL_NOT_NULL(value);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtGetDeviceCapability", deviceId, &dev);
     if (ret == ACL_SUCCESS && devFeatureType != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV &&
         devFeatureType != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV) {
-        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetDeviceCapability: feature %d", (int)devFeatureType);
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetDeviceCapability: unknown feature %d", (int)devFeatureType);
     }
     if (ret == ACL_SUCCESS) {
         *value = ACL_DEV_FEATURE_NOT_SUPPORT;
@@ -194,7 +195,7 @@ aclError aclrtGetDeviceCapabilityImpl(int32_t deviceId, aclrtDevFeatureType devF
 
 aclError aclrtQueryDeviceStatusImpl(int32_t deviceId, aclrtDeviceStatus *deviceStatus)
 {
-    ACL_NEED(aclrtQueryDeviceStatus, deviceStatus);
+    SNPU_ACL_NOT_NULL(deviceStatus);
     uint32_t dev;
     drvStatus_t status = DRV_STATUS_WORK;
     aclError ret = snpu_dev_from_user("aclrtQueryDeviceStatus", deviceId, &dev);
@@ -206,7 +207,7 @@ aclError aclrtQueryDeviceStatusImpl(int32_t deviceId, aclrtDeviceStatus *deviceS
 
 aclError aclrtGetDeviceUtilizationRateImpl(int32_t deviceId, aclrtUtilizationInfo *utilizationInfo)
 {
-    ACL_NEED(aclrtGetDeviceUtilizationRate, utilizationInfo);
+    SNPU_ACL_NOT_NULL(utilizationInfo);
     int32_t busy = 0;
     aclError ret = snpu_device_busy_percent("aclrtGetDeviceUtilizationRate", deviceId, &busy);
     if (ret != ACL_SUCCESS) {
@@ -226,13 +227,13 @@ aclError aclrtGetDeviceUtilizationRateImpl(int32_t deviceId, aclrtUtilizationInf
 
 aclError aclrtDeviceGetUuidImpl(int32_t deviceId, aclrtUuid *uuid)
 {
-    ACL_NEED(aclrtDeviceGetUuid, uuid);
+    SNPU_ACL_NOT_NULL(uuid);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtDeviceGetUuid", deviceId, &dev);
     if (ret != ACL_SUCCESS) {
         return ret;
     }
-    /* The same machine and device number give the same id, in every process: FNV-1a over both. */
+    /* The same machine and device number yield the same id in every process: FNV-1a over both. */
     const char *machine = getenv("SOFTNPU_MACHINE");
     char text[160];
     snprintf(text, sizeof(text), "softnpu/%.100s/%u", machine != NULL ? machine : "default", dev);
@@ -243,12 +244,12 @@ aclError aclrtDeviceGetUuidImpl(int32_t deviceId, aclrtUuid *uuid)
         }
         memcpy(uuid->bytes + 8 * half, &hash, sizeof(hash));
     }
-    uuid->bytes[6] = (char)((uuid->bytes[6] & 0x0f) | 0x50); /* version 5: made from a name */
+    uuid->bytes[6] = (char)((uuid->bytes[6] & 0x0f) | 0x50); /* version 5: derived from a name */
     uuid->bytes[8] = (char)((uuid->bytes[8] & 0x3f) | 0x80);
     return ACL_SUCCESS;
 }
 
-/* Bus addresses that no root port of the host uses: a domain of their own. */
+/* Bus addresses in a domain that no root port of the host uses. */
 static void pci_address(uint32_t dev, char out[16])
 {
     snprintf(out, 16, "0000:%02X:00.0", 0x81 + dev);
@@ -256,7 +257,7 @@ static void pci_address(uint32_t dev, char out[16])
 
 aclError aclrtDeviceGetPCIBusIdImpl(int32_t deviceId, char *pciBusId, int32_t len)
 {
-    ACL_NEED(aclrtDeviceGetPCIBusId, pciBusId);
+    SNPU_ACL_NOT_NULL(pciBusId);
     uint32_t dev;
     char text[16];
     aclError ret = snpu_dev_from_user("aclrtDeviceGetPCIBusId", deviceId, &dev);
@@ -273,8 +274,8 @@ aclError aclrtDeviceGetPCIBusIdImpl(int32_t deviceId, char *pciBusId, int32_t le
 
 aclError aclrtDeviceGetByPCIBusIdImpl(const char *pciBusId, int32_t *deviceId)
 {
-    ACL_NEED(aclrtDeviceGetByPCIBusId, pciBusId);
-    ACL_NEED(aclrtDeviceGetByPCIBusId, deviceId);
+    SNPU_ACL_NOT_NULL(pciBusId);
+    SNPU_ACL_NOT_NULL(deviceId);
     for (uint32_t dev = 0; dev < snpu_hal_device_count(); dev++) {
         char text[16];
         pci_address(dev, text);
@@ -287,7 +288,7 @@ aclError aclrtDeviceGetByPCIBusIdImpl(const char *pciBusId, int32_t *deviceId)
 
 aclError aclrtDeviceGetBareTgidImpl(int32_t *pid)
 {
-    ACL_NEED(aclrtDeviceGetBareTgid, pid);
+    SNPU_ACL_NOT_NULL(pid);
     *pid = drvDeviceGetBareTgid();
     return ACL_SUCCESS;
 }
@@ -303,13 +304,13 @@ aclError aclrtDeviceGetStreamPriorityRangeImpl(int32_t *leastPriority, int32_t *
     return ACL_SUCCESS;
 }
 
-/* ---- numbering: user ids follow the visible list; logic and phy ids are both the driver's ---- */
+/* ---- numbering: user ids follow the list of visible devices; logic and phy ids are both the driver's ---- */
 
 static aclError user_to_driver(const char *function, int32_t user, int32_t *out)
 {
     uint32_t dev;
     if (out == NULL) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result is NULL", function);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result pointer is NULL", function);
     }
     aclError ret = snpu_dev_from_user(function, user, &dev);
     if (ret == ACL_SUCCESS) {
@@ -321,7 +322,7 @@ static aclError user_to_driver(const char *function, int32_t user, int32_t *out)
 static aclError driver_to_user(const char *function, int32_t driver, int32_t *out)
 {
     if (out == NULL) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result is NULL", function);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result pointer is NULL", function);
     }
     return snpu_dev_to_user((uint32_t)driver, out);
 }
@@ -329,7 +330,7 @@ static aclError driver_to_user(const char *function, int32_t driver, int32_t *ou
 static aclError same_id(const char *function, int32_t id, int32_t *out)
 {
     if (out == NULL) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result is NULL", function);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: the result pointer is NULL", function);
     }
     if (id < 0 || (uint32_t)id >= snpu_hal_device_count()) {
         return snpu_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %d", function, id);
@@ -372,7 +373,7 @@ aclError aclrtGetPhyDevIdByUserDevIdImpl(const int32_t userDevId, int32_t *const
 
 aclError aclrtDeviceCanAccessPeerImpl(int32_t *canAccessPeer, int32_t deviceId, int32_t peerDeviceId)
 {
-    ACL_NEED(aclrtDeviceCanAccessPeer, canAccessPeer);
+    SNPU_ACL_NOT_NULL(canAccessPeer);
     uint32_t dev, peer;
     aclError ret = snpu_dev_from_user("aclrtDeviceCanAccessPeer", deviceId, &dev);
     if (ret == ACL_SUCCESS &&
@@ -385,7 +386,7 @@ aclError aclrtDeviceCanAccessPeerImpl(int32_t *canAccessPeer, int32_t deviceId, 
 aclError aclrtDeviceEnablePeerAccessImpl(int32_t peerDeviceId, uint32_t flags)
 {
     if (flags != 0) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtDeviceEnablePeerAccess: flags %u", flags);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtDeviceEnablePeerAccess: invalid flags %u", flags);
     }
     return snpu_peer_set("aclrtDeviceEnablePeerAccess", peerDeviceId, true);
 }
@@ -397,7 +398,7 @@ aclError aclrtDeviceDisablePeerAccessImpl(int32_t peerDeviceId)
 
 aclError aclrtDevicePeerAccessStatusImpl(int32_t deviceId, int32_t peerDeviceId, int32_t *status)
 {
-    ACL_NEED(aclrtDevicePeerAccessStatus, status);
+    SNPU_ACL_NOT_NULL(status);
     bool on = false;
     aclError ret = snpu_peer_get("aclrtDevicePeerAccessStatus", deviceId, peerDeviceId, &on);
     if (ret == ACL_SUCCESS) {
@@ -408,7 +409,7 @@ aclError aclrtDevicePeerAccessStatusImpl(int32_t deviceId, int32_t peerDeviceId,
 
 aclError aclrtGetDevicesTopoImpl(uint32_t deviceId, uint32_t otherDeviceId, uint64_t *value)
 {
-    ACL_NEED(aclrtGetDevicesTopo, value);
+    SNPU_ACL_NOT_NULL(value);
     uint32_t dev;
     aclError ret = driver_id("aclrtGetDevicesTopo", deviceId, &dev);
     if (ret == ACL_SUCCESS && (ret = driver_id("aclrtGetDevicesTopo", otherDeviceId, &dev)) == ACL_SUCCESS) {

@@ -13,7 +13,7 @@ aclError aclrtSetDeviceSatModeImpl(aclrtFloatOverflowMode mode)
 
 aclError aclrtGetDeviceSatModeImpl(aclrtFloatOverflowMode *mode)
 {
-    ACL_NEED(aclrtGetDeviceSatMode, mode);
+    SNPU_ACL_NOT_NULL(mode);
     int have = 0;
     aclError ret = snpu_sat_mode_get("aclrtGetDeviceSatMode", &have);
     if (ret == ACL_SUCCESS) {
@@ -24,7 +24,7 @@ aclError aclrtGetDeviceSatModeImpl(aclrtFloatOverflowMode *mode)
 
 aclError aclrtGetDeviceResLimitImpl(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value)
 {
-    ACL_NEED(aclrtGetDeviceResLimit, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_res_limit_get("aclrtGetDeviceResLimit", deviceId, (int)type, value);
 }
 
@@ -40,7 +40,7 @@ aclError aclrtResetDeviceResLimitImpl(int32_t deviceId)
 
 aclError aclrtGetStreamResLimitImpl(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value)
 {
-    ACL_NEED(aclrtGetStreamResLimit, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_stream_res_limit_get("aclrtGetStreamResLimit", stream, (int)type, value);
 }
 
@@ -66,7 +66,7 @@ aclError aclrtUnuseStreamResInCurrentThreadImpl(aclrtStream stream)
 
 aclError aclrtGetResInCurrentThreadImpl(aclrtDevResLimitType type, uint32_t *value)
 {
-    ACL_NEED(aclrtGetResInCurrentThread, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_thread_res_get("aclrtGetResInCurrentThread", (int)type, value);
 }
 
@@ -77,7 +77,7 @@ aclError aclrtDeviceSetLimitImpl(aclrtDeviceLimit limit, size_t value)
 
 aclError aclrtDeviceGetLimitImpl(aclrtDeviceLimit limit, size_t *value)
 {
-    ACL_NEED(aclrtDeviceGetLimit, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_device_limit_get("aclrtDeviceGetLimit", (int)limit, value);
 }
 
@@ -92,7 +92,7 @@ static struct ms_slab group_infos = MS_SLAB_INIT(struct aclrtGroupInfo, 4096);
 static aclError check_group_info(const char *function, const aclrtGroupInfo *info)
 {
     if (!ms_slab_check(&group_infos, info)) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: %p does not come from aclrtCreateGroupInfo", function,
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not created by aclrtCreateGroupInfo", function,
                          (const void *)info);
     }
     return ACL_SUCCESS;
@@ -100,12 +100,12 @@ static aclError check_group_info(const char *function, const aclrtGroupInfo *inf
 
 aclError aclrtSetGroupImpl(int32_t groupId)
 {
-    return snpu_fail(ACL_ERROR_RT_GROUP_NOT_CREATE, "aclrtSetGroup: there is no group %d", groupId);
+    return snpu_fail(ACL_ERROR_RT_GROUP_NOT_CREATE, "aclrtSetGroup: no group %d", groupId);
 }
 
 aclError aclrtGetGroupCountImpl(uint32_t *count)
 {
-    ACL_NEED(aclrtGetGroupCount, count);
+    SNPU_ACL_NOT_NULL(count);
     struct snpu_ctx *ctx;
     aclError ret = snpu_ctx_need("aclrtGetGroupCount", &ctx);
     if (ret == ACL_SUCCESS) {
@@ -118,7 +118,7 @@ aclrtGroupInfo *aclrtCreateGroupInfoImpl(void)
 {
     aclrtGroupInfo *info = ms_slab_alloc(&group_infos);
     if (info == NULL) {
-        snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtCreateGroupInfo: too many, or out of host memory");
+        snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtCreateGroupInfo: too many objects, or out of host memory");
     }
     return info;
 }
@@ -148,7 +148,7 @@ aclError aclrtGetGroupInfoDetailImpl(const aclrtGroupInfo *groupInfo, int32_t gr
     if (ret != ACL_SUCCESS) {
         return ret;
     }
-    ACL_NEED(aclrtGetGroupInfoDetail, attrValue);
-    ACL_NEED(aclrtGetGroupInfoDetail, paramRetSize);
-    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetGroupInfoDetail: there is no group with index %d", groupIndex);
+    SNPU_ACL_NOT_NULL(attrValue);
+    SNPU_ACL_NOT_NULL(paramRetSize);
+    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtGetGroupInfoDetail: no group with index %d", groupIndex);
 }

@@ -12,54 +12,54 @@
 
 aclError aclrtCreateEventImpl(aclrtEvent *event)
 {
-    ACL_NEED(aclrtCreateEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventCreate(event);
 }
 
 aclError aclrtCreateEventWithFlagImpl(aclrtEvent *event, uint32_t flag)
 {
-    ACL_NEED(aclrtCreateEventWithFlag, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventCreateWithFlag(event, flag);
 }
 
 aclError aclrtCreateEventExWithFlagImpl(aclrtEvent *event, uint32_t flag)
 {
-    ACL_NEED(aclrtCreateEventExWithFlag, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventCreateExWithFlag(event, flag);
 }
 
 aclError aclrtDestroyEventImpl(aclrtEvent event)
 {
-    ACL_NEED(aclrtDestroyEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventDestroy(event);
 }
 
 aclError aclrtRecordEventImpl(aclrtEvent event, aclrtStream stream)
 {
-    ACL_NEED(aclrtRecordEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventRecord(event, stream);
 }
 
 aclError aclrtRecordEventWithFlagImpl(aclrtEvent event, aclrtStream stream, uint32_t flag)
 {
-    ACL_NEED(aclrtRecordEventWithFlag, event);
+    SNPU_ACL_NOT_NULL(event);
     SNPU_PROF_RT_CALL(EVENT_RECORD);
     return snpu_event_record("aclrtRecordEventWithFlag", event, stream, flag);
 }
 
 aclError aclrtResetEventImpl(aclrtEvent event, aclrtStream stream)
 {
-    ACL_NEED(aclrtResetEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventReset(event, stream);
 }
 
 aclError aclrtStreamWaitEventImpl(aclrtStream stream, aclrtEvent event)
 {
-    ACL_NEED(aclrtStreamWaitEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtStreamWaitEvent(stream, event);
 }
 
-/* Limits of tasks are seconds (those of waiting threads are milliseconds); 0 is no limit. */
+/* Timeouts of tasks are in seconds (those of waiting threads in milliseconds); 0: none. */
 static int64_t wait_limit_ms(uint32_t timeout_s)
 {
     return timeout_s == 0 ? -1 : (int64_t)timeout_s * 1000;
@@ -67,9 +67,9 @@ static int64_t wait_limit_ms(uint32_t timeout_s)
 
 aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent event, int32_t timeout)
 {
-    ACL_NEED(aclrtStreamWaitEventWithTimeout, event);
+    SNPU_ACL_NOT_NULL(event);
     if (timeout < 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEventWithTimeout: timeout %d", timeout);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEventWithTimeout: invalid timeout %d", timeout);
     }
     SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
     return snpu_event_wait("aclrtStreamWaitEventWithTimeout", stream, event, wait_limit_ms((uint32_t)timeout),
@@ -78,15 +78,15 @@ aclError aclrtStreamWaitEventWithTimeoutImpl(aclrtStream stream, aclrtEvent even
 
 aclError aclrtStreamWaitEventWithFlagImpl(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag)
 {
-    ACL_NEED(aclrtStreamWaitEventWithFlag, event);
+    SNPU_ACL_NOT_NULL(event);
     SNPU_PROF_RT_CALL(STREAM_WAIT_EVENT);
     return snpu_event_wait("aclrtStreamWaitEventWithFlag", stream, event, wait_limit_ms(timeout), flag);
 }
 
 aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)
 {
-    ACL_NEED(aclrtQueryEvent, event);
-    ACL_NEED(aclrtQueryEvent, status);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(status);
     aclError ret = rtEventQuery(event);
     if (ret == ACL_SUCCESS || ret == ACL_ERROR_RT_EVENT_NOT_COMPLETE) {
         *status = ret == ACL_SUCCESS ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
@@ -97,8 +97,8 @@ aclError aclrtQueryEventImpl(aclrtEvent event, aclrtEventStatus *status)
 
 aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *status)
 {
-    ACL_NEED(aclrtQueryEventStatus, event);
-    ACL_NEED(aclrtQueryEventStatus, status);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(status);
     rtEventStatus_t recorded;
     aclError ret = rtEventQueryStatus(event, &recorded);
     if (ret == ACL_SUCCESS) {
@@ -110,8 +110,8 @@ aclError aclrtQueryEventStatusImpl(aclrtEvent event, aclrtEventRecordedStatus *s
 
 aclError aclrtQueryEventWaitStatusImpl(aclrtEvent event, aclrtEventWaitStatus *status)
 {
-    ACL_NEED(aclrtQueryEventWaitStatus, event);
-    ACL_NEED(aclrtQueryEventWaitStatus, status);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(status);
     struct snpu_event_state state;
     aclError ret = snpu_event_state("aclrtQueryEventWaitStatus", event, &state);
     if (ret == ACL_SUCCESS) {
@@ -122,15 +122,15 @@ aclError aclrtQueryEventWaitStatusImpl(aclrtEvent event, aclrtEventWaitStatus *s
 
 aclError aclrtSynchronizeEventImpl(aclrtEvent event)
 {
-    ACL_NEED(aclrtSynchronizeEvent, event);
+    SNPU_ACL_NOT_NULL(event);
     return rtEventSynchronize(event);
 }
 
 aclError aclrtSynchronizeEventWithTimeoutImpl(aclrtEvent event, int32_t timeout)
 {
-    ACL_NEED(aclrtSynchronizeEventWithTimeout, event);
+    SNPU_ACL_NOT_NULL(event);
     if (timeout < -1) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEventWithTimeout: timeout %d", timeout);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEventWithTimeout: invalid timeout %d", timeout);
     }
     SNPU_PROF_RT_CALL(EVENT_SYNCHRONIZE);
     return snpu_event_synchronize("aclrtSynchronizeEventWithTimeout", event, timeout);
@@ -138,16 +138,16 @@ aclError aclrtSynchronizeEventWithTimeoutImpl(aclrtEvent event, int32_t timeout)
 
 aclError aclrtEventElapsedTimeImpl(float *ms, aclrtEvent startEvent, aclrtEvent endEvent)
 {
-    ACL_NEED(aclrtEventElapsedTime, ms);
-    ACL_NEED(aclrtEventElapsedTime, startEvent);
-    ACL_NEED(aclrtEventElapsedTime, endEvent);
+    SNPU_ACL_NOT_NULL(ms);
+    SNPU_ACL_NOT_NULL(startEvent);
+    SNPU_ACL_NOT_NULL(endEvent);
     return rtEventElapsedTime(ms, startEvent, endEvent);
 }
 
 aclError aclrtEventGetTimestampImpl(aclrtEvent event, uint64_t *timestamp)
 {
-    ACL_NEED(aclrtEventGetTimestamp, event);
-    ACL_NEED(aclrtEventGetTimestamp, timestamp);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(timestamp);
     uint64_t counter;
     aclError ret = snpu_event_counter("aclrtEventGetTimestamp", event, &counter);
     if (ret == ACL_SUCCESS) {
@@ -158,27 +158,27 @@ aclError aclrtEventGetTimestampImpl(aclrtEvent event, uint64_t *timestamp)
 
 aclError aclrtGetEventIdImpl(aclrtEvent event, uint32_t *eventId)
 {
-    ACL_NEED(aclrtGetEventId, event);
-    ACL_NEED(aclrtGetEventId, eventId);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(eventId);
     return snpu_event_id("aclrtGetEventId", event, eventId);
 }
 
 aclError aclrtGetEventAvailNumImpl(uint32_t *eventCount)
 {
-    ACL_NEED(aclrtGetEventAvailNum, eventCount);
+    SNPU_ACL_NOT_NULL(eventCount);
     return snpu_events_available("aclrtGetEventAvailNum", eventCount);
 }
 
 aclError aclrtIpcGetEventHandleImpl(aclrtEvent event, aclrtIpcEventHandle *handle)
 {
-    ACL_NEED(aclrtIpcGetEventHandle, event);
-    ACL_NEED(aclrtIpcGetEventHandle, handle);
+    SNPU_ACL_NOT_NULL(event);
+    SNPU_ACL_NOT_NULL(handle);
     return snpu_event_export("aclrtIpcGetEventHandle", event, handle);
 }
 
 aclError aclrtIpcOpenEventHandleImpl(aclrtIpcEventHandle handle, aclrtEvent *event)
 {
-    ACL_NEED(aclrtIpcOpenEventHandle, event);
+    SNPU_ACL_NOT_NULL(event);
     return snpu_event_import("aclrtIpcOpenEventHandle", &handle, event);
 }
 
@@ -186,14 +186,14 @@ aclError aclrtIpcOpenEventHandleImpl(aclrtIpcEventHandle handle, aclrtEvent *eve
 
 aclError aclrtValueWriteImpl(void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream)
 {
-    ACL_NEED(aclrtValueWrite, devAddr);
+    SNPU_ACL_NOT_NULL(devAddr);
     SNPU_PROF_RT_CALL(MEM_WRITE_VALUE);
     return snpu_value_write("aclrtValueWrite", devAddr, value, flag, stream);
 }
 
 aclError aclrtValueWaitImpl(void *devAddr, uint64_t value, uint32_t flag, aclrtStream stream)
 {
-    ACL_NEED(aclrtValueWait, devAddr);
+    SNPU_ACL_NOT_NULL(devAddr);
     SNPU_PROF_RT_CALL(MEM_WAIT_VALUE);
     return snpu_value_wait("aclrtValueWait", devAddr, value, flag, stream);
 }

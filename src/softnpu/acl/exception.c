@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program may ask about a failed task, inside its callback. Stateless. */
+/* What a program may query about a failed task in its callback. Stateless. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/acl/check.h"
@@ -12,13 +12,13 @@ aclError aclrtSetExceptionInfoCallbackImpl(aclrtExceptionInfoCallback callback)
 
 aclError aclrtExceptionInfoCallbackRegisterImpl(aclrtExceptionInfoCallback callback)
 {
-    ACL_NEED(aclrtExceptionInfoCallbackRegister, callback);
+    SNPU_ACL_NOT_NULL(callback);
     return snpu_exception_add(callback);
 }
 
 aclError aclrtExceptionInfoCallbackUnregisterImpl(aclrtExceptionInfoCallback callback)
 {
-    ACL_NEED(aclrtExceptionInfoCallbackUnregister, callback);
+    SNPU_ACL_NOT_NULL(callback);
     return snpu_exception_remove(callback);
 }
 
@@ -37,11 +37,11 @@ NUMBER(aclrtGetErrorCodeFromExceptionInfo, code)
 
 aclError aclrtGetArgsFromExceptionInfoImpl(const aclrtExceptionInfo *info, void **devArgsPtr, uint32_t *devArgsLen)
 {
-    ACL_NEED(aclrtGetArgsFromExceptionInfo, info);
-    ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsPtr);
-    ACL_NEED(aclrtGetArgsFromExceptionInfo, devArgsLen);
-    ACL_REQUIRE(snpu_exception_active(info), "aclrtGetArgsFromExceptionInfo: %p tells of no exception",
-                (const void *)info);
+    SNPU_ACL_NOT_NULL(info);
+    SNPU_ACL_NOT_NULL(devArgsPtr);
+    SNPU_ACL_NOT_NULL(devArgsLen);
+    SNPU_ACL_REQUIRE(snpu_exception_active(info), "aclrtGetArgsFromExceptionInfo: %p is not a current exception",
+                     (const void *)info);
     *devArgsPtr = info->args;
     *devArgsLen = info->args_b;
     return ACL_SUCCESS;
@@ -49,10 +49,10 @@ aclError aclrtGetArgsFromExceptionInfoImpl(const aclrtExceptionInfo *info, void 
 
 aclError aclrtGetFuncHandleFromExceptionInfoImpl(const aclrtExceptionInfo *info, aclrtFuncHandle *func)
 {
-    ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, info);
-    ACL_NEED(aclrtGetFuncHandleFromExceptionInfo, func);
-    ACL_REQUIRE(snpu_exception_active(info), "aclrtGetFuncHandleFromExceptionInfo: %p tells of no exception",
-                (const void *)info);
+    SNPU_ACL_NOT_NULL(info);
+    SNPU_ACL_NOT_NULL(func);
+    SNPU_ACL_REQUIRE(snpu_exception_active(info), "aclrtGetFuncHandleFromExceptionInfo: %p is not a current exception",
+                     (const void *)info);
     *func = info->func;
     return ACL_SUCCESS;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libascendcl.so and libacl_rt.so: the public names, each a call of its Impl twin through the PLT.
+/* libascendcl.so and libacl_rt.so: the public names, each a call of its Impl function through the PLT.
  *
- * Two libraries are made from this file because programs of different ages link different ones. They hold no state, so
- * it does not matter which of them a name is bound to when both are loaded. The call is reported to profilers here,
- * around the twin, if one asked for ACL calls; otherwise it costs one load and one branch more than the twin itself
- * (the reporting half stands apart, so that the other needs no stack frame). */
+ * This file is built into two libraries because older and newer programs link different ones. They hold no state, so
+ * it does not matter which of them a name is bound to when both are loaded. If a profiler has requested ACL calls,
+ * the call is reported here, around the Impl function; otherwise it costs one load and one branch more than the Impl
+ * function itself (the reporting path is a separate function, so that the fast path needs no stack frame). */
 #include "abi/acl_impl.h"
 
 #include "softnpu/runtime/prof.h"

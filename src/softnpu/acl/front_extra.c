@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of libascendcl.so and libacl_rt.so without an Impl twin: stream configurations, host function threads and
- * the application log. Everything else they need they take from the public interface, so they hold no state either.
+/* Functions of libascendcl.so and libacl_rt.so without an Impl function: stream configurations, host function
+ * threads and the application log. They build on the public interface and hold no state either.
  *
  * Threads: a configuration belongs to its caller; nothing else is shared. */
 #include "acl/acl.h"
@@ -27,13 +27,13 @@ aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle)
 {
     if (!snpu_stream_config_free(handle)) {
         return snpu_fail(ACL_ERROR_INVALID_PARAM,
-                         "aclrtDestroyStreamConfigHandle: %p does not come from aclrtCreateStreamConfigHandle",
+                         "aclrtDestroyStreamConfigHandle: %p was not created by aclrtCreateStreamConfigHandle",
                          (void *)handle);
     }
     return ACL_SUCCESS;
 }
 
-/* Callers pass options as 32-bit or as 64-bit numbers. */
+/* Callers pass options as 32-bit or 64-bit numbers. */
 static int read_number(const void *value, size_t size_b, uint64_t max, uint64_t *out)
 {
     uint32_t narrow;
@@ -87,8 +87,9 @@ aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle, aclrtStreamCon
         handle->priority = (uint32_t)number;
         return ACL_SUCCESS;
     }
-    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtSetStreamConfigOpt: attribute %d with a value of %zu bytes",
-                     (int)attr, valueSize);
+    return snpu_fail(ACL_ERROR_INVALID_PARAM,
+                     "aclrtSetStreamConfigOpt: unknown attribute %d, or invalid value (%zu bytes)", (int)attr,
+                     valueSize);
 }
 
 aclError aclrtCreateStreamV2(aclrtStream *stream, const aclrtStreamConfigHandle *handle)

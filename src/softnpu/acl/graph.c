@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models: capture, building, replay, questions, branches. Stateless. */
+/* Models: capture, building, replay, queries, branches. Stateless. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/runtime/model.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BIND_HEAD    0u          /* the stream starts with the model */
-#define BIND_DEFAULT 0x7fffffffu /* it is started by aclrtActiveStream or aclrtSwitchStream */
+#define BIND_DEFAULT 0x7fffffffu /* aclrtActiveStream or aclrtSwitchStream starts it */
 
 /* ---- capture ---- */
 
@@ -19,13 +19,13 @@ aclError aclmdlRICaptureBeginImpl(aclrtStream stream, aclmdlRICaptureMode mode)
 
 aclError aclmdlRICaptureToModelRIBeginImpl(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode)
 {
-    ACL_NEED(aclmdlRICaptureToModelRIBegin, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     return snpu_capture_begin("aclmdlRICaptureToModelRIBegin", stream, modelRI, (int)mode);
 }
 
 aclError aclmdlRICaptureGetInfoImpl(aclrtStream stream, aclmdlRICaptureStatus *status, aclmdlRI *modelRI)
 {
-    ACL_NEED(aclmdlRICaptureGetInfo, status);
+    SNPU_ACL_NOT_NULL(status);
     int have = 0;
     aclError ret = snpu_capture_info("aclmdlRICaptureGetInfo", stream, &have, modelRI);
     if (ret == ACL_SUCCESS) {
@@ -36,13 +36,13 @@ aclError aclmdlRICaptureGetInfoImpl(aclrtStream stream, aclmdlRICaptureStatus *s
 
 aclError aclmdlRICaptureEndImpl(aclrtStream stream, aclmdlRI *modelRI)
 {
-    ACL_NEED(aclmdlRICaptureEnd, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     return snpu_capture_end("aclmdlRICaptureEnd", stream, modelRI);
 }
 
 aclError aclmdlRICaptureThreadExchangeModeImpl(aclmdlRICaptureMode *mode)
 {
-    ACL_NEED(aclmdlRICaptureThreadExchangeMode, mode);
+    SNPU_ACL_NOT_NULL(mode);
     int both = (int)*mode;
     aclError ret = snpu_capture_exchange_mode("aclmdlRICaptureThreadExchangeMode", &both);
     if (ret == ACL_SUCCESS) {
@@ -58,13 +58,13 @@ aclError aclmdlRICaptureTaskGrpBeginImpl(aclrtStream stream)
 
 aclError aclmdlRICaptureTaskGrpEndImpl(aclrtStream stream, aclrtTaskGrp *handle)
 {
-    ACL_NEED(aclmdlRICaptureTaskGrpEnd, handle);
+    SNPU_ACL_NOT_NULL(handle);
     return snpu_group_end("aclmdlRICaptureTaskGrpEnd", stream, handle);
 }
 
 aclError aclmdlRICaptureTaskUpdateBeginImpl(aclrtStream stream, aclrtTaskGrp handle)
 {
-    ACL_NEED(aclmdlRICaptureTaskUpdateBegin, handle);
+    SNPU_ACL_NOT_NULL(handle);
     return snpu_update_begin("aclmdlRICaptureTaskUpdateBegin", stream, handle);
 }
 
@@ -77,146 +77,146 @@ aclError aclmdlRICaptureTaskUpdateEndImpl(aclrtStream stream)
 
 aclError aclmdlRIBuildBeginImpl(aclmdlRI *modelRI, uint32_t flag)
 {
-    ACL_NEED(aclmdlRIBuildBegin, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     SNPU_PROF_RT_CALL(MODEL_CREATE);
     if (flag != 0) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIBuildBegin: flag %u", flag);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIBuildBegin: invalid flag %u", flag);
     }
     return snpu_model_build_begin("aclmdlRIBuildBegin", modelRI);
 }
 
 aclError aclmdlRIBindStreamImpl(aclmdlRI modelRI, aclrtStream stream, uint32_t flag)
 {
-    ACL_NEED(aclmdlRIBindStream, modelRI);
-    ACL_NEED(aclmdlRIBindStream, stream);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(stream);
     SNPU_PROF_RT_CALL(MODEL_BIND_STREAM);
     if (flag != BIND_HEAD && flag != BIND_DEFAULT) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIBindStream: flag 0x%x", flag);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIBindStream: invalid flag 0x%x", flag);
     }
     return snpu_model_bind("aclmdlRIBindStream", modelRI, stream, flag == BIND_HEAD);
 }
 
 aclError aclmdlRIEndTaskImpl(aclmdlRI modelRI, aclrtStream stream)
 {
-    ACL_NEED(aclmdlRIEndTask, modelRI);
-    ACL_NEED(aclmdlRIEndTask, stream);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(stream);
     return snpu_model_end_task("aclmdlRIEndTask", modelRI, stream);
 }
 
 aclError aclmdlRIBuildEndImpl(aclmdlRI modelRI, void *reserve)
 {
-    ACL_NEED(aclmdlRIBuildEnd, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     (void)reserve;
     return snpu_model_build_end("aclmdlRIBuildEnd", modelRI);
 }
 
 aclError aclmdlRIUnbindStreamImpl(aclmdlRI modelRI, aclrtStream stream)
 {
-    ACL_NEED(aclmdlRIUnbindStream, modelRI);
-    ACL_NEED(aclmdlRIUnbindStream, stream);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(stream);
     SNPU_PROF_RT_CALL(MODEL_UNBIND_STREAM);
     return snpu_model_unbind("aclmdlRIUnbindStream", modelRI, stream);
 }
 
-/* ---- running and life ---- */
+/* ---- execution and lifetime ---- */
 
 aclError aclmdlRIExecuteImpl(aclmdlRI modelRI, int32_t timeout)
 {
-    ACL_NEED(aclmdlRIExecute, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     SNPU_PROF_RT_CALL(MODEL_EXECUTE_SYNC);
     return snpu_model_execute("aclmdlRIExecute", modelRI, timeout);
 }
 
 aclError aclmdlRIExecuteAsyncImpl(aclmdlRI modelRI, aclrtStream stream)
 {
-    ACL_NEED(aclmdlRIExecuteAsync, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     SNPU_PROF_RT_CALL(MODEL_EXECUTE_ASYNC);
     return snpu_model_execute_async("aclmdlRIExecuteAsync", modelRI, stream);
 }
 
 aclError aclmdlRIAbortImpl(aclmdlRI modelRI)
 {
-    ACL_NEED(aclmdlRIAbort, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     return snpu_model_abort("aclmdlRIAbort", modelRI);
 }
 
 aclError aclmdlRIUpdateImpl(aclmdlRI modelRI)
 {
-    ACL_NEED(aclmdlRIUpdate, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     return snpu_model_apply("aclmdlRIUpdate", modelRI);
 }
 
 aclError aclmdlRIDestroyImpl(aclmdlRI modelRI)
 {
-    ACL_NEED(aclmdlRIDestroy, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     SNPU_PROF_RT_CALL(MODEL_DESTROY);
     return snpu_model_destroy("aclmdlRIDestroy", modelRI);
 }
 
 aclError aclmdlRIDestroyRegisterCallbackImpl(aclmdlRI modelRI, aclrtCallback func, void *userData)
 {
-    ACL_NEED(aclmdlRIDestroyRegisterCallback, modelRI);
-    ACL_NEED(aclmdlRIDestroyRegisterCallback, func);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(func);
     return snpu_model_on_destroy("aclmdlRIDestroyRegisterCallback", modelRI, func, userData, true);
 }
 
 aclError aclmdlRIDestroyUnregisterCallbackImpl(aclmdlRI modelRI, aclrtCallback func)
 {
-    ACL_NEED(aclmdlRIDestroyUnregisterCallback, modelRI);
-    ACL_NEED(aclmdlRIDestroyUnregisterCallback, func);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(func);
     return snpu_model_on_destroy("aclmdlRIDestroyUnregisterCallback", modelRI, func, NULL, false);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 aclError aclmdlRISetNameImpl(aclmdlRI modelRI, const char *name)
 {
-    ACL_NEED(aclmdlRISetName, modelRI);
-    ACL_NEED(aclmdlRISetName, name);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(name);
     return snpu_model_set_name("aclmdlRISetName", modelRI, name);
 }
 
 aclError aclmdlRIGetNameImpl(aclmdlRI modelRI, uint32_t maxLen, char *name)
 {
-    ACL_NEED(aclmdlRIGetName, modelRI);
-    ACL_NEED(aclmdlRIGetName, name);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(name);
     return snpu_model_get_name("aclmdlRIGetName", modelRI, maxLen, name);
 }
 
 aclError aclmdlRIGetIdImpl(aclmdlRI modelRI, uint32_t *modelRIId)
 {
-    ACL_NEED(aclmdlRIGetId, modelRI);
-    ACL_NEED(aclmdlRIGetId, modelRIId);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(modelRIId);
     return snpu_model_id("aclmdlRIGetId", modelRI, modelRIId);
 }
 
 aclError aclmdlRIDebugPrintImpl(aclmdlRI modelRI)
 {
-    ACL_NEED(aclmdlRIDebugPrint, modelRI);
+    SNPU_ACL_NOT_NULL(modelRI);
     return snpu_model_print("aclmdlRIDebugPrint", modelRI, NULL, true);
 }
 
 aclError aclmdlRIDebugJsonPrintImpl(aclmdlRI modelRI, const char *path, uint32_t flags)
 {
-    ACL_NEED(aclmdlRIDebugJsonPrint, modelRI);
-    ACL_NEED(aclmdlRIDebugJsonPrint, path);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(path);
     if (flags > ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIDebugJsonPrint: flags %u", flags);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIDebugJsonPrint: invalid flags %u", flags);
     }
     return snpu_model_print("aclmdlRIDebugJsonPrint", modelRI, path, flags == ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE);
 }
 
 aclError aclmdlRIGetStreamsImpl(aclmdlRI modelRI, aclrtStream *streams, uint32_t *numStreams)
 {
-    ACL_NEED(aclmdlRIGetStreams, modelRI);
-    ACL_NEED(aclmdlRIGetStreams, numStreams);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(numStreams);
     return snpu_model_streams("aclmdlRIGetStreams", modelRI, streams, numStreams);
 }
 
 aclError aclmdlRIGetTasksByStreamImpl(aclrtStream stream, aclmdlRITask *tasks, uint32_t *numTasks)
 {
-    ACL_NEED(aclmdlRIGetTasksByStream, stream);
-    ACL_NEED(aclmdlRIGetTasksByStream, numTasks);
+    SNPU_ACL_NOT_NULL(stream);
+    SNPU_ACL_NOT_NULL(numTasks);
     return snpu_model_tasks("aclmdlRIGetTasksByStream", stream, tasks, numTasks);
 }
 
@@ -224,15 +224,15 @@ aclError aclmdlRIGetTasksByStreamImpl(aclrtStream stream, aclmdlRITask *tasks, u
 
 aclError aclmdlRITaskGetSeqIdImpl(aclmdlRITask task, uint32_t *id)
 {
-    ACL_NEED(aclmdlRITaskGetSeqId, task);
-    ACL_NEED(aclmdlRITaskGetSeqId, id);
+    SNPU_ACL_NOT_NULL(task);
+    SNPU_ACL_NOT_NULL(id);
     return snpu_node_seq("aclmdlRITaskGetSeqId", task, id);
 }
 
 aclError aclmdlRITaskGetTypeImpl(aclmdlRITask task, aclmdlRITaskType *type)
 {
-    ACL_NEED(aclmdlRITaskGetType, task);
-    ACL_NEED(aclmdlRITaskGetType, type);
+    SNPU_ACL_NOT_NULL(task);
+    SNPU_ACL_NOT_NULL(type);
     int have = 0;
     aclError ret = snpu_node_type("aclmdlRITaskGetType", task, &have);
     if (ret == ACL_SUCCESS) {
@@ -243,23 +243,23 @@ aclError aclmdlRITaskGetTypeImpl(aclmdlRITask task, aclmdlRITaskType *type)
 
 aclError aclmdlRITaskGetParamsImpl(aclmdlRITask task, aclmdlRITaskParams *params)
 {
-    ACL_NEED(aclmdlRITaskGetParams, task);
-    ACL_NEED(aclmdlRITaskGetParams, params);
+    SNPU_ACL_NOT_NULL(task);
+    SNPU_ACL_NOT_NULL(params);
     return snpu_node_get("aclmdlRITaskGetParams", task, params);
 }
 
 aclError aclmdlRITaskSetParamsImpl(aclmdlRITask task, aclmdlRITaskParams *params)
 {
-    ACL_NEED(aclmdlRITaskSetParams, task);
-    ACL_NEED(aclmdlRITaskSetParams, params);
+    SNPU_ACL_NOT_NULL(task);
+    SNPU_ACL_NOT_NULL(params);
     return snpu_node_set("aclmdlRITaskSetParams", task, params);
 }
 
 aclError aclmdlRIKernelTaskGetAttributeImpl(aclmdlRITask task, aclrtLaunchKernelAttrId attrId,
                                             aclrtLaunchKernelAttrValue *attrValue)
 {
-    ACL_NEED(aclmdlRIKernelTaskGetAttribute, task);
-    ACL_NEED(aclmdlRIKernelTaskGetAttribute, attrValue);
+    SNPU_ACL_NOT_NULL(task);
+    SNPU_ACL_NOT_NULL(attrValue);
     aclmdlRITaskParams params;
     aclError ret = snpu_node_get("aclmdlRIKernelTaskGetAttribute", task, &params);
     if (ret != ACL_SUCCESS) {
@@ -267,10 +267,11 @@ aclError aclmdlRIKernelTaskGetAttributeImpl(aclmdlRITask task, aclrtLaunchKernel
     }
     if (params.type != ACL_MODEL_RI_TASK_KERNEL || attrId < ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE ||
         attrId > ACL_RT_LAUNCH_KERNEL_ATTR_ENABLE_PROFILING) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIKernelTaskGetAttribute: attribute %d, task of type %d",
-                         (int)attrId, (int)params.type);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM,
+                         "aclmdlRIKernelTaskGetAttribute: no attribute %d for a task of type %d", (int)attrId,
+                         (int)params.type);
     }
-    memset(attrValue, 0, sizeof(*attrValue)); /* what was not given at the launch */
+    memset(attrValue, 0, sizeof(*attrValue)); /* not specified at the launch */
     const aclrtLaunchKernelCfg *cfg = params.kernelTaskParams.cfg;
     for (size_t i = 0; cfg != NULL && cfg->attrs != NULL && i < cfg->numAttrs; i++) {
         if (cfg->attrs[i].id == attrId) {
@@ -282,7 +283,7 @@ aclError aclmdlRIKernelTaskGetAttributeImpl(aclmdlRITask task, aclrtLaunchKernel
 
 aclError aclmdlRITaskDisableImpl(aclmdlRITask task)
 {
-    ACL_NEED(aclmdlRITaskDisable, task);
+    SNPU_ACL_NOT_NULL(task);
     return snpu_node_disable("aclmdlRITaskDisable", task);
 }
 
@@ -291,10 +292,10 @@ aclError aclmdlRITaskDisableImpl(aclmdlRITask task)
 aclError aclmdlRICondHandleCreateImpl(aclmdlRI modelRI, uint32_t defaultLaunchValue, aclmdlRICondHandleFlag flag,
                                       aclmdlRICondHandle *handle)
 {
-    ACL_NEED(aclmdlRICondHandleCreate, modelRI);
-    ACL_NEED(aclmdlRICondHandleCreate, handle);
+    SNPU_ACL_NOT_NULL(modelRI);
+    SNPU_ACL_NOT_NULL(handle);
     if ((uint32_t)flag > ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRICondHandleCreate: flag %d", (int)flag);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRICondHandleCreate: invalid flag %d", (int)flag);
     }
     return snpu_cond_create("aclmdlRICondHandleCreate", modelRI, defaultLaunchValue,
                             flag == ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT, handle);
@@ -302,17 +303,17 @@ aclError aclmdlRICondHandleCreateImpl(aclmdlRI modelRI, uint32_t defaultLaunchVa
 
 aclError aclmdlRICondHandleGetCondPtrImpl(aclmdlRICondHandle handle, uint64_t **ptr)
 {
-    ACL_NEED(aclmdlRICondHandleGetCondPtr, handle);
-    ACL_NEED(aclmdlRICondHandleGetCondPtr, ptr);
+    SNPU_ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(ptr);
     return snpu_cond_pointer("aclmdlRICondHandleGetCondPtr", handle, ptr);
 }
 
 aclError aclmdlRIAddCondTaskImpl(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags)
 {
-    ACL_NEED(aclmdlRIAddCondTask, params.handle);
-    ACL_NEED(aclmdlRIAddCondTask, params.modelRIArray);
+    SNPU_ACL_NOT_NULL(params.handle);
+    SNPU_ACL_NOT_NULL(params.modelRIArray);
     if (flags != 0) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIAddCondTask: flags %u", flags);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclmdlRIAddCondTask: invalid flags %u", flags);
     }
     return snpu_cond_add("aclmdlRIAddCondTask", params.handle, (int)params.type, params.size, params.modelRIArray,
                          stream);
@@ -322,57 +323,57 @@ aclError aclmdlRIAddCondTaskImpl(aclmdlRICondTaskParams params, aclrtStream stre
 
 aclError aclrtActiveStreamImpl(aclrtStream activeStream, aclrtStream stream)
 {
-    ACL_NEED(aclrtActiveStream, activeStream);
+    SNPU_ACL_NOT_NULL(activeStream);
     return snpu_stream_activate("aclrtActiveStream", activeStream, stream);
 }
 
 aclError aclrtSwitchStreamImpl(void *leftValue, aclrtCondition cond, void *rightValue, aclrtCompareDataType dataType,
                                aclrtStream trueStream, aclrtStream falseStream, aclrtStream stream)
 {
-    ACL_NEED(aclrtSwitchStream, leftValue);
-    ACL_NEED(aclrtSwitchStream, rightValue);
-    ACL_NEED(aclrtSwitchStream, trueStream);
+    SNPU_ACL_NOT_NULL(leftValue);
+    SNPU_ACL_NOT_NULL(rightValue);
+    SNPU_ACL_NOT_NULL(trueStream);
     const struct snpu_switch what = {leftValue, rightValue, (int)cond, (int)dataType};
     return snpu_stream_switch("aclrtSwitchStream", &what, trueStream, falseStream, stream);
 }
 
 aclError aclrtCreateLabelImpl(aclrtLabel *label)
 {
-    ACL_NEED(aclrtCreateLabel, label);
+    SNPU_ACL_NOT_NULL(label);
     return snpu_label_create("aclrtCreateLabel", label);
 }
 
 aclError aclrtSetLabelImpl(aclrtLabel label, aclrtStream stream)
 {
-    ACL_NEED(aclrtSetLabel, label);
+    SNPU_ACL_NOT_NULL(label);
     return snpu_label_set("aclrtSetLabel", label, stream);
 }
 
 aclError aclrtDestroyLabelImpl(aclrtLabel label)
 {
-    ACL_NEED(aclrtDestroyLabel, label);
+    SNPU_ACL_NOT_NULL(label);
     return snpu_label_destroy("aclrtDestroyLabel", label);
 }
 
 aclError aclrtCreateLabelListImpl(aclrtLabel *labels, size_t num, aclrtLabelList *labelList)
 {
-    ACL_NEED(aclrtCreateLabelList, labels);
-    ACL_NEED(aclrtCreateLabelList, labelList);
+    SNPU_ACL_NOT_NULL(labels);
+    SNPU_ACL_NOT_NULL(labelList);
     if (num == 0 || num > UINT16_MAX) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCreateLabelList: num %zu", num);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCreateLabelList: invalid num %zu", num);
     }
     return snpu_label_list_create("aclrtCreateLabelList", labels, num, labelList);
 }
 
 aclError aclrtDestroyLabelListImpl(aclrtLabelList labelList)
 {
-    ACL_NEED(aclrtDestroyLabelList, labelList);
+    SNPU_ACL_NOT_NULL(labelList);
     return snpu_label_list_destroy("aclrtDestroyLabelList", labelList);
 }
 
 aclError aclrtSwitchLabelByIndexImpl(void *ptr, uint32_t maxValue, aclrtLabelList labelList, aclrtStream stream)
 {
-    ACL_NEED(aclrtSwitchLabelByIndex, ptr);
-    ACL_NEED(aclrtSwitchLabelByIndex, labelList);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(labelList);
     return snpu_label_switch("aclrtSwitchLabelByIndex", ptr, maxValue, labelList, stream);
 }

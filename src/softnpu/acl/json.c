@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON checker: one pass, no allocation, bounded depth, so that a hostile file costs nothing but its length. */
+/* A JSON checker: one pass, no allocation, bounded depth, so that a hostile file costs no more than its length. */
 #include "softnpu/acl/json.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* Each returns true and moves *at behind the value, or false with *at at the offending byte. */
+/* Each returns true and moves *at past the value, or false with *at at the offending byte. */
 static bool value(const char **at, int depth);
 
 static bool string(const char **at)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beginning and end: aclInit, aclFinalize, and those who want to be told.
+/* aclInit, aclFinalize and their callbacks.
  *
- * Invariants: `count` is how often aclInit was called since the last end.
+ * Invariants: `count` is the number of aclInit calls since the last complete finalisation.
  *
  * Threads and locks: one lock for the count and the lists; callbacks run without it.
  *
- * Failure policy: a callback that fails makes aclInit or aclFinalize fail with its code; a configuration that cannot
- * be read leaves everything as it was. */
+ * Failure policy: a failing callback makes aclInit or aclFinalize fail with its code; an unreadable configuration
+ * changes nothing. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/acl/json.h"
@@ -20,7 +20,7 @@
 #define CALLBACKS_MAX 64
 #define CONFIG_MAX_B  (10u << 20)
 
-struct entry {
+struct life_callback {
     aclRegisterCallbackType type;
     aclInitCallbackFunc init;
     aclFinalizeCallbackFunc finalize;
@@ -29,7 +29,7 @@ struct entry {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t count;
-static struct entry entries[CALLBACKS_MAX];
+static struct life_callback entries[CALLBACKS_MAX];
 static uint32_t entry_count;
 static char *config; /* text of the configuration, "" without one */
 
@@ -44,8 +44,8 @@ static aclError read_config(const char *path, char **out)
                 fclose(file);
             }
             free(text);
-            return snpu_fail(ACL_ERROR_INVALID_FILE, "aclInit: %s cannot be read%s", path,
-                             size > (long)CONFIG_MAX_B ? ": it is too large" : "");
+            return snpu_fail(ACL_ERROR_INVALID_FILE, "aclInit: cannot read %s%s", path,
+                             size > (long)CONFIG_MAX_B ? ": file too large" : "");
         }
         rewind(file);
         free(text);
@@ -58,7 +58,7 @@ static aclError read_config(const char *path, char **out)
             /* An empty file is a configuration without entries. */
             if (strspn(text, " \t\r\n") != got && !json_valid(text, &bad)) {
                 free(text);
-                return snpu_fail(ACL_ERROR_PARSE_FILE, "aclInit: %s is not JSON from byte %zu on", path, bad);
+                return snpu_fail(ACL_ERROR_PARSE_FILE, "aclInit: %s is not valid JSON at byte %zu", path, bad);
             }
         }
     }
@@ -76,7 +76,7 @@ aclError aclInitImpl(const char *configPath)
     if (count > 0) {
         count++;
         pthread_mutex_unlock(&lock);
-        return snpu_fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: initialised already");
+        return snpu_fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: already initialised");
     }
     pthread_mutex_unlock(&lock);
     aclError ret = read_config(configPath, &text);
@@ -84,7 +84,7 @@ aclError aclInitImpl(const char *configPath)
         return ret;
     }
     snpu_prof_init();
-    struct entry copy[CALLBACKS_MAX];
+    struct life_callback copy[CALLBACKS_MAX];
     pthread_mutex_lock(&lock);
     count++;
     free(config);
@@ -103,10 +103,10 @@ aclError aclInitImpl(const char *configPath)
     return ACL_SUCCESS;
 }
 
-/* The last one has left: tells those who asked. */
+/* The last reference is gone: runs the finalize callbacks. */
 static aclError finish(const char *function)
 {
-    struct entry copy[CALLBACKS_MAX];
+    struct life_callback copy[CALLBACKS_MAX];
     pthread_mutex_lock(&lock);
     uint32_t n = entry_count;
     memcpy(copy, entries, sizeof(copy));
@@ -128,7 +128,7 @@ aclError aclFinalizeImpl(void)
     count = 0;
     pthread_mutex_unlock(&lock);
     if (before == 0) {
-        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: not initialised, or finalised already");
+        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: not initialised, or already finalised");
     }
     return finish("aclFinalize");
 }
@@ -143,27 +143,28 @@ aclError aclFinalizeReferenceImpl(uint64_t *refCount)
         *refCount = before > 0 ? before - 1 : 0;
     }
     if (before == 0) {
-        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalizeReference: not initialised, or finalised already");
+        return snpu_fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalizeReference: not initialised, or already finalised");
     }
     return before == 1 ? finish("aclFinalizeReference") : ACL_SUCCESS;
 }
 
-/* ---- who wants to be told ---- */
+/* ---- callbacks ---- */
 
 static bool type_known(aclRegisterCallbackType type)
 {
     return (type >= ACL_REG_TYPE_ACL_MODEL && type <= ACL_REG_TYPE_ACL_RETR) || type == ACL_REG_TYPE_OTHER;
 }
 
-static aclError add(const char *function, struct entry entry)
+static aclError add(const char *function, struct life_callback entry)
 {
     if (!type_known(entry.type) || (entry.init == NULL && entry.finalize == NULL)) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: type %d, or cbFunc is NULL", function, (int)entry.type);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: invalid type %d, or cbFunc is NULL", function, (int)entry.type);
     }
     aclError ret = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     if (entry_count == CALLBACKS_MAX) {
-        ret = snpu_fail(ACL_ERROR_STORAGE_OVER_LIMIT, "%s: %d callbacks are registered", function, CALLBACKS_MAX);
+        ret = snpu_fail(ACL_ERROR_STORAGE_OVER_LIMIT, "%s: the limit of %d callbacks is reached", function,
+                        CALLBACKS_MAX);
     } else {
         entries[entry_count++] = entry;
     }
@@ -171,7 +172,7 @@ static aclError add(const char *function, struct entry entry)
     return ret;
 }
 
-static aclError take(const char *function, struct entry entry)
+static aclError take(const char *function, struct life_callback entry)
 {
     aclError ret = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
@@ -192,14 +193,15 @@ static aclError take(const char *function, struct entry entry)
 
 aclError aclInitCallbackRegisterImpl(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc, void *userData)
 {
-    aclError ret = add("aclInitCallbackRegister", (struct entry){.type = type, .init = cbFunc, .data = userData});
+    aclError ret =
+        add("aclInitCallbackRegister", (struct life_callback){.type = type, .init = cbFunc, .data = userData});
     pthread_mutex_lock(&lock);
     const char *text = count > 0 ? config : NULL;
     pthread_mutex_unlock(&lock);
-    if (ret == ACL_SUCCESS && text != NULL) { /* a library that comes late is told at once what it missed */
+    if (ret == ACL_SUCCESS && text != NULL) { /* registered after aclInit: called at once */
         ret = cbFunc(text, strlen(text), userData);
         if (ret != ACL_SUCCESS) {
-            snpu_fail(ret, "aclInitCallbackRegister: the callback answered %d", ret);
+            snpu_fail(ret, "aclInitCallbackRegister: the callback returned %d", ret);
         }
     }
     return ret;
@@ -207,15 +209,16 @@ aclError aclInitCallbackRegisterImpl(aclRegisterCallbackType type, aclInitCallba
 
 aclError aclInitCallbackUnRegisterImpl(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc)
 {
-    return take("aclInitCallbackUnRegister", (struct entry){.type = type, .init = cbFunc});
+    return take("aclInitCallbackUnRegister", (struct life_callback){.type = type, .init = cbFunc});
 }
 
 aclError aclFinalizeCallbackRegisterImpl(aclRegisterCallbackType type, aclFinalizeCallbackFunc cbFunc, void *userData)
 {
-    return add("aclFinalizeCallbackRegister", (struct entry){.type = type, .finalize = cbFunc, .data = userData});
+    return add("aclFinalizeCallbackRegister",
+               (struct life_callback){.type = type, .finalize = cbFunc, .data = userData});
 }
 
 aclError aclFinalizeCallbackUnRegisterImpl(aclRegisterCallbackType type, aclFinalizeCallbackFunc cbFunc)
 {
-    return take("aclFinalizeCallbackUnRegister", (struct entry){.type = type, .finalize = cbFunc});
+    return take("aclFinalizeCallbackUnRegister", (struct life_callback){.type = type, .finalize = cbFunc});
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Message buffers: a block of memory with a length, a small area for the program, and a chain.
+/* Message buffers: a block of memory with a length, a small user area, and a chain.
  *
- * Invariants: several buffers may refer to one block (aclrtCopyBufRef), which lives until the last of them is freed. A
- * buffer belongs to at most one chain; freeing the head frees the chain.
+ * Invariants: several buffers may refer to one block (aclrtCopyBufRef), which lives until the last of them is freed.
+ * A buffer belongs to at most one chain; freeing the head frees the chain.
  *
- * Threads and locks: one lock for chains and counts; the data is the program's.
+ * Threads and locks: one lock for chains and counts; access to the data is up to the program.
  *
- * Failure policy: wrong handles, and areas outside the buffer, give 100000. */
+ * Failure policy: invalid handles, and ranges outside the buffer, return 100000. */
 #include "softnpu/acl/impl.h"
 
 #include "base/slab.h"
@@ -20,16 +20,16 @@
 #define USER_B      96
 #define ALIGN_B     64
 
-struct block {
+struct mbuf_block {
     uint32_t refs;
     size_t size_b;
     _Alignas(ALIGN_B) char data[];
 };
 
 struct mbuf {
-    struct block *block;
+    struct mbuf_block *block;
     size_t length_b;
-    struct mbuf *head, *next; /* head NULL: in no chain */
+    struct mbuf *head, *next; /* head NULL: not in a chain */
     char user[USER_B];
 };
 
@@ -48,18 +48,18 @@ static aclError resolve(const char *function, void *handle, struct mbuf **out)
 
 aclError aclrtAllocBufImpl(aclrtMbuf *buf, size_t size)
 {
-    ACL_NEED(aclrtAllocBuf, buf);
-    if (size == 0 || size > SIZE_MAX - sizeof(struct block) - ALIGN_B) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtAllocBuf: size %zu", size);
+    SNPU_ACL_NOT_NULL(buf);
+    if (size == 0 || size > SIZE_MAX - sizeof(struct mbuf_block) - ALIGN_B) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtAllocBuf: invalid size %zu", size);
     }
     struct mbuf *mbuf = ms_slab_alloc(&buffers);
-    struct block *block =
+    struct mbuf_block *block =
         mbuf != NULL ? aligned_alloc(ALIGN_B, MS_ROUND_UP(sizeof(*block) + size, (size_t)ALIGN_B)) : NULL;
     if (block == NULL) {
         if (mbuf != NULL) {
             ms_slab_free(&buffers, mbuf);
         }
-        return snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtAllocBuf: no memory for %zu bytes", size);
+        return snpu_fail(ACL_ERROR_BAD_ALLOC, "aclrtAllocBuf: out of memory (%zu bytes)", size);
     }
     block->refs = 1;
     block->size_b = size;
@@ -86,7 +86,7 @@ aclError aclrtFreeBufImpl(aclrtMbuf buf)
     }
     pthread_mutex_lock(&lock);
     if (mbuf->head != NULL && mbuf->head != mbuf) {
-        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtFreeBuf: the buffer is freed with the head of its chain");
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtFreeBuf: the buffer is in a chain and freed with its head");
     } else {
         while (mbuf != NULL) {
             struct mbuf *next = mbuf->next;
@@ -100,8 +100,8 @@ aclError aclrtFreeBufImpl(aclrtMbuf buf)
 
 aclError aclrtGetBufDataImpl(const aclrtMbuf buf, void **dataPtr, size_t *size)
 {
-    ACL_NEED(aclrtGetBufData, dataPtr);
-    ACL_NEED(aclrtGetBufData, size);
+    SNPU_ACL_NOT_NULL(dataPtr);
+    SNPU_ACL_NOT_NULL(size);
     struct mbuf *mbuf;
     aclError ret = resolve("aclrtGetBufData", buf, &mbuf);
     if (ret == ACL_SUCCESS) {
@@ -113,7 +113,7 @@ aclError aclrtGetBufDataImpl(const aclrtMbuf buf, void **dataPtr, size_t *size)
 
 aclError aclrtGetBufDataLenImpl(aclrtMbuf buf, size_t *len)
 {
-    ACL_NEED(aclrtGetBufDataLen, len);
+    SNPU_ACL_NOT_NULL(len);
     struct mbuf *mbuf;
     aclError ret = resolve("aclrtGetBufDataLen", buf, &mbuf);
     if (ret == ACL_SUCCESS) {
@@ -127,7 +127,8 @@ aclError aclrtSetBufDataLenImpl(aclrtMbuf buf, size_t len)
     struct mbuf *mbuf;
     aclError ret = resolve("aclrtSetBufDataLen", buf, &mbuf);
     if (ret == ACL_SUCCESS && len > mbuf->block->size_b) {
-        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtSetBufDataLen: %zu of %zu bytes", len, mbuf->block->size_b);
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtSetBufDataLen: length %zu exceeds the buffer's %zu bytes", len,
+                        mbuf->block->size_b);
     }
     if (ret == ACL_SUCCESS) {
         mbuf->length_b = len;
@@ -140,8 +141,8 @@ static aclError user_area(const char *function, void *buf, const void *data, siz
     struct mbuf *mbuf;
     aclError ret = resolve(function, buf, &mbuf);
     if (ret == ACL_SUCCESS && (data == NULL || offset > USER_B || size > USER_B - offset)) {
-        ret =
-            snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu bytes at %zu, the area has %d", function, size, offset, USER_B);
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu bytes at offset %zu exceed the user area of %d bytes",
+                        function, size, offset, USER_B);
     }
     if (ret == ACL_SUCCESS) {
         *area = mbuf->user + offset;
@@ -171,7 +172,7 @@ aclError aclrtSetBufUserDataImpl(aclrtMbuf buf, const void *dataPtr, size_t size
 
 aclError aclrtCopyBufRefImpl(const aclrtMbuf buf, aclrtMbuf *newBuf)
 {
-    ACL_NEED(aclrtCopyBufRef, newBuf);
+    SNPU_ACL_NOT_NULL(newBuf);
     struct mbuf *mbuf;
     aclError ret = resolve("aclrtCopyBufRef", buf, &mbuf);
     if (ret != ACL_SUCCESS) {
@@ -213,7 +214,7 @@ aclError aclrtAppendBufChainImpl(aclrtMbuf headBuf, aclrtMbuf buf)
     if (mbuf->head != NULL || head == mbuf || (head->head != NULL && head->head != head) ||
         chain_length(head) >= CHAIN_MAX) {
         ret = snpu_fail(ACL_ERROR_INVALID_PARAM,
-                        "aclrtAppendBufChain: not a head, in a chain already, or the chain has %d buffers", CHAIN_MAX);
+                        "aclrtAppendBufChain: not a head, already in a chain, or the chain has %d buffers", CHAIN_MAX);
     } else {
         struct mbuf **link = &head->next;
         while (*link != NULL) {
@@ -229,7 +230,7 @@ aclError aclrtAppendBufChainImpl(aclrtMbuf headBuf, aclrtMbuf buf)
 
 aclError aclrtGetBufChainNumImpl(aclrtMbuf headBuf, uint32_t *num)
 {
-    ACL_NEED(aclrtGetBufChainNum, num);
+    SNPU_ACL_NOT_NULL(num);
     struct mbuf *head;
     aclError ret = resolve("aclrtGetBufChainNum", headBuf, &head);
     if (ret == ACL_SUCCESS) {
@@ -242,7 +243,7 @@ aclError aclrtGetBufChainNumImpl(aclrtMbuf headBuf, uint32_t *num)
 
 aclError aclrtGetBufFromChainImpl(aclrtMbuf headBuf, uint32_t index, aclrtMbuf *buf)
 {
-    ACL_NEED(aclrtGetBufFromChain, buf);
+    SNPU_ACL_NOT_NULL(buf);
     struct mbuf *mbuf;
     aclError ret = resolve("aclrtGetBufFromChain", headBuf, &mbuf);
     if (ret != ACL_SUCCESS) {

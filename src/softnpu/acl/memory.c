@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device and host memory: sizes and policies of ACL on top of the runtime's allocation.
+/* Device and host memory: ACL's sizes and policies on top of the runtime's allocation.
  *
- * aclrtMalloc adds 32 bytes that kernels may read beyond the end of a tensor; the other calls do not. Sizes are what
- * tools see in the driver, so they are exactly the vendor's. Threads: no state here. */
+ * aclrtMalloc adds 32 bytes that kernels may read beyond the end of a tensor; the other calls do not. Tools see
+ * these sizes in the driver, so they are exactly the vendor's. Threads: no state here. */
 #include "abi/acl_impl.h"
 #include "softnpu/acl/check.h"
 #include "softnpu/runtime/context.h"
@@ -41,11 +41,11 @@ static aclError allocate(const char *function, malloc_fn fn, void **out, size_t 
     const uint32_t places = ACL_MEM_TYPE_LOW_BAND_WIDTH | ACL_MEM_TYPE_HIGH_BAND_WIDTH;
     uint32_t number = (uint32_t)policy & ~(places | ACL_MEM_ACCESS_USER_SPACE_READONLY);
     size_t padded;
-    ACL_REQUIRE(out != NULL, "%s: devPtr is NULL", function);
-    ACL_REQUIRE(size > 0, "%s: size is 0", function);
-    ACL_REQUIRE(number < MS_COUNT_OF(rt_policies), "%s: unknown policy 0x%x", function, (unsigned)policy);
-    ACL_REQUIRE(!__builtin_add_overflow(size, (giant(number) ? 0 : padding_b) + UNIT_B - 1, &padded),
-                "%s: size %zu is too large", function, size);
+    SNPU_ACL_REQUIRE(out != NULL, "%s: devPtr is NULL", function);
+    SNPU_ACL_REQUIRE(size > 0, "%s: size is 0", function);
+    SNPU_ACL_REQUIRE(number < MS_COUNT_OF(rt_policies), "%s: unknown policy 0x%x", function, (unsigned)policy);
+    SNPU_ACL_REQUIRE(!__builtin_add_overflow(size, (giant(number) ? 0 : padding_b) + UNIT_B - 1, &padded),
+                     "%s: size %zu is too large", function, size);
     padded = padded / UNIT_B * UNIT_B;
     if (((uint32_t)policy & ACL_MEM_ACCESS_USER_SPACE_READONLY) != 0) {
         return rtsMalloc(out, padded, (rtMallocPolicy)policy, RT_MEM_ADVISE_NONE, NULL);
@@ -74,26 +74,26 @@ _Static_assert(sizeof(aclrtMallocConfig) == sizeof(rtMallocConfig_t) &&
 
 aclError aclrtMallocWithCfgImpl(void **devPtr, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig *cfg)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_REQUIRE(size > 0, "aclrtMallocWithCfg: size is 0");
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMallocWithCfg: size is 0");
     return rtsMalloc(devPtr, size, (rtMallocPolicy)policy, RT_MEM_ADVISE_NONE, (rtMallocConfig_t *)cfg);
 }
 
 aclError aclrtMallocForTaskSchedulerImpl(void **devPtr, size_t size, aclrtMemMallocPolicy policy,
                                          aclrtMallocConfig *cfg)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_REQUIRE(size > 0, "aclrtMallocForTaskScheduler: size is 0");
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMallocForTaskScheduler: size is 0");
     return rtsMalloc(devPtr, size, (rtMallocPolicy)policy, RT_MEM_ADVISE_TS, (rtMallocConfig_t *)cfg);
 }
 
 aclError aclrtFreeImpl(void *devPtr)
 {
-    ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(devPtr);
     return rtFree(devPtr);
 }
 
-/* Waits for the device of the current context; what failed there is reported by those who wait for it on purpose. */
+/* Waits for the device of the current context. Task errors are not reported here, but by the synchronize calls. */
 static aclError wait_for_device(const char *function)
 {
     struct snpu_ctx *ctx;
@@ -109,7 +109,7 @@ static aclError wait_for_device(const char *function)
 
 aclError aclrtFreeWithDevSyncImpl(void *devPtr)
 {
-    ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(devPtr);
     aclError code = wait_for_device("aclrtFreeWithDevSync");
     return code != 0 ? code : rtFree(devPtr);
 }
@@ -117,57 +117,57 @@ aclError aclrtFreeWithDevSyncImpl(void *devPtr)
 /* ---- host memory ---- */
 aclError aclrtMallocHostImpl(void **hostPtr, size_t size)
 {
-    ACL_NOT_NULL(hostPtr);
-    ACL_REQUIRE(size > 0, "aclrtMallocHost: size is 0");
+    SNPU_ACL_NOT_NULL(hostPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMallocHost: size is 0");
     return rtMallocHost(hostPtr, size, SNPU_MODULE_APP);
 }
 
 aclError aclrtMallocHostWithCfgImpl(void **ptr, uint64_t size, aclrtMallocConfig *cfg)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_REQUIRE(size > 0, "aclrtMallocHostWithCfg: size is 0");
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMallocHostWithCfg: size is 0");
     return rtsMallocHost(ptr, size, (const rtMallocConfig_t *)cfg);
 }
 
 aclError aclrtFreeHostImpl(void *hostPtr)
 {
-    ACL_NOT_NULL(hostPtr);
+    SNPU_ACL_NOT_NULL(hostPtr);
     return rtFreeHost(hostPtr);
 }
 
 aclError aclrtFreeHostWithDevSyncImpl(void *hostPtr)
 {
-    ACL_NOT_NULL(hostPtr);
+    SNPU_ACL_NOT_NULL(hostPtr);
     aclError code = wait_for_device("aclrtFreeHostWithDevSync");
     return code != 0 ? code : rtFreeHost(hostPtr);
 }
 
 aclError aclrtHostRegisterImpl(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(devPtr);
     return rtsHostRegister(ptr, size, (rtHostRegisterType)type, devPtr);
 }
 
 aclError aclrtHostRegisterV2Impl(void *ptr, uint64_t size, uint32_t flag)
 {
-    ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(ptr);
     const uint32_t known = ACL_HOST_REG_MAPPED | ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY | ACL_HOST_REG_PINNED;
-    ACL_REQUIRE((flag & ~known) == 0, "aclrtHostRegisterV2: unknown bits in flag 0x%x", flag);
+    SNPU_ACL_REQUIRE((flag & ~known) == 0, "aclrtHostRegisterV2: unknown bits in flag 0x%x", flag);
     return snpu_host_register("aclrtHostRegisterV2", ptr, size, flag & (ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY),
                               NULL);
 }
 
 aclError aclrtHostUnregisterImpl(void *ptr)
 {
-    ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(ptr);
     return rtsHostUnregister(ptr);
 }
 
 aclError aclrtHostGetDevicePointerImpl(void *pHost, void **pDevice, uint32_t flag)
 {
-    ACL_NOT_NULL(pHost);
-    ACL_NOT_NULL(pDevice);
+    SNPU_ACL_NOT_NULL(pHost);
+    SNPU_ACL_NOT_NULL(pDevice);
     return snpu_host_device_pointer(pHost, pDevice, flag);
 }
 
@@ -175,11 +175,11 @@ aclError aclrtHostMemMapCapabilitiesImpl(uint32_t deviceId, aclrtHacType hacType
                                          aclrtHostMemMapCapability *capabilities)
 {
     uint32_t dev;
-    ACL_NOT_NULL(capabilities);
-    ACL_REQUIRE(hacType <= ACL_RT_HAC_TYPE_CCU, "aclrtHostMemMapCapabilities: unknown unit %d", (int)hacType);
+    SNPU_ACL_NOT_NULL(capabilities);
+    SNPU_ACL_REQUIRE(hacType <= ACL_RT_HAC_TYPE_CCU, "aclrtHostMemMapCapabilities: unknown hacType %d", (int)hacType);
     aclError code = snpu_dev_from_user("aclrtHostMemMapCapabilities", (int32_t)deviceId, &dev);
     if (code == 0) {
-        *capabilities = ACL_RT_HOST_MEM_MAP_SUPPORTED; /* one memory for all units */
+        *capabilities = ACL_RT_HOST_MEM_MAP_SUPPORTED; /* all units share one memory */
     }
     return code;
 }
@@ -187,23 +187,23 @@ aclError aclrtHostMemMapCapabilitiesImpl(uint32_t deviceId, aclrtHacType hacType
 /* ---- information ---- */
 aclError aclrtGetMemInfoImpl(aclrtMemAttr attr, size_t *free, size_t *total)
 {
-    ACL_NOT_NULL(free);
-    ACL_NOT_NULL(total);
+    SNPU_ACL_NOT_NULL(free);
+    SNPU_ACL_NOT_NULL(total);
     return rtMemGetInfoEx((rtMemInfoType_t)attr, free, total);
 }
 
 aclError aclrtGetMemUsageInfoImpl(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum, size_t *outputNum)
 {
-    ACL_NOT_NULL(memUsageInfo);
-    ACL_NOT_NULL(outputNum);
-    ACL_REQUIRE(inputNum > 0, "aclrtGetMemUsageInfo: inputNum is 0");
+    SNPU_ACL_NOT_NULL(memUsageInfo);
+    SNPU_ACL_NOT_NULL(outputNum);
+    SNPU_ACL_REQUIRE(inputNum > 0, "aclrtGetMemUsageInfo: inputNum is 0");
     return snpu_mem_usage(deviceId, memUsageInfo, inputNum, outputNum);
 }
 
 aclError aclrtPointerGetAttributesImpl(const void *ptr, aclrtPtrAttributes *attributes)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_NOT_NULL(attributes);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(attributes);
     rtPointerAttributes_t found;
     aclError code = rtPointerGetAttributes(&found, ptr);
     if (code == 0) {
@@ -219,40 +219,42 @@ aclError aclrtCheckMemTypeImpl(void **addrList, uint32_t size, uint32_t memType,
                                uint32_t reserve)
 {
     const uint32_t known = ACL_RT_MEM_TYPE_DEV | ACL_RT_MEM_TYPE_DVPP | ACL_RT_MEM_TYPE_RSVD;
-    ACL_NOT_NULL(addrList);
-    ACL_NOT_NULL(checkResult);
-    ACL_REQUIRE(size > 0 && reserve == 0 && memType != 0 && (memType & ~known) == 0,
-                "aclrtCheckMemType: %u addresses, type 0x%x, reserve %u", size, memType, reserve);
+    SNPU_ACL_NOT_NULL(addrList);
+    SNPU_ACL_NOT_NULL(checkResult);
+    SNPU_ACL_REQUIRE(size > 0 && reserve == 0 && memType != 0 && (memType & ~known) == 0,
+                     "aclrtCheckMemType: invalid arguments: %u addresses, type 0x%x, reserve %u", size, memType,
+                     reserve);
     return snpu_mem_check_type(addrList, size, memType, checkResult);
 }
 
-/* ---- memory that is coherent by nature ---- */
+/* ---- cache maintenance: memory is always coherent ---- */
 aclError aclrtMemFlushImpl(void *devPtr, size_t size)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_REQUIRE(size > 0, "aclrtMemFlush: size is 0");
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMemFlush: size is 0");
     return snpu_mem_touch("aclrtMemFlush", devPtr, size);
 }
 
 aclError aclrtMemInvalidateImpl(void *devPtr, size_t size)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_REQUIRE(size > 0, "aclrtMemInvalidate: size is 0");
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMemInvalidate: size is 0");
     return snpu_mem_touch("aclrtMemInvalidate", devPtr, size);
 }
 
 aclError aclrtDeviceL2CacheFlushImpl(void *rsv)
 {
     struct snpu_ctx *ctx;
-    ACL_REQUIRE(rsv == NULL, "aclrtDeviceL2CacheFlush: rsv must be NULL");
+    SNPU_ACL_REQUIRE(rsv == NULL, "aclrtDeviceL2CacheFlush: rsv must be NULL");
     return snpu_ctx_need("aclrtDeviceL2CacheFlush", &ctx);
 }
 
 aclError aclrtMemP2PMapImpl(void *devPtr, size_t size, int32_t dstDevId, uint64_t flags)
 {
     uint32_t dev;
-    ACL_NOT_NULL(devPtr);
-    ACL_REQUIRE(size > 0 && flags == 0, "aclrtMemP2PMap: size %zu, flags %llu", size, (unsigned long long)flags);
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_REQUIRE(size > 0 && flags == 0, "aclrtMemP2PMap: invalid size %zu or flags %llu", size,
+                     (unsigned long long)flags);
     aclError code = snpu_dev_from_user("aclrtMemP2PMap", dstDevId, &dev);
     return code != 0 ? code : snpu_mem_touch("aclrtMemP2PMap", devPtr, size);
 }
@@ -260,9 +262,10 @@ aclError aclrtMemP2PMapImpl(void *devPtr, size_t size, int32_t dstDevId, uint64_
 /* ---- managed memory ---- */
 aclError aclrtMemAllocManagedImpl(void **ptr, uint64_t size, uint32_t flag)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_REQUIRE(size > 0 && flag == ACL_RT_MEM_ATTACH_GLOBAL, "aclrtMemAllocManaged: size %llu, flag %u (must be %d)",
-                (unsigned long long)size, flag, ACL_RT_MEM_ATTACH_GLOBAL);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_REQUIRE(size > 0 && flag == ACL_RT_MEM_ATTACH_GLOBAL,
+                     "aclrtMemAllocManaged: invalid size %llu or flag %u (must be %d)", (unsigned long long)size, flag,
+                     ACL_RT_MEM_ATTACH_GLOBAL);
     return snpu_mem_alloc_managed(ptr, size);
 }
 
@@ -274,25 +277,25 @@ static struct snpu_location location_of(aclrtMemManagedLocation location)
 aclError aclrtMemManagedAdviseImpl(const void *const ptr, uint64_t size, aclrtMemManagedAdviseType advise,
                                    aclrtMemManagedLocation location)
 {
-    ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(ptr);
     return snpu_managed_advise(ptr, size, (int32_t)advise, location_of(location));
 }
 
 aclError aclrtMemManagedGetAttrImpl(aclrtMemManagedRangeAttribute attribute, const void *ptr, size_t size, void *data,
                                     size_t dataSize)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_NOT_NULL(data);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(data);
     return snpu_managed_get((int32_t)attribute, ptr, size, data, dataSize);
 }
 
 aclError aclrtMemManagedGetAttrsImpl(aclrtMemManagedRangeAttribute *attributes, size_t numAttributes, const void *ptr,
                                      size_t size, void **data, size_t *dataSizes)
 {
-    ACL_NOT_NULL(attributes);
-    ACL_NOT_NULL(ptr);
-    ACL_NOT_NULL(data);
-    ACL_NOT_NULL(dataSizes);
+    SNPU_ACL_NOT_NULL(attributes);
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(data);
+    SNPU_ACL_NOT_NULL(dataSizes);
     aclError code = 0;
     for (size_t i = 0; i < numAttributes && code == 0; i++) {
         code = snpu_managed_get((int32_t)attributes[i], ptr, size, data[i], dataSizes[i]);
@@ -303,8 +306,8 @@ aclError aclrtMemManagedGetAttrsImpl(aclrtMemManagedRangeAttribute *attributes, 
 aclError aclrtMemManagedPrefetchAsyncImpl(const void *ptr, size_t size, aclrtMemManagedLocation location,
                                           uint32_t flags, aclrtStream stream)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_REQUIRE(flags == 0, "aclrtMemManagedPrefetchAsync: flags must be 0");
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_REQUIRE(flags == 0, "aclrtMemManagedPrefetchAsync: flags must be 0");
     return snpu_managed_prefetch(ptr, size, location_of(location), stream);
 }
 
@@ -312,15 +315,16 @@ aclError aclrtMemManagedPrefetchBatchAsyncImpl(const void **ptrs, size_t *sizes,
                                                aclrtMemManagedLocation *prefetchLocs, size_t *prefetchLocIdxs,
                                                size_t numPrefetchLocs, uint64_t flags, aclrtStream stream)
 {
-    ACL_NOT_NULL(ptrs);
-    ACL_NOT_NULL(sizes);
-    ACL_NOT_NULL(prefetchLocs);
-    ACL_NOT_NULL(prefetchLocIdxs);
-    ACL_REQUIRE(flags == 0 && count > 0 && numPrefetchLocs > 0 && numPrefetchLocs <= count && prefetchLocIdxs[0] == 0,
-                "aclrtMemManagedPrefetchBatchAsync: %zu ranges, %zu locations, flags %llu", count, numPrefetchLocs,
-                (unsigned long long)flags);
+    SNPU_ACL_NOT_NULL(ptrs);
+    SNPU_ACL_NOT_NULL(sizes);
+    SNPU_ACL_NOT_NULL(prefetchLocs);
+    SNPU_ACL_NOT_NULL(prefetchLocIdxs);
+    SNPU_ACL_REQUIRE(flags == 0 && count > 0 && numPrefetchLocs > 0 && numPrefetchLocs <= count &&
+                         prefetchLocIdxs[0] == 0,
+                     "aclrtMemManagedPrefetchBatchAsync: invalid arguments: %zu ranges, %zu locations, flags %llu",
+                     count, numPrefetchLocs, (unsigned long long)flags);
     aclError code = 0;
-    size_t location = 0; /* each holds from its index on, until the next one's */
+    size_t location = 0; /* each location applies from its index to the next one's */
     for (size_t i = 0; i < count && code == 0; i++) {
         while (location + 1 < numPrefetchLocs && prefetchLocIdxs[location + 1] <= i) {
             location++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory pools and allocators of frameworks. Threads: no state here. */
+/* Memory pools and framework allocators. Threads: no state here. */
 #include "abi/acl_impl.h"
 #include "softnpu/acl/check.h"
 #include "softnpu/runtime/allocator.h"
@@ -8,11 +8,12 @@
 /* ---- pools ---- */
 aclError aclrtMemPoolCreateImpl(aclrtMemPool *memPool, const aclrtMemPoolProps *poolProps)
 {
-    ACL_NOT_NULL(memPool);
-    ACL_NOT_NULL(poolProps);
+    SNPU_ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(poolProps);
     if (poolProps->allocType != ACL_MEM_ALLOCATION_TYPE_PINNED || poolProps->handleType != ACL_MEM_HANDLE_TYPE_NONE ||
         poolProps->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemPoolCreate: allocation %d, handle %d, location %d",
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "aclrtMemPoolCreate: unsupported allocType %d, handleType %d or location %d",
                          (int)poolProps->allocType, (int)poolProps->handleType, (int)poolProps->location.type);
     }
     return snpu_mempool_create(memPool, (int32_t)poolProps->location.id, poolProps->maxSize);
@@ -20,40 +21,40 @@ aclError aclrtMemPoolCreateImpl(aclrtMemPool *memPool, const aclrtMemPoolProps *
 
 aclError aclrtMemPoolDestroyImpl(const aclrtMemPool memPool)
 {
-    ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(memPool);
     return snpu_mempool_destroy(memPool);
 }
 
 aclError aclrtMemPoolSetAttrImpl(aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value)
 {
-    ACL_NOT_NULL(memPool);
-    ACL_NOT_NULL(value);
+    SNPU_ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_mempool_set(memPool, (int32_t)attr, value);
 }
 
 aclError aclrtMemPoolGetAttrImpl(aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value)
 {
-    ACL_NOT_NULL(memPool);
-    ACL_NOT_NULL(value);
+    SNPU_ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_mempool_get(memPool, (int32_t)attr, value);
 }
 
 aclError aclrtMemPoolMallocAsyncImpl(void **devPtr, size_t size, aclrtMemPool memPool, aclrtStream stream)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(memPool);
     return snpu_mempool_alloc(devPtr, size, memPool, stream);
 }
 
 aclError aclrtMemPoolFreeAsyncImpl(void *ptr, aclrtStream stream)
 {
-    ACL_NOT_NULL(ptr);
+    SNPU_ACL_NOT_NULL(ptr);
     return snpu_mempool_free(ptr, stream);
 }
 
 aclError aclrtMemPoolTrimToImpl(aclrtMemPool memPool, size_t minBytesToKeep)
 {
-    ACL_NOT_NULL(memPool);
+    SNPU_ACL_NOT_NULL(memPool);
     return snpu_mempool_trim(memPool, minBytesToKeep);
 }
 
@@ -65,15 +66,15 @@ aclrtAllocatorDesc aclrtAllocatorCreateDescImpl(void)
 
 aclError aclrtAllocatorDestroyDescImpl(aclrtAllocatorDesc allocatorDesc)
 {
-    ACL_NOT_NULL(allocatorDesc);
+    SNPU_ACL_NOT_NULL(allocatorDesc);
     return snpu_allocator_free(allocatorDesc);
 }
 
-/* One member of a description. */
+/* One member of a descriptor. */
 #define SET_MEMBER(member, value)                                                                                      \
     do {                                                                                                               \
-        ACL_NOT_NULL(allocatorDesc);                                                                                   \
-        ACL_REQUIRE((value) != NULL, "%.*s: NULL", ACL_CALLER);                                                        \
+        SNPU_ACL_NOT_NULL(allocatorDesc);                                                                              \
+        SNPU_ACL_REQUIRE((value) != NULL, "%.*s: NULL", SNPU_ACL_CALLER);                                              \
         struct snpu_allocator *allocator = snpu_allocator_of(__func__, allocatorDesc);                                 \
         if (allocator == NULL) {                                                                                       \
             return ACL_ERROR_RT_PARAM_INVALID;                                                                         \
@@ -111,7 +112,7 @@ aclError aclrtAllocatorSetGetAddrFromBlockFuncToDescImpl(aclrtAllocatorDesc allo
 
 aclError aclrtAllocatorRegisterImpl(aclrtStream stream, aclrtAllocatorDesc allocatorDesc)
 {
-    ACL_NOT_NULL(allocatorDesc);
+    SNPU_ACL_NOT_NULL(allocatorDesc);
     return snpu_allocator_register(stream, allocatorDesc);
 }
 
@@ -121,12 +122,12 @@ aclError aclrtAllocatorGetByStreamImpl(aclrtStream stream, aclrtAllocatorDesc *a
                                        aclrtAllocatorGetAddrFromBlockFunc *getAddrFromBlockFunc)
 {
     struct snpu_allocator found;
-    ACL_NOT_NULL(allocatorDesc);
-    ACL_NOT_NULL(allocator);
-    ACL_NOT_NULL(allocFunc);
-    ACL_NOT_NULL(freeFunc);
-    ACL_NOT_NULL(allocAdviseFunc);
-    ACL_NOT_NULL(getAddrFromBlockFunc);
+    SNPU_ACL_NOT_NULL(allocatorDesc);
+    SNPU_ACL_NOT_NULL(allocator);
+    SNPU_ACL_NOT_NULL(allocFunc);
+    SNPU_ACL_NOT_NULL(freeFunc);
+    SNPU_ACL_NOT_NULL(allocAdviseFunc);
+    SNPU_ACL_NOT_NULL(getAddrFromBlockFunc);
     aclError code = snpu_allocator_get(stream, allocatorDesc, &found);
     if (code == 0) {
         *allocator = found.object;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floating-point overflow status. Kernels are host functions that compute with infinities and NaNs, so no overflow is
- * ever latched: the status that is read in stream order is always clear. Stateless. */
+/* Floating-point overflow status. Kernels are host functions that compute with infinities and NaNs, so no overflow
+ * is ever latched: the status that is read in stream order is always clear. Stateless. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/runtime/settings.h"
@@ -13,8 +13,8 @@
 static aclError read_status(const char *function, void *out, uint64_t size_b, uint32_t mode, aclrtStream stream)
 {
     if (out == NULL || size_b != STATUS_B || mode != 0) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: outputAddr %p, outputSize %llu (must be %d), mode %u", function,
-                         out, (unsigned long long)size_b, STATUS_B, mode);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: invalid outputAddr %p, outputSize %llu (must be %d) or mode %u",
+                         function, out, (unsigned long long)size_b, STATUS_B, mode);
     }
     return rtMemsetAsync(out, size_b, 0, size_b, stream);
 }
@@ -23,7 +23,7 @@ static aclError clear_status(const char *function, uint32_t mode, aclrtStream st
 {
     struct snpu_stream *resolved;
     if (mode != 0) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: checkMode %u", function, mode);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "%s: invalid checkMode %u", function, mode);
     }
     return snpu_stream_resolve(function, stream, &resolved);
 }
@@ -61,12 +61,12 @@ aclError aclrtNpuClearFloatOverFlowStatusImpl(uint32_t checkMode, aclrtStream st
 
 aclError aclrtCtxGetFloatOverflowAddrImpl(void **overflowAddr)
 {
-    ACL_NEED(aclrtCtxGetFloatOverflowAddr, overflowAddr);
+    SNPU_ACL_NOT_NULL(overflowAddr);
     return snpu_scratch_address("aclrtCtxGetFloatOverflowAddr", SNPU_SCRATCH_OVERFLOW, overflowAddr);
 }
 
 aclError aclrtGetHardwareSyncAddrImpl(void **addr)
 {
-    ACL_NEED(aclrtGetHardwareSyncAddr, addr);
+    SNPU_ACL_NOT_NULL(addr);
     return snpu_scratch_address("aclrtGetHardwareSyncAddr", SNPU_SCRATCH_SYNC, addr);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, host functions in them, timeouts of tasks, ids of tasks. Stateless. */
+/* Streams, their host functions, task timeouts, task ids. Stateless. */
 #include "softnpu/acl/impl.h"
 
 #include "softnpu/runtime/callback.h"
@@ -13,41 +13,41 @@
 
 #include <string.h>
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 aclError aclrtCreateStreamImpl(aclrtStream *stream)
 {
-    ACL_NEED(aclrtCreateStream, stream);
+    SNPU_ACL_NOT_NULL(stream);
     return rtStreamCreate(stream, SNPU_PRIORITY_GREATEST);
 }
 
 aclError aclrtCreateStreamWithConfigImpl(aclrtStream *stream, uint32_t priority, uint32_t flag)
 {
-    ACL_NEED(aclrtCreateStreamWithConfig, stream);
+    SNPU_ACL_NOT_NULL(stream);
     SNPU_PROF_RT_CALL(STREAM_CREATE);
     return snpu_stream_create("aclrtCreateStreamWithConfig", priority, flag, stream);
 }
 
 aclError aclrtDestroyStreamImpl(aclrtStream stream)
 {
-    ACL_NEED(aclrtDestroyStream, stream);
+    SNPU_ACL_NOT_NULL(stream);
     return rtStreamDestroy(stream);
 }
 
 aclError aclrtDestroyStreamForceImpl(aclrtStream stream)
 {
-    ACL_NEED(aclrtDestroyStreamForce, stream);
+    SNPU_ACL_NOT_NULL(stream);
     return snpu_stream_destroy("aclrtDestroyStreamForce", stream, true);
 }
 
 aclError aclrtRegStreamStateCallbackImpl(const char *regName, aclrtStreamStateCallback callback, void *args)
 {
-    ACL_NEED(aclrtRegStreamStateCallback, regName);
+    SNPU_ACL_NOT_NULL(regName);
     return snpu_registry_set("aclrtRegStreamStateCallback", SNPU_REG_STREAM_STATE, regName, (void (*)(void))callback,
                              args);
 }
 
-/* ---- waiting, questions ---- */
+/* ---- waiting and queries ---- */
 
 aclError aclrtSynchronizeStreamImpl(aclrtStream stream)
 {
@@ -61,7 +61,7 @@ aclError aclrtSynchronizeStreamWithTimeoutImpl(aclrtStream stream, int32_t timeo
 
 aclError aclrtStreamQueryImpl(aclrtStream stream, aclrtStreamStatus *status)
 {
-    ACL_NEED(aclrtStreamQuery, status);
+    SNPU_ACL_NOT_NULL(status);
     aclError ret = rtStreamQuery(stream);
     if (ret == ACL_SUCCESS || ret == ACL_ERROR_RT_STREAM_NOT_COMPLETE) {
         *status = ret == ACL_SUCCESS ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
@@ -72,13 +72,13 @@ aclError aclrtStreamQueryImpl(aclrtStream stream, aclrtStreamStatus *status)
 
 aclError aclrtStreamGetIdImpl(aclrtStream stream, int32_t *streamId)
 {
-    ACL_NEED(aclrtStreamGetId, streamId);
+    SNPU_ACL_NOT_NULL(streamId);
     return rtGetStreamId(stream, streamId);
 }
 
 aclError aclrtStreamGetPriorityImpl(aclrtStream stream, uint32_t *priority)
 {
-    ACL_NEED(aclrtStreamGetPriority, priority);
+    SNPU_ACL_NOT_NULL(priority);
     struct snpu_stream_info info;
     aclError ret = snpu_stream_describe("aclrtStreamGetPriority", stream, &info);
     if (ret == ACL_SUCCESS) {
@@ -89,7 +89,7 @@ aclError aclrtStreamGetPriorityImpl(aclrtStream stream, uint32_t *priority)
 
 aclError aclrtStreamGetFlagsImpl(aclrtStream stream, uint32_t *flags)
 {
-    ACL_NEED(aclrtStreamGetFlags, flags);
+    SNPU_ACL_NOT_NULL(flags);
     struct snpu_stream_info info;
     aclError ret = snpu_stream_describe("aclrtStreamGetFlags", stream, &info);
     if (ret == ACL_SUCCESS) {
@@ -100,7 +100,7 @@ aclError aclrtStreamGetFlagsImpl(aclrtStream stream, uint32_t *flags)
 
 aclError aclrtGetStreamAvailableNumImpl(uint32_t *streamCount)
 {
-    ACL_NEED(aclrtGetStreamAvailableNum, streamCount);
+    SNPU_ACL_NOT_NULL(streamCount);
     return snpu_streams_available("aclrtGetStreamAvailableNum", streamCount);
 }
 
@@ -113,14 +113,14 @@ aclError aclrtSetStreamFailureModeImpl(aclrtStream stream, uint64_t mode)
 
 aclError aclrtSetStreamAttributeImpl(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
 {
-    ACL_NEED(aclrtSetStreamAttribute, value);
+    SNPU_ACL_NOT_NULL(value);
     uint64_t number = stmAttrType == ACL_STREAM_ATTR_FAILURE_MODE ? value->failureMode : value->overflowSwitch;
     return snpu_stream_set_attr("aclrtSetStreamAttribute", stream, (int)stmAttrType, number);
 }
 
 aclError aclrtGetStreamAttributeImpl(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
 {
-    ACL_NEED(aclrtGetStreamAttribute, value);
+    SNPU_ACL_NOT_NULL(value);
     uint64_t number;
     aclError ret = snpu_stream_get_attr("aclrtGetStreamAttribute", stream, (int)stmAttrType, &number);
     if (ret == ACL_SUCCESS) {
@@ -137,7 +137,7 @@ aclError aclrtSetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t flag)
 
 aclError aclrtGetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t *flag)
 {
-    ACL_NEED(aclrtGetStreamOverflowSwitch, flag);
+    SNPU_ACL_NOT_NULL(flag);
     uint64_t number;
     aclError ret =
         snpu_stream_get_attr("aclrtGetStreamOverflowSwitch", stream, ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK, &number);
@@ -147,7 +147,7 @@ aclError aclrtGetStreamOverflowSwitchImpl(aclrtStream stream, uint32_t *flag)
     return ret;
 }
 
-/* ---- throwing work away ---- */
+/* ---- discarding work ---- */
 
 aclError aclrtStreamAbortImpl(aclrtStream stream)
 {
@@ -156,7 +156,7 @@ aclError aclrtStreamAbortImpl(aclrtStream stream)
 
 aclError aclrtStreamStopImpl(aclrtStream stream)
 {
-    ACL_NEED(aclrtStreamStop, stream);
+    SNPU_ACL_NOT_NULL(stream);
     return snpu_stream_interrupt("aclrtStreamStop", stream);
 }
 
@@ -165,7 +165,7 @@ aclError aclrtPersistentTaskCleanImpl(aclrtStream stream)
     struct snpu_stream_info info;
     aclError ret = snpu_stream_describe("aclrtPersistentTaskClean", stream, &info);
     if (ret == ACL_SUCCESS && !(info.flags & ACL_STREAM_PERSISTENT)) {
-        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtPersistentTaskClean: the stream was not created persistent");
+        ret = snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtPersistentTaskClean: not a persistent stream");
     }
     return ret != ACL_SUCCESS ? ret : snpu_stream_discard("aclrtPersistentTaskClean", stream);
 }
@@ -189,24 +189,23 @@ aclError aclrtProcessReportImpl(int32_t timeout)
 
 aclError aclrtLaunchCallbackImpl(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream)
 {
-    ACL_NEED(aclrtLaunchCallback, fn);
+    SNPU_ACL_NOT_NULL(fn);
     if (blockType != ACL_CALLBACK_NO_BLOCK && blockType != ACL_CALLBACK_BLOCK) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtLaunchCallback: blockType %d", (int)blockType);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtLaunchCallback: invalid blockType %d", (int)blockType);
     }
     return rtCallbackLaunch(fn, userData, stream, blockType == ACL_CALLBACK_BLOCK);
 }
 
 aclError aclrtLaunchHostFuncImpl(aclrtStream stream, aclrtHostFunc fn, void *args)
 {
-    ACL_NEED(aclrtLaunchHostFunc, fn);
+    SNPU_ACL_NOT_NULL(fn);
     SNPU_PROF_RT_CALL(LAUNCH_HOST_FUNC);
     return snpu_host_func_launch("aclrtLaunchHostFunc", fn, args, stream);
 }
 
 /* ---- timeouts ---- */
 
-/* The card counts execution limits in steps of 2^32 ns and has eight bits for them; other limits become the next one
- * that it can express. */
+/* The hardware counts execution timeouts in steps of 2^32 ns, in eight bits; other timeouts are rounded up. */
 #define INTERVAL_US   4294967u
 #define INTERVALS_MAX 254u
 
@@ -238,21 +237,21 @@ aclError aclrtSetOpExecuteTimeOutWithMsImpl(uint32_t timeout)
 
 aclError aclrtSetOpExecuteTimeOutV2Impl(uint64_t timeout, uint64_t *actualTimeout)
 {
-    ACL_NEED(aclrtSetOpExecuteTimeOutV2, actualTimeout);
+    SNPU_ACL_NOT_NULL(actualTimeout);
     *actualTimeout = set_execute_limit(timeout != 0 ? timeout : UINT64_MAX); /* 0: the longest */
     return ACL_SUCCESS;
 }
 
 aclError aclrtGetOpTimeOutIntervalImpl(uint64_t *interval)
 {
-    ACL_NEED(aclrtGetOpTimeOutInterval, interval);
+    SNPU_ACL_NOT_NULL(interval);
     *interval = INTERVAL_US;
     return ACL_SUCCESS;
 }
 
 aclError aclrtGetOpExecuteTimeoutImpl(uint32_t *const timeoutMs)
 {
-    ACL_NEED(aclrtGetOpExecuteTimeout, timeoutMs);
+    SNPU_ACL_NOT_NULL(timeoutMs);
     uint64_t ms = snpu_op_execute_timeout_ms();
     *timeoutMs = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
     return ACL_SUCCESS;
@@ -267,10 +266,10 @@ struct prof_trace {
 
 aclError aclrtProfTraceImpl(void *userdata, int32_t length, aclrtStream stream)
 {
-    ACL_NEED(aclrtProfTrace, userdata);
+    SNPU_ACL_NOT_NULL(userdata);
     struct prof_trace trace;
     if (length != (int32_t)sizeof(trace)) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtProfTrace: length %d, must be %zu", length, sizeof(trace));
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtProfTrace: length is %d, must be %zu", length, sizeof(trace));
     }
     memcpy(&trace, userdata, sizeof(trace));
     return rtProfilerTraceEx(trace.index, trace.model, trace.tag, stream);
@@ -278,21 +277,21 @@ aclError aclrtProfTraceImpl(void *userdata, int32_t length, aclrtStream stream)
 
 aclError aclrtGetThreadLastTaskIdImpl(uint32_t *taskId)
 {
-    ACL_NEED(aclrtGetThreadLastTaskId, taskId);
+    SNPU_ACL_NOT_NULL(taskId);
     uint32_t stream_id;
     return rtGetTaskIdAndStreamID(taskId, &stream_id);
 }
 
-/* Descriptions of operators for dumps, which there are none of: checked and forgotten. */
+/* Descriptions of operators for dumps, which softnpu does not write: checked and ignored. */
 aclError aclrtCacheLastTaskOpInfoImpl(const void *const infoPtr, const size_t infoSize)
 {
-    ACL_NEED(aclrtCacheLastTaskOpInfo, infoPtr);
+    SNPU_ACL_NOT_NULL(infoPtr);
     return infoSize > 0 ? ACL_SUCCESS : snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCacheLastTaskOpInfo: infoSize is 0");
 }
 
 aclError aclrtCacheLastTaskExtendInfoImpl(const char *const extendInfoPtr, const size_t infoSize)
 {
-    ACL_NEED(aclrtCacheLastTaskExtendInfo, extendInfoPtr);
+    SNPU_ACL_NOT_NULL(extendInfoPtr);
     return infoSize > 0 ? ACL_SUCCESS
                         : snpu_fail(ACL_ERROR_INVALID_PARAM, "aclrtCacheLastTaskExtendInfo: infoSize is 0");
 }

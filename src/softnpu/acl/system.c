@@ -22,9 +22,9 @@
 
 aclError aclrtGetVersionImpl(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion)
 {
-    ACL_NEED(aclrtGetVersion, majorVersion);
-    ACL_NEED(aclrtGetVersion, minorVersion);
-    ACL_NEED(aclrtGetVersion, patchVersion);
+    SNPU_ACL_NOT_NULL(majorVersion);
+    SNPU_ACL_NOT_NULL(minorVersion);
+    SNPU_ACL_NOT_NULL(patchVersion);
     *majorVersion = ACL_MAJOR_VERSION;
     *minorVersion = ACL_MINOR_VERSION;
     *patchVersion = ACL_PATCH_VERSION;
@@ -33,9 +33,9 @@ aclError aclrtGetVersionImpl(int32_t *majorVersion, int32_t *minorVersion, int32
 
 aclError aclsysGetCANNVersionImpl(aclCANNPackageName name, aclCANNPackageVersion *version)
 {
-    ACL_NEED(aclsysGetCANNVersion, version);
+    SNPU_ACL_NOT_NULL(version);
     if ((int)name < ACL_PKG_NAME_CANN || name > ACL_PKG_NAME_DRIVER) {
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclsysGetCANNVersion: package %d", (int)name);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclsysGetCANNVersion: unknown package %d", (int)name);
     }
     memset(version, 0, sizeof(*version));
     strcpy(version->version, CANN_TEXT);
@@ -60,8 +60,8 @@ static aclError check_package(const char *function, const char *name)
 
 aclError aclsysGetVersionStrImpl(char *pkgName, char *versionStr)
 {
-    ACL_NEED(aclsysGetVersionStr, pkgName);
-    ACL_NEED(aclsysGetVersionStr, versionStr);
+    SNPU_ACL_NOT_NULL(pkgName);
+    SNPU_ACL_NOT_NULL(versionStr);
     aclError ret = check_package("aclsysGetVersionStr", pkgName);
     if (ret == ACL_SUCCESS) {
         strcpy(versionStr, CANN_TEXT);
@@ -71,8 +71,8 @@ aclError aclsysGetVersionStrImpl(char *pkgName, char *versionStr)
 
 aclError aclsysGetVersionNumImpl(char *pkgName, int32_t *versionNum)
 {
-    ACL_NEED(aclsysGetVersionNum, pkgName);
-    ACL_NEED(aclsysGetVersionNum, versionNum);
+    SNPU_ACL_NOT_NULL(pkgName);
+    SNPU_ACL_NOT_NULL(versionNum);
     aclError ret = check_package("aclsysGetVersionNum", pkgName);
     if (ret == ACL_SUCCESS) {
         *versionNum = CANN_MAJOR * 10000000 + CANN_MINOR * 100000 + CANN_RELEASE * 1000;
@@ -87,8 +87,8 @@ const char *aclrtGetSocNameImpl(void)
 
 aclError aclrtCheckArchCompatibilityImpl(const char *socVersion, int32_t *canCompatible)
 {
-    ACL_NEED(aclrtCheckArchCompatibility, socVersion);
-    ACL_NEED(aclrtCheckArchCompatibility, canCompatible);
+    SNPU_ACL_NOT_NULL(socVersion);
+    SNPU_ACL_NOT_NULL(canCompatible);
     char family[64];
     aclError ret = rtGetSocSpec("version", "Short_SoC_version", family, sizeof(family));
     if (ret == ACL_SUCCESS) {
@@ -103,8 +103,8 @@ static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF
 
 aclError aclGetCannAttributeListImpl(const aclCannAttr **cannAttrList, size_t *num)
 {
-    ACL_NEED(aclGetCannAttributeList, cannAttrList);
-    ACL_NEED(aclGetCannAttributeList, num);
+    SNPU_ACL_NOT_NULL(cannAttrList);
+    SNPU_ACL_NOT_NULL(num);
     *cannAttrList = attributes;
     *num = MS_COUNT_OF(attributes);
     return ACL_SUCCESS;
@@ -112,19 +112,19 @@ aclError aclGetCannAttributeListImpl(const aclCannAttr **cannAttrList, size_t *n
 
 aclError aclGetCannAttributeImpl(aclCannAttr cannAttr, int32_t *value)
 {
-    ACL_NEED(aclGetCannAttribute, value);
+    SNPU_ACL_NOT_NULL(value);
     for (size_t i = 0; i < MS_COUNT_OF(attributes); i++) {
         if (attributes[i] == cannAttr) {
             *value = 1;
             return ACL_SUCCESS;
         }
     }
-    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: attribute %d", (int)cannAttr);
+    return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: unknown attribute %d", (int)cannAttr);
 }
 
 aclError aclGetDeviceCapabilityImpl(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value)
 {
-    ACL_NEED(aclGetDeviceCapability, value);
+    SNPU_ACL_NOT_NULL(value);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclGetDeviceCapability", deviceId > INT32_MAX ? -1 : (int32_t)deviceId, &dev);
     if (ret != ACL_SUCCESS) {
@@ -139,7 +139,7 @@ aclError aclGetDeviceCapabilityImpl(uint32_t deviceId, aclDeviceInfo deviceInfo,
         *value = (int64_t)snpu_hal_l2_b();
         return ACL_SUCCESS;
     default:
-        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: information %d", (int)deviceInfo);
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: unknown deviceInfo %d", (int)deviceInfo);
     }
 }
 
@@ -147,7 +147,7 @@ aclError aclGetDeviceCapabilityImpl(uint32_t deviceId, aclDeviceInfo deviceInfo,
 
 aclError aclrtGetSysParamOptImpl(aclSysParamOpt opt, int64_t *value)
 {
-    ACL_NEED(aclrtGetSysParamOpt, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_sys_param_get("aclrtGetSysParamOpt", false, (int)opt, value);
 }
 
@@ -158,7 +158,7 @@ aclError aclrtSetSysParamOptImpl(aclSysParamOpt opt, int64_t value)
 
 aclError aclrtCtxGetSysParamOptImpl(aclSysParamOpt opt, int64_t *value)
 {
-    ACL_NEED(aclrtCtxGetSysParamOpt, value);
+    SNPU_ACL_NOT_NULL(value);
     return snpu_sys_param_get("aclrtCtxGetSysParamOpt", true, (int)opt, value);
 }
 
@@ -176,13 +176,13 @@ const char *aclGetRecentErrMsgImpl(void)
 
 aclError aclrtGetLastErrorImpl(aclrtLastErrLevel level)
 {
-    ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtGetLastError: level %d", (int)level);
+    SNPU_ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtGetLastError: unsupported level %d", (int)level);
     return snpu_get_last_error(1);
 }
 
 aclError aclrtPeekAtLastErrorImpl(aclrtLastErrLevel level)
 {
-    ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtPeekAtLastError: level %d", (int)level);
+    SNPU_ACL_REQUIRE(level == ACL_RT_THREAD_LEVEL, "aclrtPeekAtLastError: unsupported level %d", (int)level);
     return snpu_get_last_error(0);
 }
 
@@ -207,7 +207,7 @@ static aclrtErrorType error_type(int32_t code)
 
 aclError aclrtGetErrorVerboseImpl(int32_t deviceId, aclrtErrorInfo *errorInfo)
 {
-    ACL_NEED(aclrtGetErrorVerbose, errorInfo);
+    SNPU_ACL_NOT_NULL(errorInfo);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtGetErrorVerbose", deviceId, &dev);
     if (ret != ACL_SUCCESS) {
@@ -222,11 +222,11 @@ aclError aclrtGetErrorVerboseImpl(int32_t deviceId, aclrtErrorInfo *errorInfo)
     return ACL_SUCCESS;
 }
 
-/* Software memory does not decay: there is nothing to report and nothing to repair. */
+/* Software memory has no uncorrectable errors: there is nothing to report or repair. */
 aclError aclrtGetMemUceInfoImpl(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize)
 {
-    ACL_NEED(aclrtGetMemUceInfo, memUceInfoArray);
-    ACL_NEED(aclrtGetMemUceInfo, retSize);
+    SNPU_ACL_NOT_NULL(memUceInfoArray);
+    SNPU_ACL_NOT_NULL(retSize);
     (void)arraySize;
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtGetMemUceInfo", deviceId, &dev);
@@ -238,7 +238,7 @@ aclError aclrtGetMemUceInfoImpl(int32_t deviceId, aclrtMemUceInfo *memUceInfoArr
 
 aclError aclrtMemUceRepairImpl(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize)
 {
-    ACL_NEED(aclrtMemUceRepair, memUceInfoArray);
+    SNPU_ACL_NOT_NULL(memUceInfoArray);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtMemUceRepair", deviceId, &dev);
     if (ret == ACL_SUCCESS && arraySize == 0) {
@@ -249,7 +249,7 @@ aclError aclrtMemUceRepairImpl(int32_t deviceId, aclrtMemUceInfo *memUceInfoArra
 
 aclError aclrtRepairErrorImpl(int32_t deviceId, const aclrtErrorInfo *errorInfo)
 {
-    ACL_NEED(aclrtRepairError, errorInfo);
+    SNPU_ACL_NOT_NULL(errorInfo);
     uint32_t dev;
     aclError ret = snpu_dev_from_user("aclrtRepairError", deviceId, &dev);
     if (ret == ACL_SUCCESS && errorInfo->errorType != ACL_RT_NO_ERROR) {

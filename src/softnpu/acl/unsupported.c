@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that exist so that every program loads, but have no meaning on a software device. One function per UNSUPPORTED
- * row of the table: code 207000 (functions with another kind of result: 0 or NULL) and a text that names it. */
+/* Names that exist so that every program loads, but have no meaning on a software device. One function per
+ * UNSUPPORTED row of the table: it returns 207000 (0 or NULL if its result is not an error code) and sets a message
+ * that names it. */
 #include "abi/acl_impl.h"
 
 #include "softnpu/runtime/error.h"

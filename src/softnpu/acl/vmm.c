@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual addresses, physical memory and sharing it: ACL's properties and locations turned into the driver's.
- *
- * Device numbers of programs become the driver's here. Threads: no state. */
+/* Virtual addresses, physical memory and its sharing: converts ACL's properties and locations to the driver's, and
+ * the program's device numbers to driver ids. Threads: no state. */
 #include "abi/acl_impl.h"
 #include "softnpu/acl/check.h"
 #include "softnpu/runtime/context.h"
@@ -37,7 +36,7 @@ static const struct attr {
     [ACL_MEM_P2P_HUGE1G] = {true, MEM_GIANT_PAGE_TYPE, MEM_P2P_HBM_TYPE},
 };
 
-/* Sides by location type; -1: memory cannot be there. */
+/* Side by location type; -1: memory cannot be there. */
 static const int8_t sides[] = {
     [ACL_MEM_LOCATION_TYPE_HOST] = MEM_HOST_SIDE,
     [ACL_MEM_LOCATION_TYPE_DEVICE] = MEM_DEV_SIDE,
@@ -49,7 +48,7 @@ static const int8_t sides[] = {
 static aclError side_of(const char *function, const aclrtMemLocation *location, uint32_t *side, uint32_t *id)
 {
     if ((uint32_t)location->type >= MS_COUNT_OF(sides) || sides[location->type] < 0) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: location type %d", function, (int)location->type);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unsupported location type %d", function, (int)location->type);
     }
     *side = (uint32_t)sides[location->type];
     *id = location->id;
@@ -60,8 +59,9 @@ static aclError to_driver(const char *function, const aclrtPhysicalMemProp *prop
 {
     if (prop->handleType != ACL_MEM_HANDLE_TYPE_NONE || prop->allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED ||
         (uint32_t)prop->memAttr >= MS_COUNT_OF(attrs) || !attrs[prop->memAttr].known) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: handle type %d, allocation type %d, memory attribute %d",
-                         function, (int)prop->handleType, (int)prop->allocationType, (int)prop->memAttr);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "%s: unsupported handle type %d, allocation type %d or memory attribute %d", function,
+                         (int)prop->handleType, (int)prop->allocationType, (int)prop->memAttr);
     }
     *out = (struct drv_mem_prop){
         .module_id = SNPU_MODULE_APP,
@@ -95,22 +95,22 @@ static aclError to_location(uint32_t side, uint32_t id, aclrtMemLocation *out)
 /* ---- addresses and memory ---- */
 aclError aclrtReserveMemAddressImpl(void **virPtr, size_t size, size_t alignment, void *expectPtr, uint64_t flags)
 {
-    ACL_NOT_NULL(virPtr);
-    ACL_REQUIRE(size > 0, "aclrtReserveMemAddress: size is 0");
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtReserveMemAddress: size is 0");
     return rtReserveMemAddress(virPtr, size, alignment, expectPtr, flags);
 }
 
 aclError aclrtReserveMemAddressNoUCMemoryImpl(void **virPtr, size_t size, size_t alignment, void *expectPtr,
                                               uint64_t flags)
 {
-    ACL_NOT_NULL(virPtr);
-    ACL_REQUIRE(size > 0, "aclrtReserveMemAddressNoUCMemory: size is 0");
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtReserveMemAddressNoUCMemory: size is 0");
     return rtReserveMemAddress(virPtr, size, alignment, expectPtr, flags);
 }
 
 aclError aclrtReleaseMemAddressImpl(void *virPtr)
 {
-    ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(virPtr);
     return rtReleaseMemAddress(virPtr);
 }
 
@@ -120,9 +120,9 @@ aclError aclrtMallocPhysicalImpl(aclrtDrvMemHandle *handle, size_t size, const a
                                  uint64_t flags)
 {
     struct drv_mem_prop wanted;
-    ACL_NOT_NULL(handle);
-    ACL_NOT_NULL(prop);
-    ACL_REQUIRE(size > 0, "aclrtMallocPhysical: size is 0");
+    SNPU_ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(prop);
+    SNPU_ACL_REQUIRE(size > 0, "aclrtMallocPhysical: size is 0");
     if (flags != 0) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMallocPhysical: flags must be 0");
     }
@@ -134,22 +134,22 @@ aclError aclrtMallocPhysicalImpl(aclrtDrvMemHandle *handle, size_t size, const a
 
 aclError aclrtFreePhysicalImpl(aclrtDrvMemHandle handle)
 {
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(handle);
     return rtFreePhysical(handle);
 }
 
 aclError aclrtMapMemImpl(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags)
 {
-    ACL_NOT_NULL(virPtr);
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(handle);
     return rtMapMem(virPtr, size, offset, handle, flags);
 }
 
-/* Mapped, but nobody may touch it before aclrtMemSetAccess. */
+/* Mapped without access until aclrtMemSetAccess. */
 aclError aclrtMemMapNoAccessImpl(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags)
 {
-    ACL_NOT_NULL(virPtr);
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(handle);
     struct drv_mem_prop prop;
     aclError code = snpu_vmm_properties(handle, &prop);
     if (code == 0) {
@@ -169,7 +169,7 @@ aclError aclrtMemMapNoAccessImpl(void *virPtr, size_t size, size_t offset, aclrt
 
 aclError aclrtUnmapMemImpl(void *virPtr)
 {
-    ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(virPtr);
     return rtUnmapMem(virPtr);
 }
 
@@ -179,9 +179,10 @@ aclError aclrtUnmapMemImpl(void *virPtr)
 aclError aclrtMemSetAccessImpl(void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count)
 {
     struct drv_mem_access_desc wanted[MAX_ACCESS_DESCS];
-    ACL_NOT_NULL(virPtr);
-    ACL_NOT_NULL(desc);
-    ACL_REQUIRE(count > 0 && count <= MAX_ACCESS_DESCS, "aclrtMemSetAccess: %zu descriptions", count);
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(desc);
+    SNPU_ACL_REQUIRE(count > 0 && count <= MAX_ACCESS_DESCS, "aclrtMemSetAccess: invalid number of descriptors %zu",
+                     count);
     for (size_t i = 0; i < count; i++) {
         uint32_t side;
         memset(&wanted[i], 0, sizeof(wanted[i]));
@@ -199,44 +200,44 @@ aclError aclrtMemGetAccessImpl(void *virPtr, aclrtMemLocation *location, uint64_
 {
     uint32_t side;
     struct drv_mem_location where;
-    ACL_NOT_NULL(virPtr);
-    ACL_NOT_NULL(location);
-    ACL_NOT_NULL(flag);
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(location);
+    SNPU_ACL_NOT_NULL(flag);
     aclError code = side_of("aclrtMemGetAccess", location, &side, &where.id);
     where.side = (enum drv_mem_side)side;
     return code != 0 ? code : snpu_vmm_get_access(virPtr, &where, flag);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 aclError aclrtMemGetAllocationGranularityImpl(aclrtPhysicalMemProp *prop, aclrtMemGranularityOptions option,
                                               size_t *granularity)
 {
     struct drv_mem_prop wanted;
-    ACL_NOT_NULL(prop);
-    ACL_NOT_NULL(granularity);
+    SNPU_ACL_NOT_NULL(prop);
+    SNPU_ACL_NOT_NULL(granularity);
     aclError code = to_driver("aclrtMemGetAllocationGranularity", prop, &wanted);
     return code != 0 ? code : snpu_vmm_granularity(&wanted, (int32_t)option, granularity);
 }
 
 aclError aclrtMemGetAddressRangeImpl(void *ptr, void **pbase, size_t *psize)
 {
-    ACL_NOT_NULL(ptr);
-    ACL_REQUIRE(pbase != NULL || psize != NULL, "aclrtMemGetAddressRange: no place for the answer");
+    SNPU_ACL_NOT_NULL(ptr);
+    SNPU_ACL_REQUIRE(pbase != NULL || psize != NULL, "aclrtMemGetAddressRange: pbase and psize are both NULL");
     return snpu_vmm_address_range(ptr, pbase, psize);
 }
 
 aclError aclrtMemRetainAllocationHandleImpl(void *virPtr, aclrtDrvMemHandle *handle)
 {
-    ACL_NOT_NULL(virPtr);
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(virPtr);
+    SNPU_ACL_NOT_NULL(handle);
     return snpu_vmm_retain(virPtr, handle);
 }
 
 aclError aclrtMemGetAllocationPropertiesFromHandleImpl(aclrtDrvMemHandle handle, aclrtPhysicalMemProp *prop)
 {
     struct drv_mem_prop found;
-    ACL_NOT_NULL(handle);
-    ACL_NOT_NULL(prop);
+    SNPU_ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(prop);
     aclError code = snpu_vmm_properties(handle, &found);
     if (code != 0) {
         return code;
@@ -252,12 +253,13 @@ aclError aclrtMemGetAllocationPropertiesFromHandleImpl(aclrtDrvMemHandle handle,
 aclError aclrtMemExportToShareableHandleImpl(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
                                              uint64_t *shareableHandle)
 {
-    ACL_NOT_NULL(handle);
-    ACL_NOT_NULL(shareableHandle);
+    SNPU_ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(shareableHandle);
     struct snpu_vmm_share share = {0};
     if (handleType != ACL_MEM_HANDLE_TYPE_NONE || flags > ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
-        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemExportToShareableHandle: handle type %d, flags %llu",
-                         (int)handleType, (unsigned long long)flags);
+        return snpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                         "aclrtMemExportToShareableHandle: unsupported handle type %d or flags %llu", (int)handleType,
+                         (unsigned long long)flags);
     }
     aclError code = snpu_vmm_export(handle, flags, &share);
     if (code == 0) {
@@ -270,10 +272,10 @@ static aclError known_share_type(const char *function, aclrtMemSharedHandleType 
 {
     return type == ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT || type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC
                ? ACL_SUCCESS
-               : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: type %d", function, (int)type);
+               : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: unsupported handle type %d", function, (int)type);
 }
 
-/* Handles of the second generation: a number, or 128 bytes, by type. */
+/* Handles of the second interface version: a number, or 128 bytes, by type. */
 static struct snpu_vmm_share share_at(void *handle, aclrtMemSharedHandleType type)
 {
     struct snpu_vmm_share share = {0};
@@ -289,11 +291,11 @@ aclError aclrtMemExportToShareableHandleV2Impl(aclrtDrvMemHandle handle, uint64_
                                                aclrtMemSharedHandleType shareType, void *shareableHandle)
 {
     static const char function[] = "aclrtMemExportToShareableHandleV2";
-    ACL_NOT_NULL(handle);
-    ACL_NOT_NULL(shareableHandle);
+    SNPU_ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(shareableHandle);
     aclError code = known_share_type(function, shareType);
     if (code == 0 && flags > ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
-        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags %llu", function, (unsigned long long)flags);
+        code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: invalid flags %llu", function, (unsigned long long)flags);
     }
     if (code != 0) {
         return code;
@@ -309,7 +311,7 @@ aclError aclrtMemExportToShareableHandleV2Impl(aclrtDrvMemHandle handle, uint64_
 aclError aclrtMemImportFromShareableHandleImpl(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle *handle)
 {
     uint32_t dev;
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(handle);
     const struct snpu_vmm_share share = {.number = shareableHandle};
     aclError code = snpu_dev_from_user("aclrtMemImportFromShareableHandle", deviceId, &dev);
     return code != 0 ? code : snpu_vmm_import(&share, dev, handle);
@@ -320,8 +322,8 @@ aclError aclrtMemImportFromShareableHandleV2Impl(void *shareableHandle, aclrtMem
 {
     static const char function[] = "aclrtMemImportFromShareableHandleV2";
     struct snpu_ctx *ctx;
-    ACL_NOT_NULL(shareableHandle);
-    ACL_NOT_NULL(handle);
+    SNPU_ACL_NOT_NULL(shareableHandle);
+    SNPU_ACL_NOT_NULL(handle);
     aclError code = known_share_type(function, shareType);
     if (code == 0 && flags != 0) {
         code = snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags must be 0", function);
@@ -338,8 +340,9 @@ aclError aclrtMemImportFromShareableHandleV2Impl(void *shareableHandle, aclrtMem
 
 aclError aclrtMemSetPidToShareableHandleImpl(uint64_t shareableHandle, int32_t *pid, size_t pidNum)
 {
-    ACL_NOT_NULL(pid);
-    ACL_REQUIRE(pidNum > 0 && pidNum <= UINT32_MAX, "aclrtMemSetPidToShareableHandle: %zu processes", pidNum);
+    SNPU_ACL_NOT_NULL(pid);
+    SNPU_ACL_REQUIRE(pidNum > 0 && pidNum <= UINT32_MAX,
+                     "aclrtMemSetPidToShareableHandle: invalid number of processes %zu", pidNum);
     const struct snpu_vmm_share share = {.number = shareableHandle};
     return snpu_vmm_set_pids(&share, pid, pidNum);
 }
@@ -347,9 +350,10 @@ aclError aclrtMemSetPidToShareableHandleImpl(uint64_t shareableHandle, int32_t *
 aclError aclrtMemSetPidToShareableHandleV2Impl(void *shareableHandle, aclrtMemSharedHandleType shareType, int32_t *pid,
                                                size_t pidNum)
 {
-    ACL_NOT_NULL(shareableHandle);
-    ACL_NOT_NULL(pid);
-    ACL_REQUIRE(pidNum > 0 && pidNum <= UINT32_MAX, "aclrtMemSetPidToShareableHandleV2: %zu processes", pidNum);
+    SNPU_ACL_NOT_NULL(shareableHandle);
+    SNPU_ACL_NOT_NULL(pid);
+    SNPU_ACL_REQUIRE(pidNum > 0 && pidNum <= UINT32_MAX,
+                     "aclrtMemSetPidToShareableHandleV2: invalid number of processes %zu", pidNum);
     aclError code = known_share_type("aclrtMemSetPidToShareableHandleV2", shareType);
     if (code != 0) {
         return code;
@@ -361,35 +365,36 @@ aclError aclrtMemSetPidToShareableHandleV2Impl(void *shareableHandle, aclrtMemSh
 /* ---- sharing allocations ---- */
 aclError aclrtIpcMemGetExportKeyImpl(void *devPtr, size_t size, char *key, size_t len, uint64_t flags)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_NOT_NULL(key);
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(key);
     return snpu_ipc_export(devPtr, size, key, len, flags);
 }
 
 aclError aclrtIpcMemImportByKeyImpl(void **devPtr, const char *key, uint64_t flags)
 {
-    ACL_NOT_NULL(devPtr);
-    ACL_NOT_NULL(key);
+    SNPU_ACL_NOT_NULL(devPtr);
+    SNPU_ACL_NOT_NULL(key);
     return snpu_ipc_import(devPtr, key, flags);
 }
 
 aclError aclrtIpcMemSetImportPidImpl(const char *key, int32_t *pid, size_t num)
 {
-    ACL_NOT_NULL(key);
-    ACL_NOT_NULL(pid);
+    SNPU_ACL_NOT_NULL(key);
+    SNPU_ACL_NOT_NULL(pid);
     return snpu_ipc_set_pids(key, pid, num);
 }
 
 aclError aclrtIpcMemCloseImpl(const char *key)
 {
-    ACL_NOT_NULL(key);
+    SNPU_ACL_NOT_NULL(key);
     return snpu_ipc_close(key);
 }
 
 aclError aclrtIpcMemSetAttrImpl(const char *key, aclrtIpcMemAttrType type, uint64_t attr)
 {
-    ACL_NOT_NULL(key);
-    ACL_REQUIRE(type == ACL_RT_IPC_MEM_ATTR_ACCESS_LINK && attr <= ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_UB_MULTI_PORT_PATH,
-                "aclrtIpcMemSetAttr: attribute %d = %llu", (int)type, (unsigned long long)attr);
-    return snpu_ipc_known(key); /* there is one way between devices, and it is taken */
+    SNPU_ACL_NOT_NULL(key);
+    SNPU_ACL_REQUIRE(type == ACL_RT_IPC_MEM_ATTR_ACCESS_LINK &&
+                         attr <= ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_UB_MULTI_PORT_PATH,
+                     "aclrtIpcMemSetAttr: unsupported attribute %d = %llu", (int)type, (unsigned long long)attr);
+    return snpu_ipc_known(key); /* there is only one path between devices, and it is always used */
 }
