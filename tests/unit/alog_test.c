@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels, and where messages go. The library reads its environment once, so each case runs in a child process. */
+/* Log levels and destinations. The library reads its environment once, so each case runs in a child process. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs body in a child; its result must be 0. */
+/* Runs body in a child; it must return 0. */
 static void in_child(int (*body)(void))
 {
     fflush(NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A management library whose functions fail, lie or hang as DCMI_FAKE tells: a list of words, each the name of a
- * function (it fails), "many" (more processes and devices than there can be), "hang" (health never answers). */
+/* A management library whose functions fail, lie or hang according to DCMI_FAKE: a list of words, each the name of a
+ * function (it fails), "many" (more processes and devices than possible), "hang" (health never returns). */
 #include "dcmi_interface_api.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int told(const char *word)
+static int configured(const char *word)
 {
     const char *list = getenv("DCMI_FAKE");
     return list != NULL && strstr(list, word) != NULL;
@@ -15,7 +15,7 @@ static int told(const char *word)
 
 #define FAIL_IF_TOLD()                                                                                                 \
     do {                                                                                                               \
-        if (told(__func__)) {                                                                                          \
+        if (configured(__func__)) {                                                                                          \
             return -8255;                                                                                              \
         }                                                                                                              \
     } while (0)
@@ -29,7 +29,7 @@ int dcmi_init(void)
 int dcmi_get_card_list(int *card_num, int *card_list, int list_len)
 {
     FAIL_IF_TOLD();
-    *card_num = told("many") ? 1000000 : 1;
+    *card_num = configured("many") ? 1000000 : 1;
     for (int i = 0; i < list_len && i < *card_num; i++) {
         card_list[i] = i;
     }
@@ -39,7 +39,7 @@ int dcmi_get_card_list(int *card_num, int *card_list, int list_len)
 int dcmi_get_device_num_in_card(int card_id, int *device_num)
 {
     FAIL_IF_TOLD();
-    *device_num = told("many") ? 1000000 : 2;
+    *device_num = configured("many") ? 1000000 : 2;
     return 0;
 }
 
@@ -54,7 +54,7 @@ int dcmi_get_device_hbm_info(int card_id, int device_id, struct dcmi_hbm_info *h
 int dcmi_get_npu_proc_mem_info(int card_id, int device_id, struct dcmi_proc_mem_info *proc_info, int *proc_num)
 {
     FAIL_IF_TOLD();
-    *proc_num = told("many") ? -5 : 1;
+    *proc_num = configured("many") ? -5 : 1;
     proc_info[0] = (struct dcmi_proc_mem_info){.proc_id = 4242, .proc_mem_usage = 1 << 20};
     return 0;
 }
@@ -62,10 +62,10 @@ int dcmi_get_npu_proc_mem_info(int card_id, int device_id, struct dcmi_proc_mem_
 int dcmi_get_device_health(int card_id, int device_id, unsigned int *health)
 {
     FAIL_IF_TOLD();
-    while (told("hang")) {
+    while (configured("hang")) {
         pause();
     }
-    *health = (unsigned)device_id; /* the second one is not well */
+    *health = (unsigned)device_id; /* the second one is unhealthy */
     return 0;
 }
 

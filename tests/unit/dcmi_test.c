@@ -5,7 +5,7 @@
 
 #define CAPACITY (256 * MIB)
 
-static void nobody_uses_the_machine_yet(void **state)
+static void the_machine_is_not_in_use_yet(void **state)
 {
     int n, list[64];
     struct dcmi_hbm_info hbm;
@@ -16,7 +16,7 @@ static void nobody_uses_the_machine_yet(void **state)
     assert_int_equal(dcmi_get_device_hbm_info(0, 0, &hbm), 0);
     assert_int_equal(hbm.memory_size, 256);
     assert_int_equal(hbm.memory_usage, 0);
-    assert_int_equal(access(own_machine_path, F_OK), -1); /* looking does not create it */
+    assert_int_equal(access(own_machine_path, F_OK), -1); /* observing does not create it */
 }
 
 static void cards_and_devices(void **state)
@@ -42,7 +42,7 @@ static void cards_and_devices(void **state)
     assert_int_not_equal(dcmi_get_card_list(&n, list, 0), 0);
 }
 
-static void memory_of_all_processes_shows(void **state)
+static void memory_of_all_processes_is_shown(void **state)
 {
     struct dcmi_hbm_info hbm;
     struct dcmi_proc_mem_info proc[64];
@@ -70,7 +70,7 @@ static void memory_of_all_processes_shows(void **state)
     assert_int_equal(dcmi_get_device_hbm_info(0, 0, &hbm), 0);
     assert_int_equal(hbm.memory_usage, 10);
     halMemFree(p);
-    /* This process still lives on its machine: another one sees its memory. */
+    /* This process is still registered on its machine: another one sees its memory. */
     p = must_alloc(CAPACITY, DEV_FLAGS);
     c = hal_spawn("hold", "");
     assert_string_equal(hal_hear(&c), "refused");
@@ -78,7 +78,7 @@ static void memory_of_all_processes_shows(void **state)
     halMemFree(p);
 }
 
-/* Waits until enough time has passed for a new look, then looks. */
+/* Waits until a new sample is due, then takes it. */
 static unsigned look(uint32_t dev)
 {
     unsigned percent;
@@ -113,7 +113,7 @@ static void utilisation_follows_the_activity(void **state)
     assert_int_not_equal(dcmi_get_device_frequency(0, 0, 99, &value), 0);
 }
 
-static void health_tells_a_lost_device(void **state)
+static void health_reports_a_lost_device(void **state)
 {
     unsigned health, codes[4];
     int n;
@@ -146,9 +146,9 @@ int main(int argc, char **argv)
         return role_hold();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_uses_the_machine_yet),   cmocka_unit_test(cards_and_devices),
-        cmocka_unit_test(memory_of_all_processes_shows), cmocka_unit_test(utilisation_follows_the_activity),
-        cmocka_unit_test(health_tells_a_lost_device),
+        cmocka_unit_test(the_machine_is_not_in_use_yet),    cmocka_unit_test(cards_and_devices),
+        cmocka_unit_test(memory_of_all_processes_is_shown), cmocka_unit_test(utilisation_follows_the_activity),
+        cmocka_unit_test(health_reports_a_lost_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

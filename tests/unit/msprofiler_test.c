@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmsprofiler.so: argument checks, the commands it gives, and the result folder of a collection. The driver and the
- * parts of the runtime that it looks up by name are the functions below. */
+/* libmsprofiler.so: argument checks, the commands it sends, and the result folder of a collection. The functions
+ * below stand in for the driver and for the parts of the runtime that the library looks up by name. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -249,8 +249,8 @@ static void start_and_stop(void **state)
     log_busy = false;
 
     assert_int_equal(aclprofStart(other), ACL_SUCCESS);
-    assert_int_equal(logs_open, 0);                   /* nobody asked for tasks */
-    assert_int_equal(aclprofFinalize(), ACL_SUCCESS); /* stops what runs */
+    assert_int_equal(logs_open, 0);                   /* tasks were not requested */
+    assert_int_equal(aclprofFinalize(), ACL_SUCCESS); /* stops the running collection */
     assert_int_equal(last_command.type, PROF_COMMANDHANDLE_TYPE_STOP);
     assert_int_equal(aclprofDestroyConfig(config), ACL_SUCCESS);
     assert_int_equal(aclprofDestroyConfig(other), ACL_SUCCESS);
@@ -327,7 +327,7 @@ static void a_collection(void **state)
     log_task(STARS_FUNC_TASK_BEGIN, 9, 7, counter);    /* a stream without tracks */
     log_task(STARS_FUNC_TASK_END, 5, 7, counter + 50); /* one microsecond */
 
-    /* marks and ranges of three origins */
+    /* marks and ranges from three sources */
     ((void (*)(const char *, void *))front[1][1])("by mstx", (void *)0x5);
     assert_true(trace.count == 1 && trace.tag == 11 && trace.stream == (void *)0x5);
     void *domain = ((void *(*)(const char *))front[2][1])("mine");
@@ -377,7 +377,7 @@ static void a_collection(void **state)
     assert_non_null(strstr(text, "\"dropped\": 0"));
     assert_non_null(strstr(text, "{\"id\": 2, \"task_log\": true}"));
 
-    /* nothing is heard between collections */
+    /* nothing is recorded between collections */
     assert_int_equal(((uint64_t(*)(const char *, void *))front[1][2])("late", NULL), 0);
     assert_int_equal(aclprofMarkEx("late", 4, (aclrtStream)0x5), ACL_SUCCESS);
     assert_int_equal(trace.count, 1);
@@ -474,7 +474,7 @@ static void operator_descriptions(void **state)
     assert_int_equal(aclprofGetOpDescSize(NULL), ACL_ERROR_INVALID_PARAM);
     char *info = malloc(2 * size + 1);
     assert_non_null(info);
-    memset(info, 'x', 2 * size + 1); /* texts without an end */
+    memset(info, 'x', 2 * size + 1); /* unterminated texts */
     char *odd = info + 1;            /* and not aligned */
     assert_int_equal(aclprofGetOpNum(odd, 2 * size, &n), ACL_SUCCESS);
     assert_int_equal(n, 2);

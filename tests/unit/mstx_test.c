@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mstx front end: how it finds a tool and what it passes on. This file is the header-only flavour; mstx_lib_test.c
- * compiles it against libms_tools_ext.so. A front end looks for its tool once, so each case is a process of its own. */
+/* The mstx front end: how it finds a tool and what it forwards. This file tests the header-only variant;
+ * mstx_lib_test.c compiles it against libms_tools_ext.so. A front end looks for its tool once, so each case is a
+ * separate process. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,7 @@ static void in_child(int (*body)(void), const char *injection_path, const char *
     assert_int_equal(status, 0);
 }
 
-/* The tool's counters: only there if the front end has loaded it. */
+/* The tool's counters: present only if the front end has loaded it. */
 static struct mstx_tool *injected(void)
 {
     void *handle = dlopen(tool_path, RTLD_LAZY | RTLD_NOLOAD);
@@ -69,7 +70,7 @@ __attribute__((visibility("default"))) int InitInjectionMstx(MstxGetModuleFuncTa
     mstxFuncTable table;
     unsigned int size;
     global_inits++;
-    mstxMarkA("from inside", NULL); /* must neither wait for itself nor arrive */
+    mstxMarkA("from inside", NULL); /* must neither deadlock nor reach the tool */
     if (get(MSTX_API_MODULE_CORE, &table, &size) != MSTX_SUCCESS) {
         return MSTX_FAIL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tool that tests inject: fills the tables as MSTX_TOOL_FILL says and counts what arrives.
+/* A tool that tests inject: fills the tables as MSTX_TOOL_FILL specifies and counts the calls.
  *   all   every slot          mark   only the mark slot          fail   every slot, but reports failure */
 #include "mstx/ms_tools_ext.h"
 #include "mstx_tool.h"

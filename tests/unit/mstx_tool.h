@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the injected test tool saw. Found by the symbol "mstx_tool". */
+/* What the injected test tool has seen. Found by the symbol "mstx_tool". */
 #ifndef TESTS_UNIT_MSTX_TOOL_H
 #define TESTS_UNIT_MSTX_TOOL_H
 

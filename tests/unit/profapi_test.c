@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libprofapi.so: slots, commands, hash ids, type names, devices, the mstx tool.
- * Each test removes its callbacks; modules cannot be removed, so their handlers count only while a test listens. */
+ * Each test removes its callbacks; modules cannot be removed, so their handlers count only during a test. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ static void records_reach_the_slot(void **state)
     struct MsprofCompactInfo compact = {0};
     struct MsprofAdditionalInfo more[3] = {0};
 
-    /* nobody listens */
+    /* without a callback */
     assert_int_equal(MsprofReportApi(1, &api), 0);
     assert_int_equal(MsprofReportEvent(1, &event), 0);
     assert_int_equal(MsprofReportCompactInfo(1, &compact, 64), 0);
@@ -87,7 +87,7 @@ static void records_reach_the_slot(void **state)
     assert_int_equal(MsprofReportBatchAdditionalInfo(1, more, sizeof(more)), 0);
     assert_true(seen.data == &more[2] && seen.calls == 7);
 
-    /* bad records do not get through */
+    /* invalid records are refused */
     assert_int_equal(MsprofReportApi(1, NULL), -1);
     assert_int_equal(MsprofReportEvent(1, NULL), -1);
     assert_int_equal(MsprofReportCompactInfo(1, NULL, 64), -1);
@@ -139,7 +139,7 @@ static void tap_compact(const struct MsprofCompactInfo *info)
     tap_calls += 100;
 }
 
-static void a_tap_takes_nothing_away(void **state)
+static void a_tap_does_not_replace_callbacks(void **state)
 {
     static const struct snpu_prof_tap tap = {tap_api, tap_compact};
     struct MsprofApi api = {0};
@@ -176,8 +176,8 @@ static void hash_ids(void **state)
     assert_int_equal(MsprofGetHashId("Add", 3), 0x0000E141001138D9);
     assert_int_equal(MsprofGetHashId("MatMul", 6), 0x626628205D1C5684);
     assert_int_equal(MsprofStr2Id("KERNEL_AICORE", 13), 0xFCBACC9F60F2381D);
-    assert_int_equal(MsprofStr2Id("Addendum", 3), 0x0000E141001138D9); /* length counts */
-    assert_int_equal(MsprofStr2Id("Add", 1000), 0x0000E141001138D9);   /* but not beyond the end */
+    assert_int_equal(MsprofStr2Id("Addendum", 3), 0x0000E141001138D9); /* the length matters */
+    assert_int_equal(MsprofStr2Id("Add", 1000), 0x0000E141001138D9);   /* but not beyond the terminator */
     assert_string_equal(MsprofId2Str(0x0000E141001138D9), "Add");
     assert_string_equal(MsprofId2Str(0xFCBACC9F60F2381D), "KERNEL_AICORE");
     assert_null(MsprofId2Str(0xdeadbeef));
@@ -187,12 +187,12 @@ static void hash_ids(void **state)
     assert_ptr_equal(MsprofId2Str(MsprofStr2Id("same", 4)), MsprofId2Str(MsprofStr2Id("same", 4)));
 }
 
-static void a_hash_callback_decides_and_learns(void **state)
+static void a_hash_callback_decides_and_catches_up(void **state)
 {
     MsprofStr2Id("before", 6);
     hashed = 0;
     set(PROFILE_REPORT_GET_HASH_ID_C_CALLBACK, on_hash);
-    int earlier = hashed; /* told what was hashed before it came */
+    int earlier = hashed; /* gets what was hashed before it registered */
     assert_true(earlier >= 4);
     assert_int_equal(MsprofGetHashId("Relu", 4), 0x1234);
     assert_int_equal(hashed, earlier + 1);
@@ -204,13 +204,13 @@ static void a_hash_callback_decides_and_learns(void **state)
     assert_int_equal(MsprofGetHashId("Relu", 4), MsprofStr2Id("Relu", 4));
 }
 
-static int types_told;
+static int types_reported;
 static char type_name[64];
 
 static int32_t on_type(uint16_t level, uint32_t type, const char *name, size_t len)
 {
     if (level == 5000 && type == 4711) {
-        types_told++;
+        types_reported++;
         assert_int_equal(strlen(name), len);
         snprintf(type_name, sizeof(type_name), "%s", name);
     }
@@ -222,10 +222,10 @@ static void type_names(void **state)
     assert_int_equal(MsprofRegTypeInfo(5000, 4711, "Early"), 0);
     assert_int_equal(MsprofRegTypeInfo(5000, 4711, NULL), -1);
     set(PROFILE_REPORT_REG_TYPE_INFO_C_CALLBACK, on_type);
-    assert_int_equal(types_told, 1); /* came late, is told */
+    assert_int_equal(types_reported, 1); /* registered late, gets it too */
     assert_string_equal(type_name, "Early");
     assert_int_equal(MsprofRegTypeInfo(5000, 4711, "Again"), 0);
-    assert_int_equal(types_told, 2);
+    assert_int_equal(types_reported, 2);
     assert_string_equal(type_name, "Again");
     set(PROFILE_REPORT_REG_TYPE_INFO_C_CALLBACK, NULL);
     assert_string_equal(snpu_profapi_type_name(5000, 4711), "Again");
@@ -292,7 +292,7 @@ static int32_t receive(int who, uint32_t type, void *data, uint32_t len)
     got[who].type = type;
     got[who].len = len;
     memcpy(&got[who].command, data, sizeof(got[who].command));
-    memset(data, 0xff, len); /* must not hurt the others */
+    memset(data, 0xff, len); /* must not affect the others */
     return -5;
 }
 
@@ -347,7 +347,7 @@ static void commands_reach_every_module(void **state)
     }
     assert_string_equal(MsprofGetPath(), "/tmp/result");
 
-    /* another tool, other devices; then a module that comes late learns of both */
+    /* another tool, other devices; then a module that registers late gets both */
     assert_int_equal(command(PROF_COMMANDHANDLE_TYPE_START, 0x1, 2, 5), 0);
     assert_int_equal(MsprofRegisterCallback(3, module_late), 0);
     assert_int_equal(got[2].calls, 2);
@@ -381,7 +381,7 @@ static void nothing_to_catch_up_after_a_stop(void **state)
     assert_int_equal(after_stop_calls, 0);
 }
 
-static void bad_commands_go_nowhere(void **state)
+static void invalid_commands_are_refused(void **state)
 {
     struct MsprofCommandHandle c = {0};
     int before = got[0].calls;
@@ -432,12 +432,12 @@ static void devices_are_announced(void **state)
 
 /* ---- clock ---- */
 
-static int freq_asked;
+static int freq_queries;
 static int8_t freq_answer;
 
 static int8_t on_freq(void)
 {
-    freq_asked++;
+    freq_queries++;
     return freq_answer;
 }
 
@@ -461,16 +461,16 @@ static void the_clock_follows_the_tool(void **state)
     set(PROFILE_HOST_FREQ_IS_ENABLE_C_CALLBACK, on_freq);
     assert_true(clock_is_ns());
     assert_true(clock_is_ns());
-    assert_int_equal(freq_asked, 1); /* not per record */
+    assert_int_equal(freq_queries, 1); /* not per record */
     freq_answer = 1;
-    command(PROF_COMMANDHANDLE_TYPE_START, 0x800, 1, 0); /* asked anew */
+    command(PROF_COMMANDHANDLE_TYPE_START, 0x800, 1, 0); /* queried again */
     uint64_t a = MsprofSysCycleTime(), b = MsprofSysCycleTime();
     assert_true(a <= b);
 #if defined(__x86_64__)
     uint64_t low = __builtin_ia32_rdtsc(), now = MsprofSysCycleTime(), high = __builtin_ia32_rdtsc();
     assert_true(low <= now && now <= high);
 #endif
-    assert_int_equal(freq_asked, 2);
+    assert_int_equal(freq_queries, 2);
     command(PROF_COMMANDHANDLE_TYPE_STOP, 0x800, 1, 0);
     set(PROFILE_HOST_FREQ_IS_ENABLE_C_CALLBACK, NULL);
     assert_true(clock_is_ns());
@@ -564,7 +564,7 @@ static void two_modules_share_mstx(void **state)
     void (*domain_mark)(void *, const char *, void *) = (void (*)(void *, const char *, void *))front[2][3];
     uint64_t (*domain_start)(void *, const char *, void *) = (uint64_t(*)(void *, const char *, void *))front[2][4];
 
-    /* nobody registered */
+    /* without a module */
     mark("x", NULL);
     assert_int_equal(start("x", NULL), 0);
     void *early = create("early");
@@ -578,10 +578,10 @@ static void two_modules_share_mstx(void **state)
     ProfRegisterMstxFunc(init_1, 3);
     ProfRegisterMstxFunc(init_1, PROF_MODULE_MSPROF);
     ProfRegisterMstxFunc(init_2, PROF_MODULE_MSPTI);
-    mark("x", NULL); /* msprof is enabled at first */
+    mark("x", NULL); /* msprof is enabled by default */
     assert_true(tool[1].marks == 1 && tool[2].marks == 0);
     assert_int_equal(start("x", NULL), 101);
-    domain_mark(early, "x", NULL); /* made before the module came */
+    domain_mark(early, "x", NULL); /* created before the module registered */
     assert_true(tool[1].creates == 1 && tool[1].domain == &tool_domain[1]);
 
     void *domain = create("late");
@@ -596,7 +596,7 @@ static void two_modules_share_mstx(void **state)
     assert_int_equal(tool[2].creates, 0);
     domain_mark(domain, "x", NULL); /* each module sees its own handle */
     assert_true(tool[2].creates == 1 && tool[2].domain == &tool_domain[2]);
-    assert_int_equal(domain_start(domain, "x", NULL), 0); /* not filled in */
+    assert_int_equal(domain_start(domain, "x", NULL), 0); /* not registered */
     domain_mark(NULL, "x", NULL);                         /* the global domain */
     assert_true(tool[2].domain_marks == 2 && tool[2].domain == NULL);
 
@@ -604,7 +604,7 @@ static void two_modules_share_mstx(void **state)
     assert_true(tool[1].destroys == 1 && tool[2].destroys == 1);
     domain_mark(domain, "x", NULL);
     destroy(domain);
-    domain_mark((void *)0x10, "x", NULL); /* foreign */
+    domain_mark((void *)0x10, "x", NULL); /* invalid handle */
     destroy(&tool);
     destroy(NULL);
     assert_true(tool[2].domain_marks == 2 && tool[2].destroys == 1);
@@ -613,7 +613,7 @@ static void two_modules_share_mstx(void **state)
     ProfEnableMstxFunc(PROF_MODULE_MSPROF);
 }
 
-static void an_older_front_end_gets_what_it_knows(void **state)
+static void an_older_front_end_gets_what_fits(void **state)
 {
     memset(front, 0, sizeof(front));
     front_size[1] = 3, front_size[2] = 0; /* mark and range start; no domains */
@@ -624,7 +624,7 @@ static void an_older_front_end_gets_what_it_knows(void **state)
     }
 }
 
-static void the_rest_answers(void **state)
+static void the_rest_returns(void **state)
 {
     assert_int_equal(MsprofInit(0, NULL, 0), 0);
     assert_int_equal(MsprofFinalize(), 0);
@@ -645,20 +645,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_reach_the_slot),
         cmocka_unit_test(some_types_are_accepted_and_ignored),
-        cmocka_unit_test(a_tap_takes_nothing_away),
+        cmocka_unit_test(a_tap_does_not_replace_callbacks),
         cmocka_unit_test(hash_ids),
-        cmocka_unit_test(a_hash_callback_decides_and_learns),
+        cmocka_unit_test(a_hash_callback_decides_and_catches_up),
         cmocka_unit_test(type_names),
         cmocka_unit_test(many_threads_hash_the_same_texts),
         cmocka_unit_test(the_store_is_bounded),
         cmocka_unit_test(commands_reach_every_module),
         cmocka_unit_test(nothing_to_catch_up_after_a_stop),
-        cmocka_unit_test(bad_commands_go_nowhere),
+        cmocka_unit_test(invalid_commands_are_refused),
         cmocka_unit_test(devices_are_announced),
         cmocka_unit_test(the_clock_follows_the_tool),
         cmocka_unit_test(two_modules_share_mstx),
-        cmocka_unit_test(an_older_front_end_gets_what_it_knows),
-        cmocka_unit_test(the_rest_answers),
+        cmocka_unit_test(an_older_front_end_gets_what_fits),
+        cmocka_unit_test(the_rest_returns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

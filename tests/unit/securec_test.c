@@ -26,7 +26,7 @@ static void memory(void **state)
     char d[8] = "xxxxxxx", zero[8] = {0};
     assert_int_equal(memcpy_s(d, 0, "ab", 2), ERANGE);
     assert_int_equal(memcpy_s(d, HUGE_LIMIT, "ab", 2), ERANGE);
-    assert_int_equal(d[0], 'x'); /* a bad limit: untouched */
+    assert_int_equal(d[0], 'x'); /* an invalid limit: untouched */
     assert_int_equal(memcpy_s(NULL, 8, "ab", 2), EINVAL);
     assert_int_equal(memcpy_s(d, 8, NULL, 2), EINVAL_AND_RESET);
     assert_memory_equal(d, zero, 8);
@@ -37,7 +37,7 @@ static void memory(void **state)
     assert_int_equal(memcpy_s(d, 8, d + 2, 3), EOVERLAP_AND_RESET);
     assert_memory_equal(d, zero, 8);
     memcpy(d, "1234567", 8);
-    assert_int_equal(memcpy_s(d, 4, d + 4, 4), EOK); /* side by side is no overlap */
+    assert_int_equal(memcpy_s(d, 4, d + 4, 4), EOK); /* adjacent is not overlapping */
     assert_memory_equal(d, "567", 4);
     assert_int_equal(memcpy_s(d, 8, d, 8), EOK);
     assert_int_equal(memcpy_s(d, 8, "abc", 0), EOK);
@@ -72,7 +72,7 @@ static void copying_text(void **state)
     memcpy(d, "abcdef", 7);
     assert_int_equal(strcpy_s(d, 8, d + 2), EOVERLAP_AND_RESET);
     memcpy(d, "abc", 4);
-    assert_int_equal(strcpy_s(d + 3, 5, d), EOVERLAP_AND_RESET); /* would overwrite the source's end */
+    assert_int_equal(strcpy_s(d + 3, 5, d), EOVERLAP_AND_RESET); /* would overwrite the end of the source */
     memcpy(d, "same", 5);
     assert_int_equal(strcpy_s(d, 8, d), EOK);
     assert_string_equal(d, "same");
@@ -100,7 +100,7 @@ static void appending_text(void **state)
     assert_int_equal(strcat_s(d, 8, "h"), ERANGE_AND_RESET);
     assert_string_equal(d, "");
     memset(d, 'x', 8);
-    assert_int_equal(strcat_s(d, 8, "a"), EINVAL_AND_RESET); /* not a text */
+    assert_int_equal(strcat_s(d, 8, "a"), EINVAL_AND_RESET); /* not terminated */
     memcpy(d, "abc", 4);
     assert_int_equal(strcat_s(d, 8, d + 1), EOVERLAP_AND_RESET);
     memcpy(d, "abc", 4);
@@ -135,7 +135,7 @@ static void printing(void **state)
     assert_int_equal(sprintf_s(d, 8, none, 0), -1);
 
     assert_int_equal(snprintf_s(d, 8, 7, "%s", "1234567"), 7);
-    assert_int_equal(snprintf_s(d, 8, 3, "%s", "1234567"), -1); /* cut as asked */
+    assert_int_equal(snprintf_s(d, 8, 3, "%s", "1234567"), -1); /* truncated as requested */
     assert_string_equal(d, "123");
     assert_int_equal(snprintf_s(d, 8, 100, "%s", "123456789"), -1); /* does not fit */
     assert_string_equal(d, "");

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libdcmi.so: health and use of the devices, for monitors. Card i carries device i alone.
+/* libdcmi.so: health and utilisation of the devices, for monitors. Card i has only device i.
  *
- * Looks on at the machine file and never takes part: a monitor is no user of a device. As long as no process has
- * created the machine, its devices are those that the environment describes, idle and empty.
+ * It observes the machine file and never joins: a monitor does not use a device. Until a process has created the
+ * machine, the devices are those that the environment describes, idle and empty.
  *
- * What a program cannot measure on a software device is made up from what it can: utilisation is the share of time that
- * streams were executing since the last look (at least WINDOW_NS ago), temperature and power follow from it.
+ * Values that a software device does not have are derived from those it has: utilisation is the share of time in
+ * which streams were executing since the last sample (at least WINDOW_NS ago), and temperature and power follow from
+ * it.
  *
- * Locks: `lock` guards opening and the last looks. */
+ * Locks: `lock` guards opening and the last samples. */
 #include "dcmi_interface_api.h"
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@
 
 #define WINDOW_NS   10000000u
 #define MIB         ((uint64_t)1 << 20)
-#define PROCESS_MAX 64 /* entries that a caller's array has */
+#define PROCESS_MAX 64 /* capacity of the caller's array */
 #define HBM_MHZ     1600
 #define CENTIVOLTS  80
 
@@ -29,13 +30,13 @@ enum { OK = 0, BAD_ARGUMENT = -1, NO_DEVICE = -2, NOT_SUPPORTED = -3 };
 enum { HEALTHY = 0, CRITICAL = 3 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct snpu_machine *machine; /* NULL: not there yet */
+static struct snpu_machine *machine; /* NULL: not created yet */
 static struct snpu_settings settings;
 static struct snpu_process processes[SNPU_MAX_PROCESSES]; /* scratch, under lock */
-static struct look {
+static struct busy_sample {
     uint64_t time_ns, busy_ns;
     unsigned percent;
-} looks[SNPU_MAX_DEVICES];
+} samples[SNPU_MAX_DEVICES];
 
 /* Lock held. */
 static const struct snpu_config *config(void)
@@ -46,11 +47,12 @@ static const struct snpu_config *config(void)
     if (machine == NULL) {
         snpu_machine_observe(settings.machine, &machine);
     }
-    /* A machine that nobody uses is about to be configured anew by the next process, from an environment like ours. */
+    /* The next process reconfigures an unused machine from its environment, which is assumed to be the same as this
+     * one. */
     return machine != NULL && snpu_machine_in_use(machine) ? snpu_machine_config(machine) : &settings.config;
 }
 
-/* Locks, and unlocks again if there is no such device. */
+/* Locks; unlocks again if it returns an error. */
 static int enter(int card, int device, const void *out)
 {
     if (out == NULL) {
@@ -92,10 +94,10 @@ static uint64_t used_b(uint32_t dev)
     return used[SNPU_PAGE_NORMAL] + used[SNPU_PAGE_HUGE] + used[SNPU_PAGE_GIANT];
 }
 
-/* Lock held. Percent of the time since the last look that the device was busy. */
+/* Lock held. Percentage of the time since the last sample in which the device was busy. */
 static unsigned utilisation(uint32_t dev)
 {
-    struct look *last = &looks[dev];
+    struct busy_sample *last = &samples[dev];
     uint64_t now_ns = ms_clock_raw_ns(), busy_ns = 0;
     if (last->time_ns != 0 && now_ns - last->time_ns < WINDOW_NS) {
         return last->percent;
@@ -104,10 +106,11 @@ static unsigned utilisation(uint32_t dev)
     for (size_t i = 0; i < n; i++) {
         busy_ns += processes[i].device[dev].activity.busy_ns;
     }
-    /* A process that has ended takes its share of the sum along. Streams beside each other count more than the time. */
+    /* The sum drops when a process ends, and concurrent streams add up to more than the elapsed time. */
     uint64_t more_ns = busy_ns > last->busy_ns ? busy_ns - last->busy_ns : 0;
     uint64_t percent = last->time_ns != 0 ? more_ns * 100 / (now_ns - last->time_ns) : 0;
-    *last = (struct look){.time_ns = now_ns, .busy_ns = busy_ns, .percent = percent < 100 ? (unsigned)percent : 100};
+    *last =
+        (struct busy_sample){.time_ns = now_ns, .busy_ns = busy_ns, .percent = percent < 100 ? (unsigned)percent : 100};
     return last->percent;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: aclprofInit ... aclprofStop.
  *
- * Start turns a configuration into a start command of libprofapi, which switches the runtime and the other modules on,
- * and starts the collector; stop does the reverse. One collection runs at a time.
+ * Start turns a configuration into a start command of libprofapi, which switches on the runtime and the other
+ * modules, and starts the collection; stop does the reverse. Only one collection runs at a time.
  *
- * Threads: `lock` serialises all functions here, and is held while commands are delivered. Configurations live in a
- * slab, so a foreign or destroyed handle is recognised. Failure: the vendor's codes; the text goes to
- * aclGetRecentErrMsg if the runtime is loaded. */
+ * Threads: `lock` serialises all functions here and is held while commands are delivered. Configurations are in a
+ * slab, so an invalid or destroyed handle is detected. Failure: the vendor's codes; aclGetRecentErrMsg returns the
+ * message if the runtime is loaded. */
 #include "base/parse.h"
 #include "base/slab.h"
 #include "softnpu/profapi/aclprof_internal.h"
-#include "softnpu/profapi/collector.h"
+#include "softnpu/profapi/collection.h"
 #include "softnpu/profapi/profapi.h"
 
 #include <errno.h>
@@ -44,11 +44,11 @@ static struct {
     bool on;
     char folder[PATH_MAX];
     uint64_t limit_b;
-    const aclprofConfig *running; /* the one that was started */
+    const aclprofConfig *running; /* the configuration that was started */
     struct MsprofCommandHandle command;
 } session;
 
-/* Numbers of devices as the program counts them -> the driver's; the runtime knows, if it is there. */
+/* Converts the program's device number to the driver's; present if the runtime is loaded. */
 extern int32_t snpu_dev_from_user(const char *function, int32_t user_dev, uint32_t *dev) __attribute__((weak));
 
 static int32_t driver_number(uint32_t user_dev, uint32_t *dev)
@@ -63,20 +63,22 @@ static int32_t driver_number(uint32_t user_dev, uint32_t *dev)
 static aclError init(const char *path, size_t length)
 {
     if (path == NULL || length == 0 || length >= PATH_MAX - 256 || strnlen(path, length) != length) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofInit: no path, or its length is not %zu", length);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofInit: path is NULL, or its length is not %zu", length);
     }
     if (session.on) {
-        return PROF_FAIL(ACL_ERROR_REPEAT_INITIALIZE, "aclprofInit: initialised already");
+        return SNPU_PROF_FAIL(ACL_ERROR_REPEAT_INITIALIZE, "aclprofInit: already initialised");
     }
     memcpy(session.folder, path, length);
     session.folder[length] = '\0';
     if (mkdir(session.folder, 0750) != 0 && errno != EEXIST) {
-        return PROF_FAIL(ACL_ERROR_INVALID_FILE, "aclprofInit: cannot make %s: %s", session.folder, strerror(errno));
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_FILE, "aclprofInit: cannot create %s: %s", session.folder,
+                              strerror(errno));
     }
     if (access(session.folder, W_OK | X_OK) != 0) {
-        return PROF_FAIL(ACL_ERROR_INVALID_FILE, "aclprofInit: %s: %s", session.folder, strerror(errno));
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_FILE, "aclprofInit: cannot use %s: %s", session.folder,
+                              strerror(errno));
     }
-    aclprof_listen_to_mstx();
+    snpu_aclprof_register_mstx();
     session.on = true;
     session.limit_b = DEFAULT_LIMIT_B;
     session.running = NULL;
@@ -97,12 +99,14 @@ aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, uint32_t deviceNums, 
     bool metrics_ok = aicoreMetrics <= ACL_AICORE_MEMORY_ACCESS || aicoreMetrics == ACL_AICORE_NONE;
     if (aicoreEvents != NULL || !metrics_ok || dataTypeConfig == 0 || (dataTypeConfig & ~KNOWN_SWITCHES) != 0 ||
         deviceNums == 0 || deviceNums > MSPROF_MAX_DEV_NUM || deviceIdList == NULL) {
-        (void)PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofCreateConfig: bad device list, metrics or data types");
+        (void)SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM,
+                             "aclprofCreateConfig: invalid device list, metrics or data types");
         return NULL;
     }
     aclprofConfig *config = ms_slab_alloc(&configs);
     if (config == NULL) {
-        (void)PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateConfig: %d configurations exist already", MAX_CONFIGS);
+        (void)SNPU_PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateConfig: the limit of %d configurations is reached",
+                             MAX_CONFIGS);
         return NULL;
     }
     for (uint32_t i = 0; i < deviceNums; i++) {
@@ -113,8 +117,8 @@ aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, uint32_t deviceNums, 
         }
         if (!good) {
             ms_slab_free(&configs, config);
-            (void)PROF_FAIL(ACL_ERROR_INVALID_DEVICE, "aclprofCreateConfig: device %u is unknown or named twice",
-                            deviceIdList[i]);
+            (void)SNPU_PROF_FAIL(ACL_ERROR_INVALID_DEVICE, "aclprofCreateConfig: device %u is unknown or listed twice",
+                                 deviceIdList[i]);
             return NULL;
         }
         config->devices[i] = dev;
@@ -129,9 +133,9 @@ aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig)
     aclError rc = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     if (!ms_slab_check(&configs, profilerConfig)) {
-        rc = PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofDestroyConfig: not a configuration");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofDestroyConfig: not a configuration");
     } else if (profilerConfig == session.running) {
-        rc = PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofDestroyConfig: still running");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofDestroyConfig: still running");
     } else {
         ms_slab_free(&configs, (void *)profilerConfig);
     }
@@ -144,54 +148,54 @@ aclError aclprofSetConfig(aclprofConfigType configType, const char *config, size
     char text[64] = "";
     if (configType <= ACL_PROF_ARGS_MIN || configType >= ACL_PROF_ARGS_MAX || config == NULL || configLength == 0 ||
         strnlen(config, configLength) != configLength) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: bad type %d or value", (int)configType);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: invalid type %d or value", (int)configType);
     }
     uint64_t limit_b = 0;
-    if (configType == ACL_PROF_STORAGE_LIMIT) { /* "200MB" */
+    if (configType == ACL_PROF_STORAGE_LIMIT) { /* a text such as "200MB" */
         if (configLength >= sizeof(text)) {
-            return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: storage limit is too long");
+            return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: the storage limit is too long");
         }
         memcpy(text, config, configLength);
         if (ms_parse_size(text, &limit_b) != 0 || limit_b == 0) {
-            return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: storage limit %s is not a size", text);
+            return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetConfig: invalid storage limit %s", text);
         }
     }
     aclError rc = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     if (session.running != NULL) {
-        rc = PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofSetConfig: a collection is running");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofSetConfig: a collection is running");
     } else if (limit_b != 0) {
         session.limit_b = limit_b;
-    } /* the other values tune samplers of hardware that is not here */
+    } /* the other values configure hardware samplers that softnpu does not have */
     pthread_mutex_unlock(&lock);
     return rc;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static aclError start(const aclprofConfig *config)
 {
     if (!ms_slab_check(&configs, config)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofStart: not a configuration");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofStart: not a configuration");
     }
     if (!session.on) {
-        return PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofStart: aclprofInit was not called");
+        return SNPU_PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofStart: aclprofInit was not called");
     }
     if (session.running != NULL) {
-        return PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofStart: a collection is running");
+        return SNPU_PROF_FAIL(ACL_ERROR_PROF_ALREADY_RUN, "aclprofStart: a collection is running");
     }
     struct MsprofCommandHandle *command = &session.command;
     memset(command, 0, sizeof(*command));
-    struct collector_config wanted = {
+    struct snpu_collection_config wanted = {
         .folder = session.folder,
         .switches = config->switches,
         .devices = config->devices,
         .device_count = config->device_count,
         .limit_b = session.limit_b,
     };
-    int rc = collector_start(&wanted, command->params.path, sizeof(command->params.path));
+    int rc = snpu_collection_start(&wanted, command->params.path, sizeof(command->params.path));
     if (rc != 0) {
-        return PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofStart: no result folder below %s: %s", session.folder,
-                         strerror(-rc));
+        return SNPU_PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofStart: cannot create a result folder in %s: %s",
+                              session.folder, strerror(-rc));
     }
     command->profSwitch = config->switches;
     command->devNums = config->device_count;
@@ -205,12 +209,12 @@ static aclError start(const aclprofConfig *config)
     return ACL_SUCCESS;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void stop_running(void)
 {
     session.command.type = PROF_COMMANDHANDLE_TYPE_STOP;
     profSetProfCommand(&session.command, sizeof(session.command));
-    collector_stop();
+    snpu_collection_stop();
     session.running = NULL;
 }
 
@@ -227,11 +231,11 @@ aclError aclprofStop(const aclprofConfig *profilerConfig)
     aclError rc = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     if (!ms_slab_check(&configs, profilerConfig)) {
-        rc = PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofStop: not a configuration");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofStop: not a configuration");
     } else if (session.running == NULL) {
-        rc = PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofStop: nothing is running");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofStop: no collection is running");
     } else if (session.running != profilerConfig) {
-        rc = PROF_FAIL(ACL_ERROR_INVALID_PROFILING_CONFIG, "aclprofStop: another configuration is running");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_INVALID_PROFILING_CONFIG, "aclprofStop: another configuration is running");
     } else {
         stop_running();
     }
@@ -244,7 +248,7 @@ aclError aclprofFinalize(void)
     aclError rc = ACL_SUCCESS;
     pthread_mutex_lock(&lock);
     if (!session.on) {
-        rc = PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofFinalize: aclprofInit was not called");
+        rc = SNPU_PROF_FAIL(ACL_ERROR_PROF_NOT_RUN, "aclprofFinalize: aclprofInit was not called");
     } else if (session.running != NULL) {
         stop_running();
     }
@@ -257,14 +261,14 @@ int aclprofWarmup(const aclprofConfig *profilerConfig)
 {
     return ms_slab_check(&configs, profilerConfig)
                ? ACL_SUCCESS
-               : PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofWarmup: no configuration");
+               : SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofWarmup: configuration is NULL");
 }
 
 /* No optional features: an empty list. */
 static int32_t no_features(size_t *size, void **data)
 {
     if (size == NULL || data == NULL) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetSupportedFeatures: null argument");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetSupportedFeatures: NULL argument");
     }
     *size = 0;
     *data = NULL;
@@ -283,5 +287,5 @@ int32_t aclprofGetSupportedFeaturesV2(size_t *featuresSize, void **featuresData)
 
 int aclprofRegisterDeviceCallback(void)
 {
-    return ACL_SUCCESS; /* the runtime announces its devices by itself */
+    return ACL_SUCCESS; /* the runtime announces its devices itself */
 }

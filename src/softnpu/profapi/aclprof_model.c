@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: operators of a model, as they finish.
  *
- * Models are not executed by this stack, so a subscription is refused. The functions that read an array of operator
- * descriptions are complete: they only look at what the caller passes.
+ * softnpu does not execute offline models, so a subscription is refused. The functions that read an array of
+ * operator descriptions are complete: they only use what the caller passes.
  *
  * Threads: no state but a slab of configurations.
- * Failure: 100000 for null arguments, wrong lengths and indices; accessors without a result code return 0. */
+ * Failure: 100000 for NULL arguments, wrong lengths and indices; accessors without a result code return 0. */
 #include "base/slab.h"
 #include "softnpu/profapi/aclprof_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* One operator as written to the subscriber's file descriptor. Packed: it comes out of a buffer of bytes. */
+/* One operator as written to the subscriber's file descriptor. Packed, because it is read from a byte buffer. */
 struct __attribute__((packed)) op_desc {
     uint32_t model_id;
     uint32_t flag; /* aclprofSubscribeOpFlag */
@@ -34,7 +34,8 @@ aclprofSubscribeConfig *aclprofCreateSubscribeConfig(int8_t timeInfoSwitch, aclp
                                                      void *fd)
 {
     if (fd == NULL || timeInfoSwitch < 0 || timeInfoSwitch > 1 || aicoreMetrics != ACL_AICORE_NONE) {
-        (void)PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofCreateSubscribeConfig: bad switch, metrics or descriptor");
+        (void)SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM,
+                             "aclprofCreateSubscribeConfig: invalid switch, metrics or descriptor");
         return NULL;
     }
     aclprofSubscribeConfig *config = ms_slab_alloc(&configs);
@@ -47,7 +48,7 @@ aclprofSubscribeConfig *aclprofCreateSubscribeConfig(int8_t timeInfoSwitch, aclp
 aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig *profSubscribeConfig)
 {
     if (!ms_slab_check(&configs, profSubscribeConfig)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofDestroySubscribeConfig: not a configuration");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofDestroySubscribeConfig: not a configuration");
     }
     ms_slab_free(&configs, (void *)profSubscribeConfig);
     return ACL_SUCCESS;
@@ -56,14 +57,16 @@ aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig *profSubscri
 aclError aclprofModelSubscribe(uint32_t modelId, const aclprofSubscribeConfig *profSubscribeConfig)
 {
     if (!ms_slab_check(&configs, profSubscribeConfig)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofModelSubscribe: not a configuration");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofModelSubscribe: not a configuration");
     }
-    return PROF_FAIL(ACL_ERROR_API_NOT_SUPPORT, "aclprofModelSubscribe: model %u: models are not executed", modelId);
+    return SNPU_PROF_FAIL(ACL_ERROR_API_NOT_SUPPORT, "aclprofModelSubscribe: model %u: models are not executed",
+                          modelId);
 }
 
 aclError aclprofModelUnSubscribe(uint32_t modelId)
 {
-    return PROF_FAIL(ACL_ERROR_API_NOT_SUPPORT, "aclprofModelUnSubscribe: model %u: models are not executed", modelId);
+    return SNPU_PROF_FAIL(ACL_ERROR_API_NOT_SUPPORT, "aclprofModelUnSubscribe: model %u: models are not executed",
+                          modelId);
 }
 
 /* ---- reading descriptions ---- */
@@ -71,7 +74,7 @@ aclError aclprofModelUnSubscribe(uint32_t modelId)
 static const struct op_desc *op_at(const void *info, size_t len, uint32_t index)
 {
     if (info == NULL || len % sizeof(struct op_desc) != 0 || index >= len / sizeof(struct op_desc)) {
-        (void)PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOp...: no operator %u in %zu bytes", index, len);
+        (void)SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOp...: no operator %u in %zu bytes", index, len);
         return NULL;
     }
     return (const struct op_desc *)info + index;
@@ -80,7 +83,7 @@ static const struct op_desc *op_at(const void *info, size_t len, uint32_t index)
 aclError aclprofGetOpDescSize(size_t *opDescSize)
 {
     if (opDescSize == NULL) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOpDescSize: null argument");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOpDescSize: NULL argument");
     }
     *opDescSize = sizeof(struct op_desc);
     return ACL_SUCCESS;
@@ -89,13 +92,14 @@ aclError aclprofGetOpDescSize(size_t *opDescSize)
 aclError aclprofGetOpNum(const void *opInfo, size_t opInfoLen, uint32_t *opNumber)
 {
     if (opInfo == NULL || opNumber == NULL || opInfoLen % sizeof(struct op_desc) != 0) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOpNum: null argument, or %zu bytes", opInfoLen);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOpNum: NULL argument, or invalid length %zu",
+                              opInfoLen);
     }
     *opNumber = (uint32_t)(opInfoLen / sizeof(struct op_desc));
     return ACL_SUCCESS;
 }
 
-/* Length with the terminator; texts come from the caller's memory and may lack one. */
+/* Length including the terminator; texts are in the caller's memory and may lack one. */
 static aclError text_len(const char *text, size_t max, size_t *out)
 {
     if (text == NULL || out == NULL) {
@@ -109,7 +113,7 @@ static aclError text_copy(const char *text, size_t max, char *out, size_t out_b)
 {
     size_t len;
     if (out == NULL || text_len(text, max, &len) != ACL_SUCCESS || len > out_b) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOp...: no place for the text");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetOp...: NULL or too small a buffer for the text");
     }
     memcpy(out, text, len - 1);
     out[len - 1] = '\0';

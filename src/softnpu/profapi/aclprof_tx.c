@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmsprofiler.so: marks and ranges of the program itself, by stamps, by messages and by mstx.
+/* libmsprofiler.so: marks and ranges of the program, through stamps, messages and mstx.
  *
- * All of them end up in collector_tx while a collection with ACL_PROF_MSPROFTX runs; the bookkeeping works at any time.
+ * All of them reach snpu_collection_tx while a collection with ACL_PROF_MSPROFTX runs; the bookkeeping works at any time.
  * A mark with a stream also puts a step trace with tag 11 into the stream, as msPTI does.
  *
- * Threads: stamps and open ranges live in slabs; each thread has its own push/pop stack. A stamp may be changed by one
- * thread at a time, like any object of the interface.
- * Failure: unknown handles and overlong texts 100000, an empty or full stack or table 500005. */
+ * Threads: stamps and open ranges are in slabs; each thread has its own push/pop stack. Only one thread at a time
+ * may change a stamp, as with every object of the interface.
+ * Failure: 100000 for unknown handles and overlong texts, 500005 for an empty or full stack or table. */
 #include "base/slab.h"
 #include "softnpu/profapi/aclprof_internal.h"
-#include "softnpu/profapi/collector.h"
+#include "softnpu/profapi/collection.h"
 #include "softnpu/profapi/profapi.h"
 
 #include <pthread.h>
@@ -22,23 +22,23 @@ struct stamp {
     char message[MESSAGE_B];
 };
 
-struct range {
+struct tx_range {
     uint64_t begin;
     const char *domain; /* interned */
     char message[MESSAGE_B];
 };
 
 struct aclprofStepInfo {
-    uint64_t index; /* of the step that runs; 0: none */
+    uint64_t index; /* index of the running step; 0: none */
 };
 
 static struct ms_slab stamps = MS_SLAB_INIT(struct stamp, MAX_STAMPS);
-static struct ms_slab ranges = MS_SLAB_INIT(struct range, MAX_RANGES);
+static struct ms_slab ranges = MS_SLAB_INIT(struct tx_range, MAX_RANGES);
 static struct ms_slab steps = MS_SLAB_INIT(struct aclprofStepInfo, 1024);
 
 static const char DEFAULT_DOMAIN[] = "default";
 
-/* What a thread pushed: kept as hash ids, so that the stack is small. */
+/* The thread's pushed ranges, as hash ids to keep the stack small. */
 static __thread struct {
     struct {
         uint64_t begin, message;
@@ -46,7 +46,7 @@ static __thread struct {
     int depth;
 } stack;
 
-/* Copies a text of a given length; false if it is missing or too long. */
+/* Copies a text of the given length; false if it is NULL or too long. */
 static bool take_message(char out[MESSAGE_B], const char *text, size_t len)
 {
     if (text == NULL || len == 0 || len >= MESSAGE_B) {
@@ -70,7 +70,7 @@ static void mark_stream(aclrtStream stream)
 
 static uint32_t open_range(const char *domain, const char *message)
 {
-    struct range *r = ms_slab_alloc(&ranges);
+    struct tx_range *r = ms_slab_alloc(&ranges);
     if (r == NULL) {
         return 0;
     }
@@ -82,11 +82,11 @@ static uint32_t open_range(const char *domain, const char *message)
 
 static bool close_range(uint64_t id)
 {
-    struct range *r = id != 0 && id <= MAX_RANGES ? ms_slab_at(&ranges, (uint32_t)id - 1) : NULL;
+    struct tx_range *r = id != 0 && id <= MAX_RANGES ? ms_slab_at(&ranges, (uint32_t)id - 1) : NULL;
     if (r == NULL) {
         return false;
     }
-    collector_tx(COLLECTOR_RANGE, r->domain, r->message, r->begin, MsprofSysCycleTime());
+    snpu_collection_tx(SNPU_TX_RANGE, r->domain, r->message, r->begin, MsprofSysCycleTime());
     ms_slab_free(&ranges, r);
     return true;
 }
@@ -97,7 +97,7 @@ void *aclprofCreateStamp(void)
 {
     void *stamp = ms_slab_alloc(&stamps);
     if (stamp == NULL) {
-        (void)PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateStamp: %d stamps exist already", MAX_STAMPS);
+        (void)SNPU_PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateStamp: the limit of %d stamps is reached", MAX_STAMPS);
     }
     return stamp;
 }
@@ -112,10 +112,11 @@ void aclprofDestroyStamp(void *stamp)
 aclError aclprofSetStampTraceMessage(void *stamp, const char *msg, uint32_t msgLen)
 {
     if (!ms_slab_check(&stamps, stamp)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetStampTraceMessage: not a stamp");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetStampTraceMessage: not a stamp");
     }
     if (!take_message(((struct stamp *)stamp)->message, msg, msgLen)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetStampTraceMessage: no message, or %u characters", msgLen);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofSetStampTraceMessage: invalid message or length %u",
+                              msgLen);
     }
     return ACL_SUCCESS;
 }
@@ -123,7 +124,8 @@ aclError aclprofSetStampTraceMessage(void *stamp, const char *msg, uint32_t msgL
 static aclError push(const char *message)
 {
     if (stack.depth == MAX_DEPTH) {
-        return PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofPush: %d ranges are open in this thread", MAX_DEPTH);
+        return SNPU_PROF_FAIL(ACL_ERROR_PROFILING_FAILURE,
+                              "aclprofPush: the limit of %d open ranges per thread is reached", MAX_DEPTH);
     }
     stack.open[stack.depth].begin = MsprofSysCycleTime();
     stack.open[stack.depth].message = MsprofStr2Id(message, strlen(message));
@@ -134,19 +136,19 @@ static aclError push(const char *message)
 static aclError pop(void)
 {
     if (stack.depth == 0) {
-        return PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofPop: no range is open in this thread");
+        return SNPU_PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofPop: no range is open in this thread");
     }
     stack.depth--;
     const char *message = MsprofId2Str(stack.open[stack.depth].message);
-    collector_tx(COLLECTOR_PUSH_POP, DEFAULT_DOMAIN, message != NULL ? message : "", stack.open[stack.depth].begin,
-                 MsprofSysCycleTime());
+    snpu_collection_tx(SNPU_TX_PUSH_POP, DEFAULT_DOMAIN, message != NULL ? message : "", stack.open[stack.depth].begin,
+                       MsprofSysCycleTime());
     return ACL_SUCCESS;
 }
 
 aclError aclprofPush(void *stamp)
 {
     if (!ms_slab_check(&stamps, stamp)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofPush: not a stamp");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofPush: not a stamp");
     }
     return push(((struct stamp *)stamp)->message);
 }
@@ -159,11 +161,12 @@ aclError aclprofPop(void)
 aclError aclprofRangeStart(void *stamp, uint32_t *rangeId)
 {
     if (!ms_slab_check(&stamps, stamp) || rangeId == NULL) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangeStart: not a stamp, or no place for the id");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangeStart: not a stamp, or rangeId is NULL");
     }
     uint32_t id = open_range(DEFAULT_DOMAIN, ((struct stamp *)stamp)->message);
     if (id == 0) {
-        return PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofRangeStart: %d ranges are open", MAX_RANGES);
+        return SNPU_PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofRangeStart: the limit of %d open ranges is reached",
+                              MAX_RANGES);
     }
     *rangeId = id;
     return ACL_SUCCESS;
@@ -171,16 +174,17 @@ aclError aclprofRangeStart(void *stamp, uint32_t *rangeId)
 
 aclError aclprofRangeStop(uint32_t rangeId)
 {
-    return close_range(rangeId) ? ACL_SUCCESS
-                                : PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangeStop: range %u is not open", rangeId);
+    return close_range(rangeId)
+               ? ACL_SUCCESS
+               : SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangeStop: range %u is not open", rangeId);
 }
 
 aclError aclprofMark(void *stamp)
 {
     if (!ms_slab_check(&stamps, stamp)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofMark: not a stamp");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofMark: not a stamp");
     }
-    collector_tx(COLLECTOR_MARK, DEFAULT_DOMAIN, ((struct stamp *)stamp)->message, MsprofSysCycleTime(), 0);
+    snpu_collection_tx(SNPU_TX_MARK, DEFAULT_DOMAIN, ((struct stamp *)stamp)->message, MsprofSysCycleTime(), 0);
     return ACL_SUCCESS;
 }
 
@@ -188,10 +192,10 @@ aclError aclprofMarkEx(const char *msg, size_t msgLen, aclrtStream stream)
 {
     char message[MESSAGE_B];
     if (!take_message(message, msg, msgLen)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofMarkEx: no message, or %zu characters", msgLen);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofMarkEx: invalid message or length %zu", msgLen);
     }
-    if (collector_tx_on()) {
-        collector_tx(COLLECTOR_MARK, DEFAULT_DOMAIN, message, MsprofSysCycleTime(), 0);
+    if (snpu_collection_tx_on()) {
+        snpu_collection_tx(SNPU_TX_MARK, DEFAULT_DOMAIN, message, MsprofSysCycleTime(), 0);
         mark_stream(stream);
     }
     return ACL_SUCCESS;
@@ -206,7 +210,7 @@ aclError aclprofRangePushEx(aclprofEventAttributes *attr)
 {
     if (attr == NULL || attr->version != ACL_PROF_EVENT_ATTR_VERSION || attr->size != sizeof(*attr) ||
         attr->messageType != ACL_PROF_MESSAGE_TYPE_TENSOR_INFO || attr->message.tensorInfo == NULL) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangePushEx: bad attributes");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofRangePushEx: invalid attributes");
     }
     const char *name = MsprofId2Str(attr->message.tensorInfo->opNameId);
     return push(name != NULL ? name : "");
@@ -223,7 +227,7 @@ aclprofStepInfo *aclprofCreateStepInfo(void)
 {
     aclprofStepInfo *info = ms_slab_alloc(&steps);
     if (info == NULL) {
-        (void)PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateStepInfo: too many");
+        (void)SNPU_PROF_FAIL(ACL_ERROR_BAD_ALLOC, "aclprofCreateStepInfo: too many objects");
     }
     return info;
 }
@@ -239,33 +243,35 @@ aclError aclprofGetStepTimestamp(aclprofStepInfo *stepInfo, aclprofStepTag tag, 
 {
     static uint64_t next_index;
     if (!ms_slab_check(&steps, stepInfo) || (tag != ACL_STEP_START && tag != ACL_STEP_END)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetStepTimestamp: not a step, or tag %d", (int)tag);
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetStepTimestamp: not a step, or invalid tag %d",
+                              (int)tag);
     }
     if ((tag == ACL_STEP_START) == (stepInfo->index != 0)) {
-        return PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetStepTimestamp: start and end must alternate");
+        return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofGetStepTimestamp: start and end must alternate");
     }
     uint64_t index = tag == ACL_STEP_START ? __atomic_add_fetch(&next_index, 1, __ATOMIC_RELAXED) : stepInfo->index;
-    if (profSetStepInfo(index, (uint16_t)tag, stream) != PROFAPI_OK) {
-        return PROF_FAIL(ACL_ERROR_PROFILING_FAILURE, "aclprofGetStepTimestamp: the stream did not take the mark");
+    if (profSetStepInfo(index, (uint16_t)tag, stream) != SNPU_PROFAPI_OK) {
+        return SNPU_PROF_FAIL(ACL_ERROR_PROFILING_FAILURE,
+                              "aclprofGetStepTimestamp: cannot record the step in the stream");
     }
     stepInfo->index = tag == ACL_STEP_START ? index : 0;
     return ACL_SUCCESS;
 }
 
 /* ---- mstx ----
- * A domain is the text of its name: it lives as long as libprofapi's store, so destroying it has nothing to do. */
+ * A domain is its interned name, which lives as long as libprofapi's store, so there is nothing to destroy. */
 
 static void tx_mark_in(void *domain, const char *message, void *stream)
 {
-    if (message != NULL && collector_tx_on()) {
-        collector_tx(COLLECTOR_MARK, domain != NULL ? domain : DEFAULT_DOMAIN, message, MsprofSysCycleTime(), 0);
+    if (message != NULL && snpu_collection_tx_on()) {
+        snpu_collection_tx(SNPU_TX_MARK, domain != NULL ? domain : DEFAULT_DOMAIN, message, MsprofSysCycleTime(), 0);
         mark_stream(stream);
     }
 }
 
 static uint64_t tx_start_in(void *domain, const char *message, void *stream)
 {
-    if (message == NULL || !collector_tx_on()) {
+    if (message == NULL || !snpu_collection_tx_on()) {
         return 0;
     }
     mark_stream(stream);
@@ -332,7 +338,7 @@ static void listen_once(void)
     ProfRegisterMstxFunc(fill_tables, PROF_MODULE_MSPROF);
 }
 
-void aclprof_listen_to_mstx(void)
+void snpu_aclprof_register_mstx(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, listen_once);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of all host records.
  *
- * A tool that converts the CPU's counter itself says so by its host frequency callback (type 13); then records carry
- * the counter, otherwise nanoseconds of CLOCK_MONOTONIC_RAW. The callback is asked once per registration and per start
- * of a collection, not per record. */
+ * A tool that converts the CPU's counter itself registers a host frequency callback (type 13); records then carry
+ * the counter, otherwise nanoseconds of CLOCK_MONOTONIC_RAW. The callback is called once per registration and per
+ * start of a collection, not per record. */
 #include "base/clock.h"
 #include "softnpu/profapi/profapi.h"
 
-enum unit { UNIT_UNKNOWN, UNIT_NS, UNIT_TICKS };
+enum clock_unit { UNIT_UNKNOWN, UNIT_NS, UNIT_TICKS };
 
-static enum unit unit;
+static enum clock_unit current_unit;
 
-void profapi_clock_reset(void)
+void snpu_profapi_clock_reset(void)
 {
-    __atomic_store_n(&unit, UNIT_UNKNOWN, __ATOMIC_RELAXED);
+    __atomic_store_n(&current_unit, UNIT_UNKNOWN, __ATOMIC_RELAXED);
 }
 
 static uint64_t ticks(void)
@@ -29,19 +29,19 @@ static uint64_t ticks(void)
 #endif
 }
 
-static enum unit ask(void)
+static enum clock_unit choose_unit(void)
 {
-    profapi_freq_fn fn = profapi_callback(PROFILE_HOST_FREQ_IS_ENABLE_C_CALLBACK);
-    enum unit answer = fn != NULL && fn() != 0 ? UNIT_TICKS : UNIT_NS;
-    __atomic_store_n(&unit, answer, __ATOMIC_RELAXED);
-    return answer;
+    snpu_profapi_freq_fn fn = snpu_profapi_callback(PROFILE_HOST_FREQ_IS_ENABLE_C_CALLBACK);
+    enum clock_unit unit = fn != NULL && fn() != 0 ? UNIT_TICKS : UNIT_NS;
+    __atomic_store_n(&current_unit, unit, __ATOMIC_RELAXED);
+    return unit;
 }
 
 uint64_t MsprofSysCycleTime(void)
 {
-    enum unit u = __atomic_load_n(&unit, __ATOMIC_RELAXED);
-    if (MS_UNLIKELY(u == UNIT_UNKNOWN)) {
-        u = ask();
+    enum clock_unit unit = __atomic_load_n(&current_unit, __ATOMIC_RELAXED);
+    if (MS_UNLIKELY(unit == UNIT_UNKNOWN)) {
+        unit = choose_unit();
     }
-    return u == UNIT_TICKS ? ticks() : ms_clock_raw_ns();
+    return unit == UNIT_TICKS ? ticks() : ms_clock_raw_ns();
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default mstx tool: shares the mstx calls of a program between msprof and msPTI.
+/* The default mstx tool: multiplexes a program's mstx calls to msprof and msPTI.
  *
- * When no tool is injected, the front ends (libms_tools_ext.so, or the header in each library) find InitInjectionMstx
- * here. They get the functions of this file, which pass each call to the module that is enabled: msprof at first, msPTI
- * while it is subscribed (ProfEnableMstxFunc). A module fills in its functions by ProfRegisterMstxFunc; functions it
- * does not fill in do nothing. Memory functions (module 3 of the protocol) are not shared: asking for them fails.
+ * If no tool is injected, the front ends (libms_tools_ext.so, or the header in each library) find InitInjectionMstx
+ * here. They get the functions of this file, which pass each call to the enabled module: msprof by default, msPTI
+ * while it is subscribed (ProfEnableMstxFunc). A module registers its functions with ProfRegisterMstxFunc; functions
+ * it does not register do nothing. Memory functions (module 3 of the protocol) are not multiplexed: requesting them
+ * fails.
  *
- * Both modules must know the domains of the program whichever is enabled, so a domain handle given to the program is an
- * object of ours with one handle per module, made when the module first needs it.
+ * Both modules must know the program's domains whichever is enabled, so the program's domain handle is an object of
+ * this file with one handle per module, created when the module first needs it.
  *
- * Threads: slots and the enabled module are atomics. `domain_lock` protects the list of domains; a module's create and
- * destroy functions run under it (they are rare), nothing else does.
- * Failure: unknown handles, null names and full tables make the call do nothing and return 0. */
+ * Threads: slots and the enabled module are atomics. `domain_lock` protects the list of domains; a module's create
+ * and destroy functions run under it (they are rare), no other function does.
+ * Failure: unknown handles, NULL names and full tables make the call do nothing and return 0. */
 #include "base/slab.h"
 #include "softnpu/profapi/profapi.h"
 
@@ -35,7 +36,7 @@ typedef void (*domain_mark_fn)(void *domain, const char *message, void *stream);
 typedef uint64_t (*domain_range_start_fn)(void *domain, const char *message, void *stream);
 typedef void (*domain_range_end_fn)(void *domain, uint64_t id);
 
-/* What a module filled in. Index 0 is unused, and the last one is the sentinel that the table size counts. */
+/* The functions of a module. Index 0 is unused; the last one is the sentinel included in the table size. */
 static struct {
     mstxFuncPointer core[CORE_LAST + 1];
     mstxFuncPointer domain[DOMAIN_LAST + 1];
@@ -43,19 +44,19 @@ static struct {
 
 static int enabled = PROF_MODULE_MSPROF;
 
-struct domain {
+struct mux_domain {
     char name[MAX_NAME_B];
     void *handle[OWNERS];
 };
 
-static struct ms_slab domains = MS_SLAB_INIT(struct domain, MAX_DOMAINS);
+static struct ms_slab domains = MS_SLAB_INIT(struct mux_domain, MAX_DOMAINS);
 static pthread_mutex_t domain_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t domain_end; /* one past the highest slot ever used */
 
 #define ENABLED()             __atomic_load_n(&enabled, __ATOMIC_ACQUIRE)
 #define FN(type, owner, slot) ((type)__atomic_load_n(&filled[owner].slot, __ATOMIC_ACQUIRE))
 
-/* ---- what the front ends get ---- */
+/* ---- functions given to the front ends ---- */
 
 static void mark(const char *message, void *stream)
 {
@@ -91,8 +92,8 @@ static void tool_id(uint64_t *id)
     }
 }
 
-/* The module's handle of a domain, made if it is not there yet. False: the program's handle is not a domain. */
-static bool domain_handle(struct domain *d, int owner, void **out)
+/* The module's handle for a domain, created if necessary. False: the program's handle is not a domain. */
+static bool domain_handle(struct mux_domain *d, int owner, void **out)
 {
     *out = NULL;
     if (d == NULL) {
@@ -114,11 +115,11 @@ static bool domain_handle(struct domain *d, int owner, void **out)
     return true;
 }
 
-/* Under the lock. */
-static struct domain *find_domain(const char *name)
+/* Lock held. */
+static struct mux_domain *find_domain(const char *name)
 {
     for (uint32_t i = 0; i < domain_end; i++) {
-        struct domain *d = ms_slab_at(&domains, i);
+        struct mux_domain *d = ms_slab_at(&domains, i);
         if (d != NULL && strcmp(d->name, name) == 0) {
             return d;
         }
@@ -132,7 +133,7 @@ static void *domain_create(const char *name)
         return NULL;
     }
     pthread_mutex_lock(&domain_lock);
-    struct domain *d = find_domain(name);
+    struct mux_domain *d = find_domain(name);
     if (d == NULL && (d = ms_slab_alloc(&domains)) != NULL) {
         strcpy(d->name, name);
         uint32_t index = ms_slab_index(&domains, d);
@@ -141,7 +142,7 @@ static void *domain_create(const char *name)
     pthread_mutex_unlock(&domain_lock);
     void *handle;
     if (d != NULL) {
-        domain_handle(d, ENABLED(), &handle); /* the module hears of it now, not at the first mark */
+        domain_handle(d, ENABLED(), &handle); /* the module learns of it now, not at the first mark */
     }
     return d;
 }
@@ -150,7 +151,7 @@ static void domain_destroy(void *domain)
 {
     pthread_mutex_lock(&domain_lock);
     if (domain != NULL && ms_slab_check(&domains, domain)) {
-        struct domain *d = domain;
+        struct mux_domain *d = domain;
         for (int owner = PROF_MODULE_MSPROF; owner < OWNERS; owner++) {
             domain_destroy_fn fn = FN(domain_destroy_fn, owner, domain[DOMAIN_DESTROY]);
             if (d->handle[owner] != NULL && fn != NULL) {
@@ -190,7 +191,7 @@ static void domain_range_end(void *domain, uint64_t id)
     }
 }
 
-/* ---- the tool's side of the injection ---- */
+/* ---- injection: registers this file's functions with the front end ---- */
 
 int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
 {
@@ -215,7 +216,7 @@ int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
     for (size_t i = 0; i < MS_COUNT_OF(offer); i++) {
         mstxFuncTable table = NULL;
         unsigned int size = 0;
-        /* A front end may lack a table, or have a shorter one: it takes what it knows. */
+        /* A front end may lack a table or have a shorter one: register what fits. */
         if (getModuleFuncTable(offer[i].table, &table, &size) == MSTX_OK && table != NULL && offer[i].slot < size &&
             table[offer[i].slot] != NULL) {
             *table[offer[i].slot] = offer[i].fn;
@@ -224,7 +225,7 @@ int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
     return MSTX_OK;
 }
 
-/* ---- the modules' side: a small front end of our own ---- */
+/* ---- the modules' interface: a small front end ---- */
 
 #define CORE_TABLE(o)                                                                                                  \
     {                                                                                                                  \

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Callback slots and report functions.
  *
- * One slot per callback type, the last registration wins, NULL empties it: two tools in one process take records from
- * each other, as on the real stack. `routes` is what report functions look at: normally a copy of the slot, and while a
- * tap is set (profapi.h) a function that serves both. So a report that nobody wants costs one load and one branch.
+ * There is one slot per callback type; the last registration wins, NULL empties it. So two tools in one process take
+ * records from each other, as on the real stack. Report functions use `routes`: normally a copy of the slot, and
+ * while a tap is set (profapi.h) a function that serves both. A report without a receiver costs one load and one
+ * branch.
  *
- * A callback that arrives late is told what it missed: type names (11), texts behind hash ids (12), open devices (16).
+ * A callback that is registered late gets what it missed: type names (11), texts behind hash ids (12), open devices
+ * (16).
  *
- * Threads: slots and routes are atomics; `lock` makes changes of slots and tap consistent with the routes, and is a
- * leaf. Callbacks run on the reporting thread with no lock held. A callback that is being removed may still be running
- * on another thread when the removal returns; tools know that.
- * Failure: -1 for null or wrongly sized records and unknown types; otherwise the callback's own result. */
+ * Threads: slots and routes are atomics; `lock` keeps slots and tap consistent with the routes, and is a leaf.
+ * Callbacks run on the reporting thread with no lock held. A callback that is being removed may still be running on
+ * another thread when the removal returns, as on the real stack.
+ * Failure: -1 for NULL or wrongly sized records and unknown types; otherwise the callback's own result. */
 #include "softnpu/profapi/profapi.h"
 
 #include <pthread.h>
@@ -25,7 +27,7 @@ static const struct snpu_prof_tap *tap;
 #define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
 
-void *profapi_callback(enum ProfileCallbackType type)
+void *snpu_profapi_callback(enum ProfileCallbackType type)
 {
     return LOAD(slots[type]);
 }
@@ -33,24 +35,24 @@ void *profapi_callback(enum ProfileCallbackType type)
 static int32_t api_to_both(uint32_t aging, const struct MsprofApi *api)
 {
     const struct snpu_prof_tap *t = LOAD(tap);
-    profapi_api_fn fn = profapi_callback(PROFILE_REPORT_API_C_CALLBACK);
+    snpu_profapi_api_fn fn = snpu_profapi_callback(PROFILE_REPORT_API_C_CALLBACK);
     if (t != NULL) {
         t->api(api);
     }
-    return fn != NULL ? fn(aging, api) : PROFAPI_OK;
+    return fn != NULL ? fn(aging, api) : SNPU_PROFAPI_OK;
 }
 
 static int32_t compact_to_both(uint32_t aging, const void *data, uint32_t len)
 {
     const struct snpu_prof_tap *t = LOAD(tap);
-    profapi_info_fn fn = profapi_callback(PROFILE_REPORT_COMPACT_CALLBACK);
+    snpu_profapi_info_fn fn = snpu_profapi_callback(PROFILE_REPORT_COMPACT_CALLBACK);
     if (t != NULL) {
         t->compact(data);
     }
-    return fn != NULL ? fn(aging, data, len) : PROFAPI_OK;
+    return fn != NULL ? fn(aging, data, len) : SNPU_PROFAPI_OK;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void update_routes(void)
 {
     for (int i = 0; i < SLOTS; i++) {
@@ -82,10 +84,10 @@ static bool ignored(int32_t type)
 int32_t MsprofRegisterProfileCallback(int32_t callbackType, VOID_PTR callback, uint32_t len)
 {
     if (callbackType < 0 || callbackType >= SLOTS || len < sizeof(void *)) {
-        return PROFAPI_ERROR;
+        return SNPU_PROFAPI_ERROR;
     }
     if (ignored(callbackType)) {
-        return PROFAPI_OK;
+        return SNPU_PROFAPI_OK;
     }
     pthread_mutex_lock(&lock);
     STORE(slots[callbackType], callback);
@@ -93,24 +95,24 @@ int32_t MsprofRegisterProfileCallback(int32_t callbackType, VOID_PTR callback, u
     pthread_mutex_unlock(&lock);
 
     if (callbackType == PROFILE_HOST_FREQ_IS_ENABLE_C_CALLBACK) {
-        profapi_clock_reset();
+        snpu_profapi_clock_reset();
     }
     if (callback != NULL) {
         switch (callbackType) {
         case PROFILE_REPORT_REG_TYPE_INFO_C_CALLBACK:
-            profapi_replay_types((profapi_type_fn)callback);
+            snpu_profapi_replay_types((snpu_profapi_type_fn)callback);
             break;
         case PROFILE_REPORT_GET_HASH_ID_C_CALLBACK:
-            profapi_replay_hashes((profapi_hash_fn)callback);
+            snpu_profapi_replay_hashes((snpu_profapi_hash_fn)callback);
             break;
         case PROFILE_DEVICE_STATE_C_CALLBACK:
-            profapi_replay_devices((profapi_device_fn)callback);
+            snpu_profapi_replay_devices((snpu_profapi_device_fn)callback);
             break;
         default:
             break;
         }
     }
-    return PROFAPI_OK;
+    return SNPU_PROFAPI_OK;
 }
 
 int32_t profRegDeviceStateCallback(int32_t (*handle)(void *para, uint32_t len))
@@ -118,65 +120,66 @@ int32_t profRegDeviceStateCallback(int32_t (*handle)(void *para, uint32_t len))
     return MsprofRegisterProfileCallback(PROFILE_DEVICE_STATE_C_CALLBACK, (void *)handle, sizeof(handle));
 }
 
-/* Names that older tools look up when they are loaded; both callbacks belong to a collector that is not here. */
+/* Names that older tools look up when they are loaded; both callbacks belong to a collector that softnpu does not
+ * have. */
 MS_EXPORT int32_t profRegReporterCallback(int32_t (*reporter)(uint32_t, uint32_t, void *, uint32_t));
 MS_EXPORT int32_t profRegCtrlCallback(int32_t (*handle)(uint32_t, void *, uint32_t));
 
 int32_t profRegReporterCallback(int32_t (*reporter)(uint32_t, uint32_t, void *, uint32_t))
 {
-    return reporter != NULL ? PROFAPI_OK : PROFAPI_ERROR;
+    return reporter != NULL ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 int32_t profRegCtrlCallback(int32_t (*handle)(uint32_t, void *, uint32_t))
 {
-    return handle != NULL ? PROFAPI_OK : PROFAPI_ERROR;
+    return handle != NULL ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 /* ---- reporting ---- */
 
 int32_t MsprofReportApi(uint32_t nonPersistantFlag, const struct MsprofApi *api)
 {
-    profapi_api_fn fn = LOAD(routes[PROFILE_REPORT_API_C_CALLBACK]);
+    snpu_profapi_api_fn fn = LOAD(routes[PROFILE_REPORT_API_C_CALLBACK]);
     if (MS_UNLIKELY(fn != NULL) && api != NULL) {
         return fn(nonPersistantFlag, api);
     }
-    return api != NULL ? PROFAPI_OK : PROFAPI_ERROR;
+    return api != NULL ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 int32_t MsprofReportEvent(uint32_t nonPersistantFlag, const struct MsprofEvent *event)
 {
-    profapi_event_fn fn = LOAD(routes[PROFILE_REPORT_EVENT_C_CALLBACK]);
+    snpu_profapi_event_fn fn = LOAD(routes[PROFILE_REPORT_EVENT_C_CALLBACK]);
     if (MS_UNLIKELY(fn != NULL) && event != NULL) {
         return fn(nonPersistantFlag, event);
     }
-    return event != NULL ? PROFAPI_OK : PROFAPI_ERROR;
+    return event != NULL ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 int32_t MsprofReportCompactInfo(uint32_t nonPersistantFlag, const VOID_PTR data, uint32_t length)
 {
-    profapi_info_fn fn = LOAD(routes[PROFILE_REPORT_COMPACT_CALLBACK]);
+    snpu_profapi_info_fn fn = LOAD(routes[PROFILE_REPORT_COMPACT_CALLBACK]);
     bool valid = data != NULL && length == sizeof(struct MsprofCompactInfo);
     if (MS_UNLIKELY(fn != NULL) && valid) {
         return fn(nonPersistantFlag, data, length);
     }
-    return valid ? PROFAPI_OK : PROFAPI_ERROR;
+    return valid ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 int32_t MsprofReportAdditionalInfo(uint32_t nonPersistantFlag, const VOID_PTR data, uint32_t length)
 {
-    profapi_info_fn fn = LOAD(routes[PROFILE_REPORT_ADDITIONAL_CALLBACK]);
+    snpu_profapi_info_fn fn = LOAD(routes[PROFILE_REPORT_ADDITIONAL_CALLBACK]);
     bool valid = data != NULL && length == sizeof(struct MsprofAdditionalInfo);
     if (MS_UNLIKELY(fn != NULL) && valid) {
         return fn(nonPersistantFlag, data, length);
     }
-    return valid ? PROFAPI_OK : PROFAPI_ERROR;
+    return valid ? SNPU_PROFAPI_OK : SNPU_PROFAPI_ERROR;
 }
 
 enum { BATCH_MAX = 512 }; /* records in one batch */
 
 size_t MsprofGetBatchReportMaxSize(uint32_t type)
 {
-    (void)type; /* additional info is the only kind that comes in batches */
+    (void)type; /* additional info is the only kind that is reported in batches */
     return BATCH_MAX * sizeof(struct MsprofAdditionalInfo);
 }
 
@@ -184,10 +187,10 @@ int32_t MsprofReportBatchAdditionalInfo(uint32_t nonPersistantFlag, const VOID_P
 {
     const uint32_t record_b = sizeof(struct MsprofAdditionalInfo);
     if (data == NULL || length == 0 || length % record_b != 0 || length > BATCH_MAX * record_b) {
-        return PROFAPI_ERROR;
+        return SNPU_PROFAPI_ERROR;
     }
-    int32_t result = PROFAPI_OK;
-    for (uint32_t off = 0; off < length && result == PROFAPI_OK; off += record_b) {
+    int32_t result = SNPU_PROFAPI_OK;
+    for (uint32_t off = 0; off < length && result == SNPU_PROFAPI_OK; off += record_b) {
         result = MsprofReportAdditionalInfo(nonPersistantFlag, (char *)data + off, record_b);
     }
     return result;
@@ -195,8 +198,9 @@ int32_t MsprofReportBatchAdditionalInfo(uint32_t nonPersistantFlag, const VOID_P
 
 int32_t MsprofReportData(uint32_t moduleId, uint32_t type, VOID_PTR data, uint32_t len)
 {
-    /* The reporter interface of older releases: its receiver was the vendor's collector, which is not here. */
+    /* The reporter interface of older releases: its receiver was the vendor's collector, which softnpu does not
+     * have. */
     (void)moduleId;
     (void)type;
-    return data == NULL && len != 0 ? PROFAPI_ERROR : PROFAPI_OK;
+    return data == NULL && len != 0 ? SNPU_PROFAPI_ERROR : SNPU_PROFAPI_OK;
 }

@@ -3,12 +3,13 @@
  *
  * A message goes to standard output if ASCEND_SLOG_PRINT_TO_STDOUT is 1, otherwise to
  * ASCEND_PROCESS_LOG_PATH/debug/plog/plog-<pid>_<time>.log if that variable is set, otherwise nowhere: unlike the
- * original, a program that asks for nothing gets no files in its home folder. A file that reaches MAX_FILE_B is renamed
- * to <name>.1 (replacing an older one) and begun anew, so a process never keeps more than two of them.
+ * original, softnpu writes no files into the home folder by default. A file that reaches MAX_FILE_B is renamed to
+ * <name>.1 (replacing an older one) and started again, so a process never keeps more than two.
  *
- * Threads: levels are atomics, read once per message. `lock` protects the file and its size; it is a leaf and is never
- * taken by CheckLogLevelForC. A forked child gets a file of its own, by comparing process ids.
- * Failure: a folder or file that cannot be made switches the file off; no message is ever an error. */
+ * Threads: levels are atomics, read once per message. `lock` protects the file and its size; it is a leaf and is
+ * never taken by CheckLogLevelForC. A forked child, detected by its process id, opens its own file.
+ * Failure: if the folder or file cannot be created, logging to a file is switched off; logging never returns an
+ * error. */
 #include "base/dlog_pub.h"
 #include "base/macros.h"
 #include "base/parse.h"
@@ -28,7 +29,7 @@
 
 enum { MAX_MODULES = 128, MAX_MESSAGE_B = 1024, MAX_FILE_B = 20 << 20 };
 
-/* Set in a module number by callers that want the run log, which is kept whatever the level. */
+/* Set in a module number for the run log, which is written whatever the level. */
 static const int32_t RUN_LOG_MASK = 0x01000000;
 static const int32_t MODULE_BITS = 0xffff;
 
@@ -147,7 +148,7 @@ static bool make_folders(char *path)
     return true;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void open_file(void)
 {
     const char *folder = getenv("ASCEND_PROCESS_LOG_PATH");
@@ -169,8 +170,8 @@ static void open_file(void)
     file.size_b = 0;
 }
 
-/* Under the lock. */
-static void begin_anew(void)
+/* Lock held. */
+static void rotate_file(void)
 {
     char old[PATH_MAX + 2];
     snprintf(old, sizeof(old), "%s.1", file.path);
@@ -187,14 +188,14 @@ static void write_file(const char *line, size_t len)
     pthread_mutex_lock(&file.lock);
     if (file.pid != getpid()) {
         if (file.fd >= 0) {
-            close(file.fd); /* the parent's; it keeps its own descriptor */
+            close(file.fd); /* the parent's; the parent has its own descriptor */
             file.fd = -1;
         }
         file.pid = getpid();
         open_file();
     }
     if (file.fd >= 0 && file.size_b + (off_t)len > MAX_FILE_B) {
-        begin_anew();
+        rotate_file();
     }
     if (file.fd >= 0) {
         ssize_t n = write(file.fd, line, len);
@@ -255,5 +256,5 @@ void DlogRecordForC(int32_t moduleId, int32_t level, const char *fmt, ...)
 
 void DlogFlushForC(void)
 {
-    /* Every message is written when it is made. */
+    /* Every message is written immediately. */
 }

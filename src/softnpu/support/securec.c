@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libc_sec.so: bounds-checked copying and printing (scanning is in securec_scan.c).
  *
- * Every function checks in the same order: the limit itself (0 or above 2^31-1: nothing is touched), then null
+ * Every function checks in the same order: the limit itself (0 or above 2^31-1: nothing is touched), then NULL
  * pointers, then whether the result fits, then overlap. From the second check on the destination is known to be
- * writable up to the limit and is cleared on failure, so that a caller who ignores the result never sees half a copy.
+ * writable up to the limit and is cleared on failure, so that a caller who ignores the result never sees a partial
+ * copy.
  *
  * Threads: no state. Failure: error codes only; nothing is printed and nothing aborts. */
 #include "securec.h"
@@ -31,7 +32,7 @@ errno_t memset_s(void *dest, size_t destMax, int c, size_t count)
         return EINVAL;
     }
     if (count > destMax) {
-        memset(dest, c, destMax); /* as far as allowed: the caller wanted this value everywhere */
+        memset(dest, c, destMax); /* as far as the limit allows */
         return ERANGE_AND_RESET;
     }
     memset(dest, c, count);
@@ -97,7 +98,7 @@ static errno_t check_text(char *dest, size_t max, const char *src)
     return src == NULL ? clear_text(dest, EINVAL_AND_RESET) : EOK;
 }
 
-/* Appends the text in src, or its first count characters, after the used characters of dest. */
+/* Appends src, or its first count characters, after the used characters of dest. */
 static errno_t put_text(char *dest, size_t max, size_t used, const char *src, size_t count)
 {
     /* A source that cannot fit need not be read to its end. */
@@ -154,7 +155,7 @@ static errno_t append(char *dest, size_t max, const char *src, size_t count)
 {
     size_t used = strnlen(dest, max);
     if (used == max) {
-        return clear_text(dest, EINVAL_AND_RESET); /* no text to append to */
+        return clear_text(dest, EINVAL_AND_RESET); /* dest is not a terminated string */
     }
     return put_text(dest, max, used, src, count);
 }
@@ -185,7 +186,7 @@ char *strtok_s(char *strToken, const char *strDelimit, char **context)
     return strtok_r(strToken, strDelimit, context);
 }
 
-/* True if printing may start; otherwise the destination, where there is one, is empty. */
+/* True if printing may start; otherwise the destination, if there is one, is set to "". */
 static bool may_print(char *dest, size_t max, const char *format)
 {
     if (dest == NULL || !limit_ok(max)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libc_sec.so: scanning with destination sizes.
  *
- * The C library does the scanning. What it does not know is that %s, %c and %[ carry the size of their destination as a
- * further argument. So the argument list is first turned into plain pointers and a format with explicit widths: a text
- * conversion into n bytes becomes one of width n into a buffer of n + 1 bytes of our own, and a result of exactly n
- * characters tells that the field did not fit. All arguments of scanf are pointers, so the plain list is an array.
+ * The C library does the scanning, but %s, %c and %[ here have the size of their destination as an additional
+ * argument. So the argument list is first converted to plain pointers and a format with explicit widths: a text
+ * conversion into n bytes becomes one of width n into a temporary buffer of n + 1 bytes, and a result of exactly n
+ * characters means that the field did not fit. All arguments of scanf are pointers, so the plain list is an array.
  *
- * Threads: no state. Failure: -1, and every text destination of the call is empty. */
+ * Threads: no state. Failure: -1, and every text destination of the call is set to "". */
 #include "securec.h"
 
 #include <ctype.h>
@@ -76,7 +76,7 @@ static bool plan_text(struct plan *plan, struct field *f, size_t width, bool sin
     return f->target != NULL && emit(plan, number, (size_t)n) && emit(plan, spec, (size_t)(end - spec));
 }
 
-/* Reads one conversion after '%'. Returns where the format goes on, or NULL if it cannot be done safely. */
+/* Parses one conversion after '%'. Returns the rest of the format, or NULL if the conversion cannot be done safely. */
 static const char *plan_conversion(struct plan *plan, const char *p, va_list *args)
 {
     bool assigns = true;
@@ -111,9 +111,9 @@ static const char *plan_conversion(struct plan *plan, const char *p, va_list *ar
     void *dest = va_arg(*args, void *);
     if (strchr("sc[", *spec) != NULL) {
         if (spec != modifier) {
-            return NULL; /* wide text is not offered */
+            return NULL; /* wide strings are not supported */
         }
-        /* Callers pass an int or a size_t here; the low half is right for both, and larger sizes are refused anyway. */
+        /* Callers pass an int or a size_t; the low half is correct for both, and larger sizes are refused anyway. */
         size_t dest_b = va_arg(*args, unsigned int);
         return plan_text(plan, f, width, *spec == 'c', spec, end, dest, dest_b) ? end : NULL;
     }
@@ -155,7 +155,7 @@ static bool deliver(struct plan *plan, int converted)
     return true;
 }
 
-/* Scans a text or, if that is NULL, a stream. */
+/* Scans a text or, if it is NULL, a stream. */
 static int scan(const char *text, FILE *stream, const char *format, va_list args)
 {
     if ((text == NULL && stream == NULL) || format == NULL) {

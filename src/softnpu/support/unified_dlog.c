@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libunified_dlog.so: the newer names of the log. Stateless; everything is forwarded to libascendalog.so. */
+/* libunified_dlog.so: the newer names of the log. Stateless; every call is forwarded to libascendalog.so. */
 #include "base/dlog_pub.h"
 #include "base/macros.h"
 

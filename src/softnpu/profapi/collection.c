@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmsprofiler.so: the collector.
+/* libmsprofiler.so: collecting.
  *
- * While it runs, records are appended as they are to a spool file without a name: host records on the thread that
- * reports them, task logs by a thread of the collector. Names, times and the join of tracks with logs are left to the
- * end, when nobody waits for them (collector_write.c).
+ * While it runs, records are appended unchanged to an unnamed spool file: host records by the thread that reports
+ * them, task logs by a thread of this file. Names, times and the join of tracks with logs are left to
+ * collection_write.c, which runs after the collection.
  *
- * Threads: `lock` protects the spool; it is a leaf, and held for one buffered write. Start and stop are serialised by
- * the caller.
+ * Threads: `lock` protects the spool; it is a leaf, held for one buffered write. The caller serialises start and
+ * stop.
  *
- * Failure: a full or failing spool drops records and counts them. A device whose log cannot be read (another tool has
- * it) gives tasks without times. */
-#include "softnpu/profapi/collector_internal.h"
+ * Failure: if the spool is full or fails, records are dropped and counted. If a device's log cannot be read (another
+ * tool reads it), its tasks have no times. */
+#include "softnpu/profapi/collection_internal.h"
 
 #include "base/clock.h"
 #include "softnpu/profapi/profapi.h"
@@ -33,14 +33,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct collection c;
 
 static struct {
-    bool running; /* under the lock, like the spool and its figures */
+    bool running; /* under the lock, like the spool and its counters */
     uint64_t spool_b, limit_b;
     bool tx; /* atomic */
     pthread_t reader;
     bool reader_runs, reader_stop;
 } run;
 
-/* The driver, found in the global scope as every tool does. */
+/* The driver, found in the global scope as other tools do. */
 static struct {
     int (*start)(unsigned int, unsigned int, struct prof_start_para *);
     int (*stop)(unsigned int, unsigned int);
@@ -61,7 +61,7 @@ static bool find_driver(void)
     return drv.start != NULL && drv.stop != NULL && drv.read != NULL && drv.flush != NULL && drv.info != NULL;
 }
 
-/* ---- while it runs ---- */
+/* ---- collecting ---- */
 
 static void spool(const struct spool_record *record)
 {
@@ -80,7 +80,7 @@ static void spool(const struct spool_record *record)
 
 static void tap_api(const struct MsprofApi *api)
 {
-    struct spool_record r = {.kind = SPOOL_API, .u.api = *api};
+    struct spool_record r = {.kind = SNPU_SPOOL_API, .u.api = *api};
     spool(&r);
 }
 
@@ -88,20 +88,20 @@ static void tap_compact(const struct MsprofCompactInfo *info)
 {
     if (info->level == MSPROF_REPORT_RUNTIME_LEVEL && info->type == RT_PROFILE_TYPE_TASK_TRACK &&
         info->data.runtimeTrack.taskType != TS_TASK_TYPE_FLIP) {
-        struct spool_record r = {.kind = SPOOL_TRACK, .u.track = *info};
+        struct spool_record r = {.kind = SNPU_SPOOL_TRACK, .u.track = *info};
         spool(&r);
     }
 }
 
-bool collector_tx_on(void)
+bool snpu_collection_tx_on(void)
 {
     return __atomic_load_n(&run.tx, __ATOMIC_RELAXED);
 }
 
-void collector_tx(enum collector_tx kind, const char *domain, const char *message, uint64_t begin, uint64_t end)
+void snpu_collection_tx(enum snpu_tx_kind kind, const char *domain, const char *message, uint64_t begin, uint64_t end)
 {
-    if (collector_tx_on()) {
-        struct spool_record r = {.kind = SPOOL_TX,
+    if (snpu_collection_tx_on()) {
+        struct spool_record r = {.kind = SNPU_SPOOL_TX,
                                  .u.tx = {.kind = kind,
                                           .thread = (uint32_t)syscall(SYS_gettid),
                                           .domain = MsprofStr2Id(domain, strlen(domain)),
@@ -112,14 +112,14 @@ void collector_tx(enum collector_tx kind, const char *domain, const char *messag
     }
 }
 
-/* Everything that is in the logs now. True if there was anything. */
+/* Reads everything that is in the logs now. True if there was anything. */
 static bool read_logs(char *buf)
 {
     bool any = false;
     for (uint32_t i = 0; i < c.device_count; i++) {
         int n = c.log_on[i] ? drv.read(c.devices[i], STARS_CHANNEL, buf, READ_B) : 0;
         for (int off = 0; off + (int)sizeof(struct StarsSocLog) <= n; off += (int)sizeof(struct StarsSocLog)) {
-            struct spool_record r = {.kind = SPOOL_STARS, .dev = c.devices[i]};
+            struct spool_record r = {.kind = SNPU_SPOOL_STARS, .dev = c.devices[i]};
             memcpy(&r.u.stars, buf + off, sizeof(r.u.stars));
             spool(&r);
         }
@@ -145,9 +145,9 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-static struct reading read_host(void)
+static struct clock_reading read_host(void)
 {
-    return (struct reading){.count = MsprofSysCycleTime(), .epoch_ns = ms_clock_ns(CLOCK_REALTIME)};
+    return (struct clock_reading){.count = MsprofSysCycleTime(), .epoch_ns = ms_clock_ns(CLOCK_REALTIME)};
 }
 
 static void start_logs(void)
@@ -164,12 +164,13 @@ static void start_logs(void)
     for (uint32_t i = 0; i < c.device_count; i++) {
         int64_t count, khz;
         if (drv.in_use != NULL && drv.in_use(c.devices[i], STARS_CHANNEL)) {
-            continue; /* a tool reads it: two readers would share out the entries, and our stop would end its log */
+            continue; /* a tool reads it: each reader would get only part of the entries, and stopping it would end
+                       * the tool's log */
         }
         if (drv.info(c.devices[i], SYSTEM, SYS_COUNT, &count) == 0 &&
             drv.info(c.devices[i], SYSTEM, DEV_OSC_FREQUE, &khz) == 0 && khz > 0 &&
             drv.start(c.devices[i], STARS_CHANNEL, &para) == 0) {
-            c.dev_start[i] = (struct reading){(uint64_t)count, ms_clock_ns(CLOCK_REALTIME)};
+            c.dev_start[i] = (struct clock_reading){(uint64_t)count, ms_clock_ns(CLOCK_REALTIME)};
             c.dev_tick_ns[i] = 1e6 / (double)khz;
             any = c.log_on[i] = true;
         }
@@ -240,7 +241,7 @@ static FILE *open_spool(void)
     return f;
 }
 
-int collector_start(const struct collector_config *config, char *path, size_t path_b)
+int snpu_collection_start(const struct snpu_collection_config *config, char *path, size_t path_b)
 {
     static const struct snpu_prof_tap tap = {tap_api, tap_compact};
     int rc = make_folder(config->folder);
@@ -274,7 +275,7 @@ int collector_start(const struct collector_config *config, char *path, size_t pa
     return 0;
 }
 
-void collector_stop(void)
+void snpu_collection_stop(void)
 {
     pthread_mutex_lock(&lock);
     bool running = run.running;
@@ -286,10 +287,10 @@ void collector_stop(void)
     snpu_profapi_tap(NULL);
     stop_logs();
     pthread_mutex_lock(&lock);
-    run.running = false; /* a report that was under way finds this */
+    run.running = false; /* seen by a report that is still running */
     pthread_mutex_unlock(&lock);
     c.host_stop = read_host();
-    collector_write(&c);
+    snpu_collection_write(&c);
     fclose(c.spool);
     c.spool = NULL;
 }

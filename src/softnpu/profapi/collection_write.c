@@ -5,11 +5,12 @@
  *   device_<n>/task.csv  stream,task,type,name,launch_ns,start_ns,end_ns
  *   info.json            process, devices, switches, times, counts
  * Times are nanoseconds since 1970. Host times may be ticks of the CPU's counter (MsprofSysCycleTime), so they are
- * scaled between two readings of both clocks, at start and stop; device times by the frequency the driver tells.
+ * interpolated between two readings of both clocks, at start and stop; device times use the frequency that the
+ * driver reports.
  *
- * Threads: one, when the collection has ended. Memory: 80 bytes per task of one device at a time.
+ * Threads: one, after the collection has ended. Memory: 80 bytes per task, one device at a time.
  * Failure: files that cannot be written are missing in the result. */
-#include "softnpu/profapi/collector_internal.h"
+#include "softnpu/profapi/collection_internal.h"
 
 #include "softnpu/profapi/profapi.h"
 
@@ -30,7 +31,7 @@ static FILE *create(const struct collection *c, const char *folder, const char *
 
 static uint64_t host_epoch(const struct collection *c, uint64_t count)
 {
-    const struct reading *a = &c->host_start, *b = &c->host_stop;
+    const struct clock_reading *a = &c->host_start, *b = &c->host_stop;
     double ticks = (double)(b->count - a->count), ns = (double)(b->epoch_ns - a->epoch_ns);
     double since = (double)((int64_t)(count - a->count));
     return a->epoch_ns + (uint64_t)(int64_t)(ticks > 0 ? since * ns / ticks : since);
@@ -42,7 +43,7 @@ static uint64_t device_epoch(const struct collection *c, uint32_t i, uint64_t co
     return c->dev_start[i].epoch_ns + (uint64_t)(int64_t)(since * c->dev_tick_ns[i]);
 }
 
-/* A field of a CSV line, in quotes if it needs them. */
+/* A CSV field, quoted if necessary. */
 static void put_text(FILE *f, const char *text)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
@@ -101,14 +102,14 @@ static void put_tx(const struct collection *c, FILE *f, const struct tx_record *
     putc('\n', f);
 }
 
-/* Tracks of one device in the order of their launch. A stream works in order, so the begin of a task is searched among
- * the tracks of its stream after the one found last; ids are 16 bits and repeat. A task of a model that is executed
- * many times has one track and shows its first execution. */
+/* A device's tracks in launch order. A stream executes in order, so the begin of a task is searched among the tracks
+ * of its stream after the last one found; ids have 16 bits and repeat. A task of a model that is executed several
+ * times has one track and shows its first execution. */
 struct tasks {
-    struct task {
+    struct task_track {
         struct MsprofRuntimeTrack track;
         uint64_t launch, start, end;
-        uint32_t next; /* of the same stream; 0: none */
+        uint32_t next; /* next of the same stream; 0: none */
     } * items;
     uint32_t count, room;
     uint32_t first[1 << 16], last[1 << 16]; /* by stream; index + 1, 0: none */
@@ -118,15 +119,15 @@ static void add_track(struct tasks *t, const struct MsprofCompactInfo *info)
 {
     if (t->count == t->room) {
         uint32_t room = t->room != 0 ? t->room * 2 : 1024;
-        struct task *items = room > t->room ? realloc(t->items, room * sizeof(*items)) : NULL;
+        struct task_track *items = room > t->room ? realloc(t->items, room * sizeof(*items)) : NULL;
         if (items == NULL) {
             return;
         }
         t->items = items;
         t->room = room;
     }
-    struct task *task = &t->items[t->count++];
-    *task = (struct task){.track = info->data.runtimeTrack, .launch = info->timeStamp};
+    struct task_track *task = &t->items[t->count++];
+    *task = (struct task_track){.track = info->data.runtimeTrack, .launch = info->timeStamp};
     uint16_t stream = task->track.streamId;
     if (t->last[stream] != 0) {
         t->items[t->last[stream] - 1].next = t->count;
@@ -139,7 +140,7 @@ static void add_log(struct tasks *t, const struct StarsSocLog *log)
 {
     uint32_t *at = &t->first[log->streamId];
     for (uint32_t i = *at; i != 0; i = t->items[i - 1].next) {
-        struct task *task = &t->items[i - 1];
+        struct task_track *task = &t->items[i - 1];
         if ((uint16_t)task->track.taskId != log->taskId) {
             continue;
         }
@@ -147,7 +148,7 @@ static void add_log(struct tasks *t, const struct StarsSocLog *log)
             task->start = log->timestamp;
         } else if (log->funcType == STARS_FUNC_TASK_END && task->start != 0) {
             task->end = log->timestamp;
-            *at = task->next; /* nothing before it can come any more */
+            *at = task->next; /* earlier tracks can no longer match */
         }
         return;
     }
@@ -157,7 +158,7 @@ static void put_tasks(const struct collection *c, FILE *f, const struct tasks *t
 {
     fputs("stream,task,type,name,launch_ns,start_ns,end_ns\n", f);
     for (uint32_t i = 0; i < t->count; i++) {
-        const struct task *task = &t->items[i];
+        const struct task_track *task = &t->items[i];
         const char *type = snpu_profapi_type_name(MSPROF_REPORT_RUNTIME_LEVEL, (uint32_t)task->track.taskType);
         fprintf(f, "%u,%u,%s,", task->track.streamId, task->track.taskId, type != NULL ? type : "unknown");
         put_text(f, text_of(task->track.kernelName));
@@ -190,9 +191,9 @@ static void write_host(const struct collection *c)
     }
     rewind(c->spool);
     while (next_record(c, &r)) {
-        if (r.kind == SPOOL_API && api != NULL) {
+        if (r.kind == SNPU_SPOOL_API && api != NULL) {
             put_api(c, api, &r.u.api);
-        } else if (r.kind == SPOOL_TX && tx != NULL) {
+        } else if (r.kind == SNPU_SPOOL_TX && tx != NULL) {
             put_tx(c, tx, &r.u.tx);
         }
     }
@@ -214,9 +215,9 @@ static void write_device(const struct collection *c, uint32_t dev_index)
     }
     rewind(c->spool);
     while (next_record(c, &r)) {
-        if (r.kind == SPOOL_TRACK && r.u.track.data.runtimeTrack.deviceId == dev) {
+        if (r.kind == SNPU_SPOOL_TRACK && r.u.track.data.runtimeTrack.deviceId == dev) {
             add_track(t, &r.u.track);
-        } else if (r.kind == SPOOL_STARS && r.dev == dev) {
+        } else if (r.kind == SNPU_SPOOL_STARS && r.dev == dev) {
             add_log(t, &r.u.stars);
         }
     }
@@ -248,7 +249,7 @@ static void write_info(const struct collection *c)
     fclose(f);
 }
 
-void collector_write(const struct collection *c)
+void snpu_collection_write(const struct collection *c)
 {
     write_host(c);
     for (uint32_t i = 0; i < c->device_count; i++) {
