@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's interface (libascend_hal.so): devices, memory, profiling channels. Device numbers are the driver's. */
+/* The driver's interface (libascend_hal.so): devices, memory, profiling channels. Device numbers are driver ids. */
 #ifndef ASCEND_HAL_H
 #define ASCEND_HAL_H
 
@@ -162,7 +162,7 @@ typedef uint64_t DVdeviceptr;
 
 drvError_t halMemAlloc(void **pp, unsigned long long size, unsigned long long flag);
 drvError_t halMemFree(void *pp);
-/* The same functions under the names by which a preloaded tool reaches the driver's own. */
+/* The same functions under the names by which a preloaded tool calls the driver. */
 drvError_t halMemAllocInner(void **pp, unsigned long long size, unsigned long long flag);
 drvError_t halMemFreeInner(void *pp);
 
@@ -320,7 +320,7 @@ const char *halGetMemModuleName(uint32_t module_id);
 DVresult drvMemGetAttribute(DVdeviceptr vptr, struct DVattribute *attr);
 drvError_t halMemCtl(int type, void *param_value, size_t param_value_size, void *out_value, size_t *out_size_ret);
 
-/* ---- host memory seen by devices ---- */
+/* ---- host memory accessible to devices ---- */
 drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid, void **dst_ptr);
 drvError_t halHostUnregister(void *src_ptr, UINT32 devid);
 drvError_t halHostUnregisterEx(void *src_ptr, UINT32 devid, UINT32 flag);
@@ -461,7 +461,7 @@ struct prof_poll_info {
 int prof_drv_get_channels(unsigned int device_id, channel_list_t *channels);
 int prof_drv_start(unsigned int device_id, unsigned int channel_id, struct prof_start_para *start_para);
 int prof_stop(unsigned int device_id, unsigned int channel_id);
-/** @brief Bytes read, 0 when there are none, negative on error. */
+/** @brief Number of bytes read, 0 if there are none, negative on error. */
 int prof_channel_read(unsigned int device_id, unsigned int channel_id, char *out_buf, unsigned int buf_size);
 /** @brief Number of channels with data, 0 after timeout seconds, negative on error. */
 int prof_channel_poll(struct prof_poll_info *out_buf, int num, int timeout);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds-checked C library functions under the names that CANN programs use (libc_sec.so).
  *
- * Copying functions return EOK or one of the codes below; a code with "_AND_RESET" tells that the destination was
- * cleared (memory: filled with zero bytes, text: made empty). Printing functions return the number of characters or -1,
- * scanning functions the number of converted fields or -1. For %s, %c and %[ the scanning functions take the size of
- * the destination as an additional argument after its address. */
+ * Copying functions return EOK or one of the codes below; a code with "_AND_RESET" means that the destination was
+ * cleared (memory: filled with zero bytes, text: set to ""). Printing functions return the number of characters or
+ * -1, scanning functions the number of converted fields or -1. For %s, %c and %[ the scanning functions take the
+ * size of the destination as an additional argument after its address. */
 #ifndef SECUREC_H
 #define SECUREC_H
 
@@ -52,12 +52,12 @@ char *strtok_s(char *strToken, const char *strDelimit, char **context);
 int sprintf_s(char *strDest, size_t destMax, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int vsprintf_s(char *strDest, size_t destMax, const char *format, va_list argList)
     __attribute__((format(printf, 3, 0)));
-/* At most count characters: a longer text is cut there, and the result is -1. */
+/* At most count characters: a longer text is truncated, and the result is -1. */
 int snprintf_s(char *strDest, size_t destMax, size_t count, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 int vsnprintf_s(char *strDest, size_t destMax, size_t count, const char *format, va_list argList)
     __attribute__((format(printf, 4, 0)));
-/* A text that does not fit is cut, and the result is destMax - 1. */
+/* A text that does not fit is truncated, and the result is destMax - 1. */
 int snprintf_truncated_s(char *strDest, size_t destMax, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int vsnprintf_truncated_s(char *strDest, size_t destMax, const char *format, va_list argList)
     __attribute__((format(printf, 3, 0)));

@@ -2,15 +2,15 @@
 /* Arguments of the kernels in transformer_kernels.so, an operator binary for training and running small transformers
  * in float32.
  *
- * Load the binary with aclrtBinaryLoadFromFile, find a kernel by its name (or by its tiling key, below) and launch it
- * with the struct of that kernel as argument bytes. A struct lists the device pointers first and the tiling values
- * after them; every field is eight bytes wide, so the bytes are the same whether the struct is passed as a whole or its
- * fields are appended one by one.
+ * Load the binary with aclrtBinaryLoadFromFile, find a kernel by its name (or by its tiling key, below) and launch
+ * it with the kernel's struct as argument bytes. A struct lists the device pointers first, then the tiling values;
+ * every field is eight bytes wide, so the bytes are the same whether the struct is passed as a whole or its fields
+ * are appended one by one.
  *
- * Any number of blocks may be launched, more than a problem has work for included. The result does not depend, bit for
- * bit, on that number. Matrices are row-major and dense unless a field names a stride. Where two pointers are said to
- * be allowed to be equal the kernel works in place; otherwise the arrays must not overlap. A size of zero is a launch
- * that does nothing, and so is a NULL in a pointer that is not optional. */
+ * Any number of blocks may be launched, even more than there is work for. The result does not depend on that number,
+ * bit for bit. Matrices are row-major and dense unless a field names a stride. If a comment says that one array may
+ * be another, the kernel works in place; otherwise the arrays must not overlap. A launch with a size of zero, or
+ * with NULL for a pointer that is not optional, does nothing. */
 #ifndef TRANSFORMER_KERNELS_H
 #define TRANSFORMER_KERNELS_H
 
@@ -108,7 +108,7 @@ struct tk_relu_args {
     uint64_t count;
 };
 
-/* dx = x > 0 ? dy : 0; x may be the output of relu as well; dx may be dy or x. */
+/* dx = x > 0 ? dy : 0; x may also be the output of relu; dx may be dy or x. */
 struct tk_relu_grad_args {
     const float *dy;
     const float *x;
@@ -131,8 +131,8 @@ struct tk_softmax_grad_args {
     uint64_t rows, cols;
 };
 
-/* In each of batch matrices s of rows x cols: s[i][j] = value where j > i + first. first is the number of columns that
- * row 0 may see besides column 0: 0 for training, the length of the cache in generation. */
+/* In each of batch matrices s of rows x cols: s[i][j] = value where j > i + first. first is the number of columns
+ * besides column 0 that row 0 can see: 0 for training, the length of the cache in generation. */
 struct tk_causal_mask_args {
     float *s;
     uint64_t batch, rows, cols;
@@ -178,7 +178,7 @@ struct tk_layer_norm_param_grad_args {
     double accumulate; /* 0 or 1 */
 };
 
-/* y[i] = table[ids[i]] (+ positions[i % period] if positions is given). An id outside the table gives zeros. */
+/* y[i] = table[ids[i]] (+ positions[i % period] unless positions is NULL). An id outside the table yields zeros. */
 struct tk_embedding_args {
     const float *table;
     const int32_t *ids;
@@ -187,7 +187,8 @@ struct tk_embedding_args {
     uint64_t count, vocab, dim, period;
 };
 
-/* dtable[ids[i]] += dy[i], dpositions[i % period] += dy[i] (each optional), in the order of i. Clear them before. */
+/* dtable[ids[i]] += dy[i], dpositions[i % period] += dy[i] (each optional), in the order of i. The caller clears
+ * them. */
 struct tk_embedding_grad_args {
     const float *dy;
     const int32_t *ids;
@@ -196,9 +197,9 @@ struct tk_embedding_grad_args {
     uint64_t count, vocab, dim, period;
 };
 
-/* row_loss[r] = log(sum over c of exp(logits[r][c])) - logits[r][targets[r]], 0 for a row whose target is not a class
- * (padding); dlogits (optional, may be logits) = grad_scale / valid * (softmax(logits[r]) - onehot(targets[r])), 0 for
- * such rows, with valid = the number of other rows: the gradient of the mean loss. */
+/* row_loss[r] = log(sum over c of exp(logits[r][c])) - logits[r][targets[r]], 0 for a row whose target is not a
+ * class (padding); dlogits (optional, may be logits) = grad_scale / valid * (softmax(logits[r]) -
+ * onehot(targets[r])), 0 for such rows, with valid = the number of other rows: the gradient of the mean loss. */
 struct tk_cross_entropy_args {
     const float *logits;
     const int32_t *targets;
@@ -262,9 +263,9 @@ struct tk_sgd_args {
     double lr, momentum, weight_decay;
 };
 
-/* dst = src converted; types are aclDataType numbers: FLOAT 0, FLOAT16 1, INT8 2, INT32 3, UINT8 4, INT16 6, UINT16 7,
- * UINT32 8, INT64 9, UINT64 10, DOUBLE 11, BOOL 12, BF16 27. To narrower floating types: round to nearest even. To
- * integers: towards zero, saturating, NaN gives 0. To BOOL: not zero. Other types: nothing happens. */
+/* dst = src converted; types are aclDataType numbers: FLOAT 0, FLOAT16 1, INT8 2, INT32 3, UINT8 4, INT16 6, UINT16
+ * 7, UINT32 8, INT64 9, UINT64 10, DOUBLE 11, BOOL 12, BF16 27. To narrower floating types: round to nearest even.
+ * To integers: towards zero, saturating, NaN becomes 0. To BOOL: not zero. Other types: no effect. */
 struct tk_cast_args {
     const void *src;
     void *dst;
@@ -297,7 +298,7 @@ struct tk_permute_args {
 enum tk_reduce_op { TK_REDUCE_SUM, TK_REDUCE_MEAN, TK_REDUCE_MAX, TK_REDUCE_MIN, TK_REDUCE_SUM_SQUARES };
 
 /* y[o][i] = op over j of x[o][j][i], for x of outer x count x inner. Rows: inner 1; columns: outer 1; everything:
- * both 1. The outputs are shared out between the blocks: reduce a long array in two launches to use several. */
+ * both 1. The outputs are distributed over the blocks: reduce a long array in two launches to use several. */
 struct tk_reduce_args {
     const float *x;
     float *y;
@@ -305,7 +306,7 @@ struct tk_reduce_args {
     uint64_t op;
 };
 
-/* index[r] = the first column that holds the largest value of row r (a NaN counts as the largest). */
+/* index[r] = the first column with the largest value of row r (a NaN counts as the largest). */
 struct tk_argmax_args {
     const float *x;
     int32_t *index;
@@ -320,7 +321,7 @@ struct tk_random_uniform_args {
     double low, high;
 };
 
-/* y[i] normal, by Box and Muller from the same words as random_uniform. */
+/* y[i] normal, by Box-Muller from the same words as random_uniform. */
 struct tk_random_normal_args {
     float *y;
     uint64_t count;
@@ -328,7 +329,7 @@ struct tk_random_normal_args {
     double mean, stddev;
 };
 
-/* What the binary says of itself: the array transformer_kernels_table, transformer_kernels_count entries long. */
+/* The binary's table of contents: the array transformer_kernels_table, transformer_kernels_count entries long. */
 struct tk_kernel_info {
     const char *name;
     uint64_t tiling_key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything of the ACL interface that a program normally includes. */
+/* The ACL headers that a program normally includes. */
 #ifndef ACL_ACL_H
 #define ACL_ACL_H
 

@@ -169,12 +169,12 @@ size_t aclDataTypeSize(aclDataType dataType);
 float aclFloat16ToFloat(aclFloat16 value);
 aclFloat16 aclFloatToFloat16(float value);
 
-/* ---- data buffers: an address with a size; the memory stays the caller's ---- */
+/* ---- data buffers: an address with a size; the caller keeps the memory ---- */
 aclDataBuffer *aclCreateDataBuffer(void *data, size_t size);
 aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer);
 aclError aclUpdateDataBuffer(aclDataBuffer *dataBuffer, void *data, size_t size);
 void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer);
-/** @brief Size cut to 32 bits; see the V2 form. */
+/** @brief Size truncated to 32 bits; see the V2 function. */
 uint32_t aclGetDataBufferSize(const aclDataBuffer *dataBuffer);
 size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting profiling data from inside a program (libmsprofiler.so). */
+/* Collecting profiling data from within a program (libmsprofiler.so). */
 #ifndef ACL_ACL_PROF_H
 #define ACL_ACL_PROF_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- what to collect ---- */
+/* ---- collections ---- */
 #define ACL_PROF_ACL_API         1
 #define ACL_PROF_TASK_TIME       2
 #define ACL_PROF_AICORE_METRICS  4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conveniences of newer releases for C++ programs: shorter names by overloading, pointers to any type without a cast.
- * Each forwards to the C function that is named in its body; C programs get the C interface alone. */
+/* Convenience functions of newer releases for C++ programs: shorter names by overloading, pointers to any type
+ * without a cast. Each calls the C function named in its body; C programs get only the C interface. */
 #ifndef ACL_ACL_RT_API_H
 #define ACL_ACL_RT_API_H
 
@@ -8,7 +8,7 @@
 
 #ifdef __cplusplus
 
-/* ---- waiting with a limit, streams and events with options ---- */
+/* ---- waiting with a timeout, streams and events with options ---- */
 static inline aclError aclrtSynchronizeDevice(int32_t timeout)
 {
     return aclrtSynchronizeDeviceWithTimeout(timeout);
@@ -97,8 +97,8 @@ static inline aclError aclrtMemcpy2dAsync(T *dst, size_t dpitch, const U *src, s
                               kind, stream);
 }
 
-/* Batches: one attribute for all copies, or ranges of copies with an attribute each. A place for the index of the
- * failed copy is optional. */
+/* Batches: one attribute for all copies, or ranges of copies with an attribute each. The index of the failed copy is
+ * optional. */
 template <typename T, typename U>
 static inline aclError aclrtMemcpyBatch(T **dsts, size_t *destMaxs, U **srcs, size_t *sizes, size_t numBatches,
                                         aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs)
@@ -221,7 +221,7 @@ static inline aclError aclrtMemManagedPrefetchBatchAsync(const T **ptrs, size_t 
     return aclrtMemManagedPrefetchBatchAsync(ptrs, sizes, count, &prefetchLoc, &first, 1, flags, stream);
 }
 
-/* ---- variables of kernel binaries, by the variable itself ---- */
+/* ---- variables of kernel binaries, by reference ---- */
 template <typename T> static inline aclError aclrtGetSymbolAddress(const T &symbol, void **devPtr)
 {
     return aclrtGetSymbolAddress(static_cast<const void *>(&symbol), devPtr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Newer releases keep the memory pools in a header of their own. */
+/* Newer releases declare the memory pools in a separate header. */
 #ifndef ACL_ACL_RT_MEMORY_SOMA_H
 #define ACL_ACL_RT_MEMORY_SOMA_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors, scalars and arrays handed to operators (libnnopbase.so). */
+/* Tensors, scalars and arrays passed to operators (libnnopbase.so). */
 #ifndef ACLNN_ACL_META_H
 #define ACLNN_ACL_META_H
 
@@ -40,10 +40,10 @@ aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size);
 aclBoolArray *aclCreateBoolArray(const bool *value, uint64_t size);
 aclFp16Array *aclCreateFp16Array(const aclFloat16 *value, uint64_t size);
 aclBf16Array *aclCreateBf16Array(const uint16_t *value, uint64_t size);
-/** @brief The list owns its tensors from now on. */
+/** @brief The list takes ownership of its tensors. */
 aclTensorList *aclCreateTensorList(const aclTensor *const *value, uint64_t size);
 aclScalarList *aclCreateScalarList(const aclScalar *const *value, uint64_t size);
-/** @brief Describes an existing tensor anew. */
+/** @brief Changes the description of an existing tensor. */
 aclnnStatus aclInitTensor(aclTensor *tensor, const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType,
                           const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
                           uint64_t storageDimsNum, void *tensorDataAddr);
@@ -55,11 +55,11 @@ aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
 aclnnStatus aclDestroyBoolArray(const aclBoolArray *array);
 aclnnStatus aclDestroyFp16Array(const aclFp16Array *array);
 aclnnStatus aclDestroyBf16Array(const aclBf16Array *array);
-/** @brief Destroys the members as well. */
+/** @brief Also destroys the members. */
 aclnnStatus aclDestroyTensorList(const aclTensorList *list);
 aclnnStatus aclDestroyScalarList(const aclScalarList *list);
 
-/** @brief The array is the caller's to free. */
+/** @brief The caller must free the array. */
 aclnnStatus aclGetViewShape(const aclTensor *tensor, int64_t **viewDims, uint64_t *viewDimsNum);
 aclnnStatus aclGetViewStrides(const aclTensor *tensor, int64_t **stridesValue, uint64_t *stridesNum);
 aclnnStatus aclGetStorageShape(const aclTensor *tensor, int64_t **storageDims, uint64_t *storageDimsNum);
@@ -74,11 +74,11 @@ aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *size);
 aclnnStatus aclGetTensorListSize(const aclTensorList *tensorList, uint64_t *size);
 aclnnStatus aclGetScalarListSize(const aclScalarList *scalarList, uint64_t *size);
 
-/** @brief Lets an executor run more than once; it has to be destroyed then. */
+/** @brief Allows an executor to run more than once; it must then be destroyed. */
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
 
-/** @brief New addresses for the tensors of a repeatable executor. */
+/** @brief Sets new addresses for the tensors of a repeatable executor. */
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
 aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
 aclnnStatus aclSetTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);

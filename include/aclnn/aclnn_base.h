@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every operator header needs. */
+/* Included by every operator header. */
 #ifndef ACLNN_ACLNN_BASE_H
 #define ACLNN_ACLNN_BASE_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Prepares the operators alone; aclInit does so too. */
+/** @brief Initialises only the operators; aclInit does so too. */
 aclnnStatus aclnnInit(const char *configPath);
 aclnnStatus aclnnFinalize(void);
 

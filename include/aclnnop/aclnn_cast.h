@@ -9,10 +9,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Converts to another data type. First phase: checks, and the workspace that the second phase needs. */
+/** @brief Converts to another data type. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, const aclDataType dtype, aclTensor *out,
                                       uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnCast(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

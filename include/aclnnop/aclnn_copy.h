@@ -9,11 +9,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Copies src into selfRef, converting types and following strides. First phase: checks, and the workspace that
- * the second phase needs. */
+/** @brief Copies src into selfRef, converting types and following strides. First phase: checks the arguments and
+ * returns the workspace size. */
 aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef, const aclTensor *src, uint64_t *workspaceSize,
                                              aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnInplaceCopy(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Sets every element to one value. First phase: checks, and the workspace that the second phase needs. */
+/** @brief Sets every element to one value. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef, const aclScalar *value, uint64_t *workspaceSize,
                                                    aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnInplaceFillScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
                                    aclrtStream stream);
 

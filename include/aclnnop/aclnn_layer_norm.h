@@ -9,13 +9,13 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Normalises over the trailing dimensions given by normalizedShape. First phase: checks, and the workspace that
- * the second phase needs. */
+/** @brief Normalises over the trailing dimensions given by normalizedShape. First phase: checks the arguments and
+ * returns the workspace size. */
 aclnnStatus aclnnLayerNormGetWorkspaceSize(const aclTensor *input, const aclIntArray *normalizedShape,
                                            const aclTensor *weightOrNull, const aclTensor *biasOrNull, double eps,
                                            aclTensor *out, aclTensor *meanOutOrNull, aclTensor *rstdOutOrNull,
                                            uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnLayerNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

@@ -9,11 +9,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief out = self x mat2; leading dimensions are batches. First phase: checks, and the workspace that the second
- * phase needs. */
+/** @brief out = self x mat2; leading dimensions are batches. First phase: checks the arguments and returns the
+ * workspace size. */
 aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor *self, const aclTensor *mat2, aclTensor *out,
                                         int8_t cubeMathType, uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnMatmul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

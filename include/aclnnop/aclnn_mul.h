@@ -9,10 +9,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief out = self * other, shapes broadcast. First phase: checks, and the workspace that the second phase needs. */
+/** @brief out = self * other, shapes broadcast. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnMulGetWorkspaceSize(const aclTensor *self, const aclTensor *other, aclTensor *out,
                                      uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnMul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 /** @brief selfRef = selfRef * other. */

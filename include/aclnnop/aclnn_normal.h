@@ -9,11 +9,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Fills with normally distributed random numbers. First phase: checks, and the workspace that the second phase
- * needs. */
+/** @brief Fills with normally distributed random numbers. First phase: checks the arguments and returns the
+ * workspace size. */
 aclnnStatus aclnnInplaceNormalGetWorkspaceSize(const aclTensor *selfRef, float mean, float std, int64_t seed,
                                                int64_t offset, uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnInplaceNormal(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

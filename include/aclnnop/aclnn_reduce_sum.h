@@ -9,11 +9,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Sums over the given dimensions. First phase: checks, and the workspace that the second phase needs. */
+/** @brief Sums over the given dimensions. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self, const aclIntArray *dims, bool keepDims,
                                            aclDataType dtype, aclTensor *out, uint64_t *workspaceSize,
                                            aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnReduceSum(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

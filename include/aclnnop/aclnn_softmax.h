@@ -9,10 +9,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Softmax along one dimension. First phase: checks, and the workspace that the second phase needs. */
+/** @brief Softmax along one dimension. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim, aclTensor *out, uint64_t *workspaceSize,
                                          aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnSoftmax(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

@@ -9,11 +9,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Fills with uniform random numbers in [from, to). First phase: checks, and the workspace that the second phase
- * needs. */
+/** @brief Fills with uniform random numbers in [from, to). First phase: checks the arguments and returns the
+ * workspace size. */
 aclnnStatus aclnnInplaceUniformGetWorkspaceSize(const aclTensor *selfRef, double from, double to, uint64_t seed,
                                                 uint64_t offset, uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnInplaceUniform(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** @brief Sets every element to zero. First phase: checks, and the workspace that the second phase needs. */
+/** @brief Sets every element to zero. First phase: checks the arguments and returns the workspace size. */
 aclnnStatus aclnnInplaceZeroGetWorkspaceSize(aclTensor *selfRef, uint64_t *workspaceSize, aclOpExecutor **executor);
-/** @brief Second phase: queues the work; the executor is used up. */
+/** @brief Second phase: queues the work and consumes the executor. */
 aclnnStatus aclnnInplaceZero(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #pragma GCC visibility pop

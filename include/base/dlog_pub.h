@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logging of the vendor's stack: libascendalog.so (names with ForC) and libunified_dlog.so (the others).
  *
- * ASCEND_GLOBAL_LOG_LEVEL (0 debug ... 3 error, 4 off; default 3) and ASCEND_GLOBAL_EVENT_ENABLE (default 1) select,
- * ASCEND_SLOG_PRINT_TO_STDOUT=1 prints, ASCEND_PROCESS_LOG_PATH names the folder of the log files. */
+ * ASCEND_GLOBAL_LOG_LEVEL (0 debug ... 3 error, 4 off; default 3) and ASCEND_GLOBAL_EVENT_ENABLE (default 1) select
+ * messages, ASCEND_SLOG_PRINT_TO_STDOUT=1 prints them, ASCEND_PROCESS_LOG_PATH is the folder of the log files. */
 #ifndef BASE_DLOG_PUB_H
 #define BASE_DLOG_PUB_H
 
@@ -38,7 +38,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* 1 if a message of this module and level would be kept, otherwise 0. */
+/* 1 if a message of this module and level would be logged, otherwise 0. */
 int32_t CheckLogLevelForC(int32_t moduleId, int32_t logLevel);
 int32_t DlogGetlevelForC(int32_t moduleId, int32_t *enableEvent);
 int32_t DlogSetlevelForC(int32_t moduleId, int32_t level, int32_t enableEvent); /* moduleId -1: all modules */

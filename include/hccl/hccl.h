@@ -23,7 +23,7 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo *rootI
 HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank, HcclComm *comm);
 HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank, HcclCommConfig *config,
                                          HcclComm *comm);
-/** @brief All ranks in this process, one device each. */
+/** @brief Creates all ranks in this process, one device each. */
 HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms);
 HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t rankNum, uint32_t *rankIds, uint64_t subCommId,
                                    uint32_t subCommRankId, HcclCommConfig *config, HcclComm *subComm);
@@ -32,7 +32,7 @@ HcclResult HcclCommSuspend(HcclComm comm);
 HcclResult HcclCommResume(HcclComm comm);
 HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize);
 HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank);
-/** @brief commName takes up to COMM_NAME_MAX_LENGTH bytes. */
+/** @brief Writes up to COMM_NAME_MAX_LENGTH bytes to commName. */
 HcclResult HcclGetCommName(HcclComm comm, char *commName);
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult *asyncError);
 const char *HcclGetErrorString(HcclResult code);
@@ -81,7 +81,7 @@ HcclResult HcclBatchSendRecv(HcclSendRecvItem *sendRecvInfo, uint32_t itemNum, H
 HcclResult HcclGroupStart(void);
 HcclResult HcclGroupEnd(void);
 
-/* ---- memory known to a communicator ---- */
+/* ---- memory registered with a communicator ---- */
 HcclResult HcclCommRegister(HcclComm comm, void *addr, uint64_t size, void **handle, uint32_t flag);
 HcclResult HcclCommDeregister(HcclComm comm, void *handle);
 HcclResult HcclCommExchangeMem(HcclComm comm, void *windowHandle, uint32_t *peerRanks, uint32_t peerRankNum);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Newer releases split the communicator functions off; they are the same. */
+/* Newer releases declare the communicator functions here; they are the same. */
 #ifndef HCCL_HCCL_COMM_H
 #define HCCL_HCCL_COMM_H
 

@@ -99,7 +99,7 @@ typedef struct HcclRootInfoDef {
     char internal[HCCL_ROOT_INFO_BYTES];
 } HcclRootInfo;
 
-/* ---- options of a communicator; HcclCommConfigInit fills in "not set" ---- */
+/* ---- options of a communicator; HcclCommConfigInit sets them to "not set" ---- */
 #define COMM_NAME_MAX_LENGTH              128
 #define UDI_MAX_LENGTH                    128
 #define BUFFER_NAME_MAX_LENGTH            128

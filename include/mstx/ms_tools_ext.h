@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mstx: marks, ranges, domains and memory pools that a program announces to whatever tool listens.
+/* mstx: marks, ranges, domains and memory pools that a program reports to a tool.
  *
- * By default everything is in the headers: nothing to link with except the C library, one small context per shared
- * object. With MSTX_NO_IMPL defined the functions are plain declarations, to be linked from libms_tools_ext.so. Without
- * a tool every call is a no-op. */
+ * By default everything is in the headers: a program links nothing but the C library, and each shared object has one
+ * small context. With MSTX_NO_IMPL defined the functions are only declared and must be linked from
+ * libms_tools_ext.so. Without a tool every call is a no-op. */
 #ifndef MSTX_MS_TOOLS_EXT_H
 #define MSTX_MS_TOOLS_EXT_H
 
@@ -42,25 +42,25 @@ struct mstxDomainRegistration_st;
 typedef struct mstxDomainRegistration_st mstxDomainRegistration_t;
 typedef mstxDomainRegistration_t *mstxDomainHandle_t;
 
-/* ---- marks and ranges; a NULL stream marks the host alone ---- */
+/* ---- marks and ranges; a NULL stream marks only the host ---- */
 MSTX_DECL void mstxMarkA(const char *message, aclrtStream stream);
-/** @brief 0 when no tool listens. */
+/** @brief Returns 0 if there is no tool. */
 MSTX_DECL mstxRangeId mstxRangeStartA(const char *message, aclrtStream stream);
 MSTX_DECL void mstxRangeEnd(mstxRangeId id);
-/** @brief One of MSTX_TOOL_*; left alone when no tool listens. */
+/** @brief One of MSTX_TOOL_*; unchanged if there is no tool. */
 MSTX_DECL void mstxGetToolId(uint64_t *id);
 
-/* ---- the same inside a domain ---- */
+/* ---- the same in a domain ---- */
 MSTX_DECL mstxDomainHandle_t mstxDomainCreateA(const char *name);
 MSTX_DECL void mstxDomainDestroy(mstxDomainHandle_t domain);
 MSTX_DECL void mstxDomainMarkA(mstxDomainHandle_t domain, const char *message, aclrtStream stream);
 MSTX_DECL mstxRangeId mstxDomainRangeStartA(mstxDomainHandle_t domain, const char *message, aclrtStream stream);
 MSTX_DECL void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id);
 
-/* ---- the tool's side ----
- * On the first call of any function the front end looks for InitInjectionMstx in the library named by
- * MSTX_INJECTION_PATH, or else in the global scope, and calls it with a function that hands out tables of slots.
- * A tool stores its functions with *(table[id]) = fn, for ids below the table's size. */
+/* ---- the tool's interface ----
+ * The first call of any function looks for InitInjectionMstx in the library named by MSTX_INJECTION_PATH, or else in
+ * the global scope, and calls it with a function that returns tables of slots. A tool stores its functions with
+ * *(table[id]) = fn, for ids below the table's size. */
 typedef void (*mstxFuncPointer)(void);
 typedef mstxFuncPointer **mstxFuncTable;
 typedef int (*MstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);

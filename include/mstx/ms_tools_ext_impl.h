@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front end of mstx: finds a tool once and forwards calls to it. Included by ms_tools_ext.h.
+/* The mstx front end: finds a tool once and forwards calls to it. Included by ms_tools_ext.h.
  *
  * One context per shared object: weak and hidden, so that all source files of an object share it and no other object
- * does. It is set up by the first call, on whichever thread makes it; threads that arrive meanwhile wait, except that a
- * tool which itself calls mstx while it is being set up finds all slots empty instead of waiting for itself. The
- * context is ready for ever afterwards: a call then costs one load with acquire order, one of the slot, one branch. */
+ * does. The first call initialises it, on whichever thread; other threads wait meanwhile. A tool that itself calls
+ * mstx while it is being initialised finds all slots empty instead of waiting for itself. Once initialised, the
+ * context stays so: a call then costs one load with acquire order, one load of the slot, one branch. */
 #include "ms_tools_ext.h"
 
 #ifndef MSTX_MS_TOOLS_EXT_IMPL_H
@@ -21,12 +21,12 @@ extern "C" {
 
 enum { MSTX_IMPL_FRESH, MSTX_IMPL_BUSY, MSTX_IMPL_READY };
 
-/* Every module has room for the largest; slot 0 is never used. */
+/* Every module has as many slots as the largest; slot 0 is never used. */
 enum { MSTX_IMPL_SLOTS = 8 };
 
 typedef struct mstxImplContext {
     int state;
-    pthread_t initializer; /* while BUSY; 0 until it is known */
+    pthread_t initializer; /* while BUSY; 0 until known */
     mstxFuncPointer slots[MSTX_API_MODULE_SIZE][MSTX_IMPL_SLOTS];
     mstxFuncPointer *tables[MSTX_API_MODULE_SIZE][MSTX_IMPL_SLOTS];
 } mstxImplContext;
@@ -58,7 +58,7 @@ static inline __attribute__((unused)) int mstxImplGetModuleFuncTable(int module,
 static inline __attribute__((unused)) void mstxImplLoadTool(mstxImplContext *context)
 {
     const char *path = getenv("MSTX_INJECTION_PATH");
-    /* A library that cannot be opened leaves NULL, which searches the global scope. */
+    /* If the library cannot be opened, this is NULL, and the global scope is searched. */
     void *library = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
     union {
         void *object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mstx: memory pools. A heap is a block that a sub-allocator manages, a region is a piece that it hands out. */
+/* mstx: memory pools. A heap is a block that a sub-allocator manages, a region is a part of it that is allocated. */
 #include "ms_tools_ext.h" /* before the guard: it includes this file at the right place */
 
 #ifndef MSTX_MS_TOOLS_EXT_MEM_H
@@ -18,7 +18,7 @@ struct mstxMemRegion_st;
 typedef struct mstxMemRegion_st mstxMemRegion_t;
 typedef mstxMemRegion_t *mstxMemRegionHandle_t;
 
-/* The domain of functions that are not given one. */
+/* The domain of functions without a domain argument. */
 static const mstxDomainHandle_t globalDomain = (mstxDomainHandle_t)0;
 
 typedef enum mstxMemHeapUsageType {
@@ -83,7 +83,7 @@ typedef struct mstxMemPermissionsAssignBatch_t {
     const mstxMemPermissionsAssignRegionsDesc_t *regionDescArray;
 } mstxMemPermissionsAssignBatch_t;
 
-/** @brief NULL when no tool listens, or when the tool does not track heaps by handle. */
+/** @brief NULL if there is no tool, or if the tool does not track heaps by handle. */
 MSTX_DECL mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, const mstxMemHeapDesc_t *desc);
 MSTX_DECL void mstxMemHeapUnregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap);
 MSTX_DECL void mstxMemRegionsRegister(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t *desc);

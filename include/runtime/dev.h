@@ -20,7 +20,7 @@ rtError_t rtDeviceReset(int32_t devId);
 rtError_t rtGetDevice(int32_t *devId);
 rtError_t rtGetDeviceCount(int32_t *cnt);
 rtError_t rtDeviceSynchronize(void);
-/** @brief timeout in milliseconds, -1 waits for ever. */
+/** @brief Timeout in milliseconds; -1 waits forever. */
 rtError_t rtDeviceSynchronizeWithTimeout(int32_t timeout);
 rtError_t rtGetRunMode(rtRunMode *runMode);
 rtError_t rtGetSocVersion(char_t *ver, const uint32_t maxLen);

@@ -20,7 +20,7 @@ rtError_t rtEventCreateExWithFlag(rtEvent_t *evt, uint32_t flag);
 rtError_t rtEventDestroy(rtEvent_t evt);
 rtError_t rtEventRecord(rtEvent_t evt, rtStream_t stm);
 rtError_t rtEventReset(rtEvent_t evt, rtStream_t stm);
-/** @brief 0 when complete, ACL_ERROR_RT_EVENT_NOT_COMPLETE otherwise. */
+/** @brief 0 if complete, otherwise ACL_ERROR_RT_EVENT_NOT_COMPLETE. */
 rtError_t rtEventQuery(rtEvent_t evt);
 rtError_t rtEventQueryStatus(rtEvent_t evt, rtEventStatus_t *status);
 rtError_t rtEventSynchronize(rtEvent_t evt);

@@ -49,7 +49,7 @@ typedef struct {
 rtError_t rtDevBinaryRegister(const rtDevBinary_t *bin, void **hdl);
 rtError_t rtRegisterAllKernel(const rtDevBinary_t *bin, void **hdl);
 rtError_t rtDevBinaryUnRegister(void *hdl);
-/** @brief Gives a stub address (any unique pointer) the name of a kernel. */
+/** @brief Associates a stub address (any unique pointer) with the name of a kernel. */
 rtError_t rtFunctionRegister(void *binHandle, const void *stubFunc, const char_t *stubName, const void *kernelInfoExt,
                              uint32_t funcMode);
 rtError_t rtGetFunctionByName(const char_t *stubName, void **stubFunc);
@@ -74,7 +74,7 @@ typedef struct tagRtHostInputInfo {
     uint32_t dataOffset;
 } rtHostInputInfo_t;
 
-/* Only args, hostInputInfoPtr and argsSize stand at the same place in all releases. */
+/* Only args, hostInputInfoPtr and argsSize have the same offsets in all releases. */
 typedef struct tagRtArgsEx {
     void *args;
     rtHostInputInfo_t *hostInputInfoPtr;
@@ -200,7 +200,7 @@ rtError_t rtConfigureCall(uint32_t numBlocks, rtSmDesc_t *smDesc, rtStream_t stm
 rtError_t rtSetupArgument(const void *args, uint32_t size, uint32_t offset);
 rtError_t rtLaunch(const void *stubFunc);
 
-/* ---- facts about launched tasks ---- */
+/* ---- information on launched tasks ---- */
 rtError_t rtSetTaskTag(const char_t *taskTag);
 rtError_t rtGetTaskIdAndStreamID(uint32_t *taskId, uint32_t *streamId);
 

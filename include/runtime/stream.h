@@ -22,9 +22,9 @@ rtError_t rtStreamCreate(rtStream_t *stm, int32_t priority);
 rtError_t rtStreamCreateWithFlags(rtStream_t *stm, int32_t priority, uint32_t flags);
 rtError_t rtStreamDestroy(rtStream_t stm);
 rtError_t rtStreamSynchronize(rtStream_t stm);
-/** @brief timeout in milliseconds, -1 waits for ever. */
+/** @brief Timeout in milliseconds; -1 waits forever. */
 rtError_t rtStreamSynchronizeWithTimeout(rtStream_t stm, int32_t timeout);
-/** @brief 0 when idle, ACL_ERROR_RT_STREAM_NOT_COMPLETE while work is queued. */
+/** @brief 0 if idle, ACL_ERROR_RT_STREAM_NOT_COMPLETE while work is queued. */
 rtError_t rtStreamQuery(rtStream_t stm);
 rtError_t rtStreamWaitEvent(rtStream_t stm, rtEvent_t evt);
 rtError_t rtGetStreamId(rtStream_t stm, int32_t *streamId);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reporting to, and listening at, the profiling library (libprofapi.so). */
+/* Reporting records to the profiling library (libprofapi.so), and receiving them. */
 #ifndef TOOLCHAIN_PROF_API_H
 #define TOOLCHAIN_PROF_API_H
 
@@ -21,7 +21,7 @@ typedef void *VOID_PTR;
 #define MSPROF_REPORT_DATA_MAGIC_NUM 0x5A5AU
 #define MSPROF_EVENT_FLAG            0xFFFFFFFFFFFFFFFFULL
 
-/* Levels: which layer speaks. */
+/* Levels: the layer that reports. */
 #define MSPROF_REPORT_TX_LEVEL        20500U
 #define MSPROF_REPORT_ACL_LEVEL       20000U
 #define MSPROF_REPORT_MODEL_LEVEL     15000U
@@ -98,7 +98,7 @@ struct MsprofKernelInfo {
     uint8_t reserved[11];
 };
 
-/* One task handed to a stream; the low 16 bits of taskId are the id in the device's log. */
+/* One task submitted to a stream; the low 16 bits of taskId are the id in the device's log. */
 struct MsprofRuntimeTrack {
     uint16_t deviceId;
     uint16_t streamId;
@@ -254,7 +254,7 @@ struct MsprofCommandHandle {
     struct MsprofCommandHandleParams params;
 };
 
-/* First argument of a handler: what data points to. */
+/* First argument of a handler: the type of data. */
 enum ProfCtrlType {
     PROF_CTRL_INVALID = 0,
     PROF_CTRL_SWITCH = 1, /* struct MsprofCommandHandle */
@@ -269,7 +269,7 @@ int32_t MsprofStart(uint32_t dataType, const void *data, uint32_t length);
 int32_t MsprofStop(uint32_t dataType, const void *data, uint32_t length);
 int32_t MsprofFinalize(void);
 int32_t MsprofSetConfig(uint32_t configType, const char *config, size_t configLength);
-/** @brief The handler is called now if collection is on already, and at every switch. */
+/** @brief The handler is called now if collection is already on, and at every switch. */
 int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle);
 /** @brief command is a struct MsprofCommandHandle; it goes to the handlers of all modules. */
 int32_t profSetProfCommand(VOID_PTR command, uint32_t len);
@@ -295,7 +295,7 @@ uint64_t MsprofStr2Id(const char *hashInfo, size_t length);
 char *MsprofId2Str(const uint64_t Id);
 uint64_t MsprofSysCycleTime(void);
 
-/* ---- listening: one slot per type, the last registration wins ---- */
+/* ---- callbacks: one slot per type, the last registration wins ---- */
 enum ProfileCallbackType {
     PROFILE_CTRL_CALLBACK = 0,
     PROFILE_DEVICE_STATE_CALLBACK = 1,
@@ -327,7 +327,7 @@ struct ProfSetDevPara {
 int32_t MsprofRegisterProfileCallback(int32_t callbackType, VOID_PTR callback, uint32_t len);
 int32_t profRegDeviceStateCallback(int32_t (*handle)(void *para, uint32_t len));
 
-/* ---- mstx functions shared between two tools ---- */
+/* ---- mstx functions shared by two tools ---- */
 typedef void (*mstxFuncPointer)(void);
 typedef mstxFuncPointer **mstxFuncTable;
 typedef int (*MstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);

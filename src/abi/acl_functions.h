@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of the ACL runtime front, once.
+/* Every function of the public ACL runtime interface, once.
  *
  *     ACL_FN(status, result, name, (parameters), (arguments))
  *
- * status IMPLEMENTED: libascendcl_impl.so defines nameImpl; UNSUPPORTED: a nameImpl that answers "not supported" is
- * made from the row. A wrong status does not link. ACL_FN rows are the set that every program may count on,
- * ACL_FN_EXTRA rows the others, ACL_FN_FRONT rows have no Impl twin: the front libraries define them. Define ACL_FN
- * before including this file; the other two follow it unless they are defined as well. All three are undefined at the
- * end. */
+ * status IMPLEMENTED: libascendcl_impl.so defines nameImpl; UNSUPPORTED: the row generates a nameImpl that returns
+ * "not supported". A wrong status does not link. ACL_FN rows are the set that every program may rely on,
+ * ACL_FN_EXTRA rows the others; ACL_FN_FRONT rows have no Impl function: the front libraries define them. Define
+ * ACL_FN before including this file; the other two default to it. All three are undefined at the end. */
 #ifndef ACL_FN_EXTRA
 #define ACL_FN_EXTRA ACL_FN
 #endif
@@ -62,7 +61,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetMemUceInfo, (int32_t deviceId, aclrt
              size_t arraySize, size_t *retSize), (deviceId, memUceInfoArray, arraySize, retSize))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtMemUceRepair, (int32_t deviceId, aclrtMemUceInfo *memUceInfoArray,
              size_t arraySize), (deviceId, memUceInfoArray, arraySize))
-/* exceptions of tasks */
+/* task exceptions */
 ACL_FN(IMPLEMENTED, aclError, aclrtSetExceptionInfoCallback, (aclrtExceptionInfoCallback callback), (callback))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtExceptionInfoCallbackRegister, (aclrtExceptionInfoCallback callback),
              (callback))
@@ -86,7 +85,7 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtSnapShotCallbackUnregister, (aclrtSnapS
              aclrtSnapShotCallBack callback), (stage, callback))
 
 /* ==== Devices and contexts ==== */
-/* choosing a device */
+/* device selection */
 ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceCount, (uint32_t *count), (count))
 ACL_FN(IMPLEMENTED, aclError, aclrtSetDevice, (int32_t deviceId), (deviceId))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetDevice, (int32_t *deviceId), (deviceId))
@@ -98,7 +97,7 @@ ACL_FN(IMPLEMENTED, aclError, aclrtGetRunMode, (aclrtRunMode *runMode), (runMode
 ACL_FN(IMPLEMENTED, aclError, aclrtSetTsDevice, (aclrtTsId tsId), (tsId))
 ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeDevice, (void), ())
 ACL_FN(IMPLEMENTED, aclError, aclrtSynchronizeDeviceWithTimeout, (int32_t timeout), (timeout))
-/* what a device is and how it is */
+/* attributes and state */
 ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceInfo, (uint32_t deviceId, aclrtDevAttr attr, int64_t *value), (deviceId,
        attr, value))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetDeviceCapability, (int32_t deviceId, aclrtDevFeatureType devFeatureType,
@@ -150,7 +149,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetHostAtomicCapabilities, (uint3
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceGetP2PAtomicCapabilities, (uint32_t *capabilities,
              const aclrtAtomicOperation *operations, const uint32_t count, int32_t srcDeviceId, int32_t dstDeviceId),
              (capabilities, operations, count, srcDeviceId, dstDeviceId))
-/* aborting everything on a device */
+/* aborting all work of a device */
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtDeviceTaskAbort, (int32_t deviceId, uint32_t timeout), (deviceId, timeout))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtSetDeviceTaskAbortCallback, (const char *regName,
              aclrtDeviceTaskAbortCallback callback, void *args), (regName, callback, args))
@@ -218,12 +217,12 @@ ACL_FN(IMPLEMENTED, aclError, aclrtHostGetDevicePointer, (void *pHost, void **pD
        flag))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtHostMemMapCapabilities, (uint32_t deviceId, aclrtHacType hacType,
              aclrtHostMemMapCapability *capabilities), (deviceId, hacType, capabilities))
-/* where memory is */
+/* pointer attributes */
 ACL_FN(IMPLEMENTED, aclError, aclrtPointerGetAttributes, (const void *ptr, aclrtPtrAttributes *attributes), (ptr,
        attributes))
 ACL_FN(IMPLEMENTED, aclError, aclrtCheckMemType, (void **addrList, uint32_t size, uint32_t memType,
        uint32_t *checkResult, uint32_t reserve), (addrList, size, memType, checkResult, reserve))
-/* how much there is */
+/* capacity and use */
 ACL_FN(IMPLEMENTED, aclError, aclrtGetMemInfo, (aclrtMemAttr attr, size_t *free, size_t *total), (attr, free, total))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetMemUsageInfo, (int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum,
        size_t *outputNum), (deviceId, memUsageInfo, inputNum, outputNum))
@@ -451,7 +450,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNpuGetFloatOverFlowStatus, (void *outpu
              uint32_t checkMode, aclrtStream stream), (outputAddr, outputSize, checkMode, stream))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtNpuClearFloatOverFlowStatus, (uint32_t checkMode, aclrtStream stream),
              (checkMode, stream))
-/* time limits of single tasks */
+/* task timeouts */
 ACL_FN(IMPLEMENTED, aclError, aclrtSetOpWaitTimeout, (uint32_t timeout), (timeout))
 ACL_FN(IMPLEMENTED, aclError, aclrtSetOpExecuteTimeOut, (uint32_t timeout), (timeout))
 ACL_FN(IMPLEMENTED, aclError, aclrtSetOpExecuteTimeOutWithMs, (uint32_t timeout), (timeout))
@@ -566,7 +565,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtFunctionGetAvailDynUbufPerBlock, (void 
              size_t *dynamicUbufSize), (func, flags, dynamicUbufSize))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetFuncHandleFromExceptionInfo, (const aclrtExceptionInfo *info,
        aclrtFuncHandle *func), (info, func))
-/* arguments built piece by piece */
+/* argument lists */
 ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsInit, (aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle),
        (funcHandle, argsHandle))
 ACL_FN(IMPLEMENTED, aclError, aclrtKernelArgsInitByUserMem, (aclrtFuncHandle funcHandle, aclrtArgsHandle argsHandle,
@@ -607,7 +606,7 @@ ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtLaunchSIMTKernelWithHostArgs, (void *fu
              size_t dynUbufSize, aclrtStream stream, aclrtLaunchKernelCfg *cfg, void *hostArgs, size_t argsSize,
              aclrtPlaceHolderInfo *placeHolderArray, size_t placeHolderNum), (func, gridDim, blockDim, dynUbufSize,
              stream, cfg, hostArgs, argsSize, placeHolderArray, placeHolderNum))
-/* facts about launched tasks */
+/* information on launched tasks */
 ACL_FN(IMPLEMENTED, aclError, aclrtProfTrace, (void *userdata, int32_t length, aclrtStream stream), (userdata, length,
        stream))
 ACL_FN(IMPLEMENTED, aclError, aclrtGetThreadLastTaskId, (uint32_t *taskId), (taskId))
@@ -618,7 +617,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtCacheLastTaskExtendInfo, (const char *c
 /* random numbers */
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtRandomNumAsync, (const aclrtRandomNumTaskInfo *taskInfo,
              const aclrtStream stream, void *reserve), (taskInfo, stream, reserve))
-/* updating tasks that are already in a stream */
+/* updating tasks that are already queued */
 ACL_FN_EXTRA(UNSUPPORTED, aclError, aclrtTaskUpdateAsync, (aclrtStream taskStream, uint32_t taskId,
              aclrtTaskUpdateInfo *info, aclrtStream execStream), (taskStream, taskId, info, execStream))
 
@@ -638,14 +637,14 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskGrpEnd, (aclrtStream stre
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskUpdateBegin, (aclrtStream stream, aclrtTaskGrp handle), (stream,
              handle))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRICaptureTaskUpdateEnd, (aclrtStream stream), (stream))
-/* models bound to streams by hand */
+/* manually built models */
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBuildBegin, (aclmdlRI *modelRI, uint32_t flag), (modelRI, flag))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBindStream, (aclmdlRI modelRI, aclrtStream stream, uint32_t flag), (modelRI,
              stream, flag))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIEndTask, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIBuildEnd, (aclmdlRI modelRI, void *reserve), (modelRI, reserve))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIUnbindStream, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
-/* execution and life */
+/* execution and lifetime */
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIExecute, (aclmdlRI modelRI, int32_t timeout), (modelRI, timeout))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIExecuteAsync, (aclmdlRI modelRI, aclrtStream stream), (modelRI, stream))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclmdlRIAbort, (aclmdlRI modelRI), (modelRI))
@@ -701,7 +700,7 @@ ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufChainNum, (aclrtMbuf headBuf, uin
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtGetBufFromChain, (aclrtMbuf headBuf, uint32_t index, aclrtMbuf *buf), (headBuf,
              index, buf))
 
-/* ==== Allocators of streams ==== */
+/* ==== Stream allocators ==== */
 ACL_FN_EXTRA(IMPLEMENTED, aclrtAllocatorDesc, aclrtAllocatorCreateDesc, (void), ())
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorDestroyDesc, (aclrtAllocatorDesc allocatorDesc), (allocatorDesc))
 ACL_FN_EXTRA(IMPLEMENTED, aclError, aclrtAllocatorSetObjToDesc, (aclrtAllocatorDesc allocatorDesc,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prototypes of the aclXImpl twins, for those who define them (libascendcl_impl.so) and those who call them. */
+/* Prototypes of the aclXImpl functions, for libascendcl_impl.so, which defines them, and for their callers. */
 #ifndef ABI_ACL_IMPL_H
 #define ABI_ACL_IMPL_H
 

@@ -4,7 +4,7 @@
  * Define the macro before including this file; it is undefined at the end. */
 
 /* clang-format off */
-/* what to collect */
+/* collections */
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofInit, (const char *profilerResultPath, size_t length))
 ACLPROF_FN(IMPLEMENTED, aclError, aclprofFinalize, (void))
 ACLPROF_FN(IMPLEMENTED, aclprofConfig *, aclprofCreateConfig, (uint32_t *deviceIdList, uint32_t deviceNums,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ objects of ATB and Mki as a hook written in C meets them. They are the foreign libraries' own: read, never built.
- */
+/* C++ objects of ATB and Mki as seen by a hook written in C. The vendor's libraries own them: they are read, never
+ * constructed. */
 #ifndef ABI_ATB_H
 #define ABI_ATB_H
 
@@ -28,7 +28,7 @@ struct atb_tensor {
     uint64_t dataSize;
 };
 
-/* Elements live in place until there are more than ATB_SVECTOR_INLINE of them. */
+/* Elements are stored inline until there are more than ATB_SVECTOR_INLINE. */
 struct atb_svector_tensor {
     uint64_t capacity;
     uint64_t size;
@@ -43,7 +43,7 @@ struct atb_svector_bool {
     uint8_t *heap;
 };
 
-/* Up to the point where the two known generations of the pack part. */
+/* Up to the point where the two known versions of the pack differ. */
 #define ATB_RUNNER_VARIANT_PACK_HEAD                                                                                   \
     struct atb_svector_tensor inTensors;                                                                               \
     struct atb_svector_tensor outTensors;                                                                              \
@@ -104,15 +104,15 @@ struct mki_svector_tensor {
     uint64_t size;
 };
 
-/* ---- std::string; both kinds are returned through a hidden first argument ---- */
-/* _GLIBCXX_USE_CXX11_ABI 1; data == buffer while the text is short. */
+/* ---- std::string; both variants are returned through a hidden first argument ---- */
+/* _GLIBCXX_USE_CXX11_ABI 1; data == buffer if the text is short. */
 struct std_string_abi1 {
     char *data;
     size_t length;
     char buffer[16];
 };
 
-/* _GLIBCXX_USE_CXX11_ABI 0; the characters follow this head, the object is a pointer to them. */
+/* _GLIBCXX_USE_CXX11_ABI 0; the object is a pointer to the characters, which follow this header. */
 struct std_string_abi0_head {
     size_t length;
     size_t capacity;

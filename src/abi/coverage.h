@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names of the vendor's libraries exist here, and which of them do something. Made from the function tables, so
- * it cannot disagree with what is built. */
+/* Which names of the vendor's libraries exist here, and which of them are implemented. Generated from the function
+ * tables, so it cannot differ from what is built. */
 #ifndef ABI_COVERAGE_H
 #define ABI_COVERAGE_H
 
@@ -8,11 +8,11 @@
 
 enum abi_status {
     ABI_IMPLEMENTED,
-    ABI_UNSUPPORTED, /* there, and answers "not supported" */
+    ABI_UNSUPPORTED, /* exists, and returns "not supported" */
 };
 
 enum abi_set {
-    ABI_RECOMMENDED, /* what every program may count on */
+    ABI_RECOMMENDED, /* what every program may rely on */
     ABI_EXTRA,
 };
 
@@ -29,10 +29,10 @@ struct abi_library {
     size_t count;
 };
 
-/* All libraries; the number goes to *count. */
+/* All libraries; *count receives their number. */
 const struct abi_library *abi_coverage(size_t *count);
 
-/* How many names of a library have this status, in one set or (set < 0) in both. */
+/* The number of a library's names with this status, in one set or (set < 0) in both. */
 size_t abi_coverage_count(const struct abi_library *library, enum abi_status status, int set);
 
 #endif

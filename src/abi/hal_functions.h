@@ -65,7 +65,7 @@ HAL_FN(IMPLEMENTED, DVresult, drvMemGetAttribute, (DVdeviceptr vptr, struct DVat
 HAL_FN(IMPLEMENTED, drvError_t, halMemCtl, (int type, void *param_value, size_t param_value_size, void *out_value,
        size_t *out_size_ret))
 
-/* host memory seen by devices */
+/* host memory accessible to devices */
 HAL_FN(IMPLEMENTED, drvError_t, halHostRegister, (void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid,
        void **dst_ptr))
 HAL_FN(IMPLEMENTED, drvError_t, halHostUnregister, (void *src_ptr, UINT32 devid))

@@ -70,7 +70,7 @@ HCCL_FN(IMPLEMENTED, HcclResult, HcclBatchSendRecv, (HcclSendRecvItem *sendRecvI
 HCCL_FN(IMPLEMENTED, HcclResult, HcclGroupStart, (void))
 HCCL_FN(IMPLEMENTED, HcclResult, HcclGroupEnd, (void))
 
-/* memory known to a communicator */
+/* memory registered with a communicator */
 HCCL_FN(IMPLEMENTED, HcclResult, HcclCommRegister, (HcclComm comm, void *addr, uint64_t size, void **handle,
         uint32_t flag))
 HCCL_FN(IMPLEMENTED, HcclResult, HcclCommDeregister, (HcclComm comm, void *handle))

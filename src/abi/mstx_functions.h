@@ -10,7 +10,7 @@ MSTX_FN(IMPLEMENTED, mstxRangeId, mstxRangeStartA, (const char *message, aclrtSt
 MSTX_FN(IMPLEMENTED, void, mstxRangeEnd, (mstxRangeId id))
 MSTX_FN(IMPLEMENTED, void, mstxGetToolId, (uint64_t *id))
 
-/* the same inside a domain */
+/* the same in a domain */
 MSTX_FN(IMPLEMENTED, mstxDomainHandle_t, mstxDomainCreateA, (const char *name))
 MSTX_FN(IMPLEMENTED, void, mstxDomainDestroy, (mstxDomainHandle_t domain))
 MSTX_FN(IMPLEMENTED, void, mstxDomainMarkA, (mstxDomainHandle_t domain, const char *message, aclrtStream stream))

@@ -37,11 +37,11 @@ PROFAPI_FN(IMPLEMENTED, uint64_t, MsprofStr2Id, (const char *hashInfo, size_t le
 PROFAPI_FN(IMPLEMENTED, char *, MsprofId2Str, (const uint64_t Id))
 PROFAPI_FN(IMPLEMENTED, uint64_t, MsprofSysCycleTime, (void))
 
-/* listening */
+/* callbacks */
 PROFAPI_FN(IMPLEMENTED, int32_t, MsprofRegisterProfileCallback, (int32_t callbackType, VOID_PTR callback, uint32_t len))
 PROFAPI_FN(IMPLEMENTED, int32_t, profRegDeviceStateCallback, (int32_t (*handle)(void *para, uint32_t len)))
 
-/* mstx functions shared between two tools */
+/* mstx functions shared by two tools */
 PROFAPI_FN(IMPLEMENTED, int, InitInjectionMstx, (MstxGetModuleFuncTableFunc getModuleFuncTable))
 PROFAPI_FN(IMPLEMENTED, void, ProfRegisterMstxFunc, (int (*init)(MstxGetModuleFuncTableFunc), int module))
 PROFAPI_FN(IMPLEMENTED, void, ProfEnableMstxFunc, (int module))

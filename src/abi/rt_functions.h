@@ -159,7 +159,7 @@ RT_FN(IMPLEMENTED, rtError_t, rtConfigureCall, (uint32_t numBlocks, rtSmDesc_t *
 RT_FN(IMPLEMENTED, rtError_t, rtSetupArgument, (const void *args, uint32_t size, uint32_t offset))
 RT_FN(IMPLEMENTED, rtError_t, rtLaunch, (const void *stubFunc))
 
-/* facts about launched tasks */
+/* information on launched tasks */
 RT_FN(IMPLEMENTED, rtError_t, rtSetTaskTag, (const char_t *taskTag))
 RT_FN(IMPLEMENTED, rtError_t, rtGetTaskIdAndStreamID, (uint32_t *taskId, uint32_t *streamId))
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that devices put into the driver's profiling channels, and what those channels are configured with.
- * Two generations: 910B and 910_93 (A2, A3), and the 950 and 960 families (A5, A6; suffix V6). */
+/* Records that devices write to the driver's profiling channels, and the configuration of those channels. Two
+ * generations: 910B and 910_93 (A2, A3), and the 950 and 960 families (A5, A6; suffix V6). */
 #ifndef ABI_STARS_H
 #define ABI_STARS_H
 
 #include <stdint.h>
 
-/* 64-bit members stand at multiples of four. */
+/* 64-bit members are aligned to four bytes. */
 #pragma pack(push, 4)
 
 /* ---- channel 50: log of executed tasks ---- */
@@ -47,7 +47,7 @@ struct FftsPlusLog {
     uint32_t resv5[10];
 };
 
-/* No stream: a task is found by device and task id. */
+/* No stream: a task is identified by device and task id. */
 struct StarsSocLogV6 {
     uint16_t funcType : 6;
     uint16_t cnt : 4;
@@ -141,7 +141,7 @@ struct TaskType {
 
 #pragma pack(pop)
 
-/* What a program gives aclrtProfTrace to have a StepTrace written. */
+/* What a program passes to aclrtProfTrace to have a StepTrace written. */
 #pragma pack(push, 1)
 struct StepTraceRequest {
     uint64_t indexId;

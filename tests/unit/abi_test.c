@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public headers against the published interface: prototypes, constants, and the coverage table. Layouts are proven
- * by src/abi/layout_check.c, which is linked in. */
+/* The public headers against the published interface: prototypes, constants, and the coverage table. Layouts are
+ * checked by src/abi/layout_check.c, which is linked in. */
 #include "abi/coverage.h"
 #include "abi/stars.h"
 
@@ -80,7 +80,7 @@ static size_t in_set(const struct abi_library *lib, enum abi_set set)
 static void tables_are_complete(void **state)
 {
     (void)state;
-    /* 220 of the recommended level and 7 of the front; 178 further. */
+    /* 220 of the recommended level and 7 of the front; 178 others. */
     assert_int_equal(in_set(library("acl"), ABI_RECOMMENDED), 227);
     assert_int_equal(in_set(library("acl"), ABI_EXTRA), 178);
     assert_int_equal(library("rt")->count, 103);
@@ -105,7 +105,7 @@ static void names_are_unique(void **state)
     }
 }
 
-/* Bit fields have no offset that a compiler could assert. */
+/* Bit fields have no offset that a compiler could check. */
 static void task_log_bits(void **state)
 {
     struct StarsSocLog old = {.funcType = 0x23, .cnt = 5, .sqeType = 0x15, .accId = 0x2a, .acsqId = 0x155};

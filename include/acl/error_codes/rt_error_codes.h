@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Result codes of the runtime. 1xxxxx: the caller's fault; 2xxxxx: a limit of resources or features; 5xxxxx: the
- * device's. */
+/* Result codes of the runtime. 1xxxxx: invalid call; 2xxxxx: a resource or feature limit; 5xxxxx: device errors. */
 #ifndef ACL_ERROR_CODES_RT_ERROR_CODES_H
 #define ACL_ERROR_CODES_RT_ERROR_CODES_H
 
@@ -138,7 +137,7 @@
 #define ACL_ERROR_RT_CCU_TIMEOUT                     507915
 #define ACL_ERROR_RT_CCU_EXCEPTION                   507916
 
-/* Conflicts with a capture or a task group in progress. */
+/* Conflicts with a capture or task group in progress. */
 #define ACL_ERROR_STREAM_CAPTURE_CONFLICT  107032
 #define ACL_ERROR_STREAM_TASK_GROUP_STATUS 107033
 #define ACL_ERROR_STREAM_TASK_GROUP_INTR   107034

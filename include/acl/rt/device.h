@@ -10,7 +10,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- choosing a device ---- */
+/* ---- device selection ---- */
 typedef enum {
     ACL_DEVICE = 0,
     ACL_HOST = 1,
@@ -23,10 +23,10 @@ typedef enum {
 } aclrtTsId;
 
 aclError aclrtGetDeviceCount(uint32_t *count);
-/** @brief Takes the primary context of a device into use on this thread; counted. */
+/** @brief Makes the primary context of a device current on this thread; counted. */
 aclError aclrtSetDevice(int32_t deviceId);
 aclError aclrtGetDevice(int32_t *deviceId);
-/** @brief Drops one count; the last one releases the device's resources. */
+/** @brief Decrements the count; the last call releases the device's resources. */
 aclError aclrtResetDevice(int32_t deviceId);
 /** @brief Releases the device's resources whatever the count. */
 aclError aclrtResetDeviceForce(int32_t deviceId);
@@ -35,10 +35,10 @@ aclError aclrtResetDeviceWithoutTsdVXX(int32_t deviceId);
 aclError aclrtGetRunMode(aclrtRunMode *runMode);
 aclError aclrtSetTsDevice(aclrtTsId tsId);
 aclError aclrtSynchronizeDevice(void);
-/** @brief timeout in milliseconds, -1 waits for ever. */
+/** @brief Timeout in milliseconds; -1 waits forever. */
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout);
 
-/* ---- what a device is and how it is ---- */
+/* ---- attributes and state ---- */
 typedef enum {
     ACL_DEV_ATTR_AICPU_CORE_NUM = 1,
     ACL_DEV_ATTR_AICORE_CORE_NUM = 101,
@@ -97,7 +97,7 @@ typedef enum {
 
 typedef struct aclrtUtilizationExtendInfo aclrtUtilizationExtendInfo;
 
-/* Percentages; -1 where a unit has no figure. */
+/* Percentages; -1 if not available. */
 typedef struct aclrtUtilizationInfo {
     int32_t cubeUtilization;
     int32_t vectorUtilization;
@@ -206,7 +206,7 @@ aclError aclrtDeviceGetHostAtomicCapabilities(uint32_t *capabilities, const aclr
 aclError aclrtDeviceGetP2PAtomicCapabilities(uint32_t *capabilities, const aclrtAtomicOperation *operations,
                                              const uint32_t count, int32_t srcDeviceId, int32_t dstDeviceId);
 
-/* ---- aborting everything on a device ---- */
+/* ---- aborting all work of a device ---- */
 typedef enum {
     ACL_RT_DEVICE_TASK_ABORT_PRE = 0,
     ACL_RT_DEVICE_TASK_ABORT_POST = 1,

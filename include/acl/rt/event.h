@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events, notifies, counting notifies, waiting for and writing of memory values. */
+/* Events, notifies, counting notifies, waiting for and writing memory values. */
 #ifndef ACL_RT_EVENT_H
 #define ACL_RT_EVENT_H
 
@@ -30,7 +30,7 @@ typedef enum {
     ACL_EVENT_STATUS_RESERVED = 2,
 } aclrtEventStatus;
 
-/* Counts the other way round than aclrtEventStatus. */
+/* The values are the reverse of aclrtEventStatus. */
 typedef enum {
     ACL_EVENT_RECORDED_STATUS_NOT_READY = 0,
     ACL_EVENT_RECORDED_STATUS_COMPLETE = 1,
@@ -50,14 +50,14 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag);
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
-/** @brief timeout of the waiting task in seconds, as for aclrtSetOpWaitTimeout; 0 is no limit. */
+/** @brief Timeout of the waiting task in seconds, as for aclrtSetOpWaitTimeout; 0: none. */
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout);
 aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag);
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status);
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status);
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status);
 aclError aclrtSynchronizeEvent(aclrtEvent event);
-/** @brief timeout in milliseconds, -1 waits for ever. */
+/** @brief Timeout in milliseconds; -1 waits forever. */
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent);
 /** @brief Device time of the record in microseconds. */

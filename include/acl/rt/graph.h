@@ -40,7 +40,7 @@ aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle);
 aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
 aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
-/* ---- models bound to streams by hand ---- */
+/* ---- manually built models ---- */
 #define ACL_MODEL_STREAM_FLAG_HEAD    0x00000000U /* runs as soon as the model does */
 #define ACL_MODEL_STREAM_FLAG_DEFAULT 0x7FFFFFFFU /* waits until another stream of the model activates it */
 
@@ -50,7 +50,7 @@ aclError aclmdlRIEndTask(aclmdlRI modelRI, aclrtStream stream);
 aclError aclmdlRIBuildEnd(aclmdlRI modelRI, void *reserve);
 aclError aclmdlRIUnbindStream(aclmdlRI modelRI, aclrtStream stream);
 
-/* ---- execution and life ---- */
+/* ---- execution and lifetime ---- */
 aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout);
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
 aclError aclmdlRIAbort(aclmdlRI modelRI);
@@ -136,7 +136,7 @@ typedef struct aclmdlRITaskParams {
     };
 } aclmdlRITaskParams;
 
-/** @brief streams may be NULL to ask for the number alone. */
+/** @brief streams may be NULL to query only the number. */
 aclError aclmdlRIGetStreams(aclmdlRI modelRI, aclrtStream *streams, uint32_t *numStreams);
 aclError aclmdlRIGetTasksByStream(aclrtStream stream, aclmdlRITask *tasks, uint32_t *numTasks);
 aclError aclmdlRITaskGetSeqId(aclmdlRITask task, uint32_t *id);

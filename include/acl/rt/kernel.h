@@ -89,7 +89,7 @@ aclError aclrtFunctionGetParamInfo(const void *func, size_t paramIndex, size_t *
 aclError aclrtFunctionGetAvailDynUbufPerBlock(void *func, uint32_t flags, size_t *dynamicUbufSize);
 aclError aclrtGetFuncHandleFromExceptionInfo(const aclrtExceptionInfo *info, aclrtFuncHandle *func);
 
-/* ---- arguments built piece by piece ---- */
+/* ---- argument lists ---- */
 aclError aclrtKernelArgsInit(aclrtFuncHandle funcHandle, aclrtArgsHandle *argsHandle);
 aclError aclrtKernelArgsInitByUserMem(aclrtFuncHandle funcHandle, aclrtArgsHandle argsHandle, void *userHostMem,
                                       size_t actualArgsSize);
@@ -152,7 +152,7 @@ typedef struct aclrtLaunchKernelCfg {
     size_t numAttrs;
 } aclrtLaunchKernelCfg;
 
-/* The address of argument bytes at dataOffset is stored into the arguments at addrOffset. */
+/* The address of the argument bytes at dataOffset is stored in the arguments at addrOffset. */
 typedef struct aclrtPlaceHolderInfo {
     uint32_t addrOffset;
     uint32_t dataOffset;
@@ -182,8 +182,8 @@ aclError aclrtLaunchSIMTKernelWithHostArgs(void *func, dim3 gridDim, dim3 blockD
                                            size_t argsSize, aclrtPlaceHolderInfo *placeHolderArray,
                                            size_t placeHolderNum);
 
-/* ---- facts about launched tasks ---- */
-/** @brief Puts a step-trace record into the device's log; userdata packs { u64 index, u64 model, u16 tag }. */
+/* ---- information on launched tasks ---- */
+/** @brief Writes a step trace record to the device's log; userdata is a packed { u64 index, u64 model, u16 tag }. */
 aclError aclrtProfTrace(void *userdata, int32_t length, aclrtStream stream);
 aclError aclrtGetThreadLastTaskId(uint32_t *taskId);
 aclError aclrtCacheLastTaskOpInfo(const void *const infoPtr, const size_t infoSize);
@@ -242,7 +242,7 @@ typedef struct aclrtRandomNumTaskInfo {
 
 aclError aclrtRandomNumAsync(const aclrtRandomNumTaskInfo *taskInfo, const aclrtStream stream, void *reserve);
 
-/* ---- updating tasks that are already in a stream ---- */
+/* ---- updating tasks that are already queued ---- */
 typedef enum {
     ACL_RT_UPDATE_RANDOM_TASK = 1,
     ACL_RT_UPDATE_AIC_AIV_TASK = 2,

@@ -51,7 +51,7 @@ typedef struct aclrtMallocConfig {
 
 /** @brief Rounds up to 32 bytes and adds 32 that kernels may read beyond the end. */
 aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
-/** @brief Rounds up to 32 bytes, nothing added. */
+/** @brief Rounds up to 32 bytes, adds nothing. */
 aclError aclrtMallocAlign32(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
 aclError aclrtMallocCached(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
 aclError aclrtMallocWithCfg(void **devPtr, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig *cfg);
@@ -101,7 +101,7 @@ aclError aclrtHostUnregister(void *ptr);
 aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag);
 aclError aclrtHostMemMapCapabilities(uint32_t deviceId, aclrtHacType hacType, aclrtHostMemMapCapability *capabilities);
 
-/* ---- where memory is ---- */
+/* ---- pointer attributes ---- */
 typedef enum {
     ACL_MEM_LOCATION_TYPE_HOST = 0,
     ACL_MEM_LOCATION_TYPE_DEVICE = 1,
@@ -128,7 +128,7 @@ typedef struct aclrtPtrAttributes {
 aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attributes);
 aclError aclrtCheckMemType(void **addrList, uint32_t size, uint32_t memType, uint32_t *checkResult, uint32_t reserve);
 
-/* ---- how much there is ---- */
+/* ---- capacity and use ---- */
 typedef enum {
     ACL_DDR_MEM = 0,
     ACL_HBM_MEM = 1,

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- streams; NULL stands for the default stream of the current context ---- */
+/* ---- streams; NULL is the default stream of the current context ---- */
 #define ACL_STREAM_FAST_LAUNCH     1
 #define ACL_STREAM_FAST_SYNC       2
 #define ACL_STREAM_PERSISTENT      4
@@ -46,12 +46,12 @@ typedef union aclrtStreamAttrValue {
 
 aclError aclrtCreateStream(aclrtStream *stream);
 aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag);
-/** @brief Lets queued work finish first. */
+/** @brief Waits for queued work. */
 aclError aclrtDestroyStream(aclrtStream stream);
-/** @brief Throws queued work away. */
+/** @brief Discards queued work. */
 aclError aclrtDestroyStreamForce(aclrtStream stream);
 aclError aclrtSynchronizeStream(aclrtStream stream);
-/** @brief timeout in milliseconds, -1 waits for ever. */
+/** @brief Timeout in milliseconds; -1 waits forever. */
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status);
 aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId);
@@ -104,7 +104,7 @@ typedef enum {
 typedef void (*aclrtCallback)(void *userData);
 typedef void (*aclrtHostFunc)(void *args);
 
-/** @brief Makes a thread serve the callbacks of a stream through aclrtProcessReport. */
+/** @brief Makes a thread execute the callbacks of a stream in aclrtProcessReport. */
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
 aclError aclrtProcessReport(int32_t timeout);
@@ -151,11 +151,11 @@ aclError aclrtResetFloatOverflowStatus(aclrtStream stream);
 aclError aclrtNpuGetFloatOverFlowStatus(void *outputAddr, uint64_t outputSize, uint32_t checkMode, aclrtStream stream);
 aclError aclrtNpuClearFloatOverFlowStatus(uint32_t checkMode, aclrtStream stream);
 
-/* ---- time limits of single tasks ---- */
+/* ---- task timeouts ---- */
 aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
 aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout);
-/** @brief timeout in microseconds; actualTimeout receives the value in force. */
+/** @brief Timeout in microseconds; actualTimeout receives the value used. */
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout);
 aclError aclrtGetOpTimeOutInterval(uint64_t *interval);
 aclError aclrtGetOpExecuteTimeout(uint32_t *const timeoutMs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life cycle, versions, attributes of the installation, error state, process snapshots. */
+/* Initialisation, versions, attributes of the installation, error state, process snapshots. */
 #ifndef ACL_RT_SYSTEM_H
 #define ACL_RT_SYSTEM_H
 
@@ -60,11 +60,11 @@ typedef enum {
 typedef aclError (*aclInitCallbackFunc)(const char *configStr, size_t len, void *userData);
 typedef aclError (*aclFinalizeCallbackFunc)(void *userData);
 
-/** @brief configPath names a JSON file, or is NULL. A repeated call answers ACL_ERROR_REPEAT_INITIALIZE and counts. */
+/** @brief configPath is a JSON file or NULL. A repeated call is counted and returns ACL_ERROR_REPEAT_INITIALIZE. */
 aclError aclInit(const char *configPath);
-/** @brief Ends at once, whatever the count. */
+/** @brief Finalises at once, whatever the count. */
 aclError aclFinalize(void);
-/** @brief Drops one count and ends with the last one; refCount may be NULL. */
+/** @brief Decrements the count and finalises when it reaches 0; refCount may be NULL. */
 aclError aclFinalizeReference(uint64_t *refCount);
 aclError aclInitCallbackRegister(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc, void *userData);
 aclError aclInitCallbackUnRegister(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc);
@@ -150,18 +150,18 @@ typedef struct aclrtErrorInfo {
     aclrtErrorInfoDetail detail;
 } aclrtErrorInfo;
 
-/** @brief Text of the latest failure of this thread, handed out once; NULL if there is none. */
+/** @brief Message of this thread's last failure, returned only once; NULL if there is none. */
 const char *aclGetRecentErrMsg(void);
-/** @brief The error, cleared by reading. */
+/** @brief Returns and clears the error. */
 aclError aclrtGetLastError(aclrtLastErrLevel level);
-/** @brief The error, left in place. */
+/** @brief Returns the error without clearing it. */
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo *errorInfo);
 aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo *errorInfo);
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize);
 aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize);
 
-/* ---- exceptions of tasks ---- */
+/* ---- task exceptions ---- */
 typedef struct rtExceptionInfo aclrtExceptionInfo;
 typedef void (*aclrtExceptionInfoCallback)(aclrtExceptionInfo *exceptionInfo);
 

@@ -77,12 +77,12 @@ typedef struct aclrtMemAccessDesc {
     uint8_t rsv[12];
 } aclrtMemAccessDesc;
 
-/** @brief Address space only. */
+/** @brief Reserves address space only. */
 aclError aclrtReserveMemAddress(void **virPtr, size_t size, size_t alignment, void *expectPtr, uint64_t flags);
 aclError aclrtReserveMemAddressNoUCMemory(void **virPtr, size_t size, size_t alignment, void *expectPtr,
                                           uint64_t flags);
 aclError aclrtReleaseMemAddress(void *virPtr);
-/** @brief Memory without an address; consumes capacity at once. */
+/** @brief Memory without an address; charged at once. */
 aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size, const aclrtPhysicalMemProp *prop, uint64_t flags);
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
 aclError aclrtMapMem(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags);
