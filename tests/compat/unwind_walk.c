@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks stacks of all kinds of frames by the unwind tables and compares each with what the C library says. Ends with 0
- * if they are the same. Needs nothing but the walker, so that it can be compiled for any processor. */
+/* Walks stacks with all kinds of frames by the unwind tables and compares each with the C library's backtrace. Exits
+ * 0 if they are the same. Needs nothing but the walker, so that it can be compiled for any processor. */
 #include "agent/hooks.h"
 #include "agent/loaded.h"
 #include "agent/unwind.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the walker uses of others. */
+/* Definitions that the walker needs from other files. */
 int (*ms_real_dlclose)(void *handle);
 uint32_t ms_def_modules_epoch(void)
 {
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void bottom(void)
     wrong += !same;
 }
 
-/* From inside of the C library. */
+/* Called from inside the C library. */
 static int by_number(const void *a, const void *b)
 {
     static unsigned calls;

@@ -42,7 +42,7 @@ static void range_end(mstxRangeId id)
     fprintf(log_file(), "end %lu\n", (unsigned long)id);
 }
 
-/* The handle of a domain is its name; the pools' names are constants. */
+/* A domain's handle is its name; the names of the pools are constants. */
 static mstxDomainHandle_t domain_create(const char *name)
 {
     return (mstxDomainHandle_t)(void *)(uintptr_t)name;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A preloaded library sees the documented calls, however the program came by the functions."""
+"""A preloaded library sees the documented calls, however the program obtained the functions."""
 
 import pytest
 
 FOLDER = "tests/interpose"
 
-# What every style must show: calls between the libraries, which a preload reaches in any case.
+# Calls between the libraries, which a preload intercepts with every style of binding.
 INNER = {
     "aclInitImpl": 1, "aclrtSetDeviceImpl": 1, "aclrtMallocImpl": 5, "aclrtFreeImpl": 5, "aclrtMallocPhysicalImpl": 1,
     "aclrtLaunchKernelImpl": 1, "aclrtLaunchKernelV2Impl": 1, "aclrtLaunchKernelWithConfigImpl": 1,
@@ -14,13 +14,13 @@ INNER = {
     "halMemCreate": 1, "halMemAddressReserve": 1, "halMemAddressFree": 1, "halMemMap": 1, "halMemUnmap": 1,
     "halMemRetainAllocationHandle": 1, "halMemRelease": 2,
 }
-# What only programs show whose own calls go through the global scope.
+# Calls of the program itself, intercepted only if it binds through the global scope.
 OUTER = {
     "aclInit": 1, "aclrtSetDevice": 1, "aclrtMalloc": 5, "aclrtFree": 5, "aclrtHostRegisterV2": 1, "aclrtHostUnregister": 1,
     "aclrtLaunchKernel": 1, "aclrtLaunchKernelV2": 1, "aclrtLaunchKernelWithConfig": 1, "aclrtLaunchKernelWithHostArgs": 1,
     "rtLaunchKernelByFuncHandleV3": 1, "aclFinalize": 1,
 }
-# One launch of the runtime for each launch of ACL.
+# One launch of the runtime for each launch through ACL.
 LAUNCHES = ["rtsLaunchKernelWithDevArgs", "rtsLaunchKernelWithConfig", "rtsLaunchKernelWithHostArgs",
             "rtLaunchKernelByFuncHandleV3", "rtKernelLaunch", "rtKernelLaunchWithHandleV2", "rtKernelLaunchWithFlagV2"]
 
@@ -40,20 +40,20 @@ def test_calls_are_seen(softnpu, build, tmp_path, program, style):
     seen = calls(softnpu, build, tmp_path, program, style)
     expected = INNER if style == "handle" else INNER | OUTER
     assert {name: seen.get(name, 0) for name in expected} == expected
-    # pinned host memory is a driver allocation as well
+    # pinned host memory is also a driver allocation
     assert seen["halMemAlloc"] >= 7 and seen["halMemFree"] >= 7
     acl_launches = 4
     assert sum(seen.get(name, 0) for name in LAUNCHES) == acl_launches + (0 if style == "handle" else 1)
 
 
-def test_functions_by_handle_pass_a_preload_by(softnpu, build, tmp_path):
+def test_functions_looked_up_by_handle_bypass_a_preload(softnpu, build, tmp_path):
     seen = calls(softnpu, build, tmp_path, "bindings_lazy", "handle")
     assert not any(name in seen for name in OUTER)
 
 
 @pytest.mark.parametrize("library", ["libascendcl.so", "libascendcl_impl.so", "libruntime.so", "libascend_hal.so", "libhccl.so", "libopapi.so"])
-def test_nothing_is_bound_inside(home, library):
-    """No library resolves the next layer's names for itself: no -Bsymbolic, SONAME as the file name."""
+def test_no_library_binds_symbols_to_itself(home, library):
+    """Calls between the layers go through the global scope: no -Bsymbolic; the SONAME is the file name."""
     import subprocess
 
     text = subprocess.run(["readelf", "-d", str(home / "lib64" / library)], capture_output=True, text=True).stdout
@@ -61,8 +61,8 @@ def test_nothing_is_bound_inside(home, library):
     assert f"[{library}]" in [line.split()[-1] for line in text.splitlines() if "SONAME" in line]
 
 
-def test_libraries_can_be_opened_late(home):
-    """Frameworks open the libraries while they run; thread-local storage of the static kind would then be refused."""
+def test_libraries_can_be_opened_at_run_time(home):
+    """Frameworks dlopen the libraries at run time; static thread-local storage would make that fail."""
     import subprocess
 
     for library in (home / "lib64").glob("*.so"):

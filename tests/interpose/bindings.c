@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program, built twice: linked with the libraries (LINKED), and without, taking every function by dlopen and dlsym
- * as frameworks do. Performs each kind of call that tools hook a known number of times.
+/* One program, built twice: linked with the libraries (LINKED), and without, looking up every function with dlopen
+ * and dlsym as frameworks do. Makes each kind of call that tools hook a known number of times.
  * usage: bindings linked|default|handle KERNEL_BINARY */
 #include <acl/acl.h>
 #include <runtime/rt.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* name, library of the lazy flavour */
+/* name, library in the lazy build */
 #define FUNCTIONS(FN)                                                                                                  \
     FN(aclInit, "libascendcl.so")                                                                                      \
     FN(aclFinalize, "libascendcl.so")                                                                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that shows that it ran. */
+/* A kernel that counts its executions. */
 #include <stdint.h>
 
 void count_up(void *args, uint32_t block, uint32_t blocks);

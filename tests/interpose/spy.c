@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preload library that stands where tools stand: it defines the names that tools hook, counts the calls, and passes
- * them on. At exit it writes "name count" lines to $SPY_OUTPUT.
+/* A preload library that does what tools do: it defines the names that tools hook, counts the calls, and passes them
+ * on. At exit it writes "name count" lines to $SPY_OUTPUT.
  *
  * The real function is looked up as a tool should: RTLD_NEXT, then the library that is already loaded (a program may
- * have opened it locally). */
+ * have opened it with RTLD_LOCAL). */
 #include <acl/acl.h>
 #include <ascend_hal.h>
 #include <runtime/rt.h>
@@ -42,7 +42,7 @@ static void *real_function(const char *library, const char *name)
         f = handle != NULL ? dlsym(handle, name) : NULL;
     }
     if (f == NULL) {
-        fprintf(stderr, "spy: no %s behind the hook\n", name);
+        fprintf(stderr, "spy: the real %s was not found\n", name);
         abort();
     }
     return f;
@@ -73,7 +73,7 @@ __attribute__((destructor)) static void write_report(void)
         return ((result(*) parameters)atomic_load(&real))arguments;                                                    \
     }
 
-/* Driver: what memory tools hook. */
+/* Driver: the functions that memory tools hook. */
 #define HAL(result, name, parameters, arguments) SPY("libascend_hal.so", result, name, parameters, arguments)
 HAL(drvError_t, halMemAlloc, (void **pp, unsigned long long size, unsigned long long flag), (pp, size, flag))
 HAL(drvError_t, halMemFree, (void *pp), (pp))
@@ -88,7 +88,7 @@ HAL(drvError_t, halMemMap, (void *ptr, size_t size, size_t offset, drv_mem_handl
 HAL(drvError_t, halMemUnmap, (void *ptr), (ptr))
 HAL(drvError_t, halMemRetainAllocationHandle, (drv_mem_handle_t * *handle, void *ptr), (handle, ptr))
 
-/* Runtime: allocation on the way down, and every launch function. */
+/* Runtime: allocation functions below ACL, and every launch function. */
 #define RT(result, name, parameters, arguments) SPY("libruntime.so", result, name, parameters, arguments)
 RT(rtError_t, rtMalloc, (void **p, uint64_t size, rtMemType_t type, const uint16_t module), (p, size, type, module))
 RT(rtError_t, rtFree, (void *p), (p))
@@ -127,7 +127,7 @@ RT(rtError_t, rtsLaunchKernelWithHostArgs,
     rtPlaceHolderInfo_t *holders, uint32_t count),
    (func, blocks, stream, cfg, args, size, holders, count))
 
-/* ACL: public names and their Impl twins, all of them, from the table. */
+/* ACL: all public names and their Impl functions, from the table. */
 #define ACL_FN(status, result, name, parameters, arguments)                                                            \
     SPY("libascendcl.so", result, name, parameters, arguments)                                                         \
     SPY("libascendcl_impl.so", result, name##Impl, parameters, arguments)

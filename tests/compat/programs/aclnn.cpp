@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Operators in two phases, on float and half tensors, contiguous and strided.
+// Two-phase operators on float and half tensors, contiguous and strided.
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_copy.h"

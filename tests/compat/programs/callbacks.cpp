@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Host functions in streams, and reports that threads of the program's own deliver.
+// Host functions in streams, and callbacks that the program's own threads execute.
 #include "check.h"
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace
 {
 aclrtContext context;
 
-// A thread that delivers what it subscribed to until it is told to stop.
+// A thread that processes the reports of its subscriptions until it is stopped.
 class Deliverer
 {
   public:
@@ -33,7 +33,7 @@ class Deliverer
     {
         return thread_.get_id();
     }
-    uint64_t id() const // as tutorials make it: from the printed form
+    uint64_t id() const // as tutorials do: from the printed form
     {
         std::ostringstream text;
         text << thread_.get_id();
@@ -78,7 +78,8 @@ void reports(aclrtStream stream)
         OK(aclrtUnSubscribeHostFunc(host.id(), stream));
     }
     FAILS(100000, aclrtLaunchCallback(nullptr, &heard, ACL_CALLBACK_BLOCK, stream));
-    EXPECT(aclrtLaunchCallback(hear<1>, &heard, ACL_CALLBACK_BLOCK, stream) != ACL_SUCCESS); // nobody would deliver it
+    EXPECT(aclrtLaunchCallback(hear<1>, &heard, ACL_CALLBACK_BLOCK, stream) !=
+           ACL_SUCCESS); // no thread would execute it
 }
 
 void host_functions(aclrtStream stream)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the programs share: a call that must succeed, one that must fail with a code, a condition that must hold. The
- * first that does not ends the program and says so. */
+/* Shared by the programs: a call that must succeed, one that must fail with a given code, a condition that must
+ * hold. The first failure ends the program with a message. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -36,7 +36,7 @@ static inline void fail_at(const char *file, int line, const char *format, ...)
         int code_ = (int)(call);                                                                                       \
         if (code_ != 0) {                                                                                              \
             const char *text_ = aclGetRecentErrMsg();                                                                  \
-            fail_at(__FILE__, __LINE__, "%s: %d, %s", #call, code_, text_ != NULL ? text_ : "without a message");      \
+            fail_at(__FILE__, __LINE__, "%s: %d, %s", #call, code_, text_ != NULL ? text_ : "no message");             \
         }                                                                                                              \
     } while (0)
 
@@ -44,7 +44,7 @@ static inline void fail_at(const char *file, int line, const char *format, ...)
     do {                                                                                                               \
         int code_ = (int)(call);                                                                                       \
         if (code_ != (int)(expected)) {                                                                                \
-            fail_at(__FILE__, __LINE__, "%s: %d, not %d", #call, code_, (int)(expected));                              \
+            fail_at(__FILE__, __LINE__, "%s: %d instead of %d", #call, code_, (int)(expected));                        \
         }                                                                                                              \
         if (aclGetRecentErrMsg() == NULL) {                                                                            \
             fail_at(__FILE__, __LINE__, "%s: no message", #call);                                                      \

@@ -3,7 +3,7 @@
 #include "acl/acl_rt_api.h"
 #include "check.h"
 
-int32_t g_levels[4] = {1, 2, 3, 4}; // exported (-rdynamic): a variable that kernels and the host share by name
+int32_t g_levels[4] = {1, 2, 3, 4}; // exported (-rdynamic): a variable shared by kernels and the host by name
 
 int main()
 {

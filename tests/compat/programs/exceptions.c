@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that fail: what the program hears, and what still works afterwards. argv[1]: the kernel binary. */
+/* Failing kernels: what is reported to the program, and what still works afterwards. argv[1]: the kernel binary. */
 #include "check.h"
 
 static struct {
@@ -51,7 +51,7 @@ static void faults(aclrtFuncHandle faulty, uint32_t *counter, aclrtStream stream
             aclrtErrorInfo verbose;
             OK(aclrtGetErrorVerbose(0, &verbose));
             EXPECT(verbose.errorType == ACL_RT_ERROR_AICORE);
-            /* By default the stream goes on. */
+            /* By default the stream continues. */
             OK(aclrtMemset(counter, sizeof(*counter), 0, sizeof(*counter)));
             OK(aclrtLaunchKernelWithHostArgs(faulty, blocks, stream, NULL, &good, sizeof(good), NULL, 0));
             OK(aclrtSynchronizeStream(stream));
@@ -65,13 +65,13 @@ static void stop_on_failure(aclrtFuncHandle faulty, uint32_t *counter)
     aclrtContext context;
     aclrtStream stream;
     struct arguments bad = {counter, 0}, good = {counter, 9};
-    OK(aclrtCreateContext(&context, 0)); /* the mode holds for a context */
+    OK(aclrtCreateContext(&context, 0)); /* the mode applies to a context */
     OK(aclrtCreateStream(&stream));
     OK(aclrtMemset(counter, sizeof(*counter), 0, sizeof(*counter)));
     OK(aclrtSetStreamFailureMode(stream, ACL_STOP_ON_FAILURE));
     OK(aclrtLaunchKernelWithHostArgs(faulty, 1, stream, NULL, &good, sizeof(good), NULL, 0));
     OK(aclrtLaunchKernelWithHostArgs(faulty, 1, stream, NULL, &bad, sizeof(bad), NULL, 0));
-    (void)aclrtLaunchKernelWithHostArgs(faulty, 1, stream, NULL, &good, sizeof(good), NULL, 0); /* maybe too late */
+    (void)aclrtLaunchKernelWithHostArgs(faulty, 1, stream, NULL, &good, sizeof(good), NULL, 0); /* may be refused */
     FAILS(507015, aclrtSynchronizeStream(stream));
     EXPECT(ran(counter) == 1);
     OK(aclrtDestroyStreamForce(stream));
@@ -87,7 +87,7 @@ static void last_error(void)
     EXPECT(aclrtGetLastError(ACL_RT_THREAD_LEVEL) == 100000);
     EXPECT(aclrtGetLastError(ACL_RT_THREAD_LEVEL) == 0);
     EXPECT(aclGetRecentErrMsg() != NULL);
-    EXPECT(aclGetRecentErrMsg() == NULL); /* told once */
+    EXPECT(aclGetRecentErrMsg() == NULL); /* returned only once */
 }
 
 int main(int argc, char **argv)

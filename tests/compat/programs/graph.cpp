@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Models: captured and replayed, updated, with conditions, made by hand, joined to the outside by events.
+// Models: captured and replayed, updated, with conditions, built manually, synchronised with other streams by
+// events.
 #include "aclnnop/aclnn_add.h"
 #include "check.h"
 
@@ -87,7 +88,7 @@ void captured(aclrtStream stream)
     add(sum, b, 10, out, side);
     OK(aclrtRecordEvent(join, side));
     OK(aclrtStreamWaitEvent(stream, join));
-    // What would not be part of the model is allowed in relaxed mode only.
+    // Calls that cannot be captured are allowed in relaxed mode only.
     aclmdlRICaptureMode mode = ACL_MODEL_RI_CAPTURE_MODE_RELAXED;
     OK(aclmdlRICaptureThreadExchangeMode(&mode));
     a = 5;
@@ -230,7 +231,7 @@ void joined_to_the_outside(aclrtStream stream)
     for (float value : {1.0f, 10.0f, 20.0f}) {
         a = value;
         OK(aclmdlRIExecuteAsync(model, stream));
-        OK(aclrtStreamWaitEvent(outside, event)); // for the record of this run, however soon it comes
+        OK(aclrtStreamWaitEvent(outside, event)); // waits for the record of this run, even if it comes later
         OK(aclrtSynchronizeStream(outside));
         EXPECT(out == value + 2);
     }
@@ -253,7 +254,7 @@ void held_up_from_outside(aclrtStream stream)
     OK(aclrtResetEvent(event, stream));
     add(a, b, 1, out, stream);
     OK(aclmdlRICaptureEnd(stream, &model));
-    for (int i = 0; i < 2; i++) { // each run waits for a record of its own
+    for (int i = 0; i < 2; i++) { // each run waits for its own record
         out = 0;
         OK(aclmdlRIExecuteAsync(model, stream));
         FAILS(507046, aclrtSynchronizeStreamWithTimeout(stream, 30));
@@ -273,8 +274,8 @@ void misuse(aclrtStream stream)
     EXPECT(aclmdlRICaptureEnd(stream, &model) == 107029); // is not capturing
     OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     EXPECT(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL) != ACL_SUCCESS);
-    EXPECT(aclrtSynchronizeStream(stream) != ACL_SUCCESS);     // would wait for ever
-    EXPECT(aclmdlRICaptureEnd(stream, &model) != ACL_SUCCESS); // and the capture is worth nothing
+    EXPECT(aclrtSynchronizeStream(stream) != ACL_SUCCESS);     // would wait forever
+    EXPECT(aclmdlRICaptureEnd(stream, &model) != ACL_SUCCESS); // and the capture is invalid
     OK(aclrtSynchronizeStream(stream));
     EXPECT(aclmdlRIExecuteAsync(stream, stream) != ACL_SUCCESS);
 }

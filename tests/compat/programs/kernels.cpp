@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// A kernel from a binary, loaded in every way and launched in every way. argv[1]: the binary.
+// A kernel from a binary, with every loading and every launching function. argv[1]: the binary.
 #include "check.h"
 #include "runtime/rt.h"
 
@@ -79,7 +79,7 @@ void launches(aclrtBinHandle binary, aclrtStream stream)
     v.expect(stream, 2);
     OK(aclrtFree(device_args));
 
-    // In host memory, used up when the call returns.
+    // In host memory, reusable when the call returns.
     args = v.args(3);
     OK(aclrtLaunchKernelWithHostArgs(axpy, kBlocks, stream, nullptr, &args, sizeof(args), nullptr, 0));
     args = {};
@@ -91,7 +91,7 @@ void launches(aclrtBinHandle binary, aclrtStream stream)
     OK(aclrtLaunchKernelWithArgsArray(axpy, kBlocks, stream, nullptr, array));
     v.expect(stream, 4);
 
-    // A list of arguments, some of which are host data that goes along.
+    // An argument list, some of whose arguments are copied host data.
     aclrtArgsHandle list = nullptr;
     aclrtParamHandle param = nullptr, a_param = nullptr, n_param = nullptr;
     void *a_room = nullptr, *n_room = nullptr;
@@ -109,7 +109,7 @@ void launches(aclrtBinHandle binary, aclrtStream stream)
     OK(aclrtLaunchKernelWithConfig(scale, kBlocks, stream, nullptr, list, nullptr));
     v.expect(stream, 8);
 
-    // A list in memory of the program's own, changed between launches.
+    // A list in the program's own memory, changed between launches.
     size_t handle_b = 0, data_b = 0;
     OK(aclrtKernelArgsGetHandleMemSize(axpy, &handle_b));
     OK(aclrtKernelArgsGetMemSize(axpy, 32, &data_b));
@@ -162,7 +162,8 @@ void stub()
 {
 }
 
-// What a compiler makes of kernel<<<blocks, stream>>>(...): registration at start, launches by the stub's address.
+// What a compiler generates for kernel<<<blocks, stream>>>(...): registration at start, launches by the stub's
+// address.
 void registered(const std::vector<char> &bytes, aclrtStream stream)
 {
     rtDevBinary_t image = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel "binary": an ordinary shared object. The test compiles it and hands it to programs under another name. */
+/* A kernel "binary": an ordinary shared object. The test compiles it and passes it to programs under another name. */
 #include <stdint.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ void axpy(void *args, uint32_t block, uint32_t blocks)
 }
 const uint32_t axpy__params[] = {8, 8, 8}; /* for launches with an array of arguments */
 
-/* The scale and the count travel with the arguments, behind pointers. */
+/* The scale and the count are copied with the arguments, referenced by pointers. */
 struct scale {
     float *y;
     const float *a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and ending, contexts, options, what a program can ask about the machine. */
+/* Initialisation and finalisation, contexts, options, queries about the system. */
 #include "check.h"
 
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void *other_thread(void *context)
 {
     aclrtContext mine = NULL;
     int32_t device = -1;
-    FAILS(107002, aclrtGetDevice(&device)); /* a current context belongs to a thread */
+    FAILS(107002, aclrtGetDevice(&device)); /* the current context is per thread */
     OK(aclrtSetCurrentContext(context));
     OK(aclrtGetCurrentContext(&mine));
     EXPECT(mine == context);
@@ -78,7 +78,7 @@ static void contexts(void)
     EXPECT(device == 1);
     OK(aclrtCtxGetCurrentDefaultStream(&stream));
     OK(aclrtSynchronizeStream(stream));
-    EXPECT(aclrtLaunchHostFunc(of_first, (aclrtHostFunc)free, NULL) != ACL_SUCCESS); /* of another context */
+    EXPECT(aclrtLaunchHostFunc(of_first, (aclrtHostFunc)free, NULL) != ACL_SUCCESS); /* belongs to another context */
     pthread_t thread;
     EXPECT(pthread_create(&thread, NULL, other_thread, first) == 0 && pthread_join(thread, NULL) == 0);
 

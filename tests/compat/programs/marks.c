@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that marks what it does; a tool may listen. */
+/* A program that reports marks to a tool, if there is one. */
 #include "mstx/ms_tools_ext.h"
 
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kind of memory, and every way to copy and fill it. */
+/* Every kind of memory, and every copy and fill function. */
 #include "check.h"
 
 #define BYTES ((size_t)1 << 20)
@@ -93,7 +93,7 @@ static void copies(aclrtStream stream)
     OK(aclrtSynchronizeStream(stream));
     EXPECT(memcmp(host_b, pinned, BYTES) == 0);
 
-    /* A stack of 16 rows of 100 bytes in rows of 512, one way and back. */
+    /* 16 rows of 100 bytes with a pitch of 512, there and back. */
     for (int i = 0; i < 1600; i++) {
         host_a[i] = (unsigned char)(i * 3);
     }
@@ -177,7 +177,7 @@ static void host_memory_for_devices(void)
     OK(aclrtFreeHost(pinned));
     void *managed;
     OK(aclrtMemAllocManaged(&managed, BYTES, ACL_RT_MEM_ATTACH_GLOBAL));
-    memset(managed, 6, BYTES); /* the host's and the device's */
+    memset(managed, 6, BYTES); /* host and device */
     expect_bytes(managed, 6, BYTES);
     OK(aclrtFree(managed));
 }
@@ -201,7 +201,7 @@ static void pools(aclrtStream stream)
     EXPECT(used >= BYTES);
     OK(aclrtMemPoolFreeAsync(p, stream));
     OK(aclrtMemPoolMallocAsync(&again, BYTES, pool, stream));
-    EXPECT(again == p); /* freed in the order of the stream: at once for later work of it */
+    EXPECT(again == p); /* freed in stream order: later work on it can reuse the memory at once */
     OK(aclrtMemPoolFreeAsync(again, stream));
     OK(aclrtSynchronizeStream(stream));
     OK(aclrtMemPoolTrimTo(pool, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tool that is injected by MSTX_INJECTION_PATH: writes down what it is told, one line each, on standard output. */
+/* A tool injected by MSTX_INJECTION_PATH: prints every call to standard output, one line each. */
 #include "mstx/ms_tools_ext.h"
 
 #include <stdio.h>

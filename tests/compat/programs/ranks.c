@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ranks, two processes, every collective. "root": they meet by root info, otherwise by the rank table argv[1]. */
+/* Two ranks in two processes, every collective. "root": they connect by root info, otherwise by the rank table
+ * argv[1]. */
 #include "hccl/hccl.h"
 
 #include "check.h"

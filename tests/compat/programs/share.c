@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two processes: physical memory, memory by key, notifies and events travel from the parent to the child. */
+/* Two processes: the parent shares physical memory, memory by key, notifies and events with the child. */
 #include "check.h"
 
 #include <sys/wait.h>
@@ -87,7 +87,7 @@ static void parent(aclrtStream stream)
     int32_t child;
     receive(to_parent[0], &child, sizeof(child));
 
-    /* Physical memory: for one process by name, for all, and as a handle that other servers could use. */
+    /* Physical memory: for one process by pid, for all, and as a handle that other servers could use. */
     uint64_t shareable = 0, open = 0;
     OK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, 0, &shareable));
     send_bytes(to_child[1], &shareable, sizeof(shareable));
@@ -134,7 +134,7 @@ static void parent(aclrtStream stream)
     OK(aclrtSynchronizeStream(stream));
     OK(aclrtDestroyNotify(notify));
 
-    /* An event, recorded here, waited for there, and the other way round. */
+    /* An event, recorded here, waited for there, and vice versa. */
     aclrtEvent event;
     aclrtIpcEventHandle event_handle;
     OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC));
@@ -220,9 +220,9 @@ static void child(aclrtStream stream)
 int main(void)
 {
     EXPECT(pipe(to_child) == 0 && pipe(to_parent) == 0);
-    pid_t pid = fork(); /* before the first call: each process is a user of its own */
+    pid_t pid = fork(); /* before the first call: each process is a separate user */
     EXPECT(pid >= 0);
-    /* Keep the ends that are ours, so that the other side sees it when we are gone. */
+    /* Close the other side's ends, so that each process notices when the other ends. */
     close(pid == 0 ? to_child[1] : to_child[0]);
     close(pid == 0 ? to_parent[0] : to_parent[1]);
     aclrtStream stream;

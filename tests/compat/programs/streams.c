@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, events, waiting with limits, attributes, aborting. */
+/* Streams, events, timeouts, attributes, aborting. */
 #include "check.h"
 
 #include <semaphore.h>
@@ -16,7 +16,7 @@ static void hold(void *data)
     sem_wait(&gate->open);
 }
 
-/* Nothing that is queued behind this runs before the gate is opened. */
+/* Nothing queued behind this runs before the gate is opened. */
 static void close_gate(struct gate *gate, aclrtStream stream)
 {
     sem_init(&gate->entered, 0, 0);
@@ -72,7 +72,7 @@ static void order_and_limits(void)
     OK(aclrtQueryEventStatus(event, &recorded));
     EXPECT(recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE);
 
-    /* A stream that waits in vain: the limit is in seconds, the stream's error comes with the next synchronise. */
+    /* A stream whose wait times out: the timeout is in seconds, and the next synchronize returns the stream's error. */
     close_gate(&gate, a);
     OK(aclrtRecordEvent(event, a));
     double begin = now_s();
@@ -197,10 +197,10 @@ static void aborting(void)
     int done = 0;
     OK(aclrtCreateNotify(&never, 0));
     OK(aclrtCreateStream(&stream));
-    OK(aclrtWaitAndResetNotify(never, stream, 0)); /* by nobody recorded */
+    OK(aclrtWaitAndResetNotify(never, stream, 0)); /* never recorded */
     OK(aclrtLaunchHostFunc(stream, count, &done));
     OK(aclrtStreamAbort(stream));
-    (void)aclrtSynchronizeStream(stream); /* may tell of the abort */
+    (void)aclrtSynchronizeStream(stream); /* may report the abort */
     EXPECT(done == 0);
     OK(aclrtDestroyStreamForce(stream));
     OK(aclrtCreateStream(&stream));
