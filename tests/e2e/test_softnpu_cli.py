@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The softnpu command as a user meets it: run, env, info, top, clean, and what it says when something is wrong."""
+"""The softnpu command: run, env, info, top, clean, help, and error messages."""
 
 import json
 import os
@@ -87,13 +87,13 @@ def test_env_prints_what_run_sets(softnpu):
         (["clean", "extra"], 2, "--machine NAME"),
     ],
 )
-def test_wrong_use_is_explained(softnpu, arguments, status, text):
+def test_usage_errors_are_explained(softnpu, arguments, status, text):
     done = softnpu.cli(*arguments)
     assert done.returncode == status
     assert text in done.stderr + done.stdout
 
 
-def test_help_teaches(softnpu):
+def test_help_shows_every_command(softnpu):
     assert "softnpu run" in softnpu.cli("--help").stdout
     for command in ("run", "env", "info", "top", "clean"):
         done = softnpu.cli(command, "--help")
@@ -101,7 +101,7 @@ def test_help_teaches(softnpu):
     assert "oom@call=" in softnpu.cli("run", "--help").stdout
 
 
-def test_info_before_anybody_came(softnpu):
+def test_info_before_the_machine_exists(softnpu):
     info = json.loads(softnpu.cli("info", "--json", SOFTNPU_DEVICES=4, SOFTNPU_HBM="2G").stdout)
     assert info["exists"] is False
     assert [d["capacity"] for d in info["devices"]] == [2 << 30] * 4
@@ -109,7 +109,7 @@ def test_info_before_anybody_came(softnpu):
     assert "no process" in softnpu.cli("info").stdout
 
 
-def test_info_shows_users_and_forgets_the_killed(softnpu, holder):
+def test_info_shows_processes_and_drops_killed_ones(softnpu, holder):
     size = 64 << 20
     processes = [softnpu.start(holder, d, size, SOFTNPU_HBM="4G") for d in (0, 1, 1)]
     for p in processes:
@@ -132,7 +132,7 @@ def test_info_shows_users_and_forgets_the_killed(softnpu, holder):
     assert softnpu.used(0) == softnpu.used(1) == 0
 
 
-def test_memory_of_the_killed_can_be_used_by_others(softnpu, holder):
+def test_memory_of_a_killed_process_is_available_to_others(softnpu, holder):
     hog = softnpu.start(holder, 0, 900 << 20, SOFTNPU_HBM="1G")
     assert hog.stdout.readline() == "0\n"
     late = softnpu.start(holder, 0, 900 << 20, SOFTNPU_HBM="1G")
@@ -146,7 +146,7 @@ def test_memory_of_the_killed_can_be_used_by_others(softnpu, holder):
     assert after.returncode == 0
 
 
-def test_a_machine_in_use_keeps_its_shape(softnpu, holder):
+def test_a_machine_in_use_keeps_its_configuration(softnpu, holder):
     user = softnpu.start(holder, 0, 1 << 20, SOFTNPU_DEVICES=2, SOFTNPU_HBM="1G")
     assert user.stdout.readline() == "0\n"
     done = softnpu.cli("run", "--devices", "5", "--", "true")
@@ -157,7 +157,7 @@ def test_a_machine_in_use_keeps_its_shape(softnpu, holder):
     assert softnpu.cli("run", "--devices", "5", "--", "true").returncode == 0
 
 
-def test_clean_removes_what_nobody_uses(softnpu, holder):
+def test_clean_removes_unused_machines(softnpu, holder):
     user = softnpu.start(holder, 0, 1 << 20)
     assert user.stdout.readline() == "0\n"
     done = softnpu.cli("clean", "--machine", softnpu.name)

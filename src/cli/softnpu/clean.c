@@ -19,9 +19,9 @@ static void remove_one(void *argument, const char *name)
     int rc = snpu_machine_remove(name);
     tally->removed += rc == 0;
     tally->in_use += rc == -EBUSY;
-    if (rc != 0 && rc != -EBUSY && rc != -ENOENT && rc != -EPROTO) { /* gone by itself, or something else's file */
-        cli_error("machine '%s' cannot be removed: %s", name, strerror(-rc));
-        tally->status = CLI_FAILED;
+    if (rc != 0 && rc != -EBUSY && rc != -ENOENT && rc != -EPROTO) { /* already gone, or not a machine file */
+        snpu_cli_error("cannot remove machine '%s': %s", name, strerror(-rc));
+        tally->status = SNPU_EXIT_FAILED;
     }
 }
 
@@ -29,28 +29,28 @@ static int remove_named(const char *name)
 {
     int rc = snpu_machine_remove(name);
     if (rc == 0 || rc == -ENOENT) {
-        return CLI_OK;
+        return SNPU_EXIT_OK;
     }
-    cli_error("machine '%s' cannot be removed: %s", name,
-              rc == -EBUSY    ? "a process uses it; 'softnpu info' shows which"
-              : rc == -EPROTO ? "its file is not a machine's"
-                              : strerror(-rc));
-    return CLI_FAILED;
+    snpu_cli_error("cannot remove machine '%s': %s", name,
+                   rc == -EBUSY    ? "a process uses it (see 'softnpu info')"
+                   : rc == -EPROTO ? "the file is not a machine file"
+                                   : strerror(-rc));
+    return SNPU_EXIT_FAILED;
 }
 
-int cmd_clean(int argc, char **argv)
+int snpu_cmd_clean(int argc, char **argv)
 {
-    struct options options;
-    int rest = cli_parse(CMD_CLEAN, argc, argv, &options);
+    struct snpu_option_values options;
+    int rest = snpu_cli_parse(SNPU_CMD_CLEAN, argc, argv, &options);
     if (rest < 0) {
-        return CLI_USAGE;
+        return SNPU_EXIT_USAGE;
     }
     if (rest < argc) {
-        cli_error("clean takes no argument ('%s'); --machine NAME removes one machine", argv[rest]);
-        return CLI_USAGE;
+        snpu_cli_error("clean takes no argument ('%s'); use --machine NAME to remove one machine", argv[rest]);
+        return SNPU_EXIT_USAGE;
     }
-    if (options.value[OPT_MACHINE] != NULL) {
-        return remove_named(options.value[OPT_MACHINE]);
+    if (options.value[SNPU_OPT_MACHINE] != NULL) {
+        return remove_named(options.value[SNPU_OPT_MACHINE]);
     }
     struct tally tally = {0};
     snpu_machine_each(remove_one, &tally);

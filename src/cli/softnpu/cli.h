@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The softnpu command: what its parts share. */
+/* Shared by the files of the softnpu command. */
 #ifndef SOFTNPU_CLI_H
 #define SOFTNPU_CLI_H
 
@@ -8,55 +8,83 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit statuses, as shells and scripts expect them. */
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
+/* Exit statuses; 126 and 127 as in shells. */
+enum {
+    SNPU_EXIT_OK = 0,
+    SNPU_EXIT_FAILED = 1,
+    SNPU_EXIT_USAGE = 2,
+    SNPU_EXIT_NOT_EXECUTABLE = 126,
+    SNPU_EXIT_NOT_FOUND = 127
+};
+
+/* ---- main.c: the table of commands ---- */
+enum snpu_command_bit { SNPU_CMD_RUN = 1, SNPU_CMD_ENV = 2, SNPU_CMD_INFO = 4, SNPU_CMD_TOP = 8, SNPU_CMD_CLEAN = 16 };
+
+struct snpu_command {
+    const char *name;
+    enum snpu_command_bit bit;
+    int (*run)(int argc, char **argv);
+    const char *usage;
+    const char *summary;
+    const char *details;
+};
+extern const struct snpu_command snpu_commands[];
+extern const size_t snpu_command_count;
+
+void snpu_cli_error(const char *format, ...) MS_PRINTF(1, 2);
 
 /* ---- options.c: one table for all commands ---- */
-enum option {
-    OPT_DEVICES,
-    OPT_HBM,
-    OPT_SOC,
-    OPT_CORES,
-    OPT_VISIBLE,
-    OPT_FAULT,
-    OPT_MACHINE,
-    OPT_JSON,
-    OPT_COVERAGE,
-    OPT_BATCH,
-    OPT_INTERVAL,
-    OPT_HELP,
-    OPT_COUNT
+enum snpu_option_id {
+    SNPU_OPT_DEVICES,
+    SNPU_OPT_HBM,
+    SNPU_OPT_SOC,
+    SNPU_OPT_CORES,
+    SNPU_OPT_VISIBLE,
+    SNPU_OPT_FAULT,
+    SNPU_OPT_MACHINE,
+    SNPU_OPT_JSON,
+    SNPU_OPT_COVERAGE,
+    SNPU_OPT_BATCH,
+    SNPU_OPT_INTERVAL,
+    SNPU_OPT_HELP,
+    SNPU_OPT_COUNT
 };
 
-enum command_bit { CMD_RUN = 1, CMD_ENV = 2, CMD_INFO = 4, CMD_TOP = 8, CMD_CLEAN = 16 };
+struct snpu_option {
+    const char *name;
+    const char *argument;                      /* NULL: none */
+    unsigned commands;                         /* enum snpu_command_bit */
+    const char *env;                           /* variable that it sets; NULL: none */
+    int (*check)(const char *text, char *why); /* NULL: by the table of SOFTNPU_ variables */
+    const char *help;                          /* further lines are a list */
+};
+extern const struct snpu_option snpu_options[SNPU_OPT_COUNT];
 
-struct options {
-    const char *value[OPT_COUNT]; /* NULL: not given; "" for options without argument */
+struct snpu_option_values {
+    const char *value[SNPU_OPT_COUNT]; /* NULL: not given; "" for options without argument */
 };
 
-/* Reads options up to the first word that is none (or "--"), returns the index of what follows, or -1 after printing
- * what is wrong. Values are checked. */
-int cli_parse(enum command_bit command, int argc, char **argv, struct options *out);
-void cli_print_options(enum command_bit command);
+/* Parses and checks options up to the first other word or "--". Returns the index of the first remaining word, or -1
+ * after printing an error. */
+int snpu_cli_parse(enum snpu_command_bit command, int argc, char **argv, struct snpu_option_values *out);
 
-/* Environment variable that an option sets, or NULL. */
-const char *cli_option_env(enum option opt);
+/* ---- help.c ---- */
+void snpu_print_help(void);
+void snpu_print_command_help(const struct snpu_command *command);
 
 /* ---- home.c ---- */
-/* Root of the toolkit tree (lib64, include, opp) that belongs to this command; NULL after printing why. */
-const char *cli_home(void);
+/* Root of the toolkit tree (lib64, include, opp) that belongs to this command; NULL after printing an error. */
+const char *snpu_cli_home(void);
 
-/* Calls emit for every variable that a program on softnpu needs, in order; stops at the first non-zero result. Exit
- * status: 0, or CLI_FAILED after printing why. */
-int cli_environment(const struct options *options, int (*emit)(const char *name, const char *value));
+/* Calls emit for every variable that a program on softnpu needs, in order; stops at the first non-zero result. Returns
+ * an exit status: 0, or SNPU_EXIT_FAILED after printing an error. */
+int snpu_cli_environment(const struct snpu_option_values *options, int (*emit)(const char *name, const char *value));
 
 /* ---- commands ---- */
-int cmd_run(int argc, char **argv);
-int cmd_env(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_top(int argc, char **argv);
-int cmd_clean(int argc, char **argv);
-
-void cli_error(const char *format, ...) MS_PRINTF(1, 2);
+int snpu_cmd_run(int argc, char **argv);
+int snpu_cmd_env(int argc, char **argv);
+int snpu_cmd_info(int argc, char **argv);
+int snpu_cmd_top(int argc, char **argv);
+int snpu_cmd_clean(int argc, char **argv);
 
 #endif

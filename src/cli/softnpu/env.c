@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softnpu env: the environment of `softnpu run` as lines for a shell. */
+/* softnpu env: prints the environment of `softnpu run` as shell commands. */
 #include "cli/softnpu/cli.h"
 
 #include <stdio.h>
@@ -18,16 +18,16 @@ static int print_export(const char *name, const char *value)
     return 0;
 }
 
-int cmd_env(int argc, char **argv)
+int snpu_cmd_env(int argc, char **argv)
 {
-    struct options options;
-    int rest = cli_parse(CMD_ENV, argc, argv, &options);
+    struct snpu_option_values options;
+    int rest = snpu_cli_parse(SNPU_CMD_ENV, argc, argv, &options);
     if (rest < 0) {
-        return CLI_USAGE;
+        return SNPU_EXIT_USAGE;
     }
     if (rest < argc) {
-        cli_error("env takes no program ('%s'); use 'softnpu run' to start one", argv[rest]);
-        return CLI_USAGE;
+        snpu_cli_error("env takes no program ('%s'); use 'softnpu run' to start one", argv[rest]);
+        return SNPU_EXIT_USAGE;
     }
-    return cli_environment(&options, print_export);
+    return snpu_cli_environment(&options, print_export);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the toolkit tree is, and the environment that makes programs use it. */
+/* Finds the toolkit tree, and sets up the environment in which programs use it. */
 #include "cli/softnpu/cli.h"
 
 #include <errno.h>
@@ -16,14 +16,15 @@ static bool is_home(const char *path)
            access(probe, R_OK) == 0;
 }
 
-const char *cli_home(void)
+const char *snpu_cli_home(void)
 {
     static char home[PATH_MAX];
     const char *named = getenv("SOFTNPU_HOME");
     if (named != NULL && *named != '\0') {
         if (!is_home(named) || realpath(named, home) == NULL) {
-            cli_error("SOFTNPU_HOME=%s has no lib64/libascend_hal.so; unset it or point it to an installed softnpu",
-                      named);
+            snpu_cli_error(
+                "SOFTNPU_HOME=%s does not contain lib64/libascend_hal.so; unset it or set it to an installed softnpu",
+                named);
             return NULL;
         }
         return home;
@@ -31,12 +32,12 @@ const char *cli_home(void)
     char exe[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     if (n < 0) {
-        cli_error("cannot find out where this command is installed: %s", strerror(errno));
+        snpu_cli_error("cannot determine where softnpu is installed: %s", strerror(errno));
         return NULL;
     }
     exe[n] = '\0';
     *strrchr(exe, '/') = '\0';
-    /* Installed, by make and by pip; build tree. */
+    /* Installed by make, installed by pip, build tree. */
     static const char *const places[] = {"../lib/softnpu", "../libexec/softnpu", "../../../home"};
     for (size_t i = 0; i < MS_COUNT_OF(places); i++) {
         char path[PATH_MAX];
@@ -45,11 +46,13 @@ const char *cli_home(void)
             return home;
         }
     }
-    cli_error("no softnpu libraries near %s; set SOFTNPU_HOME to the tree that holds lib64/libascend_hal.so", exe);
+    snpu_cli_error(
+        "cannot find the softnpu libraries near %s; set SOFTNPU_HOME to the tree that contains lib64/libascend_hal.so",
+        exe);
     return NULL;
 }
 
-/* "<home><tail>" before what the variable holds already, unless it is there. */
+/* The variable's value with "<home><tail>" in front, unless it already begins with it. */
 static char *with_path(const char *variable, const char *home, const char *tail)
 {
     const char *old = getenv(variable);
@@ -70,16 +73,16 @@ static char *with_path(const char *variable, const char *home, const char *tail)
     return joined;
 }
 
-int cli_environment(const struct options *options, int (*emit)(const char *name, const char *value))
+int snpu_cli_environment(const struct snpu_option_values *options, int (*emit)(const char *name, const char *value))
 {
-    const char *home = cli_home();
+    const char *home = snpu_cli_home();
     if (home == NULL) {
-        return CLI_FAILED;
+        return SNPU_EXIT_FAILED;
     }
     static const struct {
         const char *name;
         const char *tail;
-        bool path; /* a list of folders that ours goes in front of */
+        bool path; /* a list of folders; prepended */
     } variables[] = {
         {"ASCEND_HOME_PATH", "", false},  {"ASCEND_TOOLKIT_HOME", "", false},  {"ASCEND_OPP_PATH", "/opp", false},
         {"ASCEND_AICPU_PATH", "", false}, {"LD_LIBRARY_PATH", "/lib64", true}, {"PATH", "/bin", true},
@@ -91,18 +94,19 @@ int cli_environment(const struct options *options, int (*emit)(const char *name,
         } else if (asprintf(&value, "%s%s", home, variables[i].tail) < 0) {
             value = NULL;
         }
-        int status = value != NULL ? emit(variables[i].name, value) : CLI_FAILED;
+        int status = value != NULL ? emit(variables[i].name, value) : SNPU_EXIT_FAILED;
         free(value);
         if (status != 0) {
-            cli_error("out of memory");
-            return CLI_FAILED;
+            snpu_cli_error("out of memory");
+            return SNPU_EXIT_FAILED;
         }
     }
-    for (enum option o = 0; o < OPT_COUNT; o++) {
-        if (options->value[o] != NULL && cli_option_env(o) != NULL && emit(cli_option_env(o), options->value[o]) != 0) {
-            cli_error("out of memory");
-            return CLI_FAILED;
+    for (enum snpu_option_id o = 0; o < SNPU_OPT_COUNT; o++) {
+        if (options->value[o] != NULL && snpu_options[o].env != NULL &&
+            emit(snpu_options[o].env, options->value[o]) != 0) {
+            snpu_cli_error("out of memory");
+            return SNPU_EXIT_FAILED;
         }
     }
-    return CLI_OK;
+    return SNPU_EXIT_OK;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softnpu info: what devices there are, who uses them, and which functions of the vendor's interface stand behind them.
- */
+/* softnpu info: devices, the processes that use them, and the coverage of the vendor's interface. */
 #include "cli/softnpu/cli.h"
-#include "cli/softnpu/view.h"
+#include "cli/softnpu/snapshot.h"
 
 #include "abi/coverage.h"
 
@@ -33,7 +32,7 @@ static void print_missing(const struct abi_library *library)
             continue;
         }
         if (column == 0) {
-            printf("\n%s answers \"not supported\" to:\n ", library->file);
+            printf("\n%s returns \"not supported\" from:\n ", library->file);
             column = 1;
         }
         if (column + (int)strlen(n->name) + 1 > 118) {
@@ -53,7 +52,7 @@ static int coverage(bool json)
     const struct abi_library *libraries = abi_coverage(&count);
     if (json) {
         print_coverage_json(libraries, count);
-        return CLI_OK;
+        return SNPU_EXIT_OK;
     }
     printf("%-8s %-22s %11s  %11s  %13s\n", "", "library", "recommended", "implemented", "not supported");
     for (size_t i = 0; i < count; i++) {
@@ -69,35 +68,35 @@ static int coverage(bool json)
     for (size_t i = 0; i < count; i++) {
         print_missing(&libraries[i]);
     }
-    return CLI_OK;
+    return SNPU_EXIT_OK;
 }
 
-int cmd_info(int argc, char **argv)
+int snpu_cmd_info(int argc, char **argv)
 {
-    struct options options;
-    int rest = cli_parse(CMD_INFO, argc, argv, &options);
+    struct snpu_option_values options;
+    int rest = snpu_cli_parse(SNPU_CMD_INFO, argc, argv, &options);
     if (rest < 0) {
-        return CLI_USAGE;
+        return SNPU_EXIT_USAGE;
     }
     if (rest < argc) {
-        cli_error("info takes no argument ('%s')", argv[rest]);
-        return CLI_USAGE;
+        snpu_cli_error("info takes no argument ('%s')", argv[rest]);
+        return SNPU_EXIT_USAGE;
     }
-    bool json = options.value[OPT_JSON] != NULL;
-    if (options.value[OPT_COVERAGE] != NULL) {
+    bool json = options.value[SNPU_OPT_JSON] != NULL;
+    if (options.value[SNPU_OPT_COVERAGE] != NULL) {
         return coverage(json);
     }
     struct snpu_machine *machine;
-    struct view view;
-    int status = view_open(options.value[OPT_MACHINE], &machine, &view);
-    if (status != CLI_OK) {
+    struct snpu_snapshot snapshot;
+    int status = snpu_snapshot_open(options.value[SNPU_OPT_MACHINE], &machine, &snapshot);
+    if (status != SNPU_EXIT_OK) {
         return status;
     }
     if (json) {
-        view_print_json(stdout, NULL, &view);
+        snpu_snapshot_print_json(stdout, NULL, &snapshot);
     } else {
-        view_print(stdout, NULL, &view);
+        snpu_snapshot_print(stdout, NULL, &snapshot);
     }
-    view_free(&view);
-    return CLI_OK;
+    snpu_snapshot_free(&snapshot);
+    return SNPU_EXIT_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of all commands: name, argument, check, environment variable, help. Parser and help come from this table.
- */
+/* The options of all commands. The parser and the help use this table. */
 #include "cli/softnpu/cli.h"
 
 #include "base/parse.h"
@@ -19,7 +18,7 @@ static int check_visible(const char *text, char *why)
     uint64_t ids[SNPU_MAX_DEVICES];
     size_t n;
     if (ms_parse_list(text, SNPU_MAX_DEVICES - 1, ids, SNPU_MAX_DEVICES, &n) != 0) {
-        snprintf(why, WHY_MAX, "a list of device numbers is needed, such as 0,2");
+        snprintf(why, WHY_MAX, "expects a list of device numbers such as 0,2");
         return -1;
     }
     return 0;
@@ -35,7 +34,7 @@ static int check_count(const char *text, char *why)
 {
     uint64_t n;
     if (ms_parse_u64(text, 1, 1000000, &n) != 0) {
-        snprintf(why, WHY_MAX, "a number from 1 to 1000000 is needed");
+        snprintf(why, WHY_MAX, "expects a number from 1 to 1000000");
         return -1;
     }
     return 0;
@@ -46,88 +45,63 @@ static int check_interval(const char *text, char *why)
     double seconds;
     char rest;
     if (sscanf(text, "%lf%c", &seconds, &rest) != 1 || !(seconds >= 0.1 && seconds <= 3600)) {
-        snprintf(why, WHY_MAX, "seconds from 0.1 to 3600 are needed");
+        snprintf(why, WHY_MAX, "expects a number of seconds from 0.1 to 3600");
         return -1;
     }
     return 0;
 }
 
-static const struct spec {
-    const char *name;
-    const char *argument; /* NULL: takes none */
-    unsigned commands;
-    const char *env;
-    int (*check)(const char *text, char *why); /* NULL: as the table of SOFTNPU_ variables says */
-    const char *help;
-} specs[OPT_COUNT] = {
-    [OPT_DEVICES] = {"devices", "N", CMD_RUN | CMD_ENV, "SOFTNPU_DEVICES", NULL, "number of devices (2)"},
-    [OPT_HBM] = {"hbm", "SIZE", CMD_RUN | CMD_ENV, "SOFTNPU_HBM", NULL, "memory of each device (64G)"},
-    [OPT_SOC] = {"soc", "NAME", CMD_RUN | CMD_ENV, "SOFTNPU_SOC", NULL, "chip name to answer (Ascend910B3)"},
-    [OPT_CORES] = {"cores", "N", CMD_RUN | CMD_ENV, "SOFTNPU_CORES", NULL,
-                   "threads that kernels of one process may use (all processors)"},
-    [OPT_VISIBLE] = {"visible", "LIST", CMD_RUN | CMD_ENV, "ASCEND_RT_VISIBLE_DEVICES", check_visible,
-                     "devices that the program sees, in this order"},
-    [OPT_FAULT] = {"fault", "PLAN", CMD_RUN | CMD_ENV, "SOFTNPU_FAULT", check_fault,
-                   "inject failures, separated by ';':\n"
-                   "oom@call=N[+][,dev=D]    the n-th device allocation fails (+: and all later)\n"
-                   "oom@above=SIZE[,dev=D]   allocations of more than SIZE fail\n"
-                   "slow=FACTOR[,dev=D]      kernels take FACTOR times as long\n"
-                   "kernel-error@launch=N[,name=K]  the n-th kernel (named K) fails\n"
-                   "lost-task@launch=N       the n-th kernel never ends\n"
-                   "reset@launch=N           the device is lost at the n-th kernel"},
-    [OPT_MACHINE] = {"machine", "NAME", CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP | CMD_CLEAN, "SOFTNPU_MACHINE", NULL,
-                     "set of devices to use, shared by all who name it (default)"},
-    [OPT_JSON] = {"json", NULL, CMD_INFO | CMD_TOP, NULL, NULL, "print JSON"},
-    [OPT_COVERAGE] = {"coverage", NULL, CMD_INFO, NULL, NULL, "list which functions of the interface are implemented"},
-    [OPT_BATCH] = {"batch", "COUNT", CMD_TOP, NULL, check_count, "print COUNT plain reports instead of a screen"},
-    [OPT_INTERVAL] = {"interval", "SECONDS", CMD_TOP, NULL, check_interval, "time between two reports (1)"},
-    [OPT_HELP] = {"help", NULL, CMD_RUN | CMD_ENV | CMD_INFO | CMD_TOP | CMD_CLEAN, NULL, NULL, "show this text"},
+const struct snpu_option snpu_options[SNPU_OPT_COUNT] = {
+    [SNPU_OPT_DEVICES] = {"devices", "N", SNPU_CMD_RUN | SNPU_CMD_ENV, "SOFTNPU_DEVICES", NULL,
+                          "number of devices (default: 2)"},
+    [SNPU_OPT_HBM] = {"hbm", "SIZE", SNPU_CMD_RUN | SNPU_CMD_ENV, "SOFTNPU_HBM", NULL,
+                      "memory of each device (default: 64G)"},
+    [SNPU_OPT_SOC] = {"soc", "NAME", SNPU_CMD_RUN | SNPU_CMD_ENV, "SOFTNPU_SOC", NULL,
+                      "chip to simulate (default: Ascend910B3)"},
+    [SNPU_OPT_CORES] = {"cores", "N", SNPU_CMD_RUN | SNPU_CMD_ENV, "SOFTNPU_CORES", NULL,
+                        "threads that kernels of one process may use (default: all processors)"},
+    [SNPU_OPT_VISIBLE] = {"visible", "LIST", SNPU_CMD_RUN | SNPU_CMD_ENV, "ASCEND_RT_VISIBLE_DEVICES", check_visible,
+                          "devices that the program sees, in this order"},
+    [SNPU_OPT_FAULT] = {"fault", "PLAN", SNPU_CMD_RUN | SNPU_CMD_ENV, "SOFTNPU_FAULT", check_fault,
+                        "inject faults, separated by ';':\n"
+                        "oom@call=N[+][,dev=D]    the N-th device allocation fails (+: and all later ones)\n"
+                        "oom@above=SIZE[,dev=D]   allocations of more than SIZE fail\n"
+                        "slow=FACTOR[,dev=D]      kernels take FACTOR times as long\n"
+                        "kernel-error@launch=N[,name=K]  the N-th kernel (named K) fails\n"
+                        "lost-task@launch=N       the N-th kernel never ends\n"
+                        "reset@launch=N           the device is lost at the N-th kernel"},
+    [SNPU_OPT_MACHINE] = {"machine", "NAME",
+                          SNPU_CMD_RUN | SNPU_CMD_ENV | SNPU_CMD_INFO | SNPU_CMD_TOP | SNPU_CMD_CLEAN,
+                          "SOFTNPU_MACHINE", NULL,
+                          "machine to use: a named set of devices shared by processes (default: \"default\")"},
+    [SNPU_OPT_JSON] = {"json", NULL, SNPU_CMD_INFO | SNPU_CMD_TOP, NULL, NULL, "print JSON"},
+    [SNPU_OPT_COVERAGE] = {"coverage", NULL, SNPU_CMD_INFO, NULL, NULL,
+                           "list the functions of the interface that are implemented"},
+    [SNPU_OPT_BATCH] = {"batch", "COUNT", SNPU_CMD_TOP, NULL, check_count,
+                        "print COUNT plain-text reports instead of a screen"},
+    [SNPU_OPT_INTERVAL] = {"interval", "SECONDS", SNPU_CMD_TOP, NULL, check_interval,
+                           "time between two reports (default: 1)"},
+    [SNPU_OPT_HELP] = {"help", NULL, SNPU_CMD_RUN | SNPU_CMD_ENV | SNPU_CMD_INFO | SNPU_CMD_TOP | SNPU_CMD_CLEAN, NULL,
+                       NULL, "show this help"},
 };
 
-const char *cli_option_env(enum option opt)
+static const struct snpu_option *find(enum snpu_command_bit command, const char *name, size_t length)
 {
-    return specs[opt].env;
-}
-
-void cli_print_options(enum command_bit command)
-{
-    for (size_t i = 0; i < OPT_COUNT; i++) {
-        if ((specs[i].commands & command) == 0) {
-            continue;
-        }
-        char head[32];
-        snprintf(head, sizeof(head), "--%s%s%s", specs[i].name, specs[i].argument ? " " : "",
-                 specs[i].argument ? specs[i].argument : "");
-        const char *line = specs[i].help;
-        for (;;) {
-            const char *end = strchrnul(line, '\n');
-            printf("  %-20s %.*s\n", head, (int)(end - line), line);
-            if (*end == '\0') {
-                break;
-            }
-            head[0] = '\0';
-            line = end + 1;
-        }
-    }
-}
-
-static const struct spec *find(enum command_bit command, const char *name, size_t length)
-{
-    for (size_t i = 0; i < OPT_COUNT; i++) {
-        if ((specs[i].commands & command) != 0 && strlen(specs[i].name) == length &&
-            strncmp(specs[i].name, name, length) == 0) {
-            return &specs[i];
+    for (size_t i = 0; i < SNPU_OPT_COUNT; i++) {
+        if ((snpu_options[i].commands & command) != 0 && strlen(snpu_options[i].name) == length &&
+            strncmp(snpu_options[i].name, name, length) == 0) {
+            return &snpu_options[i];
         }
     }
     return NULL;
 }
 
-static int check(const struct spec *spec, const char *value, char *why)
+static int check(const struct snpu_option *option, const char *value, char *why)
 {
-    return spec->check != NULL ? spec->check(value, why) : snpu_settings_check(spec->env, value, why, WHY_MAX);
+    return option->check != NULL ? option->check(value, why) : snpu_settings_check(option->env, value, why, WHY_MAX);
 }
 
-int cli_parse(enum command_bit command, int argc, char **argv, struct options *out)
+int snpu_cli_parse(enum snpu_command_bit command, int argc, char **argv, struct snpu_option_values *out)
 {
     memset(out, 0, sizeof(*out));
     int i = 1;
@@ -137,29 +111,29 @@ int cli_parse(enum command_bit command, int argc, char **argv, struct options *o
         }
         const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1);
         size_t length = strcspn(name, "=");
-        const struct spec *spec = argv[i][1] == '-' ? find(command, name, length) : NULL;
-        if (spec == NULL) {
-            cli_error("%s: unknown option '%s'; 'softnpu %s --help' lists them", argv[0], argv[i], argv[0]);
+        const struct snpu_option *option = argv[i][1] == '-' ? find(command, name, length) : NULL;
+        if (option == NULL) {
+            snpu_cli_error("%s: unknown option '%s' (see 'softnpu %s --help')", argv[0], argv[i], argv[0]);
             return -1;
         }
         const char *value = name[length] == '=' ? name + length + 1 : NULL;
-        if (spec->argument == NULL && value != NULL) {
-            cli_error("--%s takes no value", spec->name);
+        if (option->argument == NULL && value != NULL) {
+            snpu_cli_error("--%s takes no value", option->name);
             return -1;
         }
-        if (spec->argument != NULL && value == NULL) {
+        if (option->argument != NULL && value == NULL) {
             if (i + 1 >= argc) {
-                cli_error("--%s needs a value: --%s %s", spec->name, spec->name, spec->argument);
+                snpu_cli_error("--%s needs a value: --%s %s", option->name, option->name, option->argument);
                 return -1;
             }
             value = argv[++i];
         }
         char why[WHY_MAX] = "";
-        if (value != NULL && check(spec, value, why) != 0) {
-            cli_error("--%s '%s': %s", spec->name, value, why);
+        if (value != NULL && check(option, value, why) != 0) {
+            snpu_cli_error("--%s '%s': %s", option->name, value, why);
             return -1;
         }
-        out->value[spec - specs] = value != NULL ? value : "";
+        out->value[option - snpu_options] = value != NULL ? value : "";
     }
     return i;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softnpu run: becomes the program, in an environment where the vendor's libraries are ours. */
+/* softnpu run: executes the program in an environment in which softnpu replaces the vendor's libraries. */
 #include "cli/softnpu/cli.h"
 
 #include "base/parse.h"
@@ -13,58 +13,58 @@
 
 static int set_variable(const char *name, const char *value)
 {
-    return setenv(name, value, 1) == 0 ? 0 : CLI_FAILED;
+    return setenv(name, value, 1) == 0 ? 0 : SNPU_EXIT_FAILED;
 }
 
-/* A machine that somebody uses keeps its shape; a program that expects another one would be misled. */
-static int check_machine(const struct options *options)
+/* A machine in use keeps its configuration, so a command line that requests another one is refused. */
+static int check_machine(const struct snpu_option_values *options)
 {
     char why[512];
     struct snpu_settings wanted;
     if (snpu_settings_read(&wanted, why, sizeof(why)) != 0) {
-        cli_error("%.*s", (int)strcspn(why, "\n"), why);
-        return CLI_USAGE;
+        snpu_cli_error("%.*s", (int)strcspn(why, "\n"), why);
+        return SNPU_EXIT_USAGE;
     }
     struct snpu_machine *machine;
     if (snpu_machine_observe(wanted.machine, &machine) != 0 || !snpu_machine_in_use(machine)) {
-        return CLI_OK;
+        return SNPU_EXIT_OK;
     }
     const struct snpu_config *now = snpu_machine_config(machine);
-    bool devices = options->value[OPT_DEVICES] != NULL && now->devices != wanted.config.devices;
-    bool capacity = options->value[OPT_HBM] != NULL && now->capacity_b != wanted.config.capacity_b;
-    bool soc = options->value[OPT_SOC] != NULL && strcmp(now->soc, wanted.config.soc) != 0;
+    bool devices = options->value[SNPU_OPT_DEVICES] != NULL && now->devices != wanted.config.devices;
+    bool capacity = options->value[SNPU_OPT_HBM] != NULL && now->capacity_b != wanted.config.capacity_b;
+    bool soc = options->value[SNPU_OPT_SOC] != NULL && strcmp(now->soc, wanted.config.soc) != 0;
     if (!devices && !capacity && !soc) {
-        return CLI_OK;
+        return SNPU_EXIT_OK;
     }
     char size[16];
     ms_format_size(now->capacity_b, size);
-    cli_error(
+    snpu_cli_error(
         "machine '%s' is in use with %u device(s) of %s (%s); wait for its processes to end ('softnpu info' lists "
-        "them), use that shape, or name another machine with --machine",
+        "them), request the same configuration, or choose another machine with --machine",
         wanted.machine, now->devices, size, now->soc);
-    return CLI_FAILED;
+    return SNPU_EXIT_FAILED;
 }
 
-int cmd_run(int argc, char **argv)
+int snpu_cmd_run(int argc, char **argv)
 {
-    struct options options;
-    int program = cli_parse(CMD_RUN, argc, argv, &options);
+    struct snpu_option_values options;
+    int program = snpu_cli_parse(SNPU_CMD_RUN, argc, argv, &options);
     if (program < 0) {
-        return CLI_USAGE;
+        return SNPU_EXIT_USAGE;
     }
     if (program >= argc) {
-        cli_error("run needs a program: softnpu run [options] -- PROGRAM [ARGUMENT]...");
-        return CLI_USAGE;
+        snpu_cli_error("run needs a program: softnpu run [options] -- PROGRAM [ARGUMENT]...");
+        return SNPU_EXIT_USAGE;
     }
-    int status = cli_environment(&options, set_variable);
-    if (status == CLI_OK) {
+    int status = snpu_cli_environment(&options, set_variable);
+    if (status == SNPU_EXIT_OK) {
         status = check_machine(&options);
     }
-    if (status != CLI_OK) {
+    if (status != SNPU_EXIT_OK) {
         return status;
     }
     execvp(argv[program], argv + program);
     bool found = errno != ENOENT && errno != ENOTDIR;
-    cli_error("cannot run '%s': %s", argv[program], strerror(errno));
-    return found ? CLI_NOT_EXECUTABLE : CLI_NOT_FOUND;
+    snpu_cli_error("cannot run '%s': %s", argv[program], strerror(errno));
+    return found ? SNPU_EXIT_NOT_EXECUTABLE : SNPU_EXIT_NOT_FOUND;
 }

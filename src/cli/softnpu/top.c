@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softnpu top: devices, processes and streams, live. A screen on a terminal, plain reports otherwise. */
+/* softnpu top: monitors devices, processes and streams. A screen on a terminal, plain reports otherwise. */
 #include "cli/softnpu/cli.h"
-#include "cli/softnpu/view.h"
+#include "cli/softnpu/snapshot.h"
 
 #include "base/parse.h"
 
@@ -11,24 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-struct source {
+struct history {
     struct snpu_machine *machine;
-    struct view views[2]; /* now and before, taking turns */
+    struct snpu_snapshot snapshots[2]; /* the current and the previous one, alternating */
     int current;
 };
 
-static struct view *now(struct source *s)
+static struct snpu_snapshot *now(struct history *s)
 {
-    return &s->views[s->current];
+    return &s->snapshots[s->current];
 }
 
-static struct view *before(struct source *s)
+static struct snpu_snapshot *before(struct history *s)
 {
-    return &s->views[1 - s->current];
+    return &s->snapshots[1 - s->current];
 }
 
-/* The machine may appear while we watch. */
-static void look_again(struct source *s)
+/* The machine may be created in the meantime. */
+static void take_snapshot(struct history *s)
 {
     s->current = 1 - s->current;
     memcpy(now(s)->machine_name, before(s)->machine_name, sizeof(now(s)->machine_name));
@@ -36,7 +36,7 @@ static void look_again(struct source *s)
     if (s->machine == NULL) {
         snpu_machine_observe(now(s)->machine_name, &s->machine);
     }
-    view_refresh(s->machine, now(s));
+    snpu_snapshot_refresh(s->machine, now(s));
 }
 
 static void pause_for(double seconds)
@@ -45,28 +45,28 @@ static void pause_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-static int batch(struct source *s, uint64_t count, double interval, bool json)
+static int batch(struct history *s, uint64_t count, double interval, bool json)
 {
     for (uint64_t i = 0; i < count; i++) {
         pause_for(interval);
-        look_again(s);
+        take_snapshot(s);
         if (json) {
-            view_print_json(stdout, before(s), now(s));
+            snpu_snapshot_print_json(stdout, before(s), now(s));
         } else {
-            view_print(stdout, before(s), now(s));
+            snpu_snapshot_print(stdout, before(s), now(s));
             if (i + 1 < count) {
                 putchar('\n');
             }
         }
         if (fflush(stdout) != 0) {
-            return CLI_FAILED;
+            return SNPU_EXIT_FAILED;
         }
     }
-    return CLI_OK;
+    return SNPU_EXIT_OK;
 }
 
-/* Draws a report made for plain output: one text for both ways of looking. */
-static void draw(struct source *s)
+/* Draws the same report that batch mode prints. */
+static void draw(struct history *s)
 {
     char *text = NULL;
     size_t length = 0;
@@ -74,7 +74,7 @@ static void draw(struct source *s)
     if (memory == NULL) {
         return;
     }
-    view_print(memory, before(s), now(s));
+    snpu_snapshot_print(memory, before(s), now(s));
     fclose(memory);
     erase();
     int row = 0;
@@ -92,11 +92,11 @@ static void draw(struct source *s)
     free(text);
 }
 
-static int screen(struct source *s, double interval)
+static int screen(struct history *s, double interval)
 {
     if (initscr() == NULL) {
-        cli_error("this terminal cannot show a screen; use --batch 1");
-        return CLI_FAILED;
+        snpu_cli_error("cannot draw on this terminal; use --batch 1");
+        return SNPU_EXIT_FAILED;
     }
     cbreak();
     noecho();
@@ -104,42 +104,42 @@ static int screen(struct source *s, double interval)
     timeout((int)(interval * 1000));
     int key = 0;
     while (key != 'q' && key != 'Q' && key != 27) {
-        look_again(s);
+        take_snapshot(s);
         draw(s);
         key = getch();
     }
     endwin();
-    return CLI_OK;
+    return SNPU_EXIT_OK;
 }
 
-int cmd_top(int argc, char **argv)
+int snpu_cmd_top(int argc, char **argv)
 {
-    struct options options;
-    int rest = cli_parse(CMD_TOP, argc, argv, &options);
+    struct snpu_option_values options;
+    int rest = snpu_cli_parse(SNPU_CMD_TOP, argc, argv, &options);
     if (rest < 0) {
-        return CLI_USAGE;
+        return SNPU_EXIT_USAGE;
     }
     if (rest < argc) {
-        cli_error("top takes no argument ('%s')", argv[rest]);
-        return CLI_USAGE;
+        snpu_cli_error("top takes no argument ('%s')", argv[rest]);
+        return SNPU_EXIT_USAGE;
     }
-    struct source source = {0};
-    int status = view_open(options.value[OPT_MACHINE], &source.machine, &source.views[0]);
-    if (status != CLI_OK) {
+    struct history history = {0};
+    int status = snpu_snapshot_open(options.value[SNPU_OPT_MACHINE], &history.machine, &history.snapshots[0]);
+    if (status != SNPU_EXIT_OK) {
         return status;
     }
-    double interval = options.value[OPT_INTERVAL] != NULL ? atof(options.value[OPT_INTERVAL]) : 1.0;
-    bool json = options.value[OPT_JSON] != NULL;
+    double interval = options.value[SNPU_OPT_INTERVAL] != NULL ? atof(options.value[SNPU_OPT_INTERVAL]) : 1.0;
+    bool json = options.value[SNPU_OPT_JSON] != NULL;
     uint64_t count = UINT64_MAX;
-    if (options.value[OPT_BATCH] != NULL) {
-        ms_parse_u64(options.value[OPT_BATCH], 1, UINT64_MAX, &count);
+    if (options.value[SNPU_OPT_BATCH] != NULL) {
+        ms_parse_u64(options.value[SNPU_OPT_BATCH], 1, UINT64_MAX, &count);
     }
-    if (options.value[OPT_BATCH] != NULL || json || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
-        status = batch(&source, count, interval, json);
+    if (options.value[SNPU_OPT_BATCH] != NULL || json || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
+        status = batch(&history, count, interval, json);
     } else {
-        status = screen(&source, interval);
+        status = screen(&history, interval);
     }
-    view_free(&source.views[0]);
-    view_free(&source.views[1]);
+    snpu_snapshot_free(&history.snapshots[0]);
+    snpu_snapshot_free(&history.snapshots[1]);
     return status;
 }

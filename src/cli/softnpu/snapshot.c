@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/softnpu/view.h"
+/* See snapshot.h. */
+#include "cli/softnpu/snapshot.h"
 
 #include "cli/softnpu/cli.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/parse.h"
 
@@ -16,63 +18,63 @@ static int by_pid(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int view_open(const char *machine_option, struct snpu_machine **machine, struct view *view)
+int snpu_snapshot_open(const char *machine_option, struct snpu_machine **machine, struct snpu_snapshot *snapshot)
 {
-    memset(view, 0, sizeof(*view));
+    memset(snapshot, 0, sizeof(*snapshot));
     *machine = NULL;
     if (machine_option != NULL && setenv("SOFTNPU_MACHINE", machine_option, 1) != 0) {
-        cli_error("out of memory");
-        return CLI_FAILED;
+        snpu_cli_error("out of memory");
+        return SNPU_EXIT_FAILED;
     }
     char why[512];
     struct snpu_settings settings;
     if (snpu_settings_read(&settings, why, sizeof(why)) != 0) {
-        cli_error("%.*s", (int)strcspn(why, "\n"), why);
-        return CLI_USAGE;
+        snpu_cli_error("%.*s", (int)strcspn(why, "\n"), why);
+        return SNPU_EXIT_USAGE;
     }
-    memcpy(view->machine_name, settings.machine, sizeof(settings.machine));
-    view->config = settings.config;
+    memcpy(snapshot->machine_name, settings.machine, sizeof(settings.machine));
+    snapshot->config = settings.config;
     int rc = snpu_machine_observe(settings.machine, machine);
     if (rc == -ENOENT) {
         *machine = NULL;
-        return CLI_OK;
+        return SNPU_EXIT_OK;
     }
     if (rc != 0) {
-        cli_error("machine '%s' cannot be read: %s", settings.machine,
-                  rc == -EPROTO ? "its file is damaged or belongs to another version" : strerror(-rc));
-        return CLI_FAILED;
+        snpu_cli_error("cannot read machine '%s': %s", settings.machine,
+                       rc == -EPROTO ? "the file is damaged or belongs to another version" : strerror(-rc));
+        return SNPU_EXIT_FAILED;
     }
-    view_refresh(*machine, view);
-    return CLI_OK;
+    snpu_snapshot_refresh(*machine, snapshot);
+    return SNPU_EXIT_OK;
 }
 
-void view_refresh(struct snpu_machine *machine, struct view *view)
+void snpu_snapshot_refresh(struct snpu_machine *machine, struct snpu_snapshot *snapshot)
 {
-    view->time_ns = ms_clock_raw_ns();
+    snapshot->time_ns = ms_clock_raw_ns();
     if (machine == NULL) {
         return;
     }
-    view->exists = true;
-    view->config = *snpu_machine_config(machine);
-    if (view->processes == NULL) {
-        view->processes = calloc(SNPU_MAX_PROCESSES, sizeof(*view->processes));
-        if (view->processes == NULL) {
+    snapshot->exists = true;
+    snapshot->config = *snpu_machine_config(machine);
+    if (snapshot->processes == NULL) {
+        snapshot->processes = calloc(SNPU_MAX_PROCESSES, sizeof(*snapshot->processes));
+        if (snapshot->processes == NULL) {
             return;
         }
     }
-    size_t n = snpu_machine_processes(machine, view->processes, SNPU_MAX_PROCESSES);
-    view->process_count = n < SNPU_MAX_PROCESSES ? n : SNPU_MAX_PROCESSES;
-    qsort(view->processes, view->process_count, sizeof(*view->processes), by_pid);
+    size_t n = snpu_machine_processes(machine, snapshot->processes, SNPU_MAX_PROCESSES);
+    snapshot->process_count = n < SNPU_MAX_PROCESSES ? n : SNPU_MAX_PROCESSES;
+    qsort(snapshot->processes, snapshot->process_count, sizeof(*snapshot->processes), by_pid);
 }
 
-void view_free(struct view *view)
+void snpu_snapshot_free(struct snpu_snapshot *snapshot)
 {
-    free(view->processes);
-    view->processes = NULL;
-    view->process_count = 0;
+    free(snapshot->processes);
+    snapshot->processes = NULL;
+    snapshot->process_count = 0;
 }
 
-uint64_t view_process_used_b(const struct snpu_process *process, uint32_t dev)
+uint64_t snpu_snapshot_process_used_b(const struct snpu_process *process, uint32_t dev)
 {
     uint64_t sum = 0;
     for (int page = 0; page < SNPU_PAGE_TYPES; page++) {
@@ -81,32 +83,34 @@ uint64_t view_process_used_b(const struct snpu_process *process, uint32_t dev)
     return sum;
 }
 
-uint64_t view_used_b(const struct view *view, uint32_t dev)
+uint64_t snpu_snapshot_used_b(const struct snpu_snapshot *snapshot, uint32_t dev)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < view->process_count; i++) {
-        sum += view_process_used_b(&view->processes[i], dev);
+    for (size_t i = 0; i < snapshot->process_count; i++) {
+        sum += snpu_snapshot_process_used_b(&snapshot->processes[i], dev);
     }
     return sum;
 }
 
-static const struct snpu_process *same_process(const struct view *view, const struct snpu_process *process)
+static const struct snpu_process *same_process(const struct snpu_snapshot *snapshot, const struct snpu_process *process)
 {
-    for (size_t i = 0; view != NULL && i < view->process_count; i++) {
-        if (view->processes[i].pid == process->pid && view->processes[i].start_time == process->start_time) {
-            return &view->processes[i];
+    for (size_t i = 0; snapshot != NULL && i < snapshot->process_count; i++) {
+        if (snapshot->processes[i].pid == process->pid && snapshot->processes[i].start_time == process->start_time) {
+            return &snapshot->processes[i];
         }
     }
     return NULL;
 }
 
-static double per_ns(const struct view *earlier, const struct view *now, uint64_t before, uint64_t after)
+static double per_ns(const struct snpu_snapshot *earlier, const struct snpu_snapshot *now, uint64_t before,
+                     uint64_t after)
 {
     uint64_t ns = now->time_ns - earlier->time_ns;
     return ns > 0 && after > before ? (double)(after - before) / (double)ns : 0.0;
 }
 
-double view_busy(const struct view *earlier, const struct view *now, const struct snpu_process *process, uint32_t dev)
+double snpu_snapshot_busy(const struct snpu_snapshot *earlier, const struct snpu_snapshot *now,
+                          const struct snpu_process *process, uint32_t dev)
 {
     const struct snpu_process *then = same_process(earlier, process);
     return then == NULL
@@ -114,8 +118,8 @@ double view_busy(const struct view *earlier, const struct view *now, const struc
                : per_ns(earlier, now, then->device[dev].activity.busy_ns, process->device[dev].activity.busy_ns);
 }
 
-double view_task_rate(const struct view *earlier, const struct view *now, const struct snpu_process *process,
-                      uint32_t dev)
+double snpu_snapshot_task_rate(const struct snpu_snapshot *earlier, const struct snpu_snapshot *now,
+                               const struct snpu_process *process, uint32_t dev)
 {
     const struct snpu_process *then = same_process(earlier, process);
     return then == NULL
@@ -125,25 +129,25 @@ double view_task_rate(const struct view *earlier, const struct view *now, const 
 
 static bool uses(const struct snpu_process *process, uint32_t dev)
 {
-    return view_process_used_b(process, dev) > 0 || process->device[dev].activity.streams > 0 ||
+    return snpu_snapshot_process_used_b(process, dev) > 0 || process->device[dev].activity.streams > 0 ||
            process->device[dev].activity.tasks > 0;
 }
 
-void view_print(FILE *out, const struct view *earlier, const struct view *now)
+void snpu_snapshot_print(FILE *out, const struct snpu_snapshot *earlier, const struct snpu_snapshot *now)
 {
     char size[16], total[16];
     fprintf(out, "machine %s, %s%s\n\n", now->machine_name, now->config.soc,
-            now->exists ? "" : " (nobody has used it yet; a program started now would get this)");
+            now->exists ? "" : " (not created yet; a program started now would get these devices)");
     fprintf(out, "device        used    capacity  %%mem   %%busy   tasks/s\n");
     for (uint32_t d = 0; d < now->config.devices; d++) {
         double busy = 0, rate = 0;
         bool lost = false;
         for (size_t i = 0; i < now->process_count; i++) {
-            busy += view_busy(earlier, now, &now->processes[i], d);
-            rate += view_task_rate(earlier, now, &now->processes[i], d);
+            busy += snpu_snapshot_busy(earlier, now, &now->processes[i], d);
+            rate += snpu_snapshot_task_rate(earlier, now, &now->processes[i], d);
             lost |= now->processes[i].device[d].lost;
         }
-        uint64_t used_b = view_used_b(now, d);
+        uint64_t used_b = snpu_snapshot_used_b(now, d);
         ms_format_size(used_b, size);
         ms_format_size(now->config.capacity_b, total);
         fprintf(out, "%6u  %10s  %10s  %4.0f  %6.0f  %8.0f%s\n", d, size, total,
@@ -158,10 +162,10 @@ void view_print(FILE *out, const struct view *earlier, const struct view *now)
                 continue;
             }
             shown = true;
-            ms_format_size(view_process_used_b(p, d), size);
+            ms_format_size(snpu_snapshot_process_used_b(p, d), size);
             ms_format_size(p->pinned_b, total);
             fprintf(out, "%6d  %6u  %10s  %11s  %7u  %6.0f  %8llu  %s\n", p->pid, d, size, total,
-                    p->device[d].activity.streams, 100.0 * view_busy(earlier, now, p, d),
+                    p->device[d].activity.streams, 100.0 * snpu_snapshot_busy(earlier, now, p, d),
                     (unsigned long long)p->device[d].activity.tasks, p->name);
         }
         if (!shown) {
@@ -171,42 +175,35 @@ void view_print(FILE *out, const struct view *earlier, const struct view *now)
         }
     }
     if (now->process_count == 0) {
-        fprintf(out, "        no process\n");
+        fprintf(out, "        no processes\n");
     }
 }
 
-/* Names of processes are bytes that anybody may set. */
-static void print_json_text(FILE *out, const char *text)
+/* Process names are arbitrary bytes. */
+static void print_json_string(FILE *out, const char *text)
 {
-    fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\') {
-            fprintf(out, "\\%c", *p);
-        } else if (*p < 0x20 || *p >= 0x7f) {
-            fprintf(out, "\\u%04x", *p);
-        } else {
-            fputc(*p, out);
-        }
-    }
-    fputc('"', out);
+    struct ms_buffer buffer = {0};
+    ms_buffer_json(&buffer, text, strlen(text));
+    fprintf(out, "\"%.*s\"", (int)buffer.used, buffer.used > 0 ? buffer.s : "");
+    ms_buffer_free(&buffer);
 }
 
-void view_print_json(FILE *out, const struct view *earlier, const struct view *now)
+void snpu_snapshot_print_json(FILE *out, const struct snpu_snapshot *earlier, const struct snpu_snapshot *now)
 {
     fprintf(out, "{\"machine\": ");
-    print_json_text(out, now->machine_name);
+    print_json_string(out, now->machine_name);
     fprintf(out, ", \"soc\": ");
-    print_json_text(out, now->config.soc);
+    print_json_string(out, now->config.soc);
     fprintf(out, ", \"exists\": %s, \"devices\": [", now->exists ? "true" : "false");
     for (uint32_t d = 0; d < now->config.devices; d++) {
         fprintf(out, "%s{\"id\": %u, \"capacity\": %llu, \"used\": %llu}", d > 0 ? ", " : "", d,
-                (unsigned long long)now->config.capacity_b, (unsigned long long)view_used_b(now, d));
+                (unsigned long long)now->config.capacity_b, (unsigned long long)snpu_snapshot_used_b(now, d));
     }
     fprintf(out, "], \"processes\": [");
     for (size_t i = 0; i < now->process_count; i++) {
         const struct snpu_process *p = &now->processes[i];
         fprintf(out, "%s{\"pid\": %d, \"name\": ", i > 0 ? ", " : "", p->pid);
-        print_json_text(out, p->name);
+        print_json_string(out, p->name);
         fprintf(out, ", \"pinned\": %llu, \"devices\": [", (unsigned long long)p->pinned_b);
         const char *comma = "";
         for (uint32_t d = 0; d < now->config.devices; d++) {
@@ -218,11 +215,11 @@ void view_print_json(FILE *out, const struct view *earlier, const struct view *n
                 out,
                 "%s{\"id\": %u, \"used\": %llu, \"normal\": %llu, \"huge\": %llu, \"giant\": %llu, \"streams\": %u, "
                 "\"tasks\": %llu, \"busy_ns\": %llu, \"busy\": %.3f, \"lost\": %s}",
-                comma, d, (unsigned long long)view_process_used_b(p, d),
+                comma, d, (unsigned long long)snpu_snapshot_process_used_b(p, d),
                 (unsigned long long)on->used_b[SNPU_PAGE_NORMAL], (unsigned long long)on->used_b[SNPU_PAGE_HUGE],
                 (unsigned long long)on->used_b[SNPU_PAGE_GIANT], on->activity.streams,
                 (unsigned long long)on->activity.tasks, (unsigned long long)on->activity.busy_ns,
-                view_busy(earlier, now, p, d), on->lost ? "true" : "false");
+                snpu_snapshot_busy(earlier, now, p, d), on->lost ? "true" : "false");
             comma = ", ";
         }
         fprintf(out, "]}");
