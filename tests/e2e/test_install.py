@@ -40,6 +40,11 @@ def test_files_are_real_and_for_everybody(installed):
         assert str(BUILD) not in dynamic  # nothing of the build tree is needed
 
 
+def test_the_manual_page_of_softnpu_is_installed(installed, build):
+    (page,) = [page for folder in installed.parents for page in folder.glob("share/man/man1/softnpu.1")]
+    assert page.read_text() == (build / "src/cli/softnpu/softnpu.1").read_text()
+
+
 def test_runs_where_it_is_put(installed, softnpu, tmp_path, build):
     moved = tmp_path / "some where" / "else"
     moved.parent.mkdir()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The softnpu command: run, env, info, top, clean, help, and error messages."""
+"""The softnpu command: run, env, info, top, clean, help, the manual page, and error messages."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -99,6 +100,20 @@ def test_help_shows_every_command(softnpu):
         done = softnpu.cli(command, "--help")
         assert done.returncode == 0 and f"usage: softnpu {command}" in done.stdout
     assert "oom@call=" in softnpu.cli("run", "--help").stdout
+
+
+def test_man_page_is_current_and_clean(softnpu, build):
+    page = softnpu.cli("help", "--man").stdout
+    assert page == (build / "src/cli/softnpu/softnpu.1").read_text()
+    for command in ("run", "env", "info", "top", "clean"):
+        assert f".SS softnpu {command} " in page
+        documented = re.findall(rf"^\\fB\\-\\-([a-z]+).*\n\(.*\b{command}\b.*\)", page, re.M)
+        assert documented == re.findall(r"^  --([a-z]+)", softnpu.cli(command, "--help").stdout, re.M)
+    for word in ("EXIT STATUS", "SOFTNPU_DEVICES", "SOFTNPU_CONTEXT_B", "oom@call="):
+        assert word in page
+    lint = subprocess.run(["sh", "-c", "command -v mandoc >/dev/null || exit 0; exec mandoc -T lint -W error"], input=page,
+                          text=True, capture_output=True)
+    assert lint.returncode == 0, lint.stdout
 
 
 def test_info_before_the_machine_exists(softnpu):

@@ -71,6 +71,7 @@ int snpu_cli_parse(enum snpu_command_bit command, int argc, char **argv, struct 
 /* ---- help.c ---- */
 void snpu_print_help(void);
 void snpu_print_command_help(const struct snpu_command *command);
+void snpu_print_man(void); /* softnpu(1), from the tables */
 
 /* ---- home.c ---- */
 /* Root of the toolkit tree (lib64, include, opp) that belongs to this command; NULL after printing an error. */

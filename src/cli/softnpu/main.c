@@ -35,7 +35,11 @@ void snpu_cli_error(const char *format, ...)
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        snpu_print_help();
+        if (argc > 2 && strcmp(argv[2], "--man") == 0) { /* for the build; not in the help */
+            snpu_print_man();
+        } else {
+            snpu_print_help();
+        }
         return argc < 2 ? SNPU_EXIT_USAGE : SNPU_EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of all commands. The parser and the help use this table. */
+/* The options of all commands. The parser, the help and the manual page use this table. */
 #include "cli/softnpu/cli.h"
 
 #include "base/parse.h"
