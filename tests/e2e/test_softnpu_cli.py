@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -145,6 +146,15 @@ def test_info_shows_processes_and_drops_killed_ones(softnpu, holder):
         p.communicate("\n")
         assert p.returncode == 0
     assert softnpu.used(0) == softnpu.used(1) == 0
+
+
+def test_json_keeps_any_process_name(softnpu, holder, tmp_path):
+    name = 'h\u00f6lder"\\'
+    shutil.copy(holder, tmp_path / name)
+    process = softnpu.start(tmp_path / name, 0, 1 << 20)
+    assert process.stdout.readline() == "0\n"
+    assert [p["name"] for p in softnpu.info()["processes"]] == [name]
+    process.communicate("\n")
 
 
 def test_memory_of_a_killed_process_is_available_to_others(softnpu, holder):
