@@ -62,14 +62,14 @@ uint64_t snpu_page_size(enum snpu_page page)
     return sizes[page];
 }
 
-static uint32_t my_stripe(void)
+static uint32_t stripe_of_thread(void)
 {
     static uint32_t threads;
-    static __thread uint32_t mine; /* plus one */
-    if (mine == 0) {
-        mine = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % STRIPES + 1;
+    static __thread uint32_t stripe; /* plus one; 0: not assigned */
+    if (stripe == 0) {
+        stripe = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % STRIPES + 1;
     }
-    return mine - 1;
+    return stripe - 1;
 }
 
 /* ---- windows ---- */
@@ -262,10 +262,10 @@ static struct snpu_block *cache_find(struct snpu_arena *arena, enum snpu_page pa
     if (__atomic_load_n(&arena->cached_b, __ATOMIC_RELAXED) < size_b) {
         return NULL;
     }
-    uint32_t mine = my_stripe();
+    uint32_t own = stripe_of_thread();
     struct snpu_block *block = NULL;
     for (uint32_t i = 0; i < STRIPES && block == NULL; i++) {
-        struct stripe *stripe = &arena->stripes[(mine + i) % STRIPES];
+        struct stripe *stripe = &arena->stripes[(own + i) % STRIPES];
         if (__atomic_load_n(&stripe->count, __ATOMIC_RELAXED) == 0) {
             continue;
         }
@@ -325,8 +325,8 @@ void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block)
         release(arena, block);
         return;
     }
-    uint32_t mine = my_stripe();
-    struct stripe *stripe = &arena->stripes[mine];
+    uint32_t own = stripe_of_thread();
+    struct stripe *stripe = &arena->stripes[own];
     pthread_mutex_lock(&stripe->lock);
     if (stripe->count == STRIPE_MAX) {
         victim = stripe_remove(arena, stripe, 0);
@@ -341,7 +341,7 @@ void snpu_arena_give(struct snpu_arena *arena, struct snpu_block *block)
         release(arena, victim);
     }
     while (MS_UNLIKELY(cached_b > CACHE_MAX_B)) {
-        victim = cache_evict(arena, mine + 1); /* this thread's own blocks last: it may reuse them soon */
+        victim = cache_evict(arena, own + 1); /* this thread's own blocks last: it may reuse them soon */
         if (victim == NULL) {
             break;
         }

@@ -47,14 +47,14 @@ enum snpu_fault snpu_fault_on_kernel(uint32_t dev, const char *kernel_name)
     enum snpu_fault fault = SNPU_FAULT_NONE;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct snpu_fault_rule *rule = &plan->rules[i];
-        enum snpu_fault mine = rule->kind == SNPU_RULE_KERNEL_ERROR ? SNPU_FAULT_KERNEL_ERROR
-                               : rule->kind == SNPU_RULE_LOST_TASK  ? SNPU_FAULT_LOST_TASK
-                               : rule->kind == SNPU_RULE_RESET      ? SNPU_FAULT_RESET
-                                                                    : SNPU_FAULT_NONE;
+        enum snpu_fault candidate = rule->kind == SNPU_RULE_KERNEL_ERROR ? SNPU_FAULT_KERNEL_ERROR
+                                    : rule->kind == SNPU_RULE_LOST_TASK  ? SNPU_FAULT_LOST_TASK
+                                    : rule->kind == SNPU_RULE_RESET      ? SNPU_FAULT_RESET
+                                                                         : SNPU_FAULT_NONE;
         bool named = rule->name[0] == '\0' || (kernel_name != NULL && strcmp(rule->name, kernel_name) == 0);
         /* If several rules apply, the most severe fault wins; the enumeration is in that order. */
-        if (mine != SNPU_FAULT_NONE && on_device(rule, dev) && named && due(plan, i) && mine > fault) {
-            fault = mine;
+        if (candidate != SNPU_FAULT_NONE && on_device(rule, dev) && named && due(plan, i) && candidate > fault) {
+            fault = candidate;
         }
     }
     return fault;

@@ -188,62 +188,62 @@ drvError_t halDeviceDisableP2P(uint32_t dev, uint32_t peer_dev, uint32_t flag)
 
 /* ---- device information ---- */
 
-static int64_t answer_zero(uint32_t dev)
+static int64_t info_zero(uint32_t dev)
 {
     return 0;
 }
 
-static int64_t answer_one(uint32_t dev)
+static int64_t info_one(uint32_t dev)
 {
     return 1;
 }
 
-static int64_t answer_version(uint32_t dev)
+static int64_t info_version(uint32_t dev)
 {
     return (int64_t)soc()->chip_type << 8 | CHIP_SUBVERSION;
 }
 
-static int64_t answer_counter(uint32_t dev)
+static int64_t info_counter(uint32_t dev)
 {
     return (int64_t)snpu_hal_counter();
 }
 
-static int64_t answer_raw_ns(uint32_t dev)
+static int64_t info_raw_ns(uint32_t dev)
 {
     return (int64_t)ms_clock_raw_ns();
 }
 
-static int64_t answer_host_khz(uint32_t dev)
+static int64_t info_host_khz(uint32_t dev)
 {
     return 1000000; /* the host counter is CLOCK_MONOTONIC_RAW: one tick per nanosecond */
 }
 
-static int64_t answer_device_khz(uint32_t dev)
+static int64_t info_device_khz(uint32_t dev)
 {
     return 50000; /* snpu_hal_counter */
 }
 
-static int64_t answer_number(uint32_t dev)
+static int64_t info_number(uint32_t dev)
 {
     return dev;
 }
 
-static int64_t answer_aicpu(uint32_t dev)
+static int64_t info_aicpu(uint32_t dev)
 {
     return soc()->aicpu_cores;
 }
 
-static int64_t answer_ctrl(uint32_t dev)
+static int64_t info_ctrl(uint32_t dev)
 {
     return soc()->ctrl_cores;
 }
 
-static int64_t answer_cube(uint32_t dev)
+static int64_t info_cube(uint32_t dev)
 {
     return soc()->cube_cores;
 }
 
-static int64_t answer_vector(uint32_t dev)
+static int64_t info_vector(uint32_t dev)
 {
     return soc()->vector_cores;
 }
@@ -252,22 +252,22 @@ static const struct {
     int32_t module, info;
     int64_t (*value)(uint32_t dev);
 } device_infos[] = {
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_ENV, answer_zero},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_VERSION, answer_version},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_CORE_NUM, answer_one},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_SYS_COUNT, answer_counter},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_MONOTONIC_RAW, answer_raw_ns},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_HOST_OSC_FREQUE, answer_host_khz},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_DEV_OSC_FREQUE, answer_device_khz},
-    {MODULE_TYPE_SYSTEM, INFO_TYPE_SDID, answer_number},
-    {MODULE_TYPE_AICPU, INFO_TYPE_CORE_NUM, answer_aicpu},
-    {MODULE_TYPE_CCPU, INFO_TYPE_CORE_NUM, answer_ctrl},
-    {MODULE_TYPE_DCPU, INFO_TYPE_CORE_NUM, answer_zero},
-    {MODULE_TYPE_AICORE, INFO_TYPE_VERSION, answer_version},
-    {MODULE_TYPE_AICORE, INFO_TYPE_CORE_NUM, answer_cube},
-    {MODULE_TYPE_TSCPU, INFO_TYPE_CORE_NUM, answer_one},
-    {MODULE_TYPE_VECTOR_CORE, INFO_TYPE_CORE_NUM, answer_vector},
-    {MODULE_TYPE_HOST_AICPU, INFO_TYPE_CORE_NUM, answer_zero},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_ENV, info_zero},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_VERSION, info_version},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_CORE_NUM, info_one},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_SYS_COUNT, info_counter},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_MONOTONIC_RAW, info_raw_ns},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_HOST_OSC_FREQUE, info_host_khz},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_DEV_OSC_FREQUE, info_device_khz},
+    {MODULE_TYPE_SYSTEM, INFO_TYPE_SDID, info_number},
+    {MODULE_TYPE_AICPU, INFO_TYPE_CORE_NUM, info_aicpu},
+    {MODULE_TYPE_CCPU, INFO_TYPE_CORE_NUM, info_ctrl},
+    {MODULE_TYPE_DCPU, INFO_TYPE_CORE_NUM, info_zero},
+    {MODULE_TYPE_AICORE, INFO_TYPE_VERSION, info_version},
+    {MODULE_TYPE_AICORE, INFO_TYPE_CORE_NUM, info_cube},
+    {MODULE_TYPE_TSCPU, INFO_TYPE_CORE_NUM, info_one},
+    {MODULE_TYPE_VECTOR_CORE, INFO_TYPE_CORE_NUM, info_vector},
+    {MODULE_TYPE_HOST_AICPU, INFO_TYPE_CORE_NUM, info_zero},
 };
 
 drvError_t halGetDeviceInfo(uint32_t devId, int32_t moduleType, int32_t infoType, int64_t *value)

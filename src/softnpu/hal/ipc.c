@@ -39,13 +39,13 @@ void snpu__ipc_forget(void)
 static uint64_t token_of(const char *name)
 {
     uint64_t token;
-    char again[SNPU_SHARE_NAME];
+    char canonical[SNPU_SHARE_NAME];
     if (name == NULL || strnlen(name, SNPU_SHARE_NAME) == SNPU_SHARE_NAME ||
         sscanf(name, "softnpu-ipc-%" SCNx64, &token) != 1) {
         return 0;
     }
-    snprintf(again, sizeof(again), NAME_FORMAT, token);
-    return strcmp(again, name) == 0 ? token : 0;
+    snprintf(canonical, sizeof(canonical), NAME_FORMAT, token);
+    return strcmp(canonical, name) == 0 ? token : 0;
 }
 
 DVresult halShmemCreateHandle(DVdeviceptr vptr, size_t byte_count, char *name, uint32_t name_len)

@@ -71,15 +71,15 @@ static uint64_t start_time(void)
     return p != NULL ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static int byte_lock(int fd, int command, short type, off_t first, off_t count, struct flock *answer)
+static int byte_lock(int fd, int command, short type, off_t first, off_t count, struct flock *result)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = count};
     int rc;
     do {
         rc = fcntl(fd, command, &lock);
     } while (rc != 0 && (errno == EINTR || (errno == EDEADLK && command == F_SETLKW)));
-    if (answer != NULL) {
-        *answer = lock;
+    if (result != NULL) {
+        *result = lock;
     }
     return rc == 0 ? 0 : -errno;
 }
@@ -114,8 +114,8 @@ bool snpu__machine_lock_observer(int fd)
 
 static bool locked_by_others(int fd, off_t first, off_t count)
 {
-    struct flock answer;
-    return byte_lock(fd, F_GETLK, F_WRLCK, first, count, &answer) == 0 && answer.l_type != F_UNLCK;
+    struct flock result;
+    return byte_lock(fd, F_GETLK, F_WRLCK, first, count, &result) == 0 && result.l_type != F_UNLCK;
 }
 
 bool snpu__slot_alive(struct snpu_machine *m, uint32_t slot)

@@ -128,6 +128,6 @@ int snpu_share_withdraw(struct snpu_machine *m, uint64_t token);
 
 /* For the exporter, after snpu_share_withdraw: true if no living process uses the share any more; the token is then
  * invalid. */
-bool snpu_share_over(struct snpu_machine *m, uint64_t token);
+bool snpu_share_is_unused(struct snpu_machine *m, uint64_t token);
 
 #endif

@@ -18,7 +18,7 @@
  * unusable file is kept for the next attempt. */
 static int spare_fd = -1;
 
-static int open_to_look(const char *name)
+static int open_for_observing(const char *name)
 {
     char path[128];
     struct stat named, spare;
@@ -40,7 +40,7 @@ int snpu_machine_observe(const char *name, struct snpu_machine **out)
     if (m == NULL) {
         return -ENOMEM;
     }
-    int rc = m->fd = open_to_look(name);
+    int rc = m->fd = open_for_observing(name);
     if (m->fd < 0) {
         free(m);
         return rc;

@@ -174,7 +174,7 @@ int snpu_share_withdraw(struct snpu_machine *m, uint64_t token)
     return rc;
 }
 
-bool snpu_share_over(struct snpu_machine *m, uint64_t token)
+bool snpu_share_is_unused(struct snpu_machine *m, uint64_t token)
 {
     int rc;
     bool over = true;

@@ -226,8 +226,8 @@ DVresult drvMemGetAttribute(DVdeviceptr vptr, struct DVattribute *attr)
     if (attr == NULL || vptr == 0) {
         return DRV_ERROR_INVALID_VALUE;
     }
-    bool ours = snpu_hal_lookup((const void *)(uintptr_t)vptr, &range);
-    if (!ours && snpu_arena_of((uintptr_t)vptr) != NULL) {
+    bool known = snpu_hal_lookup((const void *)(uintptr_t)vptr, &range);
+    if (!known && snpu_arena_of((uintptr_t)vptr) != NULL) {
         return DRV_ERROR_INVALID_VALUE; /* in a device window, but not allocated */
     }
     memset(attr, 0, sizeof(*attr));
@@ -235,7 +235,7 @@ DVresult drvMemGetAttribute(DVdeviceptr vptr, struct DVattribute *attr)
                     : range.kind == SNPU_RANGE_MAPPED && range.host_side ? DV_MEM_LOCK_HOST
                                                                          : types[range.kind];
     attr->devId = range.dev;
-    attr->pageSize = ours ? range.page_b : (uint32_t)sysconf(_SC_PAGESIZE);
+    attr->pageSize = known ? range.page_b : (uint32_t)sysconf(_SC_PAGESIZE);
     return DRV_ERROR_NONE;
 }
 

@@ -150,8 +150,8 @@ drvError_t snpu__charge(uint32_t place, enum snpu_page page, uint64_t size_b, ui
         return rc;
     }
     /* Memory that waited for its importers may be free by now. */
-    bool again = snpu__sweep_exports() && snpu_machine_charge(m, place, page, size_b, module_id) == 0;
-    return again ? DRV_ERROR_NONE : DRV_ERROR_OUT_OF_MEMORY;
+    bool retried = snpu__sweep_exports() && snpu_machine_charge(m, place, page, size_b, module_id) == 0;
+    return retried ? DRV_ERROR_NONE : DRV_ERROR_OUT_OF_MEMORY;
 }
 
 void snpu__uncharge(uint32_t place, enum snpu_page page, uint64_t size_b, uint32_t module_id)

@@ -251,7 +251,7 @@ int prof_stop(unsigned int device_id, unsigned int channel_id)
     return rc;
 }
 
-/* Copies as many whole records as fit the buffer. */
+/* Copies as many whole records as fit into the buffer. */
 static int read_records(struct channel *c, uint64_t *left_b, char *out, uint32_t out_b)
 {
     uint32_t filled_b = 0;

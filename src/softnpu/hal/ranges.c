@@ -14,8 +14,8 @@ static uint64_t priority(const struct snpu_node *node)
 void snpu_ranges_insert(struct snpu_ranges *set, struct snpu_node *node)
 {
     struct snpu_node **link = &set->root;
-    uint64_t mine = priority(node);
-    while (*link != NULL && priority(*link) >= mine) {
+    uint64_t node_priority = priority(node);
+    while (*link != NULL && priority(*link) >= node_priority) {
         link = node->base < (*link)->base ? &(*link)->left : &(*link)->right;
     }
     /* The subtree at this link goes below the node, split at its base. */

@@ -79,8 +79,8 @@ drvError_t halHostRegister(void *src_ptr, UINT64 size, UINT32 flag, UINT32 devid
         *dst_ptr = src_ptr;
         return DRV_ERROR_NONE;
     }
-    bool ours = snpu_hal_lookup(src_ptr, &range) && range.kind != SNPU_RANGE_REGISTERED;
-    if (ours || !exists(base, size)) {
+    bool known = snpu_hal_lookup(src_ptr, &range) && range.kind != SNPU_RANGE_REGISTERED;
+    if (known || !exists(base, size)) {
         return DRV_ERROR_INVALID_VALUE;
     }
     drvError_t rc = DRV_ERROR_NONE;

@@ -140,7 +140,7 @@ static struct snpu_block *sweep_one(void)
     pthread_mutex_lock(&lock);
     FOR_EACH(exports, struct exported, e)
     {
-        if (ended != NULL || !e->withdrawn || !snpu_share_over(snpu__machine(), e->token)) {
+        if (ended != NULL || !e->withdrawn || !snpu_share_is_unused(snpu__machine(), e->token)) {
             continue;
         }
         struct snpu_block *block = e->waiting ? e->block : NULL;
@@ -196,8 +196,8 @@ int snpu_hal_open_peer(int32_t pid, int fd)
         return -EINVAL;
     }
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
-    int mine = open(path, O_RDWR | O_CLOEXEC);
-    return mine >= 0 ? mine : -errno;
+    int duplicate = open(path, O_RDWR | O_CLOEXEC);
+    return duplicate >= 0 ? duplicate : -errno;
 }
 
 /* `lock` held. All exports of one process and device are in one file, which is opened once. */

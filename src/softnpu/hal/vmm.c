@@ -329,7 +329,7 @@ static struct vmm_mapping *mapping_at(uintptr_t addr)
 }
 
 /* Lock held. The reservation that contains the whole range, provided nothing is mapped in that range. */
-static struct reservation *room_at(uintptr_t base, uint64_t size_b)
+static struct reservation *free_range_at(uintptr_t base, uint64_t size_b)
 {
     snpu__spans_lock();
     struct snpu_span *span = snpu__reservation_find(base);
@@ -360,7 +360,7 @@ static drvError_t map_locked(uintptr_t base, uint64_t size_b, uint64_t offset_b,
         offset_b > handle->size_b - size_b) {
         return DRV_ERROR_INVALID_VALUE;
     }
-    struct reservation *r = room_at(base, size_b);
+    struct reservation *r = free_range_at(base, size_b);
     if (r == NULL) {
         return DRV_ERROR_INVALID_VALUE;
     }

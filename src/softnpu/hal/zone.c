@@ -199,7 +199,7 @@ struct snpu_block *snpu_zone_take(struct snpu_zone *zone, uint64_t size_b, uint6
 }
 
 /* Merges a neighbour into the block if it is free. */
-static void swallow(struct snpu_zone *zone, struct snpu_block *block, struct snpu_node *range)
+static void merge_neighbour(struct snpu_zone *zone, struct snpu_block *block, struct snpu_node *range)
 {
     struct snpu_block *neighbour = (struct snpu_block *)range;
     /* A neighbour in use may change its state now, without the lock; but a free one stays free. */
@@ -222,8 +222,8 @@ void snpu_zone_give(struct snpu_zone *zone, struct snpu_block *block)
     uintptr_t end = block->range.base + block->range.size_b;
     struct snpu_node *below = snpu_ranges_at_or_below(&zone->order, block->range.base);
     struct snpu_node *above = snpu_ranges_find(&zone->order, end);
-    swallow(zone, block, above);
-    swallow(zone, block, below);
+    merge_neighbour(zone, block, above);
+    merge_neighbour(zone, block, below);
     free_insert(zone, block);
     pthread_mutex_unlock(&zone->lock);
 }

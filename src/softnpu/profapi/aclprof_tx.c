@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: marks and ranges of the program, through stamps, messages and mstx.
  *
- * All of them reach snpu_collection_tx while a collection with ACL_PROF_MSPROFTX runs; the bookkeeping works at any time.
- * A mark with a stream also puts a step trace with tag 11 into the stream, as msPTI does.
+ * All of them reach snpu_collection_tx while a collection with ACL_PROF_MSPROFTX runs; the bookkeeping works at any
+ * time. A mark with a stream also puts a step trace with tag 11 into the stream, as msPTI does.
  *
  * Threads: stamps and open ranges are in slabs; each thread has its own push/pop stack. Only one thread at a time
  * may change a stamp, as with every object of the interface.

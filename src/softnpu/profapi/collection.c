@@ -67,8 +67,8 @@ static void spool(const struct spool_record *record)
 {
     pthread_mutex_lock(&lock);
     if (run.running) {
-        bool room = run.spool_b + sizeof(*record) <= run.limit_b;
-        if (room && fwrite_unlocked(record, sizeof(*record), 1, c.spool) == 1) {
+        bool fits = run.spool_b + sizeof(*record) <= run.limit_b;
+        if (fits && fwrite_unlocked(record, sizeof(*record), 1, c.spool) == 1) {
             run.spool_b += sizeof(*record);
             c.records++;
         } else {

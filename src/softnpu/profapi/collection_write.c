@@ -111,20 +111,20 @@ struct tasks {
         uint64_t launch, start, end;
         uint32_t next; /* next of the same stream; 0: none */
     } * items;
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint32_t first[1 << 16], last[1 << 16]; /* by stream; index + 1, 0: none */
 };
 
 static void add_track(struct tasks *t, const struct MsprofCompactInfo *info)
 {
-    if (t->count == t->room) {
-        uint32_t room = t->room != 0 ? t->room * 2 : 1024;
-        struct task_track *items = room > t->room ? realloc(t->items, room * sizeof(*items)) : NULL;
+    if (t->count == t->capacity) {
+        uint32_t capacity = t->capacity != 0 ? t->capacity * 2 : 1024;
+        struct task_track *items = capacity > t->capacity ? realloc(t->items, capacity * sizeof(*items)) : NULL;
         if (items == NULL) {
             return;
         }
         t->items = items;
-        t->room = room;
+        t->capacity = capacity;
     }
     struct task_track *task = &t->items[t->count++];
     *task = (struct task_track){.track = info->data.runtimeTrack, .launch = info->timeStamp};

@@ -135,7 +135,7 @@ char *MsprofGetPath(void)
 
 /* ---- devices ---- */
 
-static void tell_device(snpu_profapi_device_fn fn, uint32_t chip, uint32_t dev, bool open)
+static void notify_device(snpu_profapi_device_fn fn, uint32_t chip, uint32_t dev, bool open)
 {
     struct ProfSetDevPara para;
     memset(&para, 0, sizeof(para)); /* padding included: tools copy the whole struct */
@@ -156,7 +156,7 @@ int32_t MsprofNotifySetDevice(uint32_t chipId, uint32_t deviceId, bool isOpen)
     pthread_mutex_unlock(&state_lock);
     snpu_profapi_device_fn fn = snpu_profapi_callback(PROFILE_DEVICE_STATE_C_CALLBACK);
     if (fn != NULL) {
-        tell_device(fn, chipId, deviceId, isOpen);
+        notify_device(fn, chipId, deviceId, isOpen);
     }
     return SNPU_PROFAPI_OK;
 }
@@ -169,7 +169,7 @@ void snpu_profapi_replay_devices(snpu_profapi_device_fn fn)
         uint32_t chip = devices[dev].chip;
         pthread_mutex_unlock(&state_lock);
         if (open) {
-            tell_device(fn, chip, dev, true);
+            notify_device(fn, chip, dev, true);
         }
     }
 }
