@@ -153,8 +153,7 @@ struct tk_layer_norm_args {
     double eps;
 };
 
-/* Gradient with respect to the input: dx = accumulate * dx + ...; gamma is optional; dx may be dy if accumulate is 0.
- */
+/* Gradient with respect to the input: dx = accumulate * dx + ...; gamma is optional; dx may be dy if accumulate is 0 */
 struct tk_layer_norm_grad_args {
     const float *dy;
     const float *x;

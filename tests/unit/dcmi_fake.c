@@ -15,7 +15,7 @@ static int configured(const char *word)
 
 #define FAIL_IF_TOLD()                                                                                                 \
     do {                                                                                                               \
-        if (configured(__func__)) {                                                                                          \
+        if (configured(__func__)) {                                                                                    \
             return -8255;                                                                                              \
         }                                                                                                              \
     } while (0)

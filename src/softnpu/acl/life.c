@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t count;
 static struct life_callback entries[CALLBACKS_MAX];
 static uint32_t entry_count;
-static char *config; /* text of the configuration, "" without one */
+static char *config; /* text of the configuration, "" if there is none */
 
 static aclError read_config(const char *path, char **out)
 {
