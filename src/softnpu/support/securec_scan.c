@@ -16,7 +16,7 @@
 
 enum { MAX_FIELDS = 32, MAX_FORMAT = 4096 };
 
-struct field {
+struct scan_field {
     void *target; /* what the C library writes to */
     char *dest;   /* text only: the caller's buffer of dest_b bytes, filled from target afterwards */
     size_t dest_b;
@@ -24,7 +24,7 @@ struct field {
 };
 
 struct plan {
-    struct field fields[MAX_FIELDS];
+    struct scan_field fields[MAX_FIELDS];
     int count;
     char format[MAX_FORMAT];
     size_t len;
@@ -55,8 +55,8 @@ static const char *end_of_set(const char *p)
 }
 
 /* A text conversion: [spec, end) is "s", "c", "[...]" or one of them after 'l'. */
-static bool plan_text(struct plan *plan, struct field *f, size_t width, bool single, const char *spec, const char *end,
-                      void *dest, size_t dest_b)
+static bool plan_text(struct plan *plan, struct scan_field *f, size_t width, bool single, const char *spec,
+                      const char *end, void *dest, size_t dest_b)
 {
     char number[24];
     if (dest == NULL || dest_b == 0 || dest_b > SECUREC_STRING_MAX_LEN) {
@@ -106,7 +106,7 @@ static const char *plan_conversion(struct plan *plan, const char *p, va_list *ar
     if (plan->count == MAX_FIELDS) {
         return NULL;
     }
-    struct field *f = &plan->fields[plan->count++];
+    struct scan_field *f = &plan->fields[plan->count++];
     f->counts = *spec != 'n';
     void *dest = va_arg(*args, void *);
     if (strchr("sc[", *spec) != NULL) {
@@ -141,7 +141,7 @@ static bool make_plan(struct plan *plan, const char *format, va_list *args)
 static bool deliver(struct plan *plan, int converted)
 {
     for (int i = 0; i < plan->count && converted > 0; i++) {
-        struct field *f = &plan->fields[i];
+        struct scan_field *f = &plan->fields[i];
         converted -= f->counts;
         if (f->dest == NULL) {
             continue;
