@@ -94,7 +94,7 @@ def test_two_ranks(softnpu, command, build, compare, tmp_path):
     first = next(out.glob("*/device_0/dump/memscope_dump_*.csv"))
     second = next(out.glob("*/device_1/dump/memscope_dump_*.csv"))
     done, rows = compare(f"--input={first},{second}")
-    assert rows and "device 0 against device 1" in done.stdout
+    assert rows and "device 0 compared with device 1" in done.stdout
 
 
 def foreign_pair(tmp_path):

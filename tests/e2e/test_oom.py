@@ -38,13 +38,13 @@ def test_console_names_caller_and_blocks(refused):
     lines, whole, rows = refused("--analysis=oom:3", "--call-stack=c")
     assert re.match(r"halMemAlloc of 6553[68]\.0+ Mb\(s\) was refused on device 0, step 2, "
                     r"in torch\._ops\.aten\.empty\.memory_format, called by", lines[1])
-    stack = lines[2:next(i for i, line in enumerate(lines) if line.startswith("Held then"))]
+    stack = lines[2:next(i for i, line in enumerate(lines) if line.startswith("In use at the time"))]
     assert any("tensor_try_new" in line for line in stack) and any("plant_oom" in line for line in stack)
-    (held,) = [line for line in lines if line.startswith("Held then")]
+    (held,) = [line for line in lines if line.startswith("In use at the time")]
     assert re.search(r"[\d.]+ Mb\(s\) in \d+ block\(s\) of PTA \([\d.]+ reserved\); 6\.0+ Mb\(s\) from the driver", held)
 
     details = [row for row in rows if row.event == "OOM_DETAIL"]
-    for title, kind in (("Most recent of what was live:", "OOM_RECENT_ALLOC"), ("Largest of what was live:", "OOM_TOP_ALLOC")):
+    for title, kind in (("Most recent live blocks:", "OOM_RECENT_ALLOC"), ("Largest live blocks:", "OOM_TOP_ALLOC")):
         found = blocks(lines, title)
         assert [(b[0], b[1], b[2]) for b in found] == [
             (row.number("size"), int(row.attr["ptr"], 16), row.attr["pool"]) for row in details if row.type == kind]
@@ -71,8 +71,8 @@ def test_the_right_blocks(refused):
     recent = sorted(live.values(), key=lambda row: -row.id)[:7]
     largest = sorted(live.values(), key=lambda row: (-row.number("size"), row.id))[:7]
     essence = lambda row: (row.number("size"), int(row.ptr, 16), row.type)
-    assert [b[:3] for b in blocks(lines, "Most recent of what was live:")] == [essence(row) for row in recent]
-    assert [b[:3] for b in blocks(lines, "Largest of what was live:")] == [essence(row) for row in largest]
+    assert [b[:3] for b in blocks(lines, "Most recent live blocks:")] == [essence(row) for row in recent]
+    assert [b[:3] for b in blocks(lines, "Largest live blocks:")] == [essence(row) for row in largest]
 
 
 def test_steps_do_not_hide_it(refused):

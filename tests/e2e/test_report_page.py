@@ -90,7 +90,7 @@ def test_a_leak_is_shown(browser, pages, tmp_path):
     assert "Leak" in card and "off the peak" in card and "plant_leak" in card and says(card, best)
     assert "plant_leak" in browser.text(".table[aria-label], .table") and browser.run("return document.querySelectorAll('.tm-leaf').length") > 3
     titles = browser.texts("h3")
-    for title in ("Memory over time", "What to change", "What was live at the peak", "Where every byte is", "Growth from step to step",
+    for title in ("Memory over time", "What to change", "What was live at the peak", "Memory account", "Growth from step to step",
                   "Operators"):
         assert title in titles
     # the contents list leads to every part

@@ -42,7 +42,7 @@ def test_ranks_of_one_job(record, report):
     for at in range(STEPS):
         peaks = sorted(rank["peak_b"][at] for rank in ranks["ranks"])
         assert [ranks["min_b"][at], ranks["median_b"][at], ranks["max_b"][at]] == peaks
-    assert "all ranks\n  3 ranks, 6 steps" in text and "depart" not in text
+    assert "all ranks\n  3 ranks, 6 steps" in text and "diverge" not in text
 
 
 def test_one_of_several_leaks(record, report):
@@ -55,7 +55,7 @@ def test_one_of_several_leaks(record, report):
     assert "plant_leak" in cause["label"] and cause["bytes"] - cause["reference_b"] == departure["bytes"]
     assert any(frame["function"] == "plant_leak" for frame in cause["frames"])
     assert len(departure["causes"]) == 1, "and nothing else"
-    assert "is the first to depart, in step 2" in text and "plant_leak" in text.split("depart")[1].split("process ")[0]
+    assert "is the first to diverge, in step 2" in text and "plant_leak" in text.split("diverge")[1].split("process ")[0]
 
 
 def test_sixty_four_ranks(record, report, softnpu, memscope, tmp_path):

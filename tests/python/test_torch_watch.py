@@ -38,4 +38,4 @@ def test_what_writes_behind_its_back_is_found(recording, tmp_path):
 
 def test_operators_that_say_so_may_write(recording, tmp_path):
     text = run(recording, tmp_path, False)
-    assert "overwritten" not in text and "no change that nobody announced" in text
+    assert "overwritten" not in text and "no unannounced change" in text

@@ -97,7 +97,7 @@ static void test_alike(void **state)
     struct ms_ranks *ranks = find();
     char text[256];
     ms_ranks_text(ranks, text, sizeof(text));
-    assert_string_equal(text, "4 ranks, 5 steps, all alike.");
+    assert_string_equal(text, "4 ranks, 5 steps, all equal.");
     ms_ranks_free(ranks);
 }
 
@@ -114,7 +114,7 @@ static void test_one_leaks(void **state)
     struct ms_ranks *ranks = find();
     char text[256];
     ms_ranks_departure_text(ranks, text, sizeof(text));
-    assert_non_null(strstr(text, "npu 2 is the first to depart, in step 4: since step 2"));
+    assert_non_null(strstr(text, "npu 2 is the first to diverge, in step 4: since step 2"));
     assert_non_null(strstr(text, "2 MiB more"));
     ms_ranks_text(ranks, text, sizeof(text));
     assert_non_null(strstr(text, "most uneven in step 6, from 100 MiB (npu 0) to 106 MiB (npu 2)."));

@@ -28,15 +28,15 @@
 #define MS_ANALYZE_WHY_B       512u
 #define MS_ANALYZE_EXPORT      __attribute__((visibility("default")))
 
-/* Functions may be NULL. Texts are valid during the call and have no line end. */
+/* Callbacks may be NULL. Texts are valid during the call and have no line end. */
 struct ms_analyze_io {
     size_t sz; /* sizeof(struct ms_analyze_io) */
     void *argument;
-    /* What msMemScope prints on stdout, line by line. */
+    /* The lines msMemScope prints on stdout. */
     void (*line)(void *argument, const char *line);
-    /* Rows that cannot be read, data that is missing: "FILE:LINE: reason". For stderr. */
+    /* Unreadable rows, missing data: "FILE:LINE: reason". For stderr. */
     void (*problem)(void *argument, const char *line);
-    /* Now and then; total may be 0: not known. Nonzero: stop. */
+    /* Called at intervals; total is 0 if unknown. A nonzero return cancels. */
     int (*progress)(void *argument, uint64_t done, uint64_t total);
 };
 
@@ -45,15 +45,15 @@ uint32_t ms_analyze_version(void) MS_ANALYZE_EXPORT; /* MS_ANALYZE_API_VERSION *
 /* ---- leaks between marks ---- */
 
 struct ms_check_leaks_result {
-    uint64_t leaks, bytes;  /* of all devices */
-    uint32_t devices;       /* that were analysed */
-    uint32_t skipped;       /* that have too few marks */
+    uint64_t leaks, bytes;  /* over all devices */
+    uint32_t devices;       /* analysed */
+    uint32_t skipped;       /* devices with too few marks */
     uint64_t rows;          /* read */
-    uint64_t rows_left_out; /* could not be read */
+    uint64_t rows_left_out; /* unreadable */
 };
 
-/* HAL blocks allocated between mark number start_index (0, 1, 2 ...) called `mark` and the next one, and not freed
- * until the one after that; for every device. result may be NULL. */
+/* Finds HAL blocks allocated between mark number start_index (0, 1, 2 ...) named `mark` and the next such mark, and not
+ * freed before the one after that, for every device. result may be NULL. */
 int ms_check_leaks(const char *path, const char *mark, uint64_t start_index, const struct ms_analyze_io *io,
                    struct ms_check_leaks_result *result, char *why, size_t why_b) MS_ANALYZE_EXPORT;
 
@@ -64,18 +64,18 @@ int ms_check_leaks(const char *path, const char *mark, uint64_t start_index, con
 #define MS_CHECK_ALL          7u
 
 struct ms_check_inefficient_result {
-    uint64_t blocks[3], bytes[3]; /* by type, in the order of that table; those of mem_size and more */
-    uint64_t rows_changed;        /* MALLOC rows that got a new value */
+    uint64_t blocks[3], bytes[3]; /* by type, in the order of that table; only blocks of at least mem_size */
+    uint64_t rows_changed;        /* MALLOC rows whose value changed */
     uint64_t rows, rows_left_out;
-    char kept[4096 + 16]; /* where the file as it was before is kept; empty: nothing was written */
+    char kept[4096 + 16]; /* path of the backup of the original file; empty: nothing was written */
 };
 
-/* Sets inefficient_type of the MALLOC rows of `path`, in addition to what stands there. types: bits MS_CHECK_TYPE; mem_size_b:
- * smaller blocks are passed over; idle_calls: more calls than that without access are idleness, at least 1.
+/* Adds to inefficient_type of the MALLOC rows in `path`; existing values stay. types: bits MS_CHECK_TYPE; mem_size_b:
+ * smaller blocks are skipped; idle_calls: a block is idle after more calls than this without an access, at least 1.
  *
- * A file is replaced as a whole (CSV: written beside it and renamed; DB: one transaction), and the file before is kept
- * as PATH.orig (.orig.1 ...). If no row changes, nothing is written. Everything else in the file stays as it is, line
- * ends too. */
+ * A file is replaced atomically (CSV: a temporary file in the same directory, renamed; DB: one transaction), and the
+ * original is kept as PATH.orig (.orig.1 ...). If no row changes, nothing is written. Everything else in the file is
+ * preserved, including line ends. */
 int ms_check_inefficient(const char *path, uint64_t mem_size_b, unsigned types, uint64_t idle_calls,
                          const struct ms_analyze_io *io, struct ms_check_inefficient_result *result, char *why,
                          size_t why_b) MS_ANALYZE_EXPORT;

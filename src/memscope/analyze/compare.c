@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collecting half of compare: a consumer of one model after the other. See compare.h.
+/* The collecting half of compare: consumes one model after the other. See compare.h.
  *
- * A FREE row tells the thread that freed, the model's callback before it tells the block; both are needed, so the
- * callback leaves the block's facts for the row. Owners may change while a block lives; the groups that a block was
- * counted for are remembered by its allocation id. */
+ * A FREE row names the thread that freed, the model callback before it names the block; both are needed, so the
+ * callback stores the block's facts for the row. Owners may change during a block's lifetime; the groups in which a
+ * block was counted are remembered by its allocation id. */
 #include "memscope/analyze/compare_internal.h"
 
 #include "memscope/analyze/site.h"
@@ -25,29 +25,29 @@ struct thread {
     uint32_t tid, device;
     int64_t sum[LANES];
     struct open_op ops[OPS_OPEN];
-    uint32_t depth;       /* may be more than are kept */
-    struct open_op since; /* the last kernel, or operator without a start */
+    uint32_t depth;       /* may exceed OPS_OPEN; deeper operators are not kept */
+    struct open_op since; /* since the last kernel, or operator without a START */
 };
 
-struct charge { /* a block, as it is accounted for */
+struct charge { /* how a block was accounted */
     bool valid;
     uint8_t lane;
     int64_t size_b;
     uint32_t owner, site; /* names */
 };
 
-struct recorded { /* a process */
+struct recorded { /* one process */
     struct ms_compare *compare;
     struct side *side;
-    int number; /* of the side */
+    int number; /* index of the side */
     struct ms_model *model;
     struct ms_stack_source stacks;
-    struct ms_map owner_names, stack_names; /* of this process's ids */
-    struct ms_map charged;                  /* allocation id: owner and site as they were counted */
-    struct ms_map thread_of;                /* tid and device, to the index below */
+    struct ms_map owner_names, stack_names; /* by the process's ids */
+    struct ms_map charged;                  /* allocation id -> owner and site as they were counted */
+    struct ms_map thread_of;                /* tid and device -> index in threads */
     struct thread **threads;
     size_t thread_count;
-    struct charge charge; /* of the callback before the row */
+    struct charge charge; /* set by the callback that precedes the row */
 };
 
 /* ---- names ---- */
@@ -176,7 +176,7 @@ static int on_step(void *self, const struct ms_step_info *info)
         return -ENOMEM;
     }
     if (info->begins && !device->step_seen && r->compare->options.steps[r->number] == 1) {
-        /* the first step begins here; where only ends are told it began with the recording */
+        /* The first step begins here. If only step ends are recorded, it began with the recording. */
         device->item_count = device->group_count = 0;
         ms_map_free(&device->group_of);
         memset(device->use, 0, sizeof(device->use));
@@ -304,7 +304,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
         r->charge.owner = (uint32_t)(groups >> 32);
         r->charge.site = (uint32_t)groups;
     }
-    if (how != MS_END_FREE) { /* by nobody in particular, and without a row of its own */
+    if (how != MS_END_FREE) { /* not attributed to a thread, and without a row of its own */
         account(r, block->device, &r->charge, false, MS_ID_NONE, time_ns);
         r->charge.valid = false;
     }
@@ -351,7 +351,7 @@ static struct open_op end_op(struct thread *thread, uint32_t name)
 {
     uint32_t kept = thread->depth < OPS_OPEN ? thread->depth : OPS_OPEN;
     for (uint32_t i = kept; i-- > 0;) {
-        if (thread->ops[i].name == name) { /* those above it have lost their ends */
+        if (thread->ops[i].name == name) { /* the operators above it have lost their ENDs */
             thread->depth = i;
             return thread->ops[i];
         }
@@ -423,7 +423,7 @@ static int on_row(void *self, const struct ms_row *row)
 
 /* ---- the number of the first releases ---- */
 
-/* An item's number is the size of the first row of the framework's pool at or behind it, MALLOC or FREE alike. */
+/* An item's number is the size of the first row of the framework's pool at or after it, MALLOC or FREE. */
 static int on_legacy_row(void *self, const struct ms_row *row)
 {
     struct recorded *r = self;
@@ -497,7 +497,7 @@ static struct recorded *begin_process(struct ms_compare *compare, int number)
         *r = (struct recorded){.compare = compare, .side = side, .number = number};
         side->process = r;
     }
-    for (size_t i = 0; r != NULL && i < side->device_count; i++) { /* steps are counted by each process */
+    for (size_t i = 0; r != NULL && i < side->device_count; i++) { /* steps are counted per process */
         side->devices[i]->step = 0;
         side->devices[i]->step_seen = false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside compare: what the collecting half leaves for the reporting half. */
+/* Private to compare: what collecting (compare.c) hands to reporting (compare_report.c). */
 #ifndef MS_ANALYZE_COMPARE_INTERNAL_H
 #define MS_ANALYZE_COMPARE_INTERNAL_H
 
@@ -19,8 +19,8 @@ struct item {
 
 enum group_kind { BY_OWNER, BY_SITE, GROUP_KINDS };
 
-/* Bytes of one owner or call site. at_peak is right if changed_at is the current peak's number; otherwise the group has
- * not changed since the peak, and live is what it was then. */
+/* Bytes of one owner or call site. at_peak is valid if changed_at is the number of the current peak; otherwise the
+ * group has not changed since the peak, and live is also its value at the peak. */
 struct group {
     uint32_t name;
     uint8_t kind, lane;
@@ -28,36 +28,36 @@ struct group {
     uint64_t changed_at;
 };
 
-struct use { /* of one lane of a device */
+struct use { /* one lane of a device */
     uint64_t events;
     int64_t total, peak;
     uint64_t peak_number, peak_ns;
-    uint32_t peak_step, peak_op; /* peak_op: name */
+    uint32_t peak_step, peak_op; /* peak_op is a name */
 };
 
 struct device {
     uint32_t device;
-    uint32_t step;  /* now; 0: between steps */
-    bool step_seen; /* a mark came */
+    uint32_t step;  /* current; 0: between steps */
+    bool step_seen; /* a step mark was seen */
     struct item *items;
     size_t item_count, item_room;
     struct use use[LANES];
     struct group *groups;
     size_t group_count, group_room;
-    struct ms_map group_of; /* kind, lane and name: to the index above */
-    size_t legacy_pending;  /* items from here on wait for a row of the framework */
+    struct ms_map group_of; /* kind, lane and name -> index in groups */
+    size_t legacy_pending;  /* items from here on still wait for a row of the framework */
 };
 
 struct side {
     struct device **devices;
     size_t device_count;
-    unsigned framework; /* legacy: enum ms_row_type; 0: none met */
+    unsigned framework; /* legacy: enum ms_row_type; 0: none seen */
     struct recorded *process;
 };
 
-struct pair { /* a device of each side; NULL: that side has none */
+struct pair { /* a device of each side; NULL: absent on that side */
     struct device *of[MS_COMPARE_SIDES];
-    uint32_t *match; /* of the base's items */
+    uint32_t *match; /* per item of the base */
     enum lane lane;
     uint64_t both;
 };

@@ -34,7 +34,7 @@ static int add_pair(struct ms_compare *compare, struct device *base, struct devi
     return 0;
 }
 
-/* Devices of the same number; if each side has one only, these, whatever their numbers (two ranks). */
+/* Pairs devices with the same number. If each side has exactly one, pairs these whatever their numbers (two ranks). */
 static int make_pairs(struct ms_compare *compare)
 {
     struct side *base = &compare->sides[MS_COMPARE_BASE], *other = &compare->sides[MS_COMPARE_OTHER];
@@ -121,13 +121,13 @@ const char *ms_compare_error(const struct ms_compare *compare)
 
 /* ---- the files ---- */
 
-/* Both sides of a pair in the order of the diff: what the base alone has comes before what the other alone has. */
+/* Walks both sides of a pair in diff order: items only in the base come before items only in the other side. */
 struct walk {
     const struct pair *pair;
     size_t at[MS_COMPARE_SIDES];
 };
 
-/* Items that stand at the same place; NULL: not on that side. False: no more. */
+/* Items at the same position; NULL: absent on that side. False: no more. */
 static bool walk_next(struct walk *walk, const struct item *items[MS_COMPARE_SIDES])
 {
     const struct pair *pair = walk->pair;
@@ -348,7 +348,7 @@ static void print_changes(const struct ms_compare *compare, FILE *out, struct ch
         }
     }
     if (differing > SHOWN) {
-        fprintf(out, "    and %zu more\n", differing - SHOWN);
+        fprintf(out, "    ... and %zu more\n", differing - SHOWN);
     }
     free(changes->list);
     ms_map_free(&changes->of_name);
@@ -433,7 +433,7 @@ static void print_title(const struct pair *pair, FILE *out)
     const struct device *base = pair->of[MS_COMPARE_BASE], *other = pair->of[MS_COMPARE_OTHER];
     fprintf(out, "device %u", device_number(pair));
     if (base != NULL && other != NULL && base->device != other->device) {
-        fprintf(out, " against device %u", other->device);
+        fprintf(out, " compared with device %u", other->device);
     }
     fprintf(out, ": %" PRIu64 " items on both sides, %" PRIu64 " only in base, %" PRIu64 " only in compare\n",
             pair->both, count_of(pair, MS_COMPARE_BASE) - pair->both, count_of(pair, MS_COMPARE_OTHER) - pair->both);
@@ -450,9 +450,8 @@ void ms_compare_print(const struct ms_compare *compare, FILE *out)
         const struct pair *pair = &compare->pairs[i];
         print_title(pair, out);
         if (!compare->options.legacy) {
-            fprintf(out, "  %s\n",
-                    pair->lane == POOLS ? "memory of the pools" : "memory of the driver (no pool reported any)");
-            print_use(pair, out, true, steps ? "peak above the begin" : "peak");
+            fprintf(out, "  %s\n", pair->lane == POOLS ? "pool memory" : "driver memory (no pool reported any)");
+            print_use(pair, out, true, steps ? "peak above the start" : "peak");
             print_use(pair, out, false, steps ? "left at the end" : "in use at the end");
             print_peak_place(compare, pair, out, MS_COMPARE_BASE);
             print_peak_place(compare, pair, out, MS_COMPARE_OTHER);

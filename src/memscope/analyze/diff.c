@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See diff.h. Ranges that are still to be compared wait on a stack of their own, so that no input can exhaust the
- * thread's. Matches are only ever made of equal ends of a range and of anchors. */
+/* See diff.h. Ranges still to be compared are kept on an explicit stack, so no input can exhaust the thread's stack.
+ * Matches come only from equal ends of a range and from anchors. */
 #include "memscope/analyze/diff.h"
 
 #include <errno.h>
@@ -9,21 +9,21 @@
 #include <string.h>
 
 #define COST_MIN     256
-#define ANCHOR_MIN   8 /* fewer numbers that stand once prove nothing */
-#define ANCHOR_DEPTH 6 /* times that a range between anchors is searched for further ones */
+#define ANCHOR_MIN   8 /* fewer unique numbers prove nothing */
+#define ANCHOR_DEPTH 6 /* how often a range between anchors is searched for further anchors */
 
 struct range {
     int32_t a0, a1, b0, b1;
-    int8_t anchors; /* how often it may still be searched */
+    int8_t anchors; /* remaining anchor searches */
 };
 
 struct diff {
-    const uint32_t *a, *b; /* what may match */
-    uint32_t *match;       /* of a, places in b */
+    const uint32_t *a, *b; /* elements that may match */
+    uint32_t *match;       /* per element of a: index in b */
     struct range *stack;
     size_t depth, room;
     uint32_t *count_a, *count_b, *place_b; /* by number */
-    int32_t *forward, *backward;           /* by diagonal, furthest a */
+    int32_t *forward, *backward;           /* furthest a, by diagonal */
     int32_t cost_max;
     int error;
 };
@@ -60,13 +60,13 @@ static void trim(struct diff *d, struct range *r)
 
 struct anchor {
     int32_t a, b;
-    int32_t before; /* index of the one that it continues, -1: none */
+    int32_t before; /* index of its predecessor in the chain, -1: none */
 };
 
-/* The longest part of the anchors (in order of a) that is in order of b as well: chain[] of their indexes. */
+/* Finds the longest subsequence of the anchors (sorted by a) that is also sorted by b; chain[] gets their indexes. */
 static size_t longest_order(struct anchor *anchors, size_t count, int32_t *chain)
 {
-    size_t length = 0; /* chain[n]: the anchor with the smallest b that ends an order of n + 1 */
+    size_t length = 0; /* chain[n]: the anchor with the smallest b that ends a subsequence of n + 1 */
     for (size_t i = 0; i < count; i++) {
         size_t low = 0, high = length;
         while (low < high) {
@@ -88,7 +88,7 @@ static size_t longest_order(struct anchor *anchors, size_t count, int32_t *chain
     return length;
 }
 
-/* Do the anchors agree, and do the ranges between them have about the same length on both sides? */
+/* Do the anchors agree on the order, and do the ranges between them have similar lengths on both sides? */
 static bool is_trusted(const struct range *r, const struct anchor *anchors, const int32_t *chain, size_t length,
                        size_t candidates)
 {
@@ -168,7 +168,7 @@ static int32_t larger(int32_t x, int32_t y)
     return x > y ? x : y;
 }
 
-/* Too expensive: the point that was reached furthest, from the front or from the back. */
+/* Too expensive: returns the furthest point reached, from the front or from the back. */
 static void best_so_far(const struct diff *d, const struct range *r, int32_t f_min, int32_t f_max, int32_t b_min,
                         int32_t b_max, int32_t *a, int32_t *b)
 {
@@ -200,8 +200,8 @@ static void best_so_far(const struct diff *d, const struct range *r, int32_t f_m
     *b = front ? f_best - f_a : b_best - b_a;
 }
 
-/* A point on a shortest way through the range, both ends of which differ: searched from both sides, one difference
- * more at a time, until the ways meet on a diagonal (a - b). False: too expensive, the point is the best so far. */
+/* Finds a point on a shortest edit path through a range whose ends differ: searches from both sides, one difference at
+ * a time, until the paths meet on a diagonal (a - b). False: too expensive, the point is the best so far. */
 static bool middle(struct diff *d, const struct range *r, int32_t *a, int32_t *b)
 {
     const int32_t k_min = r->a0 - r->b1, k_max = r->a1 - r->b0; /* diagonals of the range */
@@ -283,9 +283,9 @@ static void run(struct diff *d)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- interface ---- */
 
-/* Elements of a that stand in b too; place[]: where they were. */
+/* Keeps the elements of a that also occur in b; place[] gets their original indexes. */
 static size_t keep_common(const uint32_t *a, size_t count, const uint32_t *count_b, uint32_t *kept, uint32_t *place)
 {
     size_t n = 0;
@@ -339,7 +339,7 @@ int ms_diff(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count
         d.a = kept;
         d.b = kept + a_kept;
         d.match = match;
-        d.forward = forward + b_kept + 1; /* diagonals go from -b_kept - 1 to a_kept + 1 */
+        d.forward = forward + b_kept + 1; /* diagonals range from -b_kept - 1 to a_kept + 1 */
         d.backward = backward + b_kept + 1;
         d.cost_max = larger(COST_MIN, square_root(a_kept + b_kept));
         push(&d, (struct range){0, (int32_t)a_kept, 0, (int32_t)b_kept, ANCHOR_DEPTH});

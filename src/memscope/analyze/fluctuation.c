@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See fluctuation.h. What a pool has given out is looked at after each allocation and free of a step; at the end of the step
- * the least divided by the most is its ratio. Memory: one entry per device and pool. */
+/* See fluctuation.h. A pool's allocated bytes are checked after each allocation and free within a step; at the end of the
+ * step, the minimum divided by the maximum is its ratio. Memory: one entry per device and pool. */
 #include "memscope/analyze/fluctuation.h"
 
 #include "memscope/analyze/analysis.h"
@@ -102,7 +102,7 @@ static void end_step(struct ms_fluctuation *fluctuation, struct pool_fluctuation
             pool->used_b == pool->start_b ? "No leaks" : "leaks", name);
     if (!pool->touched || pool->most_b == 0) {
         ms_note(fluctuation->options.log, fluctuation->options.argument, 2,
-                "[%s][step %u]: nothing was allocated in %s, the step is passed over",
+                "[%s][step %u]: nothing was allocated in %s, the step is skipped",
                 ms_device_text("npu ", pool->device).s, step, name);
     } else {
         struct extreme now = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fluctuation of pools over steps: smallest and largest ratio of the least to the most that was allocated in a step.
+/* Fluctuation of pools over steps: the smallest and largest ratio of the minimum to the maximum allocated in a step.
  *
- * Per device and pool, steps after the first. Nothing is printed for a pool without a finished step. */
+ * Per device and pool, from the second step on. A pool without a finished step is not printed. */
 #ifndef MS_ANALYZE_FLUCTUATION_H
 #define MS_ANALYZE_FLUCTUATION_H
 
@@ -14,7 +14,7 @@ struct ms_fluctuation;
 
 struct ms_fluctuation_options {
     const struct ms_model *model; /* pools and steps */
-    FILE *out;                    /* the report, in on_end; may be NULL */
+    FILE *out;                    /* the report, written in on_end; may be NULL */
     ms_note_fn *log;              /* may be NULL */
     void *argument;
 };

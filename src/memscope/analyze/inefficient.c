@@ -23,7 +23,7 @@ unsigned ms_inefficient_operator(unsigned row_type, bool *begins)
     *begins = row_type == MS_TYPE_ATEN_START || row_type == MS_TYPE_ATB_START;
     switch (row_type) {
     case MS_TYPE_ATEN_START:
-    case MS_TYPE_ATEN_END: /* ATen works on both sides */
+    case MS_TYPE_ATEN_END: /* ATen operators use both kinds of memory */
         return 1u << MS_FRAMEWORK_PTA | 1u << MS_FRAMEWORK_HOST;
     case MS_TYPE_ATB_START:
     case MS_TYPE_ATB_END:
@@ -63,7 +63,7 @@ void ms_inefficient_op(struct ms_inefficient *all, unsigned row_type)
     }
 }
 
-/* An event outside of operators is an api of its own. */
+/* An event outside of operators is an api in its own right. */
 static void enter(struct ms_api_counter *counter)
 {
     counter->api += !counter->inside;

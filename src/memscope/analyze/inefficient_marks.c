@@ -11,10 +11,10 @@
 struct ms_inefficient_marks {
     struct ms_model *model;
     struct ms_inefficient counters;
-    struct ms_map of; /* allocation id: index of `stamps` */
+    struct ms_map of; /* allocation id -> index in stamps */
     struct ms_stamps *stamps;
     size_t count, room;
-    size_t free_head; /* index + 1 of a free one; the next through its malloc_api */
+    size_t free_head; /* index + 1 of the first free entry; entries are linked through malloc_api */
 };
 
 static struct ms_stamps *stamps_of(struct ms_inefficient_marks *marks, uint64_t allocation_id)
@@ -29,7 +29,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
     struct ms_inefficient_marks *marks = self;
     unsigned framework = ms_inefficient_framework(block->space);
     if (framework == MS_FRAMEWORK_NONE || block->shadow) {
-        return 0; /* allocated while nothing was traced: no event */
+        return 0; /* allocated while tracing was off: no event */
     }
     size_t at = marks->free_head != 0 ? marks->free_head - 1 : marks->count;
     if (at == marks->room) {
@@ -45,7 +45,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
     if (ms_map_at(&marks->of, block->allocation_id, at, &added) == NULL) {
         return -ENOMEM;
     }
-    if (!added) { /* its free had failed: it goes on */
+    if (!added) { /* its free failed: the block lives on */
         return 0;
     }
     if (marks->free_head != 0) {
@@ -62,7 +62,7 @@ static int on_access(void *self, const struct ms_block *block, const struct ms_e
     (void)event;
     struct ms_inefficient_marks *marks = self;
     unsigned framework = ms_inefficient_framework(block->space);
-    struct ms_stamps unknown = {0}; /* it counts, and is not judged */
+    struct ms_stamps unknown = {0}; /* counted, but not judged */
     if (framework == MS_FRAMEWORK_NONE) {
         return 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --analysis=inefficient: a consumer that finds inefficient blocks while the program runs, and marks them in the model,
- * so that inefficient_type stands in their MALLOC rows. Memory is O(live blocks of PTA, ATB and CPU tensors). */
+/* --analysis=inefficient: a consumer that finds inefficient blocks while the program runs and stores the result in the
+ * model's blocks, so that their MALLOC rows carry inefficient_type. Memory is O(live blocks of PTA, ATB and CPU
+ * tensors). */
 #ifndef MS_ANALYZE_INEFFICIENT_MARKS_H
 #define MS_ANALYZE_INEFFICIENT_MARKS_H
 
@@ -8,7 +9,7 @@
 
 struct ms_inefficient_marks;
 
-/* The options that count are those of the model at each event; 0 or -ENOMEM. */
+/* Uses the model's options as they are at each event. 0 or -ENOMEM. */
 int ms_inefficient_marks_new(struct ms_model *model, struct ms_inefficient_marks **out);
 struct ms_consumer ms_inefficient_marks_consumer(struct ms_inefficient_marks *marks);
 void ms_inefficient_marks_free(struct ms_inefficient_marks *marks);

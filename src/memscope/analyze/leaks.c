@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See leaks.h. Nothing is remembered while the program runs but the last finished step of each device: at the end the
- * model's live blocks say everything, and what was freed meanwhile is simply not among them.
+/* See leaks.h. While the program runs, only the last finished step of each device is remembered: at the end, the
+ * model's live blocks contain everything needed, and blocks freed in the meantime are not among them.
  *
  * Confidence of a call site: high if it left blocks behind in at least 3 steps and in 4 of 5 steps since the first;
- * medium in at least 2 steps; low otherwise (a cache that was filled once looks like this). Losses of the recording
- * make everything after them uncertain, and the report says so. */
+ * medium in at least 2 steps; low otherwise (a cache that is filled once looks like this). If the recording lost
+ * events, all later results are uncertain, and the report says so. */
 #include "memscope/analyze/leaks.h"
 
 #include "base/map.h"
@@ -25,7 +25,7 @@ struct device_steps {
     uint32_t device, ended;
 };
 
-struct leak { /* a copy: the report needs it sorted */
+struct leak { /* a copy, because the report sorts them */
     uint64_t addr, size_b, allocation_id;
     uint32_t device, step, kernel_index;
     uint8_t space;
@@ -37,7 +37,7 @@ struct site {
     enum site_kind kind;
     uint32_t device;
     uint8_t space;
-    bool in_segments; /* HAL blocks that hold pool memory: the pool keeps them, nobody lost them */
+    bool in_segments; /* HAL blocks that hold pool memory: kept by the pool, not leaked */
     uint32_t c_stack, python_stack, owner, op;
     uint64_t size_b, count, bytes;
     uint32_t first_step, last_step, steps;
@@ -53,7 +53,7 @@ struct ms_leaks {
     struct site *sites;
     size_t site_count, site_room;
     struct ms_map site_of_key;
-    struct ms_map pool_handles; /* mapped where pool blocks are */
+    struct ms_map pool_handles; /* handles mapped at addresses of pool blocks */
     uint64_t count, bytes;
     char suspects[MS_SUSPECTS_B];
     uint64_t stops;
@@ -82,7 +82,7 @@ struct step_walk {
     uint32_t device, step;
 };
 
-/* Newest first: blocks of the step that ended, then those of the one before, which become suspects now. */
+/* Newest first: blocks of the step that ended, then those of the previous step, which become suspects now. */
 static int tell_suspect(void *argument, const struct ms_block *block)
 {
     const struct step_walk *walk = argument;
@@ -132,7 +132,7 @@ static bool is_suspect(struct ms_leaks *leaks, const struct ms_block *block)
 
 struct largest {
     struct ms_leaks *leaks;
-    struct ms_block block[SUSPECTS_SHOWN]; /* copies, the largest first */
+    struct ms_block block[SUSPECTS_SHOWN]; /* copies, largest first */
     uint32_t count;
 };
 
@@ -166,7 +166,7 @@ static int on_stop(void *self)
                                            "0x%" PRIx64 " %" PRIu64 " %s %u\n", block->addr, block->size_b,
                                            ms_device_text("npu:", block->device).s, block->step);
         if (used + length_b >= sizeof(leaks->suspects)) {
-            leaks->suspects[used] = '\0'; /* no half a line */
+            leaks->suspects[used] = '\0'; /* no partial line */
         }
         used += length_b;
     }
@@ -209,7 +209,7 @@ static int stop_at_first(void *argument, const struct ms_block *block)
     return 1;
 }
 
-/* Physical handles hold pool memory through the ranges that they are mapped into. */
+/* Physical handles hold pool memory through the ranges they are mapped into. */
 static int keep_handle(void *argument, const struct ms_segment *segment)
 {
     struct ms_leaks *leaks = argument;
@@ -253,7 +253,7 @@ static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block
         site.size_b = block->size_b;
         key ^= ms_hash_u64(block->size_b << 3 | BY_SIZE);
     }
-    for (;; key++) { /* a key is taken by another site about once in 2^32 */
+    for (;; key++) { /* two sites collide on a key about once in 2^32 */
         bool added;
         uint64_t *index = ms_map_at(&leaks->site_of_key, key, leaks->site_count, &added);
         if (index == NULL) {
@@ -286,7 +286,7 @@ static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block
 static int collect(void *argument, const struct ms_block *block)
 {
     struct ms_leaks *leaks = argument;
-    if (block->state != MS_BLOCK_LIVE && block->state != MS_BLOCK_SHADOW_FREE) { /* freed after stop(): it was kept */
+    if (block->state != MS_BLOCK_LIVE && block->state != MS_BLOCK_SHADOW_FREE) { /* freed after stop(): kept */
         return 0;
     }
     bool pool = ms_step_pool_name(block->space) != NULL;
@@ -392,7 +392,7 @@ static void log_hal(struct ms_leaks *leaks, uint32_t pid)
     }
 }
 
-/* ---- our summary ---- */
+/* ---- npuscope's summary ---- */
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -436,7 +436,7 @@ static void print_site(struct ms_leaks *leaks, size_t number, const struct site 
     if (site->in_segments) {
         fputs(", holds live pool memory", out);
     } else if (pool != NULL && ended != NULL && *ended > site->first_step) {
-        uint32_t possible = *ended - site->first_step; /* the last step may still free what it allocated */
+        uint32_t possible = *ended - site->first_step; /* the last step may still free its own blocks */
         fprintf(out, ", since step %u, %f Mb(s) per step, confidence %s", site->first_step,
                 MS_MB(site->bytes) / possible, confidence(site, possible));
     } else if (pool == NULL && site->steps > 1) {
@@ -479,8 +479,7 @@ static void print_sites(struct ms_leaks *leaks)
         stacks = stacks || leaks->sites[i].kind == BY_STACK;
     }
     qsort(leaks->sites, leaks->site_count, sizeof(*leaks->sites), by_bytes);
-    fprintf(out, "====== %s by %s ======\n",
-            leaks->any_step ? "Leaks" : "Memory that is live at the end (no step was marked)",
+    fprintf(out, "====== %s by %s ======\n", leaks->any_step ? "Leaks" : "Memory live at exit (no steps were marked)",
             stacks ? "call site" : "owner, operator or size");
     for (size_t i = 0; i < leaks->site_count && i < most; i++) {
         print_site(leaks, i + 1, &leaks->sites[i]);
@@ -519,7 +518,7 @@ static int on_end(void *self)
     return rc;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_leaks_new(const struct ms_leaks_options *options, struct ms_leaks **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See note.h. A line that is longer than the buffer is cut. */
+/* See note.h. A line that exceeds the buffer is truncated. */
 #include "memscope/analyze/note.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of an analysis for the log file. */
+/* Lines that an analysis writes to the log file. */
 #ifndef MS_ANALYZE_NOTE_H
 #define MS_ANALYZE_NOTE_H
 
@@ -7,7 +7,7 @@
 
 typedef void ms_note_fn(void *argument, int level, const char *line); /* level as in config.json: 0 debug ... 3 error */
 
-/* log may be NULL: nothing is written then. */
+/* log may be NULL: then nothing is written. */
 void ms_note(ms_note_fn *log, void *argument, int level, const char *format, ...) MS_PRINTF(4, 5);
 
 #endif

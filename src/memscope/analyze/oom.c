@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See oom.h. Rows of one refusal come one behind the other: snapshot, trigger, recent blocks, largest blocks. They are
- * turned into text as they come, because the blocks they name are live then and not at the end. Memory: that text, at
- * most REPORTS times. */
+/* See oom.h. The rows of one refusal arrive in sequence: snapshot, trigger, recent blocks, largest blocks. They are
+ * turned into text on arrival, because the blocks they name are live then but perhaps not at the end. Memory: that
+ * text, at most REPORTS times. */
 #include "memscope/analyze/oom.h"
 
 #include "memscope/analyze/analysis.h"
@@ -23,14 +23,14 @@ struct ms_oom_report {
     FILE *text;
     char *bytes;
     size_t bytes_b;
-    uint64_t refused, largest_b; /* all of them, shown or not */
-    uint32_t shown;              /* reports that stay in the text */
-    long mark;                   /* where the last one begins in it */
+    uint64_t refused, largest_b; /* of all refusals, shown or not */
+    uint32_t shown;              /* reports that are final in the text */
+    long mark;                   /* offset of the last report in the text */
     bool open;                   /* the last trigger is in the text */
     uint32_t device;             /* of the last trigger */
-    uint64_t free_b, total_b;    /* of the device, as the last snapshot has it; total 0: not known */
-    uint8_t list;                /* type of the rows of the list that is being written; 0: none */
-    uint32_t number;             /* in it */
+    uint64_t free_b, total_b;    /* of the device, from the last snapshot; total 0: unknown */
+    uint8_t list;                /* row type of the list being written; 0: none */
+    uint32_t number;             /* position in that list */
 };
 
 static uint64_t number_of(const struct ms_row *row, enum ms_attr_key key)
@@ -62,7 +62,7 @@ static struct ms_text stack_of(const struct ms_oom_report *report, uint32_t id, 
     return python ? stacks->python_stack(stacks->self, id) : stacks->c_stack(stacks->self, id);
 }
 
-/* ---- who asked ---- */
+/* ---- the refused request ---- */
 
 static void print_frames(FILE *out, struct ms_text stack)
 {
@@ -79,7 +79,7 @@ static void print_frames(FILE *out, struct ms_text stack)
 static void print_held(struct ms_oom_report *report)
 {
     struct ms_pool_state state;
-    const char *before = "Held then: ";
+    const char *before = "In use at the time: ";
     for (enum ms_space space = 0; space < MS_SPACE_COUNT; space++) {
         if (MS_SPACE_IS_POOL(space) && ms_model_pool(report->options.model, space, report->device, &state) &&
             state.live_blocks != 0) {
@@ -103,7 +103,7 @@ static void print_held(struct ms_oom_report *report)
     fputs(before[0] == ';' ? ".\n" : "", report->text);
 }
 
-/* Allocators try again at once: a refusal without details is counted, and told only if it is the first. */
+/* Allocators retry immediately: a refusal without details is counted, but only shown if it is the first. */
 static void settle(struct ms_oom_report *report)
 {
     if (report->open && report->list == 0 && report->shown != 0) {
@@ -172,8 +172,7 @@ static void on_detail(struct ms_oom_report *report, const struct ms_row *row)
     if (report->list != row->type) {
         report->list = row->type;
         report->number = 0;
-        fputs(row->type == MS_TYPE_OOM_RECENT_ALLOC ? "Most recent of what was live:\n" : "Largest of what was live:\n",
-              out);
+        fputs(row->type == MS_TYPE_OOM_RECENT_ALLOC ? "Most recent live blocks:\n" : "Largest live blocks:\n", out);
     }
     struct ms_text pool = text_of(row, MS_ATTR_POOL);
     uint64_t addr = number_of(row, MS_ATTR_PTR), size_b = number_of(row, MS_ATTR_SIZE);
@@ -229,7 +228,7 @@ static int on_end(void *self)
     return fflush(out) != 0 ? -errno : 0;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_oom_report_new(const struct ms_oom_options *options, struct ms_oom_report **out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out of memory, online: what the driver refused, who asked for it, and what was live then.
+/* Out of memory, online: what the driver refused, which code requested it, and what was live at the time.
  *
- * At the end of the process one report per refusal whose details the model has given (at most one every two seconds;
- * the first REPORTS of them): the call with both stacks, what pools and driver held, the K most recent and the K
- * largest live blocks, each with the place that allocated it. Rows of the dump have the same with whole stacks. */
+ * At process exit: one report per refusal for which the model has details (at most one every two seconds; only the
+ * first REPORTS): the call with both stacks, memory held by pools and driver, the K most recent and the K largest live
+ * blocks, each with its call site. The rows in the dump have the same data with full stacks. */
 #ifndef MS_ANALYZE_OOM_H
 #define MS_ANALYZE_OOM_H
 
@@ -15,9 +15,9 @@
 struct ms_oom_report;
 
 struct ms_oom_options {
-    struct ms_model *model;        /* whose live blocks are asked when a row names them */
+    struct ms_model *model;        /* its live blocks are looked up when a row names them */
     struct ms_stack_source stacks; /* functions may be NULL */
-    FILE *out;                     /* the report, in on_end */
+    FILE *out;                     /* the report, written in on_end */
 };
 
 int ms_oom_report_new(const struct ms_oom_options *options, struct ms_oom_report **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How reports call the pools that are analysed step by step. */
+/* Names that reports use for the pools that are analysed per step. */
 #ifndef MS_ANALYZE_POOLS_H
 #define MS_ANALYZE_POOLS_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* NULL: this space is not analysed by steps (workspaces live as long as they like, HAL has its own report). */
+/* NULL: this space is not analysed per step (workspaces have no defined lifetime, HAL has its own report). */
 static inline const char *ms_step_pool_name(unsigned space)
 {
     switch (space) {
@@ -24,7 +24,7 @@ static inline const char *ms_step_pool_name(unsigned space)
     }
 }
 
-/* A number with what stands before it, or "cpu". */
+/* A device number with a prefix, or "cpu". */
 struct ms_device_text {
     char s[24];
 };

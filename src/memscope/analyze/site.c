@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define CALLS_SHOWN 4u
-#define CALLS_KEPT  64u /* among which one of the program is looked for */
+#define CALLS_KEPT  64u /* calls searched for one that belongs to the program */
 
 static struct ms_text base_name(struct ms_text path)
 {
@@ -17,7 +17,7 @@ static struct ms_text base_name(struct ms_text path)
     return (struct ms_text){.s = name, .length_b = (uint32_t)(path.s + path.length_b - name)};
 }
 
-/* Where a call names a source, its line still names the library. */
+/* Even if a call names a source file, its line still names the library. */
 bool ms_site_is_plumbing(struct ms_text line)
 {
     const char *paren = memchr(line.s, '(', line.length_b);
@@ -26,7 +26,7 @@ bool ms_site_is_plumbing(struct ms_text line)
     return ms_call_is_plumbing(library.s, (size_t)(line.s + line.length_b - library.s));
 }
 
-/* Python of an installed library, or that was not read from a file. */
+/* Python code of an installed library, or not read from a file. */
 static bool is_library(const struct ms_call *call)
 {
     static const char system[] = "/usr/lib/python";
@@ -68,7 +68,7 @@ size_t ms_site_text(struct ms_text stack, bool python, char *out, size_t room)
         used = add(out, used, room, "", file);
         used = add(out, used, room, " ", (struct ms_text){0});
     }
-    if (python) { /* the user's line, and what it called at last */
+    if (python) { /* the user's line, and the last call it made */
         used = add(out, used, room, "", function);
         return first != 0 ? add(out, used, room, ", in ", calls[0].function) : used;
     }

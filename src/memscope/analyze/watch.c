@@ -25,11 +25,11 @@ struct tensor {
     uint32_t device, index;
     char *name;
     uint64_t hash;
-    bool known;    /* hash is that of the last note */
-    bool reported; /* or freed: not judged any more */
-    bool gone;     /* not watched any more */
-    char *point;   /* of the last note */
-    char *op;      /* of the last note of an operator */
+    bool known;    /* hash is valid: from the last check */
+    bool reported; /* no longer checked (also after a free) */
+    bool gone;     /* no longer watched */
+    char *point;   /* of the last check */
+    char *op;      /* of the last check at an operator */
     bool was_after;
     uint64_t notes, unreadable;
     struct suspicion suspicion;
@@ -124,7 +124,7 @@ static void let_go(struct tensor *t)
     t->suspicion = (struct suspicion){0};
 }
 
-/* The first one counts, until it is cleared. */
+/* The first change counts, until it is cleared. */
 static void suspect(struct ms_watch_report *report, struct tensor *t, const struct ms_event *event)
 {
     bool after = (event->watch_flags & MS_WATCH_AFTER) != 0, kernel = (event->watch_flags & MS_WATCH_KERNEL) != 0;
@@ -143,7 +143,7 @@ static void suspect(struct ms_watch_report *report, struct tensor *t, const stru
         snprintf(how, sizeof(how), "It changed while operator %s ran, which does not write it.", here);
     } else {
         snprintf(how, sizeof(how),
-                 "It changed after %s %s and before %s began: something that nobody announces writes it.", point,
+                 "It changed after %s %s and before %s began: the write was not announced by any operator.", point,
                  t->was_after ? "had ended" : "had begun", here);
     }
     t->suspicion = (struct suspicion){.held = true,
@@ -180,7 +180,7 @@ static int on_watch(void *self, const struct ms_event *event)
         } else if (t->known && t->hash != event->hash) {
             suspect(report, t, event);
         }
-        /* What happens inside an operator is judged when the operator has said what it writes. */
+        /* A change inside an operator is judged once the operator has declared its outputs. */
         bool open = (flags & MS_WATCH_CONCURRENT) != 0 || (flags & MS_WATCH_IN_OP) != 0;
         if (t->suspicion.held && !open) {
             tell(report, t);
@@ -204,7 +204,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
         struct tensor *t = &report->tensors[i];
         if (!t->gone && block->device == t->device && t->addr >= block->addr && t->addr - block->addr < block->size_b &&
             block->space != MS_SPACE_HANDLE) {
-            t->gone = true; /* whoever gets the memory next may write it */
+            t->gone = true; /* the next owner of the memory may write it */
             let_go(t);
         }
     }
@@ -223,7 +223,7 @@ static int on_end(void *self)
         if (!t->reported) {
             add(&text,
                 "[msmemscope] Info: watched output %u of %s, %" PRIu64 " bytes: %" PRIu64
-                " notes, no change that nobody announced.\n",
+                " checks, no unannounced change.\n",
                 t->index, t->name, t->size_b, t->notes - t->unreadable);
         }
         if (t->unreadable != 0) {
@@ -233,15 +233,15 @@ static int on_end(void *self)
     }
     if (report->count == 0 && report->options.start != NULL && report->options.start[0] != '\0') {
         add(&text,
-            "[msmemscope] Warn: nothing was watched: no operator %s with an output has ended while it was "
-            "traced.\n",
+            "[msmemscope] Warn: nothing was watched: no operator %s with an output ended while tracing was "
+            "on.\n",
             report->options.start);
     }
     print(report, &text);
     return 0;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_watch_report_new(const struct ms_watch_report_options *options, struct ms_watch_report **out)
 {

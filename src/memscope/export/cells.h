@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cells of a row as text: what stands in each column, once for all formats.
+/* The cells of a row as text: the contents of each column, once for all formats.
  *
- * A format says in a style how texts are marked; everything else is the same everywhere. The style of a format is a
- * constant, and everything here is inlined with it: a dump has millions of rows. */
+ * A format's style says how texts are quoted; everything else is the same in all formats. The style is a constant and
+ * everything here is inlined with it: a dump has millions of rows. */
 #ifndef MS_EXPORT_CELLS_H
 #define MS_EXPORT_CELLS_H
 
@@ -13,7 +13,7 @@
 typedef void (*ms_cell_text_fn)(struct ms_buffer *buffer, const char *s, size_t length_b);
 
 struct ms_cell_word {
-    char s[32]; /* copied as a whole, which is faster than asking for the length */
+    char s[32]; /* copied as a whole, which is faster than using the length */
     size_t length_b;
 };
 #define MS_CELL_WORD(literal)                                                                                          \
@@ -21,20 +21,20 @@ struct ms_cell_word {
         literal, sizeof(literal) - 1                                                                                   \
     }
 
-/* Attributes: a key begins with the comma that the first one loses to a brace. */
+/* Attributes: every key starts with a comma; that of the first one is replaced by a brace. */
 struct ms_cell_style {
-    ms_cell_text_fn plain;  /* a text that is the whole cell */
-    ms_cell_text_fn quoted; /* one that keeps quotes around it in every format */
-    ms_cell_text_fn inside; /* one within the attributes */
+    ms_cell_text_fn plain;  /* a text that fills the cell */
+    ms_cell_text_fn quoted; /* a text that is quoted in every format */
+    ms_cell_text_fn inside; /* a text within the attributes */
     struct ms_cell_word key[MS_ATTR_KEY_COUNT];
     struct ms_cell_word other_begin, other_end; /* around a key that is not in the table */
     struct ms_cell_word attrs_begin, value_end, attrs_end;
-    struct ms_cell_word no_attrs; /* instead of all that */
+    struct ms_cell_word no_attrs; /* if there are no attributes */
 };
 
 MS_CELL_INLINE void ms__cell_word(struct ms_buffer *buffer, const struct ms_cell_word *word)
 {
-    if (word->length_b != 0 && ms_buffer_reserve(buffer, sizeof(word->s))) { /* most words are known when compiling */
+    if (word->length_b != 0 && ms_buffer_reserve(buffer, sizeof(word->s))) { /* most words are compile-time constants */
         memcpy(buffer->s + buffer->used, word->s, sizeof(word->s));
         buffer->used += word->length_b;
     }
@@ -70,7 +70,7 @@ MS_CELL_INLINE void ms__cell_attrs(struct ms_buffer *buffer, const struct ms_row
         return;
     }
     ms__cell_word(buffer, &style->attrs_begin);
-    size_t brace = buffer->used; /* stands where the first comma comes out */
+    size_t brace = buffer->used; /* position of the first comma, replaced below */
     for (uint32_t i = 0; i < row->attr_count; i++) {
         const struct ms_attr *attr = &row->attr[i];
         if (attr->key < MS_ATTR_KEY_COUNT) {
@@ -109,7 +109,7 @@ MS_CELL_INLINE void ms__cell_attrs(struct ms_buffer *buffer, const struct ms_row
     ms__cell_word(buffer, &style->attrs_end);
 }
 
-/* The original writes stacks with quotes into databases too, and readers take them off. */
+/* The original writes stacks to databases with quotes, too, and readers strip them. */
 MS_CELL_INLINE void ms__cell_stack(struct ms_buffer *buffer, const struct ms_dump *dump, bool python, uint32_t id,
                                    const struct ms_cell_style *style)
 {
@@ -146,7 +146,7 @@ MS_CELL_INLINE bool ms__cell_number(const struct ms_row *row, enum ms_dump_colum
     }
 }
 
-/* Every other cell. */
+/* All other cells. */
 MS_CELL_INLINE void ms__cell_text(struct ms_buffer *buffer, const struct ms_dump *dump, const struct ms_row *row,
                                   enum ms_dump_column column, const struct ms_cell_style *style)
 {
@@ -205,7 +205,7 @@ MS_CELL_INLINE bool ms__cell_slice_number(const struct ms_slice *slice, enum ms_
     return column == MS_SLICE_COL_TID || column == MS_SLICE_COL_PID;
 }
 
-/* Every other cell of it: the function, and times, which are texts because they may be missing. */
+/* All other cells of a call: the function, and times, which are texts because they may be missing. */
 MS_CELL_INLINE void ms__cell_slice_text(struct ms_buffer *buffer, const struct ms_slice *slice,
                                         enum ms_slice_column column, const struct ms_cell_style *style)
 {

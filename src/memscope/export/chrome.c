@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See chrome.h. Times are microseconds since shortly before the first event, so that a double holds the nanoseconds;
- * baseTimeNanoseconds says since when. Begin and end of ranges, operators and kernels are joined here to complete
- * events ("X"), which is what every viewer can nest; what has no end lasts to the end of the file.
+/* See chrome.h. Times are microseconds since shortly before the first event, so that a double can represent
+ * nanoseconds; baseTimeNanoseconds is the origin. Begin and end of ranges, operators and kernels are joined into
+ * complete events ("X"), which every viewer can nest; those without an end last until the end of the file.
  *
  * Memory is O(open ranges, operators and kernels). */
 #include "memscope/export/chrome.h"
@@ -17,8 +17,8 @@
 
 #define BUFFER_B     (64u * 1024)
 #define OP_DEPTH     64
-#define DEVICE_PID   900000000u  /* lanes of devices: no real process has such a number */
-#define STEPS_LANE   0x7fffffffu /* beside the streams of a device */
+#define DEVICE_PID   900000000u  /* device lanes: no real process has such a number */
+#define STEPS_LANE   0x7fffffffu /* next to the streams of a device */
 #define BASE_LEAD_NS 1000u
 
 struct open_slice {
@@ -38,10 +38,10 @@ struct ms_chrome {
     bool any;
     uint64_t base_ns, last_ns;
     uint32_t pid;
-    struct ms_map ranges, kernels; /* range id; device, stream and task: to an open slice (pointer) */
-    struct ms_map op_stacks;       /* tid: to its stack (pointer) */
-    struct ms_map steps;           /* device: to the open slice of its step (pointer) */
-    struct ms_map lanes;           /* device and stream (0: the device itself): it has its name */
+    struct ms_map ranges, kernels; /* range id; device, stream and task -> open slice (pointer) */
+    struct ms_map op_stacks;       /* tid -> its stack (pointer) */
+    struct ms_map steps;           /* device -> open slice of its step (pointer) */
+    struct ms_map lanes;           /* device and stream (0: the device itself) that have a name */
     char *process;
 };
 
@@ -96,7 +96,7 @@ static uint64_t since_base(const struct ms_chrome *chrome, uint64_t time_ns)
     return time_ns > chrome->base_ns ? time_ns - chrome->base_ns : 0;
 }
 
-/* {"ph":"X","name":"...","ts":...,"pid":...,"tid":... and what follows is the caller's, up to the brace. */
+/* Writes {"ph":"X","name":"...","ts":...,"pid":...,"tid":...; the caller adds the rest up to the closing brace. */
 static void add_head(struct ms_chrome *chrome, char phase, const char *name, size_t name_b, uint64_t time_ns,
                      uint32_t pid, uint64_t tid)
 {
@@ -148,7 +148,7 @@ static void add_name(struct ms_chrome *chrome, const char *what, const char *nam
     MS_BUFFER_TEXT(&chrome->buffer, "\"}}");
 }
 
-/* A lane of the device gets its name before the first event in it. */
+/* Names a lane of the device before its first event. */
 static int name_lane(struct ms_chrome *chrome, uint32_t device, uint64_t lane, uint64_t time_ns)
 {
     char name[40];
@@ -169,7 +169,7 @@ static int name_lane(struct ms_chrome *chrome, uint32_t device, uint64_t lane, u
     return 0;
 }
 
-/* ---- what is open ---- */
+/* ---- open slices ---- */
 
 static struct open_slice *open_new(const struct ms_row *row)
 {
@@ -197,7 +197,7 @@ static int open_put(struct ms_map *map, uint64_t key, const struct ms_row *row)
         open_free(slice);
         return -ENOMEM;
     }
-    open_free((struct open_slice *)(uintptr_t)*slot); /* its end never came */
+    open_free((struct open_slice *)(uintptr_t)*slot); /* its end was never recorded */
     *slot = (uint64_t)(uintptr_t)slice;
     return 0;
 }
@@ -296,7 +296,7 @@ static int end_step(struct ms_chrome *chrome, uint32_t device, uint64_t time_ns)
 static int on_step(void *self, const struct ms_step_info *info)
 {
     struct ms_chrome *chrome = self;
-    int rc = end_step(chrome, info->device, info->time_ns); /* of one before, if nobody told */
+    int rc = end_step(chrome, info->device, info->time_ns); /* of a previous step whose end was not recorded */
     if (rc != 0 || !info->begins) {
         return rc;
     }
@@ -388,7 +388,7 @@ struct ms_consumer ms_chrome_consumer(struct ms_chrome *chrome)
                                 .on_step = on_step};
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_chrome_open(int fd, uint32_t pid, const char *process, struct ms_chrome **out)
 {

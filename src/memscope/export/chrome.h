@@ -9,9 +9,9 @@
 
 struct ms_chrome;
 
-/* Writes to fd, which stays the caller's. process: shown as its name, may be NULL. */
+/* Writes to fd, which remains the caller's. process: displayed name, may be NULL. */
 int ms_chrome_open(int fd, uint32_t pid, const char *process, struct ms_chrome **out);
 struct ms_consumer ms_chrome_consumer(struct ms_chrome *chrome);
-int ms_chrome_close(struct ms_chrome *chrome); /* 0 or the first error; the file is valid JSON then */
+int ms_chrome_close(struct ms_chrome *chrome); /* 0 or the first error; the file is then valid JSON */
 
 #endif

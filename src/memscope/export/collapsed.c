@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collapsed stacks, as flamegraph.pl, inferno and speedscope read them: a line per stack, calls from the outermost to
- * the innermost joined by semicolons, then the bytes that were live at the peak. Stacks begin with device and pool:
- * pools have their peaks at different times, and lie inside HAL's blocks, so only what is below one of them adds up.
- * Stacks that differ in what is not shown (owner, addresses) are one line. */
+/* Collapsed stacks, as read by flamegraph.pl, inferno and speedscope: one line per stack, calls from outermost to
+ * innermost joined by semicolons, then the bytes live at the peak. Stacks start with device and pool: pools peak at
+ * different times and are inside HAL blocks, so only the values below one of them add up. Stacks that differ only in
+ * what is not shown (owner, addresses) are one line. */
 #include "memscope/export/stacks.h"
 
 #include "base/buffer.h"
@@ -14,12 +14,12 @@
 #define BUFFER_B (64u * 1024)
 
 struct lines {
-    struct ms_intern stacks; /* number n has bytes[n - 1] */
+    struct ms_intern stacks; /* stack n has bytes[n - 1] */
     uint64_t *bytes;
     size_t count, room;
 };
 
-/* Semicolons separate calls, and a line ends the stack. */
+/* Replaces semicolons, which separate calls, and line ends, which end the stack. */
 static void add_call(struct ms_buffer *line, struct ms_text name)
 {
     size_t start = line->used;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dumps as CSV: one row per line, except that a quoted cell may contain line ends (stacks have one per frame).
  *
- * The header and the order and form of attributes are those of columns.h. MSTX names, attributes and stacks are always
- * quoted, other names only when they must be; quotes inside are doubled. Python calls go to one file per thread. */
+ * The header and the order and form of attributes are defined in columns.h. MSTX names, attributes and stacks are
+ * always quoted, other names only if necessary; quotes inside are doubled. Python calls go to one file per thread. */
 #include "memscope/export/cells.h"
 
 #include "base/swar.h"
@@ -23,7 +23,7 @@ struct slice_file {
     struct ms_buffer buffer; /* the file is open only while this is written: there may be thousands of threads */
 };
 
-struct kept_number { /* as text: of many rows it is the same */
+struct kept_number { /* as text: the same in many rows */
     uint64_t number;
     size_t length_b; /* 0: none yet */
     char digits[24];
@@ -56,7 +56,7 @@ static void add_quoted(struct ms_buffer *buffer, const char *s, size_t length_b)
     ms_buffer_char(buffer, '"');
 }
 
-/* Most names have nothing below '-', which is asked first. */
+/* Most names contain no byte below '-', which is tested first. */
 static bool has_special(uint64_t word)
 {
     bool any = ((word - MS_SWAR_EACH('-')) & ~word & MS_SWAR_EACH(0x80)) != 0;
@@ -69,14 +69,14 @@ static bool must_quote(const char *s, size_t length_b)
     if (length_b < MS_SWAR_B) {
         return has_special(ms_swar_load_part(s, length_b));
     }
-    bool special = has_special(ms_swar_load(s + length_b - MS_SWAR_B)); /* some bytes twice */
+    bool special = has_special(ms_swar_load(s + length_b - MS_SWAR_B)); /* tests some bytes twice */
     for (size_t i = 0; i + MS_SWAR_B < length_b && !special; i += MS_SWAR_B) {
         special = has_special(ms_swar_load(s + i));
     }
     return special;
 }
 
-/* As it is, or quoted if it would end the cell. */
+/* Unquoted, unless that would end the cell. */
 static void add_cell(struct ms_buffer *buffer, const char *s, size_t length_b)
 {
     if (must_quote(s, length_b)) {
@@ -99,7 +99,7 @@ static const struct ms_cell_style style = {
     .attrs_end = MS_CELL_WORD("}\""),
 };
 
-/* In the place of the comma behind the last cell. */
+/* Replaces the comma after the last cell. */
 static void end_line(struct ms_buffer *buffer)
 {
     if (!buffer->failed) {
@@ -126,7 +126,7 @@ static void add_kept(struct ms_buffer *buffer, struct kept_number *kept, uint64_
     }
 }
 
-/* Seconds are kept; nine digits follow. */
+/* The text of the seconds is cached; nine digits follow. */
 static void add_time(struct ms_buffer *buffer, struct kept_number *seconds, uint64_t time_ns)
 {
     enum { SECOND_NS = 1000000000, EIGHT = 100000000 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which row goes to which file, and when.
  *
- * Rows come in order of their ids. A row of a device goes to that device's file; a row without device goes to all of
- * them, and is kept for files that are made later. With late attributes, rows first wait in a spool and are routed when
- * the dump is flushed. Python calls belong to the memory of the first NPU that appears: until then, or until tracing
- * stops, they wait as well.
+ * Rows arrive in order of their ids. A row of a device goes to that device's file; a row without a device goes to all
+ * files, and is kept for files that are created later. With late attributes, rows are first spooled and routed when the
+ * dump is flushed. Python calls go with the first NPU that appears: until then, or until tracing stops, they are
+ * spooled as well.
  *
- * Errors: the first one is kept with the path; a file that could not be written gets nothing more, the others go on. */
+ * Errors: the first one is kept with the path; a file that could not be written receives nothing more, the others
+ * continue. */
 #include "memscope/export/dump_internal.h"
 
 #include "base/clock.h"
@@ -22,19 +23,19 @@
 
 struct ms_dump {
     struct ms_dump_options options;
-    int dirfd; /* our own */
+    int dirfd; /* a duplicate, owned */
     char *dir;
     const struct ms_dump_ops *ops;
     struct ms_dump_file **files;
     uint32_t file_count, file_last;
-    struct ms_spool common;  /* rows without device */
+    struct ms_spool common;  /* rows without a device */
     struct ms_spool waiting; /* all rows, with late attributes */
-    struct ms_spool slices;  /* Python calls, as long as there is no file for them */
+    struct ms_spool slices;  /* Python calls, until there is a file for them */
     struct ms_dump_file *slice_file;
     uint64_t routed;     /* offset in waiting */
-    uint64_t routed_row; /* rows below this id are in the files */
+    uint64_t routed_row; /* rows with smaller ids are in the files */
     struct ms_late late;
-    bool dirty; /* a row in a file is out of date */
+    bool dirty; /* a row in a file is stale */
     struct ms_dump_stats stats;
 };
 
@@ -64,7 +65,7 @@ static int fail(struct ms_dump *dump, struct ms_dump_file *file, int rc)
 void ms__dump_real_path(const struct ms_dump_file *file, char *out, size_t room)
 {
     snprintf(out, room, "/proc/self/fd/%d/%s", file->dump->dirfd, file->path);
-    if (access(out, F_OK) != 0) { /* no /proc: the directory must still be where it was */
+    if (access(out, F_OK) != 0) { /* no /proc: the directory must not have been moved */
         snprintf(out, room, "%s/%s", file->dump->dir, file->path);
     }
 }
@@ -106,13 +107,13 @@ static int create(struct ms_dump *dump, struct ms_dump_file *file)
         return rc;
     }
     uint64_t now_ns = ms__dump_time(dump);
-    if (dump->options.format == MS_DUMP_DB) { /* databases of a process share their time */
+    if (dump->options.format == MS_DUMP_DB) { /* databases of a process share one time */
         dump->options.time_ns = now_ns;
     }
     if (dump->options.replace &&
         ms__find_file(dump->dirfd, directory, stem, dump->ops->suffix, file->final_path, sizeof(file->final_path))) {
         snprintf(file->path, sizeof(file->path), "%s/.%s.tmp", directory, strrchr(file->final_path, '/') + 1);
-        unlinkat(dump->dirfd, file->path, 0); /* of somebody who did not finish */
+        unlinkat(dump->dirfd, file->path, 0); /* left by a collector that did not finish */
         file->fd = openat(dump->dirfd, file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         file->fd = file->fd >= 0 ? file->fd : -errno;
     } else {
@@ -192,7 +193,7 @@ static int route(struct ms_dump *dump, const struct ms_row *row)
     return rc != 0 ? rc : spool_rc;
 }
 
-/* Puts the attributes in that are known now; both stand before page_type. */
+/* Inserts the attributes known now; both precede page_type. */
 static void join(const struct ms_dump *dump, struct ms_row *row, char ineff[MS_INEFFICIENT_TEXT_B])
 {
     const struct ms_late_entry *entry = row->late ? ms__late_get(&dump->late, row->allocation_id) : NULL;
@@ -231,13 +232,13 @@ static int route_waiting(void *argument, struct ms_row *row)
     char ineff[MS_INEFFICIENT_TEXT_B] = "";
     join(dump, row, ineff);
     dump->routed_row = row->id + 1;
-    route(dump, row); /* an error of one file does not stop the others; it is kept */
+    route(dump, row); /* an error in one file does not stop the others; it is kept */
     return 0;
 }
 
 /* ---- Python calls ---- */
 
-#define SLICES_WAIT_B (64u << 20) /* so many for an NPU to appear */
+#define SLICES_WAIT_B (64u << 20) /* limit while no NPU has appeared */
 
 static int write_slice(struct ms_dump_file *file, const struct ms_slice *slice)
 {
@@ -259,7 +260,7 @@ static int write_waiting(void *argument, struct ms_row *row)
     return write_slice(argument, &slice);
 }
 
-/* The file of the first NPU; any: else that of the first device at all. It is the same from then on. */
+/* Chooses the file of the first NPU; any: else that of the first device. It does not change afterwards. */
 static void find_slice_file(struct ms_dump *dump, bool any, int *rc)
 {
     for (uint32_t i = 0; i < dump->file_count && dump->slice_file == NULL; i++) {
@@ -275,7 +276,7 @@ static void find_slice_file(struct ms_dump *dump, bool any, int *rc)
     }
 }
 
-/* Nothing may wait any longer. */
+/* Writes all calls that are still spooled. */
 static void end_slices(struct ms_dump *dump)
 {
     int rc;
@@ -340,7 +341,7 @@ static int on_late(void *self, const struct ms_block *block)
     return 0;
 }
 
-/* No device so far: rows without one must stand somewhere. */
+/* No device appeared: rows without a device still need a file. */
 static int end_common(struct ms_dump *dump)
 {
     int rc = 0;
@@ -352,7 +353,7 @@ static int end_common(struct ms_dump *dump)
 
 static int on_stop(void *self)
 {
-    ms_dump_flush(self); /* rows that waited may make files of devices */
+    ms_dump_flush(self); /* spooled rows may create files of devices */
     end_slices(self);
     end_common(self);
     return ms_dump_flush(self);
@@ -366,7 +367,7 @@ struct ms_consumer ms_dump_consumer(struct ms_dump *dump)
 
 /* ---- finishing ---- */
 
-/* The file takes the place of the one it replaces. */
+/* The file replaces the old one under its name. */
 static int take_name(struct ms_dump *dump, struct ms_dump_file *file)
 {
     if (file->final_path[0] == 0) {
@@ -414,7 +415,7 @@ static int patch_waiting(void *argument, struct ms_row *row)
     return 0;
 }
 
-/* Writes the files anew, beside the old ones; closing gives them the names of the old ones. */
+/* Rewrites the files under temporary names; closing gives them the old names. */
 static int rewrite(struct ms_dump *dump)
 {
     for (uint32_t i = 0; i < dump->file_count; i++) {
@@ -439,7 +440,7 @@ static int rewrite(struct ms_dump *dump)
         file->rows = 0;
         fail(dump, file, file->fd >= 0 ? dump->ops->open(file) : -errno);
     }
-    /* Every row is in the spool, those without device too. */
+    /* The spool contains all rows, including those without a device. */
     ms__spool_free(&dump->common);
     uint64_t from = 0;
     return ms__spool_each(&dump->waiting, &from, route_waiting, dump);
@@ -470,7 +471,7 @@ int ms_dump_close(struct ms_dump *dump)
             fail(dump, file, dump->ops->close(file));
             close(file->fd);
         }
-        if (open && file->final_path[0] != 0) { /* failed, or written anew */
+        if (open && file->final_path[0] != 0) { /* failed, or rewritten */
             int rc = file->failed ? -EIO : take_name(dump, file);
             if (rc != 0) {
                 fail(dump, file, rc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of formats, how those that are written by other files are opened, and the files they go to. */
+/* The table of formats, adapters that open the formats of other files, and the files they write. */
 #include "memscope/export/exporter.h"
 
 #include "memscope/export/chrome.h"
@@ -62,7 +62,7 @@ static int flush_dump(void *self)
     return ms_dump_flush(self);
 }
 
-/* ---- what happened, as it comes ---- */
+/* ---- events, written as they come ---- */
 
 static int open_chrome(const struct ms_export_target *target, int fd, void **self, struct ms_consumer *consumer)
 {
@@ -216,7 +216,7 @@ struct ms_export {
     const struct ms_exporter *format;
     void *self;
     struct ms_consumer consumer;
-    char name[64]; /* of its own file; empty: it has none */
+    char name[64]; /* of its own file; empty: none */
     int dirfd, fd;
 };
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats that recordings and dumps are exported to, once for everybody: `msmemscope export` and its help come from
- * this table. A format is a consumer, either of rows as they stand in a dump or of the model's replay.
+/* The table of export formats: `msmemscope export` and its help are generated from it. A format is a consumer, either
+ * of rows as they are in a dump or of the model.
  *
  *     struct ms_export *export;
  *     ms_export_open(ms_exporter_find("pprof"), &target, &export);
  *     ms_model_add(model, ms_export_consumer(export));
  *     ...
- *     ms_export_close(export);
- */
+ *     ms_export_close(export); */
 #ifndef MS_EXPORT_EXPORTER_H
 #define MS_EXPORT_EXPORTER_H
 
@@ -15,36 +14,35 @@
 #include "memscope/model/stacks.h"
 
 struct ms_export_target {
-    int dirfd;           /* where files go; the caller's */
-    const char *dir;     /* its path, as users see it */
-    int fd;              /* where the one file goes instead, if not 0; the caller's */
+    int dirfd;           /* output directory; remains the caller's */
+    const char *dir;     /* its path as shown to users */
+    int fd;              /* if not 0, the single file is written here instead; remains the caller's */
     uint32_t pid;        /* of the process */
-    const char *process; /* a name to show; may be NULL */
+    const char *process; /* displayed name; may be NULL */
     struct ms_stack_source stacks;
-    struct ms_model *model; /* NULL: formats of rows without late attributes */
+    struct ms_model *model; /* NULL: row formats without late attributes */
     bool late, replace;     /* dumps: as in dump.h */
     void (*created)(void *argument, const char *path, const char *table); /* as in dump.h */
     void *argument;
 };
 
 struct ms_exporter {
-    const char *name; /* of --format */
+    const char *name; /* for --format */
     const char *help;
-    /* Its file is STEM_<pid>.SUFFIX, and it is added to the model. NULL: a dump, which makes several files of rows in
-     * order of their ids (on_row, on_slice). */
+    /* The file is STEM_<pid>.SUFFIX, and the consumer is added to the model. NULL: a dump, which writes several files
+     * from rows in order of their ids (on_row, on_slice). */
     const char *stem, *suffix;
-    bool joins; /* files of several processes one after the other are good too */
-    /* fd: of the file. 0 or -errno */
+    bool joins; /* concatenated files of several processes are valid, too */
+    /* fd: the file. 0 or -errno */
     int (*open)(const struct ms_export_target *target, int fd, void **self, struct ms_consumer *consumer);
-    int (*close)(void *self); /* 0 or the first error; the file is complete then */
-    int (*flush)(void *self); /* what was written so far can be read; NULL: not until the end */
+    int (*close)(void *self); /* 0 or the first error; the file is then complete */
+    int (*flush)(void *self); /* makes everything written so far readable; NULL: only complete at the end */
 };
 
 extern const struct ms_exporter ms_exporters[];               /* the last has no name */
-const struct ms_exporter *ms_exporter_find(const char *name); /* NULL: there is none */
+const struct ms_exporter *ms_exporter_find(const char *name); /* NULL: unknown */
 
-/* One process on its way into a format. Nothing that exists is written over; a file that did not become complete is
- * removed again. */
+/* One process being exported. Existing files are never overwritten; an incomplete file is removed. */
 struct ms_export;
 int ms_export_open(const struct ms_exporter *format, const struct ms_export_target *target, struct ms_export **out);
 const struct ms_consumer *ms_export_consumer(const struct ms_export *export);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, modes and places of output files. Nothing that exists is opened for writing; directories that exist are
- * used, whoever made them first. Names carry local time to the second. */
+/* Names, modes and locations of output files. No existing file is opened for writing; existing directories are used, no
+ * matter which process created them. Names contain local time to the second. */
 #include "memscope/export/dump_internal.h"
 
 #include <dirent.h>
@@ -95,7 +95,7 @@ int ms__temporary_file(int dirfd)
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) {
         return fd >= 0 ? fd : -errno;
     }
-    for (unsigned i = 0; i < ATTEMPTS; i++) { /* a file system without O_TMPFILE */
+    for (unsigned i = 0; i < ATTEMPTS; i++) { /* the file system does not support O_TMPFILE */
         char name[48];
         snprintf(name, sizeof(name), ".spool.%d.%u", (int)getpid(), i);
         fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

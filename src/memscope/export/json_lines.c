@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_lines.h. A line is complete when it is written: blocks come when they end, with what was known by then, so
- * nothing is ever corrected. Memory is O(distinct call stacks). */
+/* See json_lines.h. Lines are final when written: a block is written when it ends, with what is known by then, and
+ * never corrected. Memory is O(distinct call stacks). */
 #include "memscope/export/json_lines.h"
 
 #include "base/buffer.h"
@@ -120,7 +120,7 @@ static void add_frames(struct ms_buffer *out, struct ms_text stack, bool python)
     ms_buffer_char(out, ']');
 }
 
-/* The number of a stack, whose line is written before it is referred to; 0: there is none. */
+/* The number of a stack, whose line is written before the first reference; 0: none. */
 static uint32_t stack_number(struct ms_json_lines *json, uint32_t c_stack, uint32_t python_stack)
 {
     struct stack_key key = {c_stack, python_stack == MS_STACK_NO_GIL ? 0 : python_stack};
@@ -332,7 +332,7 @@ struct ms_consumer ms_json_lines_consumer(struct ms_json_lines *json)
                                 .on_close = on_close};
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_json_lines_open(const struct ms_json_lines_options *options, struct ms_json_lines **out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes that become known after the MALLOC row: 16 bytes per allocation id, in a file that is mapped, so that they
- * cost disk and page cache, not memory. */
+/* Attributes that become known after the MALLOC row: 16 bytes per allocation id in a mapped file, so they cost disk and
+ * page cache, not process memory. */
 #include "memscope/export/dump_internal.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static bool grow(struct ms_late *late, int dirfd, uint64_t entries)
     if (late->fd < 0) {
         late->fd = ms__temporary_file(dirfd);
     }
-    /* with its blocks: a full disk must be an error here, not a signal later */
+    /* allocate the blocks: a full disk must be an error here, not SIGBUS later */
     if (late->fd < 0 || posix_fallocate(late->fd, 0, (off_t)(room * sizeof(*late->entries))) != 0) {
         return false;
     }

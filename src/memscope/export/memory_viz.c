@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See memory_viz.h. Written in one pass; memory is O(live blocks + distinct call stacks). Whatever the source says, in
- * the file every block begins inside a segment from its alloc to its free, and neither segments nor blocks overlap: the
- * viewer relies on it. One thread. */
+/* See memory_viz.h. Written in one pass; memory is O(live blocks + distinct call stacks). Whatever the source contains,
+ * every block in the file starts inside a segment from its alloc to its free, and neither segments nor blocks overlap:
+ * the viewer relies on it. Single-threaded. */
 #include "memscope/export/memory_viz.h"
 
 #include "base/intern.h"
@@ -16,9 +16,9 @@
 
 #define WAITING_MAX  64u
 #define WAIT_EVENTS  64u
-#define NUMBERED_MAX 1024u /* devices above have no place of their own */
+#define NUMBERED_MAX 1024u /* devices with larger numbers are appended */
 
-struct waiting { /* memory of the driver that may become a segment */
+struct waiting { /* driver memory that may become a segment */
     struct ms_range range;
     uint64_t time_ns, since; /* since: events of the device before it */
     uint32_t tid;
@@ -41,9 +41,9 @@ struct ms_memory_viz {
     struct device **devices;
     size_t device_count;
     struct ms_viz_list annotations;
-    struct ms_map open_ranges;    /* id: name */
-    struct ms_intern names;       /* of ranges; and categories */
-    struct ms_map mapped;         /* handle: where it was mapped to last */
+    struct ms_map open_ranges;    /* id -> name */
+    struct ms_intern names;       /* of ranges, and categories */
+    struct ms_map mapped;         /* handle -> where it was mapped last */
     uint32_t first_segment_entry; /* number */
     uint64_t nested;
     bool failed, complete;
@@ -121,7 +121,7 @@ static void end_block(struct ms_memory_viz *viz, struct device *device, struct m
     ms_viz_number_free(&viz->writer, block->number);
     ms_ranges_remove(&device->blocks, block);
     struct ms_range *segment = ms_ranges_over(&device->segments, addr, size_b);
-    while (segment != NULL) { /* those that were there for it alone */
+    while (segment != NULL) { /* segments created for this block only */
         uint64_t next = ms_range_end(segment);
         bool made_for_it = segment->id == 0 && segment->handle == 0 && segment->addr >= addr;
         if (made_for_it || (segment->gone && ms_ranges_over(&device->blocks, segment->addr, segment->size_b) == NULL)) {
@@ -133,21 +133,21 @@ static void end_block(struct ms_memory_viz *viz, struct device *device, struct m
 
 static void end_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range *segment, uint64_t time_ns)
 {
-    struct ms_range gone = *segment; /* what lives in it is over, whether somebody said so or not */
+    struct ms_range gone = *segment; /* blocks in it end here, whether or not their frees were recorded */
     struct ms_range *block;
     while ((block = ms_ranges_over(&device->blocks, gone.addr, gone.size_b)) != NULL) {
         end_block(viz, device, block, time_ns);
     }
     segment = ms_ranges_at(&device->segments, gone.addr);
     if (segment == NULL || segment->addr != gone.addr) {
-        return; /* it was made for that block */
+        return; /* it was created for that block */
     }
     add_entry(viz, device, gone.handle != 0 ? MS_VIZ_SEGMENT_UNMAP : MS_VIZ_SEGMENT_FREE, &gone, time_ns);
     ms_ranges_remove(&device->segments, segment);
 }
 
-/* The driver has taken it back. A pool may still have blocks in it: leaks, when the process ends. These stay in the
- * picture until they are freed or the address is used again. */
+/* The driver has taken it back. A pool may still have blocks in it: leaks at process exit. They stay in the file until
+ * they are freed or the address is reused. */
 static void release_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range *segment,
                             uint64_t time_ns)
 {
@@ -159,7 +159,7 @@ static void release_segment(struct ms_memory_viz *viz, struct device *device, st
     }
 }
 
-/* Cut where there are others. NULL: nothing is left of it. */
+/* Trimmed where it overlaps others. NULL: nothing is left. */
 static struct ms_range *add_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range segment,
                                     uint64_t time_ns)
 {
@@ -190,7 +190,7 @@ static struct ms_range *add_segment(struct ms_memory_viz *viz, struct device *de
     return added;
 }
 
-/* ---- memory of the driver that waits ---- */
+/* ---- pending driver memory ---- */
 
 static struct waiting take_waiting(struct device *device, unsigned at)
 {
@@ -200,7 +200,7 @@ static struct waiting take_waiting(struct device *device, unsigned at)
     return taken;
 }
 
-/* No pool wants it: it is a block itself. Of a handle nobody knows where it is; it stays a segment. */
+/* No pool uses it: it is a block itself. The address of a handle is unknown; it stays a segment. */
 static void settle(struct ms_memory_viz *viz, struct device *device, unsigned at)
 {
     struct waiting waiting = take_waiting(device, at);
@@ -241,9 +241,9 @@ static void wait_for_pool(struct ms_memory_viz *viz, struct device *device, cons
     waiting->range.handle = block->space == MS_SPACE_HANDLE ? block->addr : 0;
 }
 
-/* ---- what lies under a pool's block ---- */
+/* ---- memory below a pool block ---- */
 
-/* A handle is at this address now. */
+/* A handle is now mapped at this address. */
 static void add_mapped(struct ms_memory_viz *viz, struct device *device, const struct ms_segment *mapped,
                        uint32_t frames, uint64_t time_ns)
 {
@@ -270,7 +270,7 @@ static void add_mapped(struct ms_memory_viz *viz, struct device *device, const s
     }
 }
 
-/* Makes sure that there are segments from one end of the block to the other. */
+/* Ensures that segments cover the whole block. */
 static void cover(struct ms_memory_viz *viz, struct device *device, const struct ms_range *block, uint64_t time_ns)
 {
     uint64_t end = ms_range_end(block);
@@ -308,7 +308,7 @@ static void cover(struct ms_memory_viz *viz, struct device *device, const struct
 
 /* ---- consumer ---- */
 
-/* "PTA@model@weight": model@weight. What only says which pool it is tells nothing. */
+/* "PTA@model@weight": model@weight. An owner that only names the pool is not a category. */
 static uint32_t category_of(struct ms_memory_viz *viz, const struct ms_block *block)
 {
     struct ms_text owner = ms_model_owner(viz->model, block->owner);
@@ -346,7 +346,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
         if (!other->direct && (segment == NULL || !segment->gone)) {
             break;
         }
-        end_block(viz, device, other, block->malloc_ns); /* a pool's after all, or nobody's any more */
+        end_block(viz, device, other, block->malloc_ns); /* it turned out to belong to a pool, or is stale */
     }
     if (other != NULL) {
         viz->nested++;
@@ -499,7 +499,7 @@ static int on_step(void *self, const struct ms_step_info *step)
     return done(viz);
 }
 
-/* ---- the end ---- */
+/* ---- final state ---- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -514,7 +514,7 @@ static void add_name(struct ms_viz_writer *writer, uint32_t id)
     ms_pickle_text(&writer->out, name, strlen(name));
 }
 
-/* Entry n of device_traces is device n; those that have no number follow. A device that was not seen is NULL. */
+/* Entry n of device_traces is device n; devices without a number follow. A device that was not seen is NULL. */
 static void each_place(struct ms_memory_viz *viz, void (*fn)(struct ms_memory_viz *, struct device *, uint32_t place))
 {
     uint32_t place = 0;
@@ -579,7 +579,7 @@ static int on_close(void *self)
             settle(viz, viz->devices[i], 0);
         }
     }
-    if (writer->categories && viz->first_segment_entry != 0) { /* viewers need to have seen one that is unknown */
+    if (writer->categories && viz->first_segment_entry != 0) { /* viewers require an entry with an unknown category */
         ms_viz_categorize(writer, viz->first_segment_entry, (struct ms_text){.s = "unknown", .length_b = 7});
     }
     if (viz->device_count != 0) {
@@ -610,7 +610,7 @@ struct ms_consumer ms_memory_viz_consumer(struct ms_memory_viz *viz)
                                 .on_close = on_close};
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 static int add_live(void *argument, const struct ms_block *block)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See pickle.h. Every value is written in its shortest form, as Python's own writer does. */
+/* See pickle.h. Every value is written in its shortest form, as Python's pickler does. */
 #include "memscope/export/pickle.h"
 
 enum {
     OP_PROTO = 0x80,
     OP_INT1 = 'K',        /* one byte */
-    OP_INT2 = 'M',        /* two */
-    OP_INT = 'J',         /* four, signed */
-    OP_LONG1 = 0x8a,      /* length, then so many, signed */
+    OP_INT2 = 'M',        /* two bytes */
+    OP_INT = 'J',         /* four bytes, signed */
+    OP_LONG1 = 0x8a,      /* length, then that many bytes, signed */
     OP_SHORT_TEXT = 0x8c, /* length in one byte, UTF-8 */
-    OP_TEXT = 'X',        /* length in four */
+    OP_TEXT = 'X',        /* length in four bytes */
     OP_PUT1 = 'q',
     OP_PUT = 'r',
     OP_GET1 = 'h',
@@ -44,7 +44,7 @@ void ms_pickle_u64(struct ms_buffer *out, uint64_t number)
         add_op(out, OP_INT, number, 4);
     } else {
         unsigned bits = 64 - (unsigned)__builtin_clzll(number);
-        unsigned bytes = bits / 8 + 1; /* the highest bit is the sign */
+        unsigned bytes = bits / 8 + 1; /* the top bit is the sign */
         add_op(out, OP_LONG1, bytes, 1);
         add_bytes(out, number, bytes < 8 ? bytes : 8);
         if (bytes == 9) {
@@ -55,7 +55,7 @@ void ms_pickle_u64(struct ms_buffer *out, uint64_t number)
 
 void ms_pickle_text(struct ms_buffer *out, const char *s, size_t length_b)
 {
-    /* The length stands before the text and is that after replacing: put there when it is known. */
+    /* The length precedes the text and counts replaced bytes: filled in when it is known. */
     size_t start = out->used;
     add_op(out, OP_TEXT, 0, 4);
     ms_buffer_utf8(out, s, length_b);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python's pickle protocol 4, as far as numbers, texts, lists and dictionaries need it: a program for a stack machine,
- * written as it comes. Only operations that the viewer of pytorch.org/memory_viz knows are used, and no classes, so
- * that restricted readers take it as well.
+/* Python's pickle protocol 4, limited to numbers, texts, lists and dictionaries: a program for a stack machine, written
+ * sequentially. It uses only opcodes that the viewer at pytorch.org/memory_viz supports, and no classes, so restricted
+ * unpicklers accept it as well.
  *
- * The memo is ours to number: `put` gives the object on top of the stack a number, `get` puts it on the stack again. A
- * number may be given anew, so that what is referred to for a while only costs the reader no memory afterwards. */
+ * The caller numbers the memo: `put` assigns a number to the object on top of the stack, `get` pushes it again. A
+ * number may be reassigned, so objects that are referenced only for a while do not occupy the reader's memory
+ * afterwards. */
 #ifndef MS_EXPORT_PICKLE_H
 #define MS_EXPORT_PICKLE_H
 
@@ -13,10 +14,10 @@
 enum ms_pickle_op {
     MS_PICKLE_MARK = '(',
     MS_PICKLE_STOP = '.',
-    MS_PICKLE_APPENDS = 'e',  /* list, mark, items: the list with them; some readers take 1000 items at most */
-    MS_PICKLE_SETITEM = 's',  /* dictionary, key, value: the dictionary with them */
+    MS_PICKLE_APPENDS = 'e',  /* list, mark, items: appends them; some readers accept 1000 items at most */
+    MS_PICKLE_SETITEM = 's',  /* dictionary, key, value: sets it */
     MS_PICKLE_SETITEMS = 'u', /* dictionary, mark, keys and values */
-    MS_PICKLE_DICT = '}',     /* a new one */
+    MS_PICKLE_DICT = '}',     /* an empty one */
     MS_PICKLE_LIST = ']',
     MS_PICKLE_NONE = 'N',
     MS_PICKLE_TUPLE2 = 0x86, /* of the two on top */
@@ -36,7 +37,7 @@ static inline void ms_pickle_bool(struct ms_buffer *out, bool value)
 
 void ms_pickle_begin(struct ms_buffer *out);
 void ms_pickle_u64(struct ms_buffer *out, uint64_t number);
-void ms_pickle_text(struct ms_buffer *out, const char *s, size_t length_b); /* what is not UTF-8 is replaced */
+void ms_pickle_text(struct ms_buffer *out, const char *s, size_t length_b); /* invalid UTF-8 is replaced */
 void ms_pickle_put(struct ms_buffer *out, uint32_t number);
 void ms_pickle_get(struct ms_buffer *out, uint32_t number);
 

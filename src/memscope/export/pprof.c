@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof's profile.proto, not compressed, which its readers take as well. Sample types are those of heap profiles
- * (alloc_*, and inuse_* for what was live at the end) and peak_* for what was live when the pool was fullest; labels
- * are device, pool, owner and operator. The operator is a call only where there is no other: with stacks it would hide
- * the place that `top` is asked for.
+/* pprof's profile.proto, uncompressed, which its readers accept as well. Sample types are those of heap profiles
+ * (alloc_*, and inuse_* for memory live at the end) and peak_* for memory live at the pool's maximum; labels are
+ * device, pool, owner and operator. The operator is used as a call only if there are no others: with stacks it would
+ * hide the call sites that `top` is meant to show.
  *
- * Messages that others refer to by number (strings, functions, locations) are written after the samples, in order of
- * their numbers: the tables that number them are all that is held. Calls have names already, so locations have no
- * addresses, and the one mapping says that there is nothing left to look up. */
+ * Messages that are referenced by number (strings, functions, locations) are written after the samples, in numeric
+ * order: only the tables that assign the numbers are kept in memory. Calls are already symbolized, so locations have no
+ * addresses, and the one mapping says that nothing needs to be looked up. */
 #include "memscope/export/stacks.h"
 
 #include "base/buffer.h"
@@ -75,15 +75,15 @@ struct location_key {
 struct pprof {
     const struct ms_sites *sites;
     int fd;
-    bool failed;                           /* no memory for a table */
-    struct ms_buffer out, part, list;      /* part: a message inside another; list: one inside that */
+    bool failed;                           /* out of memory for a table */
+    struct ms_buffer out, part, list;      /* part: a nested message; list: one nested in that */
     struct ms_buffer text;                 /* a string */
-    struct ms_intern strings;              /* as in the string table: number 0 is the empty one */
+    struct ms_intern strings;              /* as in the string table: number 0 is the empty string */
     struct ms_intern functions, locations; /* keys */
     struct ms_calls calls;
 };
 
-/* ---- the wire ---- */
+/* ---- wire format ---- */
 
 static void add_varint(struct ms_buffer *out, uint64_t number)
 {
@@ -106,7 +106,7 @@ static void add_bytes(struct ms_buffer *out, unsigned field, const char *bytes, 
     ms_buffer_add(out, bytes, bytes_b);
 }
 
-/* The message (or packed list) in `from`, which is empty then. */
+/* Adds the message (or packed list) in `from` and empties it. */
 static void add_message(struct ms_buffer *out, unsigned field, struct ms_buffer *from)
 {
     add_bytes(out, field, from->s, from->used);
@@ -120,7 +120,7 @@ static int flush(struct pprof *p, size_t from)
                                                                           : 0;
 }
 
-/* ---- what has numbers ---- */
+/* ---- numbered tables ---- */
 
 static uint32_t number_of(struct pprof *p, struct ms_intern *table, const void *key, size_t key_b)
 {
@@ -171,7 +171,7 @@ static void add_label(struct pprof *p, const char *key, struct ms_text value)
     }
 }
 
-/* All of its blocks got another owner later. */
+/* All of its blocks were given another owner later. */
 static bool is_empty(const struct ms_site *site)
 {
     uint64_t objects = 0;

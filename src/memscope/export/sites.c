@@ -2,12 +2,12 @@
 /* See sites.h.
  *
  * The peak costs O(1) per event: a site's amount at the peak is not copied when there is a new peak, but when the site
- * first changes after it (settle); until then it is what is live. So at any time, for every site,
+ * first changes after it (settle); until then it equals the live amount. So at any time, for every site,
  *     amount at the account's last peak = peak_of == account.peaks ? amount[PEAK] : amount[END]
- * where amount[END] is what is live now.
+ * where amount[END] is the live amount.
  *
- * Memory is O(live blocks + sites). An owner that becomes known while the block lives takes the block along; what is
- * told of a freed block does not count. One thread at a time. */
+ * Memory is O(live blocks + sites). A block moves to a new owner if the owner becomes known while the block is live;
+ * owners of freed blocks are ignored. One thread at a time. */
 #include "memscope/export/sites.h"
 
 #include "base/intern.h"
@@ -28,15 +28,15 @@ struct ms_sites {
     void *argument;
     struct ms_account *accounts;
     size_t account_count;
-    struct ms_map account_of; /* device and type: index */
+    struct ms_map account_of; /* device and type -> index */
     struct ms_intern keys;    /* of sites: number n is sites[n - 1] */
     struct ms_site *sites;
     size_t site_count, site_room;
-    struct ms_map live; /* allocation id: site and the account's peaks before it (32 bits each) */
+    struct ms_map live; /* allocation id -> site and the account's peaks before it (32 bits each) */
     uint64_t first_ns, last_ns;
 };
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static int account_of(struct ms_sites *sites, const struct ms_block *block, uint32_t *out)
 {
@@ -142,7 +142,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
         return 0;
     }
     seen_at(sites, block->malloc_ns);
-    if (block->revived == 0) { /* else its free failed, and it was counted then */
+    if (block->revived == 0) { /* otherwise its free failed, and it is already counted */
         add(&site->amount[MS_MEASURE_ALLOCATED], block->size_b);
     }
     add(&site->amount[MS_MEASURE_END], block->size_b);
@@ -205,7 +205,7 @@ static int on_close(void *self)
     return sites->write(sites->argument, sites);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 size_t ms_sites_count(const struct ms_sites *sites)
 {
@@ -271,7 +271,7 @@ int ms_sites_calls(const struct ms_sites *sites, const struct ms_site *site, str
     return rc == 0 && out->count == 0 ? ms__calls_push(out, (struct ms_call){.function = unknown}) : rc;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 static int add_live(void *argument, const struct ms_block *block)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope's own JSON (https://www.speedscope.app/file-format-schema.json): for each pool of each device three
- * profiles in bytes: live at the peak, live at the end, allocated. Calls are shared by all profiles and numbered in
- * order of appearance; "shared" therefore comes last in the file. */
+/* speedscope's own JSON format (https://www.speedscope.app/file-format-schema.json): for each pool of each device three
+ * profiles in bytes: live at the peak, live at the end, allocated. All profiles share the frames, which are numbered in
+ * order of appearance; therefore "shared" comes last in the file. */
 #include "memscope/export/stacks.h"
 
 #include "base/buffer.h"
@@ -24,7 +24,7 @@ static const struct {
 struct speedscope {
     const struct ms_sites *sites;
     int fd;
-    struct ms_buffer out, frame; /* frame: one as JSON */
+    struct ms_buffer out, frame; /* frame: a frame as JSON */
     struct ms_intern frames;     /* as JSON: number n is index n - 1 */
     struct ms_calls calls;
     bool any;
@@ -128,7 +128,7 @@ static int add_profile(struct speedscope *s, uint32_t at, enum ms_measure measur
     return rc;
 }
 
-/* What opens first: the pool that held most. */
+/* The profile that opens first: the pool that held most. */
 static uint64_t best_profile(const struct ms_sites *sites)
 {
     size_t best = 0;

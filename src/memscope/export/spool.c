@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that wait for what is not known yet (late attributes, files of devices that have not appeared). */
+/* Rows that are buffered until something becomes known (late attributes, files of devices that have not appeared
+ * yet). */
 #include "memscope/export/dump_internal.h"
 
 #include "memscope/model/row_bytes.h"
@@ -67,7 +68,7 @@ int ms__spool_each(struct ms_spool *spool, uint64_t *from, ms_spool_fn fn, void 
         }
     }
     free(bytes);
-    if (rc == 0) { /* what is not in the file yet */
+    if (rc == 0) { /* the part not yet in the file */
         uint64_t skip = *from - spool->size_b;
         rc = each_in(spool->buffer.s + skip, spool->buffer.used - skip, fn, argument, &used);
         *from += used;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps as SQLite databases, as MindStudio Insight opens them.
+/* Dumps as SQLite databases for MindStudio Insight.
  *
  * The row of event ID n has rowid n + 1. Attributes are one compact JSON object with string values. The database can be
- * made again from the trace at any time, so it is written without journal and without waiting for the disk, in large
- * transactions; between them (after ms_dump_flush) other programs can read it. It ends as one file. Times have an
- * index, kept as the rows come: they come in its order. No other column has one (docs/design/09-database.md).
+ * rebuilt from the trace at any time, so it is written without a journal and without fsync, in large transactions;
+ * between them (after ms_dump_flush) other programs can read it. In the end it is a single file. Times are indexed
+ * while rows are inserted, which happens in time order. No other column has an index (docs/design/09-database.md).
  *
- * python_trace_<pid> is made with the first call whose times are both known: Insight refuses a file with such a table
- * and no such row. Calls without a start or an end wait for that. */
+ * python_trace_<pid> is created with the first call whose times are both known: Insight refuses a file that has such a
+ * table but no such row. Calls without a start or an end wait for that. */
 #include "memscope/export/cells.h"
 #include "memscope/export/sqlite_rows.h"
 
@@ -25,9 +25,9 @@ struct db {
     sqlite3_stmt *insert, *insert_steady, *insert_slice, *update;
     bool in_batch;
     uint32_t batch_rows;
-    uint32_t slice_pid;  /* whose table there is; 0: none */
+    uint32_t slice_pid;  /* process that has a table; 0: none */
     int64_t last_rowid;  /* 0: none yet */
-    struct ms_rows rows; /* not handed over yet */
+    struct ms_rows rows; /* not inserted yet */
     struct ms_buffer attr, slice_texts, held_slices;
 };
 
@@ -97,7 +97,7 @@ static int make_table(struct db *db)
     static const char table[] = "CREATE TABLE IF NOT EXISTS memscope_dump (" MS_DUMP_COLUMNS(COLUMN_AND_TYPE) ")";
     char create[sizeof(table)];
     memcpy(create, table, sizeof(table));
-    *strchr(create, ',') = ' '; /* the list begins with one comma too many */
+    *strchr(create, ',') = ' '; /* the list begins with a superfluous comma */
     int rc = run(db, create);
     rc = rc != 0
              ? rc
@@ -168,7 +168,7 @@ static const struct ms_cell_style style = {
     .no_attrs = MS_CELL_WORD("{}"),
 };
 
-/* Hands over what has been gathered. */
+/* Inserts the buffered rows. */
 static int write_rows(struct db *db)
 {
     struct ms_rows *rows = &db->rows;
@@ -194,7 +194,7 @@ static int write_rows(struct db *db)
     return rc == 0 && db->batch_rows >= BATCH_ROWS ? end_batch(db) : rc;
 }
 
-/* What is the same in two rows whose cells of a steady column are the same. False: not such a column. */
+/* A signature that is equal if two rows have the same cell in a steady column. False: not a steady column. */
 MS_CELL_INLINE bool cell_sign(const struct ms_row *row, enum ms_dump_column column, uint32_t *sign)
 {
     switch (column) {
@@ -253,7 +253,7 @@ static int db_row(struct ms_dump_file *file, const struct ms_row *row)
 static int db_patch(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct db *db = file->state;
-    int rc = write_rows(db); /* it may be one of these */
+    int rc = write_rows(db); /* the row may be among the buffered ones */
     rc = rc != 0 ? rc : begin_batch(db);
     if (rc == 0 && db->update == NULL) {
         rc = prepare(db, "UPDATE memscope_dump SET \"Attr\" = ? WHERE rowid = ?", &db->update);
@@ -291,7 +291,7 @@ static int insert_slice(struct db *db, const struct ms_slice *slice)
     if (texts->failed) {
         return -ENOMEM;
     }
-    for (int i = 0; i < MS_SLICE_COLUMN_COUNT; i++) { /* the buffer stays where it is from here on */
+    for (int i = 0; i < MS_SLICE_COLUMN_COUNT; i++) { /* the buffer does not move from here on */
         if (ms__cell_slice_number(slice, (enum ms_slice_column)i, &number)) {
             sqlite3_bind_int64(db->insert_slice, i + 1, (int64_t)number);
         } else {
@@ -349,7 +349,7 @@ static int db_slice(struct ms_dump_file *file, const struct ms_slice *slice)
     return rc != 0 ? rc : insert_slice(db, slice);
 }
 
-/* ---- ends ---- */
+/* ---- interface ---- */
 
 static int db_flush(struct ms_dump_file *file)
 {

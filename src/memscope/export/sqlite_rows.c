@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See sqlite_rows.h. One cursor, forwards only, no conditions. Used by the thread of its connection. */
+/* See sqlite_rows.h. One cursor, forward only, no constraints. Used by the thread that uses the connection. */
 #include "memscope/export/sqlite_rows.h"
 
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int i)
         int64_t at = cursor->rows->rowid[cursor->at];
         if (at != 0) {
             sqlite3_result_int64(result, at);
-        } /* else: NULL */
+        } /* otherwise NULL */
         return SQLITE_OK;
     }
     const struct ms_rows_cell *cell = &cursor->rows->cells[cursor->at][i - 1];
@@ -151,7 +151,7 @@ int ms__rows_prepare(sqlite3 *db, bool steady, sqlite3_stmt **out)
 int ms__rows_register(struct ms_rows *rows, sqlite3 *db)
 {
     static const sqlite3_module module = {
-        .xConnect = connect, /* and no xCreate: the table is there without being created */
+        .xConnect = connect, /* no xCreate: an eponymous table, it exists without being created */
         .xDisconnect = disconnect,
         .xBestIndex = best_index,
         .xOpen = open_cursor,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows on their way into a database, as a table that SQLite reads them from.
+/* Rows to be inserted into a database, as a virtual table that SQLite reads them from.
  *
- * INSERT ... SELECT from here moves many rows with one statement, whose cursors stay where the last row went: half the
- * work per row of a statement for each. The table is seen by this connection alone and stands in no file. */
+ * INSERT ... SELECT from it inserts many rows with one statement, whose cursors stay at the last row: half the work per
+ * row of one statement each. The table is visible to this connection only and is not stored in any file. */
 #ifndef MS_EXPORT_SQLITE_ROWS_H
 #define MS_EXPORT_SQLITE_ROWS_H
 
@@ -16,34 +16,34 @@
 enum { MS_ROWS_MAX = 128, MS_ROWS_TEXT_B = 256 * 1024 };
 
 struct ms_rows {
-    struct ms_buffer texts; /* of all cells, one after the other */
+    struct ms_buffer texts; /* of all cells, concatenated */
     uint32_t count;
-    bool varied;                         /* a steady cell is not what it is in the first row */
+    bool varied;                         /* a steady cell differs from that in the first row */
     uint32_t sign[MS_DUMP_COLUMN_COUNT]; /* of the steady cells of the last row */
-    int64_t rowid[MS_ROWS_MAX]; /* 0: the number after that of the row before, which SQLite finds faster itself */
+    int64_t rowid[MS_ROWS_MAX];          /* 0: one more than the previous row, which SQLite handles faster itself */
     struct ms_rows_cell {
-        int64_t number;    /* of a text: where it begins */
+        int64_t number;    /* of a text: its offset */
         uint32_t length_b; /* of a text */
         bool is_text;
     } cells[MS_ROWS_MAX][MS_DUMP_COLUMN_COUNT];
 };
 
-/* Columns that are the same in most rows of a file. If they are so in all rows of a batch they are not asked for row by
- * row: parameters stand for them. With the field of the row that tells them apart. */
+/* Columns that are the same in most rows of a file. If they are constant over a batch, they are bound as parameters
+ * instead of read row by row. With the row field that identifies the value. */
 #define MS_ROWS_STEADY(X)                                                                                              \
     X(PID, pid)                                                                                                        \
     X(DEVICE, device)                                                                                                  \
     X(PYTHON_STACK, python_stack)                                                                                      \
     X(C_STACK, c_stack)
 
-/* The statement that moves the rows into memscope_dump; steady: with parameters, in the order above. An SQLite
- * result. */
+/* The statement that inserts the rows into memscope_dump; steady: with parameters, in the order above. An SQLite result
+ * code. */
 int ms__rows_prepare(sqlite3 *db, bool steady, sqlite3_stmt **out);
 
-/* A cell as a parameter of a statement. */
+/* Binds a cell to a parameter of a statement. */
 void ms__rows_bind(const struct ms_rows *rows, const struct ms_rows_cell *cell, sqlite3_stmt *statement, int at);
 
-/* Makes the table in a connection; rows must outlive it. An SQLite result. */
+/* Creates the table in a connection; rows must outlive it. An SQLite result code. */
 int ms__rows_register(struct ms_rows *rows, sqlite3 *db);
 
 static inline bool ms__rows_full(const struct ms_rows *rows)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats that show what call stacks hold. Each writes one process to fd, which stays the caller's; 0 or -errno. Memory
- * is O(sites and their texts). process: its name, may be NULL. */
+/* Formats that show memory by call stack. Each writes one process to fd, which remains the caller's; 0 or -errno.
+ * Memory is O(sites and their texts). process: its name, may be NULL. */
 #ifndef MS_EXPORT_STACKS_H
 #define MS_EXPORT_STACKS_H
 

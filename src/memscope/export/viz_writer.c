@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See viz_writer.h. Errors are remembered and told by every flush that follows. */
+/* See viz_writer.h. The first error is kept and returned by every later flush. */
 #include "memscope/export/viz_writer.h"
 
 #include "memscope/export/pickle.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define BUFFER_B    (64u * 1024)
-#define ITEMS_MAX   500u /* per append: a reader in JavaScript passes them as arguments */
+#define ITEMS_MAX   500u /* per append: a JavaScript reader passes them as arguments */
 #define SMALL_MAX_B (2u << 20)
 
 _Static_assert(MS_VIZ_WORD_COUNT <= 64, "words_known has a bit for each");
@@ -18,7 +18,7 @@ struct frames_key {
     uint32_t c_stack, python_stack, op;
 };
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 void ms_viz_begin(struct ms_viz_writer *writer, int fd, struct ms_stack_source stacks)
 {
@@ -79,7 +79,7 @@ void ms_viz_number_free(struct ms_viz_writer *writer, uint32_t number)
         size_t room = writer->unused_room != 0 ? writer->unused_room * 2 : 256;
         uint32_t *unused = realloc(writer->unused, room * sizeof(*unused));
         if (unused == NULL) {
-            return; /* a number is not used again, that is all */
+            return; /* the number is not reused, which is harmless */
         }
         writer->unused = unused;
         writer->unused_room = room;
@@ -106,7 +106,7 @@ uint32_t ms_viz_frames(struct ms_viz_writer *writer, uint32_t c_stack, uint32_t 
 
 enum frame_kind { FRAME_C, FRAME_PYTHON, FRAME_OP, FRAME_KINDS };
 
-/* A dictionary on the stack. Lines come again in many stacks. */
+/* Pushes a dictionary. The same lines occur in many stacks. */
 static void add_frame(struct ms_viz_writer *writer, struct ms_text line, enum frame_kind kind)
 {
     struct ms_buffer *out = &writer->out;
@@ -138,7 +138,7 @@ static void add_frame(struct ms_viz_writer *writer, struct ms_text line, enum fr
     ms_pickle_op(out, MS_PICKLE_SETITEMS);
 }
 
-/* Every line of a stack as an item of the list that is open. */
+/* Adds every line of a stack as an item of the open list. */
 static void add_stack(struct ms_viz_writer *writer, struct ms_text stack, enum frame_kind kind)
 {
     unsigned items = 0;
@@ -151,7 +151,7 @@ static void add_stack(struct ms_viz_writer *writer, struct ms_text stack, enum f
     }
 }
 
-/* The list of calls on the stack. */
+/* Pushes the list of calls. */
 static void add_frames(struct ms_viz_writer *writer, uint32_t frames)
 {
     struct ms_buffer *out = &writer->out;
@@ -285,7 +285,7 @@ void ms_viz_annotate(struct ms_viz_writer *writer, struct ms_viz_list *list, str
     ms_pickle_op(out, MS_PICKLE_SETITEMS);
 }
 
-/* ---- the end ---- */
+/* ---- final state ---- */
 
 void ms_viz_open_key(struct ms_viz_writer *writer, enum ms_viz_word key)
 {
@@ -333,7 +333,7 @@ void ms_viz_list(struct ms_viz_writer *writer, enum ms_viz_word key, struct ms_v
     ms_pickle_op(&writer->out, MS_PICKLE_SETITEM);
 }
 
-/* block NULL: nobody's. */
+/* block NULL: free memory. */
 static void add_block(struct ms_viz_writer *writer, uint64_t addr, uint64_t size_b, const struct ms_range *block)
 {
     struct ms_buffer *out = &writer->out;
@@ -349,7 +349,7 @@ static void add_block(struct ms_viz_writer *writer, uint64_t addr, uint64_t size
     ms_viz_flush(writer, false);
 }
 
-/* Blocks fill a segment without gaps; one that reaches over its ends is cut there. Returns the bytes in use. */
+/* Blocks fill a segment without gaps; one that extends beyond it is trimmed. Returns the bytes in use. */
 static uint64_t add_blocks(struct ms_viz_writer *writer, uint64_t addr, uint64_t end, const struct ms_ranges *blocks)
 {
     uint64_t used_b = 0;
@@ -380,7 +380,7 @@ void ms_viz_segments(struct ms_viz_writer *writer, uint32_t device, const struct
     for (const struct ms_range *segment = ms_ranges_from(segments, 0); segment != NULL;) {
         const struct ms_range *last = segment, *next;
         while ((next = ms_ranges_from(segments, ms_range_end(last))) != NULL && next->addr == ms_range_end(last) &&
-               next->handle != 0 && last->handle != 0) { /* mapped one after the other: one that grows */
+               next->handle != 0 && last->handle != 0) { /* mapped consecutively: an expandable segment */
             last = next;
         }
         uint64_t end = ms_range_end(last);

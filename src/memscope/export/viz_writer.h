@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of a PyTorch memory snapshot, as it is written: entries of device_traces and annotations one by one, then
- * the state at the end. See memory_viz.h for what it means; here is how it becomes a pickle.
+/* Writes the file of a PyTorch memory snapshot: entries of device_traces and annotations one by one, then the final
+ * state. memory_viz.h explains the content; this is how it becomes a pickle.
  *
- * Lists grow while others are written between them, and nothing may wait: a file has one stream of operations. Each
- * list has a number in the memo; what goes to it is appended after fetching it, and the list is then stored under the
- * key "npuscope" of the dictionary that the file is, for no other reason than to take it off the stack again. The last
- * thing stored under that key is what it is for. An entry of a live block has a number too, so that its category can be
- * set when the owner becomes known; numbers of freed blocks are used again. */
+ * Several lists grow alternately, without buffering, while a pickle is one sequence of opcodes. So each list has a memo
+ * number; to append to it, it is fetched from the memo, extended, and then stored under the key "npuscope" of the
+ * file's outer dictionary, only to remove it from the stack again. The last value stored under that key is the
+ * meaningful one. The entry of a live block also has a memo number, so its category can be set when the owner becomes
+ * known; numbers of freed blocks are reused. */
 #ifndef MS_EXPORT_VIZ_WRITER_H
 #define MS_EXPORT_VIZ_WRITER_H
 
@@ -16,7 +16,7 @@
 #include "memscope/export/ranges.h"
 #include "memscope/model/stacks.h"
 
-/* Texts that the format is made of. */
+/* Texts used by the format. */
 #define MS_VIZ_WORDS(X)                                                                                                \
     X(ACTION, "action")                                                                                                \
     X(ADDR, "addr")                                                                                                    \
@@ -76,7 +76,7 @@ enum ms_viz_word {
 };
 
 struct ms_viz_list {
-    uint32_t number; /* in the memo; 0: nothing is in it */
+    uint32_t number; /* in the memo; 0: empty */
 };
 
 struct ms_viz_writer {
@@ -84,41 +84,41 @@ struct ms_viz_writer {
     struct ms_buffer out;
     struct ms_stack_source stacks;
     uint64_t words_known; /* bit per word */
-    uint32_t numbers;     /* of the memo given out */
-    uint32_t *unused;     /* those of entries that are of no use any more */
+    uint32_t numbers;     /* memo numbers assigned */
+    uint32_t *unused;     /* numbers of entries that are no longer needed */
     size_t unused_count, unused_room;
-    struct ms_viz_list *open; /* what is being appended to; NULL: nothing */
+    struct ms_viz_list *open; /* list being appended to; NULL: none */
     unsigned open_items;
-    struct ms_intern frames; /* keys: calls behind an entry; and the lines of stacks */
+    struct ms_intern frames; /* keys: the calls of an entry, and the lines of stacks */
     struct ms_intern lines;
-    struct ms_map frames_number, lines_number; /* in the memo */
+    struct ms_map frames_number, lines_number; /* memo numbers */
     bool categories;                           /* some entry has one */
-    bool failed;                               /* no memory */
-    int error;                                 /* the first one; 0: none */
+    bool failed;                               /* out of memory */
+    int error;                                 /* the first error; 0: none */
 };
 
 struct ms_viz_entry {
     enum ms_viz_word action;
-    uint64_t addr; /* of OOM: what the device has free */
+    uint64_t addr; /* for OOM: free bytes of the device */
     uint64_t size_b, time_ns;
     uint32_t frames;         /* ms_viz_frames; 0: none */
-    uint32_t number;         /* ms_viz_number: it can be changed later; 0: no */
+    uint32_t number;         /* ms_viz_number: it can be changed later; 0: it cannot */
     struct ms_text category; /* may be empty */
 };
 
 void ms_viz_begin(struct ms_viz_writer *writer, int fd, struct ms_stack_source stacks);
-/* Writes what is in the buffer if that is much, or all. 0 or the first error there was. */
+/* Writes the buffer if it is large, or if `all` is set. 0 or the first error so far. */
 int ms_viz_flush(struct ms_viz_writer *writer, bool all);
 void ms_viz_free(struct ms_viz_writer *writer);
 
-/* Calls: C, operator, Python, innermost first. The same ones have the same number; 0: none. op may be empty. */
+/* Calls: C, operator, Python, innermost first. Equal calls get the same number; 0: none. op may be empty. */
 uint32_t ms_viz_frames(struct ms_viz_writer *writer, uint32_t c_stack, uint32_t python_stack, struct ms_text op);
 uint32_t ms_viz_number(struct ms_viz_writer *writer);
 void ms_viz_number_free(struct ms_viz_writer *writer, uint32_t number);
 
 void ms_viz_add(struct ms_viz_writer *writer, struct ms_viz_list *list, const struct ms_viz_entry *entry);
 void ms_viz_categorize(struct ms_viz_writer *writer, uint32_t number, struct ms_text category);
-/* stage: START, END, MARK. device: -1: none. */
+/* stage: START, END, MARK. device: -1 for none. */
 void ms_viz_annotate(struct ms_viz_writer *writer, struct ms_viz_list *list, struct ms_text name,
                      enum ms_viz_word stage, int64_t device, uint64_t time_ns);
 
@@ -127,8 +127,9 @@ void ms_viz_annotate(struct ms_viz_writer *writer, struct ms_viz_list *list, str
 /* The segments of one device, between ms_viz_open_key and ms_viz_close_key. */
 void ms_viz_segments(struct ms_viz_writer *writer, uint32_t device, const struct ms_ranges *segments,
                      const struct ms_ranges *blocks);
-void ms_viz_open_key(struct ms_viz_writer *writer, enum ms_viz_word key); /* a list */
-void ms_viz_item(struct ms_viz_writer *writer, struct ms_viz_list *list); /* a list as an item of it; NULL: empty */
+void ms_viz_open_key(struct ms_viz_writer *writer, enum ms_viz_word key); /* starts a list */
+void ms_viz_item(struct ms_viz_writer *writer, struct ms_viz_list *list); /* adds a list as an item; NULL: an empty
+                                                                           * one */
 void ms_viz_close_key(struct ms_viz_writer *writer);
 void ms_viz_list(struct ms_viz_writer *writer, enum ms_viz_word key, struct ms_viz_list *list);
 

@@ -18,7 +18,7 @@
 
 struct device_file {
     uint32_t device;
-    int fd; /* -1: it cannot be written, which was told */
+    int fd; /* -1: cannot be written, which was reported */
 };
 
 struct ms_watch_dump {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes of watched tensors: device_<n>/watch_dump/watch_dump_data_check_sum_<time>.csv, one row for each tensor in
- * front of and behind each operator:
+/* Hashes of watched tensors: device_<n>/watch_dump/watch_dump_data_check_sum_<time>.csv, one row for each tensor before
+ * and after each operator:
  *
  *     Tensor info,Check data sum
  *     0_4711/torch._ops.aten.add.Tensor_3-torch._ops.aten.mm.default_0_before,b86883e6fa710a9f
  *
- * Tensors whose whole content was kept stand in files of their own beside it. One file per device, made with its first
- * row; every row is written at once. A consumer of the model; one thread. */
+ * Tensors whose full content was kept are in separate files next to it. One file per device, created with its first
+ * row; rows are written immediately. A consumer of the model; single-threaded. */
 #ifndef MS_EXPORT_WATCH_H
 #define MS_EXPORT_WATCH_H
 
@@ -15,11 +15,11 @@
 struct ms_watch_dump;
 
 struct ms_watch_dump_options {
-    int dirfd;        /* project directory; stays the caller's */
-    const char *dir;  /* its path as users see it */
-    uint64_t time_ns; /* of the names; 0: now */
-    bool replace;     /* files that are there are written anew */
-    /* A directory was made; path as users see it. May be NULL. */
+    int dirfd;        /* project directory; remains the caller's */
+    const char *dir;  /* its path as shown to users */
+    uint64_t time_ns; /* in file names; 0: now */
+    bool replace;     /* rewrite existing files */
+    /* Called when a directory is created; path as shown to users. May be NULL. */
     void (*created)(void *argument, const char *path);
     void *argument;
 };
@@ -28,7 +28,7 @@ int ms_watch_dump_open(const struct ms_watch_dump_options *options, struct ms_wa
 struct ms_consumer ms_watch_dump_consumer(struct ms_watch_dump *dump);
 void ms_watch_dump_close(struct ms_watch_dump *dump);
 
-/* Makes device_<n>/watch_dump below dirfd; path: relative to it. *made (may be NULL): it was not there. */
+/* Creates device_<n>/watch_dump below dirfd; path: relative to it. *made (may be NULL): it did not exist. */
 int ms_watch_directory(int dirfd, uint32_t device, char *path, size_t room, bool *made);
 
 #endif

@@ -17,7 +17,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does the name stand in the statement as a word? */
+/* Does the statement contain the name as a word? */
 static bool mentions(const char *sql, const char *name)
 {
     size_t length = strlen(name);
@@ -29,7 +29,7 @@ static bool mentions(const char *sql, const char *name)
     return false;
 }
 
-/* The line of the statement, and a mark under the place. */
+/* The line of the statement, with a marker below the position. */
 static void add_place(struct ms_buffer *out, const char *sql, int offset)
 {
     if (offset < 0 || (size_t)offset > strlen(sql)) {
@@ -61,7 +61,7 @@ static void add_columns(struct ms_buffer *out, const struct ms_query_schema *sch
     }
 }
 
-/* Of a view: as SQLite sees them. */
+/* Columns of a view, as SQLite sees them. */
 static void add_view_columns(sqlite3 *db, struct ms_buffer *out, const struct ms_query_view *view)
 {
     sqlite3_stmt *statement;
@@ -91,7 +91,7 @@ static void explain_column(sqlite3 *db, const char *sql, struct ms_buffer *out)
             add_view_columns(db, out, view);
         }
     }
-    add(out, "\nmsmemscope query --schema tells what they mean. Texts stand in single quotes: 'PTA'.");
+    add(out, "\nmsmemscope query --schema explains them. Texts need single quotes: 'PTA'.");
 }
 
 static void explain_table(struct ms_buffer *out)
@@ -118,10 +118,10 @@ void ms_query_explain(sqlite3 *db, const char *sql, int code, struct ms_buffer *
     snprintf(message, sizeof(message), "%s", sqlite3_errmsg(db));
     if ((code & 0xff) == SQLITE_AUTH || strstr(message, "not authorized") != NULL ||
         strstr(message, "may not be modified") != NULL) {
-        add(out, "only SELECT is possible: recordings are never changed, and no other files are opened");
+        add(out, "only SELECT is allowed: recordings are read-only, and no other files are opened");
     } else if ((code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR) {
         add(out, message);
-        add(out, ": sorting needs space for temporary files; set SQLITE_TMPDIR to a directory that has some");
+        add(out, ": sorting needs temporary space; set SQLITE_TMPDIR to a directory with free space");
     } else {
         add(out, message);
         add_place(out, sql, offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of SQL that say what to write instead. */
+/* SQL errors that suggest what to write instead. */
 #ifndef MS_QUERY_EXPLAIN_H
 #define MS_QUERY_EXPLAIN_H
 
@@ -7,8 +7,7 @@
 
 #include <sqlite3.h>
 
-/* Appends the last error of the connection, where it is in the statement, and what there is in its place; terminated.
- */
+/* Appends the connection's last error, its position in the statement, and the alternatives; terminated. */
 void ms_query_explain(sqlite3 *db, const char *sql, int code, struct ms_buffer *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See gather.h. Blocks are entered when they are allocated and completed when they end; what is known late (owner, peak
- * of the pool, texts of stacks) is filled in then or at the end of the process.
+/* See gather.h. Blocks are added when they are allocated and completed when they end; what becomes known late (owner,
+ * pool peak, stack texts) is filled in then or at the end of the process.
  *
- * Memory beside the store: O(live blocks + threads + pools + distinct stacks and names of the process). */
+ * Memory in addition to the store: O(live blocks + threads + pools + distinct stacks and names of the process). */
 #include "memscope/query/gather.h"
 
 #include "base/buffer.h"
@@ -23,7 +23,7 @@ struct account { /* a pool of a device */
 };
 
 struct op_stack {
-    uint32_t depth;             /* may be more than are kept */
+    uint32_t depth;             /* may exceed OPS_OPEN */
     uint64_t numbers[OPS_OPEN]; /* of records, from 1 on */
 };
 
@@ -32,17 +32,17 @@ struct process {
     struct ms_model *model;
     uint32_t number, pid;
     uint64_t first_ns, last_ns, events, lost;
-    uint64_t first_block; /* place of its record */
+    uint64_t first_block; /* index of its first record */
     uint64_t blocks;
     struct account *accounts;
     size_t account_count, account_room;
-    struct ms_map account_of;    /* device and pool: index */
-    struct ms_map live;          /* allocation id: place of the record */
-    struct ms_map owners, names; /* of the model: texts of the store */
-    struct ms_map stack_of;      /* C and Python: number */
-    struct ms_map op_stacks;     /* tid: pointer */
-    struct ms_map open_steps;    /* device: place of the record */
-    uint64_t freed_id, freed_at; /* the last one: its row follows, or it was not freed after all */
+    struct ms_map account_of;    /* device and pool -> index */
+    struct ms_map live;          /* allocation id -> record index */
+    struct ms_map owners, names; /* ids of the model -> texts of the store */
+    struct ms_map stack_of;      /* C and Python stack -> number */
+    struct ms_map op_stacks;     /* tid -> pointer */
+    struct ms_map open_steps;    /* device -> record index */
+    uint64_t freed_id, freed_at; /* the last freed block: its row follows, or the free failed */
 };
 
 struct gather {
@@ -75,7 +75,7 @@ static uint32_t text_of(struct gather *gather, const char *s, size_t length_b)
     return text;
 }
 
-/* A text that the model has a number for. */
+/* A text that has an id in the model. */
 static uint32_t known_text(struct process *process, struct ms_map *map, uint32_t id,
                            struct ms_text (*get)(const struct ms_model *model, uint32_t id))
 {
@@ -114,7 +114,7 @@ static uint32_t stack_of(struct process *process, uint32_t c_stack, uint32_t pyt
         return 0;
     }
     struct ms_stack_record *record = added ? add_record(gather, MS_TABLE_STACKS) : NULL;
-    if (record != NULL) { /* its texts follow at the end: made once, and only if somebody asks */
+    if (record != NULL) { /* its texts follow at the end: built once, and only if needed */
         *record = (struct ms_stack_record){.process = process->number, .c = c_stack, .python = python_stack};
         *slot = ms_store_count(gather->store, MS_TABLE_STACKS);
     }
@@ -205,7 +205,7 @@ static int on_step(void *self, const struct ms_step_info *info)
 {
     struct process *process = self;
     struct gather *gather = process->gather;
-    end_step(process, info->device, info->time_ns); /* of one before, if nobody told */
+    end_step(process, info->device, info->time_ns); /* of a previous step whose end was not recorded */
     struct ms_step_record *step = info->begins ? add_record(gather, MS_TABLE_STEPS) : NULL;
     if (step == NULL) {
         return failed(gather);
@@ -404,7 +404,7 @@ static int on_late(void *self, const struct ms_block *block)
     return failed(process->gather);
 }
 
-/* Live when its pool was fullest? That is known at the end only. */
+/* Was the block live when its pool was at its maximum? Known only at the end. */
 static void mark_peaks(struct process *process)
 {
     struct ms_store *store = process->gather->store;
@@ -477,7 +477,7 @@ static void add_event(struct process *process, const struct ms_row *row)
             event->has |= MS_EVENT_HAS_USED;
             break;
         case MS_ATTR_TOTAL:
-            if (row->event == MS_EV_SNAPSHOT) { /* of the device; its `reserved` is the pool's */
+            if (row->event == MS_EV_SNAPSHOT) { /* of the device; its `reserved` is that of the pool */
                 break;
             }
             /* fallthrough */

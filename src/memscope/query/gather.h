@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-/* Every process of the source, as far as the store wants it. 0 or -errno; -EINTR: *stop was set. */
+/* Reads every process of the source, as far as the store needs it. 0 or -errno; -EINTR: *stop was set. */
 int ms_gather(struct ms_store *store, struct ms_source *source, const volatile sig_atomic_t *stop);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See order.h. The order is that of SQLite: NULL, then numbers, then texts by their bytes. */
+/* See order.h. The order is SQLite's: NULL, then numbers, then texts by bytes. */
 #include "memscope/query/order.h"
 
 #include "base/map.h"
@@ -20,7 +20,7 @@ static uint64_t u32_at(const char *field)
     return number;
 }
 
-/* What stands for the value of a column in a record: equal ones for equal values. */
+/* A code for a column's value in a record: equal values have equal codes. */
 static uint64_t code_of(const struct ms_store *store, const struct ms_query_column *column, const void *record)
 {
     const char *field = (const char *)record + column->offset;
@@ -42,7 +42,7 @@ static uint64_t code_of(const struct ms_store *store, const struct ms_query_colu
     case MS_QUERY_U32:
         code = u32_at(field);
         return code != MS_ID_NONE ? code : NO_VALUE;
-    default: /* texts, and numbers of which 0 is none */
+    default: /* texts, and numbers for which 0 means none */
         code = u32_at(field);
         return code != MS_ID_NONE && code != 0 ? code : NO_VALUE;
     }
@@ -72,7 +72,7 @@ bool ms_order_is_known(const struct ms_store *store, enum ms_query_table table, 
 
 struct value {
     uint64_t code;
-    uint64_t number;  /* if it has no text; NULL is less than all */
+    uint64_t number;  /* if it is not a text; NULL sorts first */
     const char *text; /* NULL: a number */
     size_t text_b;
 };
@@ -130,7 +130,7 @@ static bool goes_on(const struct ms_store *store, uint64_t record)
 
 struct ranks {
     struct ms_map of_code;
-    uint64_t *counts; /* of records by rank; then where the next one goes */
+    uint64_t *counts; /* records per rank; then the position of the next one */
     size_t count;
 };
 
@@ -140,7 +140,7 @@ static void free_ranks(struct ranks *ranks)
     free(ranks->counts);
 }
 
-/* Counts records by code, sorts the codes by their values, and counts by rank. */
+/* Counts records by code, sorts the codes by value, and counts by rank. */
 static bool make_ranks(const struct ms_store *store, enum ms_query_table table, const struct ms_query_column *column,
                        bool descending, struct ranks *ranks)
 {
@@ -163,7 +163,7 @@ static bool make_ranks(const struct ms_store *store, enum ms_query_table table, 
     ranks->counts = calloc(codes + 1, sizeof(*ranks->counts));
     if (values == NULL || ranks->counts == NULL) {
         free(values);
-        return false; /* errno is of malloc, as it is of the map */
+        return false; /* errno is set by malloc or by the map */
     }
     for (size_t i = ms_map_first(&ranks->of_code, 0); i < ranks->of_code.size;
          i = ms_map_first(&ranks->of_code, i + 1)) {
@@ -173,7 +173,7 @@ static bool make_ranks(const struct ms_store *store, enum ms_query_table table, 
     const struct value *before = NULL;
     for (size_t i = 0; i < codes; i++) {
         const struct value *value = &values[descending ? codes - 1 - i : i];
-        ranks->count += before == NULL || compare(value, before) != 0; /* two codes may have one text */
+        ranks->count += before == NULL || compare(value, before) != 0; /* two codes may have the same text */
         before = value;
         uint64_t *rank = ms_map_get(&ranks->of_code, value->code);
         ranks->counts[ranks->count - 1] += *rank;
@@ -183,9 +183,9 @@ static bool make_ranks(const struct ms_store *store, enum ms_query_table table, 
     return true;
 }
 
-/* ---- places ---- */
+/* ---- distribution ---- */
 
-/* From one order, or that of the table, to the next. */
+/* From the previous order, or that of the table, to the next. */
 static bool distribute(const struct ms_store *store, enum ms_query_table table, const struct ms_query_column *column,
                        struct ranks *ranks, const uint32_t *from, uint32_t *to)
 {
@@ -229,7 +229,8 @@ bool ms_order_make(const struct ms_store *store, enum ms_query_table table, cons
     for (size_t i = strlen(columns); good && i-- > 0;) {
         const struct ms_query_column *column = &ms_query_schemas[table].columns[(columns[i] - 1) / 2];
         struct ranks ranks;
-        uint32_t *to = (uint32_t *)(void *)(i % 2 == 0 ? places->base : other.base); /* the first ends in places */
+        uint32_t *to = (uint32_t *)(void *)(i % 2 == 0 ? places->base : other.base); /* so that the first column's pass
+                                                                                      * ends in places */
         good = make_ranks(store, table, column, (columns[i] - 1) % 2 != 0, &ranks) &&
                distribute(store, table, column, &ranks, from, to);
         from = to;

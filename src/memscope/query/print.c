@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See print.h. A table is aligned by its first rows, which are kept until there are enough; what comes later may stick
- * out. CSV is that of RFC 4180 with NULL as an empty cell; JSON is one array of objects. */
+/* See print.h. A table is aligned by its first rows, which are buffered; later rows may exceed the widths. CSV follows
+ * RFC 4180 with NULL as an empty cell; JSON is one array of objects. */
 #include "memscope/query/print.h"
 
 #include "base/buffer.h"
@@ -11,7 +11,7 @@
 
 #define FLUSH_B      (64u * 1024)
 #define ALIGNED_ROWS 1000u
-#define WIDTH_MAX    96u /* wider cells stick out, so that one does not push all others away */
+#define WIDTH_MAX    96u /* wider cells overflow, so that one does not displace all others */
 
 struct print_ops {
     const char *name;
@@ -27,8 +27,8 @@ struct ms_print {
     int columns;
     struct ms_buffer out;
     uint64_t rows;
-    /* of tables */
-    struct ms_buffer kept; /* cells: length, whether a number, bytes */
+    /* for tables */
+    struct ms_buffer kept; /* cells: length, is number, bytes */
     unsigned *widths;
 };
 
@@ -108,7 +108,7 @@ static void json_row(struct ms_print *print)
         if (type == SQLITE_INTEGER ||
             (type == SQLITE_FLOAT && memchr("-0123456789", s[0], 11) != NULL && s[1] != 'I')) {
             ms_buffer_add(out, s, length_b);
-        } else { /* Inf is not a number of JSON */
+        } else { /* JSON has no Inf */
             json_text(out, s, length_b);
         }
     }
@@ -127,7 +127,7 @@ struct kept_cell {
     bool number;
 };
 
-/* Columns on a terminal: characters, not bytes. */
+/* Terminal columns: counts characters, not bytes. */
 static uint32_t width_of(const char *s, size_t length_b)
 {
     uint32_t width = 0;
@@ -165,7 +165,7 @@ static void keep_cell(struct ms_print *print, int at, const char *s, size_t leng
     size_t start = kept->used;
     struct kept_cell cell = {.number = number};
     ms_buffer_add(kept, (const char *)&cell, sizeof(cell));
-    for (size_t i = 0; i < length_b; i++) { /* one line, and nothing that moves a terminal's cursor */
+    for (size_t i = 0; i < length_b; i++) { /* a single line, without control characters */
         unsigned char c = (unsigned char)s[i];
         if (c == '\n' && i + 1 == length_b) {
             break;
@@ -218,7 +218,7 @@ static void table_row(struct ms_print *print)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all formats ---- */
 
 static const struct print_ops formats[] = {
     [MS_QUERY_TABLE] = {"table", table_begin, table_row, print_kept},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See query.h. The connection has a database in memory with nothing in it but views; data is in the store, behind
- * virtual tables. What a statement may do is decided by the authorizer, from the moment that the views are there. */
+/* See query.h. The connection has an in-memory database that contains only views; the data is in the store, behind
+ * virtual tables. Once the views exist, the authorizer decides what a statement may do. */
 #include "memscope/query/query.h"
 
 #include "base/buffer.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_OPS 100000 /* between two looks at the clock: well under 0.1 s */
-#define CACHE_KIB    65536  /* of what SQLite keeps itself (sorting); more goes to files */
+#define PROGRESS_OPS 100000 /* between two clock checks: well under 0.1 s */
+#define CACHE_KIB    65536  /* SQLite's own cache (sorting); more goes to files */
 
 struct ms_query {
     sqlite3 *db;
@@ -31,7 +31,7 @@ struct ms_query {
     bool timed_out;
 };
 
-/* ---- what is allowed ---- */
+/* ---- authorizer ---- */
 
 static int authorize(void *argument, int action, const char *a, const char *b, const char *database, const char *view)
 {
@@ -83,7 +83,7 @@ static int add_views(sqlite3 *db)
     return rc;
 }
 
-/* A table comes into being when it is first named, which the authorizer would not allow. */
+/* A table is created when it is first named, which the authorizer would refuse. */
 static int connect_tables(struct ms_query *query)
 {
     int rc = SQLITE_OK;
@@ -124,7 +124,7 @@ static int open_database(struct ms_query *query)
     return rc;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 int ms_query_new(struct ms_query **out)
 {
@@ -185,13 +185,13 @@ static int plan(struct ms_query *query)
         return -EINVAL;
     }
     if (query->statement == NULL) {
-        return refuse(query, "there is no statement; for example: SELECT * FROM devices");
+        return refuse(query, "empty statement; try: SELECT * FROM devices");
     }
     if (rest[strspn(rest, " \t\r\n;")] != '\0' && strncmp(rest + strspn(rest, " \t\r\n;"), "--", 2) != 0) {
-        return refuse(query, "one statement at a time: there is more behind the first ';'");
+        return refuse(query, "only one statement at a time: unexpected text after the first ';'");
     }
     if (!sqlite3_stmt_readonly(query->statement) || sqlite3_column_count(query->statement) == 0) {
-        return refuse(query, "only SELECT is possible: recordings are never changed");
+        return refuse(query, "only SELECT is allowed: recordings are read-only");
     }
     return 0;
 }
@@ -210,7 +210,7 @@ int ms_query_read(struct ms_query *query, struct ms_source *source)
 
 int ms_query_run(struct ms_query *query, enum ms_query_output output, FILE *file)
 {
-    int rc = plan(query); /* again: now it is known how large the tables are */
+    int rc = plan(query); /* plan again, now that the table sizes are known */
     struct ms_print *print = rc == 0 ? ms_print_begin(output, query->statement, file) : NULL;
     if (print == NULL) {
         return rc != 0 ? rc : -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that can be asked for, once for everybody: virtual tables, `msmemscope query --schema` and docs/guide/query.md
- * come from here. A table is an array of records; a column says where in the record it stands and in which form. */
+/* The tables that can be queried, defined once: virtual tables, `msmemscope query --schema` and docs/guide/query.md are
+ * generated from it. A table is an array of records; a column gives the offset in the record and the form of the
+ * value. */
 #ifndef MS_QUERY_SCHEMA_H
 #define MS_QUERY_SCHEMA_H
 
@@ -22,7 +23,7 @@ enum ms_query_table {
 
 /* ---- records ---- */
 
-/* Texts are numbers of the store's table; 0 is the empty one. A time of 0 is not known. */
+/* Texts are numbers in the store's text table; 0 is the empty text. A time of 0 is unknown. */
 
 struct ms_process_record {
     uint64_t first_ns, last_ns, events, blocks, lost;
@@ -69,23 +70,23 @@ struct ms_stack_record {
 /* ---- columns ---- */
 
 enum ms_query_form {
-    MS_QUERY_NUMBER, /* the place of the record, from 1 on */
+    MS_QUERY_NUMBER, /* number of the record, from 1 on */
     MS_QUERY_U64,
     MS_QUERY_U64_OR_NULL, /* 0 is NULL */
     MS_QUERY_U32,
     MS_QUERY_U32_OR_NULL,
-    MS_QUERY_TEXT,   /* number of a text; the empty one is NULL */
+    MS_QUERY_TEXT,   /* number of a text; the empty text is NULL */
     MS_QUERY_DEVICE, /* number, 'cpu' or NULL */
     MS_QUERY_POOL,   /* u8, enum ms_row_type */
     MS_QUERY_POOL32, /* the same in 32 bits */
     MS_QUERY_HEX,    /* 0x and 16 digits */
     MS_QUERY_FLAG,   /* u8: 0 or 1 */
-    MS_QUERY_CALLS,  /* a text that costs time to make: of call stacks */
-    /* of one table alone */
+    MS_QUERY_CALLS,  /* a text that is expensive to build: call stacks */
+    /* used by a single table */
     MS_QUERY_BLOCK_END,
-    MS_QUERY_BLOCK_SITE, /* of its stack; else its operator */
+    MS_QUERY_BLOCK_SITE, /* of its stack, or else its operator */
     MS_QUERY_BLOCK_INEFFICIENT,
-    MS_QUERY_BLOCK_MODULE, /* of HAL blocks */
+    MS_QUERY_BLOCK_MODULE, /* for HAL blocks */
     MS_QUERY_EVENT_EVENT,
     MS_QUERY_EVENT_ADDR,
     MS_QUERY_EVENT_SIZE,
@@ -114,6 +115,6 @@ struct ms_query_view {
 };
 extern const struct ms_query_view ms_query_views[]; /* the last has no name */
 
-void ms_query_schema_print(FILE *file); /* tables, views and their columns, for people */
+void ms_query_schema_print(FILE *file); /* tables, views and their columns, for users */
 
 #endif

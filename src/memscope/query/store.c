@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See store.h. A file is given its blocks before it is written through the map: a full disk is an error then, not a
- * signal. */
+/* See store.h. File blocks are allocated before they are written through the map, so a full disk is an error, not
+ * SIGBUS. */
 #include "memscope/query/store.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define FIRST_B  (1u << 20)
-#define MEMORY_B (64u << 20) /* of a table; more goes to a file */
+#define MEMORY_B (64u << 20) /* per table; more goes to a file */
 #define STEP_B   ((size_t)1 << 30)
 
 static int temporary_file(void)
@@ -35,7 +35,7 @@ static int temporary_file(void)
     return -1;
 }
 
-/* The same bytes in a file, from where the map goes on. */
+/* Moves the bytes to a file, which is mapped from then on. */
 static bool move_to_file(struct ms_records *records, size_t room_b)
 {
     int fd = temporary_file();
@@ -60,7 +60,7 @@ static bool move_to_file(struct ms_records *records, size_t room_b)
 static bool grow(struct ms_records *records, size_t bytes)
 {
     size_t room_b = records->room_b != 0 ? records->room_b : FIRST_B / 2;
-    do { /* twice as much, or, when it is much, STEP_B more */
+    do { /* doubles, or adds STEP_B once large */
         room_b += room_b < STEP_B ? room_b : STEP_B;
     } while (room_b - records->used_b < bytes);
     if (records->fd == 0 && room_b > MEMORY_B && records->base != NULL) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a query is asked of: records of each table, and their texts.
+/* The data that queries run on: records of each table, and their texts.
  *
- * Records stand in memory while they are few, then in a file without a name that is mapped; the system may write it
- * out, so that the size of a recording is limited by the disk ($TMPDIR, /var/tmp or /tmp). Texts (names, owners, call
- * stacks) are kept once each in memory. A record is good until the next one of its table is added. */
+ * Records are kept in memory while there are few, then in an unnamed mapped file that the system can write back, so the
+ * size of a recording is limited by the disk only ($TMPDIR, /var/tmp or /tmp). Texts (names, owners, call stacks) are
+ * kept in memory, once each. A pointer to a record is valid until the next record is added to its table. */
 #ifndef MS_QUERY_STORE_H
 #define MS_QUERY_STORE_H
 
@@ -18,14 +18,14 @@ struct ms_records {
     int fd; /* 0: in memory */
 };
 
-void *ms_records_add(struct ms_records *records, size_t bytes); /* zeros; NULL: no memory or no disk, see errno */
+void *ms_records_add(struct ms_records *records, size_t bytes); /* zeroed; NULL: out of memory or disk, see errno */
 void ms_records_free(struct ms_records *records);
 
-/* What statements ask for, found out before anything is read. */
+/* What statements need, determined before anything is read. */
 enum {
-    MS_NEED_CALLS = 1,       /* texts of stacks */
+    MS_NEED_CALLS = 1,       /* stack texts */
     MS_NEED_ATTR = 2,        /* of events */
-    MS_NEED_BLOCKS = 4,      /* numbers of blocks in events */
+    MS_NEED_BLOCKS = 4,      /* block numbers in events */
     MS_NEED_INEFFICIENT = 8, /* of blocks */
 };
 
@@ -36,7 +36,7 @@ struct ms_store {
     uint32_t wanted; /* bit per table */
     uint32_t needs;  /* MS_NEED_* */
     uint32_t processes;
-    int (*stopped)(void *argument); /* asked now and then while much is done; not 0: it is to end. May be NULL */
+    int (*stopped)(void *argument); /* polled during long operations; nonzero: abort. May be NULL */
     void *argument;
 };
 
@@ -50,7 +50,7 @@ static inline void *ms_store_at(const struct ms_store *store, enum ms_query_tabl
     return store->tables[table].base + at * ms_query_schemas[table].record_b;
 }
 
-/* Text of the call site of a block: of its stack, else its operator. */
+/* Text of a block's call site: from its stack, or else its operator. */
 static inline uint32_t ms_store_site(const struct ms_store *store, const struct ms_block_record *block)
 {
     const struct ms_stack_record *stack =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See vtab.h. A scan costs what reading memory costs; a record is found by its number at once; records come in the
- * order of columns with few values if a statement groups or sorts by these alone (order.h). There are no other indexes:
- * who joins large tables by other columns lets SQLite make one (docs/guide/query.md). Used by the thread of the connection.
- */
+/* See vtab.h. A scan is as cheap as reading memory; a record is found directly by its number; records come sorted by
+ * columns with few distinct values if a statement groups or sorts by these only (order.h). There are no other indexes:
+ * for joins of large tables on other columns, SQLite builds one (docs/guide/query.md). Used by the thread that uses the
+ * connection. */
 #include "memscope/query/vtab.h"
 
 #include "base/buffer.h"
@@ -15,10 +15,10 @@
 
 #define ORDER_COLUMNS 8
 
-struct order { /* kept while the table is: a join may ask for it again and again */
+struct order { /* kept as long as the table: a join may need it repeatedly */
     struct order *next;
     char columns[ORDER_COLUMNS + 1];
-    uint64_t count; /* of records then */
+    uint64_t count; /* of records at that time */
     struct ms_records places;
 };
 
@@ -32,8 +32,8 @@ struct table {
 struct cursor {
     sqlite3_vtab_cursor base;
     uint64_t at, end;
-    uint64_t record;        /* the one at `at` */
-    const uint32_t *places; /* NULL: as they stand */
+    uint64_t record;        /* the record at position `at` */
+    const uint32_t *places; /* NULL: table order */
 };
 
 enum { PLAN_SCAN, PLAN_NUMBER, PLAN_ORDER };
@@ -44,7 +44,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     (void)argc;
     (void)error;
-    size_t which = 0; /* by its name: a table is its own module */
+    size_t which = 0; /* found by name: each table is its own module */
     while (which < MS_TABLE_COUNT && strcmp(ms_query_schemas[which].name, argv[0]) != 0) {
         which++;
     }
@@ -58,7 +58,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
         ms_buffer_char(&sql, '"');
         ms_buffer_add(&sql, column->name, strlen(column->name));
         ms_buffer_char(&sql, '"');
-        if (column->form == MS_QUERY_DEVICE) { /* '0' is as good as 0 */
+        if (column->form == MS_QUERY_DEVICE) { /* accepts '0' for 0 */
             MS_BUFFER_TEXT(&sql, " INTEGER");
         }
     }
@@ -105,7 +105,7 @@ static uint32_t need_of(const struct ms_query_column *column)
     }
 }
 
-/* SELECT DISTINCT keeps the values that it has seen, which are few, and gives them as they come. */
+/* SELECT DISTINCT keeps the values it has seen, which are few, and returns them as they come. */
 static bool is_distinct(sqlite3_index_info *info)
 {
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -116,7 +116,7 @@ static bool is_distinct(sqlite3_index_info *info)
 #endif
 }
 
-/* Can the order that a statement wants be given? */
+/* Can the requested order be provided? */
 static int plan_order(const struct table *table, sqlite3_index_info *info)
 {
     char columns[ORDER_COLUMNS + 1] = "";
@@ -229,7 +229,7 @@ static int begin(sqlite3_vtab_cursor *base, int plan, const char *columns, int a
     cursor->end = ms_store_count(table->store, table->which);
     cursor->places = NULL;
     if (plan == PLAN_NUMBER && argc == 1) {
-        sqlite3_int64 number = sqlite3_value_int64(argv[0]); /* SQLite compares what is found once more */
+        sqlite3_int64 number = sqlite3_value_int64(argv[0]); /* SQLite compares the result again */
         bool there = number >= 1 && (uint64_t)number <= cursor->end;
         begin_at = there ? (uint64_t)number - 1 : 0;
         cursor->end = there ? (uint64_t)number : 0;
@@ -427,7 +427,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int i)
 int ms_vtab_register(sqlite3 *db, struct ms_store *store)
 {
     static const sqlite3_module module = {
-        .xConnect = connect, /* and no xCreate: the table is there without being created */
+        .xConnect = connect, /* no xCreate: an eponymous table, it exists without being created */
         .xDisconnect = disconnect,
         .xBestIndex = best_index,
         .xOpen = open_cursor,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a store inside SQLite: one virtual table each, read where the records stand. */
+/* The tables of a store in SQLite: one virtual table each, which reads the records in place. */
 #ifndef MS_QUERY_VTAB_H
 #define MS_QUERY_VTAB_H
 
@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-/* Planning a statement sets what the store wants and needs. Returns SQLite's code. */
+/* Planning a statement sets what the store must contain. Returns an SQLite result code. */
 int ms_vtab_register(sqlite3 *db, struct ms_store *store);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See html.h. Names of a recording are anybody's: inside of the element that holds the report a '<' could begin its end
- * (</script>) or a comment, so it is written as an escape of JSON; in JSON it stands in strings only. U+2028 and U+2029
- * end lines in scripts and are written as escapes too. What runs is fixed by hashes in the page's policy. */
+/* See html.h. Names in a recording are untrusted: inside the element that holds the report, a '<' could start its end
+ * tag (</script>) or a comment, so it is written as a JSON escape; in JSON it occurs only in strings. U+2028 and U+2029
+ * end lines in scripts and are escaped, too. Hashes in the page's policy fix which scripts may run. */
 #include "memscope/render/html.h"
 
 #include "memscope/render/html_page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the place of the page in builds without esbuild. */
+/* Replaces the page in builds without esbuild. */
 #include "memscope/render/html_page.h"
 
 const char ms_html_head[] = "", ms_html_tail[] = "";

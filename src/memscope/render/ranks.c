@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ranks_view.h. */
+/* See ranks.h. */
 #include "memscope/render/ranks.h"
 
 #include "base/parse.h"

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-/* The member "ranks" of the report: an object, see docs/format/report.md; null if there are none. */
+/* Writes the report's member "ranks": an object, see docs/format/report.md; null if there are none. */
 void ms_ranks_json(const struct ms_ranks *ranks, struct ms_json *json);
-/* A section of the text report; nothing if there are none. */
+/* Prints the section of the text report; nothing if there are none. */
 void ms_ranks_print(const struct ms_ranks *ranks, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See report_json.h. Objects are written field by field in the order of docs/format/report.md; a writer that knows
- * where commas belong keeps the rest readable. Numbers stay below 2^53: addresses and absolute times are texts. */
+/* See report_json.h. Objects are written field by field in the order of docs/format/report.md. Numbers stay below 2^53:
+ * addresses and absolute times are strings. */
 #include "memscope/render/report_json.h"
 
 #include "memscope/render/json.h"
@@ -116,7 +116,7 @@ static void put_moment(struct ms_json *json, const char *key, const struct ms_re
     ms_json_close(json);
 }
 
-/* Columns, not rows: what charts want, and a third of the size. */
+/* Columns instead of rows: what charts need, and a third of the size. */
 #define COLUMN(json, key, array, count, field)                                                                         \
     do {                                                                                                               \
         ms_json_array(json, key);                                                                                      \
@@ -361,7 +361,7 @@ static void put_process(struct ms_json *json, const struct ms_report_process *pr
     ms_json_close(json);
 }
 
-/* ---- the whole ---- */
+/* ---- interface ---- */
 
 void ms_report_json(const struct ms_report *report, struct ms_buffer *out)
 {

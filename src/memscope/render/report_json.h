@@ -7,9 +7,9 @@
 #include "memscope/analyze/report/report.h"
 #include "memscope/render/json.h"
 
-/* Appends one JSON object and a newline. Running out of memory is told by out->failed. */
+/* Appends one JSON object and a newline. Sets out->failed if memory runs out. */
 void ms_report_json(const struct ms_report *report, struct ms_buffer *out);
-/* The member "frames" of a place. */
+/* Writes the member "frames" of a site. */
 void ms_frames_json(const struct ms_report_frame *frames, size_t count, struct ms_json *json);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See report_text.h. The most important first: the peak, what to do about it, then the figures behind. Bytes are MiB in
- * tables, so that columns can be compared at a glance. */
+/* See report_text.h. Most important first: the peak, the advice, then the numbers behind it. Tables show MiB, so that
+ * columns can be compared at a glance. */
 #include "memscope/render/report_text.h"
 
 #include "base/macros.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 
 #define WIDTH       108u
-#define PINNED_B    (8u << 20) /* free bytes in sparse segments that are worth a table */
+#define PINNED_B    (8u << 20) /* free bytes in sparse segments that justify a table */
 #define SITE_FRAMES 5u
-#define RANKS_WHOLE 8u /* more of them are a table */
+#define RANKS_WHOLE 8u /* more ranks are shown as a table */
 #define RANKS_SHOWN 64u
 #define ASIDE_B     (1u << 20)
-#define STEPS_ENDS  3u /* of the steps: the first and the last ones */
+#define STEPS_ENDS  3u /* how many of the first and of the last steps are shown */
 
 struct printer {
     FILE *out;
@@ -43,10 +43,10 @@ static const char *short_op(const char *op)
 
 static const char *label(const struct printer *printer, uint32_t site)
 {
-    return site < printer->process->site_count ? printer->process->sites[site].shown : "(other places)";
+    return site < printer->process->site_count ? printer->process->sites[site].shown : "(other sites)";
 }
 
-/* Words in lines of at most 108 columns. */
+/* Prints text in lines of at most 108 columns. */
 static void print_wrapped(FILE *out, unsigned indent, const char *text)
 {
     unsigned column = 0;
@@ -143,7 +143,7 @@ static void print_finding(const struct printer *printer, size_t number, const st
     }
     fputc('\n', out);
     print_wrapped(out, 5, finding->text);
-    print_frames(printer, finding->pattern == MS_PATTERN_OOM ? "asked for" : "allocated", finding->site);
+    print_frames(printer, finding->pattern == MS_PATTERN_OOM ? "requested" : "allocated", finding->site);
     print_wrapped(out, 5, ms_patterns[finding->pattern].remedy);
 }
 
@@ -156,11 +156,11 @@ static void print_advice(const struct printer *printer, const struct ms_report_d
     size_t wanted = printer->options->all ? device->finding_count : major;
     fputs("\n  What to do", printer->out);
     if (wanted == 0) {
-        fputs(printer->process->accesses != 0 ? "\n     Nothing that would save more than 1 % of the peak was found.\n"
-                                              : "\n     Nothing was found.\n",
+        fputs(printer->process->accesses != 0 ? "\n     Nothing found that would save more than 1 % of the peak.\n"
+                                              : "\n     Nothing found.\n",
               printer->out);
     } else if (device->saves_together_b != 0 && major > 1) {
-        fprintf(printer->out, " (all of it: peak %s%.2f MiB)\n", device->exact ? "-" : "at least -",
+        fprintf(printer->out, "  (all together: peak %s%.2f MiB)\n", device->exact ? "-" : "at least -",
                 mib(device->saves_together_b));
     } else {
         fputc('\n', printer->out);
@@ -243,12 +243,12 @@ static void print_modules(const struct printer *printer, const struct ms_report_
                           const struct ms_report_account *end)
 {
     for (size_t i = 0; i < peak->module_count; i++) {
-        account_line(printer, "  no pool's: ", peak->modules[i].name, peak->modules[i].bytes,
+        account_line(printer, "  outside pools: ", peak->modules[i].name, peak->modules[i].bytes,
                      module_of(end, peak->modules[i].name));
     }
     for (size_t i = 0; i < end->module_count; i++) {
         if (module_of(peak, end->modules[i].name) == 0) {
-            account_line(printer, "  no pool's: ", end->modules[i].name, 0, end->modules[i].bytes);
+            account_line(printer, "  outside pools: ", end->modules[i].name, 0, end->modules[i].bytes);
         }
     }
 }
@@ -259,10 +259,10 @@ static void print_account(const struct printer *printer, const struct ms_report_
     if (device->device == MS_DEV_CPU) {
         return;
     }
-    fprintf(printer->out, "\n  %-40s %12s %10s\n", "Where every byte goes (MiB)", "at the peak", "at the end");
+    fprintf(printer->out, "\n  %-40s %12s %10s\n", "Memory account (MiB)", "at the peak", "at the end");
     account_line(printer, "from the driver", "", peak->driver_b, end->driver_b);
     if (peak->segment_b != 0 || end->segment_b != 0) {
-        account_line(printer, "  segments of pools", "", peak->segment_b, end->segment_b);
+        account_line(printer, "  pool segments", "", peak->segment_b, end->segment_b);
     }
     for (uint8_t space = 0; space < MS_SPACE_COUNT; space++) {
         const struct ms_report_pool *a = pool_of(peak, space), *b = pool_of(end, space);
@@ -273,18 +273,18 @@ static void print_account(const struct printer *printer, const struct ms_report_
         char head[40];
         snprintf(head, sizeof(head), "    %s", name);
         account_line(printer, head, " reserved", a->reserved_b, b->reserved_b);
-        account_line(printer, "      given out", "", a->used_b, b->used_b);
+        account_line(printer, "      allocated", "", a->used_b, b->used_b);
         account_line(printer, "      free", "", a->reserved_b > a->used_b ? a->reserved_b - a->used_b : 0,
                      b->reserved_b > b->used_b ? b->reserved_b - b->used_b : 0);
     }
     print_modules(printer, peak, end);
     if (peak->usage_known || end->usage_known) {
-        account_line(printer, "the driver says of this process", "", peak->process_used_b, end->process_used_b);
-        account_line(printer, "  of it not asked for (context, code)", "", peak->rest_b, end->rest_b);
-        account_line(printer, "whole device in use", "", peak->device_used_b, end->device_used_b);
+        account_line(printer, "process total, from the driver", "", peak->process_used_b, end->process_used_b);
+        account_line(printer, "  not allocated by the program", "", peak->rest_b, end->rest_b);
+        account_line(printer, "device total in use", "", peak->device_used_b, end->device_used_b);
     }
     if (device->device != MS_DEV_CPU && (mib(peak->pinned_b) >= 0.005 || mib(end->pinned_b) >= 0.005)) {
-        account_line(printer, "pinned on the host", "", peak->pinned_b, end->pinned_b);
+        account_line(printer, "pinned host memory", "", peak->pinned_b, end->pinned_b);
     }
 }
 
@@ -338,7 +338,7 @@ static void print_steps(const struct printer *printer, const struct ms_report_de
         }
     }
     if (device->growth.known) {
-        fprintf(printer->out, "    steps %u to %u: %+.2f MiB in all, %+.3f MiB per step\n", device->growth.from_step,
+        fprintf(printer->out, "    steps %u to %u: %+.2f MiB in total, %+.3f MiB per step\n", device->growth.from_step,
                 device->growth.to_step, (double)device->growth.bytes / 1048576.0,
                 (double)device->growth.per_step_b / 1048576.0);
     }
@@ -370,7 +370,7 @@ static void print_notes(FILE *out, const struct ms_report_note *notes, size_t co
     }
 }
 
-/* Beside an NPU, a few buffers on the host are not worth a page. */
+/* Next to an NPU, a few host buffers do not deserve a section. */
 static bool is_aside(const struct printer *printer, const struct ms_report_device *device)
 {
     bool major = false;
@@ -420,7 +420,7 @@ static void print_process(struct printer *printer, const struct ms_report_proces
     }
 }
 
-/* ---- many ranks: a line for each, and all of those that say most ---- */
+/* ---- many ranks: one line each, and full sections for the most relevant ---- */
 
 static const struct ms_report_device *device_of(const struct ms_report *report, const struct ms_rank *rank)
 {
@@ -449,7 +449,7 @@ static void print_many(struct printer *printer, const struct ms_report *report)
             device_of(report, &ranks->ranks[i])->peak.used_b > device_of(report, &ranks->ranks[highest])->peak.used_b;
         highest = higher ? i : highest;
     }
-    fprintf(printer->out, "\n  %-*s  %11s  %6s  %-32s  %s\n", (int)width, "rank", "peak", "step", "in", "first advice");
+    fprintf(printer->out, "\n  %-*s  %11s  %6s  %-32s  %s\n", (int)width, "rank", "peak", "step", "in", "top advice");
     for (size_t i = 0; i < count && i < RANKS_SHOWN; i++) {
         print_rank(printer, report, &ranks->ranks[i], (int)width);
     }
@@ -457,8 +457,8 @@ static void print_many(struct printer *printer, const struct ms_report *report)
         fprintf(printer->out, "  ... and %zu more\n", count - RANKS_SHOWN);
     }
     fprintf(printer->out,
-            "\n  Below: %s, which has the highest peak%s%s. The others: --all, or the directory of one.\n",
-            ranks->ranks[highest].name, ranks->departs && ranks->rank != highest ? ", and the first to depart, " : "",
+            "\n  Shown below: %s, which has the highest peak%s%s. For the others use --all, or name one directory.\n",
+            ranks->ranks[highest].name, ranks->departs && ranks->rank != highest ? ", and the first to diverge, " : "",
             ranks->departs && ranks->rank != highest ? ranks->ranks[ranks->rank].name : "");
     print_process(printer, &report->processes[ranks->ranks[highest].process]);
     if (ranks->departs && ranks->ranks[ranks->rank].process != ranks->ranks[highest].process) {
@@ -469,7 +469,7 @@ static void print_many(struct printer *printer, const struct ms_report *report)
 void ms_report_text(const struct ms_report *report, const struct ms_report_text_options *options, FILE *out)
 {
     struct printer printer = {.out = out, .options = options, .top = options->top != 0 ? options->top : 10};
-    fprintf(out, "%s%s\n", report->input, report->partial ? "   PARTIAL: figures are of what could be read" : "");
+    fprintf(out, "%s%s\n", report->input, report->partial ? "   PARTIAL: based on what could be read" : "");
     print_notes(out, report->notes, report->note_count);
     ms_ranks_print(report->ranks, out);
     if (report->ranks != NULL && report->ranks->rank_count > RANKS_WHOLE && !options->all) {
@@ -480,6 +480,6 @@ void ms_report_text(const struct ms_report *report, const struct ms_report_text_
         print_process(&printer, &report->processes[i]);
     }
     if (report->process_count == 0) {
-        fputs("  There is nothing in it: no event of any process.\n", out);
+        fputs("  No events of any process.\n", out);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for people who read it in a terminal. */
+/* The report as text for a terminal. */
 #ifndef MS_RENDER_REPORT_TEXT_H
 #define MS_RENDER_REPORT_TEXT_H
 
@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 struct ms_report_text_options {
-    uint32_t top; /* entries of a list; 0: 10 */
-    bool all;     /* advice that saves less than 1 %, too */
+    uint32_t top; /* length of lists; 0: 10 */
+    bool all;     /* include advice that saves less than 1 % */
 };
 
 void ms_report_text(const struct ms_report *report, const struct ms_report_text_options *options, FILE *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See thin.h. Points become groups of equal numbers, each with the figures of its highest one and the time of its
- * first: what a point is by definition. Steps are left out evenly. */
+/* See thin.h. Points are merged into groups of equal size, each with the values of its highest point and the time of
+ * its first, which is how points are defined. Steps are dropped evenly. */
 #include "memscope/render/thin.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static bool thin_steps(struct ms_report_device *device, size_t limit)
     return steps != NULL;
 }
 
-/* Each array is either the report's or ours; ours are those that differ. */
+/* Each array is either the report's or a copy; only arrays that differ are copied. */
 static bool thin_device(struct ms_report_device *device, const struct ms_thin_options *options)
 {
     bool ok = thin_points(device, options->points);
@@ -87,7 +87,7 @@ static bool is_aside(const struct ms_report_device *devices, size_t count)
     return count > 1 && devices[count - 1].device == MS_DEV_CPU && devices[count - 1].peak.used_b < ASIDE_B;
 }
 
-/* The thin one knows what it was made of. */
+/* Remembers the report it was made from. */
 struct thin {
     struct ms_report report;
     const struct ms_report *whole;
@@ -139,7 +139,7 @@ static void free_other(const void *array, const void *whole)
 
 void ms_thin_free(struct ms_report *report)
 {
-    struct thin *thin = (struct thin *)report; /* its first member */
+    struct thin *thin = (struct thin *)report; /* report is its first member */
     if (thin == NULL) {
         return;
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report with less in it: for a page, whose reader has a screen and a mail box. Peaks stay. */
+/* Reduces a report so that its page is small enough to display and mail. Peaks are preserved. */
 #ifndef MS_RENDER_THIN_H
 #define MS_RENDER_THIN_H
 
 #include "memscope/analyze/report/report.h"
 
 struct ms_thin_options {
-    size_t points; /* of a series, at most */
-    size_t steps;  /* of a device, at most, and the last one */
-    bool npus;     /* a host beside NPUs that holds next to nothing is left out */
+    size_t points; /* maximum length of a series */
+    size_t steps;  /* maximum per device, in addition to the last one */
+    bool npus;     /* omit the host if there are NPUs and it holds next to nothing */
 };
 
-/* *out shares what it can with the report, which must outlive it. NULL: no memory. */
+/* *out shares data with the report, which must outlive it. NULL: out of memory. */
 struct ms_report *ms_thin(const struct ms_report *report, const struct ms_thin_options *options);
 void ms_thin_free(struct ms_report *thin);
 

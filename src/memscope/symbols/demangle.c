@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By the C++ library's own demangler, in the form that hands out its result piece by piece: a name of a few hundred
- * bytes can stand for gigabytes of text, so it is left as soon as there is enough. It allocates nothing, which is what
- * makes leaving it by longjmp sound. */
+/* Uses the C++ library's own demangler in the variant that passes its result to a callback in pieces: a name of a few
+ * hundred bytes can expand to gigabytes of text, so it is aborted as soon as there is enough. It allocates nothing,
+ * which makes leaving it by longjmp safe. */
 #include "memscope/symbols/demangle.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #define MANGLED_MAX_B 4096
 
-/* Of libsupc++.a; declared in no header. 0: done. */
+/* In libsupc++.a; not declared in any header. 0: done. */
 int __gcclibcxx_demangle_callback(const char *mangled, void (*take)(const char *, size_t, void *), void *argument);
 
 struct result {

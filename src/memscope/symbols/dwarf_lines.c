@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See dwarf_lines.h. The chain of inlined calls is the nesting of DIEs around the innermost one that holds the address;
- * each says where it was called, which is the line of the next one outwards. */
+/* See dwarf_lines.h. The chain of inlined calls is the nesting of DIEs around the innermost one that contains the
+ * address; each gives its call location, which is the line of the enclosing one. */
 #include "memscope/symbols/dwarf_lines.h"
 
 #include <dwarf.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of a path appended to what is there, "." and "x/.." resolved by their text. */
+/* Appends the components of a path; "." and "x/.." are resolved textually. */
 static size_t append_path(char *out, size_t used, const char *path, bool absolute)
 {
     while (*path != '\0') {
@@ -50,7 +50,7 @@ static void set_file(struct ms_source *source, const char *dir, const char *file
     }
 }
 
-/* Namespaces and classes around the declaration of a function that only its own file knows. */
+/* Namespaces and classes around the declaration of a function with internal linkage. */
 static void set_scope(struct ms_source *source, Dwarf_Die *die)
 {
     static const unsigned declared_by[] = {DW_AT_abstract_origin, DW_AT_specification};
@@ -114,7 +114,7 @@ static void set_call(struct ms_source *caller, Dwarf_Die *inlined, Dwarf_Die *cu
     }
 }
 
-/* Functions around the innermost DIE. out[0] has its line already. */
+/* Functions around the innermost DIE. out[0] already has its line. */
 static unsigned expand(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Addr bias, struct ms_source out[MS_INLINED_MAX])
 {
     Dwarf_Die *scopes = NULL, *nested = NULL;

@@ -10,16 +10,16 @@
 #define MS_INLINED_MAX 32
 #define MS_SCOPES_MAX  6
 
-/* A function that the code of an address belongs to. */
+/* A function that contains the code at an address. */
 struct ms_source {
-    const char *name;                 /* mangled; NULL: unknown; good while the module is open, as scope */
-    const char *scope[MS_SCOPES_MAX]; /* for a name that is not mangled: what it is declared in, innermost first */
-    uint64_t entry;                   /* where its code begins; 0: unknown */
+    const char *name;                 /* mangled; NULL: unknown; valid while the module is open, like scope */
+    const char *scope[MS_SCOPES_MAX]; /* for a name that is not mangled: enclosing scopes, innermost first */
+    uint64_t entry;                   /* start of its code; 0: unknown */
     char file[MS_FILE_MAX_B];         /* empty: unknown */
     int line;
 };
 
-/* Fills out[] from the innermost inlined call to the function proper; returns how many, 0: nothing is known. */
+/* Fills out[] from the innermost inlined call to the enclosing function; returns the number, 0: nothing is known. */
 unsigned ms_dwarf_sources(Dwfl_Module *module, uint64_t address, struct ms_source out[MS_INLINED_MAX]);
 
 #endif

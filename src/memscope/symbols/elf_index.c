@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See elf_index.h. What the file says is checked by libelf (bounds of sections and names); sizes and addresses are only
- * compared, never followed. */
+/* See elf_index.h. libelf checks the file's structure (bounds of sections and names); sizes and addresses are only
+ * compared, never dereferenced. */
 #include "memscope/symbols/elf_index.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static uint8_t rank_of(const GElf_Sym *symbol)
     return (uint8_t)((symbol->st_size == 0 ? 4 : 0) + (bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2));
 }
 
-/* Marks of the assembler in code ($x, $d) are no functions. */
+/* Mapping symbols of the assembler ($x, $d) are not functions. */
 static bool is_function(const GElf_Sym *symbol, const char *name)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
@@ -107,7 +107,7 @@ void ms_elf_index_finish(struct ms_elf_index *index)
 
 const struct ms_symbol *ms_elf_index_find(const struct ms_elf_index *index, uint64_t address)
 {
-    enum { NESTED_MAX = 16 }; /* a function may hold marks of its own before the address */
+    enum { NESTED_MAX = 16 }; /* a function may contain local symbols before the address */
     size_t low = 0, high = index->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See image.h. The function proper is named by the symbol table, which knows where it begins; what was inlined into it
- * by DWARF alone. */
+/* See image.h. The enclosing function is named by the symbol table, which has its start; inlined functions come from
+ * DWARF only. */
 #include "memscope/symbols/image.h"
 
 #include "memscope/symbols/demangle.h"
@@ -112,7 +112,7 @@ static void open_lines(struct ms_image *image)
     image->module = dwfl_report_elf(image->dwfl, "", "", fd, 0, true);
     dwfl_report_end(image->dwfl, NULL, NULL);
     if (image->module == NULL) {
-        close(fd); /* taken on success alone */
+        close(fd); /* ownership passes on success only */
         return;
     }
     void **self;
@@ -190,7 +190,8 @@ static void put(FILE *out, const char *name, uint64_t entry, uint64_t address, c
 
 void ms_image_describe(struct ms_image *image, uint64_t address, FILE *out)
 {
-    uint64_t call = address - (address > 0); /* what follows the call may belong to the next line, or function */
+    uint64_t call = address - (address > 0); /* the instruction after the call may belong to the next line, or
+                                              * function */
     unsigned count = image->module != NULL ? ms_dwarf_sources(image->module, call, image->sources) : 0;
     const struct ms_symbol *symbol = ms_elf_index_find(&image->index, call);
     for (unsigned i = 0; i + 1 < count; i++) {

@@ -55,7 +55,7 @@ void ms_perf_map_parse(struct ms_perf_map *map, char *text, size_t text_b)
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *line_end = newline != NULL ? newline : end;
         struct ms_perf_entry entry = {.line = number};
-        if (newline != NULL && parse_line(at, line_end, &entry)) { /* a line without its end is being written */
+        if (newline != NULL && parse_line(at, line_end, &entry)) { /* a line without an end is still being written */
             for (char *c = at; c < line_end; c++) {
                 *c = (unsigned char)*c < ' ' ? '?' : *c;
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between a symbolizer and its child: requests of fixed size over a stream socket, answers with a text behind. Both
- * ends are the same program. */
+/* Between a symbolizer and its child: fixed-size requests over a stream socket, replies followed by a text. Both ends
+ * are the same program. */
 #ifndef MS_SYMBOLS_PROTOCOL_H
 #define MS_SYMBOLS_PROTOCOL_H
 
@@ -10,7 +10,7 @@
 #define MS_SYMBOLS_TEXT_B (256u << 10)
 
 enum { MS_SYMBOLS_OPEN = 1, MS_SYMBOLS_DESCRIBE = 2 };
-enum { MS_SYMBOLS_LINES = 1, MS_SYMBOLS_DEBUG = 2 }; /* OPEN: read DWARF; a second descriptor comes along */
+enum { MS_SYMBOLS_LINES = 1, MS_SYMBOLS_DEBUG = 2 }; /* OPEN: read DWARF; a second descriptor is attached */
 
 struct ms_symbols_request {
     uint32_t kind;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three encodings, each read from its beginning up to the entry that covers the instruction:
+/* Three encodings, each read from the start to the entry that covers the instruction:
  *
- *   3.9         pairs of (bytes of code, signed lines): a line begins after so many bytes
+ *   3.9         pairs of (bytes of code, signed lines): a line begins after that many bytes
  *   3.10        pairs of (bytes of code, signed lines): an entry covers its bytes; -128: no line
- *   3.11 ...    entries that begin with a byte of 1 <kind:4> <length-1:3>, length in units of two bytes, and continue
- *               with what their kind says; columns are passed over
- */
+ *   3.11 ...    entries that begin with a byte of 1 <kind:4> <length-1:3>, length in units of two bytes, followed by
+ *               data that depends on the kind; columns are skipped */
 #include "memscope/symbols/python_lines.h"
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* version: 0x0309 ... as in records, 0: the instruction is the line; table: co_lnotab of 3.9, co_linetable later;
- * instruction: bytes from the start of the code. The first line if the table says nothing about it (damaged, cut, or no
- * line of the source). */
+ * instruction: byte offset in the code. Returns first_line if the table has no entry (damaged, truncated, or no source
+ * line). */
 uint32_t ms_python_line(uint32_t version, const uint8_t *table, size_t table_b, uint32_t first_line,
                         uint64_t instruction);
 

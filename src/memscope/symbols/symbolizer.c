@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See symbolizer.h. The parent's end never waits longer than ANSWER_MS for an answer; a child that does not come back
- * is killed. Files are sent again to the next child, the one that was being worked on with less demanded of it. */
+/* See symbolizer.h. The parent waits at most ANSWER_MS for a reply; a child that does not reply is killed. Files are
+ * sent again to the next child; for the file that was being processed, less is requested. */
 #include "memscope/symbols/symbolizer.h"
 
 #include "memscope/symbols/protocol.h"
@@ -20,20 +20,20 @@
 #include <unistd.h>
 
 #define ANSWER_MS  60000
-#define STARTS_MAX 64 /* a child that cannot even be started is not tried for ever */
+#define STARTS_MAX 64 /* limits retries if a child cannot be started at all */
 
-enum quality { LINES, NAMES, NOTHING }; /* what is still asked of a file */
+enum quality { LINES, NAMES, NOTHING }; /* what is still requested for a file */
 
 struct file {
     int fd, debug_fd;
     enum quality quality;
-    unsigned opened_in; /* the child that has it, counted from 1; 0: none yet */
+    unsigned opened_in; /* number of the child that has it, from 1; 0: none yet */
     uint8_t build_id[64];
     size_t build_id_b;
 };
 
 struct ms_symbolizer {
-    pthread_mutex_t lock; /* of everything */
+    pthread_mutex_t lock; /* protects everything */
     pid_t pid;            /* 0: no child */
     int socket;
     unsigned starts;
@@ -124,7 +124,7 @@ static bool take(struct ms_symbolizer *s, void *out, size_t out_b, uint64_t unti
     return true;
 }
 
-/* The answer's text, to be freed, terminated; NULL: the child failed and is gone. */
+/* The reply's text, terminated, to be freed; NULL: the child failed and is gone. */
 static char *ask(struct ms_symbolizer *s, const struct ms_symbols_request *request, const int *fds, unsigned fd_count,
                  struct ms_symbols_answer *answer)
 {
@@ -162,7 +162,7 @@ static char *ask(struct ms_symbolizer *s, const struct ms_symbols_request *reque
 
 /* ---- files ---- */
 
-/* The child has the file open. False: it cannot be asked about it. */
+/* Ensures that the child has the file open. False: it cannot be queried about it. */
 static bool have_file(struct ms_symbolizer *s, uint32_t number)
 {
     struct file *file = &s->files[number];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of addresses, made in a process apart.
+/* Texts for addresses, produced in a separate process.
  *
- * ELF and DWARF files of recorded programs are read by libraries that trust them more than we can, and a file that is
- * overwritten while it is mapped is SIGBUS. So a child does it: what kills or stops it costs the lines of that file
- * (it is asked once more for names alone, then no more), never the recording. The child is this same program, started
- * again with MS_SYMBOLS_ARGUMENT; it ends with its parent.
+ * ELF and DWARF files of recorded programs are parsed by libraries that trust them more than we can, and a file that is
+ * overwritten while it is mapped causes SIGBUS. So a child does it: whatever crashes or blocks the child costs the
+ * lines of that file (it is queried once more for names only, then not again), never the recording. The child is the
+ * same program, started again with MS_SYMBOLS_ARGUMENT; it exits with its parent.
  *
  * Threads: any; one is served at a time. Failure policy: no text. */
 #ifndef MS_SYMBOLS_SYMBOLIZER_H
@@ -18,17 +18,16 @@
 
 struct ms_symbolizer;
 
-/* Starts nothing yet. NULL: no memory. */
+/* Does not start a child yet. NULL: out of memory. */
 struct ms_symbolizer *ms_symbolizer_new(void);
 void ms_symbolizer_free(struct ms_symbolizer *symbolizer);
 
-/* A file that addresses will be looked up in. fd and debug_fd (-1: none) stay the caller's and must stay open.
- * build_id: what the file must have, build_id_b 0: anything. Returns its number, or -errno (-ESTALE: another build id).
- */
+/* Adds a file in which addresses will be looked up. fd and debug_fd (-1: none) remain the caller's and must stay open.
+ * build_id: the expected one, build_id_b 0: any. Returns its number, or -errno (-ESTALE: another build id). */
 int ms_symbolizer_file(struct ms_symbolizer *symbolizer, int fd, int debug_fd, const uint8_t *build_id,
                        size_t build_id_b);
 
-/* What ms_image_describe writes, to be freed; NULL: nothing is known, or there is no child that could tell. */
+/* The text of ms_image_describe, to be freed; NULL: nothing is known, or no child is available. */
 char *ms_symbolizer_text(struct ms_symbolizer *symbolizer, int file, uint64_t address, size_t *length_b);
 
 /* main() of the child. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child of a symbolizer: opens what it is sent, answers one request after the other, and ends when its parent's end
- * of the socket is closed. Everything may go wrong here; the parent copes. */
+/* The child of a symbolizer: opens the files it receives, answers one request after the other, and exits when the
+ * parent closes its end of the socket. Anything may fail here; the parent copes. */
 #include "memscope/symbols/symbolizer.h"
 
 #include "memscope/symbols/image.h"
@@ -16,12 +16,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MEMORY_MAX_B (16ull << 30) /* mapped files count */
+#define MEMORY_MAX_B (16ull << 30) /* includes mapped files */
 #define FILES_MAX    65536u
 
 static struct ms_image *images[FILES_MAX];
 
-/* False: the parent is gone. */
+/* False: the parent has exited. */
 static bool receive(struct ms_symbols_request *request, int fds[2])
 {
     union {
@@ -101,7 +101,7 @@ int ms_symbols_main(void)
 {
     struct rlimit memory = {MEMORY_MAX_B, MEMORY_MAX_B}, core = {0, 0}, files;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which map terabytes for themselves */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these map terabytes themselves */
     setrlimit(RLIMIT_AS, &memory);
 #else
     (void)memory;

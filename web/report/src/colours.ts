@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours of owners: Paul Tol's schemes, which people with any kind of colour vision tell apart. Roles that every training
-// or serving job has keep their colour in all reports: what stays is cool, what comes and goes is warm. Others take what is
-// left, largest first.
+// Colours of owners: Paul Tol's schemes, which are distinguishable with any kind of colour vision. Roles that every
+// training or serving job has keep their colour in all reports: persistent memory is cool, transient memory is warm. The
+// others get the remaining colours, largest first.
 
 export const PALETTE = ["blue", "sand", "teal", "rose", "cyan", "olive", "orange", "indigo", "purple", "lime"] as const;
 export type Colour = (typeof PALETTE)[number] | "grey";
@@ -16,7 +16,7 @@ const ROLES: [RegExp, Colour][] = [
     [/driver/i, "grey"],
 ];
 
-/** A colour for each name; names come in order of weight. */
+/** A colour for each name; names are in order of weight. */
 export function assign(names: string[]): Map<string, Colour> {
     const given = new Map<string, Colour>();
     const used = new Set<Colour>();
@@ -37,7 +37,7 @@ export function assign(names: string[]): Map<string, Colour> {
     return given;
 }
 
-/** The custom property that holds the colour in the present theme. */
+/** The custom property with the colour in the current theme. */
 export function css(colour: Colour): string {
     return `var(--c-${colour})`;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements without a framework. Text only ever becomes text nodes and attributes: nothing of a recording is read as HTML.
+// Elements without a framework. Text only ever becomes text nodes and attributes: no part of a recording is parsed as HTML.
 
 export type Child = Node | string | number | null | undefined | false | Child[];
 export type Attributes = Record<string, string | number | boolean | null | undefined | ((event: any) => void)>;
@@ -50,7 +50,7 @@ export function s<K extends keyof SVGElementTagNameMap>(
     return element;
 }
 
-/** Styles by CSSOM: attributes named style are refused by the page's policy. */
+/** Sets styles through the CSSOM: the page's policy refuses style attributes. */
 export function style<T extends HTMLElement | SVGElement>(element: T, properties: Record<string, string>): T {
     for (const [name, value] of Object.entries(properties)) {
         element.style.setProperty(name, value);
@@ -63,7 +63,7 @@ export function clear(element: Element, ...children: Child[]): void {
     append(element, children);
 }
 
-/** Calls draw with the width of the element, now and whenever it changes. */
+/** Calls draw with the width of the element, now and after every change. */
 export function onWidth(element: HTMLElement, draw: (width: number) => void): void {
     let last = 0;
     const turn = (): void => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them. Bytes in powers of 1024, as everywhere in the tool.
+// Human-readable numbers. Bytes in powers of 1024, as everywhere in the tool.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -7,7 +7,7 @@ function digits(value: number): string {
     return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-/** [number, unit], for figures that are set in two sizes. */
+/** [number, unit], for numbers that are set in two font sizes. */
 export function bytesParts(bytes: number): [string, string] {
     let value = Math.abs(bytes);
     let unit = 0;
@@ -40,7 +40,7 @@ export function count(value: number): string {
     return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u2009");
 }
 
-/** A time since the beginning, with as many digits as the span around it deserves. */
+/** A time since the start, with a precision that fits the span around it. */
 export function time(ns: number, spanNs: number): string {
     const seconds = ns / 1e9;
     if (spanNs < 1e3) {
@@ -61,7 +61,7 @@ export function time(ns: number, spanNs: number): string {
         `${Math.floor(minutes / 60)}:${(minutes % 60).toString().padStart(2, "0")}:${rest}`;
 }
 
-/** Round values that divide [0, max] of bytes into about n parts: 1, 2, 4 or 8 times a power of 1024, or 16 ... 512. */
+/** Round byte values that divide [0, max] into about n parts: 1, 2, 4 ... 512 times a power of 1024. */
 export function byteTicks(max: number, n: number): number[] {
     let step = 1;
     while (max / step > n) {
@@ -90,7 +90,7 @@ export function ticks(min: number, max: number, n: number): number[] {
     return found;
 }
 
-/** The last part of a name that people recognise: torch._ops.aten.clone.default -> aten.clone. */
+/** The recognisable last part of a name: torch._ops.aten.clone.default -> aten.clone. */
 export function shortOp(name: string): string {
     return name.replace(/^torch\._ops\./, "").replace(/\.(default|Tensor|out)$/, "");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the report that stands in the page and shows it.
+// Reads the report embedded in the page and shows it.
 
 import { append, h } from "./dom";
 import { fromReport } from "./report";
@@ -7,7 +7,7 @@ import { ranks } from "./ranks";
 import { subject } from "./sections";
 import type { View } from "./view";
 
-/** Processes whose charts are there at once; a job of 64 ranks opens as fast as one of 4. */
+/** Processes whose charts are built on load; a job of 64 ranks opens as fast as one of 4. */
 const OPEN = 4;
 
 type Theme = "light" | "dark";
@@ -21,7 +21,7 @@ function remembered(): Theme | null {
         const value = localStorage.getItem("msmemscope-theme");
         return value === "dark" || value === "light" ? value : null;
     } catch {
-        return null; // pages from files may have no storage
+        return null; // file: pages may have no storage
     }
 }
 
@@ -34,7 +34,7 @@ function themeButton(): HTMLElement {
         try {
             localStorage.setItem("msmemscope-theme", theme);
         } catch {
-            // the choice lasts as long as the page
+            // the choice lasts until the page is closed
         }
         button.textContent = label();
     } }, label());
@@ -58,7 +58,7 @@ function contents(view: View): HTMLElement {
     return nav;
 }
 
-/** Marks the entry of the part that is being read. */
+/** Marks the entry of the section in view. */
 function follow(nav: HTMLElement): void {
     const links = new Map([...nav.querySelectorAll<HTMLAnchorElement>("li a")].map((link) => [link.hash.slice(1), link]));
     const observer = new IntersectionObserver((entries) => {
@@ -82,28 +82,28 @@ function show(view: View): void {
             h("div", { class: "tools" }, themeButton(), h("button", { type: "button", click: () => window.print() }, "Print"))),
         view.warnings.map((text) => h("p", { class: "warning", role: "note" }, text)));
     const page = h("div", { class: "page" }, main);
-    document.body.append(page); // charts measure themselves when they are in the page
+    document.body.append(page); // charts can be measured once they are in the page
     if (view.ranks) {
         append(main, h("article", { id: "overview", "aria-label": "All ranks" }, ranks(view.ranks)));
     }
     view.subjects.forEach((entry, i) => append(main, subject(entry, i >= OPEN || entry.aside)));
     if (view.subjects.length === 0) {
-        append(main, h("article", null, h("p", { class: "lead" }, "The recording holds no memory events of any device.")));
+        append(main, h("article", null, h("p", { class: "lead" }, "The recording contains no memory events of any device.")));
     }
     append(main, h("p", { class: "foot" },
-        "Drag in a chart over time to look closer, double-click to see all of it; with the keyboard: arrows, + and \u2212, 0."));
+        "Drag in a timeline to zoom in, double-click to reset; keyboard: arrows, + and \u2212, 0."));
     const nav = contents(view);
     page.prepend(nav);
     follow(nav);
 }
 
-/** Whoever follows a link to a device wants to see all of it. */
+/** A link to a folded device opens it. */
 function unfold(): void {
     document.getElementById(location.hash.slice(1))?.querySelector<HTMLButtonElement>(":scope > button.more")?.click();
 }
 window.addEventListener("hashchange", unfold);
 
-// Paper is white.
+// Print on white.
 let screenTheme: Theme = "light";
 window.addEventListener("beforeprint", () => {
     screenTheme = document.documentElement.dataset.theme === "dark" ? "dark" : "light";
@@ -116,6 +116,6 @@ try {
     show(fromReport(JSON.parse(document.getElementById("report")!.textContent!)));
     unfold();
 } catch (error) {
-    append(document.body, h("p", { class: "warning" }, `This report cannot be shown: ${error instanceof Error ? error.message : error}`));
+    append(document.body, h("p", { class: "warning" }, `Cannot show this report: ${error instanceof Error ? error.message : error}`));
     throw error;
 }

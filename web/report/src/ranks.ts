@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks side by side: the spread per step, and a field of ranks and steps.
+// All ranks: the spread per step, and a heat map of ranks and steps.
 
 import { h, onWidth, s, clear, style } from "./dom";
 import { bytes, byteTicks, percent, signedBytes } from "./format";
@@ -36,7 +36,7 @@ function spread(view: RanksView): HTMLElement {
             at >= 0 ? s("g", { class: "peak" },
                 s("line", { x1: x(at), x2: x(at), y1: top, y2: height - bottom }),
                 s("text", { x: x(at) + (x(at) < width - 200 ? 8 : -8), y: top + 8,
-                    "text-anchor": x(at) < width - 200 ? "start" : "end" }, `${view.ranks[deviant!.rank]!.name} departs`)) : null,
+                    "text-anchor": x(at) < width - 200 ? "start" : "end" }, `${view.ranks[deviant!.rank]!.name} diverges`)) : null,
             view.steps.map((step, i) => (i % every === 0)
                 ? s("text", { class: "tick", x: x(i), y: height - 8, "text-anchor": "middle" }, step) : null));
     });
@@ -56,10 +56,10 @@ function deviantLine(view: RanksView, rank: number, x: (i: number) => number, y:
     return path;
 }
 
-/** Ranks down, steps across; the shade is the distance from the median of the step. */
+/** Ranks down, steps across; the shade is the distance from the step's median. */
 function field(view: RanksView): HTMLElement {
     const far = Math.max(0.02, ...view.ranks.flatMap((rank) => rank.peaks.map((peak, i) => distance(peak, view.spread[i]!.median))));
-    const most = 120; // columns; longer recordings show every n-th step
+    const most = 120; // columns; longer recordings show every nth step
     const every = Math.ceil(view.steps.length / most);
     const shown = view.steps.map((_, i) => i).filter((i) => i % every === 0 || view.steps[i] === view.deviant?.step);
     return h("div", { class: "field-frame" }, h("table", { class: "field", "aria-label": "Peak of each rank in each step" },
@@ -72,7 +72,7 @@ function field(view: RanksView): HTMLElement {
                 const mark = view.deviant?.rank === r && view.deviant.step === view.steps[i];
                 const cell = h("td", { class: mark ? "first" : null,
                     title: peak === null ? "not recorded" : `${rank.name}, step ${view.steps[i]}: ${bytes(peak)}` +
-                        ` (${signedBytes(peak - view.spread[i]!.median)} against the median)` },
+                        ` (${signedBytes(peak - view.spread[i]!.median)} relative to the median)` },
                 shown.length <= 12 && peak !== null ? bytes(peak) : null);
                 return peak === null ? cell : style(cell, {
                     "--away": `${Math.round((100 * away) / far)}%`,
@@ -91,14 +91,14 @@ export function ranks(view: RanksView): HTMLElement {
         `${percent(last.max, last.median)} of the median.` : null],
     view.deviant ? h("p", { class: "finding" }, view.deviant.sentence) : null,
     spread(view), field(view),
-    view.causes.length === 0 ? null : h("div", null, h("h4", { class: "sub" }, "What explains the difference"), table(
+    view.causes.length === 0 ? null : h("div", null, h("h4", { class: "sub" }, "Causes of the difference"), table(
         [
             { title: "Owner", value: (row) => row.owner },
-            { title: "Place", value: (row) => `${row.place}\n${row.detail}`, wide: true, show: (row) => (row.detail
+            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, wide: true, show: (row) => (row.detail
                 ? h("details", { class: "place" }, h("summary", null, row.place), h("pre", null, row.detail)) : row.place) },
             { title: "This rank", value: (row) => row.bytes, number: true, show: (row) => bytes(row.bytes) },
             { title: "Reference", value: (row) => row.reference, number: true, show: (row) => bytes(row.reference) },
             { title: "Difference", value: (row) => row.bytes - row.reference, number: true,
                 show: (row) => signedBytes(row.bytes - row.reference) },
-        ], view.causes, { label: "what explains the difference", rows: 8 }).element));
+        ], view.causes, { label: "causes of the difference", rows: 8 }).element));
 }

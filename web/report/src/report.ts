@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report's JSON (docs/format/report.md), and how it becomes what the page shows.
+// The report's JSON (docs/format/report.md), and its conversion to what the page shows.
 
 import { assign, type Colour } from "./colours";
 import { bytes, count, percent, shortOp, time } from "./format";
@@ -118,7 +118,7 @@ interface SiteInfo {
 interface Process {
     pid: number;
     name: string;
-    command?: string; // empty: not known
+    command?: string; // empty: unknown
     path: string;
     source: string;
     begin_ns: string;
@@ -181,8 +181,8 @@ interface Named {
 
 const namedSites = new Map<Process, Named[]>();
 
-/** Names of places. Most stacks begin with the same few wrappers of the allocator, which tell places apart as little as the
- *  allocator does: those that a third of all stacks begin with are left out of the name, never out of the stack. */
+/** Names of call sites. Most stacks begin with the same few allocator wrappers, which do not distinguish sites: frames
+ *  that a third of all stacks begin with are omitted from the name, never from the stack. */
 function nameSites(process: Process): Named[] {
     const stacks = process.sites.filter((site) => site.frames.length > 0);
     const wrappers = new Set<string>();
@@ -217,10 +217,10 @@ function siteOf(process: Process, site: number | null | undefined): Named {
     const names = namedSites.get(process) ?? nameSites(process);
     namedSites.set(process, names);
     const found = site === null || site === undefined ? undefined : names[site];
-    return found ?? { label: "all other places", detail: "" };
+    return found ?? { label: "all other sites", detail: "" };
 }
 
-/** PTA@model@weight -> model \u203a weight; the pool is said elsewhere. */
+/** PTA@model@weight -> model \u203a weight; the pool is shown elsewhere. */
 function ownerText(owner: string): string {
     const levels = owner.split("@").filter((level) => level !== "");
     return (levels.length > 1 ? levels.slice(1) : levels).join(" \u203a ") || "no owner";
@@ -230,7 +230,7 @@ function basename(path: string): string {
     return path.replace(/\/+$/, "").split("/").pop() ?? path;
 }
 
-/** The program, as far as it is known: directories of recordings are named after the recorder. */
+/** The program, if known: recording directories are named after the recorder. */
 function programOf(process: Process): string {
     const program = (process.command ?? "").split(" ")[0]!;
     return program !== "" ? basename(program) : process.name.replace(/_?\b\d{14}_ascend$|^msmemscope_\d+_\d+_ascend$/, "") || "process";
@@ -252,7 +252,7 @@ function verdictOf(device: Device, span: number): Verdict {
     if (peak.reserved_b > 0) {
         const free = peak.reserved_b - Math.min(peak.reserved_b, pooled(peak));
         tiles.push({ label: "Held by pools", value: peak.reserved_b, form: "bytes",
-            note: `${percent(free, peak.reserved_b)} of it free at that moment`, alarm: false });
+            note: `${percent(free, peak.reserved_b)} of it free at the peak`, alarm: false });
     }
     if (peak.driver_b > 0) {
         tiles.push({ label: "From the driver", value: peak.driver_b, form: "bytes",
@@ -261,7 +261,7 @@ function verdictOf(device: Device, span: number): Verdict {
     const usage = peak.account.usage;
     if (usage) {
         tiles.push({ label: "Unexplained", value: Math.max(0, usage.rest_b), form: "bytes",
-            note: `of ${bytes(usage.process_used_b)} that the driver counts`, alarm: usage.rest_b > 0.1 * usage.process_used_b });
+            note: `of ${bytes(usage.process_used_b)} counted by the driver`, alarm: usage.rest_b > 0.1 * usage.process_used_b });
     }
     if (device.growth) {
         const grows = device.growth.per_step_b > 0;
@@ -274,7 +274,7 @@ function verdictOf(device: Device, span: number): Verdict {
     return { peak: peak.used_b, at: time(peak.t_ns, span), step: device.steps.length > 0 ? peak.step : -1, op: peak.op, kind: "in use", tiles };
 }
 
-/** What pools have given out at that moment. */
+/** Bytes in pool blocks at that moment. */
 function pooled(moment: Moment): number {
     return moment.account.pools.filter((pool) => pool.reserved_b > 0).reduce((sum, pool) => sum + pool.used_b, 0);
 }
@@ -305,7 +305,7 @@ function timelineOf(device: Device, span: number, titles: Titles, colours: Map<s
     };
 }
 
-/** Owners of a class, and in each the places that hold its memory; where places are not told by owner, the owners. */
+/** Owners of a class, and for each the call sites that hold its memory; if sites are not split by owner, the owners. */
 function liveOf(process: Process, device: Device, titles: Titles, colours: Map<string, Colour>): { live: Branch[]; sites: Site[] } {
     const sites: Site[] = device.peak.sites.map((amount) => {
         const site = siteOf(process, amount.site);
@@ -315,15 +315,15 @@ function liveOf(process: Process, device: Device, titles: Titles, colours: Map<s
             bytes: amount.bytes, blocks: amount.blocks };
     });
     const branches = new Map<string, Branch>();
-    const told = device.peak.sites.every((amount) => amount.class !== undefined);
-    for (const amount of told ? device.peak.sites : device.peak.owners) {
+    const bySite = device.peak.sites.every((amount) => amount.class !== undefined);
+    for (const amount of bySite ? device.peak.sites : device.peak.owners) {
         const name = amount.class ?? "";
         const branch = branches.get(name) ??
             { name: titles.get(name) ?? name, colour: colours.get(name) ?? "grey", bytes: 0, leaves: [] };
         const site = siteOf(process, amount.site);
         branch.bytes += amount.bytes;
-        const leaf = told ? site.label : ownerText(amount.owner ?? "");
-        branch.leaves.push({ name: leaf, short: leaf.replace(/^[^ ]+:\d+ /, ""), detail: told ? site.detail : amount.owner ?? "",
+        const leaf = bySite ? site.label : ownerText(amount.owner ?? "");
+        branch.leaves.push({ name: leaf, short: leaf.replace(/^[^ ]+:\d+ /, ""), detail: bySite ? site.detail : amount.owner ?? "",
             bytes: amount.bytes, blocks: amount.blocks });
         branches.set(name, branch);
     }
@@ -336,23 +336,23 @@ function accountOf(device: Device): Account | null {
     const fills: Colour[] = ["blue", "teal", "purple", "indigo"];
     account.pools.forEach((pool, i) => {
         const colour = fills[i % fills.length]!;
-        parts.push({ name: `${pool.name}, given out`, note: `${count(pool.blocks)} blocks`, bytes: pool.used_b, colour, kind: "full" });
+        parts.push({ name: `${pool.name}, allocated`, note: `${count(pool.blocks)} blocks`, bytes: pool.used_b, colour, kind: "full" });
         if (pool.reserved_b > pool.used_b) {
-            parts.push({ name: `${pool.name}, free`, note: "held by the pool for later, not in use", bytes: pool.reserved_b - pool.used_b,
+            parts.push({ name: `${pool.name}, free`, note: "held by the pool for reuse", bytes: pool.reserved_b - pool.used_b,
                 colour, kind: "pale" });
         }
     });
     const modules: Colour[] = ["sand", "orange", "olive", "cyan", "lime", "rose"];
     account.modules.forEach((module, i) => parts.push({ name: module.name, bytes: module.bytes, colour: modules[i % modules.length]!,
-        note: `asked from the driver without a pool, ${count(module.blocks)} block${module.blocks === 1 ? "" : "s"}`, kind: "full" }));
+        note: `requested from the driver outside pools, ${count(module.blocks)} block${module.blocks === 1 ? "" : "s"}`, kind: "full" }));
     const known = parts.reduce((sum, part) => sum + part.bytes, 0);
     if (account.driver_b - known > account.driver_b / 1000) {
-        parts.push({ name: "Segments beyond what pools say", note: "rounding of the driver, or a pool that reports less than it holds",
+        parts.push({ name: "Segments not reported by pools", note: "rounding by the driver, or a pool that reports less than it holds",
             bytes: account.driver_b - known, colour: "grey", kind: "pale" });
     }
     const rest = Math.max(0, account.usage?.rest_b ?? 0);
     if (account.usage) {
-        parts.push({ name: "Unexplained", note: "counted by the driver for this process, but never asked for by it: contexts, streams, firmware",
+        parts.push({ name: "Unexplained", note: "counted by the driver for this process, but not requested by it: contexts, streams, firmware",
             bytes: rest, colour: "grey", kind: "hatched" });
     }
     const whole = Math.max(known, account.driver_b) + rest;
@@ -361,15 +361,15 @@ function accountOf(device: Device): Account | null {
     }
     const beside: Account["beside"] = [];
     if (account.pinned_b > 0) {
-        beside.push({ name: "Pinned host memory", note: "on the host, of the whole process", bytes: account.pinned_b });
+        beside.push({ name: "Pinned host memory", note: "on the host, for the whole process", bytes: account.pinned_b });
     }
     if (account.usage) {
-        beside.push({ name: "Others on the device", note: "what the driver counts for other processes",
+        beside.push({ name: "Other processes", note: "on the same device, as counted by the driver",
             bytes: Math.max(0, account.usage.device_used_b - account.usage.process_used_b) });
         beside.push({ name: "Free on the device", note: `of ${bytes(account.usage.device_total_b)}`,
             bytes: Math.max(0, account.usage.device_total_b - account.usage.device_used_b) });
     }
-    return { whole, wholeName: account.usage ? "All that the driver counts" : "All that is known", parts, beside };
+    return { whole, wholeName: account.usage ? "Total counted by the driver" : "Known total", parts, beside };
 }
 
 function fragmentationOf(process: Process, device: Device, span: number): Fragmentation | null {
@@ -379,16 +379,16 @@ function fragmentationOf(process: Process, device: Device, span: number): Fragme
     }
     const free = f.reserved_b.map((b, i) => Math.max(0, b - f.used_b[i]! - f.empty_b[i]! - f.pinned_free_b[i]!));
     const sentence = f.worst_pinned_free_b > 0 ?
-        `At worst ${bytes(f.worst_pinned_free_b)} lay free in ${f.pin_total === 1 ? "a segment that is" : `${count(f.pin_total)} segments that are`} ` +
-        `at most a quarter full, ${time(f.worst_t_ns, span)} after the start: the blocks in them keep the pool from giving them back.` :
-        "No segment was kept by a few bytes in it.";
+        `At worst, ${bytes(f.worst_pinned_free_b)} were free in ${f.pin_total === 1 ? "a segment that is" : `${count(f.pin_total)} segments that are`} ` +
+        `at most a quarter full, ${time(f.worst_t_ns, span)} after the start: the blocks in them prevent the pool from returning them.` :
+        "No segment was kept by a few bytes.";
     return {
         sentence,
         chart: {
-            label: "Memory of pools over time, by whether it can be used", height: 210, begin: 0, end: span, at: f.t_ns,
+            label: "Pool memory over time, by usability", height: 210, begin: 0, end: span, at: f.t_ns,
             stack: [
-                { name: "Given out", colour: "blue", bytes: f.used_b },
-                { name: "Free beside blocks", colour: "cyan", bytes: free },
+                { name: "Allocated", colour: "blue", bytes: f.used_b },
+                { name: "Free next to blocks", colour: "cyan", bytes: free },
                 { name: "Free, segment nearly empty", colour: "rose", bytes: f.pinned_free_b },
                 { name: "Segment empty", colour: "grey", bytes: f.empty_b },
             ].filter((series) => series.bytes.some((b) => b > 0)) as Timeline["stack"],
@@ -405,7 +405,7 @@ function growthOf(process: Process, device: Device): Growth | null {
     if (ended.length === 0) {
         return null;
     }
-    // Step 1 sets things up that are meant to stay.
+    // Step 1 allocates what is meant to stay.
     const later = ended.filter((step) => step.step > 1);
     const found = new Map<number, { bytes: number[]; blocks: number; since: number }>();
     for (const step of later.length > 0 ? later : ended) {
@@ -430,12 +430,12 @@ function growthOf(process: Process, device: Device): Growth | null {
             perStep: sorted[sorted.length >> 1]!, blocks: entry.blocks, atEnd: atEnd.get(id) ?? null };
     }).sort((a, b) => (b.atEnd ?? 0) - (a.atEnd ?? 0) || b.perStep - a.perStep);
     const growth = device.growth;
-    const sentence = !growth ? "Too few steps to speak of growth." : growth.per_step_b === 0 ?
-        `From step ${growth.from_step} to ${growth.to_step} what is left at the end of a step stays the same.` :
-        `From step ${growth.from_step} to ${growth.to_step} what is left at the end of a step ` +
+    const sentence = !growth ? "Too few steps to measure growth." : growth.per_step_b === 0 ?
+        `From step ${growth.from_step} to ${growth.to_step} the memory left at the end of a step is constant.` :
+        `From step ${growth.from_step} to ${growth.to_step} the memory left at the end of a step ` +
         `${growth.bytes >= 0 ? "grows" : "falls"} by ${bytes(Math.abs(growth.bytes))}, ${bytes(Math.abs(growth.per_step_b))} in the median step.`;
     return {
-        sentence: sentence + (device.steps_left_out > 0 ? ` ${count(device.steps_left_out)} steps are left out.` : ""),
+        sentence: sentence + (device.steps_left_out > 0 ? ` ${count(device.steps_left_out)} steps are not shown.` : ""),
         steps: ended.map((step, i) => ({ step: step.step, end: step.end_b, peak: step.peak_b,
             delta: i > 0 ? step.end_b - ended[i - 1]!.end_b : step.end_b - step.begin_b })),
         survivors,
@@ -461,8 +461,8 @@ function adviceOf(report: Report, process: Process, device: Device): Advice[] {
             place: entry.site === null ? "" : site.label,
             detail: site.detail,
             facts: [
-                refused ? `asked ${count(entry.blocks)} time${entry.blocks === 1 ? "" : "s"}` :
-                    `${count(entry.blocks)} block${entry.blocks === 1 ? "" : "s"} of ${bytes(entry.bytes)} in all`,
+                refused ? `requested ${count(entry.blocks)} time${entry.blocks === 1 ? "" : "s"}` :
+                    `${count(entry.blocks)} block${entry.blocks === 1 ? "" : "s"} of ${bytes(entry.bytes)} in total`,
                 steps,
                 entry.op ? `in ${shortOp(entry.op)}` : "",
                 entry.from_op ? `after ${shortOp(entry.from_op)}` : "",
@@ -513,7 +513,7 @@ function subjectOf(report: Report, process: Process, device: Device, id: string)
     };
 }
 
-// ---- all ----
+// ---- the whole report ----
 
 function anchor(process: number, device: number): string {
     return `p${process}d${device}`;
@@ -534,7 +534,7 @@ function ranksOf(ranks: Ranks): RanksView {
 
 export function fromReport(report: Report): View {
     if (report.format !== "msmemscope-report" || report.version > VERSION) {
-        throw new Error(`format ${report.format}, version ${report.version} is not known here`);
+        throw new Error(`format ${report.format}, version ${report.version} is not supported`);
     }
     const subjects = report.processes.flatMap((process, p) => process.devices.map((device, d) =>
         subjectOf(report, process, device, anchor(p, d))));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a report, each made from its piece of the view.
+// The sections of a report, each built from its part of the view.
 
 import { css } from "./colours";
 import { append, clear, h, onWidth, s, style, type Child } from "./dom";
@@ -9,7 +9,7 @@ import { timeline } from "./timeline";
 import { treemap } from "./treemap";
 import type { Account, Advice, Fragmentation, Growth, Operator, Site, Subject, Verdict } from "./view";
 
-/** A section with a heading that the contents list links to. Nothing, if it has no content. */
+/** A section with a heading that the table of contents links to. */
 export function section(id: string, title: string, lead: Child, ...content: Child[]): HTMLElement {
     return h("section", { id, "aria-labelledby": `${id}-title` },
         h("h3", { id: `${id}-title` }, title),
@@ -24,7 +24,7 @@ const figure = (value: number): Child => {
 
 const code = (text: string): Child => (text === "" ? null : h("code", { title: text }, shortOp(text)));
 
-/** A place in the program: its name, and behind it the whole call stack. */
+/** A call site: its name, and the whole call stack on demand. */
 function place(name: string, detail: string): Child {
     if (detail === "" || detail === name) {
         return h("span", { class: "place" }, name);
@@ -55,7 +55,7 @@ export function verdict(subject: Subject): HTMLElement {
             v.step > 0 ? [" in ", h("strong", null, `step ${v.step}`)] : v.step === 0 ? " before the first step" : null,
             v.op ? [", in ", code(v.op)] : null,
             v.at ? `, ${v.at} after the start` : null, ".",
-            refused > 0 ? [" The driver had no memory left for a request of ", h("strong", null, bytes(refused)), "."] : null,
+            refused > 0 ? [" The driver refused a request of ", h("strong", null, bytes(refused)), "."] : null,
             best > 0 ? [" The largest saving found lowers it by ", h("strong", null, bytes(best)),
                 ` (${percent(best, v.peak)}).`] : " No change was found that would lower it by more than 1\u2009%."),
         h("dl", { class: "tiles" }, v.tiles.map((tile) => h("div", { class: tile.alarm ? "tile alarm" : "tile" },
@@ -67,7 +67,7 @@ export function verdict(subject: Subject): HTMLElement {
 
 // ---- advice ----
 
-/** What is gained, in one figure: of the peak, else of what the pool holds, else only seen. */
+/** The gain as one number: of the peak, else of what the pool holds, else the bytes at stake. */
 function gain(advice: Advice, peak: number): Child {
     if (advice.refused > 0) {
         return [h("b", { class: "refused" }, figure(advice.refused)), h("span", null, "refused by the driver")];
@@ -78,7 +78,7 @@ function gain(advice: Advice, peak: number): Child {
                 style(h("span"), { width: `${Math.min(100, Math.max(1, (100 * advice.saving) / Math.max(peak, 1))).toFixed(1)}%` }))];
     }
     if (advice.returned > 0) {
-        return [h("b", null, figure(advice.returned)), h("span", null, "back to the driver")];
+        return [h("b", null, figure(advice.returned)), h("span", null, "returned to the driver")];
     }
     return [h("b", null, figure(advice.stake)), h("span", null, "at stake, not at the peak")];
 }
@@ -105,7 +105,7 @@ export function adviceCards(list: Advice[], peak: number): HTMLElement {
         more.remove();
     } }, `Show ${count(rest)} ${sorted.slice(first).every((advice) => advice.minor) ? "minor finding" : "more finding"}${rest === 1 ? "" : "s"}`);
     return h("div", null,
-        first === 0 ? h("p", { class: "nothing" }, "Nothing that would save 1\u2009% of the peak or of what pools hold.") : null,
+        first === 0 ? h("p", { class: "nothing" }, "Nothing found that would save 1\u2009% of the peak or of pool memory.") : null,
         element, rest > 0 ? more : null);
 }
 
@@ -119,7 +119,7 @@ export function liveSet(subject: Subject): HTMLElement {
         [
             ...(owned ? [{ title: "Owner", value: (row: Site) => `${row.owner} ${row.ownerDetail}`,
                 show: (row: Site) => owner(row.owner, row.colour) }] : []),
-            { title: "Place", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
+            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
             { title: "Blocks", value: (row) => row.blocks, number: true, show: (row) => count(row.blocks) },
             { title: "Bytes", value: (row) => row.bytes, number: true, show: (row) => barred(row.bytes, most, bytes(row.bytes)) },
             { title: "Share", value: (row) => row.bytes / Math.max(whole, 1), number: true, show: (row) => percent(row.bytes, whole) },
@@ -129,7 +129,7 @@ export function liveSet(subject: Subject): HTMLElement {
             { title: "Address", value: (row) => row.addr, show: (row) => h("code", null, row.addr) },
             { title: "Pool", value: (row) => row.pool },
             { title: "Owner", value: (row) => row.owner },
-            { title: "Place", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
+            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
             { title: "Step", value: (row) => row.step, number: true, show: (row) => (row.step > 0 ? row.step : "\u2013") },
             { title: "Bytes", value: (row) => row.bytes, number: true, show: (row) => bytes(row.bytes) },
         ], subject.blocks, { label: "largest blocks at the peak", rows: 10 });
@@ -177,7 +177,7 @@ export function fragmentation(data: Fragmentation): HTMLElement {
             { title: "Kept by", value: (row) => `${row.holder}\n${row.owner}\n${row.detail}`, wide: true,
                 show: (row) => place(row.holder, row.detail) },
             { title: "Since step", value: (row) => row.since, number: true, show: (row) => (row.since > 0 ? row.since : "\u2013") },
-        ], data.pins, { label: "segments that few bytes keep", rows: 8 }).element);
+        ], data.pins, { label: "segments kept by a few bytes", rows: 8 }).element);
 }
 
 // ---- growth ----
@@ -233,9 +233,9 @@ export function operators(list: Operator[]): HTMLElement {
             { title: "Operator", value: (row) => row.name, show: (row) => h("code", { title: row.name }, shortOp(row.name)), wide: true },
             { title: "Calls", value: (row) => row.calls, number: true, show: (row) => count(row.calls) },
             { title: "Allocations", value: (row) => row.allocations, number: true, show: (row) => count(row.allocations) },
-            { title: "Allocated in all", value: (row) => row.allocated, number: true, show: (row) => bytes(row.allocated) },
+            { title: "Allocated in total", value: (row) => row.allocated, number: true, show: (row) => bytes(row.allocated) },
             { title: "Live at the peak", value: (row) => row.atPeak, number: true, show: (row) => (row.atPeak > 0 ? bytes(row.atPeak) : "\u2013") },
-            { title: "Rise in a call", value: (row) => row.rise, number: true, show: (row) => barred(row.rise, most, bytes(row.rise)) },
+            { title: "Rise per call", value: (row) => row.rise, number: true, show: (row) => barred(row.rise, most, bytes(row.rise)) },
         ], list, { label: "operators", rows: 10 }).element;
 }
 
@@ -245,22 +245,22 @@ function parts(data: Subject): Child[] {
     const id = (part: string): string => `${data.id}-${part}`;
     return [
         data.timeline ? section(id("time"), "Memory over time", null, timeline(data.timeline)) : null,
-        section(id("advice"), "What to change", "Ordered by how far the peak falls when the recording is replayed with the change applied." +
-            (data.exact ? "" : " There were too many events to replay each of them: savings are lower bounds."),
+        section(id("advice"), "What to change", "Ordered by how much the peak drops when the recording is replayed with the change applied." +
+            (data.exact ? "" : " There were too many events to replay individually: savings are lower bounds."),
         adviceCards(data.advice, data.verdict.peak)),
         data.live.length > 0 ? section(id("peak"), "What was live at the peak",
-            "Every block that was live at that moment, by owner and by the place that allocated it.", liveSet(data)) : null,
-        data.account ? section(id("account"), "Where every byte is",
-            "The device at the moment of the peak, from the driver down.", accountBar(data.account)) : null,
+            "Every block that was live at that moment, by owner and by allocating call site.", liveSet(data)) : null,
+        data.account ? section(id("account"), "Memory account",
+            "All memory of the device at the peak, from the driver down.", accountBar(data.account)) : null,
         data.growth ? section(id("growth"), "Growth from step to step", data.growth.sentence, growth(data.growth)) : null,
         data.fragmentation ? section(id("fragments"), "Fragmentation", data.fragmentation.sentence, fragmentation(data.fragmentation)) : null,
-        data.operators.length > 0 ? section(id("operators"), "Operators", "By how much memory in use rose during a single call." +
-            (data.operatorsLeftOut > 0 ? ` ${count(data.operatorsLeftOut)} operators with smaller rises are left out.` : ""),
+        data.operators.length > 0 ? section(id("operators"), "Operators", "By how much memory in use rose during one call." +
+            (data.operatorsLeftOut > 0 ? ` ${count(data.operatorsLeftOut)} operators with smaller rises are not shown.` : ""),
         operators(data.operators)) : null,
     ];
 }
 
-/** Folded: charts and tables are made when they are asked for. */
+/** Folded: charts and tables are built when they are opened. */
 export function subject(data: Subject, folded: boolean): HTMLElement {
     const element = h("article", { id: data.id, class: folded ? "folded" : null, "aria-label": `${data.device}, ${data.process}` },
         h("header", { class: "subject" },

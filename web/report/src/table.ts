@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables that can be sorted by any column and filtered by what one types.
+// Tables that can be sorted by any column and filtered by text.
 
 import { append, clear, h, type Child } from "./dom";
 
 export interface Column<T> {
     title: string;
     value: (row: T) => string | number; // sorted and searched by this
-    show?: (row: T) => Child; // what stands in the cell, if not the value
+    show?: (row: T) => Child; // content of the cell, if not the value
     number?: boolean;
     wide?: boolean;
 }
 
 export interface TableOptions {
     label: string; // for screen readers
-    rows?: number; // shown at first
+    rows?: number; // shown initially
     filter?: boolean;
 }
 

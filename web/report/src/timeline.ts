@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over time: owners stacked, what the pool holds above them, steps, the peak. Below it the whole recording in small,
-// with the part that is shown. Drag to look closer, drag the part to move it; arrows, + and - do the same from the keyboard.
+// Memory over time: owners stacked, pool memory above them, steps, the peak. Below it an overview of the whole recording
+// with the visible range. Drag to zoom, drag the range to move it; arrows, + and - do the same from the keyboard.
 
 import { css, type Colour } from "./colours";
 import { clear, h, onWidth, s, style } from "./dom";
@@ -76,7 +76,7 @@ export function timeline(data: Timeline): HTMLElement {
     const stripX = (t: number): number => LEFT + ((t - whole[0]) / (whole[1] - whole[0])) * inner();
     const stripWhen = (px: number): number => whole[0] + ((px - LEFT) / inner()) * (whole[1] - whole[0]);
 
-    // Sums of the stack at each sample, without what is hidden.
+    // Sums of the stack at each sample, without hidden series.
     function layers(): { series: Series; low: number[]; high: number[] }[] {
         let low = new Array<number>(data.at.length).fill(0);
         return data.stack.filter((series) => !hidden.has(series.name)).map((series) => {
@@ -300,7 +300,7 @@ export function timeline(data: Timeline): HTMLElement {
     });
     plot.addEventListener("dblclick", () => show(whole));
     plot.addEventListener("wheel", (event) => {
-        if (event.ctrlKey || event.metaKey) { // plain wheels scroll the page
+        if (event.ctrlKey || event.metaKey) { // the plain wheel scrolls the page
             event.preventDefault();
             zoom(when(position(event)), event.deltaY > 0 ? 1.25 : 0.8);
         }
@@ -350,7 +350,7 @@ export function timeline(data: Timeline): HTMLElement {
     return frame;
 }
 
-/** Every how many steps a label has room. */
+/** The smallest n such that every nth step has space for a label. */
 function stride(steps: { at: number }[], x: (when: number) => number, room: number): number {
     if (steps.length < 2) {
         return 1;

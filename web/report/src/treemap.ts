@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A squarified treemap (Bruls, Huizing, van Wijk 2000) of two levels: owners, and in each the places that hold its memory.
+// A squarified treemap (Bruls, Huizing, van Wijk 2000) with two levels: owners, and for each the call sites that hold its memory.
 
 import { css, type Colour } from "./colours";
 import { clear, h, onWidth, style } from "./dom";
@@ -27,7 +27,7 @@ export interface Box {
     h: number;
 }
 
-/** Rectangles of the given areas (largest first) that fill the box. */
+/** Rectangles with the given areas (largest first) that fill the box. */
 export function squarify(areas: number[], box: Box): Box[] {
     const sum = areas.reduce((a, b) => a + b, 0);
     const scale = sum > 0 ? (box.w * box.h) / sum : 0;
@@ -38,7 +38,7 @@ export function squarify(areas: number[], box: Box): Box[] {
         let row = 0;
         let worst = Infinity;
         let j = i;
-        for (; j < areas.length; j++) { // as long as the squares of the row get better
+        for (; j < areas.length; j++) { // while the aspect ratios of the row improve
             const more = row + areas[j]! * scale;
             const largest = areas[i]! * scale;
             const smallest = Math.max(areas[j]! * scale, 1e-9);
@@ -72,7 +72,7 @@ const GAP = 2;
 
 export function treemap(branches: Branch[], choose: (branch: Branch, leaf: Leaf | null) => void): HTMLElement {
     const total = branches.reduce((sum, branch) => sum + branch.bytes, 0);
-    const frame = h("div", { class: "treemap", role: "group", "aria-label": "Live memory at the peak by owner and place" });
+    const frame = h("div", { class: "treemap", role: "group", "aria-label": "Live memory at the peak by owner and call site" });
     const sorted = [...branches].filter((branch) => branch.bytes > 0).sort((a, b) => b.bytes - a.bytes);
 
     const place = (element: HTMLElement, box: Box): HTMLElement => style(element, {
@@ -96,7 +96,7 @@ export function treemap(branches: Branch[], choose: (branch: Branch, leaf: Leaf 
             leaves.forEach((leaf, k) => {
                 const part = parts[k]!;
                 if (part.w < 3 || part.h < 3) {
-                    return; // too small to be seen or hit; the table has it
+                    return; // too small to see or click; the table has it
                 }
                 const roomy = part.w > 64 && part.h > 34;
                 const cell = h("button", { type: "button", class: "tm-leaf",

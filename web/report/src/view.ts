@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows, in the terms of the page. report.ts makes it from the report's JSON. Sizes are bytes.
+// What the page shows; report.ts builds it from the report's JSON. Sizes are bytes.
 
 import type { Colour } from "./colours";
 import type { Timeline } from "./timeline";
@@ -31,14 +31,14 @@ export interface Subject {
     operators: Operator[];
     operatorsLeftOut: number;
     advice: Advice[];
-    aside: boolean; // the host of a process whose devices are what one looks at
+    aside: boolean; // the host of a process that uses devices
     exact: boolean; // false: savings are lower bounds
 }
 
 export interface Verdict {
     peak: number;
     at: string;
-    step: number; // 0: before the first; -1: there are none
+    step: number; // 0: before the first; -1: no steps
     op: string; // empty: none
     kind: string;
     tiles: { label: string; value: number; form: "bytes" | "percent"; note: string; alarm: boolean }[];
@@ -58,7 +58,7 @@ export interface Account {
     whole: number;
     wholeName: string;
     parts: { name: string; note: string; bytes: number; colour: Colour; kind: "full" | "pale" | "hatched" }[];
-    beside: { name: string; note: string; bytes: number }[]; // not this process's, or not on the device
+    beside: { name: string; note: string; bytes: number }[]; // other processes, or host memory
 }
 
 export interface Fragmentation {
@@ -79,7 +79,7 @@ export interface Operator {
     calls: number;
     allocations: number;
     allocated: number;
-    rise: number; // of memory in use during a call, at most
+    rise: number; // maximum rise of memory in use during a call
     atPeak: number;
 }
 
@@ -90,13 +90,13 @@ export interface Advice {
     remedy: string;
     text: string;
     saving: number; // of the peak
-    returned: number; // could go back to the driver
+    returned: number; // could be returned to the driver
     stake: number;
     place: string;
     detail: string;
     facts: string[];
     minor: boolean;
-    refused: number; // the request that the driver had no memory for; 0: another pattern
+    refused: number; // size of the request that the driver refused; 0: another pattern
 }
 
 export interface RanksView {

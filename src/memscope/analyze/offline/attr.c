@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of a row as they stand in a dump, "{k:v,k:v}" or JSON, with inefficient_type set. Everything else stays as
- * it is, byte by byte. */
+/* Sets inefficient_type in the attributes of a row, "{k:v,k:v}" or JSON. All other bytes are preserved. */
 #include "memscope/analyze/offline/offline.h"
 
 #include "memscope/analyze/inefficient.h"
@@ -8,7 +7,7 @@
 #include <string.h>
 
 struct span {
-    const char *begin, *end; /* NULL: not there */
+    const char *begin, *end; /* NULL: absent */
 };
 
 /* The types that a value names, in its order. */
@@ -26,7 +25,7 @@ static uint8_t types_in(struct span value)
     return found;
 }
 
-/* Behind "key:" or "\"key\":\"" where a key can stand. */
+/* The value after "key:" or "\"key\":\"", at a position where a key is allowed. */
 static struct span value_of(const char *s, const char *end, const char *key, bool json)
 {
     size_t key_b = strlen(key);
@@ -40,7 +39,8 @@ static struct span value_of(const char *s, const char *end, const char *key, boo
                 return (struct span){value, close};
             }
         } else if (at > s && (at[-1] == '{' || at[-1] == ',') && after < end && *after == ':') {
-            /* its types are separated by commas: it ends at the last comma before the next key, or with everything */
+            /* its types are separated by commas: it ends at the last comma before the next key, or at the end of the
+             * cell */
             const char *value = after + 1, *close = end - (end[-1] == '}');
             const char *colon = memchr(value, ':', (size_t)(close - value));
             const char *comma = colon != NULL ? memrchr(value, ',', (size_t)(colon - value)) : NULL;
@@ -67,7 +67,7 @@ bool ms_offline_attr(struct ms_buffer *out, const char *s, size_t length_b, uint
     bool json = length_b > 1 && s[0] == '{' && s[1] == '"';
     out->used = 0;
     if (length_b < 2 || s[0] != '{' || end[-1] != '}') {
-        return false; /* not what we know how to change */
+        return false; /* unknown format */
     }
     struct span value = value_of(s, end, "inefficient_type", json);
     if (value.begin == NULL) {

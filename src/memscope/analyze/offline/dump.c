@@ -20,7 +20,7 @@ uint32_t ms_analyze_version(void)
     return MS_ANALYZE_API_VERSION;
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 void ms_offline_line(const struct ms_offline *offline, const char *format, ...)
 {
@@ -56,7 +56,7 @@ static void tell_problem(void *argument, const struct ms_problem *problem)
     }
     snprintf(line, sizeof(line), "%s:%s %s", problem->file, place, problem->reason);
     if (offline->problems == 0) {
-        ms_offline_fail(offline, 0, "%s", line); /* should nothing come of it, this is why */
+        ms_offline_fail(offline, 0, "%s", line); /* the reason, should the call fail */
     }
     if (++offline->problems > offline->problems_told) {
         offline->problems_told = offline->problems;
@@ -102,12 +102,12 @@ int ms_offline_open(struct ms_offline *offline, const char *path, bool writable,
     }
     if (io != NULL) {
         if (io->sz != sizeof(*io)) {
-            return ms_offline_fail(offline, -EINVAL, "another version of struct ms_analyze_io");
+            return ms_offline_fail(offline, -EINVAL, "unsupported version of struct ms_analyze_io");
         }
         offline->io = *io;
     }
     if (path == NULL || path[0] == '\0') {
-        return ms_offline_fail(offline, -EINVAL, "no file was named");
+        return ms_offline_fail(offline, -EINVAL, "no input file given");
     }
     if (strlen(path) > PATH_MAX_B) {
         return ms_offline_fail(offline, -ENAMETOOLONG, "the path is longer than %u characters", PATH_MAX_B);
@@ -126,7 +126,7 @@ int ms_offline_open(struct ms_offline *offline, const char *path, bool writable,
         return ms_offline_fail(offline, -EINVAL, "%s: the suffix must be .csv or .db", path);
     }
     if (access(path, writable ? R_OK | W_OK : R_OK) != 0) {
-        return ms_offline_fail(offline, -EACCES, "%s cannot be %s: %s", path, writable ? "written" : "read",
+        return ms_offline_fail(offline, -EACCES, "cannot %s '%s': %s", writable ? "write" : "read", path,
                                strerror(errno));
     }
     if ((uint64_t)st.st_size > FILE_MAX_B) {
@@ -147,7 +147,7 @@ struct reading {
     struct ms_offline *offline;
     const struct ms_offline_reader *reader;
     uint64_t last_id;
-    bool keep; /* all, to be sorted */
+    bool keep; /* keep all rows for sorting */
     struct ms_offline_event *events;
     size_t count, room;
 };
@@ -204,7 +204,7 @@ static int read_all(struct reading *reading, enum ms_source_order order)
     return rc;
 }
 
-/* From the first row on. What has been told about the dump is not told again. */
+/* Starts over from the first row. Problems already reported are not reported again. */
 static int read_again(struct reading *reading, enum ms_source_order order)
 {
     ms_offline_close(reading->offline);
@@ -228,8 +228,9 @@ static int take_each(struct reading *reading)
     return rc;
 }
 
-/* Ids are given in order, so that there is a place for each: 4 bytes, and no comparison. Rows of one id, as in dumps of
- * several processes, stay as they stand in the dump: their place is a list. Ids far apart are sorted as usual. */
+/* Ids are nearly dense, so each gets a slot: 4 bytes, and no comparison. Rows with equal ids, as in dumps of several
+ * processes, keep their order in the dump: a slot is a list. If ids are too sparse, the rows are sorted
+ * conventionally. */
 static int take_sorted(struct reading *reading)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -267,7 +268,7 @@ int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *
         rc = read_again(&reading, MS_ORDER_AS_WRITTEN);
         rc = rc != 0 ? rc : take_sorted(&reading);
     }
-    if (rc == OUT_OF_ORDER) { /* too many to be kept */
+    if (rc == OUT_OF_ORDER) { /* too many to keep */
         free(reading.events);
         reading = (struct reading){.offline = offline, .reader = reader};
         rc = read_again(&reading, MS_ORDER_ID);
@@ -279,7 +280,7 @@ int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *
         offline->left_out = stats.bad_rows;
     }
     if (rc == 0 && offline->rows == 0 && offline->problems != 0) {
-        return -EPROTO; /* the problem is the reason */
+        return -EPROTO; /* the problem reported is the reason */
     }
     if (rc == -ECANCELED) {
         return ms_offline_fail(offline, rc, "cancelled");

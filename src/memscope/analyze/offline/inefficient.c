@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_inefficient: the rules of memscope/analyze/inefficient.h over the rows of a dump; results go into the dump.
+/* check_inefficient: applies the rules of memscope/analyze/inefficient.h to the rows of a dump and writes the results
+ * into it.
  *
- * Blocks are known by process and allocation id. Memory: O(live blocks + blocks that are inefficient), and what reading
- * a dump that is not in order takes. */
+ * Blocks are identified by process and allocation id. Memory: O(live blocks + inefficient blocks), plus what reading an
+ * unsorted dump requires. */
 #include "memscope/analyze/inefficient.h"
 #include "memscope/analyze/offline/offline.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { OPERATOR, MALLOC, ACCESS, FREE, GONE }; /* detail: type of the row, or framework */
+enum kind { OPERATOR, MALLOC, ACCESS, FREE, GONE }; /* detail: row type, or framework */
 
 struct block {
     struct ms_stamps stamps;
@@ -26,7 +27,7 @@ struct process {
     struct ms_map number_of_block; /* by allocation id */
     struct block *blocks;
     uint32_t used, room;
-    uint32_t spare;      /* list of free blocks through `row`, number + 1 */
+    uint32_t spare;      /* free list of blocks through `row`, number + 1 */
     struct ms_map found; /* MALLOC row -> types */
 };
 
@@ -72,7 +73,8 @@ static bool choose(void *self, const struct ms_row *row, struct ms_offline_event
         event->kind = OPERATOR;
         event->detail = row->type;
         return true;
-    case MS_EV_ACCESS: /* of its block's memory; of a block that is not known, of the pool that it names */
+    case MS_EV_ACCESS: /* counted for the memory of its block; if the block is unknown, for the pool that the row
+                        * names */
         attr = ms__attr(row, MS_ATTR_TYPE);
         event->kind = ACCESS;
         event->detail = (uint8_t)framework_of(attr != NULL && attr->form == MS_FORM_TEXT
@@ -86,8 +88,7 @@ static bool choose(void *self, const struct ms_row *row, struct ms_offline_event
         if (event->detail == MS_FRAMEWORK_NONE || ms__attr(row, MS_ATTR_PINNED) != NULL) {
             return false;
         }
-        if (ms__attr(row, MS_ATTR_SHADOW) !=
-            NULL) { /* was not traced: no event, but the block is not the same any more */
+        if (ms__attr(row, MS_ATTR_SHADOW) != NULL) { /* not traced: no event, but the block is another one now */
             event->kind = GONE;
         }
         attr = ms__attr(row, MS_ATTR_SIZE);
@@ -174,7 +175,7 @@ static int keep(struct check *check, struct process *process, const struct block
 
 static int memory_event(struct check *check, struct process *process, const struct ms_offline_event *event)
 {
-    struct block *block = NULL; /* of rows without allocation id nothing is known */
+    struct block *block = NULL; /* rows without an allocation id cannot be assigned to a block */
     struct ms_stamps unknown = {0};
     if (event->kind == MALLOC && event->number != 0) {
         drop_block(process, event->number);
@@ -258,7 +259,7 @@ static int write_back(struct ms_offline *offline, struct check *check)
     if (results.processes == NULL) {
         return ms_offline_fail(offline, -ENOMEM, "%s", strerror(ENOMEM));
     }
-    for (size_t i = 0; i < check->count; i++) { /* lent, not copied */
+    for (size_t i = 0; i < check->count; i++) { /* borrowed, not copied */
         results.processes[results.count].pid = check->processes[i].pid;
         results.processes[results.count++].found = check->processes[i].found;
     }
@@ -276,7 +277,7 @@ int ms_check_inefficient(const char *path, uint64_t mem_size_b, unsigned types, 
     struct ms_offline offline;
     int rc = ms_offline_open(&offline, path, true, &wish, io, why, why_b);
     if (rc == 0 && (types == 0 || (types & ~(unsigned)MS_CHECK_ALL) != 0)) {
-        rc = ms_offline_fail(&offline, -EINVAL, "inefficient_type: unknown, or none at all");
+        rc = ms_offline_fail(&offline, -EINVAL, "inefficient_type: empty, or contains an unknown type");
     }
     if (rc == 0 && idle_calls == 0) {
         rc = ms_offline_fail(&offline, -EINVAL, "idle_threshold must be greater than 0");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_leaks: HAL blocks that are allocated between two marks and not freed until the third.
+/* check_leaks: HAL blocks that are allocated between two marks and not freed before the third.
  *
- * Per process and device, in order of ids: a mark counts; from mark number i on, allocations are remembered until mark
- * i + 1 and frees forget them until mark i + 2. What is left is a leak. Whether there are enough marks is known at the
- * end. Memory: O(blocks allocated between the two marks). */
+ * Per process and device, in order of ids: marks are counted; from mark i to mark i + 1 allocations are added, and
+ * until mark i + 2 frees remove them. The rest are leaks. Only at the end is it known whether there are enough marks.
+ * Memory: O(blocks allocated between the two marks). */
 #include "memscope/analyze/offline/offline.h"
 
 #include "base/map.h"
@@ -24,8 +24,8 @@ struct left { /* a block that was allocated between the marks */
 struct device {
     uint32_t pid, device;
     uint64_t marks;
-    struct ms_map number_of_addr; /* in left */
-    struct left *left;            /* of an address the last one counts, if the map has it */
+    struct ms_map number_of_addr; /* address -> index in left */
+    struct left *left;            /* of several at one address the last counts, if it is in the map */
     size_t count, room;
 };
 
@@ -137,7 +137,7 @@ static void restart(void *self)
 
 /* ---- results ---- */
 
-/* A number as Python shows a float: the shortest text that gives it again. */
+/* Formats a number as Python prints a float: the shortest text that reads back as the same number. */
 static void float_text(double number, char out[40])
 {
     int digits = 1, exponent;
@@ -167,7 +167,7 @@ static void device_text(uint32_t device, char out[16])
     }
 }
 
-/* Enough marks? Told if not. */
+/* Reports it if there are too few marks. */
 static bool has_marks(struct ms_offline *offline, const struct check *check, const struct device *device)
 {
     char text[16];

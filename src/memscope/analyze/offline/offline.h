@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the offline functions share: the dump that is analysed, its rows in order of their ids, and writing back. See
+/* Shared by the offline functions: the dump being analysed, its rows sorted by id, and writing results back. See
  * memscope/analyze/api.h. */
 #ifndef MS_OFFLINE_OFFLINE_H
 #define MS_OFFLINE_OFFLINE_H
@@ -19,17 +19,16 @@ struct ms_offline {
     const char *path, *name; /* name: without directories */
     bool db;
     struct ms_analyze_io io;
-    char *why; /* NULL: nobody wants to know */
+    char *why; /* NULL: not requested */
     size_t why_b;
-    const struct ms_source_wish *wish; /* of the analysis */
+    const struct ms_source_wish *wish; /* set by the analysis */
     struct ms_source *source;
     uint64_t rows, left_out;
-    uint64_t problems, problems_told; /* a dump may be read twice, and is told about once */
+    uint64_t problems, problems_told; /* a dump may be read twice; each problem is reported once */
     bool cancelled;
 };
 
-/* Checks path and file. writable: it will be written back. wish: what the analysis looks at. 0 or -errno, told in why.
- */
+/* Checks path and file. writable: it will be written back. wish: what the analysis reads. 0 or -errno with why set. */
 int ms_offline_open(struct ms_offline *offline, const char *path, bool writable, const struct ms_source_wish *wish,
                     const struct ms_analyze_io *io, char *why, size_t why_b);
 void ms_offline_close(struct ms_offline *offline);
@@ -43,8 +42,8 @@ struct ms_offline_event {
     uint64_t number; /* allocation id, or address */
     uint64_t size_b;
     uint32_t pid, device;
-    uint8_t kind, detail; /* of the analysis */
-    uint32_t next;        /* while they are sorted */
+    uint8_t kind, detail; /* meaning defined by the analysis */
+    uint32_t next;        /* for sorting */
 };
 
 struct ms_offline_reader {
@@ -52,14 +51,14 @@ struct ms_offline_reader {
     /* True: *event is filled in, except id, pid and device. */
     bool (*choose)(void *self, const struct ms_row *row, struct ms_offline_event *event);
     int (*take)(void *self, const struct ms_offline_event *event); /* in order of ids; 0 or -errno */
-    void (*restart)(void *self);                                   /* what was taken so far will come again */
+    void (*restart)(void *self);                                   /* everything taken so far will be passed again */
 };
 
-/* All rows, in order of ids. A dump that is in order is streamed; otherwise 40 bytes are kept of each row that is
- * chosen (16 M of them at most; of more, the dump is sorted on disk). 0 or -errno, told in why. */
+/* Reads all rows in order of ids. A sorted dump is streamed; otherwise 40 bytes are kept for each chosen row (at most
+ * 16 M; if there are more, the dump is sorted on disk). 0 or -errno with why set. */
 int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *reader);
 
-/* ---- write_csv.c, write_db.c: results into the dump ---- */
+/* ---- write_csv.c, write_db.c: writing results into the dump ---- */
 
 /* By process and id of the MALLOC row: MS_INEFFICIENT_*, as in struct ms_block. */
 struct ms_offline_results {
@@ -71,18 +70,19 @@ struct ms_offline_results {
 };
 uint8_t ms_offline_found(const struct ms_offline_results *results, uint32_t pid, uint64_t id); /* 0: nothing */
 
-/* Rows that changed are counted in *changed; none: nothing is written. kept: where the file before is kept. */
+/* *changed counts changed rows; if there are none, nothing is written. kept: path of the backup. */
 int ms_offline_write_csv(struct ms_offline *offline, const struct ms_offline_results *results, uint64_t *changed,
                          char *kept, size_t kept_b);
 int ms_offline_write_db(struct ms_offline *offline, const struct ms_offline_results *results, uint64_t *changed,
                         char *kept, size_t kept_b);
 
-/* PATH.orig, or PATH.orig.1 ...: a name that is free. False: none. */
+/* A free name: PATH.orig, or PATH.orig.1 ... False: none. */
 bool ms_offline_kept_name(const char *path, char *kept, size_t kept_b);
 
 /* ---- attr.c ---- */
 
-/* Attributes with these types in inefficient_type, behind those that are there; text or JSON. False: nothing new. */
+/* Appends these types to inefficient_type in an attribute cell, text or JSON, after those already there. False: nothing
+ * new. */
 bool ms_offline_attr(struct ms_buffer *out, const char *s, size_t length_b, uint8_t found);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results into a CSV dump: a new file beside it, the old one kept under another name, the new one renamed.
+/* Writes results into a CSV dump: a new file in the same directory, the old one kept under another name, the new one
+ * renamed.
  *
- * The dump is read once more, record by record; whatever does not change is copied byte by byte, what cannot be read
- * included. Only the attribute cell of a row that changes is replaced. Failure policy: an error before the rename
- * leaves the dump as it was and removes the new file. */
+ * The dump is read once more, record by record; everything that does not change is copied verbatim, including
+ * unreadable rows. Only the attribute cell of a changed row is replaced. Failure policy: an error before the rename
+ * leaves the dump untouched and removes the new file. */
 #include "memscope/analyze/offline/offline.h"
 
 #include "memscope/source/csv.h"
@@ -17,15 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE_B  (1u << 20)  /* written at once */
-#define REFILL_B (16u << 10) /* with less than this left the reader's buffer may slide on soon */
+#define PIECE_B  (1u << 20)  /* bytes per write */
+#define REFILL_B (16u << 10) /* with less than this left, the reader's buffer may move soon */
 
 /* ---- copying ---- */
 
 struct copier {
-    const struct ms_csv *csv; /* what it has in its buffer need not be read again */
+    const struct ms_csv *csv; /* its buffered bytes need not be read again */
     int in, out;
-    uint64_t offset; /* in the dump: what is before it has been copied, or passed over */
+    uint64_t offset; /* in the dump: everything before it has been copied or skipped */
     struct ms_buffer to_write;
     uint64_t written_b;
     int error;
@@ -36,7 +37,7 @@ static void write_buffer(struct copier *c, size_t above_b)
     if (c->error == 0 && c->to_write.used > above_b) {
         uint64_t length_b = c->to_write.used;
         c->error = ms_buffer_write(&c->to_write, c->out);
-        /* Disks begin now: fsync has less to wait for. */
+        /* starts writeback early, so fsync waits less */
         sync_file_range(c->out, (off_t)c->written_b, (off_t)length_b, SYNC_FILE_RANGE_WRITE);
         c->written_b += length_b;
     }
@@ -45,7 +46,7 @@ static void write_buffer(struct copier *c, size_t above_b)
     }
 }
 
-/* From the file itself, up to an offset or its end. */
+/* Copies from the file itself, up to an offset or to its end. */
 static void copy_file(struct copier *c, uint64_t offset)
 {
     while (c->offset < offset && c->error == 0) {
@@ -62,7 +63,7 @@ static void copy_file(struct copier *c, uint64_t offset)
     }
 }
 
-/* Up to an offset that the reader has reached. */
+/* Copies up to an offset that the reader has reached. */
 static void copy_to(struct copier *c, uint64_t offset)
 {
     const struct ms_csv *csv = c->csv;
@@ -78,7 +79,7 @@ static void copy_to(struct copier *c, uint64_t offset)
 
 struct columns {
     unsigned count, wide;
-    unsigned id, pid, event, attr; /* count: there is none */
+    unsigned id, pid, event, attr; /* count: column absent */
 };
 
 static bool find_columns(const struct ms_csv *csv, struct columns *out)
@@ -113,7 +114,7 @@ static bool find_columns(const struct ms_csv *csv, struct columns *out)
     return out->id < csv->count && out->attr < csv->count && out->event < csv->count;
 }
 
-/* What the record is to get; 0: nothing. */
+/* The types to add to the record; 0: none. */
 static uint8_t found_for(const struct ms_csv *csv, const struct columns *columns,
                          const struct ms_offline_results *results)
 {
@@ -129,7 +130,7 @@ static uint8_t found_for(const struct ms_csv *csv, const struct columns *columns
     return ms_offline_found(results, (uint32_t)pid, row);
 }
 
-/* A cell whose bytes in the file are not its text: the whole record is written anew, with the line end it has. */
+/* The cell's bytes in the file differ from its text (quoting): rewrites the whole record, with its own line end. */
 static void rewrite_record(struct copier *c, const struct ms_csv *csv, unsigned attr, const struct ms_buffer *text)
 {
     uint64_t end = csv->offset + csv->at;
@@ -183,7 +184,7 @@ static void replace_attr(struct copier *c, const struct ms_csv *csv, unsigned at
     c->offset = begin + cell->length_b;
 }
 
-/* All records, through the copier. */
+/* Passes all records through the copier. */
 static int change_rows(const char *path, const struct ms_offline_results *results, struct copier *c, uint64_t *changed)
 {
     struct ms_csv csv;
@@ -215,7 +216,7 @@ static int change_rows(const char *path, const struct ms_offline_results *result
     }
     if (rc >= 0 && c->error == 0) {
         copy_to(c, csv.offset + csv.end);
-        copy_file(c, UINT64_MAX); /* what the reader did not look at */
+        copy_file(c, UINT64_MAX); /* the part the reader did not look at */
     }
     write_buffer(c, 0);
     rc = rc < 0 ? rc : text.failed ? -ENOMEM : c->error;
@@ -242,7 +243,7 @@ bool ms_offline_kept_name(const char *path, char *kept, size_t kept_b)
     return false;
 }
 
-/* A new file beside the dump with its mode and owner. */
+/* Creates a file in the dump's directory with its mode and owner. */
 static int make_file(const char *path, char *made, size_t made_b)
 {
     struct stat st;
@@ -253,13 +254,13 @@ static int make_file(const char *path, char *made, size_t made_b)
         return -errno;
     }
     if (fchown(fd, st.st_uid, st.st_gid) != 0) {
-        errno = 0; /* not ours to give: then it is ours */
+        errno = 0; /* chown not permitted: keep our own uid */
     }
     fchmod(fd, st.st_mode & 07777);
     return fd;
 }
 
-/* The dump is there under its name at every moment; except, for a moment, where there are no hard links. */
+/* The dump exists under its name at all times, except briefly on file systems without hard links. */
 static int exchange(const char *path, const char *made, char *kept, size_t kept_b)
 {
     if (!ms_offline_kept_name(path, kept, kept_b)) {
@@ -294,7 +295,7 @@ int ms_offline_write_csv(struct ms_offline *offline, const struct ms_offline_res
     if (any == 0) {
         return 0;
     }
-    char *resolved = realpath(offline->path, NULL); /* a link stays a link */
+    char *resolved = realpath(offline->path, NULL); /* follow a symbolic link, do not replace it */
     if (resolved == NULL || (size_t)snprintf(real, sizeof(real), "%s", resolved) >= sizeof(real)) {
         free(resolved);
         return ms_offline_fail(offline, -ENAMETOOLONG, "%s: the path is too long", offline->path);
@@ -320,7 +321,7 @@ int ms_offline_write_csv(struct ms_offline *offline, const struct ms_offline_res
     ms_buffer_free(&c.to_write);
     if (rc != 0) {
         kept[0] = '\0';
-        return ms_offline_fail(offline, rc, "%s cannot be written: %s", offline->path, strerror(-rc));
+        return ms_offline_fail(offline, rc, "cannot write '%s': %s", offline->path, strerror(-rc));
     }
     return 0;
 }

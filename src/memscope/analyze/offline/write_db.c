@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results into a database: a copy of it is kept, then all rows change in one transaction. The copy is SQLite's own, so
- * that what stands in a write-ahead log is in it. Failure policy: the transaction is undone; a copy of a database that
- * did not change is removed. */
+/* Writes results into a database: keeps a copy, then changes all rows in one transaction. The copy is made by SQLite,
+ * so it includes the write-ahead log. Failure policy: the transaction is rolled back; the copy of an unchanged database
+ * is removed. */
 #include "memscope/analyze/offline/offline.h"
 
 #include <errno.h>
@@ -26,18 +26,18 @@ struct writer {
     sqlite3_stmt *select, *update;
     struct change changes[ROWS_AT_ONCE];
     size_t count;
-    int64_t rowid; /* read up to here */
+    int64_t rowid; /* last row read */
     bool ended;
 };
 
-static int told(const struct writer *w, int code)
+static int fail(const struct writer *w, int code)
 {
     int rc = code == SQLITE_NOMEM                             ? -ENOMEM
              : code == SQLITE_FULL                            ? -ENOSPC
              : code == SQLITE_BUSY                            ? -EBUSY
              : code == SQLITE_READONLY || code == SQLITE_PERM ? -EACCES
                                                               : -EIO;
-    return ms_offline_fail(w->offline, rc, "%s cannot be written: %s", w->offline->path,
+    return ms_offline_fail(w->offline, rc, "cannot write '%s': %s", w->offline->path,
                            w->db != NULL ? sqlite3_errmsg(w->db) : sqlite3_errstr(code));
 }
 
@@ -45,9 +45,9 @@ static int told(const struct writer *w, int code)
 
 static int keep_copy(struct writer *w, char *kept, size_t kept_b)
 {
-    sqlite3 *copy = NULL, *source = NULL; /* one that writes cannot be copied from */
+    sqlite3 *copy = NULL, *source = NULL; /* a connection with an open write transaction cannot be copied from */
     if (!ms_offline_kept_name(w->offline->path, kept, kept_b)) {
-        return ms_offline_fail(w->offline, -EEXIST, "%s: no name is free for the file as it was", w->offline->path);
+        return ms_offline_fail(w->offline, -EEXIST, "%s: no free name for the backup", w->offline->path);
     }
     int code = sqlite3_open_v2(kept, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     code = code == SQLITE_OK ? sqlite3_open_v2(w->offline->path, &source, SQLITE_OPEN_READWRITE, NULL) : code;
@@ -66,7 +66,7 @@ static int keep_copy(struct writer *w, char *kept, size_t kept_b)
         return 0;
     }
     unlink(kept);
-    ms_offline_fail(w->offline, -EIO, "%s cannot be written: %s", kept, sqlite3_errstr(code));
+    ms_offline_fail(w->offline, -EIO, "cannot write '%s': %s", kept, sqlite3_errstr(code));
     kept[0] = '\0';
     return code == SQLITE_FULL ? -ENOSPC : -EIO;
 }
@@ -107,7 +107,7 @@ static void forget(struct writer *w)
     w->count = 0;
 }
 
-/* The next rows that change. */
+/* Reads the next rows that change. */
 static int collect(struct writer *w)
 {
     struct ms_buffer text = {0};
@@ -151,7 +151,7 @@ static int update(struct writer *w)
     return code;
 }
 
-/* Within the transaction, so that nobody else changes the database. The copy is made in front of the first change. */
+/* Runs within the transaction, so no other process changes the database. The copy is made before the first change. */
 static int change_rows(struct writer *w, uint64_t *changed, char *kept, size_t kept_b)
 {
     int code = prepare(w);
@@ -167,7 +167,7 @@ static int change_rows(struct writer *w, uint64_t *changed, char *kept, size_t k
         code = code == SQLITE_OK ? update(w) : code;
         *changed += w->count;
     }
-    return code == SQLITE_OK ? 0 : told(w, code);
+    return code == SQLITE_OK ? 0 : fail(w, code);
 }
 
 int ms_offline_write_db(struct ms_offline *offline, const struct ms_offline_results *results, uint64_t *changed,
@@ -181,19 +181,19 @@ int ms_offline_write_db(struct ms_offline *offline, const struct ms_offline_resu
     }
     w->offline = offline;
     w->results = results;
-    ms_offline_close(offline); /* nobody reads while we write */
+    ms_offline_close(offline); /* close the reader before writing */
     int code = sqlite3_open_v2(offline->path, &w->db, SQLITE_OPEN_READWRITE, NULL);
     if (code == SQLITE_OK) {
         sqlite3_busy_timeout(w->db, 5000);
         code = sqlite3_exec(w->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     }
-    int rc = code == SQLITE_OK ? change_rows(w, changed, kept, kept_b) : told(w, code);
+    int rc = code == SQLITE_OK ? change_rows(w, changed, kept, kept_b) : fail(w, code);
     forget(w);
     sqlite3_finalize(w->select);
     sqlite3_finalize(w->update);
     if (code == SQLITE_OK) {
         code = sqlite3_exec(w->db, rc == 0 ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
-        rc = rc == 0 && code != SQLITE_OK ? told(w, code) : rc;
+        rc = rc == 0 && code != SQLITE_OK ? fail(w, code) : rc;
     }
     sqlite3_close(w->db);
     free(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of results: taken in chunks, given back all at once. */
+/* Memory for results: allocated in chunks, freed together. */
 #include "memscope/analyze/report/report_internal.h"
 
 #include <stdarg.h>
@@ -27,7 +27,7 @@ void *ms_arena_get(struct ms_arena *arena, size_t size_b)
         chunk->next = arena->chunks;
         arena->chunks = chunk;
         if (chunk_b == rounded) {
-            return chunk->data; /* what is left of the chunk before goes on being used */
+            return chunk->data; /* the remainder of the previous chunk stays in use */
         }
         arena->at = (char *)chunk->data;
         arena->left = chunk_b;

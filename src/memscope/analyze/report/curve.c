@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See curve.h. Cuts are swept in order of their ends; between two ends the sum of what is cut off is constant, so the
- * highest point there is the maximum of a range minus that sum. Ranges are answered by a tree of maxima, 64 wide. */
+/* See curve.h. Cuts are swept in order of their ends; between two ends the sum of the cuts is constant, so the highest
+ * point there is the maximum of a range minus that sum. Range maxima come from a tree with fan-out 64. */
 #include "memscope/analyze/report/curve.h"
 
 #include <stdlib.h>
@@ -84,7 +84,7 @@ void ms_curve_free(struct ms_curve *curve)
     *curve = (struct ms_curve){0};
 }
 
-/* Of points from <= i < to. */
+/* Over points from <= i < to. */
 static uint64_t range_max(const struct ms_curve *curve, size_t from, size_t to)
 {
     uint64_t most = 0;
@@ -126,7 +126,7 @@ uint64_t ms_curve_peak(const struct ms_curve *curve, uint64_t *at)
 
 struct edge {
     size_t at;
-    uint64_t bytes; /* what is cut off from here on is more by so much, modulo 2^64 */
+    uint64_t bytes; /* added to the sum of cuts from here on, modulo 2^64 */
 };
 
 static int by_place(const void *a, const void *b)

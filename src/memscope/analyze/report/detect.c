@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See detect.h. A detector looks at one life that ends, and fills in what was wasted and when; the table at the end has
- * them all. They say nothing about blocks that nobody's accesses are recorded of. */
+/* See detect.h. A detector examines a block when it ends, and fills in what was wasted and when; the table at the end
+ * lists all detectors. Blocks without recorded accesses are not judged. */
 #include "memscope/analyze/report/detect.h"
 
 #include "base/macros.h"
@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PART_UNTOUCHED  4u          /* overallocation: a quarter at least */
-#define UNTOUCHED_MIN_B (64u << 10) /* and so many bytes */
-#define REMAINDER_B     (1u << 20)  /* a pool gives up to this more to a large block, for want of splitting */
-#define GROWING_UPS     8u          /* growing requests: at least so many times larger than before */
+#define PART_UNTOUCHED  4u          /* overallocation: at least a quarter */
+#define UNTOUCHED_MIN_B (64u << 10) /* and at least this many bytes */
+#define REMAINDER_B     (1u << 20)  /* a pool may add up to this to a large block that it does not split */
+#define GROWING_UPS     8u          /* growing requests: grew at least this many times */
 #define FIRST_USES_MAX  65536u
 
 struct end {
@@ -61,7 +61,7 @@ static bool idle(const struct end *end, struct ms_waste *waste)
     return use->idle_to > use->idle_from;
 }
 
-/* What an operator allocates and frees for itself is not announced as its input or output. */
+/* Memory that an operator allocates and frees internally is not announced as its input or output. */
 static bool is_internal(const struct end *end)
 {
     const struct ms_life *life = end->life;
@@ -148,7 +148,7 @@ static const struct {
     {MS_PATTERN_GROWING, growing},     {MS_PATTERN_OVERALLOCATION, overallocation},
 };
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static bool analysed(const struct ms_life *life)
 {
@@ -176,9 +176,9 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
     }
 }
 
-/* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, where
- * accesses are recorded, not used in that one. Freed after their last use, or at the end of their step, they would have
- * been out of the way. What the driver gave counts, too, where no pool keeps it for later. */
+/* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, if
+ * accesses are recorded, not used in that later step. They could have been freed after their last use, or at the end of
+ * their step. Driver memory counts, too, unless a pool keeps it for reuse. */
 static bool outlived(const struct ms_ledger *ledger, const struct ms_life *life)
 {
     return (analysed(life) || life->standing == MS_DIRECT) && life->step >= 2 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as advice: the saving, by replaying the curve of a device without what was wasted, and a sentence that says
- * it. The most important come first: an out-of-memory error, then by what they save, then by what is at stake. */
+/* Findings as advice: the saving, computed by replaying the curve of a device without the waste, and a sentence about
+ * it. Most important first: out-of-memory errors, then by saving, then by bytes at stake. */
 #include "memscope/analyze/report/report_internal.h"
 
 #include "base/macros.h"
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define FINDINGS_KEPT 100u
-#define MINOR_PART    100u       /* below a hundredth of the peak */
-#define SLACK_PART    20u        /* what pools keep: below a twentieth of what they hold, */
+#define MINOR_PART    100u       /* minor below a hundredth of the peak */
+#define SLACK_PART    20u        /* memory kept by pools: minor below a twentieth of what they hold, */
 #define SLACK_B       (8u << 20) /* or below four of the smallest segments */
-#define IDLE_PART     10u        /* idle blocks: a tenth of the peak is worth a word, wherever the peak lies */
-#define NOISE_PART    10000u     /* not even mentioned */
+#define IDLE_PART     10u        /* idle blocks: a tenth of the peak is reported, wherever the peak lies */
+#define NOISE_PART    10000u     /* not reported at all */
 
 /* ---- savings ---- */
 
@@ -30,7 +30,7 @@ static bool covers(const struct ms_finding *finding, uint64_t at)
     return false;
 }
 
-/* Patterns whose time and bytes belong to one block each and never overlap: they can be put right together. */
+/* Patterns whose interval and bytes belong to one block each and never overlap: their savings can be combined. */
 static bool is_single(enum ms_pattern_id pattern)
 {
     return pattern == MS_PATTERN_EARLY || pattern == MS_PATTERN_LATE || pattern == MS_PATTERN_IDLE ||
@@ -93,7 +93,7 @@ static void prepare(struct telling *telling, uint64_t peak_b)
     if (finding->blocks == 1) {
         snprintf(telling->what, sizeof(telling->what), "1 block of %s", size);
     } else {
-        snprintf(telling->what, sizeof(telling->what), "%llu blocks (%s in all)", (unsigned long long)finding->blocks,
+        snprintf(telling->what, sizeof(telling->what), "%llu blocks (%s in total)", (unsigned long long)finding->blocks,
                  size);
     }
     if (told->saves_peak_b != 0) {
@@ -123,7 +123,7 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         size_text(f->size_b, a);
         size_text(f->extra, b);
         snprintf(steps, sizeof(steps), f->first_step != 0 ? " in step %u" : "", f->first_step);
-        return ms_arena_print(arena, "A request of %s failed%s%s%s; %s were in use then.", a,
+        return ms_arena_print(arena, "A request of %s failed%s%s%s; %s were in use at the time.", a,
                               t->told->from_op[0] != '\0' ? " in " : "", named(t->told->from_op, ""), steps, b);
     case MS_PATTERN_LEAK:
         if (f->steps > 1) {
@@ -131,52 +131,51 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         } else {
             snprintf(steps, sizeof(steps), "in step %u", f->first_step);
         }
-        return ms_arena_print(arena, "%s%s%s, allocated %s, kept until the end; freeing after %s %s.", t->what, in,
-                              t->op, steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
+        return ms_arena_print(arena, "%s%s%s, allocated %s, kept until exit; freeing after %s %s.", t->what, in, t->op,
+                              steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
     case MS_PATTERN_EARLY:
-        return ms_arena_print(arena, "%s%s%s %s used first in %s, long after; allocating right before that %s.",
+        return ms_arena_print(arena, "%s%s%s %s  first used much later, in %s; allocating just before that %s.",
                               t->what, in, t->op, are, t->to, t->gain);
     case MS_PATTERN_LATE:
-        return ms_arena_print(arena, "%s%s%s %s used last in %s; freeing after that %s.", t->what, in, t->op, are,
+        return ms_arena_print(arena, "%s%s%s %s  last used in %s; freeing after that %s.", t->what, in, t->op, are,
                               t->from, t->gain);
     case MS_PATTERN_IDLE:
-        return ms_arena_print(arena, "%s%s%s %s idle between %s and %s; keeping %s elsewhere meanwhile %s.", t->what,
-                              in, t->op, are, t->from, t->to, it, t->gain);
+        return ms_arena_print(arena, "%s%s%s %s idle between %s and %s; moving %s elsewhere in the meantime %s.",
+                              t->what, in, t->op, are, t->from, t->to, it, t->gain);
     case MS_PATTERN_UNUSED:
         return ms_arena_print(arena, "%s%s%s %s never read or written; not allocating %s %s.", t->what, in, t->op, are,
                               it, t->gain);
     case MS_PATTERN_REDUNDANT:
-        return ms_arena_print(arena,
-                              "%s%s%s could take the place of blocks of equal size whose last use was %s; that %s.",
+        return ms_arena_print(arena, "%s%s%s  could reuse blocks of equal size that were last used in %s; that %s.",
                               t->what, in, t->op, t->from, t->gain);
     case MS_PATTERN_DEAD_WRITE:
         return ms_arena_print(arena,
-                              "%s%s%s %s written by %s and again by %s with no read between; allocating for the "
-                              "second write only %s.",
+                              "%s%s%s %s written by %s and again by %s  with no read in between; allocating for "
+                              "the second write only %s.",
                               t->what, in, t->op, are, t->from, t->to, t->gain);
     case MS_PATTERN_OVERALLOCATION:
         return ms_arena_print(arena,
-                              "Up to %s of the blocks%s%s are never touched (%llu blocks); asking for what is "
+                              "Up to %s of the blocks%s%s  are never accessed (%llu blocks); requesting only what is "
                               "used %s.",
                               a, in, t->op, (unsigned long long)f->blocks, t->gain);
     case MS_PATTERN_GROWING:
         size_text(f->extra, a);
         size_text(f->size_b, b);
-        return ms_arena_print(arena, "Requests%s%s grow from %s to %s; with the size of the first one, that %s.", in,
+        return ms_arena_print(arena, "Requests%s%s grow from %s to %s; keeping the size of the first one %s.", in,
                               t->op, a, b, t->gain);
     case MS_PATTERN_OVER_RESERVE:
         return ms_arena_print(
-            arena, "%llu segment%s (%s) held no block from step %u to %u; emptying the cache gives %s back.",
+            arena, "%llu segment%s (%s) held no block from step %u to %u; emptying the cache returns %s to the driver.",
             (unsigned long long)f->blocks, f->blocks != 1 ? "s" : "", b, f->first_step, f->last_step, it);
     case MS_PATTERN_FRAGMENTATION:
         size_text(f->size_b, a);
         return ms_arena_print(arena,
-                              "%llu segment%s kept by a few blocks, like %s%s%s since step %u; without these, %s "
-                              "could go back to the driver.",
+                              "%llu segment%s  kept by a few blocks, such as %s%s%s since step %u; without them, %s "
+                              "could be returned to the driver.",
                               (unsigned long long)f->blocks, f->blocks != 1 ? "s are" : " is", a, in, t->op,
                               f->first_step, b);
     case MS_PATTERN_SPLIT_WASTE:
-        return ms_arena_print(arena, "%s lie free in pieces that are smaller than any request.", b);
+        return ms_arena_print(arena, "%s are free in pieces smaller than any request.", b);
     case MS_PATTERN_STREAM_BLOCKED:
         return ms_arena_print(arena, "%llu requests%s%s took new segments (%s) although a free range was large enough.",
                               (unsigned long long)f->blocks, in, t->op, b);
@@ -186,7 +185,7 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
     return "";
 }
 
-/* ---- making them ---- */
+/* ---- building findings ---- */
 
 static const char *confidence_of(const struct ms_finding *finding, uint32_t ended_step)
 {
@@ -234,7 +233,7 @@ static int by_weight(const void *a, const void *b)
     return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-/* However small: an error, and what adds up in the long run. */
+/* Reported however small: errors, and waste that accumulates. */
 static bool is_told_anyway(enum ms_pattern_id pattern)
 {
     return pattern == MS_PATTERN_OOM || pattern == MS_PATTERN_LEAK;

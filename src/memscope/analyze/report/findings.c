@@ -9,7 +9,7 @@ struct ms_finding *ms_finding_at(struct ms_findings *findings, enum ms_pattern_i
                                  uint32_t site, uint32_t op)
 {
     if (site != MS_REPORT_NO_SITE) {
-        op = 0; /* the place knows it */
+        op = 0; /* the site already contains it */
     }
     uint64_t key = ms_hash_u64((uint64_t)site << 32 | op) ^ ms_hash_u64((uint64_t)device_at << 8 | pattern);
     for (;; key++) {
@@ -65,7 +65,7 @@ static void add_cut(struct ms_findings *findings, struct ms_finding *finding, st
 void ms_findings_add(struct ms_findings *findings, const struct ms_life *life, const struct ms_waste *waste)
 {
     if (waste->from >= waste->to || waste->bytes == 0) {
-        return; /* nothing happened meanwhile */
+        return; /* nothing happened in the meantime */
     }
     struct ms_finding *finding = ms_finding_at(findings, waste->pattern, life->device_at, waste->site, waste->op);
     if (finding == NULL) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See fragments.h. A segment is a block of the driver that a pool uses; neighbouring pieces of mapped memory count as
- * one. Blocks of up to 1 MiB live in segments of 2 MiB (torch_npu's small pool), others elsewhere, so the two are never
- * of use for each other. */
+/* See fragments.h. A segment is a driver block that a pool uses; adjacent pieces of mapped memory count as one. Blocks
+ * of up to 1 MiB are in segments of 2 MiB (torch_npu's small pool), others elsewhere, so neither can use the other's
+ * free memory. */
 #include "memscope/analyze/report/fragments.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 #define SMALL_SEGMENT_B (2u << 20)
 #define IDLE_STEPS      3u
 #define SPARSE_STEPS    2u
-#define WALK_FREE       1000000u /* blocks that may be looked at in any case */
+#define WALK_FREE       1000000u /* blocks that may be visited in any case */
 
-/* Hardly anything is in it. */
+/* Is the segment almost empty? */
 static bool is_sparse(uint64_t used_b, uint64_t size_b)
 {
     return used_b != 0 && used_b <= size_b / 4;
 }
 
-/* It was half full once: what is free now has come apart, it is not a segment that is just being filled. */
+/* It was half full once: its free memory is fragmentation, not a segment that is still being filled. */
 static bool was_fuller(const struct ms_life *segment)
 {
     return segment->fullest_b >= segment->size_b / 2;
@@ -32,14 +32,14 @@ static bool is_small(const struct ms_ledger_device *device, uint64_t segment_b)
     return device->totals_b[MS_SPACE_PTA] != 0 && segment_b <= SMALL_SEGMENT_B;
 }
 
-/* ---- looking into a range ---- */
+/* ---- scanning a range ---- */
 
 struct look {
     uint64_t addr, size_b, at; /* at: end of the last block */
-    uint8_t space;             /* of the first block; others lie inside of its blocks */
+    uint8_t space;             /* of the first block; other spaces are nested in its blocks */
     bool any;
     uint64_t used_b, blocks, largest_gap_b;
-    uint64_t too_small_b, smallest_b; /* gaps below the smallest request */
+    uint64_t too_small_b, smallest_b; /* gaps smaller than the smallest request */
     uint64_t largest_too_small_b;
     struct ms_block largest;
 };
@@ -113,7 +113,7 @@ static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct
                                                             : (struct ms_remnant){0}};
 }
 
-/* ---- a moment ---- */
+/* ---- samples ---- */
 
 struct range {
     uint64_t addr, size_b;
@@ -163,7 +163,7 @@ static void drop_every_second(struct ms_fragments *fragments)
     fragments->every_ns *= 2;
 }
 
-/* largest_b: of the pieces that are too small, for small and for large blocks. */
+/* largest_b: the largest piece that is too small, for small and for large blocks. */
 static void note_split(struct ms_fragments *fragments, const struct ms_ledger_device *device, uint32_t device_at,
                        uint64_t too_small_b, const uint64_t largest_b[2], struct ms_findings *findings)
 {
@@ -184,7 +184,7 @@ static void note_split(struct ms_fragments *fragments, const struct ms_ledger_de
     }
 }
 
-/* A request that one of the pieces could serve: they were no waste after all. */
+/* A request could use one of the pieces: they were not wasted after all. */
 static void take_split_back(struct ms_fragments *fragments, uint32_t device_at, struct ms_findings *findings)
 {
     struct ms_finding *finding = ms_finding_at(findings, MS_PATTERN_SPLIT_WASTE, device_at, MS_REPORT_NO_SITE, 0);
@@ -236,7 +236,7 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     return rc;
 }
 
-/* ---- a segment although there was room ---- */
+/* ---- a new segment although a free range was large enough ---- */
 
 static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
                         const struct ms_life *life, struct ms_findings *findings)
@@ -278,7 +278,7 @@ static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger
     return 0;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
                         const struct ms_life *life, bool more, struct ms_findings *findings)
@@ -314,20 +314,20 @@ int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger
     return rc;
 }
 
-/* More than was ever seen. If it is as much, it lasts. */
+/* True if more than ever before; an equal value extends the finding to this step. */
 static bool is_worst(struct ms_finding *finding, const struct ms_ledger_device *device, uint64_t bytes)
 {
     finding->last_step = bytes == finding->reserved_b ? device->ended_step : finding->last_step;
     return bytes > finding->reserved_b;
 }
 
-struct by_site { /* free bytes in sparse segments, by the place of their largest block */
+struct by_site { /* free bytes in sparse segments, by the site of their largest block */
     uint32_t site;
     uint64_t free_b, segments;
     struct ms_remnant largest;
 };
 
-/* The place that keeps most. */
+/* The site that keeps most. */
 static void tell_sparse(struct ms_findings *findings, const struct ms_ledger_device *device, uint32_t device_at,
                         const struct ms_pins *pins)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free memory in pools: how much, in which pieces, and what keeps it from being given back.
+/* Free memory in pools: how much, in which pieces, and what prevents it from being returned to the driver.
  *
- * Looking into segments costs as much as there are blocks, so it is done at most every so often: 512 moments are kept,
- * and when there are more every second one is dropped and the time between them doubles; and never for more blocks in
- * all than twice the number of changes. Whether a segment is empty or sparse for whole steps is counted as blocks come
- * and go, and asked at the end of each step. */
+ * Inspecting segments costs time proportional to the number of blocks, so the number of samples is limited: 512 are
+ * kept; when there are more, every second one is dropped and the interval doubles. In total, no more blocks are visited
+ * than twice the number of changes. Whether a segment is empty or sparse for whole steps is counted as blocks are
+ * allocated and freed, and checked at the end of each step. */
 #ifndef MS_REPORT_FRAGMENTS_H
 #define MS_REPORT_FRAGMENTS_H
 
@@ -19,27 +19,27 @@ struct ms_pin {
     struct ms_remnant largest;
 };
 
-struct ms_pins { /* segments of one moment */
+struct ms_pins { /* segments at one moment */
     uint64_t time_ns, free_b, total;
     struct ms_pin list[MS_PINS_KEPT];
     size_t count;
 };
 
 struct ms_fragments {
-    struct ms_report_free *points; /* times absolute */
+    struct ms_report_free *points; /* absolute times */
     size_t point_count;
     uint64_t next_ns, every_ns;
-    uint64_t walked; /* blocks looked at */
+    uint64_t walked; /* blocks visited */
     struct ms_pins worst;
-    bool by_steps; /* `worst` is of segments that stay so for whole steps */
-    /* Requests of this step and of the one before: smallest, of small and of large blocks. */
+    bool by_steps; /* `worst` refers to segments that stay sparse for whole steps */
+    /* Smallest request of the current and of the previous step, for small and for large blocks. */
     uint64_t smallest_b[2], smallest_before_b[2];
-    uint64_t split_b[3]; /* remainders too small, at the last three looks */
+    uint64_t split_b[3]; /* bytes in remainders that are too small, at the last three samples */
     unsigned split_at;
-    uint64_t split_largest_b[2]; /* pieces of the finding, the largest: a request of that size would take it back */
+    uint64_t split_largest_b[2]; /* largest piece in the finding: a request of that size would retract it */
 };
 
-/* After every change; a pool's block may have needed a new segment. 0 or -ENOMEM. */
+/* Called after every change; a pool block may have required a new segment. 0 or -ENOMEM. */
 int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
                         const struct ms_life *life, bool more, struct ms_findings *findings);
 /* A step has ended. */

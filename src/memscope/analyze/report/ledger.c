@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ledger.h. Running out of memory is remembered in `error`; the ledger goes on with what it has. */
+/* See ledger.h. An allocation failure is stored in `error`; the ledger continues with what it has. */
 #include "memscope/analyze/report/ledger.h"
 
 #include "base/macros.h"
@@ -97,7 +97,7 @@ uint32_t ms_ledger_find(const struct ms_ledger *ledger, uint64_t allocation_id)
     return known != NULL ? (uint32_t)*known : 0;
 }
 
-/* The next life through its id, which a free one does not need. */
+/* Free lives are linked through their id, which they do not need. */
 static uint32_t new_life(struct ms_ledger *ledger)
 {
     uint32_t number = ledger->life_free;
@@ -141,7 +141,7 @@ void ms_ledger_each(struct ms_ledger *ledger, ms_life_fn *fn, void *argument)
     }
 }
 
-/* Equal stacks, or without stacks equal operators, or without these equal sizes, are one place. */
+/* Equal stacks are one place; without stacks, equal operators; without operators, equal sizes. */
 uint32_t ms_ledger_place(struct ms_ledger *ledger, const struct ms_block *block)
 {
     struct ms_place place = {.c_stack = block->c_stack, .op = block->op, .space = block->space};
@@ -167,7 +167,7 @@ uint32_t ms_ledger_place(struct ms_ledger *ledger, const struct ms_block *block)
             }
             continue;
         }
-        if (ledger->place_count == MS_PLACES_MAX) { /* the rest is one place without a name */
+        if (ledger->place_count == MS_PLACES_MAX) { /* all others share one unnamed place */
             ms_map_remove(&ledger->place_of, key, NULL);
             return MS_REPORT_NO_SITE;
         }
@@ -212,7 +212,7 @@ static bool counts(const struct ms_life *life)
     return life->standing == MS_COUNTED || life->standing == MS_DIRECT;
 }
 
-/* ---- memory of the driver: whose it is ---- */
+/* ---- driver memory: pool or direct ---- */
 
 static void make_segment(struct ms_ledger *ledger, uint32_t number, uint8_t space, uint64_t time_ns,
                          const struct ms_ledger_listener *listener)
@@ -220,7 +220,7 @@ static void make_segment(struct ms_ledger *ledger, uint32_t number, uint8_t spac
     struct ms_life *life = ms_ledger_life(ledger, number);
     struct ms_ledger_device *device = ledger->devices[life->device_at];
     if (life->standing != MS_PENDING && life->standing != MS_DIRECT) {
-        return; /* it is one already, or memory of the host */
+        return; /* already a segment, or host memory */
     }
     if (life->standing == MS_DIRECT) {
         change(ledger, life, false, time_ns, listener);
@@ -233,7 +233,7 @@ static void make_segment(struct ms_ledger *ledger, uint32_t number, uint8_t spac
     device->segments++;
 }
 
-/* Those of one space (MS_SPACE_COUNT: all) and of one thread (0: all). */
+/* Settles pending blocks of one space (MS_SPACE_COUNT: all) and of one thread (0: all). */
 static void settle(struct ms_ledger *ledger, unsigned space, uint32_t tid, const struct ms_ledger_listener *listener)
 {
     size_t kept = 0;
@@ -291,7 +291,7 @@ static bool holds(const struct ms_life *segment, uint64_t addr)
     return segment->alive && addr >= segment->addr && addr - segment->addr < segment->size_b;
 }
 
-/* The driver's block around an address of a pool; 0: not known. */
+/* The driver block that contains a pool address; 0: unknown. */
 static uint32_t around(struct ms_ledger *ledger, uint64_t addr)
 {
     struct ms_btree_place place;
@@ -306,7 +306,7 @@ static uint32_t around(struct ms_ledger *ledger, uint64_t addr)
     return handle != NULL ? ms_ledger_find(ledger, handle->allocation_id) : 0;
 }
 
-/* A pool has given out a block: what of the driver's memory is under it? */
+/* A pool has allocated a block: finds the driver memory below it. */
 static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool grew,
                          const struct ms_ledger_listener *listener)
 {
@@ -328,7 +328,7 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
         at->inside_ever++;
         at->inside_step = life->step;
     }
-    /* Handles are mapped in pieces, and a dump does not tell where: a pool that grew took what its thread got. */
+    /* Handles are mapped in pieces, and a dump does not say where: a pool that grew took the handles of its thread. */
     bool mapped = segment != 0 && ms_ledger_life(ledger, segment)->space == MS_SPACE_HANDLE;
     for (size_t i = 0; i < ledger->pending_count; i++) {
         struct ms_life *pending = ms_ledger_life(ledger, ledger->pending[i]);
@@ -340,7 +340,7 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
     ms_ledger_settle(ledger, life->tid, listener);
 }
 
-/* ---- life ---- */
+/* ---- events ---- */
 
 static void note_time(struct ms_ledger *ledger, uint64_t time_ns)
 {
@@ -355,7 +355,7 @@ static bool is_driver(const struct ms_block *block)
     return block->type == MS_TYPE_HAL;
 }
 
-/* Pools tell what they hold; that of the block's pool is news. True: it holds more than before. */
+/* Pools report how much they hold; records the value for the block's pool. True: it holds more than before. */
 static bool note_pool(struct ms_ledger_device *device, const struct ms_block *block, const struct ms_pool_state *pool)
 {
     uint64_t *total = &device->totals_b[block->space];
@@ -408,7 +408,7 @@ uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block
         if (ledger->pools_seen && block->space == MS_SPACE_HAL && !ms_btree_put(&ledger->driver, block->addr, number)) {
             ledger->error = -ENOMEM;
         }
-        /* A pool asks for one block at a time; only handles are made by the dozen before they are used. */
+        /* A pool requests one block at a time; only handles are created in batches before they are used. */
         settle(ledger, MS_SPACE_HAL, life->tid, listener);
         wait_for_pool(ledger, number);
         return number;
@@ -420,7 +420,7 @@ uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block
         if (framework != MS_FRAMEWORK_NONE) {
             ms_inefficient_malloc(&ledger->inefficient, framework, &life->use.stamps);
         }
-        /* Buffers of ATB may come from a pool that counts them already. */
+        /* ATB buffers may come from a pool that already counts them. */
         if (block->space == MS_SPACE_ATB &&
             (ms_model_find(ledger->model, MS_SPACE_PTA_WORKSPACE, block->device, block->addr) != NULL ||
              ms_model_find(ledger->model, MS_SPACE_PTA, block->device, block->addr) != NULL)) {
@@ -450,7 +450,7 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     if (framework != MS_FRAMEWORK_NONE) {
         ms_inefficient_free(&ledger->inefficient, framework, &life->use.stamps);
     }
-    if (life->standing == MS_PENDING) { /* it came and goes: it was nobody else's */
+    if (life->standing == MS_PENDING) { /* freed while pending: it did not belong to a pool */
         ms_ledger_settle(ledger, life->tid, listener);
     }
     life->alive = false;
@@ -468,8 +468,8 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     ledger->pinned_b -= block->type == MS_TYPE_HOST_PINNED ? life->size_b : 0;
     if (life->segment != 0) {
         struct ms_life *segment = ms_ledger_life(ledger, life->segment);
-        bool same =
-            segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may be gone, and another here */
+        bool same = segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may be gone, and replaced by
+                                                                              * another */
         if (same && segment->alive && segment->standing == MS_SEGMENT && segment->inside_blocks != 0) {
             segment->inside_b -= life->size_b < segment->inside_b ? life->size_b : segment->inside_b;
             segment->inside_blocks--;

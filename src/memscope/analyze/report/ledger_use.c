@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger's other half: operators, and how they use blocks. A block that an operator used last could be freed when
- * that operator has ended, not earlier; so its `last_to` is set again at the end of the operator. */
+/* The ledger's second half: operators, and how they use blocks. A block can be freed only after the operator that used
+ * it last has ended; so `last_to` is updated when that operator ends. */
 #include "memscope/analyze/report/ledger.h"
 
 #include "base/macros.h"
@@ -60,7 +60,7 @@ const struct ms_open_op *ms_ledger_op_end(struct ms_ledger *ledger, const struct
             life->use.last_to = ledger->devices[life->device_at]->now;
         }
     }
-    if (thread->depth != 0) { /* what a nested one did, the one around it did */
+    if (thread->depth != 0) { /* accesses of a nested operator count for the enclosing one, too */
         struct ms_open_op *outer = &thread->ops[thread->depth - 1];
         outer->most_b = op->most_b > outer->most_b ? op->most_b : outer->most_b;
         outer->allocations += op->allocations;
@@ -86,10 +86,10 @@ static void touch(struct ms_ledger *ledger, struct ms_ledger_thread *thread, uin
     thread->touched[thread->touched_count++] = number;
 }
 
-/* ---- what of a block is used ---- */
+/* ---- which part of a block is used ---- */
 
-/* Adds [from, to) to the ranges. With more than four, the two that are closest become one: parts that were not touched
- * may then count as touched, never the other way. */
+/* Adds [from, to) to the ranges. With more than four, the two closest are merged: untouched bytes may then count as
+ * touched, never the reverse. */
 static void add_range(struct ms_use *use, uint64_t from, uint64_t to)
 {
     uint64_t ranges[5][2];
@@ -145,7 +145,7 @@ struct moment_of_use {
     uint32_t op;
 };
 
-/* An in-place operator ("index_copy_.default") changes what is there, unless it replaces all of it. */
+/* An in-place operator ("index_copy_.default") modifies its target, unless it replaces all of it. */
 static bool replaces(struct ms_text op)
 {
     static const char *const whole[] = {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_"};

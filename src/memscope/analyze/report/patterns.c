@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of waste and words for memory: the one table that text, JSON, page and documentation come from. */
+/* Patterns of waste and names of memory classes: the one table from which text, JSON, page and documentation are
+ * generated. */
 #include "memscope/analyze/report/report.h"
 
 #include "base/macros.h"
@@ -7,51 +8,51 @@
 #include <string.h>
 
 const struct ms_pattern ms_patterns[MS_PATTERN_COUNT] = {
-    [MS_PATTERN_OOM] = {"out_of_memory", "Out of memory", "The driver had no memory left for a request.",
-                        "Look at what is live at the peak, below, and at what of it need not be; a recording with "
-                        "--analysis=oom also lists what was live at that moment."},
+    [MS_PATTERN_OOM] = {"out_of_memory", "Out of memory", "The driver refused a request for lack of memory.",
+                        "Check which blocks that are live at the peak (see below) are not needed; a recording with "
+                        "--analysis=oom also lists the blocks that were live at that moment."},
     [MS_PATTERN_LEAK] =
         {"leak", "Leak",
          "Blocks that were allocated in a step after the first, were not used again, and were kept until the program ended.",
          "Drop the last reference: a list that only grows, a loss kept with its graph, a cache without a limit."},
     [MS_PATTERN_EARLY] = {MS_EARLY_ALLOCATION, "Allocated too early",
                           "Other memory was freed between the allocation of a block and its first use.",
-                          "Allocate the block right before the operator that uses it first."},
+                          "Allocate the block just before the operator that uses it first."},
     [MS_PATTERN_LATE] = {MS_LATE_DEALLOCATION, "Freed too late",
                          "Other memory was allocated between the last use of a block and its free.",
                          "Free the block (del, or the end of its scope) right after the operator that uses it last."},
-    [MS_PATTERN_IDLE] = {MS_TEMPORARY_IDLENESS, "Idle for long",
+    [MS_PATTERN_IDLE] = {MS_TEMPORARY_IDLENESS, "Idle for a long time",
                          "A block was not used for thousands of operators, then used again.",
-                         "Move it to the host meanwhile, or compute it again when it is needed."},
+                         "Move it to the host in the meantime, or recompute it when it is needed."},
     [MS_PATTERN_UNUSED] = {"unused", "Never used", "No operator ever read or wrote the block.", "Do not allocate it."},
     [MS_PATTERN_REDUNDANT] =
         {"redundant_allocation", "Could reuse a dead block",
          "When a block was first used, another one of the same size was still allocated although it was never used "
          "again.",
-         "Write the result into the dead block (out=, an in-place operator), or free that one before."},
+         "Write the result into the dead block (out=, an in-place operator), or free the dead block first."},
     [MS_PATTERN_DEAD_WRITE] = {"dead_write", "Written twice without a read",
-                               "A block was written, and written again by another operator before anybody read it.",
-                               "Leave out the first write (empty instead of zeros), and allocate at the second."},
-    [MS_PATTERN_OVERALLOCATION] = {"overallocation", "Larger than what is used",
+                               "A block was written, and written again by another operator before it was read.",
+                               "Omit the first write (empty instead of zeros), and allocate just before the second."},
+    [MS_PATTERN_OVERALLOCATION] = {"overallocation", "Larger than needed",
                                    "A large part of the block was never read or written.",
-                                   "Ask for what is used: check paddings, capacities and maximum lengths."},
-    [MS_PATTERN_GROWING] = {"growing_requests", "Requests that grow",
-                            "The same place asks for more and more memory each time.",
-                            "Find the length or capacity that only ever increases there, and reset it."},
+                                   "Request only what is used: check padding, capacities and maximum lengths."},
+    [MS_PATTERN_GROWING] = {"growing_requests", "Growing requests",
+                            "The same call site requests more memory each time.",
+                            "Find the length or capacity that only ever increases, and reset it."},
     [MS_PATTERN_OVER_RESERVE] =
         {"over_reserve", "Reserved, but empty", "Segments of a pool held no block at all for several steps.",
-         "Give them back (empty_cache) after the phase that needed them, or lower the pool's limit."},
+         "Return them (empty_cache) after the phase that needed them, or lower the pool's limit."},
     [MS_PATTERN_FRAGMENTATION] =
         {"fragmentation", "Segments kept by a few blocks",
-         "Segments of a pool that are mostly free cannot be given back, because small blocks live in them.",
-         "Allocate what lives long before what lives short; expandable_segments:True joins the free parts."},
+         "Segments of a pool that are mostly free cannot be returned, because small blocks are still in them.",
+         "Allocate long-lived blocks before short-lived ones; expandable_segments:True joins the free parts."},
     [MS_PATTERN_SPLIT_WASTE] = {"split_waste", "Remainders too small to use",
-                                "Free remainders beside blocks are smaller than every request that came later.",
+                                "Free remainders next to blocks are smaller than every later request.",
                                 "Round requests to fewer sizes (roundup_power2_divisions), or set max_split_size_mb."},
     [MS_PATTERN_STREAM_BLOCKED] =
         {"stream_blocked_free", "Freed, but not usable",
          "A pool took a new segment although a free range was large enough: another stream had not released it.",
-         "Free on the stream that uses the block, wait for the other stream before, or use one stream."},
+         "Free on the stream that uses the block, wait for the other stream first, or use one stream."},
 };
 
 static const char *const class_names[] = {

@@ -62,7 +62,7 @@ int ms_peak_change(struct ms_peak *peak, const struct ms_ledger *ledger, const s
 
 struct taking {
     uint32_t device_at;
-    uint64_t at; /* born not after this change */
+    uint64_t at; /* only lives allocated up to this change */
     struct ms_remnant *list;
     size_t count, room;
     int error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ranks.h. Works on the finished report alone: O(ranks * steps) of memory and O(steps * ranks log ranks) of time.
- * Steps of ranks are merged by their numbers; a rank that lacks one has a hole there. */
+/* See ranks.h. Works on the finished report alone: O(ranks * steps) memory and O(steps * ranks log ranks) time. Steps
+ * of ranks are merged by number; a rank that lacks one has a hole there. */
 #include "memscope/analyze/report/ranks.h"
 
 #include "base/parse.h"
@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define TOLERANCE_LEAST_B (256u << 10)
-#define NOISE_FACTOR      8u /* median distances: five standard deviations of what is normally distributed */
+#define NOISE_FACTOR      8u /* median absolute deviations: five standard deviations of a normal distribution */
 
 static const struct ms_report_device *device_of(const struct ms_report *report, const struct ms_rank *rank)
 {
     return &report->processes[rank->process].devices[rank->device];
 }
 
-/* ---- who takes part ---- */
+/* ---- which devices are ranks ---- */
 
 static uint32_t last_ended(const struct ms_report_device *device)
 {
@@ -37,7 +37,7 @@ static int by_device(const void *a, const void *b)
                                   : (p->process > q->process) - (p->process < q->process);
 }
 
-/* host: take part although they are no NPUs. */
+/* host: include devices that are not NPUs. */
 static int collect(const struct ms_report *report, bool host, struct ms_ranks *ranks)
 {
     for (size_t p = 0; p < report->process_count; p++) {
@@ -92,7 +92,7 @@ static int by_number(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* All numbers of steps that any rank has ended, each once. */
+/* All step numbers that any rank has finished, each once. */
 static int merge_steps(const struct ms_report *report, struct ms_ranks *ranks)
 {
     size_t total = 0, count = 0;
@@ -149,7 +149,7 @@ static int by_value(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Of an even number the mean of the two in the middle. */
+/* With an even count, the mean of the two middle values. */
 static int64_t median_of(int64_t *values, size_t count)
 {
     qsort(values, count, sizeof(*values), by_value);
@@ -180,7 +180,7 @@ static void spread(struct ms_ranks *ranks, int64_t *scratch)
     }
 }
 
-/* ---- departing ---- */
+/* ---- divergence ---- */
 
 static uint64_t distance(int64_t a, int64_t b)
 {
@@ -192,7 +192,7 @@ struct noise {
     uint64_t sum_b, steps;
 };
 
-/* values: sorted here. Between two ranks nothing tells noise from a change, so that it takes more. */
+/* Sorts values. With two ranks, noise and change cannot be distinguished, so the tolerance is larger. */
 static uint64_t tolerance(const struct ms_rank_step *step, int64_t *values, size_t count, int64_t median,
                           struct noise *noise)
 {
@@ -211,8 +211,8 @@ static uint64_t tolerance(const struct ms_rank_step *step, int64_t *values, size
     return noise_b > most_b ? noise_b : most_b;
 }
 
-/* The rank whose value is farthest from the median, if it is farther than the tolerance; between equals the one that
- * changed more. values: INT64_MIN where there is none. */
+/* Finds the rank whose value is furthest from the median, if it exceeds the tolerance; among equals, the one that
+ * changed more. values: INT64_MIN if absent. */
 static bool farthest(const struct ms_ranks *ranks, const int64_t *values, int64_t median, uint64_t least,
                      uint32_t *rank)
 {
@@ -223,7 +223,7 @@ static bool farthest(const struct ms_ranks *ranks, const int64_t *values, int64_
             continue;
         }
         uint64_t away = distance(values[i], median);
-        /* the mean of two values may be one byte nearer to one of them */
+        /* the mean of two values may be one byte closer to one of them */
         bool more = away > far + 1, equal = found && away + 1 >= far && away <= far + 1;
         if ((!found && away > least) || (found && more) ||
             (equal && distance(values[i], 0) > distance(values[*rank], 0))) {
@@ -235,7 +235,7 @@ static bool farthest(const struct ms_ranks *ranks, const int64_t *values, int64_
     return found;
 }
 
-/* The rank nearest to the median of the step, but not this one. */
+/* The rank closest to the median of the step, other than this one. */
 static uint32_t middle(const struct ms_ranks *ranks, size_t s, uint32_t but)
 {
     uint32_t best = but;
@@ -250,8 +250,8 @@ static uint32_t middle(const struct ms_ranks *ranks, size_t s, uint32_t but)
     return best;
 }
 
-/* Changes of all ranks from one step to another (from = to: the peaks themselves) into values, INT64_MIN where there is
- * none, and their median; scratch gets those that are there. Returns how many. */
+/* Changes of all ranks from one step to another (from = to: the peaks themselves), INT64_MIN if absent, and their
+ * median; scratch gets the values that exist. Returns their number. */
 static size_t changes(const struct ms_ranks *ranks, size_t from, size_t to, int64_t *values, int64_t *scratch,
                       int64_t *median)
 {
@@ -268,7 +268,7 @@ static size_t changes(const struct ms_ranks *ranks, size_t from, size_t to, int6
     return count;
 }
 
-/* Against the others: with two ranks the median lies between them. */
+/* Relative to the others: with two ranks the median lies between them. */
 static int64_t against(const struct ms_ranks *ranks, uint32_t rank, const int64_t *values, size_t count, int64_t median)
 {
     for (size_t i = 0; count == 2 && i < ranks->rank_count; i++) {
@@ -292,15 +292,15 @@ static void depart(struct ms_ranks *ranks, int64_t *values, int64_t *scratch)
         size_t count = changes(ranks, first, s, values, scratch, &median);
         uint64_t least_b = count >= 2 ? tolerance(&ranks->steps[s], scratch, count, median, &noise) : 0;
         if (s == first) {
-            noise = (struct noise){0}; /* differences by design are no noise */
+            noise = (struct noise){0}; /* differences by design are not noise */
         }
         if (count < 2 || !farthest(ranks, values, median, least_b, &rank)) {
             continue;
         }
-        /* the first step sets things up, so that the second one says more about what came later */
+        /* the first step does initialisation, so the second one is a better reference */
         const uint64_t *peaks = ranks->ranks[rank].peaks;
         size_t base = s > first + 1 && peaks[first + 1] != MS_RANK_NONE ? first + 1 : first;
-        uint64_t middle_b = ranks->steps[first].median_b; /* nearer than 1 % in the first step: the same by design */
+        uint64_t middle_b = ranks->steps[first].median_b; /* within 1 % in the first step: equal by design */
         bool alike = distance((int64_t)peaks[first], (int64_t)middle_b) <= TOLERANCE_LEAST_B + middle_b / 100;
         ranks->departs = true;
         ranks->from_start = s == first;
@@ -312,12 +312,12 @@ static void depart(struct ms_ranks *ranks, int64_t *values, int64_t *scratch)
         count = changes(ranks, base, s, values, scratch, &median);
         ranks->bytes = against(ranks, rank, values, count, median);
         if (s != first) {
-            return; /* a change says more than a difference that was always there */
+            return; /* a change is more informative than a difference that was always there */
         }
     }
 }
 
-/* ---- why ---- */
+/* ---- causes ---- */
 
 static size_t add_causes(struct ms_rank_cause *causes, size_t count, struct ms_rank_set set, bool reference)
 {
@@ -327,7 +327,7 @@ static size_t add_causes(struct ms_rank_cause *causes, size_t count, struct ms_r
             amount->site < set.process->site_count ? &set.process->sites[amount->site] : NULL;
         causes[count++] = (struct ms_rank_cause){
             .owner = amount->owner != NULL ? amount->owner : "",
-            .label = site != NULL ? site->label : "all other places",
+            .label = site != NULL ? site->label : "all other sites",
             .frames = site != NULL ? site->frames : NULL,
             .frame_count = site != NULL ? site->frame_count : 0,
             .bytes = reference ? 0 : amount->bytes,
@@ -361,7 +361,7 @@ int ms_ranks_explain(struct ms_ranks *ranks, struct ms_rank_set set, struct ms_r
     }
     size_t count = add_causes(causes, add_causes(causes, 0, set, false), reference, true);
     qsort(causes, count, sizeof(*causes), by_place);
-    for (size_t i = 0; i < count; i++) { /* equal places become one */
+    for (size_t i = 0; i < count; i++) { /* merges equal sites */
         if (merged != 0 && by_place(&causes[merged - 1], &causes[i]) == 0) {
             causes[merged - 1].bytes += causes[i].bytes;
             causes[merged - 1].reference_b += causes[i].reference_b;
@@ -379,9 +379,9 @@ int ms_ranks_explain(struct ms_ranks *ranks, struct ms_rank_set set, struct ms_r
     return 0;
 }
 
-/* ---- showing ---- */
+/* ---- text ---- */
 
-/* Leaves out steps evenly, but not the last one and the one that matters. */
+/* Drops steps evenly, but keeps the last one and the one that matters. */
 static void thin_out(struct ms_ranks *ranks)
 {
     size_t every = (ranks->step_count + MS_RANK_STEPS_MAX - 1) / MS_RANK_STEPS_MAX, kept = 0;
@@ -437,7 +437,7 @@ void ms_ranks_text(const struct ms_ranks *ranks, char *out, size_t out_b)
         used = append(out, out_b, used, ranks->ranks[worst->max_rank].name);
         append(out, out_b, used, ").");
     } else {
-        append(out, out_b, used, ", all alike.");
+        append(out, out_b, used, ", all equal.");
     }
 }
 
@@ -454,12 +454,12 @@ void ms_ranks_departure_text(const struct ms_ranks *ranks, char *out, size_t out
         snprintf(out, out_b, "%s differs from the start (step %u): it uses %s %s than %s.", name, ranks->step, amount,
                  side, ranks->rank_count > 2 ? "the median" : "the other");
     } else {
-        snprintf(out, out_b, "%s is the first to depart, in step %u: since step %u it has come to use %s %s than %s.",
+        snprintf(out, out_b, "%s is the first to diverge, in step %u: since step %u it has grown by %s %s than %s.",
                  name, ranks->step, ranks->since, amount, side, ranks->rank_count > 2 ? "the others" : "the other");
     }
 }
 
-/* ---- the whole ---- */
+/* ---- interface ---- */
 
 int ms_ranks_find(const struct ms_report *report, struct ms_ranks **out)
 {

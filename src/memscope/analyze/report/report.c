@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's collecting half: a consumer of the model that tells the ledger what happens, and the parts that keep
- * something of it. Results are made in results.c. Errors of memory are kept and told at the end of the process. */
+/* The report's collecting half: a consumer of the model that updates the ledger and the parts that keep something of
+ * it. Results are built in results.c. Allocation failures are remembered and returned at the end of the process. */
 #include "memscope/analyze/report/report_internal.h"
 
 #include <errno.h>
@@ -53,10 +53,10 @@ static struct ms_op_entry *op_entry(struct ms_device_parts *parts, uint32_t name
     return &parts->ops[name];
 }
 
-/* ---- what the ledger tells ---- */
+/* ---- events from the ledger ---- */
 
-/* The driver is asked ten times a second, beside the program: an answer may be of a moment before the last request, and
- * then the next one differs. One that stands for longer is right. */
+/* The driver is polled ten times a second, asynchronously to the program: a value may predate the last request, and
+ * then the next one differs. A value that is stable for longer is correct. */
 static void look_at_usage(struct ms_collected *collected, struct ms_ledger_device *device)
 {
     struct ms_usage usage;
@@ -100,7 +100,7 @@ static struct ms_ledger_listener listener_of(struct ms_collected *collected)
     return (struct ms_ledger_listener){.argument = collected, .changed = changed};
 }
 
-/* ---- what the model tells ---- */
+/* ---- events from the model ---- */
 
 static int on_malloc(void *self, const struct ms_block *block, const struct ms_pool_state *pool)
 {
@@ -134,7 +134,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
     struct ms_collected *collected = self;
     struct ms_ledger_listener listener = listener_of(collected);
     if (collected->ended) {
-        return 0; /* the process is gone: nobody freed it */
+        return 0; /* the process is gone: the block was not freed */
     }
     uint32_t number = ms_ledger_end(&collected->ledger, block, pool, time_ns, &listener);
     if (number != 0) {
@@ -175,14 +175,14 @@ static uint64_t attr_number(const struct ms_row *row, enum ms_attr_key key)
     return 0;
 }
 
-/* Who asked; no place if that is not known. */
+/* The site of the request; none if unknown. */
 static uint32_t place_of(struct ms_ledger *ledger, const struct ms_row *row)
 {
     const struct ms_block asked = {.c_stack = row->c_stack, .python_stack = row->python_stack, .space = MS_SPACE_HAL};
     return row->c_stack != 0 || row->python_stack != 0 ? ms_ledger_place(ledger, &asked) : MS_REPORT_NO_SITE;
 }
 
-/* The allocator tries again several times: one finding for the operator and step. */
+/* The allocator retries several times: one finding per operator and step. */
 static void out_of_memory(struct ms_collected *collected, const struct ms_row *row)
 {
     uint32_t device_at;
@@ -334,7 +334,7 @@ void ms_report_model_options(struct ms_model_options *out)
     out->cpu = true;
 }
 
-/* A model that begins in the middle of a recording: what is live is taken as allocated now. */
+/* For a model that starts in the middle of a recording: live blocks count as allocated now. */
 static int adopt(void *argument, const struct ms_block *block)
 {
     struct ms_collected *collected = argument;
@@ -469,7 +469,7 @@ void ms_report_note(struct ms_report_builder *builder, enum ms_note_level level,
     }
 }
 
-/* ---- the whole ---- */
+/* ---- interface ---- */
 
 int ms_report_begin(const struct ms_report_options *options, struct ms_report_builder **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the report: what is collected of a process, and the memory that results live in. */
+/* Private to the report: the data collected for a process, and the memory that holds the results. */
 #ifndef MS_REPORT_REPORT_INTERNAL_H
 #define MS_REPORT_REPORT_INTERNAL_H
 
@@ -11,22 +11,22 @@
 
 #define MS_GAPS_KEPT 100u
 
-/* ---- memory of results: freed all at once ---- */
+/* ---- memory for results: freed together ---- */
 
 struct ms_arena {
     struct ms_arena_chunk *chunks;
     size_t left;
     char *at;
-    bool failed; /* there was no memory */
+    bool failed; /* an allocation failed */
 };
-void *ms_arena_get(struct ms_arena *arena, size_t size_b); /* zeroed; NULL: no memory */
+void *ms_arena_get(struct ms_arena *arena, size_t size_b); /* zeroed; NULL: out of memory */
 const char *ms_arena_text(struct ms_arena *arena, const char *s, size_t length_b);
 const char *ms_arena_print(struct ms_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ms_arena_free(struct ms_arena *arena);
 
-/* ---- what is collected ---- */
+/* ---- collected data ---- */
 
-struct ms_op_entry { /* by number of the name */
+struct ms_op_entry { /* indexed by number of the name */
     uint64_t calls, allocations, allocated_b, rise_b, at_peak_b;
 };
 
@@ -41,16 +41,16 @@ struct ms_device_parts {
     size_t op_room;
 };
 
-struct ms_collected { /* a process that is being read */
+struct ms_collected { /* a process being read */
     struct ms_report_builder *builder;
     uint32_t pid;
     struct ms_model *model;
     struct ms_ledger ledger;
-    struct ms_device_parts **devices; /* as ledger.devices */
+    struct ms_device_parts **devices; /* parallel to ledger.devices */
     uint32_t device_count;
     struct ms_detect detect;
     struct ms_findings findings;
-    struct ms_report_gap gaps[MS_GAPS_KEPT]; /* times absolute */
+    struct ms_report_gap gaps[MS_GAPS_KEPT]; /* absolute times */
     uint64_t gap_total;
     bool ended;
     int error;
@@ -59,7 +59,7 @@ struct ms_collected { /* a process that is being read */
     /* Results. */
     struct ms_stack_source stacks;
     struct ms_arena *arena;
-    uint32_t *site_of; /* place: site of the report + 1 */
+    uint32_t *site_of; /* place -> index of the report's site + 1 */
     struct ms_report_site *sites;
     size_t site_count, site_room;
     struct ms_collected *next;
@@ -77,18 +77,18 @@ struct ms_report_builder {
     int error;
 };
 
-/* ---- making results, results.c, report_sites.c and finding_text.c ---- */
+/* ---- building results: results.c, report_sites.c and finding_text.c ---- */
 
 int ms__results(struct ms_collected *collected, struct ms_report_process *out);
-uint32_t ms__site(struct ms_collected *collected, uint32_t place); /* index of the report's sites */
+uint32_t ms__site(struct ms_collected *collected, uint32_t place); /* index in the report's sites */
 const char *ms__text(struct ms_collected *collected, struct ms_text text);
 const char *ms__model_text(struct ms_collected *collected, uint32_t id);
-const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* of ms_ledger.ops */
+const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* name: of ms_ledger.ops */
 /* "aten.clone.default" */
 const char *ms__short_op(const char *op);
-/* After the last ms__site: sites get what is shown of them. */
+/* After the last ms__site: sets the texts that are shown for sites. */
 int ms__distinguish_sites(struct ms_collected *collected);
-/* What the driver said last has stood until now. */
+/* The last value from the driver has been stable until now_ns. */
 void ms__settle_usage(struct ms_ledger_device *device, uint64_t now_ns);
 int ms__findings(struct ms_collected *collected, uint32_t device_at, struct ms_report_device *out);
 int ms__add_note(struct ms_arena *arena, struct ms_report_note **notes, size_t *count, enum ms_note_level level,

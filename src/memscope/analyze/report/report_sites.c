@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of the report: names of operators, and of the places where memory is allocated. A place is described when the
- * first result refers to it; what its call stack says is kept then, because stacks go with the process. */
+/* Texts of the report: names of operators and of allocation sites. A site is described when the first result refers to
+ * it; the text of its call stack is kept at that time, because stacks are freed with the process. */
 #include "memscope/analyze/report/report_internal.h"
 
 #include "memscope/analyze/site.h"
@@ -42,7 +42,7 @@ const char *ms__short_op(const char *op)
 static void add_frames(struct ms_collected *collected, struct ms_text stack, bool python,
                        struct ms_report_frame *frames, size_t *count)
 {
-    bool inside = false; /* of the program: plumbing is left out only before it */
+    bool inside = false; /* inside the program: plumbing is omitted only before it */
     for (struct ms_text line; *count < FRAMES_KEPT && ms_stack_line(&stack, &line);) {
         inside = inside || python || !ms_site_is_plumbing(line);
         if (inside) {
@@ -119,7 +119,7 @@ uint32_t ms__site(struct ms_collected *collected, uint32_t place)
     return collected->site_of[place] - 1;
 }
 
-/* ---- telling sites apart ---- */
+/* ---- distinguishing sites ---- */
 
 static int by_label(const void *a, const void *b)
 {
@@ -143,7 +143,7 @@ static const char *frame_text(struct ms_collected *collected, const struct ms_re
     return frame->line != 0 ? ms_arena_print(collected->arena, "%s:%u", file, frame->line) : frame->function;
 }
 
-/* Sites with the same label: by the first frame in which not all of them agree, or else by their operator. */
+/* Sites with the same label get the first frame in which they differ as suffix, or else their operator. */
 static int distinguish(struct ms_collected *collected, struct ms_report_site **sites, size_t count)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of a process from what was collected: sites get their texts, live sets their sums, lists their order. */
+/* Builds the results of a process from the collected data: texts of sites, sums of live sets, sorted lists. */
 #include "memscope/analyze/report/report_internal.h"
 
 #include "base/macros.h"
@@ -54,7 +54,7 @@ static int larger_first(const void *a, const void *b)
     return x->malloc_ns < y->malloc_ns ? -1 : x->malloc_ns > y->malloc_ns;
 }
 
-/* Sums by owner (and type, where there is none), or by owner and place. */
+/* Sums by owner (by type if there is none), or by owner and site. */
 static struct ms_report_amount *sum_up(const struct ms_remnant *set, size_t count, bool owners, size_t *out_count)
 {
     struct ms_map index = {0};
@@ -74,7 +74,7 @@ static struct ms_report_amount *sum_up(const struct ms_remnant *set, size_t coun
                 ok = moved != NULL;
                 amounts = ok ? moved : amounts;
             }
-            if (ok) { /* site and blocks name the first block until the texts are made */
+            if (ok) { /* site and blocks refer to the first block until the texts are made */
                 amounts[used++] = (struct ms_report_amount){.class = set[i].class, .site = (uint32_t)i};
             }
         }
@@ -127,7 +127,7 @@ static int put_sites(struct ms_collected *collected, const struct ms_remnant *se
         return -ENOMEM;
     }
     for (size_t i = 0; i < used; i++) {
-        size_t at = i < top ? i : top; /* the rest is one */
+        size_t at = i < top ? i : top; /* the rest is merged */
         uint64_t bytes = kept[at].bytes + amounts[i].bytes, blocks = kept[at].blocks + amounts[i].blocks;
         kept[at] = amounts[i];
         kept[at].owner = i < top ? owner_of(collected, &set[amounts[i].site]) : "";
@@ -143,7 +143,7 @@ static int put_sites(struct ms_collected *collected, const struct ms_remnant *se
 
 #define MODULES_MAX 256u
 
-/* The owner of driver memory says its module: "CANN@HCCL@label". */
+/* The owner of driver memory contains its module: "CANN@HCCL@label". */
 static void add_module(struct ms_collected *collected, struct ms_report_account *account,
                        struct ms_report_module *modules, const struct ms_remnant *remnant)
 {
@@ -160,7 +160,7 @@ static void add_module(struct ms_collected *collected, struct ms_report_account 
         at++;
     }
     if (at == account->module_count && at == MODULES_MAX) {
-        at--; /* more than there can be: the last one takes the rest */
+        at--; /* table full: the last entry takes the rest */
     } else if (at == account->module_count) {
         modules[at].name = ms_arena_text(collected->arena, name, name_b);
         account->module_count++;
@@ -169,7 +169,7 @@ static void add_module(struct ms_collected *collected, struct ms_report_account 
     modules[at].blocks++;
 }
 
-#define USAGE_SETTLED_NS 250000000u /* more than two rounds of asking */
+#define USAGE_SETTLED_NS 250000000u /* more than two polls */
 
 static uint64_t rest_of(const struct ms_ledger_device *device)
 {
@@ -184,7 +184,7 @@ void ms__settle_usage(struct ms_ledger_device *device, uint64_t now_ns)
     }
 }
 
-/* What the driver said is carried on by what the process asked it for since. */
+/* The last value from the driver, adjusted for the process's requests since. */
 static void put_usage(const struct ms_ledger_device *device, struct ms_report_account *out)
 {
     uint64_t others_b =
@@ -231,7 +231,7 @@ static int put_account(struct ms_collected *collected, const struct ms_snapshot 
     return 0;
 }
 
-/* set: what is live; it is sorted. */
+/* set: the live set; gets sorted. */
 static int make_moment(struct ms_collected *collected, const struct ms_snapshot *snapshot, struct ms_remnant *set,
                        size_t count, struct ms_report_moment *out)
 {
@@ -262,7 +262,7 @@ static int make_moment(struct ms_collected *collected, const struct ms_snapshot 
     return rc != 0 ? rc : put_account(collected, snapshot, set, count, &out->account);
 }
 
-/* Pools do not say when they give segments back at the end of a process; they cannot hold more than the driver gave. */
+/* Pools do not report the segments they return when a process exits; they cannot hold more than the driver gave. */
 static void take_back_reserved(struct ms_ledger_device *end)
 {
     uint64_t used_b = 0;
@@ -291,7 +291,7 @@ static int put_moments(struct ms_collected *collected, uint32_t device_at, struc
     size_t count = 0;
     int rc = ms_peak_take(&parts->peak, ledger, device_at, &set, &count);
     rc = rc != 0 ? rc : make_moment(collected, &parts->peak.snapshot, set, count, &out->peak);
-    for (size_t i = 0; rc == 0 && i < count; i++) { /* which operators the peak is of */
+    for (size_t i = 0; rc == 0 && i < count; i++) { /* which operators allocated the peak's live set */
         struct ms_text op = ms_model_text(collected->model, set[i].op);
         uint32_t name = set[i].op != 0 ? ms_intern(&ledger->ops, op.s, op.length_b) : 0;
         if (name != 0 && name < parts->op_room) {
@@ -488,9 +488,8 @@ static int make_notes(struct ms_collected *collected, const struct ms_model_stat
         rc = say(collected, MS_NOTE_REMARK, text);
     }
     if (rc == 0 && collected->ledger.accesses == 0 && stats->blocks != 0) {
-        rc = say(
-            collected, MS_NOTE_REMARK,
-            "no accesses were recorded, so nothing is said about use; record with --events=alloc,free,access,launch");
+        rc = say(collected, MS_NOTE_REMARK,
+                 "no accesses were recorded, so use cannot be analysed; record with --events=alloc,free,access,launch");
     }
     struct ms_report_note *kept = ms_arena_get(collected->arena, (collected->note_count + 1) * sizeof(*kept));
     if (kept == NULL || rc != 0) {

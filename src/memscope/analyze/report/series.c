@@ -62,7 +62,7 @@ int ms_series_add(struct ms_series *series, const struct ms_ledger_device *devic
         widen(series);
     }
     size_t span = (size_t)(since_ns / series->span_ns);
-    if (span > series->last) { /* what held until now holds in the next span, too */
+    if (span > series->last) { /* the last value also holds in the next span */
         put(series, series->last + 1);
         series->last = span;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See step_table.h. Survivors are found at the end of a step: the model lists live blocks newest first, so the walk
- * ends at the first one of an earlier step. */
+ * stops at the first block of an earlier step. */
 #include "memscope/analyze/report/step_table.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *
 struct walk {
     const struct ms_ledger *ledger;
     uint32_t device, step;
-    struct ms_map at; /* site: index below */
+    struct ms_map at; /* site -> index below */
     struct ms_survivors *sites;
     size_t count, room;
     uint64_t blocks, bytes;
@@ -188,7 +188,7 @@ struct ms_report_growth ms_step_growth(const struct ms_step_table *table)
     int64_t *differences = malloc((table->count + 1) * sizeof(*differences));
     for (size_t i = 0; differences != NULL && i < table->count; i++) {
         const struct ms_report_step *step = &table->entries[i].step;
-        if (!step->ended || step->step < 2) { /* the first one sets things up */
+        if (!step->ended || step->step < 2) { /* the first step does initialisation */
             continue;
         }
         if (last != NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each step of a device cost: peak, growth, and what of its allocations it left behind. */
+/* The cost of each step of a device: peak, growth, and which of its allocations survived it. */
 #ifndef MS_REPORT_STEP_TABLE_H
 #define MS_REPORT_STEP_TABLE_H
 
@@ -14,7 +14,7 @@ struct ms_survivors {
 };
 
 struct ms_step_entry {
-    struct ms_report_step step; /* times absolute, without survivors */
+    struct ms_report_step step; /* absolute times, without survivors */
     uint64_t end_at;            /* changes before its end */
     struct ms_survivors survivors[MS_SURVIVORS_KEPT];
     size_t survivor_count;
@@ -32,7 +32,8 @@ void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *
 /* Begins or ends a step. 0 or -ENOMEM. */
 int ms_step_mark(struct ms_step_table *table, struct ms_ledger *ledger, uint32_t device_at,
                  const struct ms_step_info *info);
-void ms_step_last(struct ms_step_table *table, const struct ms_ledger_device *device, uint64_t time_ns); /* the end */
+void ms_step_last(struct ms_step_table *table, const struct ms_ledger_device *device, uint64_t time_ns); /* end of the
+                                                                                                          * recording */
 struct ms_report_growth ms_step_growth(const struct ms_step_table *table);
 /* Changes before the end of a step; UINT64_MAX: it did not end, or is not kept. */
 uint64_t ms_step_end_at(const struct ms_step_table *table, uint32_t step);
