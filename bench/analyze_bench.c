@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analyses: check_leaks and check_inefficient on CSV dumps of 1, 3 and 10 million events, and leaks and inefficient
- * together as the model runs them, on as many events. Each in a process of its own, whose memory can be told. */
+ * together in the model, on as many events. Each runs in a separate process, so its memory can be measured. */
 #include "bench_child.h"
 #include "dump.h"
 
@@ -18,8 +18,8 @@ static unsigned events_now;
 
 #define LIVE_BLOCKS 20000u
 
-/* Allocations and frees of the driver between marks: 20,000 blocks are live all the time. As the original does, rows of
- * a block stand together: in the order of frees. */
+/* Driver allocations and frees between marks: 20,000 blocks are live at all times. As in the original's dumps, the rows
+ * of a block are adjacent, in order of frees. */
 static void make_hal_dump(unsigned events)
 {
     FILE *file = bench_dump(path);
@@ -41,7 +41,8 @@ static void make_hal_dump(unsigned events)
     fclose(file);
 }
 
-/* Operators of six rows: start, allocation, two accesses, free of an older block, end. In order, as ours are. */
+/* Operators of six rows: start, allocation, two accesses, free of an older block, end. Sorted, like npuscope's
+ * dumps. */
 static void make_pool_dump(unsigned events)
 {
     FILE *file = bench_dump(path);
@@ -97,7 +98,7 @@ static int count_late(void *self, const struct ms_block *block)
     return 0;
 }
 
-/* The same operators as events, straight into the model. */
+/* The same operators as events, directly into the model. */
 static void run_model(const void *unused)
 {
     (void)unused;

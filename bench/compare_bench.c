@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and comparing dumps: bytes per second of the CSV reader, and two dumps of which a tenth of the kernels have
- * other names (names that only one side has, and names that stand elsewhere on the other side), at several sizes. */
+/* Reading and comparing dumps: bytes per second of the CSV reader, and two dumps in which a tenth of the kernels have
+ * different names (names that only one side has, and names that occur elsewhere on the other side), at several
+ * sizes. */
 #include "bench_child.h"
 #include "dump.h"
 
@@ -15,7 +16,7 @@
 
 static char paths[2][64];
 
-/* Rows as the original writes them: allocation, free, two kernels; not in order of their ids within `shuffle` rows. */
+/* Rows as the original writes them: allocation, free, two kernels; ids are shuffled within `shuffle` rows. */
 static void make_dump(const char *path, unsigned rows, unsigned seed, unsigned shuffle)
 {
     static const char *const names[] = {"Add", "LayerNormV3", "FlashAttentionScore", "Cast", "TransData", "MatMulV2"};
@@ -74,7 +75,7 @@ static void compare_dumps(const void *unused)
         exit(1);
     }
     ms_compare_result(compare, &result);
-    if (result.both < result.items[0] * 78 / 100) { /* 81 in 100 are equal in place */
+    if (result.both < result.items[0] * 78 / 100) { /* 81 in 100 have equal names in the same position */
         fprintf(stderr, "compare_bench: only %llu of %llu items were found on both sides\n",
                 (unsigned long long)result.both, (unsigned long long)result.items[0]);
         exit(1);

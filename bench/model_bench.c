@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row costs from the decoded event to the file: model alone, with CSV, with a database; and the memory of a
- * model with many live blocks. The shape is that of a training step: allocations and frees of a pool in nearly stack
+/* The cost of a row from the decoded event to the file: model alone, with CSV, with a database; and the memory of a
+ * model with many live blocks. The workload resembles a training step: pool allocations and frees in nearly stack
  * order, some driver memory, kernels. */
 #include "bench.h"
 
@@ -62,7 +62,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
-/* Nanoseconds of CPU per row. format -1: the model alone. */
+/* CPU nanoseconds per row. format -1: the model alone. */
 static double run(int format, const struct ms_event *events, double *bytes_per_row)
 {
     char dir[] = "/tmp/model_bench.XXXXXX";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exports and questions cost: events per second into each format of one file, and statements on dumps, at 1 M and
- * 10 M events (the time must grow tenfold, not more). And where rows should wait for SQLite: in arrays behind virtual
- * tables, or in a database with indexes (docs/design/15-query.md). */
+/* The cost of exports and queries: events per second for each single-file format, and statements on dumps, at 1 M and
+ * 10 M events (the time must grow tenfold, not more). Also compares where rows are kept for SQLite: in arrays behind
+ * virtual tables, or in a database with indexes (docs/design/15-query.md). */
 #include "bench_child.h"
 #include "dump.h"
 
@@ -99,7 +99,7 @@ static void measure_exports(void)
     double model_s = bench_in_child(export_events, &alone).cpu_s;
     for (const struct ms_exporter *format = ms_exporters; format->name != NULL; format++) {
         if (format->stem == NULL) {
-            continue; /* model_bench has them */
+            continue; /* measured by model_bench */
         }
         char figure[96];
         struct export one = {format, MILLION}, ten = {format, 10 * MILLION};
@@ -114,7 +114,7 @@ static void measure_exports(void)
     }
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static void make_dump(uint32_t rows)
 {
@@ -196,7 +196,7 @@ static void only_read(const void *argument)
     ms_source_close(source);
 }
 
-/* ---- where rows wait ---- */
+/* ---- where rows are kept ---- */
 
 static double run_sql(sqlite3 *db, const char *sql)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report on a trace of 1 M, 3 M and 10 M events: reading, replaying, all analyses, results. Time and memory are of
- * a process of its own.
+/* The report on a trace of 1 M, 3 M and 10 M events: reading, modelling, all analyses, results. Time and memory are
+ * those of a separate process.
  *
- * Work: operators of a training job with a caching pool: begin, two accesses, an allocation, end, a free; steps of 1000
- * operators; 20,000 live blocks of a few dozen sizes, most of them freed soon, some late. */
+ * Workload: operators of a training job with a caching pool: begin, two accesses, an allocation, end, a free; steps of
+ * 1000 operators; 20,000 live blocks of a few dozen sizes, most of them freed soon, some late. */
 #include "bench_child.h"
 
 #include "base/buffer.h"
@@ -122,7 +122,7 @@ static void operate(uint64_t number)
     snprintf(begin, sizeof(begin), "memscope-aten-b: name=%s", name);
     snprintf(end, sizeof(end), "memscope-aten-e: name=%s", name);
     uint64_t random = next_random();
-    /* Most of what goes is young: the last places of the table go round faster. */
+    /* Most freed blocks are young: the last entries of the table are reused faster. */
     uint32_t at = random % 8 != 0 ? LIVE - 1 - (uint32_t)(random >> 8) % 64 : (uint32_t)(random >> 8) % LIVE;
     struct block *block = &live[at], *input = &live[LIVE - 1 - (uint32_t)(random >> 40) % 64];
     if (block->size_b != 0) {

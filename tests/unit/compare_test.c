@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing dumps: what is an operator's memory, what a step's, and what explains the difference. */
+/* Comparison of dumps: memory of operators and steps, and what explains a difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,8 +155,8 @@ static void make_base(char path[64])
     alloc(1, 4096, 1, "PTA@model@weight", "/lib/libx.so(load+0x10) [0x7f01]\n");
     op("aten.mm", 1, true);
     alloc(2, 1000, 1, "PTA", "/a/app(f+0x1) [0x5501]\n"); /* its result ... */
-    alloc(3, 500, 1, "PTA", "");                          /* ... and something that it needs meanwhile */
-    alloc(9, 77, 2, "PTA", "");                           /* another thread's */
+    alloc(3, 500, 1, "PTA", "");                          /* ... and a temporary block */
+    alloc(9, 77, 2, "PTA", "");                           /* of another thread */
     release(3, 1);
     op("aten.mm", 1, false);
     op("aten.add", 1, true);
@@ -206,19 +206,19 @@ static void test_operators(void **state)
     free(csv);
     char *text = printed(compare);
     assert_non_null(strstr(text, "device 0: 2 items on both sides, 1 only in base, 1 only in compare\n"));
-    assert_non_null(strstr(text, "app f  (1000 B -> 2.9 KiB)")); /* the same place in another run */
-    assert_null(strstr(text, "load"));                           /* what did not change is not shown */
+    assert_non_null(strstr(text, "app f  (1000 B -> 2.9 KiB)")); /* the same site in another run */
+    assert_null(strstr(text, "load"));                           /* unchanged groups are not shown */
     free(text);
     struct ms_compare_result result;
     ms_compare_result(compare, &result);
     assert_int_equal(result.both, 2);
-    assert_int_equal(result.growth_b, 3000 - 77); /* what is left at the end */
+    assert_int_equal(result.growth_b, 3000 - 77); /* in use at the end */
     ms_compare_free(compare);
     unlink(base);
     unlink(other);
 }
 
-/* Kernels: what the thread did since the one before. The first releases: the next size, whatever it is. */
+/* Kernels: what the thread did since the previous one. First releases: the next size, whatever it is. */
 static void test_kernels(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_steps(void **state)
         kernel("A", 1);
         alloc(n, 100 * n, 1, "PTA@model@activation", "");
         kernel("B", 1);
-        if (n != 4) { /* is left */
+        if (n != 4) { /* not freed */
             release(n, 1);
         }
         kernel("C", 1);
@@ -281,7 +281,7 @@ static void test_steps(void **state)
     free(text);
     ms_compare_free(compare);
 
-    /* the first step does not have what was before it */
+    /* the first step does not include what happened before it */
     compare = start_compare(MS_WANT_KERNEL, false, 1, 2);
     read_side(compare, MS_COMPARE_BASE, path, false);
     read_side(compare, MS_COMPARE_OTHER, path, false);
@@ -310,7 +310,7 @@ static unsigned next_random(unsigned below)
     return (unsigned)(seed >> 33) % below;
 }
 
-/* Whatever happens, no byte is lost: kernels of one thread sum up to what is in use at the last of them. */
+/* No byte is lost: kernels of one thread add up to the bytes in use at the last of them. */
 static void test_bytes_are_kept(void **state)
 {
     (void)state;

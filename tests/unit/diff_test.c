@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The diff engine against a slow reference: the longest common subsequence by the table of the textbook. */
+/* The diff against a slow reference: the textbook dynamic-programming longest common subsequence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static size_t longest_common(const uint32_t *a, size_t a_count, const uint32_t *
     return table[a_count][b_count];
 }
 
-/* Number of matches; they must be of equal elements and in order. */
+/* Counts the matches, and checks that they are equal and in order. */
 static size_t matches(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count, uint32_t numbers)
 {
     uint32_t *match = malloc((a_count + 1) * sizeof(*match));
@@ -70,7 +70,7 @@ static void test_known(void **state)
     assert_int_equal(matches(a, 7, c, 3, 10), 0);
 }
 
-/* As long as the reference: these are too short for shortcuts. */
+/* As long as the reference: these inputs are too short for heuristics. */
 static void test_longest(void **state)
 {
     (void)state;
@@ -80,14 +80,14 @@ static void test_longest(void **state)
         for (size_t i = 0; i < a_count; i++) {
             a[i] = next_random(numbers);
         }
-        for (size_t i = 0; i < b_count; i++) { /* often a changed copy */
+        for (size_t i = 0; i < b_count; i++) { /* often a modified copy */
             b[i] = i < a_count && round % 2 == 0 && next_random(4) != 0 ? a[i] : next_random(numbers);
         }
         assert_int_equal(matches(a, a_count, b, b_count, numbers), longest_common(a, a_count, b, b_count));
     }
 }
 
-/* Names that are inserted, deleted and changed, never moved: everything else is found. */
+/* Names inserted, deleted and changed, but never moved: all others are matched. */
 static void test_edits(void **state)
 {
     (void)state;
@@ -109,7 +109,8 @@ static void test_edits(void **state)
     }
 }
 
-/* Sequences of six names, a tenth of them made rare ones that both sides have, at other places: they are no anchors. */
+/* Sequences of six names, a tenth of them replaced by rare names that occur on both sides in different places: these
+ * are not anchors. */
 static void test_rare_names(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void test_rare_names(void **state)
     free(b);
 }
 
-/* Unique names, a part of them moved away, more changes than can be searched: the anchors carry it. */
+/* Unique names, some of them moved, with too many changes for Myers: the anchors find the matches. */
 static void test_anchors(void **state)
 {
     (void)state;

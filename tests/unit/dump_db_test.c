@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows in a database: each at its place, with its own cells, however they are moved there. Batches in which pid, device
- * and stacks are all the same take another way than mixed ones, rows that follow each other another way than rows with
- * a hole before them. */
+/* Rows in a database: each in its position, with its own cells, whichever code path inserts them. Batches in which pid,
+ * device and stacks are constant take a different path than mixed ones, and consecutive rows a different path than rows
+ * after a gap in the ids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static struct ms_text stack_text(void *self, uint32_t id)
     return (struct ms_text){.s = texts[id % 4], .length_b = (uint32_t)strlen(texts[id % 4])};
 }
 
-/* Steady for a while, then one row of another kind, then all of them mixed. */
+/* Constant for a while, then one row of another kind, then mixed. */
 static void make_row(uint32_t i, struct ms_row *row)
 {
     bool mixed = i == 700 || i >= 1000;
@@ -91,7 +91,7 @@ static void check_row(sqlite3_stmt *s, uint32_t i)
     }
 }
 
-/* flush_every: rows after which the file is made complete; 0: never. */
+/* flush_every: flush after this many rows; 0: never. */
 static void write_and_check(uint32_t flush_every)
 {
     char dir[] = "/tmp/dump_db_test.XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A genuine-looking kernel binary, made by hand: an ELF file for a processor that is not ours, with a symbol table. */
+/* A realistic kernel binary, built by hand: an ELF file for a foreign processor, with a symbol table. */
 #ifndef ELF_SAMPLE_H
 #define ELF_SAMPLE_H
 
@@ -15,7 +15,8 @@ struct elf_sample_symbol {
     unsigned long value, size_b;
 };
 
-/* The file, with malloc. Text holds 256 bytes of "code" at the offset that symbol values count from (the file). */
+/* The file, allocated with malloc. Text holds 256 bytes of "code" at the offset that symbol values are relative to (the
+ * file). */
 static inline unsigned char *elf_sample(const struct elf_sample_symbol *symbols, size_t count, size_t *size_b)
 {
     size_t names_b = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report inside of the page: whatever names it has, its element ends where we end it. */
+/* The report inside the page: whatever names it contains, they cannot end its element. */
 #include "memscope/render/html.h"
 
 #include "memscope/render/html_page.h"
@@ -20,7 +20,7 @@ static struct ms_buffer page_of(const char *json, size_t json_b)
     return page;
 }
 
-/* What stands between head and tail. */
+/* Expects this text between head and tail. */
 static void expect_inside(const char *json, const char *inside)
 {
     struct ms_buffer page = page_of(json, strlen(json));
@@ -52,7 +52,7 @@ static void test_cut_characters(void **state)
     }
 }
 
-/* The page has one place for the report, and a policy that lets nothing else run. */
+/* The page has one place for the report, and a policy that allows no other scripts. */
 static void test_the_page(void **state)
 {
     (void)state;

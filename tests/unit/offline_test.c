@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions on dumps as a library: arguments, errors, cancelling, and that a failure leaves the dump alone. What
- * they find is checked in tests/e2e/test_check.py. */
+/* The functions on dumps as a library: arguments, errors, cancelling, and that a failure leaves the dump untouched.
+ * Their results are checked in tests/e2e/test_check.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,8 +166,7 @@ static void test_result(void **state)
     assert_int_equal(result.blocks[1], 0);
 }
 
-/* As the Python extension takes it. */
-/* Rows of one id in a dump that is not in order stay as they stand in it. */
+/* Rows with equal ids in an unsorted dump keep their order. */
 static void test_rows_of_one_id(void **state)
 {
     (void)state;

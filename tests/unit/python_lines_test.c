@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line tables of real interpreters, with the lines that these say themselves (tests/unit/python_tables.py prints them),
- * and tables that are damaged. */
+/* Line tables of real interpreters, with the lines the interpreters report (printed by tests/unit/python_tables.py),
+ * and damaged tables. */
 #include "memscope/symbols/python_lines.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka needs the ones above
+// cmocka needs the headers above
 #include <cmocka.h>
 
 struct table {
@@ -64,7 +64,8 @@ static void damaged(void **state)
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         size_t bytes_b = parse(tables[i].bytes, bytes);
         for (size_t cut = 0; cut <= bytes_b; cut++) {
-            uint8_t *exact = malloc(cut + (cut == 0)); /* for the sanitizer to see what is read behind it */
+            uint8_t *exact = malloc(cut + (cut == 0)); /* exact size, so that the sanitizer detects reads beyond the
+                                                        * end */
             memcpy(exact, bytes, cut);
             for (uint64_t instruction = 0; instruction < 300; instruction += 2) {
                 assert_true(ms_python_line(tables[i].version, exact, cut, 5, instruction) > 0);

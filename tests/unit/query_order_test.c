@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records in the order of columns: what SQLite gets from us is what it makes itself by sorting, and sorting ends when
- * it is stopped. */
+/* Sorting by columns: SQLite gets the same order from the table as it produces itself, and sorting can be stopped. */
 #include "memscope/model/model.h"
 #include "memscope/query/order.h"
 #include "memscope/query/vtab.h"
@@ -91,7 +90,7 @@ static char *answer(const char *sql)
     return text;
 }
 
-/* SQLite sorts itself where a plus makes an expression of the column. */
+/* SQLite sorts itself if a plus turns the column into an expression. */
 static void expect_same(const char *format, const char *table, const char *const columns[3], const char *const ends[3])
 {
     char ours[128], theirs[128], sql[512];
@@ -108,7 +107,7 @@ static void expect_same(const char *format, const char *table, const char *const
     free(b);
 }
 
-static void test_the_order_is_that_of_sqlite(void **state)
+static void test_same_order_as_sqlite(void **state)
 {
     (void)state;
     static const struct {
@@ -128,8 +127,8 @@ static void test_the_order_is_that_of_sqlite(void **state)
     }
 }
 
-/* It is we who sort. */
-static void test_sqlite_need_not_sort(void **state)
+/* The table sorts, not SQLite. */
+static void test_sqlite_does_not_sort(void **state)
 {
     (void)state;
     static const char *const statements[] = {"SELECT count(*) FROM events GROUP BY event, type",
@@ -167,8 +166,8 @@ static void test_stopping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_order_is_that_of_sqlite),
-        cmocka_unit_test(test_sqlite_need_not_sort),
+        cmocka_unit_test(test_same_order_as_sqlite),
+        cmocka_unit_test(test_sqlite_does_not_sort),
         cmocka_unit_test(test_stopping),
     };
     return cmocka_run_group_tests(tests, fill, empty);

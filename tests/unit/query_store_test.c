@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of queries: they stay what they are when a table moves from memory into a file, and new ones are zeros. */
+/* Records of queries: unchanged when a table moves from memory to a file, and new ones are zero. */
 #include "memscope/query/store.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 static void test_records_move_into_a_file(void **state)
 {
     (void)state;
-    enum { COUNT = 300000, RECORD_B = 400 }; /* 120 MB: more than what stays in memory */
+    enum { COUNT = 300000, RECORD_B = 400 }; /* 120 MB: exceeds the memory limit */
     struct ms_records records = {0};
     for (uint64_t i = 0; i < COUNT; i++) {
         uint64_t *record = ms_records_add(&records, RECORD_B);
@@ -35,7 +35,7 @@ static void test_records_move_into_a_file(void **state)
     assert_null(records.base);
 }
 
-static void test_one_larger_than_all_before(void **state)
+static void test_record_larger_than_all_previous(void **state)
 {
     (void)state;
     struct ms_records records = {0};
@@ -47,7 +47,7 @@ static void test_one_larger_than_all_before(void **state)
     ms_records_free(&records);
 }
 
-/* No room on the disk is an error, not a signal. */
+/* A full disk is an error, not a signal. */
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records_move_into_a_file),
-        cmocka_unit_test(test_one_larger_than_all_before),
+        cmocka_unit_test(test_record_larger_than_all_previous),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks side by side: who is uneven, who departs first and when. */
+/* Comparison of ranks: which are uneven, which diverges first, and when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static struct ms_ranks *find(void)
     return ranks;
 }
 
-static void expect_departure(uint32_t rank, uint32_t number, int64_t bytes, bool from_start)
+static void expect_divergence(uint32_t rank, uint32_t number, int64_t bytes, bool from_start)
 {
     struct ms_ranks *ranks = find();
     assert_non_null(ranks);
@@ -69,7 +69,7 @@ static void expect_none(void)
     ms_ranks_free(ranks);
 }
 
-static void test_one_rank_is_none(void **state)
+static void test_single_rank(void **state)
 {
     (void)state;
     struct ms_ranks *ranks;
@@ -79,12 +79,12 @@ static void test_one_rank_is_none(void **state)
     job(1);
     step(0, 1, MIB);
     assert_null(find());
-    job(2); /* two devices, but one has no steps */
+    job(2); /* two devices, but only one has steps */
     step(0, 1, MIB);
     assert_null(find());
 }
 
-static void test_alike(void **state)
+static void test_equal_ranks(void **state)
 {
     (void)state;
     job(4);
@@ -110,7 +110,7 @@ static void test_one_leaks(void **state)
             step(i, s, 100 * MIB + (i == 2 && s >= 4 ? (s - 3) * 2 * MIB : 0));
         }
     }
-    expect_departure(2, 4, 2 * MIB, false);
+    expect_divergence(2, 4, 2 * MIB, false);
     struct ms_ranks *ranks = find();
     char text[256];
     ms_ranks_departure_text(ranks, text, sizeof(text));
@@ -118,14 +118,15 @@ static void test_one_leaks(void **state)
     assert_non_null(strstr(text, "2 MiB more"));
     ms_ranks_text(ranks, text, sizeof(text));
     assert_non_null(strstr(text, "most uneven in step 6, from 100 MiB (npu 0) to 106 MiB (npu 2)."));
-    assert_int_not_equal(ranks->reference, 2); /* the same by design: another one in the same step tells more */
+    assert_int_not_equal(ranks->reference, 2); /* equal by design: another rank in the same step is the better
+                                                * reference */
     assert_int_equal(ranks->reference_step, 4);
     assert_int_equal(ranks->steps[5].median_b, 100 * MIB);
     assert_int_equal(ranks->steps[5].max_rank, 2);
     ms_ranks_free(ranks);
 }
 
-/* Stages of a pipeline hold different amounts by design; what counts is who changes. */
+/* Pipeline stages hold different amounts by design; only changes count. */
 static void test_uneven_by_design(void **state)
 {
     (void)state;
@@ -135,9 +136,9 @@ static void test_uneven_by_design(void **state)
             step(i, s, (100 + 50 * i) * MIB - (i == 1 && s == 5 ? 30 * MIB : 0));
         }
     }
-    expect_departure(1, 5, -30 * (int64_t)MIB, false);
+    expect_divergence(1, 5, -30 * (int64_t)MIB, false);
     struct ms_ranks *ranks = find();
-    assert_int_equal(ranks->reference, 1); /* different by design: only itself is like it */
+    assert_int_equal(ranks->reference, 1); /* different by design: only comparable with itself */
     assert_int_equal(ranks->reference_step, 2);
     ms_ranks_free(ranks);
 }
@@ -151,7 +152,7 @@ static void test_different_from_the_start(void **state)
             step(i, s, (i == 1 ? 120 : 100) * MIB);
         }
     }
-    expect_departure(1, 1, 20 * MIB, true);
+    expect_divergence(1, 1, 20 * MIB, true);
     struct ms_ranks *ranks = find();
     assert_int_not_equal(ranks->reference, 1);
     assert_int_equal(ranks->reference_step, 1);
@@ -170,13 +171,13 @@ static void test_two_ranks(void **state)
                          (uint64_t)((int64_t)(100 * MIB) + (i == guilty && s == 3 ? sign * 10 * (int64_t)MIB + 1 : 0)));
                 }
             }
-            expect_departure((uint32_t)guilty, 3, sign * 10 * (int64_t)MIB + 1, false);
+            expect_divergence((uint32_t)guilty, 3, sign * 10 * (int64_t)MIB + 1, false);
         }
     }
 }
 
-/* Ranks that all vary, as with sequences of different lengths; then one that varies more than that. */
-static void test_noise_is_no_departure(void **state)
+/* Ranks that all vary, as with sequences of different lengths; then one that varies more. */
+static void test_noise_is_not_divergence(void **state)
 {
     (void)state;
     for (int guilty = 0; guilty < 2; guilty++) {
@@ -204,7 +205,7 @@ static void test_noise_is_no_departure(void **state)
     expect_none();
 }
 
-/* Steps that only some have, and a last one that was cut off. */
+/* Steps that only some ranks have, and a last step that was cut off. */
 static void test_holes(void **state)
 {
     (void)state;
@@ -238,17 +239,17 @@ static void test_names_and_hosts(void **state)
     for (size_t i = 0; i < 3; i++) {
         step(i, 1, MIB);
     }
-    devices[1].device = 0; /* two nodes with the same numbers */
+    devices[1].device = 0; /* two nodes with the same device numbers */
     devices[1].name = names[0];
     processes[0].pid = 7;
     processes[1].pid = 8;
-    devices[2].device = MS_DEV_CPU; /* hosts take no part beside NPUs */
+    devices[2].device = MS_DEV_CPU; /* hosts are not ranks if there are NPUs */
     struct ms_ranks *ranks = find();
     assert_int_equal(ranks->rank_count, 2);
     assert_string_equal(ranks->ranks[0].name, "npu 0 of 7");
     assert_string_equal(ranks->ranks[1].name, "npu 0 of 8");
     ms_ranks_free(ranks);
-    processes[1].pid = 7; /* and of process ids */
+    processes[1].pid = 7; /* and the same process ids */
     processes[0].path = "node0/run";
     processes[1].path = "node1/run";
     ranks = find();
@@ -283,7 +284,7 @@ static void test_many_steps(void **state)
     ms_ranks_free(ranks);
 }
 
-/* What differs between two live sets, by place and owner; ids of sites differ between processes. */
+/* Differences between two live sets, by site and owner; site ids differ between processes. */
 static void test_explain(void **state)
 {
     (void)state;
@@ -313,13 +314,13 @@ static void test_explain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_rank_is_none),
-        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_single_rank),
+        cmocka_unit_test(test_equal_ranks),
         cmocka_unit_test(test_one_leaks),
         cmocka_unit_test(test_uneven_by_design),
         cmocka_unit_test(test_different_from_the_start),
         cmocka_unit_test(test_two_ranks),
-        cmocka_unit_test(test_noise_is_no_departure),
+        cmocka_unit_test(test_noise_is_not_divergence),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_names_and_hosts),
         cmocka_unit_test(test_many_steps),

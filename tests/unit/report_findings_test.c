@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each detector of the report on the smallest case that shows its pattern, and on one that just does not. */
+/* Each detector of the report on the smallest case that shows its pattern, and on one that just misses it. */
 #include "report_rig.h"
 
 /* ---- detectors ---- */
@@ -20,7 +20,7 @@ static void use(struct rig *rig, const char *name, uint64_t addr, uint64_t size_
         write ? "True" : "False", write ? "False" : "True", name, (unsigned long long)size_b);
 }
 
-/* An operator that uses one block. */
+/* An operator that accesses one block. */
 static void op(struct rig *rig, const char *name, uint64_t addr, uint64_t size_b, bool write)
 {
     say(rig, "memscope-aten-b: name=aten.%s", name);
@@ -45,7 +45,7 @@ static void mark_step(struct rig *rig, uint64_t number, bool start)
                                 .text = {.s = "step start", .length_b = start ? 10 : 0}});
 }
 
-/* Something large that is used and goes again: the peak is here. */
+/* A large block that is allocated, used and freed: the peak is here. */
 static void crowd(struct rig *rig)
 {
     allocate(rig, 0x70000000, 8 << 20);
@@ -82,7 +82,7 @@ static void expect_nothing(struct rig *rig, enum ms_pattern_id pattern)
 
 #define SIZE (4u << 20)
 
-static void test_blocks_that_are_never_used(void **state)
+static void test_unused_blocks(void **state)
 {
     (void)state;
     struct rig rig;
@@ -91,21 +91,21 @@ static void test_blocks_that_are_never_used(void **state)
     crowd(&rig);
     release(&rig, 0x1000000);
     expect(&rig, MS_PATTERN_UNUSED, SIZE);
-    begin(&rig); /* what an operator takes for itself is not announced as used */
+    begin(&rig); /* memory that an operator allocates internally is not announced as used */
     say(&rig, "memscope-aten-b: name=aten.sort.default");
     allocate(&rig, 0x1000000, SIZE);
     crowd(&rig);
     release(&rig, 0x1000000);
     say(&rig, "memscope-aten-e: name=aten.sort.default");
     expect_nothing(&rig, MS_PATTERN_UNUSED);
-    begin(&rig); /* nobody's accesses are recorded meanwhile */
+    begin(&rig); /* no accesses are recorded in the meantime */
     crowd(&rig);
     allocate(&rig, 0x1000000, SIZE);
     release(&rig, 0x1000000);
     expect_nothing(&rig, MS_PATTERN_UNUSED);
 }
 
-static void test_writes_that_nobody_reads(void **state)
+static void test_dead_writes(void **state)
 {
     (void)state;
     static const struct {
@@ -137,7 +137,7 @@ static void test_writes_that_nobody_reads(void **state)
     }
 }
 
-static void test_blocks_that_could_be_used_again(void **state)
+static void test_redundant_allocations(void **state)
 {
     (void)state;
     for (unsigned other = 0; other < 2; other++) { /* of equal size, or not */
@@ -158,7 +158,7 @@ static void test_blocks_that_could_be_used_again(void **state)
     }
 }
 
-static void test_blocks_that_are_too_large(void **state)
+static void test_overallocation(void **state)
 {
     (void)state;
     for (unsigned part = 1; part <= 4; part++) { /* touched: a part of four, in two pieces */
@@ -170,7 +170,7 @@ static void test_blocks_that_are_too_large(void **state)
         crowd(&rig);
         op(&rig, "sum.default", 0x1000000, 512, false);
         release(&rig, 0x1000000);
-        if (part < 3) { /* up to 1 MiB is the pool's own rounding */
+        if (part < 3) { /* up to 1 MiB is rounding by the pool */
             expect(&rig, MS_PATTERN_OVERALLOCATION, SIZE - SIZE / 4 * part);
         } else {
             expect_nothing(&rig, MS_PATTERN_OVERALLOCATION);
@@ -187,7 +187,7 @@ static void segment(struct rig *rig, uint64_t addr, uint64_t size_b)
     feed(rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = rig->total_b});
 }
 
-static void test_a_free_range_that_could_not_be_used(void **state)
+static void test_stream_blocked_free(void **state)
 {
     (void)state;
     for (unsigned room = 0; room < 2; room++) {
@@ -198,7 +198,7 @@ static void test_a_free_range_that_could_not_be_used(void **state)
         if (room != 0) {
             release(&rig, 0x10000000);
         } else {
-            allocate(&rig, 0x10800000, 8 << 20); /* 4 MiB are left */
+            allocate(&rig, 0x10800000, 8 << 20); /* 4 MiB remain */
         }
         segment(&rig, 0x20000000, 20 << 20);
         allocate(&rig, 0x20000000, 8 << 20);
@@ -210,8 +210,8 @@ static void test_a_free_range_that_could_not_be_used(void **state)
     }
 }
 
-/* Two blocks of another stream lie free, none of them large enough alone; what blocks is counted by what it costs. */
-static void test_what_a_blocked_range_costs(void **state)
+/* Two blocks of another stream are free, neither large enough alone; a blocked range counts with the bytes it costs. */
+static void test_cost_of_a_blocked_range(void **state)
 {
     (void)state;
     struct rig rig;
@@ -221,13 +221,13 @@ static void test_what_a_blocked_range_costs(void **state)
     allocate(&rig, 0x10600000, 6 << 20);
     allocate(&rig, 0x10c00000, 8 << 20);
     release(&rig, 0x10000000);
-    release(&rig, 0x10c00000); /* 6 and 8 MiB are free, 14 in all */
+    release(&rig, 0x10c00000); /* 6 and 8 MiB are free, 14 in total */
     segment(&rig, 0x20000000, 20 << 20);
-    allocate(&rig, 0x20000000, 10 << 20); /* neither of them would do */
+    allocate(&rig, 0x20000000, 10 << 20); /* neither would suffice */
     segment(&rig, 0x30000000, 20 << 20);
-    allocate(&rig, 0x30000000, 7 << 20); /* 8 MiB would do, and 10 of the second segment */
+    allocate(&rig, 0x30000000, 7 << 20); /* the 8 MiB would suffice, and 10 of the second segment */
     segment(&rig, 0x40000000, 2 << 20);
-    allocate(&rig, 0x40000000, 1 << 20); /* small blocks never lie in large segments */
+    allocate(&rig, 0x40000000, 1 << 20); /* small blocks are never in large segments */
     segment(&rig, 0x50000000, 20 << 20);
     allocate(&rig, 0x50000000, 7 << 20);
     const struct ms_report_finding *finding = find(finish(&rig), MS_PATTERN_STREAM_BLOCKED);
@@ -240,7 +240,7 @@ static void test_what_a_blocked_range_costs(void **state)
     end(&rig);
 }
 
-/* A step that asks for 9 MiB in a segment that has room, looked at twice. */
+/* A step that requests 9 MiB from a segment with enough free space, sampled twice. */
 static void step_of_nine(struct rig *rig, uint64_t number)
 {
     mark_step(rig, number, true);
@@ -256,24 +256,24 @@ static void test_remainders_too_small_for_any_request(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t later_b; /* asked for once, in the last step */
+        uint64_t later_b; /* requested once, in the last step */
         unsigned steps;
         uint64_t wasted_b;
     } cases[] = {
         {0, 4, (3 << 20) + (1 << 19)},       /* 1.5 MiB and 2 MiB */
         {9 << 20, 4, (3 << 20) + (1 << 19)}, /* as before */
-        {2 << 20, 4, 0},                     /* the larger of them would do */
-        {1 << 19, 4, (3 << 20) + (1 << 19)}, /* a small block has a pool of its own */
-        {0, 1, 0},                           /* nobody knows yet what steps ask for */
+        {2 << 20, 4, 0},                     /* the larger one would suffice */
+        {1 << 19, 4, (3 << 20) + (1 << 19)}, /* small blocks have a separate pool */
+        {0, 1, 0},                           /* the sizes that steps request are not known yet */
     };
     for (size_t i = 0; i < MS_COUNT_OF(cases); i++) {
         struct rig rig;
         begin(&rig);
         segment(&rig, 0x10000000, 20 << 20);
         allocate(&rig, 0x10000000, 9 << 20);
-        allocate(&rig, 0x10a80000, (9 << 20) + (1 << 19)); /* 1.5 MiB between them, none behind */
+        allocate(&rig, 0x10a80000, (9 << 20) + (1 << 19)); /* 1.5 MiB between them, none after */
         segment(&rig, 0x20000000, 20 << 20);
-        allocate(&rig, 0x20000000, 18 << 20); /* 2 MiB behind it */
+        allocate(&rig, 0x20000000, 18 << 20); /* 2 MiB after it */
         segment(&rig, 0x30000000, 20 << 20);
         for (uint64_t step = 1; step <= cases[i].steps; step++) {
             step_of_nine(&rig, step);
@@ -332,10 +332,14 @@ static void test_segments_over_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_that_are_never_used),           cmocka_unit_test(test_writes_that_nobody_reads),
-        cmocka_unit_test(test_blocks_that_could_be_used_again),      cmocka_unit_test(test_blocks_that_are_too_large),
-        cmocka_unit_test(test_a_free_range_that_could_not_be_used),  cmocka_unit_test(test_what_a_blocked_range_costs),
-        cmocka_unit_test(test_remainders_too_small_for_any_request), cmocka_unit_test(test_segments_over_steps),
+        cmocka_unit_test(test_unused_blocks),
+        cmocka_unit_test(test_dead_writes),
+        cmocka_unit_test(test_redundant_allocations),
+        cmocka_unit_test(test_overallocation),
+        cmocka_unit_test(test_stream_blocked_free),
+        cmocka_unit_test(test_cost_of_a_blocked_range),
+        cmocka_unit_test(test_remainders_too_small_for_any_request),
+        cmocka_unit_test(test_segments_over_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

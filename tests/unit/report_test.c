@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the report against slow references: the curve with cuts, the live set at the peak, sums of the ledger, on
- * random events. */
+/* Parts of the report against slow references on random events: the curve with cuts, the live set at the peak, sums of
+ * the ledger. */
 #include "report_rig.h"
 
 #include "memscope/analyze/report/curve.h"
@@ -10,7 +10,7 @@
 
 enum { CHANGES = 5000, CUTS = 40 };
 
-/* Every point, one after the other. */
+/* Tests every point. */
 static uint64_t slow_peak(const uint64_t *values, size_t count, const struct ms_cut *cuts, size_t cut_count,
                           uint64_t *most)
 {
@@ -57,7 +57,7 @@ static void test_cuts_are_exact(void **state)
     }
 }
 
-/* With fewer points than changes the peak is exact, and what is saved is never more than the truth. */
+/* With fewer points than changes the peak is exact, and the saving is a lower bound. */
 static void test_cuts_of_a_coarse_curve_are_bounds(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void test_cuts_of_a_coarse_curve_are_bounds(void **state)
 
 enum { BLOCKS = 64, EVENTS = 4000 };
 
-struct known { /* a block, as the test sees it */
+struct known { /* a block from the test's perspective */
     bool live;
     uint64_t addr, size_b;
 };
@@ -194,7 +194,7 @@ static void test_live_sets_and_sums(void **state)
         assert_int_equal(highest, history.peak_b);
         assert_true(device->point_count <= MS_REPORT_POINTS);
         assert_int_equal(device->step_count, EVENTS / 500);
-        for (size_t i = 0; i < device->step_count; i++) { /* bytes are neither made nor lost */
+        for (size_t i = 0; i < device->step_count; i++) { /* bytes are neither created nor lost */
             const struct ms_report_step *step = &device->steps[i];
             assert_int_equal(step->begin_b + step->allocated_b - step->freed_b, step->end_b);
             assert_true(step->survivor_b <= step->allocated_b && step->peak_b >= step->end_b);
@@ -207,7 +207,7 @@ static void test_live_sets_and_sums(void **state)
     }
 }
 
-/* ---- memory of the driver: whose it is ---- */
+/* ---- driver memory: pool or direct ---- */
 
 static void test_a_segment_is_not_counted_twice(void **state)
 {
@@ -218,8 +218,8 @@ static void test_a_segment_is_not_counted_twice(void **state)
     feed(&rig, hal(0x10000000, 20 << 20)); /* a segment */
     feed(&rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = 20 << 20});
     feed(&rig, (struct ms_event){.kind = MS_R_POOL_ALLOC, .pool = MS_POOL_PTA, .addr = 0x10000000, .size_b = 3 << 20});
-    feed(&rig, hal(0x40000000, 5 << 20)); /* nobody's */
-    feed(&rig, hal(0x50000000, 1 << 20)); /* comes and goes */
+    feed(&rig, hal(0x40000000, 5 << 20)); /* direct */
+    feed(&rig, hal(0x50000000, 1 << 20)); /* allocated and freed */
     feed(&rig, (struct ms_event){.kind = MS_R_HAL_FREE, .addr = 0x50000000, .device = MS_DEV_UNKNOWN});
     const struct ms_report *report = finish(&rig);
     const struct ms_report_device *device = &report->processes[0].devices[0];
@@ -234,7 +234,7 @@ static void test_a_segment_is_not_counted_twice(void **state)
     end(&rig);
 }
 
-static void tell_usage(struct rig *rig, uint64_t device_mib, uint64_t process_mib)
+static void report_usage(struct rig *rig, uint64_t device_mib, uint64_t process_mib)
 {
     feed(rig, (struct ms_event){.kind = MS_R_USAGE,
                                 .size_b = device_mib << 20,
@@ -247,21 +247,21 @@ static void drop(struct rig *rig, uint64_t addr)
     feed(rig, (struct ms_event){.kind = MS_R_HAL_FREE, .addr = addr, .device = MS_DEV_UNKNOWN});
 }
 
-/* What the driver said is of another moment than the peak and the end: it is carried on, and what nobody asked for
- * stays what it was. Pools do not say that they have given their segments back. */
-static void test_what_the_driver_says(void **state)
+/* The driver's value is from a different moment than the peak and the end: it is adjusted by later requests, and the
+ * memory the program did not request stays constant. Pools do not report that they have returned their segments. */
+static void test_driver_usage(void **state)
 {
     (void)state;
     struct rig rig;
     begin(&rig);
     feed(&rig, hal(0x10000000, 20 << 20));
     feed(&rig, (struct ms_event){.kind = MS_R_POOL_TOTAL, .pool = MS_POOL_PTA, .size_b = 20 << 20});
-    tell_usage(&rig, 123, 23); /* 3 MiB of the process are no request, 100 are others' */
+    report_usage(&rig, 123, 23); /* 3 MiB of the process are not requests, 100 belong to others */
     feed(&rig, (struct ms_event){.kind = MS_R_POOL_ALLOC, .pool = MS_POOL_PTA, .addr = 0x10000000, .size_b = 3 << 20});
     rig.now_ns += 1000000000;
-    feed(&rig, hal(0x40000000, 50 << 20)); /* the peak, before the driver was asked again */
-    tell_usage(&rig, 123, 23);             /* of the moment before, as it happens */
-    tell_usage(&rig, 173, 73);
+    feed(&rig, hal(0x40000000, 50 << 20)); /* the peak, before the driver is polled again */
+    report_usage(&rig, 123, 23);           /* still the value of the previous moment */
+    report_usage(&rig, 173, 73);
     drop(&rig, 0x40000000);
     drop(&rig, 0x10000000);
     const struct ms_report *report = finish(&rig);
@@ -276,12 +276,12 @@ static void test_what_the_driver_says(void **state)
     assert_int_equal(last->device_used_b, 103 << 20);
     assert_int_equal(last->rest_b, 3 << 20);
     assert_int_equal(device->peak.reserved_b, 20 << 20);
-    assert_int_equal(device->end.reserved_b, 3 << 20); /* the block that is still there */
+    assert_int_equal(device->end.reserved_b, 3 << 20); /* the remaining block */
     end(&rig);
 }
 
-/* Whatever comes in: wrong addresses and sizes, ends without beginnings, times that jump. It must come to an end, count
- * every byte once, and give results that can be written. */
+/* Hostile input: wrong addresses and sizes, ends without beginnings, jumping times. Processing must terminate, count
+ * every byte once, and produce results that can be written. */
 static void test_hostile_events(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void test_hostile_events(void **state)
     }
 }
 
-/* ---- places ---- */
+/* ---- sites ---- */
 
 static struct ms_text stack_text(void *self, uint32_t id)
 {
@@ -365,9 +365,9 @@ static struct ms_text stack_text(void *self, uint32_t id)
     return (struct ms_text){.s = stacks[id], .length_b = (uint32_t)strlen(stacks[id])};
 }
 
-/* Two places that read alike are told apart by the first call in which they differ; others stay as short as they are.
- */
-static void test_places_that_read_alike(void **state)
+/* Two sites with the same label are distinguished by the first call in which they differ; others keep their short
+ * label. */
+static void test_sites_with_equal_labels(void **state)
 {
     (void)state;
     struct rig rig;
@@ -393,10 +393,13 @@ static void test_places_that_read_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuts_are_exact),         cmocka_unit_test(test_cuts_of_a_coarse_curve_are_bounds),
-        cmocka_unit_test(test_live_sets_and_sums),     cmocka_unit_test(test_a_segment_is_not_counted_twice),
-        cmocka_unit_test(test_what_the_driver_says),   cmocka_unit_test(test_hostile_events),
-        cmocka_unit_test(test_places_that_read_alike),
+        cmocka_unit_test(test_cuts_are_exact),
+        cmocka_unit_test(test_cuts_of_a_coarse_curve_are_bounds),
+        cmocka_unit_test(test_live_sets_and_sums),
+        cmocka_unit_test(test_a_segment_is_not_counted_twice),
+        cmocka_unit_test(test_driver_usage),
+        cmocka_unit_test(test_hostile_events),
+        cmocka_unit_test(test_sites_with_equal_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

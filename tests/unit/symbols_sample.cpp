@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Code whose addresses the tests of symbols know by heart: each call of `here` returns to the line of its number.
+// Code whose addresses the symbol tests know: each call of `here` returns to the line of its number.
 #include <cstdint>
 
 extern "C" __attribute__((noinline, visibility("default"))) uintptr_t sample_here(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of addresses: names, lines, inlined calls, files without symbols, files that are none, and what hostile ones do
- * to the process that reads them. */
+/* Text for addresses: names, lines, inlined calls, files without symbols, files that are not ELF, and the effect of
+ * hostile files on the process that reads them. */
 #include "memscope/symbols/demangle.h"
 #include "memscope/symbols/elf_index.h"
 #include "memscope/symbols/image.h"
@@ -20,12 +20,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// cmocka needs the ones above
+// cmocka needs the headers above
 #include <cmocka.h>
 
 static void *sample;       /* the library, loaded */
-static uintptr_t bias;     /* where */
-static char scratch[4096]; /* a folder of our own */
+static uintptr_t bias;     /* its load bias */
+static char scratch[4096]; /* temporary directory */
 
 static int set_up(void **state)
 {
@@ -48,7 +48,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Address in the file of the call that the function makes. */
+/* File address of the call that the function makes. */
 static uint64_t call_in(const char *function)
 {
     uintptr_t (*call)(void) = (uintptr_t(*)(void))dlsym(sample, function);
@@ -66,7 +66,7 @@ static char *describe(struct ms_image *image, uint64_t address)
     return text;
 }
 
-/* Cuts offsets and folders: "name+\tfile:line". */
+/* Removes offsets and directories: "name+\tfile:line". */
 static char *plain(char *text)
 {
     char *to = text, *from = text;
@@ -161,7 +161,7 @@ static void stripped_and_separate(void **state)
     struct ms_image *image = open_image(in_scratch("names"), NULL, true);
     DESCRIBED(image, call_in("sample_static"), "hidden_function()+\n");
     ms_image_close(image);
-    image = open_image(in_scratch("bare"), NULL, true); /* what is exported has a name still */
+    image = open_image(in_scratch("bare"), NULL, true); /* exported functions still have names */
     DESCRIBED(image, call_in("sample_inlined"), "shop::Basket::weigh(int) const+\n");
     DESCRIBED(image, call_in("sample_static"), "");
     ms_image_close(image);
@@ -169,7 +169,7 @@ static void stripped_and_separate(void **state)
     DESCRIBED(image, call_in("sample_inlined"), inlined);
     DESCRIBED(image, call_in("sample_static"), "hidden_function()+\tsymbols_sample.cpp:65\n");
     ms_image_close(image);
-    image = open_image(in_scratch("bare"), "/proc/self/exe", true); /* debug information of something else */
+    image = open_image(in_scratch("bare"), "/proc/self/exe", true); /* debug information of another file */
     DESCRIBED(image, call_in("sample_static"), "");
     ms_image_close(image);
 }
@@ -197,7 +197,7 @@ static void demangling(void **state)
         assert_int_equal(ms_demangle(cases[i].name, out), strlen(cases[i].expected));
         assert_string_equal(out, cases[i].expected);
     }
-    /* Each S_ repeats everything before: terabytes, if one let it. */
+    /* Each S_ repeats everything before it: terabytes if expanded. */
     char bomb[512] = "_Z1fP1aPFvS_S0_E";
     for (unsigned i = 1; i < 26; i++) {
         snprintf(bomb + strlen(bomb), sizeof(bomb) - strlen(bomb), "PFvS%c_S%c_E", 'A' + (int)i - 1, 'A' + (int)i - 1);
@@ -274,7 +274,7 @@ static void perf_maps(void **state)
     ms_perf_map_free(&map);
 }
 
-/* ---- the process apart ---- */
+/* ---- the child process ---- */
 
 static char *text_of(struct ms_symbolizer *s, int file, uint64_t address)
 {
@@ -308,7 +308,7 @@ static void by_a_child(void **state)
     close(null);
 }
 
-/* Pids of our children. */
+/* Kills our children; returns how many. */
 static unsigned kill_children(void)
 {
     char path[64];
@@ -333,7 +333,7 @@ static void a_child_that_dies(void **state)
     int file = ms_symbolizer_file(s, fd, -1, NULL, 0);
     uint64_t address = call_in("sample_inlined");
     static const char *const expected[] = {inlined, "shop::Basket::weigh(int) const+\n", NULL, NULL};
-    for (size_t i = 0; i < 4; i++) { /* each death costs one quality */
+    for (size_t i = 0; i < 4; i++) { /* each death reduces what is requested */
         char *text = text_of(s, file, address);
         if (expected[i] == NULL) {
             assert_null(text);
@@ -355,7 +355,7 @@ static void files_that_change(void **state)
     int fd = open(in_scratch("cut"), O_RDONLY | O_CLOEXEC);
     int file = ms_symbolizer_file(s, fd, -1, NULL, 0);
     assert_true(file >= 0);
-    assert_int_equal(truncate(in_scratch("cut"), 4096), 0); /* what is mapped is gone: SIGBUS, in the child */
+    assert_int_equal(truncate(in_scratch("cut"), 4096), 0); /* the mapped pages are gone: SIGBUS, in the child */
     free(text_of(s, file, call_in("sample_inlined")));
     int whole_fd = open(SAMPLE, O_RDONLY | O_CLOEXEC);
     int whole = ms_symbolizer_file(s, whole_fd, -1, NULL, 0);
@@ -367,7 +367,7 @@ static void files_that_change(void **state)
     close(whole_fd);
 }
 
-/* Bytes changed at random, always the same way: whatever they do to the child, a sound file is read afterwards. */
+/* Random byte changes with a fixed seed: whatever they do to the child, an intact file is read afterwards. */
 static void hostile_files(void **state)
 {
     (void)state;

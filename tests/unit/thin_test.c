@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports for pages: less of everything, with peaks and sums as they were. */
+/* Reduced reports: fewer points and steps, with the same peaks and sums. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void test_thin(void **state)
     assert_true(device->step_count <= 51);
     assert_int_equal(device->steps[device->step_count - 1].step, COUNT);
     assert_int_equal(device->steps_left_out, 3 + COUNT - device->step_count);
-    device = &thin->processes[0].devices[1]; /* small ones are as they were */
+    device = &thin->processes[0].devices[1]; /* small arrays are unchanged */
     assert_ptr_equal(device->points, points);
     assert_int_equal(device->point_count, 20);
     assert_ptr_equal(device->steps, steps);
