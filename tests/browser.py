@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Chromium for tests, driven by its own driver over the W3C WebDriver protocol: plain HTTP, no client library."""
+"""A real Chromium for tests, driven by chromedriver over the W3C WebDriver protocol: plain HTTP, no client library."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
 
 
 class Browser:
-    """One window. What the page writes to its console, and what its policy refused, is in `messages`."""
+    """One window. `messages` has the page's console output and policy violations."""
 
     def __init__(self, profile, width=1600, height=1000):
         driver, chromium = shutil.which("chromedriver"), shutil.which("chromium")
@@ -39,7 +39,7 @@ class Browser:
         for line in self.process.stdout:
             found = re.search(r"started successfully on port (\d+)", line)
             if found:
-                # Nobody else reads it, and a full pipe would stop the driver.
+                # There is no other reader, and a full pipe would block the driver.
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         raise AssertionError("chromedriver did not start")
@@ -61,7 +61,7 @@ class Browser:
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def prefer(self, theme):
-        """What the system of the user prefers: light or dark."""
+        """Sets the preferred colour scheme: light or dark."""
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
 
     def open(self, path):
@@ -92,7 +92,7 @@ class Browser:
         self._call("POST", f"{self.session}/element/{self.find(selector)[ELEMENT]}/value", {"text": text})
 
     def pointer(self, selector, *moves):
-        """Moves over an element: (x, y) from its centre, "down", "up"."""
+        """Pointer moves over an element: (x, y) from its centre, "down", "up"."""
         element = self.show(self.find(selector))
         actions = [{"type": f"pointer{move.capitalize()}", "button": 0} if isinstance(move, str) else
                    {"type": "pointerMove", "origin": element, "x": move[0], "y": move[1], "duration": 20} for move in moves]
@@ -111,7 +111,7 @@ class Browser:
         return data
 
     def colours(self, png):
-        """How many different colours a picture has. Looks at it in an empty page."""
+        """The number of different colours in a picture, counted in an empty page."""
         self._call("POST", f"{self.session}/url", {"url": "about:blank"})
         return self._call("POST", f"{self.session}/execute/async", {"args": [base64.b64encode(png).decode()], "script": """
             const [data, done] = arguments;

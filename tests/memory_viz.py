@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader of PyTorch memory snapshots: takes built-in types only, holds the file against the documented schema, and replays
-it in both directions as the viewer does. Whatever the viewer would trip over is an assertion here."""
+"""A reader of PyTorch memory snapshots: accepts built-in types only, checks the file against the documented schema, and
+replays it in both directions as the viewer does. Everything the viewer relies on is asserted."""
 
 import bisect
 import io
 import pickle
 import pickletools
 
-# What the JavaScript reader of pytorch.org/memory_viz understands.
+# Supported by the JavaScript reader of pytorch.org/memory_viz.
 KNOWN_OPS = {"PROTO", "APPEND", "APPENDS", "LIST", "TUPLE", "NEWFALSE", "NEWTRUE", "NONE", "BINGET", "BININT", "BININT1", "BININT2",
              "EMPTY_DICT", "EMPTY_LIST", "FRAME", "LONG1", "LONG_BINGET", "MARK", "MEMOIZE", "BINPUT", "LONG_BINPUT", "SETITEMS",
              "SETITEM", "DICT", "SHORT_BINUNICODE", "BINUNICODE", "STOP", "EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "BINFLOAT"}
-BATCH_MAX = 1000  # items of one append: it spreads them as arguments
+BATCH_MAX = 1000  # items per append: it spreads them as arguments
 ACTIONS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom",
            "snapshot"}
 
@@ -61,7 +61,7 @@ def segment_at(segments, addr):
 
 
 def replay(entries):
-    """Forwards. Returns (segments, blocks, most bytes in blocks)."""
+    """Replays forwards. Returns (segments, blocks, maximum of bytes in blocks)."""
     segments, blocks, used, peak = {}, {}, 0, 0
     for entry in entries:
         action, addr, size = entry["action"], entry.get("addr"), entry["size"]
@@ -84,7 +84,7 @@ def replay(entries):
 
 
 def load(path):
-    """The snapshot, after every check."""
+    """Checks and returns the snapshot."""
     data = path.read_bytes()
     batch = 0
     for opcode, _, _ in pickletools.genops(data):
@@ -110,8 +110,8 @@ def load(path):
         live = {block["address"]: block["size"] for segment in final for block in segment["blocks"]
                 if block["state"] == "active_allocated"}
         assert {addr for addr in blocks} <= set(live)
-        assert sum(blocks.values()) >= sum(live.values())  # those that reach over the end of a segment are cut
-    assert not categories or "unknown" in categories  # the viewer needs it
+        assert sum(blocks.values()) >= sum(live.values())  # blocks that extend beyond their segment are trimmed
+    assert not categories or "unknown" in categories  # required by the viewer
     for annotation in snapshot["external_annotations"]:
         assert set(annotation) - {"device"} == {"name", "stage", "time_us"} and annotation["stage"] in ("START", "END", "MARK")
     return snapshot

@@ -13,7 +13,7 @@ from monitor import Daemon, NpuClient
 
 
 class ReportingDaemon(Daemon):
-    """Ready when it is made; sees a machine of its own unless the test names another."""
+    """Ready once constructed; uses a machine of its own unless the test names another."""
 
     def __init__(self, folder, *flags, env=None, **more):
         machine = {"LD_LIBRARY_PATH": str(HOME / "lib64"), "SOFTNPU_MACHINE": f"{os.getpid()}-{os.urandom(4).hex()}"}
@@ -39,7 +39,7 @@ class ReportingDaemon(Daemon):
 
 
 class ReportingClient(NpuClient):
-    """A training process on the abstract sockets that also sends what it measured."""
+    """A training process on the abstract sockets that also sends measurements."""
 
     def __init__(self, daemon, **more):
         super().__init__(daemon, **more)
@@ -64,7 +64,7 @@ class ReportingClient(NpuClient):
         return self.poll()
 
     def poll(self, mask=3):
-        """Whoever reports in a test is always answered."""
+        """A process that reports in a test always gets a reply."""
         self.request(mask)
         return self.reply()
 
@@ -76,7 +76,7 @@ class ReportingClient(NpuClient):
 
 
 def bucket_of(duration_ns):
-    """Four buckets per power of two; the upper end belongs to a bucket (docs/format/opstats.md)."""
+    """Four buckets per power of two, upper bound inclusive (docs/format/opstats.md)."""
     below = max(duration_ns - 1, 0)
     if below < 4:
         return below

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definitions of inefficient memory, written down a second time, slowly: every event of a block is kept, and the
-history of the whole process is looked through again for each question. Rows are those of recorder.Row.
+"""A second, slow implementation of the definitions of inefficient memory: every event of a block is kept, and the history
+of the whole process is searched for each query. Rows are recorder.Row objects.
 
-Nothing here is shared with the analysis that it checks.
+It shares nothing with the analysis that it checks.
 """
 
 NAMES = ("early_allocation", "late_deallocation", "temporary_idleness")
@@ -12,12 +12,12 @@ class Memory:
     """One kind of memory of one process: its calls, numbered from 1, and what happened in each."""
 
     def __init__(self):
-        self.calls = []       # of each call: the set of events in it
-        self.ended = []       # numbers of calls, in the order in which they ended
+        self.calls = []       # per call: the set of its events
+        self.ended = []       # numbers of calls, in the order of their ends
         self.operator = False
 
     def begin(self):
-        """A new call; what an operator contained that has not ended belongs to it as well."""
+        """Starts a call; it takes over what an operator that has not ended contained."""
         self.calls.append(set(self.calls[-1]) if self.operator else set())
         self.operator = True
 
@@ -27,7 +27,7 @@ class Memory:
         self.operator = False
 
     def happens(self, what):
-        """The number of the call in which it happens."""
+        """Records an event; returns the number of its call."""
         if not self.operator:
             self.calls.append(set())
         return len(self.calls)
@@ -38,7 +38,7 @@ class Memory:
             self.ended.append(len(self.calls))
 
     def last(self, what):
-        """The last call that has ended and had such an event."""
+        """The last ended call with such an event."""
         for number in reversed(self.ended):
             if what in self.calls[number - 1]:
                 return number

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses of a recording on random events, against references that are written independently: owners, inefficient
-blocks, what is told when memory runs out. Events go through the model as a recording's do (model_test --dump)."""
+"""The analyses of a recording on random events, against independent references: owners, inefficient blocks, out-of-memory
+reports. Events pass through the model like those of a recording (model_test --dump)."""
 
 import random
 import subprocess
@@ -23,14 +23,14 @@ def replay(build, tmp_path):
         directory = done.stdout.strip().splitlines()[-1]
         paths = sorted((tmp_path / directory).glob("device_*/dump/memscope_dump_*.csv"))
         rows = {}
-        for path in paths:  # rows without a device stand in every file
+        for path in paths:  # rows without a device are in every file
             rows |= {row.id: row for row in read_dump(path)}
         return [rows[i] for i in sorted(rows)]
     return run
 
 
 class Events:
-    """Random events, and a slow account of who owns what."""
+    """Random events, and a slow record of owners."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -81,7 +81,7 @@ class Events:
             self.lines.append(f"label_push tid={tid} value={level} text={label}")
 
     def address_label(self, block):
-        """Reaches the block from anywhere inside; PTA blocks and CPU tensors."""
+        """Any address inside the block works; PTA blocks and CPU tensors."""
         level, label = self.rng.choice((1, 2, 3, 5, 6, 7)), "at" + str(self.rng.randrange(9))
         inside = block["addr"] + self.rng.choice((0, 8, block["size"] - 1))
         if block["pool"] in ("PTA", "HOST"):
@@ -151,7 +151,7 @@ def test_out_of_memory(replay, seed, k):
         else:
             lines.append(f"oom at={now} dev=0 function={rng.choice((1, 2))} size=64M flag=7 c=9999")
     rows = replay(lines, f"analysis=oom oom={k} device=npu,cpu")
-    blocks, told, at = {}, None, 0
+    blocks, reported_at, at = {}, None, 0
     triggers = details = 0
     while at < len(rows):
         row = rows[at]
@@ -163,9 +163,9 @@ def test_out_of_memory(replay, seed, k):
         elif row.type == "OOM_TRIGGER":
             triggers += 1
             assert row.attr["req_size"] == str(64 << 20) and row.attr["func"] in ("halMemAlloc", "halMemCreate") and row.c_stack
-            if told is not None and row.time - told < 2 * 10**9:
+            if reported_at is not None and row.time - reported_at < 2 * 10**9:
                 continue
-            told = row.time
+            reported_at = row.time
             details += 1
             wanted = [b for b in blocks.values() if b.type == "HAL" or (b.type in ("PTA", "ATB") and b.device == "0")]
             recent = sorted(wanted, key=lambda b: -b.time)[:k]

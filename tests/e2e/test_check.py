@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope check: leaks between marks and inefficient blocks, on dumps of ours and of the original, against references
-that are written independently; what is written back, and what bad input brings."""
+"""msmemscope check: leaks between marks and inefficient blocks, on npuscope's and the original's dumps, against independent
+references; what is written back, and invalid input."""
 
 import csv
 import itertools
@@ -30,7 +30,7 @@ def check(softnpu, memscope):
 # ---- random dumps ----
 
 def random_rows(seed, count=400, host=True):
-    """Rows of operators and of memory in three frameworks and two processes, with mistakes that dumps have."""
+    """Rows of operators and memory in three frameworks and two processes, with errors that occur in real dumps."""
     rng = random.Random(seed)
     rows, live, ids = [], {}, {1: 0, 2: 0}
     frameworks = ["PTA", "ATB"] + (["HOST"] if host else [])
@@ -115,7 +115,7 @@ def test_random_dumps_agree_with_the_reference(check, tmp_path, seed):
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_everything_else_stays_as_it_is(check, tmp_path, ending):
+def test_everything_else_is_preserved(check, tmp_path, ending):
     rows = random_rows(11)
     rows.insert(5, [9999, "MSTX", "Mark", 'a "quoted", text\nof two lines', 7, 1, 1, 0, "N/A", "", "f.py(1): g\n", ""])
     path = tmp_path / "dump.csv"
@@ -131,7 +131,7 @@ def test_everything_else_stays_as_it_is(check, tmp_path, ending):
     changed = set(results_of_lines(before, path.read_bytes(), ending))
     assert changed and changed <= {f",inefficient_type:{','.join(n)}" for n in map(list, orders())}
     assert path.stat().st_mode & 0o777 == 0o640
-    # Once more: nothing is new, so nothing is written.
+    # Again: there is nothing new, so nothing is written.
     after = path.read_bytes()
     assert "no row changed" in check("inefficient", path, "--idle", "3", expect=1).stdout
     assert path.read_bytes() == after and sorted(tmp_path.iterdir()) == [path, kept]
@@ -143,7 +143,7 @@ def orders():
 
 
 def results_of_lines(before, after, ending):
-    """What was inserted, line by line."""
+    """The inserted text of each line."""
     old, new = before.decode().split(ending), after.decode().split(ending)
     assert len(old) == len(new)
     for a, b in zip(old, new):
@@ -183,7 +183,7 @@ def test_a_database_keeps_its_copy(check, tmp_path):
 # ---- leaks ----
 
 def leaks_reference(rows, mark, start):
-    """Line by line as it is specified, on a list; device -> [(size, ptr, id)], or None for too few marks."""
+    """As specified, row by row on a list; device -> [(size, ptr, id)], or None for too few marks."""
     found = {}
     for device in sorted({r[7] for r in rows}):
         mine = sorted((r for r in rows if r[7] == device), key=lambda r: r[0])
@@ -243,10 +243,10 @@ def test_leaks_agree_with_the_reference(check, tmp_path, seed):
                     assert f"on device {device} ======\n" + "\n".join(lines) in text
 
 
-# ---- the original's ----
+# ---- output of the original ----
 
 def test_lines_of_the_original(check, tmp_path):
-    """Word for word what the original prints; on its own dumps, where they are, with its own results."""
+    """Exactly what the original prints; on its own dumps, if available, with its own results."""
     rows = [[1, "MSTX", "Mark", "m", 1, 7, 7, 0, "N/A", "", "", ""],
             [2, "MALLOC", "HAL", "N/A", 2, 7, 7, 0, "0x0000160000400000", "{allocation_id:1,size:2097152}", "", ""],
             [3, "MSTX", "Mark", "m", 3, 7, 7, 0, "N/A", "", "", ""],
@@ -277,9 +277,9 @@ def test_lines_of_the_original(check, tmp_path):
     assert (tmp_path / "t.csv").read_text().splitlines() == theirs.splitlines()
 
 
-# ---- mistakes ----
+# ---- invalid input ----
 
-def test_what_cannot_be_used(check, tmp_path):
+def test_invalid_input(check, tmp_path):
     assert "usage: msmemscope check leaks" in check("--help").stdout
     text = tmp_path / "notes.csv"
     text.write_text("a,b,c\n1,2,3\n")
@@ -304,8 +304,8 @@ def test_what_cannot_be_used(check, tmp_path):
     assert "Max allowed size is 8.00GB" in check("leaks", big, "--mark=x", expect=2).stderr
 
 
-def test_programs_keep_their_names(softnpu, memscope, tmp_path):
-    """`check` is a command only with its second word and a dump."""
+def test_program_named_check(softnpu, memscope, tmp_path):
+    """`check` is a command only if a subcommand and a dump follow."""
     program = tmp_path / "check"
     program.write_text("#!/bin/sh\necho ran $*\n")
     program.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope --compare: runs, steps, traces and dumps side by side; dumps of the original; inputs that are broken."""
+"""msmemscope --compare: runs, steps, traces and dumps; dumps of the original; broken inputs."""
 
 import csv
 import pathlib
@@ -31,7 +31,7 @@ def train(softnpu, command, build, tmp_path):
 
 @pytest.fixture
 def compare(softnpu, command, tmp_path):
-    """Compares and returns the outcome and the rows of memory_compare.csv, without its two header lines."""
+    """Compares; returns the finished process and the rows of memory_compare.csv, without its two header lines."""
     def run(*options, expect=0):
         before = set(tmp_path.glob("compared/compare/memory_compare_*.csv"))
         done = softnpu.run(command, "--compare", f"--output={tmp_path}/compared", *options)
@@ -52,7 +52,7 @@ def test_a_leak_is_explained(train, compare):
     done, rows = compare(f"--input={clean},{leaking}", "--level=op")
     only = [row for row in rows if row[3] == "N/A"]
     assert len(only) == 4 and {row[1] for row in only} == {"torch._ops.aten.clone.default"}
-    assert {int(row[5]) for row in only} == {MIB + 512}  # as the pool rounds it
+    assert {int(row[5]) for row in only} == {MIB + 512}  # rounded by the pool
     assert all(int(row[5]) == 0 for row in rows if row[3] != "N/A")
     assert "+4.0 MiB  torch._ops.aten.clone.default  (in 4 places)" in done.stdout
     site = done.stdout.split("by call site")[1].splitlines()[1]
@@ -98,7 +98,7 @@ def test_two_ranks(softnpu, command, build, compare, tmp_path):
 
 
 def foreign_pair(tmp_path):
-    """Two dumps of the original, with what it computed for their first kernels; or, without them, two of that kind."""
+    """Two dumps of the original, with its results for their first kernels; if not available, two of the same kind."""
     samples = ROOT.parent / "shared" / "samples" / "msmemscope" / "offline"
     if samples.is_dir():
         base, other = samples / "compare-base.csv", samples / "compare-compare.csv"
@@ -118,7 +118,7 @@ def foreign_pair(tmp_path):
 
 
 def sizes_after(path):
-    """The original's number: of every kernel the size of the next row of the pool."""
+    """The original's number: for every kernel the size of the pool's next row."""
     rows = sorted(csv.DictReader(path.open()), key=lambda row: int(row["Timestamp(ns)"]))
     found, size = [], 0
     for row in reversed(rows):
@@ -160,7 +160,7 @@ def kernel_rows(count):
     ("text.txt", "hello\n", "neither .csv nor .db"),
     ("text.db", "hello\n", "not a database"),
 ])
-def test_files_of_others(compare, tmp_path, name, content, message):
+def test_foreign_files(compare, tmp_path, name, content, message):
     good, bad = tmp_path / "good.csv", tmp_path / name
     good.write_text(HEADER + kernel_rows(10))
     bad.write_text(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope export: from traces and from dumps, of ours and of the original, to every format."""
+"""msmemscope export: from traces and dumps, npuscope's and the original's, to every format."""
 
 import csv
 import json
@@ -31,7 +31,7 @@ def dumps(directory, suffix="csv"):
             if path.parent.parent.name != "device_cpu"}
 
 
-def test_dumps_come_back_as_they_were(recorded, export):
+def test_dumps_round_trip(recorded, export):
     before = dumps(recorded)
     assert set(before) == {"device_0", "device_1"}
     for device, path in before.items():
@@ -57,7 +57,7 @@ def test_curves_of_trace_and_dump_are_equal(recorded, export):
 
 
 def originals(tmp_path):
-    """Dumps of the original, or, without them, one with rows in its order."""
+    """Dumps of the original; if not available, one with rows in its order."""
     samples = ROOT.parent / "shared" / "samples" / "msmemscope"
     if samples.is_dir():
         return sorted(samples.glob("*/memscope_dump_*.csv")) + sorted(samples.glob("offline/pta-mix*.csv"))
@@ -100,7 +100,7 @@ def test_wrong_use(softnpu, memscope, tmp_path, export):
     done = softnpu.run(memscope, "export", path, "--format=csv")
     assert done.returncode == 1 and "is csv already" in done.stderr
     assert softnpu.run(memscope, "export", path, "--format=png").returncode == 2
-    assert softnpu.run(memscope, "export", path).returncode == 0  # the other format, where the dump is
+    assert softnpu.run(memscope, "export", path).returncode == 0  # the other format, next to the dump
     assert len(dumps(tmp_path, "db")) == 1
     path.write_text("")
     done, _ = export(path, "db", expect=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports for viewers of call stacks: collapsed, speedscope, pprof; from a trace, its CSV and its database."""
+"""Exports for call-stack viewers: collapsed, speedscope, pprof; from a trace, its CSV and its database."""
 
 import collections
 import json
@@ -17,7 +17,7 @@ STEPS, LEAK = 4, 1 << 20
 
 @pytest.fixture
 def export(export_to):
-    """The one file that an export makes."""
+    """The single file that an export creates."""
     def run(source, form):
         done, out = export_to(source, form)
         (path,) = (p for p in out.rglob("*") if p.is_file())
@@ -41,8 +41,8 @@ def device_dump(recorded):
 
 
 def dump_figures(recorded):
-    """What the rows say of the PTA pool: peak, all that was allocated, what the end found live, and how much of each is the
-    planted leak's. The peak is found by adding up, its blocks by copying."""
+    """Expected values of the PTA pool from the rows: peak, total allocated, live at the end, and the share of the planted leak
+    in each. The peak is found by summing up, its blocks by copying."""
     live, peak, peak_b, allocated = {}, {}, 0, []
     for row in read_dump(device_dump(recorded)):
         if row.type != "PTA" or row.event not in ("MALLOC", "FREE"):
@@ -87,7 +87,7 @@ def test_collapsed(recorded, export, figures):
     assert any(stack[:2] == ("npu 0", "HAL") for stack in stacks)
 
 
-def test_every_source_gives_the_same(recorded, export, export_to):
+def test_all_sources_agree(recorded, export, export_to):
     stacks = read_collapsed(export(recorded, "collapsed"))
     _, database = export_to(device_dump(recorded), "db")
     for source in (device_dump(recorded), *database.rglob("*.db")):
@@ -96,7 +96,7 @@ def test_every_source_gives_the_same(recorded, export, export_to):
 
 
 def test_speedscope(recorded, export, figures):
-    """The parts of the published schema that a sampled profile has, and the figures."""
+    """The parts of the published schema that a sampled profile has, and the numbers."""
     document = json.loads(export(recorded, "speedscope").read_text())
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert set(document) == {"$schema", "exporter", "name", "activeProfileIndex", "profiles", "shared"}
@@ -161,8 +161,8 @@ def test_pprof(recorded, export, figures):
     assert leak[2]["owner"].startswith("PTA@") and leak[2]["operator"] == "torch._ops.aten.clone.default"
 
 
-def test_pprof_itself_reads_it(recorded, export, figures):
-    """Where there is Go, its own reader agrees; where there is none, test_pprof has read the file."""
+def test_go_tool_pprof_reads_it(recorded, export, figures):
+    """If Go is installed, its own reader agrees; otherwise test_pprof has read the file."""
     path = export(recorded, "pprof")
     go = shutil.which("go")
     if go is None:
@@ -184,7 +184,7 @@ def test_without_stacks_operators_are_shown(softnpu, memscope, build, tmp_path, 
     assert ["torch._ops.aten.clone.default"] in [names for names, _, _ in samples]
 
 
-def test_nothing_is_written_over(recorded, softnpu, memscope):
+def test_no_file_is_overwritten(recorded, softnpu, memscope):
     first = softnpu.run(memscope, "export", recorded, "--format=collapsed")
     assert first.returncode == 0
     (path,) = recorded.rglob("*.collapsed")

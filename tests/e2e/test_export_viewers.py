@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of what happened: PyTorch snapshots, JSON lines, Chrome traces; what they have in common with all formats."""
+"""Exports of events: PyTorch snapshots, JSON lines, Chrome traces; and what all formats have in common."""
 
 import collections
 import csv
@@ -16,13 +16,13 @@ from recorder import read_dump
 
 HEADER = "ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),Call Stack(C)\n"
 STEPS, LEAK = 3, 1 << 20
-SINGLE = ("chrome", "memory_viz", "json", "collapsed", "speedscope", "pprof")  # formats of one file
+SINGLE = ("chrome", "memory_viz", "json", "collapsed", "speedscope", "pprof")  # single-file formats
 ALL = ("csv", "db", *SINGLE)
 
 
 @pytest.fixture
 def export(export_to):
-    """The one file that an export makes."""
+    """The single file that an export creates."""
     def run(source, form, expect=0):
         done, out = export_to(source, form, expect)
         (path,) = (p for p in out.rglob("*") if p.is_file())
@@ -45,7 +45,7 @@ def device_dump(recorded):
 
 
 def samples():
-    """Dumps of the original, where they are; tests/e2e/test_export.py has one of its own."""
+    """Dumps of the original, if available; tests/e2e/test_export.py has its own."""
     return sorted((ROOT.parent / "shared" / "samples" / "msmemscope").rglob("*.csv"))
 
 
@@ -62,7 +62,7 @@ def test_snapshot_of_a_recording(recorded, export):
     rows = [row for row in read_dump(device_dump(recorded)) if row.type == "PTA" and row.event in ("MALLOC", "FREE")]
     allocs = collections.Counter(entry["size"] for entry in entries if entry["action"] == "alloc")
     pool = collections.Counter(row.number("size") for row in rows if row.event == "MALLOC")
-    assert not pool - allocs  # every block of the pool is there
+    assert not pool - allocs  # every pool block is present
     addresses = {int(row.ptr, 16) for row in rows if row.event == "MALLOC"}
     live = sum(row.number("size") if row.event == "MALLOC" else -row.number("size") for row in rows
                if row.attr.get("shadow") != "true")
@@ -89,8 +89,8 @@ def test_snapshot_shows_the_pool_inside_the_driver(recorded, export):
     assert 0 < memory_viz.replay(entries)[2] <= peak
 
 
-def test_snapshot_of_segments_that_grow(softnpu, memscope, build, tmp_path, export):
-    """Virtual memory: handles that are mapped side by side are one segment."""
+def test_snapshot_of_expandable_segments(softnpu, memscope, build, tmp_path, export):
+    """Virtual memory: handles mapped to adjacent addresses are one segment."""
     out = tmp_path / "expandable"
     done = softnpu.run(memscope, f"--output={out}", "--", build / "examples" / "acl-train", "--steps", 2, f"--leak={LEAK}",
                        PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
@@ -120,8 +120,8 @@ def malloc(i, addr, size, pool="PTA", device=0, event="MALLOC", extra="", alloc=
 
 @pytest.mark.foreign_databases
 def test_snapshot_of_odd_memory(export, tmp_path):
-    """Blocks over each other, over the ends of segments, without segments, of size 0, at the end of the address space; a pool
-    that uses memory long after it was allocated; driver memory that is freed under a pool's block and given out again."""
+    """Overlapping blocks, blocks beyond the ends of segments, without segments, of size 0, at the end of the address space; a
+    pool that uses memory long after it was allocated; driver memory that is freed under a pool block and reallocated."""
     path = tmp_path / "odd.csv"
     rows = [malloc(1, 0x1000, 0x1000, "HAL"), malloc(2, 0x10000, 0x1000, "HAL"), malloc(3, 0x1800, 0x1000),
             malloc(4, 0x1900, 0x10), malloc(5, 0x1900, 0x10, "ATB"), malloc(6, 0x10800, 0x100), malloc(7, 0, 0),
@@ -134,7 +134,7 @@ def test_snapshot_of_odd_memory(export, tmp_path):
 
 @pytest.mark.foreign_databases
 def test_snapshots_of_random_memory(export_to, tmp_path):
-    """Many processes of random allocations, over each other or not, in several pools and devices: what the viewer relies on
+    """Many processes of random allocations, overlapping or not, in several pools and devices: what the viewer relies on
     holds in all of them."""
     rng = random.Random(4711)
     rows, number = [], 0
@@ -174,7 +174,7 @@ def read_lines(path):
     for line in lines:
         if line["kind"] == "stack":
             seen.add(line["id"])
-        assert line.get("stack", next(iter(seen), None)) in seen or "stack" not in line  # told before it is referred to
+        assert line.get("stack", next(iter(seen), None)) in seen or "stack" not in line  # defined before it is referenced
     return lines
 
 
@@ -188,7 +188,7 @@ def test_json_has_every_row(recorded, export):
             if key in ("size", "used", "total", "allocation_id"):
                 assert event["attr"][key] == int(value)
     blocks = {line["allocation_id"]: line for line in lines if line["kind"] == "block"}
-    for event in events.values():  # a block says what its two rows say
+    for event in events.values():  # a block agrees with its two rows
         if event["event"] in ("MALLOC", "FREE") and event["attr"].get("shadow") != "true":
             block = blocks[event["attr"]["allocation_id"]]
             when = "malloc_ns" if event["event"] == "MALLOC" else "free_ns"
@@ -221,10 +221,10 @@ def test_chrome_shows_everything(recorded, export):
     assert by_category["kernel"] and by_category["launch"]
     counters = {e["name"] for e in by_category["C"]}
     assert {"HAL npu 0", "PTA npu 0"} <= counters
-    for name in counters:  # each curve in order of time
+    for name in counters:  # each curve is in time order
         times = [e["ts"] for e in by_category["C"] if e["name"] == name]
         assert times == sorted(times)
-    lanes = collections.defaultdict(list)  # what is on a lane lies inside or beside each other
+    lanes = collections.defaultdict(list)  # slices on a lane nest or are disjoint
     for event in events:
         if event["ph"] == "X" and event["cat"] != "mstx":
             lanes[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event))
@@ -240,10 +240,10 @@ def test_chrome_shows_everything(recorded, export):
     assert all(named[e["pid"], e["tid"]].startswith("stream ") for e in by_category["kernel"])
 
 
-# ---- all of them ----
+# ---- all formats ----
 
 def check(form, path):
-    """Can it be read?"""
+    """Checks that the file is readable."""
     if form == "chrome" or form == "speedscope":
         json.loads(path.read_text())
     elif form == "json":
@@ -263,7 +263,7 @@ def check(form, path):
 
 @pytest.mark.foreign_databases
 @pytest.mark.parametrize("form", ALL)
-def test_names_of_any_kind(export, tmp_path, form):
+def test_arbitrary_names(export, tmp_path, form):
     path = tmp_path / "memscope_dump_1.csv"
     evil = [b'"" quote', b"back\\slash", b"new\nline", b"tab\t\x01\x1b[2J", b"\xff\xfe not utf-8 \xc3", "漢字 ü".encode(), b"</script>",
             b"{a:b,c:d}", b"x" * 70000, b"%s%n", b";semi 12", b"\xed\xa0\x80 surrogate", b"= 1+1", b"'"]
@@ -280,7 +280,7 @@ def test_names_of_any_kind(export, tmp_path, form):
 
 @pytest.mark.foreign_databases
 @pytest.mark.parametrize("form", ALL)
-def test_what_is_read_in_part_is_told(export_to, recorded, tmp_path, form):
+def test_partial_input_is_reported(export_to, recorded, tmp_path, form):
     path = tmp_path / "memscope_dump_1.csv"
     data = device_dump(recorded).read_bytes()
     path.write_bytes(data[:data.rfind(b"MALLOC,PTA") + 60])
@@ -291,10 +291,10 @@ def test_what_is_read_in_part_is_told(export_to, recorded, tmp_path, form):
 
 @pytest.mark.foreign_databases
 @pytest.mark.parametrize("form", ALL)
-def test_damage_of_a_recording_is_told(export_to, recorded, form):
+def test_damaged_recording_is_reported(export_to, recorded, form):
     (segment,) = recorded.rglob("*.seg")
     whole = segment.read_bytes()
-    for part in 2, 4, 8:  # how much is in a block differs; nothing may be left of the first try
+    for part in 2, 4, 8:  # the number of events per block varies; the first cut may leave nothing
         data = bytearray(whole)
         data[len(data) - len(data) // part] ^= 0xff
         segment.write_bytes(data)
@@ -337,7 +337,7 @@ def test_wrong_use(softnpu, memscope, recorded, build, tmp_path):
     assert done.returncode == 0 and kinds.count("npuscope") == kinds.count("end") == 2
 
 
-def test_what_did_not_become_complete_is_not_there(softnpu, memscope, recorded, tmp_path):
+def test_incomplete_files_are_removed(softnpu, memscope, recorded, tmp_path):
     for form in SINGLE:
         out = tmp_path / form
         done = softnpu.run("/bin/sh", "-c", f"ulimit -f 1; trap '' XFSZ; exec '{memscope}' export '{recorded}' --format={form} -o '{out}'")

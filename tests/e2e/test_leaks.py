@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaks and fluctuation: what acl-train has planted is found, all of it and nothing else, with its place and its growth."""
+"""Leaks and fluctuation: exactly the leaks planted by acl-train are found, with call site and growth."""
 
 import os
 import re
@@ -16,7 +16,7 @@ PLANTED = re.compile(r"planted: kind=leak rank=(?P<rank>\d+) device=(?P<device>\
 
 @pytest.fixture
 def train(recording, build):
-    """Output of acl-train under a recorder that looks for leaks."""
+    """Output of acl-train under a recorder with leak analysis."""
     recording.options[1:] = ["--quiet"]
 
     def run(*arguments, options=(), **more):
@@ -28,7 +28,7 @@ def train(recording, build):
 
 
 def sections(text):
-    """Reports of the original's kind: device -> lines, and what the summary says."""
+    """The original's reports: device -> lines and summary."""
     found = {}
     for device, body, mb, count in re.findall(
             r"====== ERROR: Detected memory leaks on device (\d+) ======\n((?:Direct .*\n)*)"
@@ -38,7 +38,7 @@ def sections(text):
 
 
 def check_planted(text, device, steps):
-    """All but the first step's, which is start-up, and the last step's, which may still be freed."""
+    """All except those of the first step, which is start-up, and of the last, which may still be freed."""
     planted = [m.groupdict() for m in PLANTED.finditer(text) if m["device"] == device]
     assert [int(p["step"]) for p in planted] == list(range(1, steps + 1))
     lines, mb, count = sections(text)[device]
@@ -55,14 +55,14 @@ def test_planted_leaks_are_found(train, size):
     text = train("--steps", 7, f"--leak={size}")
     total = check_planted(text, "0", 7)
     assert "HAL memory leaks" not in text
-    # Our summary: one site, first step, growth, confidence, operator.
+    # npuscope's summary: one site, first step, growth, confidence, operator.
     assert f"  1. {total:.6f} Mb(s) in 5 allocation(s), Pytorch Caching memory pool of device 0, since step 2, " \
            f"{total / 5:.6f} Mb(s) per step, confidence high\n        operator torch._ops.aten.clone.default\n" in text
     assert "\n  2. " not in text
     assert text.index("====== SUMMARY") < text.index("====== Leaks by") < text.index("Gap Analysis of Device 0")
 
 
-def test_the_place_is_named(train):
+def test_call_site(train):
     text = train("--steps", 5, "--leak", options=["--call-stack=c"])
     check_planted(text, "0", 5)
     site = text[text.index("====== Leaks by call site ======"):text.index("=======", text.index("Leaks by") + 40)]
@@ -101,13 +101,13 @@ def test_nothing_is_reported_where_nothing_leaks(train, defect):
 
 @pytest.mark.parametrize("options", [["--analysis=none"], ["--steps=2,3"], ["--analysis=decompose"], ["--events=launch", "--analysis="]],
                          ids=" ".join)
-def test_not_asked_for(train, options):
+def test_not_requested(train, options):
     text = train("--steps", 5, "--leak", options=options)
     assert "ERROR" not in text and "Leaks by" not in text and "Gap Analysis" not in text
 
 
 def test_killed_in_the_middle(train, build):
-    """The report comes all the same, with what had been planted until then."""
+    """The report is printed anyway, with the leaks planted so far."""
     process = train.recording.start(build / "examples" / "acl-train", "--steps", 1000000, "--leak=4096")
     lines = []
     while not lines or not lines[-1].startswith("step   30 "):
@@ -124,7 +124,7 @@ def test_killed_in_the_middle(train, build):
 
 
 def test_fluctuation(train):
-    """Ratios of the planted case grow with what is never given back."""
+    """Ratios of the planted case grow with the memory that is never freed."""
     text = train("--steps", 6, "--leak")
     table = re.search(r"======= Pytorch Caching memory pool Gap Analysis of Device 0 =======\n"
                       r"\tMinAlloc/MaxAlloc\(%\)     MinAllocMem\(MB\)          StepId                   \n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope query: SQL over recordings and dumps."""
+"""msmemscope query: SQL on recordings and dumps."""
 
 import csv
 import io
@@ -48,7 +48,7 @@ def device_dump(recorded):
 
 
 class Reference:
-    """What the rows of the dump say, added up the slow way."""
+    """Expected values, summed up from the rows of the dump."""
 
     def __init__(self, path, pool="PTA"):
         self.rows = sorted(read_dump(path), key=lambda row: row.id)
@@ -72,7 +72,7 @@ class Reference:
         return sum(row.number("size") for row in rows)
 
 
-def test_blocks_are_those_of_the_rows(recorded, query):
+def test_blocks_match_the_rows(recorded, query):
     reference = Reference(device_dump(recorded))
     rows = query(recorded, "SELECT * FROM blocks WHERE pool = 'PTA' ORDER BY block")
     assert {row["allocation_id"] for row in rows} == set(reference.blocks)
@@ -140,21 +140,21 @@ def test_call_sites(recorded, query):
     assert owners == [{"peak": Reference(device_dump(recorded)).peak}]
 
 
-def test_the_page_of_examples(recorded, query):
-    """Every statement of docs/guide/query.md runs."""
+def test_documented_examples(recorded, query):
+    """Every statement in docs/guide/query.md runs."""
     statements = re.findall(r"```sql\n(.*?)```", (ROOT / "docs/guide/query.md").read_text(), re.S)
     assert len(statements) >= 8
     for statement in statements:
         assert isinstance(query(recorded, statement), list), statement
 
 
-def test_the_page_has_the_schema(softnpu, memscope):
+def test_documented_schema(softnpu, memscope):
     schema = softnpu.run(memscope, "query", "--schema").stdout
     page = (ROOT / "docs/guide/query.md").read_text()
     assert schema in page, "docs/guide/query.md: the part below 'Tables' is what `msmemscope query --schema` prints"
 
 
-def test_every_source_gives_the_same(recorded, query, export_to):
+def test_all_sources_agree(recorded, query, export_to):
     _, database = export_to(device_dump(recorded), "db")
     statement = ("SELECT allocation_id, size, malloc_ns, free_ns, owner, step, operator, at_peak FROM blocks "
                  "WHERE pool = 'PTA' ORDER BY 1")
@@ -162,7 +162,7 @@ def test_every_source_gives_the_same(recorded, query, export_to):
     for source in (device_dump(recorded), *database.rglob("*.db")):
         rows = query(source, statement)
         for row, other in zip(rows, expected):
-            row["allocation_id"] = other["allocation_id"]  # a dump of one device is numbered anew
+            row["allocation_id"] = other["allocation_id"]  # a dump of one device has its own numbering
         assert rows == expected
 
 
@@ -212,7 +212,7 @@ def test_formats(recorded, softnpu, memscope):
     assert "MiB" in softnpu.run(memscope, "query", recorded, "SELECT human(max(peak)) FROM devices").stdout
 
 
-def test_statements_from_elsewhere(recorded, softnpu, memscope, tmp_path):
+def test_statements_from_files(recorded, softnpu, memscope, tmp_path):
     path = tmp_path / "statement.sql"
     path.write_text("-- how many?\nSELECT count(*)\n  FROM blocks;\n-- that is all\n")
     first = softnpu.run(memscope, "query", "-f", path, recorded)
@@ -238,7 +238,7 @@ def test_terminals_are_safe(softnpu, memscope, tmp_path):
     ("SELECT site_name FROM sites", ["no such column", "sites has process, device, pool, site"]),
     ("SELECT * FROM block", ["no such table: block", "tables: processes", "views: peak_blocks"]),
     ("SELECT size FROM blocks WHER 1", ["syntax error", "^"]),
-    ("", ["no statement"]),
+    ("", ["empty statement"]),
     ("SELECT 1; SELECT 2", ["one statement"]),
     ("DELETE FROM blocks", ["only SELECT"]),
     ("INSERT INTO steps VALUES (1)", ["only SELECT"]),
@@ -250,7 +250,7 @@ def test_terminals_are_safe(softnpu, memscope, tmp_path):
     ("SELECT load_extension('x')", ["only SELECT"]),
     ("BEGIN", ["only SELECT"]),
 ])
-def test_errors_teach(recorded, query, tmp_path, statement, words):
+def test_errors_suggest_alternatives(recorded, query, tmp_path, statement, words):
     done = query(recorded, statement.format(dir=tmp_path), expect=2)
     assert all(word in done.stderr for word in words), done.stderr
     assert done.stdout == "" and not (tmp_path / "other.db").exists()
@@ -271,7 +271,7 @@ def test_wrong_use(recorded, softnpu, memscope, tmp_path):
 
 
 @pytest.mark.foreign_databases
-def test_what_is_read_in_part_is_told(recorded, softnpu, memscope, tmp_path):
+def test_partial_input_is_reported(recorded, softnpu, memscope, tmp_path):
     path = tmp_path / "memscope_dump_1.csv"
     data = device_dump(recorded).read_bytes()
     path.write_bytes(data[:data.rfind(b"MALLOC,PTA") + 60])
@@ -282,7 +282,7 @@ def test_what_is_read_in_part_is_told(recorded, softnpu, memscope, tmp_path):
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
-def test_time_is_limited(recorded, softnpu, memscope):
+def test_time_limit(recorded, softnpu, memscope):
     done = softnpu.run(memscope, "query", recorded, ENDLESS, "--timeout=0.2")
     assert done.returncode == 1 and "not done after 0.2 s" in done.stderr
 
@@ -290,7 +290,7 @@ def test_time_is_limited(recorded, softnpu, memscope):
 def test_interrupt(recorded, softnpu, memscope, until):
     process = softnpu.start(memscope, "query", recorded, ENDLESS)
     ticks = lambda: int(open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[11])
-    until(lambda: ticks() > 20)  # it has begun to count
+    until(lambda: ticks() > 20)  # it is running
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and "stopped" in errors

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope report: planted defects are found and located, clean runs give no advice; the marks of inefficient memory
-are those of a slow reference; damaged input gives a partial report and says so."""
+"""msmemscope report: planted defects are found and located, clean runs give no advice; inefficient blocks agree with a
+slow reference; damaged input gives a partial report that says so."""
 
 import json
 import pathlib
@@ -24,7 +24,7 @@ def command(build):
 
 @pytest.fixture
 def record(softnpu, command, build, tmp_path):
-    """Runs an example under the recorder; gives the directory and what the example printed."""
+    """Runs an example under the recorder; returns the directory and the example's output."""
     def run(example, *options, recorder=USE, expect=0, name="run", **environment):
         out = tmp_path / name
         done = softnpu.run(command, "--quiet", f"--output={out}", *recorder, "--", build / "examples" / example, *options,
@@ -45,7 +45,7 @@ def report(softnpu, command):
 
 
 def planted(text):
-    """What an example says that it planted: dictionaries of its key=value pairs."""
+    """The defects that an example reports to have planted: dictionaries of its key=value pairs."""
     return [dict(pair.split("=", 1) for pair in line.split()[1:]) for line in text.splitlines() if line.startswith("planted:")]
 
 
@@ -62,7 +62,7 @@ def functions(process, finding):
     return [frame["function"] for frame in process["sites"][finding["site"]]["frames"]]
 
 
-# ---- planted defects: pattern, operator, function that planted it, options; bytes come from what the example prints
+# ---- planted defects: pattern, operator, planting function, options; bytes come from the example's output
 
 
 PLANTED = {
@@ -87,7 +87,7 @@ def test_planted_defects_are_found_and_nothing_else(record, report, kind):
     first = max(found, key=lambda finding: finding["at_stake_b"])
     assert first["op"] == places[0]["operator"]
     assert function in functions(process, first), functions(process, first)
-    if kind == "leak":  # of the first step nobody says so, the last one's may still be freed
+    if kind == "leak":  # blocks of the first step do not count, those of the last may still be freed
         assert (first["first_step"], first["last_step"], first["blocks"]) == (2, 7, 6)
         assert first["confidence"] == "high" and first["bytes"] == sum(int(place["block"]) for place in places[1:-1])
     else:
@@ -102,7 +102,7 @@ def test_planted_defects_are_found_and_nothing_else(record, report, kind):
     assert first == findings[0]
     if kind != "fragment":
         assert first["saves_peak_b"] * 100 > device["peak"]["used_b"]
-    for finding in findings[1:]:  # the segment that the pool got for the block and has kept since, of the same place
+    for finding in findings[1:]:  # the segment that the pool allocated for the block and kept, at the same site
         assert finding["pattern"] == "over_reserve" and kind not in ("leak", "fragment"), finding
         assert function in functions(process, finding), finding
     where = {"early-alloc": ("to_op", "torch._ops.aten.copy_.default"),
@@ -130,15 +130,15 @@ def test_planted_in_the_server(record, report):
     assert {finding["pattern"] for finding in major(device)} == {"leak"}
     findings = [finding for finding in device["advice"] if finding["pattern"] == "leak"]
     assert all({"cache_open", "move_to_larger"} & set(functions(process, finding)) for finding in findings)
-    # Keys and values of two layers for each request that was planted, all of them and no others.
+    # Keys and values of two layers for each planted request, all of them and no others.
     blocks = sum(finding["blocks"] for finding in findings)
     assert blocks == 4 * len(planted(text)) > 0
     assert sum(finding["bytes"] for finding in findings) == sum(int(place["size"]) for place in planted(text)) + 512 * blocks
-    # A request is leaked when it ends; its last blocks are allocated before.
+    # A request is leaked when it ends; its last blocks are allocated before that.
     assert max(finding["last_step"] for finding in findings) <= max(int(place["step"]) for place in planted(text))
 
 
-def test_requests_that_grow(record, report):
+def test_growing_requests(record, report):
     run, text = record("acl-infer", "--requests", 24, "--grow")
     process, device = npu(report(run))
     findings = major(device)
@@ -157,14 +157,14 @@ def test_clean_runs_give_no_advice(record, report, example, options):
     assert process["accesses"] > 1000
     assert [(f["pattern"], f["text"]) for f in major(device)] == []
     assert all(f["saves_peak_b"] * 100 <= device["peak"]["used_b"] for f in device["advice"])
-    assert "Nothing that would save more than 1 %" in report.text(run).stdout
+    assert "Nothing found that would save more than 1 %" in report.text(run).stdout
 
 
-# ---- inefficient memory: a slow reference, straight from the definitions
+# ---- inefficient memory: a slow reference, directly from the definitions
 
 
 def reference(rows, threshold=3000):
-    """Rows in order of their ids, as (event, type, pool, block); marks by block."""
+    """rows: in order of ids, as (event, type, pool, block). Returns the types found, by block."""
     frameworks = {name: {"api": 0, "malloc": None, "free": None, "inside": False, "did": set()} for name in ("PTA", "ATB")}
     history, marks = {}, {}
 
@@ -211,7 +211,7 @@ def reference(rows, threshold=3000):
     return {block: list(dict.fromkeys(found)) for block, found in marks.items() if found}
 
 
-def marks_of(softnpu, command, path, *options):
+def types_of(softnpu, command, path, *options):
     done = softnpu.run(command, "report", path, "--marks", *options)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -224,7 +224,7 @@ def marks_of(softnpu, command, path, *options):
 
 
 def random_dump(path, seed, count):
-    """Blocks of two pools, operators around them or not, accesses inside of blocks."""
+    """Blocks of two pools, inside and outside of operators, with accesses within blocks."""
     chance = random.Random(seed)
     rows, live, free, expected = [], {}, list(range(1, 40)), []
     inside = {"PTA": False, "ATB": False}
@@ -270,18 +270,18 @@ def random_dump(path, seed, count):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_marks_of_random_events(softnpu, command, tmp_path, seed):
+def test_inefficient_in_random_events(softnpu, command, tmp_path, seed):
     path = tmp_path / "random.csv"
     rows = random_dump(path, seed, 3000)
     for threshold in (3, 40, 3000):
         wanted = reference(rows, threshold)
-        assert marks_of(softnpu, command, path, "--idle", threshold) == wanted
+        assert types_of(softnpu, command, path, "--idle", threshold) == wanted
         assert threshold > 100 or {t for types in wanted.values() for t in types} >= {
             "early_allocation", "late_deallocation", "temporary_idleness"}
 
 
-def test_marks_while_recording(record, softnpu, command, recorded_rows):
-    """inefficient_type of the dump is what the reference says, and what the report finds afterwards."""
+def test_inefficient_while_recording(record, softnpu, command, recorded_rows):
+    """inefficient_type in the dump agrees with the reference and with the report."""
     run, text = record("acl-train", "--steps", 4, "--early-alloc", "--late-free", "--idle", recorder=USE[:2])
     rows = recorded_rows(run)
     block = lambda row: row.number("allocation_id") if "allocation_id" in row.attr else None
@@ -292,7 +292,7 @@ def test_marks_while_recording(record, softnpu, command, recorded_rows):
                for row in rows if "inefficient_type" in row.attr}
     assert written == wanted
     time_of = {row.number("allocation_id"): row.time for row in reversed(rows) if row.event == "MALLOC"}
-    assert marks_of(softnpu, command, run) == {time_of[number]: types for number, types in wanted.items()}
+    assert types_of(softnpu, command, run) == {time_of[number]: types for number, types in wanted.items()}
     types = {t for found in wanted.values() for t in found}
     assert types == {"early_allocation", "late_deallocation", "temporary_idleness"}
     at = {row.ptr: row for row in rows if row.event == "MALLOC" and int(row.attr["size"]) > 4 * MIB}
@@ -345,7 +345,7 @@ def test_account_of_every_byte(record, report, allocator, source):
         assert sum(p["reserved_b"] for p in account["pools"]) == moment["reserved_b"]
         assert sum(o["bytes"] for o in moment["owners"]) == moment["used_b"] == sum(s["bytes"] for s in moment["sites"])
     peak = device["peak"]["account"]
-    assert peak["segment_b"] == device["peak"]["reserved_b"] > 0  # segments are what the pools say they hold
+    assert peak["segment_b"] == device["peak"]["reserved_b"] > 0  # segments equal what the pools report
     assert sum(p["used_b"] for p in peak["pools"]) + sum(m["bytes"] for m in peak["modules"]) == device["peak"]["used_b"]
 
 
@@ -359,11 +359,11 @@ def test_samples_of_the_original(report):
         assert done.returncode == 0 and "in use" in done.stdout, (path, done.stderr)
 
 
-# ---- a report as people see it
+# ---- the report as users see it
 
 
 def golden_dump(path):
-    """A training job of four steps: weights, activations, a leak, a tensor that is freed late, driver memory of others."""
+    """A training job of four steps: weights, activations, a leak, a tensor freed late, driver memory outside pools."""
     rows = []
 
     def row(event, kind, name="N/A", ptr="N/A", attr="", stack=""):
@@ -405,7 +405,7 @@ def golden_dump(path):
 
 
 def test_golden_report(report, tmp_path):
-    """Text as it is; a difference is either a mistake or wanted: then write the new text into the file."""
+    """The exact text; if a difference is intended, write the new text into the file."""
     path = tmp_path / "memscope_dump_1.csv"
     golden_dump(path)
     done = report.text(path, "--top", "5")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML report in a real browser: figures, hovering, zooming, tables, themes, narrow windows, paper, hostile names."""
+"""The HTML report in a real browser: numbers, hovering, zooming, tables, themes, narrow windows, print, hostile names."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def browser(tmp_path_factory):
 
 
 class Pages:
-    """Recordings of acl-train, and pages and JSON of reports about them; each is made once."""
+    """Recordings of acl-train, and their reports as page and JSON; each is made once."""
 
     def __init__(self, build, folder):
         self.machine, self.build, self.folder = Softnpu(), build, folder
@@ -55,7 +55,7 @@ def pages(build, tmp_path_factory):
 
 
 def size(text):
-    """'10.1 MiB' as bytes, and how far the rounding may be off."""
+    """'10.1 MiB' as bytes, and the rounding error."""
     number, unit = re.match(r"\s*([\d.]+)\s*([KMGT]?i?B)", text).groups()
     factor = 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
     return float(number) * factor, factor * 10.0 ** -len(number.partition(".")[2])
@@ -67,7 +67,7 @@ def says(text, value):
 
 
 def assert_quiet(browser):
-    """Nothing was refused by the policy, nothing failed."""
+    """The policy refused nothing, and nothing failed."""
     assert browser.messages == []
 
 
@@ -93,7 +93,7 @@ def test_a_leak_is_shown(browser, pages, tmp_path):
     for title in ("Memory over time", "What to change", "What was live at the peak", "Memory account", "Growth from step to step",
                   "Operators"):
         assert title in titles
-    # the contents list leads to every part
+    # the table of contents links to every section
     assert browser.texts("nav li a") == titles
     assert browser.run("return [...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))")
     # the account adds up to its last line
@@ -107,7 +107,7 @@ def test_a_leak_is_shown(browser, pages, tmp_path):
     assert browser.colours(png) > 100
 
 
-def test_hovering_and_looking_closer(browser, pages):
+def test_hovering_and_zooming(browser, pages):
     page, _ = pages.report(pages.recording("--leak"))
     browser.resize(1400, 900)
     browser.open(page)
@@ -202,14 +202,14 @@ def test_ranks(browser, pages):
 
 
 def test_many_ranks(browser, pages, tmp_path):
-    """A page of 64 ranks is one that opens: what is below a rank is drawn when one goes there."""
+    """A page of 64 ranks opens: the details of a rank are drawn when it is opened."""
     clean = pages.recording()
     ranks = [clean, *(shutil.copytree(clean, tmp_path / f"rank{i}") for i in range(1, 64))]
     page, report = pages.report(*ranks)
     assert page.stat().st_size < 12 * MIB
     browser.open(page)
     assert browser.run("return document.querySelectorAll('.field tbody tr').length") == 64
-    assert browser.run("return document.querySelectorAll('nav h2 a').length") == 64  # and no line for each host
+    assert browser.run("return document.querySelectorAll('nav h2 a').length") == 64  # without a line for each host
     assert browser.run("return document.querySelectorAll('*').length") < 20000
     last = browser.run("const all = [...document.querySelectorAll('.field a')]; all.at(-1).scrollIntoView(); all.at(-1).click();"
                        "return all.at(-1).hash")
@@ -222,7 +222,7 @@ HOSTILE = "</script><img src=x onerror=window.pwned=1><script>window.pwned=1</sc
 
 
 def hostile_dump(path):
-    """A dump whose every text is an attack; quotes are doubled as in any CSV file."""
+    """A dump in which every text is an attack; quotes are doubled as in any CSV file."""
     def cell(text):
         return '"' + text.replace('"', '""') + '"'
     rows, at = [], 0
@@ -258,7 +258,7 @@ def test_hostile_names(browser, pages, tmp_path):
     assert browser.run("return window.pwned ?? null") is None
     assert browser.run("return document.images.length + document.querySelectorAll('iframe, object, embed, link').length") == 0
     assert browser.run("return document.scripts.length") == 2
-    assert "onerror" in browser.text("main"), "names are shown as they are"
+    assert "onerror" in browser.text("main"), "names are shown verbatim"
     assert "onerror" in json.dumps(report)
     assert_quiet(browser)
 
@@ -273,7 +273,7 @@ def test_nothing_to_show(browser, pages, tmp_path):
 
 
 def test_out_of_memory(browser, pages, tmp_path):
-    """What the driver refused comes first, whatever can be saved."""
+    """The refused request comes first, whatever can be saved."""
     dump = tmp_path / "memscope_dump_1.csv"
     rows = [f'{i},MALLOC,HAL,N/A,{1000 + i},7,7,0,0x{0x100000 * (i + 1):016x},"{{allocation_id:{i + 1},addr:0x{0x100000 * (i + 1):016x},'
             f'size:{MIB}}}",,' for i in range(5)]
@@ -281,7 +281,7 @@ def test_out_of_memory(browser, pages, tmp_path):
     dump.write_text(HEADER + "\n".join(rows) + "\n")
     page, _ = pages.report(dump)
     browser.open(page)
-    assert "The driver had no memory left for a request of 4\u00a0MiB." in browser.text(".verdict-line")
+    assert "The driver refused a request of 4\u00a0MiB." in browser.text(".verdict-line")
     assert "refused by the driver" in browser.texts(".card")[0]
     assert "step" not in browser.text(".verdict-line"), "there were none"
     assert_quiet(browser)
@@ -296,11 +296,11 @@ def test_files(softnpu, memscope, pages, tmp_path):
     page.write_text("before")
     done = softnpu.run(memscope, "report", run, f"--html={page}")
     assert done.returncode == 0 and done.stdout == "" and f"create file {page}." in done.stderr
-    assert page.read_text().startswith("<!doctype html>"), "a report is made anew"
-    assert [p.name for p in tmp_path.iterdir()] == ["page.html"], "and leaves nothing else"
+    assert page.read_text().startswith("<!doctype html>"), "an existing report is replaced"
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"], "and nothing else is left"
 
 
 def test_types():
-    """The script of the page keeps to its types."""
+    """The page's script type-checks."""
     done = subprocess.run(["tsc", "-p", str(ROOT / "web" / "report")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope report on pools that waste what they have reserved: by remainders, and by streams that wait for each other."""
+"""msmemscope report on pools that waste reserved memory: through remainders, and through streams that wait for each other."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ def program(compiler, tmp_path_factory):
 
 @pytest.fixture
 def advice(recording, program, memscope, softnpu):
-    """What the report advises of the NPU, and what the program says that it wastes."""
+    """The report's advice for the NPU, and the waste that the program reports."""
     def run(mode):
         recording.options[1:] = ["--quiet", "--call-stack=c"]
         done = recording.run("--", program, mode)
@@ -35,10 +35,10 @@ def advice(recording, program, memscope, softnpu):
     return run
 
 
-def test_remainders_that_serve_nobody(advice):
+def test_useless_remainders(advice):
     (finding,), (planted,) = advice("split")
     assert finding["pattern"] == "split_waste" and finding["saves_reserved_b"] == int(planted["wasted"])
-    assert "15 MiB lie free in pieces that are smaller than any request" in finding["text"].replace("15.0", "15")
+    assert "15 MiB are free in pieces smaller than any request" in finding["text"].replace("15.0", "15")
 
 
 def test_memory_of_another_stream(advice):
@@ -48,5 +48,5 @@ def test_memory_of_another_stream(advice):
     assert "of_another_stream" in finding["functions"]
 
 
-def test_a_pool_that_wastes_nothing(advice):
+def test_pool_without_waste(advice):
     assert advice("clean") == ([], [])

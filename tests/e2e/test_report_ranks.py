@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of many processes: the same step on all ranks, the first one to depart, and the place that explains it."""
+"""Reports of many processes: the same step on all ranks, the first to diverge, and the call site that explains it."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def test_ranks_of_one_job(record, report):
 
 
 def test_one_of_several_leaks(record, report):
-    """The same program four times, once with a leak from step 1 on: the leak shows in the peak of step 2."""
+    """The same program four times, once with a leak from step 1 on: the leak is visible in the peak of step 2."""
     runs = [record(f"rank{i}", *(["--leak"] if i == 2 else [])) for i in range(4)]
     found, text = report(*runs)
     departure = found["ranks"]["departure"]
@@ -59,7 +59,7 @@ def test_one_of_several_leaks(record, report):
 
 
 def test_sixty_four_ranks(record, report, softnpu, memscope, tmp_path):
-    """A line for each of them; everything of two: the highest one and the one that departs, here the same."""
+    """A line for each, and full sections for the highest and the first to diverge, here the same rank."""
     clean, leaking = record("rank0"), record("rank41", "--leak")
     ranks = [leaking if i == 41 else clean if i == 0 else shutil.copytree(clean, tmp_path / f"rank{i}") for i in range(64)]
     found, text = report(*ranks)
@@ -82,7 +82,7 @@ def test_two_ranks_and_one_process(record, report):
     assert report(leaking)[0]["ranks"] is None
 
 
-def test_an_input_that_is_not_there(record, report, softnpu, memscope, tmp_path):
+def test_missing_input(record, report, softnpu, memscope, tmp_path):
     clean = record("clean")
     done = softnpu.run(memscope, "report", clean, tmp_path / "nothing", "--json")
     assert done.returncode == 1 and "nothing" in done.stderr

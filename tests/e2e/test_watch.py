@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--watch: what is noted where, against a slow reference; contents and hashes; the planted corruption is found, with its
-place; programs do not notice."""
+"""--watch: the points of all checks against a slow reference; contents and hashes; the planted corruption is found and
+located; programs are not affected."""
 
 import csv
 import re
@@ -22,14 +22,14 @@ def slow_hash(data):
     return f"{crc ^ 0xFFFFFFFFFFFFFFFF:016x}"
 
 
-def test_the_hash_of_the_documentation():
+def test_documented_hash():
     assert [slow_hash(data) for data in (b"", b"123456789", bytes(8), bytes(range(16)))] == [
         "0000000000000000", "b86883e6fa710a9f", "98b12cacc211a013", "df76d10c7c11fb95"]
 
 
 @pytest.fixture
 def watch(softnpu, build, tmp_path, memscope):
-    """acl-train with a --watch; output, rows of the dump, rows of the hashes, files of contents."""
+    """acl-train with --watch; output, rows of the dump, rows of hashes, files with contents."""
     class Outcome:
         pass
 
@@ -61,7 +61,7 @@ def watch(softnpu, build, tmp_path, memscope):
 
 
 def reference(rows, start, end, call=0, output=None):
-    """Names of all notes, in order, by the rules of the documentation; what is freed is not noted any more."""
+    """Names of all checks, in order, as documented; freed tensors are no longer checked."""
     notes, counts, active, watched, starts, outputs = [], {}, False, {}, 0, {}
 
     def note(raw, number, when):
@@ -120,7 +120,7 @@ def test_contents(watch):
 
 
 def init_of(run, address):
-    """The operator that wrote the tensor first, and the number of its call."""
+    """The operator that first wrote the tensor, and the number of the call."""
     rows = sorted(run.rows, key=lambda r: r.id)
     write = next(r for r in rows if r.event == "ACCESS" and r.type == "WRITE" and int(r.ptr, 16) == address)
     return write.name, sum(r.type == "ATEN_START" and r.name == write.name and r.tid == write.tid and r.id < write.id for r in rows)
@@ -154,7 +154,7 @@ def test_the_planted_corruption_is_found(watch, operator, level):
     assert losses(run.text) == losses(plain.text) and losses(run.text)
 
 
-def test_a_clean_run_is_clean(watch):
+def test_clean_run(watch):
     plain = watch(None, steps=3)
     for option in (f"{ATEN}normal_.default,none", f"{ATEN}_fused_adamw_.default,none"):
         run = watch(option, steps=3)
@@ -165,7 +165,7 @@ def test_a_clean_run_is_clean(watch):
 
 
 def test_tensors_of_the_program(softnpu, build, tmp_path, memscope, compiler):
-    """The table for libraries: two ranges, one of which is noted three times only."""
+    """The table for libraries: two ranges, one of which is checked only three times."""
     program = compiler(tmp_path / "program", __file__.replace("test_watch.py", "watch_program.c"), "ascendcl", "ms_tools_ext",
                        flags=[f"-I{build.parent}/src"])
     done = softnpu.run(memscope, f"--output={tmp_path}/out", "--analysis=none", "--watch=none", "--", program)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line of python_tables.h: version, first line, table, and the line of each instruction as this interpreter says."""
+"""Prints a line of python_tables.h: version, first line, table, and the line of each instruction according to this interpreter."""
 import sys, dis
 src = '''
 def sample(a, b):

@@ -160,7 +160,7 @@ static void print_advice(const struct printer *printer, const struct ms_report_d
                                               : "\n     Nothing found.\n",
               printer->out);
     } else if (device->saves_together_b != 0 && major > 1) {
-        fprintf(printer->out, "  (all together: peak %s%.2f MiB)\n", device->exact ? "-" : "at least -",
+        fprintf(printer->out, " (all together: peak %s%.2f MiB)\n", device->exact ? "-" : "at least -",
                 mib(device->saves_together_b));
     } else {
         fputc('\n', printer->out);

@@ -134,10 +134,10 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         return ms_arena_print(arena, "%s%s%s, allocated %s, kept until exit; freeing after %s %s.", t->what, in, t->op,
                               steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
     case MS_PATTERN_EARLY:
-        return ms_arena_print(arena, "%s%s%s %s  first used much later, in %s; allocating just before that %s.",
-                              t->what, in, t->op, are, t->to, t->gain);
+        return ms_arena_print(arena, "%s%s%s %s first used much later, in %s; allocating just before that %s.", t->what,
+                              in, t->op, are, t->to, t->gain);
     case MS_PATTERN_LATE:
-        return ms_arena_print(arena, "%s%s%s %s  last used in %s; freeing after that %s.", t->what, in, t->op, are,
+        return ms_arena_print(arena, "%s%s%s %s last used in %s; freeing after that %s.", t->what, in, t->op, are,
                               t->from, t->gain);
     case MS_PATTERN_IDLE:
         return ms_arena_print(arena, "%s%s%s %s idle between %s and %s; moving %s elsewhere in the meantime %s.",
@@ -146,16 +146,16 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         return ms_arena_print(arena, "%s%s%s %s never read or written; not allocating %s %s.", t->what, in, t->op, are,
                               it, t->gain);
     case MS_PATTERN_REDUNDANT:
-        return ms_arena_print(arena, "%s%s%s  could reuse blocks of equal size that were last used in %s; that %s.",
+        return ms_arena_print(arena, "%s%s%s could reuse blocks of equal size that were last used in %s; that %s.",
                               t->what, in, t->op, t->from, t->gain);
     case MS_PATTERN_DEAD_WRITE:
         return ms_arena_print(arena,
-                              "%s%s%s %s written by %s and again by %s  with no read in between; allocating for "
+                              "%s%s%s %s written by %s and again by %s with no read in between; allocating for "
                               "the second write only %s.",
                               t->what, in, t->op, are, t->from, t->to, t->gain);
     case MS_PATTERN_OVERALLOCATION:
         return ms_arena_print(arena,
-                              "Up to %s of the blocks%s%s  are never accessed (%llu blocks); requesting only what is "
+                              "Up to %s of the blocks%s%s are never accessed (%llu blocks); requesting only what is "
                               "used %s.",
                               a, in, t->op, (unsigned long long)f->blocks, t->gain);
     case MS_PATTERN_GROWING:
@@ -170,7 +170,7 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
     case MS_PATTERN_FRAGMENTATION:
         size_text(f->size_b, a);
         return ms_arena_print(arena,
-                              "%llu segment%s  kept by a few blocks, such as %s%s%s since step %u; without them, %s "
+                              "%llu segment%s kept by a few blocks, such as %s%s%s since step %u; without them, %s "
                               "could be returned to the driver.",
                               (unsigned long long)f->blocks, f->blocks != 1 ? "s are" : " is", a, in, t->op,
                               f->first_step, b);
