@@ -25,9 +25,9 @@ struct db {
     sqlite3_stmt *insert, *insert_steady, *insert_slice, *update;
     bool in_batch;
     uint32_t batch_rows;
-    uint32_t slice_pid;  /* process that has a table; 0: none */
-    int64_t last_rowid;  /* 0: none yet */
-    struct ms_rows rows; /* not inserted yet */
+    uint32_t slice_pid;       /* process that has a table; 0: none */
+    int64_t last_rowid;       /* 0: none yet */
+    struct ms_row_batch rows; /* not inserted yet */
     struct ms_buffer attr, slice_texts, held_slices;
 };
 
@@ -102,9 +102,9 @@ static int make_table(struct db *db)
     rc = rc != 0
              ? rc
              : run(db, "CREATE INDEX IF NOT EXISTS idx_memscope_dump_timestamp ON memscope_dump (\"Timestamp(ns)\")");
-    rc = rc != 0 ? rc : error_of(db, ms__rows_register(&db->rows, db->handle));
-    rc = rc != 0 ? rc : error_of(db, ms__rows_prepare(db->handle, false, &db->insert));
-    return rc != 0 ? rc : error_of(db, ms__rows_prepare(db->handle, true, &db->insert_steady));
+    rc = rc != 0 ? rc : error_of(db, ms__batch_register(&db->rows, db->handle));
+    rc = rc != 0 ? rc : error_of(db, ms__batch_prepare(db->handle, false, &db->insert));
+    return rc != 0 ? rc : error_of(db, ms__batch_prepare(db->handle, true, &db->insert_steady));
 }
 
 static int db_open(struct ms_dump_file *file)
@@ -171,15 +171,15 @@ static const struct ms_cell_style style = {
 /* Inserts the buffered rows. */
 static int write_rows(struct db *db)
 {
-    struct ms_rows *rows = &db->rows;
+    struct ms_row_batch *rows = &db->rows;
     if (rows->count == 0) {
         return 0;
     }
     sqlite3_stmt *insert = rows->varied ? db->insert : db->insert_steady;
     if (!rows->varied) {
         int at = 0;
-#define X(name, field) ms__rows_bind(rows, &rows->cells[0][MS_COL_##name], insert, ++at);
-        MS_ROWS_STEADY(X)
+#define X(name, field) ms__batch_bind(rows, &rows->cells[0][MS_COL_##name], insert, ++at);
+        MS_BATCH_STEADY(X)
 #undef X
     }
     int rc = begin_batch(db);
@@ -202,17 +202,17 @@ MS_CELL_INLINE bool cell_sign(const struct ms_row *row, enum ms_dump_column colu
     case MS_COL_##name:                                                                                                \
         *sign = row->field;                                                                                            \
         return true;
-        MS_ROWS_STEADY(X)
+        MS_BATCH_STEADY(X)
 #undef X
     default:
         return false;
     }
 }
 
-MS_CELL_INLINE void put_cell(struct ms_rows *rows, const struct ms_dump *dump, const struct ms_row *row,
+MS_CELL_INLINE void put_cell(struct ms_row_batch *rows, const struct ms_dump *dump, const struct ms_row *row,
                              enum ms_dump_column column)
 {
-    struct ms_rows_cell *cell = &rows->cells[rows->count][column];
+    struct ms_batch_cell *cell = &rows->cells[rows->count][column];
     uint64_t number;
     uint32_t sign;
     if (cell_sign(row, column, &sign)) {
@@ -224,19 +224,19 @@ MS_CELL_INLINE void put_cell(struct ms_rows *rows, const struct ms_dump *dump, c
         rows->varied |= rows->count != 0;
     }
     if (ms__cell_number(row, column, &number)) {
-        *cell = (struct ms_rows_cell){.number = (int64_t)number};
+        *cell = (struct ms_batch_cell){.number = (int64_t)number};
         return;
     }
     size_t begin = rows->texts.used;
     ms__cell_text(&rows->texts, dump, row, column, &style);
-    *cell = (struct ms_rows_cell){
+    *cell = (struct ms_batch_cell){
         .is_text = true, .number = (int64_t)begin, .length_b = (uint32_t)(rows->texts.used - begin)};
 }
 
 static int db_row(struct ms_dump_file *file, const struct ms_row *row)
 {
     struct db *db = file->state;
-    struct ms_rows *rows = &db->rows;
+    struct ms_row_batch *rows = &db->rows;
     int64_t rowid = (int64_t)row->id + 1;
     rows->rowid[rows->count] = db->last_rowid != 0 && rowid == db->last_rowid + 1 ? 0 : rowid;
     db->last_rowid = rowid;
@@ -247,7 +247,7 @@ static int db_row(struct ms_dump_file *file, const struct ms_row *row)
         return -ENOMEM;
     }
     rows->count++;
-    return ms__rows_full(rows) ? write_rows(db) : 0;
+    return ms__batch_full(rows) ? write_rows(db) : 0;
 }
 
 static int db_patch(struct ms_dump_file *file, const struct ms_row *row)

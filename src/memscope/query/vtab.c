@@ -6,6 +6,7 @@
 #include "memscope/query/vtab.h"
 
 #include "base/buffer.h"
+#include "memscope/export/sqlite_vtab.h"
 #include "memscope/model/model.h"
 #include "memscope/query/order.h"
 
@@ -15,21 +16,21 @@
 
 #define ORDER_COLUMNS 8
 
-struct order { /* kept as long as the table: a join may need it repeatedly */
-    struct order *next;
+struct store_order { /* kept as long as the table: a join may need it repeatedly */
+    struct store_order *next;
     char columns[ORDER_COLUMNS + 1];
     uint64_t count; /* of records at that time */
     struct ms_records places;
 };
 
-struct table {
+struct store_table {
     sqlite3_vtab base;
     struct ms_store *store;
     enum ms_query_table which;
-    struct order *orders;
+    struct store_order *orders;
 };
 
-struct cursor {
+struct store_cursor {
     sqlite3_vtab_cursor base;
     uint64_t at, end;
     uint64_t record;        /* the record at position `at` */
@@ -63,23 +64,23 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
         }
     }
     MS_BUFFER_TEXT(&sql, ")\0");
-    struct table *table = which < MS_TABLE_COUNT && !sql.failed ? sqlite3_malloc(sizeof(*table)) : NULL;
+    struct store_table *table = which < MS_TABLE_COUNT && !sql.failed ? sqlite3_malloc(sizeof(*table)) : NULL;
     int rc = table != NULL ? sqlite3_declare_vtab(db, sql.s) : SQLITE_NOMEM;
     ms_buffer_free(&sql);
     if (rc != SQLITE_OK) {
         sqlite3_free(table);
         return rc;
     }
-    *table = (struct table){.store = context, .which = (enum ms_query_table)which};
+    *table = (struct store_table){.store = context, .which = (enum ms_query_table)which};
     *out = &table->base;
     return SQLITE_OK;
 }
 
 static int disconnect(sqlite3_vtab *base)
 {
-    struct table *table = (struct table *)base;
+    struct store_table *table = (struct store_table *)base;
     while (table->orders != NULL) {
-        struct order *order = table->orders;
+        struct store_order *order = table->orders;
         table->orders = order->next;
         ms_records_free(&order->places);
         sqlite3_free(order);
@@ -117,7 +118,7 @@ static bool is_distinct(sqlite3_index_info *info)
 }
 
 /* Can the requested order be provided? */
-static int plan_order(const struct table *table, sqlite3_index_info *info)
+static int plan_order(const struct store_table *table, sqlite3_index_info *info)
 {
     char columns[ORDER_COLUMNS + 1] = "";
     if (info->nOrderBy == 0 || info->nOrderBy > ORDER_COLUMNS || is_distinct(info)) {
@@ -138,7 +139,7 @@ static int plan_order(const struct table *table, sqlite3_index_info *info)
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    struct table *table = (struct table *)base;
+    struct store_table *table = (struct store_table *)base;
     const struct ms_query_schema *schema = &ms_query_schemas[table->which];
     struct ms_store *store = table->store;
     store->wanted |= 1u << table->which;
@@ -172,31 +173,19 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
     (void)table;
-    struct cursor *cursor = sqlite3_malloc(sizeof(*cursor));
-    if (cursor == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *cursor = (struct cursor){0};
-    *out = &cursor->base;
-    return SQLITE_OK;
+    return ms_vtab_open_cursor(sizeof(struct store_cursor), out);
 }
 
-static int close_cursor(sqlite3_vtab_cursor *cursor)
-{
-    sqlite3_free(cursor);
-    return SQLITE_OK;
-}
-
-static void go_to(struct cursor *cursor, uint64_t at)
+static void go_to(struct store_cursor *cursor, uint64_t at)
 {
     cursor->at = at;
     cursor->record = cursor->places != NULL && at < cursor->end ? cursor->places[at] : at;
 }
 
 /* NULL: see errno. */
-static const struct order *find_order(struct table *table, const char *columns, uint64_t count)
+static const struct store_order *find_order(struct store_table *table, const char *columns, uint64_t count)
 {
-    struct order *order = table->orders;
+    struct store_order *order = table->orders;
     while (order != NULL && (order->count != count || strcmp(order->columns, columns) != 0)) {
         order = order->next;
     }
@@ -208,7 +197,7 @@ static const struct order *find_order(struct table *table, const char *columns, 
         errno = ENOMEM;
         return NULL;
     }
-    *order = (struct order){.next = table->orders, .count = count};
+    *order = (struct store_order){.next = table->orders, .count = count};
     memcpy(order->columns, columns, strlen(columns) + 1);
     if (!ms_order_make(table->store, table->which, columns, &order->places)) {
         int error = errno;
@@ -223,8 +212,8 @@ static const struct order *find_order(struct table *table, const char *columns, 
 
 static int begin(sqlite3_vtab_cursor *base, int plan, const char *columns, int argc, sqlite3_value **argv)
 {
-    struct cursor *cursor = (struct cursor *)base;
-    struct table *table = (struct table *)base->pVtab;
+    struct store_cursor *cursor = (struct store_cursor *)base;
+    struct store_table *table = (struct store_table *)base->pVtab;
     uint64_t begin_at = 0;
     cursor->end = ms_store_count(table->store, table->which);
     cursor->places = NULL;
@@ -234,7 +223,7 @@ static int begin(sqlite3_vtab_cursor *base, int plan, const char *columns, int a
         begin_at = there ? (uint64_t)number - 1 : 0;
         cursor->end = there ? (uint64_t)number : 0;
     } else if (plan == PLAN_ORDER) {
-        const struct order *order = find_order(table, columns, cursor->end);
+        const struct store_order *order = find_order(table, columns, cursor->end);
         if (order == NULL) {
             return errno == EINTR ? SQLITE_INTERRUPT : errno == ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
         }
@@ -246,20 +235,20 @@ static int begin(sqlite3_vtab_cursor *base, int plan, const char *columns, int a
 
 static int next(sqlite3_vtab_cursor *base)
 {
-    struct cursor *cursor = (struct cursor *)base;
+    struct store_cursor *cursor = (struct store_cursor *)base;
     go_to(cursor, cursor->at + 1);
     return SQLITE_OK;
 }
 
 static int at_end(sqlite3_vtab_cursor *base)
 {
-    const struct cursor *cursor = (const struct cursor *)base;
+    const struct store_cursor *cursor = (const struct store_cursor *)base;
     return cursor->at >= cursor->end;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    *out = (sqlite3_int64)((const struct cursor *)base)->record + 1;
+    *out = (sqlite3_int64)((const struct store_cursor *)base)->record + 1;
     return SQLITE_OK;
 }
 
@@ -366,10 +355,10 @@ static void give_event(sqlite3_context *result, const struct ms_store *store, co
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int i)
 {
-    const struct table *table = (const struct table *)base->pVtab;
+    const struct store_table *table = (const struct store_table *)base->pVtab;
     const struct ms_store *store = table->store;
     const struct ms_query_column *schema = &ms_query_schemas[table->which].columns[i];
-    uint64_t at = ((const struct cursor *)base)->record;
+    uint64_t at = ((const struct store_cursor *)base)->record;
     const void *record = ms_store_at(store, table->which, at);
     const char *field = (const char *)record + schema->offset;
     uint64_t u64;
@@ -431,7 +420,7 @@ int ms_vtab_register(sqlite3 *db, struct ms_store *store)
         .xDisconnect = disconnect,
         .xBestIndex = best_index,
         .xOpen = open_cursor,
-        .xClose = close_cursor,
+        .xClose = ms_vtab_close_cursor,
         .xFilter = begin,
         .xNext = next,
         .xEof = at_end,
