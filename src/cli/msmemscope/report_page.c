@@ -4,7 +4,7 @@
 
 #include "memscope/render/html.h"
 #include "memscope/render/report_json.h"
-#include "memscope/render/thin.h"
+#include "memscope/render/reduce.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,29 +68,29 @@ static int write_beside(struct ms_buffer *page, const char *path)
 }
 
 /* More devices get less each, so that a page of many ranks can still be sent. */
-static struct ms_thin_options limits(const struct ms_report *report)
+static struct ms_reduce_options limits(const struct ms_report *report)
 {
     size_t devices = 0;
     for (size_t i = 0; i < report->process_count; i++) {
         devices += report->processes[i].device_count;
     }
     return devices <= PAGE_DEVICES
-               ? (struct ms_thin_options){.points = MS_REPORT_POINTS, .steps = PAGE_STEPS}
-               : (struct ms_thin_options){.points = MS_REPORT_POINTS / 8, .steps = PAGE_STEPS / 4, .npus = true};
+               ? (struct ms_reduce_options){.points = MS_REPORT_POINTS, .steps = PAGE_STEPS}
+               : (struct ms_reduce_options){.points = MS_REPORT_POINTS / 8, .steps = PAGE_STEPS / 4, .npus = true};
 }
 
 int report_page_write(const struct ms_report *report, const char *path)
 {
     struct ms_buffer json = {0}, page = {0};
-    struct ms_thin_options options = limits(report);
-    struct ms_report *thin = ms_thin(report, &options);
-    if (thin == NULL) {
+    struct ms_reduce_options options = limits(report);
+    struct ms_report *reduced = ms_report_reduce(report, &options);
+    if (reduced == NULL) {
         return tell(path, -ENOMEM);
     }
-    ms_report_json(thin, &json);
+    ms_report_json(reduced, &json);
     ms_html_page(json.s, json.used, &page);
     int rc = json.failed || page.failed ? -ENOMEM : write_beside(&page, path);
-    ms_thin_free(thin);
+    ms_report_reduced_free(reduced);
     ms_buffer_free(&json);
     ms_buffer_free(&page);
     if (rc != 0) {

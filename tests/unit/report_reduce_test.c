@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "memscope/render/thin.h"
+#include "memscope/render/reduce.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static struct ms_report_point points[COUNT];
 static struct ms_report_free frees[COUNT];
 static struct ms_report_step steps[COUNT];
 
-static void test_thin(void **state)
+static void test_reduce(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -35,12 +35,12 @@ static void test_thin(void **state)
                                                 {.points = points, .point_count = 20, .steps = steps, .step_count = 7}};
     const struct ms_report_process processes[2] = {{.devices = devices, .device_count = 2}, {.pid = 1}};
     const struct ms_report report = {.processes = processes, .process_count = 2};
-    const struct ms_thin_options options = {.points = 100, .steps = 50};
-    struct ms_report *thin = ms_thin(&report, &options);
-    assert_non_null(thin);
-    assert_int_equal(thin->process_count, 2);
-    assert_int_equal(thin->processes[1].device_count, 0);
-    const struct ms_report_device *device = &thin->processes[0].devices[0];
+    const struct ms_reduce_options options = {.points = 100, .steps = 50};
+    struct ms_report *reduced = ms_report_reduce(&report, &options);
+    assert_non_null(reduced);
+    assert_int_equal(reduced->process_count, 2);
+    assert_int_equal(reduced->processes[1].device_count, 0);
+    const struct ms_report_device *device = &reduced->processes[0].devices[0];
     assert_true(device->point_count <= 100 && device->point_count > 90);
     uint64_t most = 0;
     for (size_t i = 0; i < device->point_count; i++) {
@@ -56,16 +56,16 @@ static void test_thin(void **state)
     assert_true(device->step_count <= 51);
     assert_int_equal(device->steps[device->step_count - 1].step, COUNT);
     assert_int_equal(device->steps_left_out, 3 + COUNT - device->step_count);
-    device = &thin->processes[0].devices[1]; /* small arrays are unchanged */
+    device = &reduced->processes[0].devices[1]; /* small arrays are unchanged */
     assert_ptr_equal(device->points, points);
     assert_int_equal(device->point_count, 20);
     assert_ptr_equal(device->steps, steps);
-    ms_thin_free(thin);
-    ms_thin_free(NULL);
+    ms_report_reduced_free(reduced);
+    ms_report_reduced_free(NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_thin)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reduce)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See thin.h. Points are merged into groups of equal size, each with the values of its highest point and the time of
+/* See reduce.h. Points are merged into groups of equal size, each with the values of its highest point and the time of
  * its first, which is how points are defined. Steps are dropped evenly. */
-#include "memscope/render/thin.h"
+#include "memscope/render/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static size_t group_of(size_t count, size_t limit)
     return limit != 0 && count > limit ? (count + limit - 1) / limit : 1;
 }
 
-static bool thin_points(struct ms_report_device *device, size_t limit)
+static bool reduce_points(struct ms_report_device *device, size_t limit)
 {
     size_t every = group_of(device->point_count, limit), kept = 0;
     if (every == 1) {
@@ -34,7 +34,7 @@ static bool thin_points(struct ms_report_device *device, size_t limit)
     return points != NULL;
 }
 
-static bool thin_fragments(struct ms_report_fragmentation *fragmentation, size_t limit)
+static bool reduce_fragments(struct ms_report_fragmentation *fragmentation, size_t limit)
 {
     size_t every = group_of(fragmentation->point_count, limit), kept = 0;
     if (every == 1) {
@@ -55,7 +55,7 @@ static bool thin_fragments(struct ms_report_fragmentation *fragmentation, size_t
     return points != NULL;
 }
 
-static bool thin_steps(struct ms_report_device *device, size_t limit)
+static bool reduce_steps(struct ms_report_device *device, size_t limit)
 {
     size_t every = group_of(device->step_count, limit), kept = 0;
     if (every == 1) {
@@ -74,11 +74,11 @@ static bool thin_steps(struct ms_report_device *device, size_t limit)
 }
 
 /* Each array is either the report's or a copy; only arrays that differ are copied. */
-static bool thin_device(struct ms_report_device *device, const struct ms_thin_options *options)
+static bool reduce_device(struct ms_report_device *device, const struct ms_reduce_options *options)
 {
-    bool ok = thin_points(device, options->points);
-    ok = thin_fragments(&device->fragmentation, options->points) && ok;
-    return thin_steps(device, options->steps) && ok;
+    bool ok = reduce_points(device, options->points);
+    ok = reduce_fragments(&device->fragmentation, options->points) && ok;
+    return reduce_steps(device, options->steps) && ok;
 }
 
 /* The host is the last of the devices. */
@@ -88,24 +88,24 @@ static bool is_aside(const struct ms_report_device *devices, size_t count)
 }
 
 /* Remembers the report it was made from. */
-struct thin {
+struct reduced {
     struct ms_report report;
     const struct ms_report *whole;
 };
 
-struct ms_report *ms_thin(const struct ms_report *report, const struct ms_thin_options *options)
+struct ms_report *ms_report_reduce(const struct ms_report *report, const struct ms_reduce_options *options)
 {
-    struct thin *thin = calloc(1, sizeof(*thin));
+    struct reduced *reduced = calloc(1, sizeof(*reduced));
     struct ms_report_process *processes = calloc(report->process_count + 1, sizeof(*processes));
-    if (thin == NULL || processes == NULL) {
-        free(thin);
+    if (reduced == NULL || processes == NULL) {
+        free(reduced);
         free(processes);
         return NULL;
     }
-    thin->report = *report;
-    thin->report.processes = processes;
-    thin->report.process_count = 0;
-    thin->whole = report;
+    reduced->report = *report;
+    reduced->report.processes = processes;
+    reduced->report.process_count = 0;
+    reduced->whole = report;
     bool ok = true;
     for (size_t i = 0; ok && i < report->process_count; i++) {
         size_t count = report->processes[i].device_count;
@@ -118,16 +118,16 @@ struct ms_report *ms_thin(const struct ms_report *report, const struct ms_thin_o
         processes[i] = report->processes[i];
         processes[i].devices = devices;
         processes[i].device_count = ok ? count : 0;
-        thin->report.process_count++;
+        reduced->report.process_count++;
         for (size_t j = 0; j < processes[i].device_count; j++) {
-            ok = thin_device(&devices[j], options) && ok;
+            ok = reduce_device(&devices[j], options) && ok;
         }
     }
     if (!ok) {
-        ms_thin_free(&thin->report);
+        ms_report_reduced_free(&reduced->report);
         return NULL;
     }
-    return &thin->report;
+    return &reduced->report;
 }
 
 static void free_other(const void *array, const void *whole)
@@ -137,16 +137,17 @@ static void free_other(const void *array, const void *whole)
     }
 }
 
-void ms_thin_free(struct ms_report *report)
+void ms_report_reduced_free(struct ms_report *report)
 {
-    struct thin *thin = (struct thin *)report; /* report is its first member */
-    if (thin == NULL) {
+    struct reduced *reduced = (struct reduced *)report; /* report is its first member */
+    if (reduced == NULL) {
         return;
     }
     for (size_t i = 0; i < report->process_count; i++) {
         const struct ms_report_process *process = &report->processes[i];
         for (size_t j = 0; j < process->device_count; j++) {
-            const struct ms_report_device *ours = &process->devices[j], *whole = &thin->whole->processes[i].devices[j];
+            const struct ms_report_device *ours = &process->devices[j],
+                                          *whole = &reduced->whole->processes[i].devices[j];
             free_other(ours->points, whole->points);
             free_other(ours->fragmentation.points, whole->fragmentation.points);
             free_other(ours->steps, whole->steps);
@@ -154,5 +155,5 @@ void ms_thin_free(struct ms_report *report)
         free((void *)(uintptr_t)process->devices);
     }
     free((void *)(uintptr_t)report->processes);
-    free(thin);
+    free(reduced);
 }
