@@ -5,7 +5,7 @@
 #include "dump.h"
 
 #include "memscope/analyze/api.h"
-#include "memscope/analyze/inefficient_marks.h"
+#include "memscope/analyze/inefficient_online.h"
 #include "memscope/analyze/leaks.h"
 
 #include <stdbool.h>
@@ -106,17 +106,17 @@ static void run_model(const void *unused)
     options.analysis = MS_ANALYSIS_LEAKS | MS_ANALYSIS_INEFFICIENT;
     struct ms_model *model;
     struct ms_leaks *leaks;
-    struct ms_inefficient_marks *marks;
+    struct ms_inefficient_online *online;
     uint64_t found = 0;
     if (ms_model_new(&options, &model) != 0) {
         _exit(1);
     }
     struct ms_leaks_options of_leaks = {.model = model};
-    if (ms_leaks_new(&of_leaks, &leaks) != 0 || ms_inefficient_marks_new(model, &marks) != 0) {
+    if (ms_leaks_new(&of_leaks, &leaks) != 0 || ms_inefficient_online_new(model, &online) != 0) {
         _exit(1);
     }
     struct ms_consumer consumers[] = {
-        ms_leaks_consumer(leaks), ms_inefficient_marks_consumer(marks), {.self = &found, .on_late = count_late}};
+        ms_leaks_consumer(leaks), ms_inefficient_online_consumer(online), {.self = &found, .on_late = count_late}};
     for (size_t i = 0; i < sizeof(consumers) / sizeof(consumers[0]); i++) {
         ms_model_add(model, &consumers[i]);
     }
@@ -150,7 +150,7 @@ static void run_model(const void *unused)
         fprintf(stderr, "analyze_bench: nothing was found\n");
         _exit(1);
     }
-    ms_inefficient_marks_free(marks);
+    ms_inefficient_online_free(online);
     ms_leaks_free(leaks);
     ms_model_free(model);
 }

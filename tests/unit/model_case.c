@@ -4,7 +4,7 @@
 
 #include "base/parse.h"
 #include "memscope/analyze/fluctuation.h"
-#include "memscope/analyze/inefficient_marks.h"
+#include "memscope/analyze/inefficient_online.h"
 #include "memscope/analyze/leaks.h"
 #include "memscope/analyze/oom.h"
 #include "memscope/export/chrome.h"
@@ -342,7 +342,7 @@ struct running {
     struct ms_oom_report *oom;
     struct ms_leaks *leaks;
     struct ms_fluctuation *fluctuation;
-    struct ms_inefficient_marks *marks;
+    struct ms_inefficient_online *inefficient;
     FILE *report, *log;
 };
 
@@ -371,11 +371,11 @@ static int start(struct running *r, const struct model_case *c, bool analyses)
             return -1;
         }
         if ((c->options.analysis & MS_ANALYSIS_INEFFICIENT) != 0) {
-            if (ms_inefficient_marks_new(r->model, &r->marks) != 0) {
+            if (ms_inefficient_online_new(r->model, &r->inefficient) != 0) {
                 return -1;
             }
-            struct ms_consumer marks = ms_inefficient_marks_consumer(r->marks);
-            ms_model_add(r->model, &marks);
+            struct ms_consumer inefficient = ms_inefficient_online_consumer(r->inefficient);
+            ms_model_add(r->model, &inefficient);
         }
         struct ms_consumer consumer = ms_oom_report_consumer(r->oom);
         ms_model_add(r->model, &consumer);
@@ -456,7 +456,7 @@ int case_run(const struct model_case *c, enum ms_dump_format format, size_t spli
     ms_oom_report_free(r.oom);
     ms_leaks_free(r.leaks);
     ms_fluctuation_free(r.fluctuation);
-    ms_inefficient_marks_free(r.marks);
+    ms_inefficient_online_free(r.inefficient);
     ms_model_free(r.model);
     fclose(r.report);
     fclose(r.log);
