@@ -50,7 +50,7 @@ static void expect_divergence(uint32_t rank, uint32_t number, int64_t bytes, boo
 {
     struct ms_ranks *ranks = find();
     assert_non_null(ranks);
-    assert_true(ranks->departs);
+    assert_true(ranks->diverges);
     assert_int_equal(ranks->rank, rank);
     assert_int_equal(ranks->step, number);
     assert_int_equal(ranks->bytes, bytes);
@@ -62,9 +62,9 @@ static void expect_none(void)
 {
     struct ms_ranks *ranks = find();
     assert_non_null(ranks);
-    assert_false(ranks->departs);
+    assert_false(ranks->diverges);
     char text[256];
-    ms_ranks_departure_text(ranks, text, sizeof(text));
+    ms_ranks_divergence_text(ranks, text, sizeof(text));
     assert_string_equal(text, "");
     ms_ranks_free(ranks);
 }
@@ -113,7 +113,7 @@ static void test_one_leaks(void **state)
     expect_divergence(2, 4, 2 * MIB, false);
     struct ms_ranks *ranks = find();
     char text[256];
-    ms_ranks_departure_text(ranks, text, sizeof(text));
+    ms_ranks_divergence_text(ranks, text, sizeof(text));
     assert_non_null(strstr(text, "npu 2 is the first to diverge, in step 4: since step 2"));
     assert_non_null(strstr(text, "2 MiB more"));
     ms_ranks_text(ranks, text, sizeof(text));
@@ -193,7 +193,7 @@ static void test_noise_is_not_divergence(void **state)
             expect_none();
         } else {
             struct ms_ranks *ranks = find();
-            assert_true(ranks->departs && ranks->rank == 3 && ranks->step == 300);
+            assert_true(ranks->diverges && ranks->rank == 3 && ranks->step == 300);
             ms_ranks_free(ranks);
         }
     }

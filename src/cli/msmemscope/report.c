@@ -33,7 +33,7 @@ static int usage(void)
         "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
         "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
         "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many. Of many, the same step on\n"
-        "all ranks, and the first one to depart from the others.\n\n"
+        "all ranks, and the first one to diverge from the others.\n\n"
         "  --html FILE       one page with charts instead of text: needs a browser, nothing else\n"
         "  --json            one JSON object instead of text (docs/format/report.md)\n"
         "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
@@ -191,14 +191,14 @@ static int parse(int argc, char **argv, struct wanted *wanted)
 
 /* ---- marks ---- */
 
-static void print_mark(void *argument, const struct ms_report_mark *mark)
+static void print_inefficient(void *argument, const struct ms_report_inefficient *block)
 {
     char device[16], found[MS_INEFFICIENT_TEXT_B];
     (void)argument;
-    snprintf(device, sizeof(device), mark->device == MS_DEV_CPU ? "cpu" : "%u", mark->device);
-    printf("%u,%s,0x%016llx,%llu,%llu,%u,\"", mark->pid, device, (unsigned long long)mark->addr,
-           (unsigned long long)mark->malloc_ns, (unsigned long long)mark->size_b, mark->step);
-    ms_inefficient_text(mark->found, found);
+    snprintf(device, sizeof(device), block->device == MS_DEV_CPU ? "cpu" : "%u", block->device);
+    printf("%u,%s,0x%016llx,%llu,%llu,%u,\"", block->pid, device, (unsigned long long)block->addr,
+           (unsigned long long)block->malloc_ns, (unsigned long long)block->size_b, block->step);
+    ms_inefficient_text(block->found, found);
     printf("%s\"\n", found);
 }
 
@@ -281,7 +281,7 @@ int cmd_report(int argc, char **argv)
         }
         if (wanted.marks) {
             puts("Process Id,Device Id,Ptr,Timestamp(ns),size,step,inefficient_type");
-            wanted.inputs.options.mark = print_mark;
+            wanted.inputs.options.inefficient = print_inefficient;
         }
         char *input = join(wanted.inputs.paths, wanted.inputs.count);
         wanted.inputs.options.input = input != NULL ? input : "";

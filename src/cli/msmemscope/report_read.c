@@ -160,7 +160,7 @@ static int explain(const struct report_inputs *inputs, const struct report_origi
     const struct ms_rank *here = &ranks->ranks[ranks->rank], *there = &ranks->ranks[ranks->reference];
     struct ms_report_options options = inputs->options;
     int rc = 0;
-    options.mark = NULL;
+    options.inefficient = NULL;
     options.top = ALL_SITES;
     for (size_t i = 0; rc == 0 && i < BUILDERS; i++) {
         options.peak_step = i == 0 ? ranks->step : ranks->reference_step;
@@ -187,7 +187,7 @@ int report_ranks(const struct report_inputs *inputs, const struct report_origins
                  const struct ms_report *report, struct ms_ranks **out, struct ms_report_builder *again[BUILDERS])
 {
     int rc = ms_ranks_find(report, out);
-    if (rc == 0 && *out != NULL && (*out)->departs) {
+    if (rc == 0 && *out != NULL && (*out)->diverges) {
         int why = explain(inputs, origins, report, *out, again);
         rc = why == -ENOMEM ? why : 0; /* a recording that goes on, or is gone: the figures hold without reasons */
     }

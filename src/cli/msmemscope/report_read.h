@@ -26,7 +26,7 @@ struct report_origins {
  * everything, -errno. */
 int report_read(const struct report_inputs *inputs, struct ms_report_builder *builder, struct report_origins *origins);
 
-/* All ranks, and if one departs, why: *again holds the texts of the causes, to be freed after the ranks. NULL in *out:
+/* All ranks, and if one diverges, why: *again holds the texts of the causes, to be freed after the ranks. NULL in *out:
  * there are less than two. */
 int report_ranks(const struct report_inputs *inputs, const struct report_origins *origins,
                  const struct ms_report *report, struct ms_ranks **out, struct ms_report_builder *again[2]);

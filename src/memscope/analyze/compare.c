@@ -18,36 +18,36 @@
 
 struct open_op {
     uint32_t name;
-    int64_t start[LANES], most[LANES];
+    int64_t start[MS_LANE_COUNT], most[MS_LANE_COUNT];
 };
 
-struct thread {
+struct compare_thread {
     uint32_t tid, device;
-    int64_t sum[LANES];
+    int64_t sum[MS_LANE_COUNT];
     struct open_op ops[OPS_OPEN];
     uint32_t depth;       /* may exceed OPS_OPEN; deeper operators are not kept */
     struct open_op since; /* since the last kernel, or operator without a START */
 };
 
-struct charge { /* how a block was accounted */
+struct compare_charge { /* how a block was accounted */
     bool valid;
     uint8_t lane;
     int64_t size_b;
     uint32_t owner, site; /* names */
 };
 
-struct recorded { /* one process */
+struct ms_compare_process { /* one process */
     struct ms_compare *compare;
-    struct side *side;
+    struct ms_compare_side *side;
     int number; /* index of the side */
     struct ms_model *model;
     struct ms_stack_source stacks;
     struct ms_map owner_names, stack_names; /* by the process's ids */
     struct ms_map charged;                  /* allocation id -> owner and site as they were counted */
     struct ms_map thread_of;                /* tid and device -> index in threads */
-    struct thread **threads;
+    struct compare_thread **threads;
     size_t thread_count;
-    struct charge charge; /* set by the callback that precedes the row */
+    struct compare_charge charge; /* set by the callback that precedes the row */
 };
 
 /* ---- names ---- */
@@ -61,7 +61,7 @@ static uint32_t name_of(struct ms_compare *compare, const char *s, size_t length
     return name;
 }
 
-static uint32_t site_of(struct recorded *r, const struct ms_block *block)
+static uint32_t site_of(struct ms_compare_process *r, const struct ms_block *block)
 {
     bool python = block->python_stack != 0 && block->python_stack != MS_STACK_NO_GIL;
     uint64_t key = (uint64_t)block->c_stack << 32 | (python ? block->python_stack : 0);
@@ -89,7 +89,7 @@ static uint32_t site_of(struct recorded *r, const struct ms_block *block)
     return name;
 }
 
-static uint32_t owner_of(struct recorded *r, const struct ms_block *block)
+static uint32_t owner_of(struct ms_compare_process *r, const struct ms_block *block)
 {
     uint64_t key = block->owner != 0 ? block->owner : (uint64_t)block->type << 32;
     uint64_t *known = ms_map_get(&r->owner_names, key);
@@ -106,15 +106,16 @@ static uint32_t owner_of(struct recorded *r, const struct ms_block *block)
 
 /* ---- devices and threads ---- */
 
-struct device *ms__compare_device(struct ms_compare *compare, struct side *side, uint32_t number)
+struct ms_compare_device *ms__compare_device(struct ms_compare *compare, struct ms_compare_side *side, uint32_t number)
 {
     for (size_t i = 0; i < side->device_count; i++) {
         if (side->devices[i]->device == number) {
             return side->devices[i];
         }
     }
-    struct device **devices = realloc(side->devices, (side->device_count + 1) * sizeof(struct device *));
-    struct device *device = calloc(1, sizeof(*device));
+    struct ms_compare_device **devices =
+        realloc(side->devices, (side->device_count + 1) * sizeof(struct ms_compare_device *));
+    struct ms_compare_device *device = calloc(1, sizeof(*device));
     if (devices != NULL) {
         side->devices = devices;
     }
@@ -128,15 +129,15 @@ struct device *ms__compare_device(struct ms_compare *compare, struct side *side,
     return device;
 }
 
-static struct thread *thread_of(struct recorded *r, uint32_t tid, uint32_t device)
+static struct compare_thread *thread_of(struct ms_compare_process *r, uint32_t tid, uint32_t device)
 {
     uint64_t key = (uint64_t)device << 32 | tid;
     uint64_t *known = ms_map_get(&r->thread_of, key);
     if (known != NULL) {
         return r->threads[*known];
     }
-    struct thread **threads = realloc(r->threads, (r->thread_count + 1) * sizeof(struct thread *));
-    struct thread *thread = calloc(1, sizeof(*thread));
+    struct compare_thread **threads = realloc(r->threads, (r->thread_count + 1) * sizeof(struct compare_thread *));
+    struct compare_thread *thread = calloc(1, sizeof(*thread));
     if (threads != NULL) {
         r->threads = threads;
     }
@@ -151,7 +152,7 @@ static struct thread *thread_of(struct recorded *r, uint32_t tid, uint32_t devic
     return thread;
 }
 
-static struct open_op op_now(const struct thread *thread, uint32_t name)
+static struct open_op op_now(const struct compare_thread *thread, uint32_t name)
 {
     struct open_op op = {.name = name};
     memcpy(op.start, thread->sum, sizeof(op.start));
@@ -159,7 +160,7 @@ static struct open_op op_now(const struct thread *thread, uint32_t name)
     return op;
 }
 
-static bool is_wanted(const struct recorded *r, const struct device *device)
+static bool is_wanted(const struct ms_compare_process *r, const struct ms_compare_device *device)
 {
     uint32_t step = r->compare->options.steps[r->number];
     return step == 0 || device->step == step || (!device->step_seen && step == 1);
@@ -167,11 +168,11 @@ static bool is_wanted(const struct recorded *r, const struct device *device)
 
 static int on_step(void *self, const struct ms_step_info *info)
 {
-    struct recorded *r = self;
+    struct ms_compare_process *r = self;
     if (info->device >= MS_DEV_UNKNOWN) {
         return 0;
     }
-    struct device *device = ms__compare_device(r->compare, r->side, info->device);
+    struct ms_compare_device *device = ms__compare_device(r->compare, r->side, info->device);
     if (device == NULL) {
         return -ENOMEM;
     }
@@ -181,7 +182,7 @@ static int on_step(void *self, const struct ms_step_info *info)
         ms_map_free(&device->group_of);
         memset(device->use, 0, sizeof(device->use));
         for (size_t i = 0; i < r->thread_count; i++) {
-            struct thread *thread = r->threads[i];
+            struct compare_thread *thread = r->threads[i];
             if (thread->device == info->device) {
                 thread->since = op_now(thread, 0);
             }
@@ -194,8 +195,8 @@ static int on_step(void *self, const struct ms_step_info *info)
 
 /* ---- bytes ---- */
 
-static void add_to_group(struct recorded *r, struct device *device, enum group_kind kind, enum lane lane, uint32_t name,
-                         int64_t delta_b)
+static void add_to_group(struct ms_compare_process *r, struct ms_compare_device *device,
+                         enum ms_compare_group_kind kind, enum ms_compare_lane lane, uint32_t name, int64_t delta_b)
 {
     uint64_t key = (uint64_t)name << 2 | (uint64_t)kind << 1 | (uint64_t)lane;
     bool added;
@@ -203,7 +204,7 @@ static void add_to_group(struct recorded *r, struct device *device, enum group_k
     if (index != NULL && added) {
         if (device->group_count == device->group_room) {
             size_t room = device->group_room != 0 ? device->group_room * 2 : 64;
-            struct group *groups = realloc(device->groups, room * sizeof(*groups));
+            struct ms_compare_group *groups = realloc(device->groups, room * sizeof(*groups));
             if (groups == NULL) {
                 r->compare->error = -ENOMEM;
                 return;
@@ -211,14 +212,14 @@ static void add_to_group(struct recorded *r, struct device *device, enum group_k
             device->groups = groups;
             device->group_room = room;
         }
-        device->groups[device->group_count++] =
-            (struct group){.name = name, .kind = (uint8_t)kind, .lane = (uint8_t)lane, .changed_at = UINT64_MAX};
+        device->groups[device->group_count++] = (struct ms_compare_group){
+            .name = name, .kind = (uint8_t)kind, .lane = (uint8_t)lane, .changed_at = UINT64_MAX};
     }
     if (index == NULL) {
         r->compare->error = -ENOMEM;
         return;
     }
-    struct group *group = &device->groups[*index];
+    struct ms_compare_group *group = &device->groups[*index];
     uint64_t peak_number = device->use[lane].peak_number;
     if (group->changed_at != peak_number) {
         group->at_peak = group->live;
@@ -227,24 +228,24 @@ static void add_to_group(struct recorded *r, struct device *device, enum group_k
     group->live += delta_b;
 }
 
-static void raise_most(struct open_op *op, enum lane lane, int64_t sum)
+static void raise_most(struct open_op *op, enum ms_compare_lane lane, int64_t sum)
 {
     op->most[lane] = op->most[lane] > sum ? op->most[lane] : sum;
 }
 
-static void account(struct recorded *r, uint32_t device_number, const struct charge *charge, bool allocated,
-                    uint32_t tid, uint64_t time_ns)
+static void account(struct ms_compare_process *r, uint32_t device_number, const struct compare_charge *charge,
+                    bool allocated, uint32_t tid, uint64_t time_ns)
 {
-    struct device *device = ms__compare_device(r->compare, r->side, device_number);
+    struct ms_compare_device *device = ms__compare_device(r->compare, r->side, device_number);
     if (device == NULL || !is_wanted(r, device)) {
         return;
     }
-    enum lane lane = charge->lane;
+    enum ms_compare_lane lane = charge->lane;
     int64_t delta_b = allocated ? charge->size_b : -charge->size_b;
-    add_to_group(r, device, BY_OWNER, lane, charge->owner, delta_b);
-    add_to_group(r, device, BY_SITE, lane, charge->site, delta_b);
-    struct thread *thread = tid != MS_ID_NONE ? thread_of(r, tid, device_number) : NULL;
-    struct use *use = &device->use[lane];
+    add_to_group(r, device, MS_GROUP_BY_OWNER, lane, charge->owner, delta_b);
+    add_to_group(r, device, MS_GROUP_BY_SITE, lane, charge->site, delta_b);
+    struct compare_thread *thread = tid != MS_ID_NONE ? thread_of(r, tid, device_number) : NULL;
+    struct ms_compare_use *use = &device->use[lane];
     use->events++;
     use->total += delta_b;
     if (use->total > use->peak) {
@@ -264,24 +265,24 @@ static void account(struct recorded *r, uint32_t device_number, const struct cha
     }
 }
 
-static bool charge_of(struct recorded *r, const struct ms_block *block, struct charge *out)
+static bool charge_of(struct ms_compare_process *r, const struct ms_block *block, struct compare_charge *out)
 {
     bool driver = block->type == MS_TYPE_HAL;
     if ((!driver && !MS_SPACE_IS_POOL(block->space)) || block->device >= MS_DEV_UNKNOWN) {
         return false;
     }
-    *out = (struct charge){.valid = true,
-                           .lane = driver ? DRIVER : POOLS,
-                           .size_b = (int64_t)block->size_b,
-                           .owner = owner_of(r, block),
-                           .site = site_of(r, block)};
+    *out = (struct compare_charge){.valid = true,
+                                   .lane = driver ? MS_LANE_DRIVER : MS_LANE_POOLS,
+                                   .size_b = (int64_t)block->size_b,
+                                   .owner = owner_of(r, block),
+                                   .site = site_of(r, block)};
     return true;
 }
 
 static int on_malloc(void *self, const struct ms_block *block, const struct ms_pool_state *pool)
 {
-    struct recorded *r = self;
-    struct charge charge;
+    struct ms_compare_process *r = self;
+    struct compare_charge charge;
     (void)pool;
     if (charge_of(r, block, &charge)) {
         ms_map_put(&r->charged, block->allocation_id, (uint64_t)charge.owner << 32 | charge.site);
@@ -293,7 +294,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
 static int on_free(void *self, const struct ms_block *block, enum ms_block_end how, const struct ms_pool_state *pool,
                    uint64_t time_ns)
 {
-    struct recorded *r = self;
+    struct ms_compare_process *r = self;
     uint64_t groups;
     (void)pool;
     r->charge.valid = false;
@@ -313,16 +314,16 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 
 static int on_late(void *self, const struct ms_block *block)
 {
-    struct recorded *r = self;
+    struct ms_compare_process *r = self;
     uint64_t *groups = ms_map_get(&r->charged, block->allocation_id);
-    struct charge now;
+    struct compare_charge now;
     if (groups == NULL || !charge_of(r, block, &now) || now.owner == (uint32_t)(*groups >> 32)) {
         return r->compare->error;
     }
-    struct device *device = ms__compare_device(r->compare, r->side, block->device);
+    struct ms_compare_device *device = ms__compare_device(r->compare, r->side, block->device);
     if (device != NULL && is_wanted(r, device)) {
-        add_to_group(r, device, BY_OWNER, now.lane, (uint32_t)(*groups >> 32), -now.size_b);
-        add_to_group(r, device, BY_OWNER, now.lane, now.owner, now.size_b);
+        add_to_group(r, device, MS_GROUP_BY_OWNER, now.lane, (uint32_t)(*groups >> 32), -now.size_b);
+        add_to_group(r, device, MS_GROUP_BY_OWNER, now.lane, now.owner, now.size_b);
     }
     *groups = (uint64_t)now.owner << 32 | (uint32_t)*groups;
     return r->compare->error;
@@ -330,11 +331,11 @@ static int on_late(void *self, const struct ms_block *block)
 
 /* ---- items ---- */
 
-static struct item *add_item(struct ms_compare *compare, struct device *device)
+static struct ms_compare_item *add_item(struct ms_compare *compare, struct ms_compare_device *device)
 {
     if (device->item_count == device->item_room) {
         size_t room = device->item_room != 0 ? device->item_room * 2 : 1024;
-        struct item *items = realloc(device->items, room * sizeof(*items));
+        struct ms_compare_item *items = realloc(device->items, room * sizeof(*items));
         if (items == NULL) {
             compare->error = -ENOMEM;
             return NULL;
@@ -342,12 +343,12 @@ static struct item *add_item(struct ms_compare *compare, struct device *device)
         device->items = items;
         device->item_room = room;
     }
-    struct item *item = &device->items[device->item_count++];
+    struct ms_compare_item *item = &device->items[device->item_count++];
     memset(item, 0, sizeof(*item));
     return item;
 }
 
-static struct open_op end_op(struct thread *thread, uint32_t name)
+static struct open_op end_op(struct compare_thread *thread, uint32_t name)
 {
     uint32_t kept = thread->depth < OPS_OPEN ? thread->depth : OPS_OPEN;
     for (uint32_t i = kept; i-- > 0;) {
@@ -361,7 +362,7 @@ static struct open_op end_op(struct thread *thread, uint32_t name)
     return since;
 }
 
-static int on_item_row(struct recorded *r, const struct ms_row *row)
+static int on_item_row(struct ms_compare_process *r, const struct ms_row *row)
 {
     uint32_t level = row->event == MS_EV_OP_LAUNCH ? MS_WANT_OP : MS_WANT_KERNEL;
     bool start = row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATB_START;
@@ -370,8 +371,8 @@ static int on_item_row(struct recorded *r, const struct ms_row *row)
     if (row->device >= MS_DEV_UNKNOWN || (!start && !end && !kernel)) {
         return 0;
     }
-    struct device *device = ms__compare_device(r->compare, r->side, row->device);
-    struct thread *thread = thread_of(r, row->tid, row->device);
+    struct ms_compare_device *device = ms__compare_device(r->compare, r->side, row->device);
+    struct compare_thread *thread = thread_of(r, row->tid, row->device);
     uint32_t name = name_of(r->compare, row->name.s, row->name.length_b);
     if (device == NULL || thread == NULL) {
         return -ENOMEM;
@@ -393,7 +394,7 @@ static int on_item_row(struct recorded *r, const struct ms_row *row)
     if ((r->compare->options.levels & level) == 0 || !is_wanted(r, device)) {
         return 0;
     }
-    struct item *item = add_item(r->compare, device);
+    struct ms_compare_item *item = add_item(r->compare, device);
     if (item == NULL) {
         return -ENOMEM;
     }
@@ -402,7 +403,7 @@ static int on_item_row(struct recorded *r, const struct ms_row *row)
     item->row = row->id;
     item->event = row->event;
     item->type = row->type;
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < MS_LANE_COUNT; lane++) {
         item->net[lane] = thread->sum[lane] - op.start[lane];
         item->peak[lane] = op.most[lane] - op.start[lane];
     }
@@ -411,7 +412,7 @@ static int on_item_row(struct recorded *r, const struct ms_row *row)
 
 static int on_row(void *self, const struct ms_row *row)
 {
-    struct recorded *r = self;
+    struct ms_compare_process *r = self;
     if (row->event == MS_EV_FREE && r->charge.valid) {
         account(r, row->device, &r->charge, false, row->tid, row->time_ns);
         r->charge.valid = false;
@@ -426,7 +427,7 @@ static int on_row(void *self, const struct ms_row *row)
 /* An item's number is the size of the first row of the framework's pool at or after it, MALLOC or FREE. */
 static int on_legacy_row(void *self, const struct ms_row *row)
 {
-    struct recorded *r = self;
+    struct ms_compare_process *r = self;
     struct ms_compare *compare = r->compare;
     bool framework = row->type == MS_TYPE_PTA || row->type == MS_TYPE_MINDSPORE;
     if (framework && r->side->framework != 0 && r->side->framework != row->type) {
@@ -442,12 +443,12 @@ static int on_legacy_row(void *self, const struct ms_row *row)
     if (row->device >= MS_DEV_UNKNOWN || (!framework && !item_row)) {
         return 0;
     }
-    struct device *device = ms__compare_device(compare, r->side, row->device);
+    struct ms_compare_device *device = ms__compare_device(compare, r->side, row->device);
     if (device == NULL) {
         return -ENOMEM;
     }
     if (item_row) {
-        struct item *item = add_item(compare, device);
+        struct ms_compare_item *item = add_item(compare, device);
         if (item != NULL) {
             item->name = name_of(compare, row->name.s, row->name.length_b);
             item->row = row->id;
@@ -463,16 +464,16 @@ static int on_legacy_row(void *self, const struct ms_row *row)
         }
     }
     for (; device->legacy_pending < device->item_count; device->legacy_pending++) {
-        device->items[device->legacy_pending].net[POOLS] = size_b;
+        device->items[device->legacy_pending].net[MS_LANE_POOLS] = size_b;
     }
     return 0;
 }
 
 /* ---- life ---- */
 
-static void end_process(struct side *side)
+static void end_process(struct ms_compare_side *side)
 {
-    struct recorded *r = side->process;
+    struct ms_compare_process *r = side->process;
     if (r == NULL) {
         return;
     }
@@ -488,13 +489,13 @@ static void end_process(struct side *side)
     side->process = NULL;
 }
 
-static struct recorded *begin_process(struct ms_compare *compare, int number)
+static struct ms_compare_process *begin_process(struct ms_compare *compare, int number)
 {
-    struct side *side = &compare->sides[number];
+    struct ms_compare_side *side = &compare->sides[number];
     end_process(side);
-    struct recorded *r = calloc(1, sizeof(*r));
+    struct ms_compare_process *r = calloc(1, sizeof(*r));
     if (r != NULL) {
-        *r = (struct recorded){.compare = compare, .side = side, .number = number};
+        *r = (struct ms_compare_process){.compare = compare, .side = side, .number = number};
         side->process = r;
     }
     for (size_t i = 0; r != NULL && i < side->device_count; i++) { /* steps are counted per process */
@@ -513,7 +514,7 @@ void ms_compare_model_options(struct ms_model_options *out)
 
 int ms_compare_begin(struct ms_compare *compare, int side, struct ms_model *model, struct ms_stack_source stacks)
 {
-    struct recorded *r = begin_process(compare, side);
+    struct ms_compare_process *r = begin_process(compare, side);
     if (r == NULL) {
         return -ENOMEM;
     }
@@ -530,7 +531,7 @@ int ms_compare_begin(struct ms_compare *compare, int side, struct ms_model *mode
 
 struct ms_consumer ms_compare_legacy_rows(struct ms_compare *compare, int side)
 {
-    struct recorded *r = begin_process(compare, side);
+    struct ms_compare_process *r = begin_process(compare, side);
     return (struct ms_consumer){.self = r, .on_row = r != NULL ? on_legacy_row : NULL};
 }
 
@@ -553,7 +554,7 @@ void ms_compare_free(struct ms_compare *compare)
     for (int side = 0; side < MS_COMPARE_SIDES; side++) {
         end_process(&compare->sides[side]);
         for (size_t i = 0; i < compare->sides[side].device_count; i++) {
-            struct device *device = compare->sides[side].devices[i];
+            struct ms_compare_device *device = compare->sides[side].devices[i];
             free(device->items);
             free(device->groups);
             ms_map_free(&device->group_of);

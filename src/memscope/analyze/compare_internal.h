@@ -7,74 +7,74 @@
 #include "base/map.h"
 #include "memscope/analyze/compare.h"
 
-enum lane { POOLS, DRIVER, LANES };
+enum ms_compare_lane { MS_LANE_POOLS, MS_LANE_DRIVER, MS_LANE_COUNT };
 
-struct item {
+struct ms_compare_item {
     uint32_t name;
     uint32_t step;
     uint64_t row;
-    int64_t net[LANES], peak[LANES]; /* legacy: net[POOLS] is its number */
+    int64_t net[MS_LANE_COUNT], peak[MS_LANE_COUNT]; /* legacy: net[MS_LANE_POOLS] is its number */
     uint8_t event, type;
 };
 
-enum group_kind { BY_OWNER, BY_SITE, GROUP_KINDS };
+enum ms_compare_group_kind { MS_GROUP_BY_OWNER, MS_GROUP_BY_SITE, MS_GROUP_KIND_COUNT };
 
 /* Bytes of one owner or call site. at_peak is valid if changed_at is the number of the current peak; otherwise the
  * group has not changed since the peak, and live is also its value at the peak. */
-struct group {
+struct ms_compare_group {
     uint32_t name;
     uint8_t kind, lane;
     int64_t live, at_peak;
     uint64_t changed_at;
 };
 
-struct use { /* one lane of a device */
+struct ms_compare_use { /* one lane of a device */
     uint64_t events;
     int64_t total, peak;
     uint64_t peak_number, peak_ns;
     uint32_t peak_step, peak_op; /* peak_op is a name */
 };
 
-struct device {
+struct ms_compare_device {
     uint32_t device;
     uint32_t step;  /* current; 0: between steps */
     bool step_seen; /* a step mark was seen */
-    struct item *items;
+    struct ms_compare_item *items;
     size_t item_count, item_room;
-    struct use use[LANES];
-    struct group *groups;
+    struct ms_compare_use use[MS_LANE_COUNT];
+    struct ms_compare_group *groups;
     size_t group_count, group_room;
     struct ms_map group_of; /* kind, lane and name -> index in groups */
     size_t legacy_pending;  /* items from here on still wait for a row of the framework */
 };
 
-struct side {
-    struct device **devices;
+struct ms_compare_side {
+    struct ms_compare_device **devices;
     size_t device_count;
     unsigned framework; /* legacy: enum ms_row_type; 0: none seen */
-    struct recorded *process;
+    struct ms_compare_process *process;
 };
 
-struct pair { /* a device of each side; NULL: absent on that side */
-    struct device *of[MS_COMPARE_SIDES];
+struct ms_compare_pair { /* a device of each side; NULL: absent on that side */
+    struct ms_compare_device *of[MS_COMPARE_SIDES];
     uint32_t *match; /* per item of the base */
-    enum lane lane;
+    enum ms_compare_lane lane;
     uint64_t both;
 };
 
 struct ms_compare {
     struct ms_compare_options options;
     struct ms_intern names;
-    struct side sides[MS_COMPARE_SIDES];
-    struct pair *pairs;
+    struct ms_compare_side sides[MS_COMPARE_SIDES];
+    struct ms_compare_pair *pairs;
     size_t pair_count;
     int error;
     char error_text[256];
 };
 
-struct device *ms__compare_device(struct ms_compare *compare, struct side *side, uint32_t device);
+struct ms_compare_device *ms__compare_device(struct ms_compare *compare, struct ms_compare_side *side, uint32_t device);
 
-static inline int64_t ms__at_peak(const struct device *device, const struct group *group)
+static inline int64_t ms__at_peak(const struct ms_compare_device *device, const struct ms_compare_group *group)
 {
     return group->changed_at == device->use[group->lane].peak_number ? group->at_peak : group->live;
 }

@@ -19,30 +19,30 @@
 
 static int by_number(const void *a, const void *b)
 {
-    uint32_t x = (*(struct device *const *)a)->device, y = (*(struct device *const *)b)->device;
+    uint32_t x = (*(struct ms_compare_device *const *)a)->device, y = (*(struct ms_compare_device *const *)b)->device;
     return x < y ? -1 : x > y;
 }
 
-static int add_pair(struct ms_compare *compare, struct device *base, struct device *other)
+static int add_pair(struct ms_compare *compare, struct ms_compare_device *base, struct ms_compare_device *other)
 {
-    struct pair *pairs = realloc(compare->pairs, (compare->pair_count + 1) * sizeof(*pairs));
+    struct ms_compare_pair *pairs = realloc(compare->pairs, (compare->pair_count + 1) * sizeof(*pairs));
     if (pairs == NULL) {
         return -ENOMEM;
     }
     compare->pairs = pairs;
-    pairs[compare->pair_count++] = (struct pair){.of = {base, other}};
+    pairs[compare->pair_count++] = (struct ms_compare_pair){.of = {base, other}};
     return 0;
 }
 
 /* Pairs devices with the same number. If each side has exactly one, pairs these whatever their numbers (two ranks). */
 static int make_pairs(struct ms_compare *compare)
 {
-    struct side *base = &compare->sides[MS_COMPARE_BASE], *other = &compare->sides[MS_COMPARE_OTHER];
+    struct ms_compare_side *base = &compare->sides[MS_COMPARE_BASE], *other = &compare->sides[MS_COMPARE_OTHER];
     if (base->device_count == 1 && other->device_count == 1) {
         return add_pair(compare, base->devices[0], other->devices[0]);
     }
-    qsort(base->devices, base->device_count, sizeof(struct device *), by_number);
-    qsort(other->devices, other->device_count, sizeof(struct device *), by_number);
+    qsort(base->devices, base->device_count, sizeof(struct ms_compare_device *), by_number);
+    qsort(other->devices, other->device_count, sizeof(struct ms_compare_device *), by_number);
     size_t i = 0, j = 0;
     int rc = 0;
     while (rc == 0 && (i < base->device_count || j < other->device_count)) {
@@ -53,7 +53,7 @@ static int make_pairs(struct ms_compare *compare)
     return rc;
 }
 
-static uint32_t *names_of(const struct device *device)
+static uint32_t *names_of(const struct ms_compare_device *device)
 {
     size_t count = device != NULL ? device->item_count : 0;
     uint32_t *names = malloc((count + 1) * sizeof(*names));
@@ -63,12 +63,12 @@ static uint32_t *names_of(const struct device *device)
     return names;
 }
 
-static size_t count_of(const struct pair *pair, int side)
+static size_t count_of(const struct ms_compare_pair *pair, int side)
 {
     return pair->of[side] != NULL ? pair->of[side]->item_count : 0;
 }
 
-static int match_items(struct ms_compare *compare, struct pair *pair)
+static int match_items(struct ms_compare *compare, struct ms_compare_pair *pair)
 {
     size_t count = count_of(pair, MS_COMPARE_BASE), other_count = count_of(pair, MS_COMPARE_OTHER);
     uint32_t *base = names_of(pair->of[MS_COMPARE_BASE]), *other = names_of(pair->of[MS_COMPARE_OTHER]);
@@ -103,12 +103,12 @@ int ms_compare_finish(struct ms_compare *compare)
     }
     rc = rc != 0 ? rc : make_pairs(compare);
     for (size_t i = 0; rc == 0 && i < compare->pair_count; i++) {
-        struct pair *pair = &compare->pairs[i];
+        struct ms_compare_pair *pair = &compare->pairs[i];
         uint64_t pools = 0;
         for (int side = 0; side < MS_COMPARE_SIDES; side++) {
-            pools += pair->of[side] != NULL ? pair->of[side]->use[POOLS].events : 0;
+            pools += pair->of[side] != NULL ? pair->of[side]->use[MS_LANE_POOLS].events : 0;
         }
-        pair->lane = pools != 0 || compare->options.legacy ? POOLS : DRIVER;
+        pair->lane = pools != 0 || compare->options.legacy ? MS_LANE_POOLS : MS_LANE_DRIVER;
         rc = match_items(compare, pair);
     }
     return rc;
@@ -122,15 +122,15 @@ const char *ms_compare_error(const struct ms_compare *compare)
 /* ---- the files ---- */
 
 /* Walks both sides of a pair in diff order: items only in the base come before items only in the other side. */
-struct walk {
-    const struct pair *pair;
+struct compare_walk {
+    const struct ms_compare_pair *pair;
     size_t at[MS_COMPARE_SIDES];
 };
 
 /* Items at the same position; NULL: absent on that side. False: no more. */
-static bool walk_next(struct walk *walk, const struct item *items[MS_COMPARE_SIDES])
+static bool walk_next(struct compare_walk *walk, const struct ms_compare_item *items[MS_COMPARE_SIDES])
 {
-    const struct pair *pair = walk->pair;
+    const struct ms_compare_pair *pair = walk->pair;
     size_t base_count = count_of(pair, MS_COMPARE_BASE), other_count = count_of(pair, MS_COMPARE_OTHER);
     size_t *i = &walk->at[MS_COMPARE_BASE], *j = &walk->at[MS_COMPARE_OTHER];
     items[MS_COMPARE_BASE] = items[MS_COMPARE_OTHER] = NULL;
@@ -171,7 +171,7 @@ static void add_cell(struct ms_buffer *buffer, struct ms_intern_text text)
     }
 }
 
-static void add_value(struct ms_buffer *buffer, const struct item *item, int64_t value)
+static void add_value(struct ms_buffer *buffer, const struct ms_compare_item *item, int64_t value)
 {
     if (item != NULL) {
         add_i64(buffer, value);
@@ -181,22 +181,23 @@ static void add_value(struct ms_buffer *buffer, const struct item *item, int64_t
     ms_buffer_char(buffer, ',');
 }
 
-static void add_three(struct ms_buffer *buffer, const struct item *const items[], const int64_t values[])
+static void add_three(struct ms_buffer *buffer, const struct ms_compare_item *const items[], const int64_t values[])
 {
     add_value(buffer, items[MS_COMPARE_BASE], values[MS_COMPARE_BASE]);
     add_value(buffer, items[MS_COMPARE_OTHER], values[MS_COMPARE_OTHER]);
     add_i64(buffer, values[MS_COMPARE_OTHER] - values[MS_COMPARE_BASE]);
 }
 
-static uint32_t device_number(const struct pair *pair)
+static uint32_t device_number(const struct ms_compare_pair *pair)
 {
     return pair->of[MS_COMPARE_BASE] != NULL ? pair->of[MS_COMPARE_BASE]->device : pair->of[MS_COMPARE_OTHER]->device;
 }
 
-static void add_line(struct ms_buffer *buffer, const struct ms_compare *compare, const struct pair *pair,
-                     const struct item *const items[], bool detail)
+static void add_line(struct ms_buffer *buffer, const struct ms_compare *compare, const struct ms_compare_pair *pair,
+                     const struct ms_compare_item *const items[], bool detail)
 {
-    const struct item *any = items[MS_COMPARE_BASE] != NULL ? items[MS_COMPARE_BASE] : items[MS_COMPARE_OTHER];
+    const struct ms_compare_item *any =
+        items[MS_COMPARE_BASE] != NULL ? items[MS_COMPARE_BASE] : items[MS_COMPARE_OTHER];
     int64_t net[MS_COMPARE_SIDES] = {0}, peak[MS_COMPARE_SIDES] = {0};
     const char *event = ms_event_name(any->event);
     ms_buffer_add(buffer, event, strlen(event));
@@ -227,8 +228,8 @@ static int write_pairs(const struct ms_compare *compare, int fd, struct ms_buffe
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < compare->pair_count; i++) {
-        struct walk walk = {.pair = &compare->pairs[i]};
-        const struct item *items[MS_COMPARE_SIDES];
+        struct compare_walk walk = {.pair = &compare->pairs[i]};
+        const struct ms_compare_item *items[MS_COMPARE_SIDES];
         while (rc == 0 && walk_next(&walk, items)) {
             add_line(buffer, compare, walk.pair, items, detail);
             if (buffer->used >= BUFFER_B) {
@@ -260,38 +261,38 @@ int ms_compare_write_items(const struct ms_compare *compare, int fd)
 
 /* ---- the summary ---- */
 
-struct change { /* of an owner, a call site or a name */
+struct compare_change { /* of an owner, a call site or a name */
     uint32_t name;
     int64_t of[MS_COMPARE_SIDES];
     uint64_t count; /* items that changed */
 };
 
-struct changes {
-    struct change *list;
+struct compare_changes {
+    struct compare_change *list;
     size_t count, room;
     struct ms_map of_name;
 };
 
-static struct change *change_of(struct changes *changes, uint32_t name)
+static struct compare_change *change_of(struct compare_changes *changes, uint32_t name)
 {
     bool added;
     uint64_t *index = ms_map_at(&changes->of_name, name, changes->count, &added);
     if (index != NULL && added) {
         if (changes->count == changes->room) {
             size_t room = changes->room != 0 ? changes->room * 2 : 64;
-            struct change *list = realloc(changes->list, room * sizeof(*list));
+            struct compare_change *list = realloc(changes->list, room * sizeof(*list));
             if (list == NULL) {
                 return NULL;
             }
             changes->list = list;
             changes->room = room;
         }
-        changes->list[changes->count++] = (struct change){.name = name};
+        changes->list[changes->count++] = (struct compare_change){.name = name};
     }
     return index != NULL ? &changes->list[*index] : NULL;
 }
 
-static int64_t difference(const struct change *change)
+static int64_t difference(const struct compare_change *change)
 {
     return change->of[MS_COMPARE_OTHER] - change->of[MS_COMPARE_BASE];
 }
@@ -299,7 +300,7 @@ static int64_t difference(const struct change *change)
 static int by_difference(const void *a, const void *b)
 {
     int64_t x = llabs(difference(a)), y = llabs(difference(b));
-    const struct change *p = a, *q = b;
+    const struct compare_change *p = a, *q = b;
     return x != y ? (x > y ? -1 : 1) : p->name < q->name ? -1 : p->name > q->name;
 }
 
@@ -324,8 +325,8 @@ static void put_name(const struct ms_compare *compare, FILE *out, uint32_t id)
     fprintf(out, "%.*s%s", shown, name.s, (int)name.length_b > shown ? "..." : "");
 }
 
-static void print_changes(const struct ms_compare *compare, FILE *out, struct changes *changes, const char *title,
-                          bool counts)
+static void print_changes(const struct ms_compare *compare, FILE *out, struct compare_changes *changes,
+                          const char *title, bool counts)
 {
     size_t differing = 0;
     for (size_t i = 0; i < changes->count; i++) {
@@ -336,7 +337,7 @@ static void print_changes(const struct ms_compare *compare, FILE *out, struct ch
         fprintf(out, "  %s\n", title);
     }
     for (size_t i = 0; i < differing && i < SHOWN; i++) {
-        const struct change *change = &changes->list[i];
+        const struct compare_change *change = &changes->list[i];
         char sum[24], base[24], other[24];
         fprintf(out, "    %12s  ", signed_size(difference(change), sum));
         put_name(compare, out, change->name);
@@ -352,18 +353,18 @@ static void print_changes(const struct ms_compare *compare, FILE *out, struct ch
     }
     free(changes->list);
     ms_map_free(&changes->of_name);
-    *changes = (struct changes){0};
+    *changes = (struct compare_changes){0};
 }
 
-static void print_groups(const struct ms_compare *compare, const struct pair *pair, FILE *out, enum group_kind kind,
-                         const char *title)
+static void print_groups(const struct ms_compare *compare, const struct ms_compare_pair *pair, FILE *out,
+                         enum ms_compare_group_kind kind, const char *title)
 {
-    struct changes changes = {0};
+    struct compare_changes changes = {0};
     for (int side = 0; side < MS_COMPARE_SIDES; side++) {
-        const struct device *device = pair->of[side];
+        const struct ms_compare_device *device = pair->of[side];
         for (size_t i = 0; device != NULL && i < device->group_count; i++) {
-            const struct group *group = &device->groups[i];
-            struct change *change =
+            const struct ms_compare_group *group = &device->groups[i];
+            struct compare_change *change =
                 group->kind == kind && group->lane == pair->lane ? change_of(&changes, group->name) : NULL;
             if (change != NULL) {
                 change->of[side] += ms__at_peak(device, group);
@@ -373,11 +374,11 @@ static void print_groups(const struct ms_compare *compare, const struct pair *pa
     print_changes(compare, out, &changes, title, false);
 }
 
-static void print_items(const struct ms_compare *compare, const struct pair *pair, FILE *out)
+static void print_items(const struct ms_compare *compare, const struct ms_compare_pair *pair, FILE *out)
 {
-    struct changes changes = {0};
-    struct walk walk = {.pair = pair};
-    const struct item *items[MS_COMPARE_SIDES];
+    struct compare_changes changes = {0};
+    struct compare_walk walk = {.pair = pair};
+    const struct ms_compare_item *items[MS_COMPARE_SIDES];
     while (walk_next(&walk, items)) {
         int64_t net[MS_COMPARE_SIDES] = {0};
         for (int side = 0; side < MS_COMPARE_SIDES; side++) {
@@ -386,7 +387,7 @@ static void print_items(const struct ms_compare *compare, const struct pair *pai
         if (net[MS_COMPARE_BASE] == net[MS_COMPARE_OTHER]) {
             continue;
         }
-        struct change *change = change_of(&changes, (items[0] != NULL ? items[0] : items[1])->name);
+        struct compare_change *change = change_of(&changes, (items[0] != NULL ? items[0] : items[1])->name);
         if (change != NULL) {
             change->of[MS_COMPARE_BASE] += net[MS_COMPARE_BASE];
             change->of[MS_COMPARE_OTHER] += net[MS_COMPARE_OTHER];
@@ -396,13 +397,13 @@ static void print_items(const struct ms_compare *compare, const struct pair *pai
     print_changes(compare, out, &changes, "operators and kernels whose memory changed most", true);
 }
 
-static int64_t use_of(const struct pair *pair, int side, bool peak)
+static int64_t use_of(const struct ms_compare_pair *pair, int side, bool peak)
 {
-    const struct device *device = pair->of[side];
+    const struct ms_compare_device *device = pair->of[side];
     return device == NULL ? 0 : peak ? device->use[pair->lane].peak : device->use[pair->lane].total;
 }
 
-static void print_use(const struct pair *pair, FILE *out, bool peak, const char *title)
+static void print_use(const struct ms_compare_pair *pair, FILE *out, bool peak, const char *title)
 {
     char base[24], other[24], change[24];
     int64_t b = use_of(pair, MS_COMPARE_BASE, peak), o = use_of(pair, MS_COMPARE_OTHER, peak);
@@ -410,10 +411,10 @@ static void print_use(const struct pair *pair, FILE *out, bool peak, const char 
             signed_size(o - b, change));
 }
 
-static void print_peak_place(const struct ms_compare *compare, const struct pair *pair, FILE *out, int side)
+static void print_peak_place(const struct ms_compare *compare, const struct ms_compare_pair *pair, FILE *out, int side)
 {
     static const char *const names[] = {"base", "compare"};
-    const struct use *use = pair->of[side] != NULL ? &pair->of[side]->use[pair->lane] : NULL;
+    const struct ms_compare_use *use = pair->of[side] != NULL ? &pair->of[side]->use[pair->lane] : NULL;
     if (use == NULL || (use->peak_step == 0 && use->peak_op == 0)) {
         return;
     }
@@ -428,9 +429,9 @@ static void print_peak_place(const struct ms_compare *compare, const struct pair
     fputc('\n', out);
 }
 
-static void print_title(const struct pair *pair, FILE *out)
+static void print_title(const struct ms_compare_pair *pair, FILE *out)
 {
-    const struct device *base = pair->of[MS_COMPARE_BASE], *other = pair->of[MS_COMPARE_OTHER];
+    const struct ms_compare_device *base = pair->of[MS_COMPARE_BASE], *other = pair->of[MS_COMPARE_OTHER];
     fprintf(out, "device %u", device_number(pair));
     if (base != NULL && other != NULL && base->device != other->device) {
         fprintf(out, " compared with device %u", other->device);
@@ -447,16 +448,17 @@ void ms_compare_print(const struct ms_compare *compare, FILE *out)
         fprintf(out, steps ? ", step %u\n" : "\n", compare->options.steps[side]);
     }
     for (size_t i = 0; i < compare->pair_count; i++) {
-        const struct pair *pair = &compare->pairs[i];
+        const struct ms_compare_pair *pair = &compare->pairs[i];
         print_title(pair, out);
         if (!compare->options.legacy) {
-            fprintf(out, "  %s\n", pair->lane == POOLS ? "pool memory" : "driver memory (no pool reported any)");
+            fprintf(out, "  %s\n",
+                    pair->lane == MS_LANE_POOLS ? "pool memory" : "driver memory (no pool reported any)");
             print_use(pair, out, true, steps ? "peak above the start" : "peak");
             print_use(pair, out, false, steps ? "left at the end" : "in use at the end");
             print_peak_place(compare, pair, out, MS_COMPARE_BASE);
             print_peak_place(compare, pair, out, MS_COMPARE_OTHER);
-            print_groups(compare, pair, out, BY_OWNER, "at the peak, by owner");
-            print_groups(compare, pair, out, BY_SITE, "at the peak, by call site");
+            print_groups(compare, pair, out, MS_GROUP_BY_OWNER, "at the peak, by owner");
+            print_groups(compare, pair, out, MS_GROUP_BY_SITE, "at the peak, by call site");
         }
         print_items(compare, pair, out);
     }
@@ -466,7 +468,7 @@ void ms_compare_result(const struct ms_compare *compare, struct ms_compare_resul
 {
     *out = (struct ms_compare_result){0};
     for (size_t i = 0; i < compare->pair_count; i++) {
-        const struct pair *pair = &compare->pairs[i];
+        const struct ms_compare_pair *pair = &compare->pairs[i];
         for (int side = 0; side < MS_COMPARE_SIDES; side++) {
             out->items[side] += count_of(pair, side);
         }

@@ -12,7 +12,7 @@
 #define ANCHOR_MIN   8 /* fewer unique numbers prove nothing */
 #define ANCHOR_DEPTH 6 /* how often a range between anchors is searched for further anchors */
 
-struct range {
+struct diff_range {
     int32_t a0, a1, b0, b1;
     int8_t anchors; /* remaining anchor searches */
 };
@@ -20,7 +20,7 @@ struct range {
 struct diff {
     const uint32_t *a, *b; /* elements that may match */
     uint32_t *match;       /* per element of a: index in b */
-    struct range *stack;
+    struct diff_range *stack;
     size_t depth, room;
     uint32_t *count_a, *count_b, *place_b; /* by number */
     int32_t *forward, *backward;           /* furthest a, by diagonal */
@@ -28,14 +28,14 @@ struct diff {
     int error;
 };
 
-static void push(struct diff *d, struct range range)
+static void push(struct diff *d, struct diff_range range)
 {
     if (range.a0 == range.a1 || range.b0 == range.b1) {
         return;
     }
     if (d->depth == d->room) {
         size_t room = d->room != 0 ? d->room * 2 : 256;
-        struct range *stack = realloc(d->stack, room * sizeof(*stack));
+        struct diff_range *stack = realloc(d->stack, room * sizeof(*stack));
         if (stack == NULL) {
             d->error = -ENOMEM;
             return;
@@ -46,7 +46,7 @@ static void push(struct diff *d, struct range range)
     d->stack[d->depth++] = range;
 }
 
-static void trim(struct diff *d, struct range *r)
+static void trim(struct diff *d, struct diff_range *r)
 {
     while (r->a0 < r->a1 && r->b0 < r->b1 && d->a[r->a0] == d->b[r->b0]) {
         d->match[r->a0++] = (uint32_t)r->b0++;
@@ -89,7 +89,7 @@ static size_t longest_order(struct anchor *anchors, size_t count, int32_t *chain
 }
 
 /* Do the anchors agree on the order, and do the ranges between them have similar lengths on both sides? */
-static bool is_trusted(const struct range *r, const struct anchor *anchors, const int32_t *chain, size_t length,
+static bool is_trusted(const struct diff_range *r, const struct anchor *anchors, const int32_t *chain, size_t length,
                        size_t candidates)
 {
     int64_t shift = 0, uneven = 0;
@@ -103,7 +103,7 @@ static bool is_trusted(const struct range *r, const struct anchor *anchors, cons
 }
 
 /* Splits the range at its anchors; false: there are none. */
-static bool split_at_anchors(struct diff *d, const struct range *r)
+static bool split_at_anchors(struct diff *d, const struct diff_range *r)
 {
     size_t count = 0;
     for (int32_t i = r->a0; i < r->a1; i++) {
@@ -136,7 +136,7 @@ static bool split_at_anchors(struct diff *d, const struct range *r)
     }
     size_t length = used >= ANCHOR_MIN ? longest_order(anchors, used, chain) : 0;
     length = is_trusted(r, anchors, chain, length, used) ? length : 0;
-    struct range gap = {.a0 = r->a0, .b0 = r->b0, .anchors = (int8_t)(r->anchors - 1)};
+    struct diff_range gap = {.a0 = r->a0, .b0 = r->b0, .anchors = (int8_t)(r->anchors - 1)};
     for (size_t i = 0; i < length; i++) {
         const struct anchor *anchor = &anchors[chain[i]];
         d->match[anchor->a] = (uint32_t)anchor->b;
@@ -169,7 +169,7 @@ static int32_t larger(int32_t x, int32_t y)
 }
 
 /* Too expensive: returns the furthest point reached, from the front or from the back. */
-static void best_so_far(const struct diff *d, const struct range *r, int32_t f_min, int32_t f_max, int32_t b_min,
+static void best_so_far(const struct diff *d, const struct diff_range *r, int32_t f_min, int32_t f_max, int32_t b_min,
                         int32_t b_max, int32_t *a, int32_t *b)
 {
     int32_t f_best = -1, f_a = r->a0, b_best = INT32_MAX, b_a = r->a1;
@@ -202,7 +202,7 @@ static void best_so_far(const struct diff *d, const struct range *r, int32_t f_m
 
 /* Finds a point on a shortest edit path through a range whose ends differ: searches from both sides, one difference at
  * a time, until the paths meet on a diagonal (a - b). False: too expensive, the point is the best so far. */
-static bool middle(struct diff *d, const struct range *r, int32_t *a, int32_t *b)
+static bool middle(struct diff *d, const struct diff_range *r, int32_t *a, int32_t *b)
 {
     const int32_t k_min = r->a0 - r->b1, k_max = r->a1 - r->b0; /* diagonals of the range */
     const int32_t f_mid = r->a0 - r->b0, b_mid = r->a1 - r->b1;
@@ -269,7 +269,7 @@ static bool middle(struct diff *d, const struct range *r, int32_t *a, int32_t *b
 static void run(struct diff *d)
 {
     while (d->depth != 0 && d->error == 0) {
-        struct range r = d->stack[--d->depth];
+        struct diff_range r = d->stack[--d->depth];
         trim(d, &r);
         if (r.a0 == r.a1 || r.b0 == r.b1) {
             continue;
@@ -278,8 +278,8 @@ static void run(struct diff *d)
         if (!middle(d, &r, &a, &b) && r.anchors > 0 && split_at_anchors(d, &r)) {
             continue;
         }
-        push(d, (struct range){r.a0, a, r.b0, b, 0});
-        push(d, (struct range){a, r.a1, b, r.b1, 0});
+        push(d, (struct diff_range){r.a0, a, r.b0, b, 0});
+        push(d, (struct diff_range){a, r.a1, b, r.b1, 0});
     }
 }
 
@@ -342,7 +342,7 @@ int ms_diff(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count
         d.forward = forward + b_kept + 1; /* diagonals range from -b_kept - 1 to a_kept + 1 */
         d.backward = backward + b_kept + 1;
         d.cost_max = larger(COST_MIN, square_root(a_kept + b_kept));
-        push(&d, (struct range){0, (int32_t)a_kept, 0, (int32_t)b_kept, ANCHOR_DEPTH});
+        push(&d, (struct diff_range){0, (int32_t)a_kept, 0, (int32_t)b_kept, ANCHOR_DEPTH});
         run(&d);
         for (size_t i = 0; i < a_kept; i++) {
             if (match[i] != MS_DIFF_NONE) {

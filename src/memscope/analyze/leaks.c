@@ -83,7 +83,7 @@ struct step_walk {
 };
 
 /* Newest first: blocks of the step that ended, then those of the previous step, which become suspects now. */
-static int tell_suspect(void *argument, const struct ms_block *block)
+static int log_suspect(void *argument, const struct ms_block *block)
 {
     const struct step_walk *walk = argument;
     const char *pool = ms_step_pool_name(block->space);
@@ -115,7 +115,7 @@ static int on_step(void *self, const struct ms_step_info *step)
     *ended = step->step;
     if (leaks->options.log != NULL) {
         struct step_walk walk = {leaks, step->device, step->step};
-        ms_model_blocks(leaks->options.model, true, tell_suspect, &walk);
+        ms_model_blocks(leaks->options.model, true, log_suspect, &walk);
     }
     return 0;
 }

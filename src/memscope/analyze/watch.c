@@ -103,7 +103,7 @@ static void MS_PRINTF(2, 3) add(struct ms_buffer *text, const char *format, ...)
     ms_buffer_add(text, line, n > 0 ? ((size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) : 0);
 }
 
-static void tell(struct ms_watch_report *report, struct tensor *t)
+static void report_change(struct ms_watch_report *report, struct tensor *t)
 {
     struct suspicion *s = &t->suspicion;
     struct ms_buffer text = {0};
@@ -118,7 +118,7 @@ static void tell(struct ms_watch_report *report, struct tensor *t)
     t->reported = true;
 }
 
-static void let_go(struct tensor *t)
+static void clear_suspicion(struct tensor *t)
 {
     free(t->suspicion.how);
     t->suspicion = (struct suspicion){0};
@@ -163,28 +163,28 @@ static int on_watch(void *self, const struct ms_event *event)
     }
     if ((flags & MS_WATCH_FIRST) != 0) {
         t->known = t->reported = false;
-        let_go(t);
+        clear_suspicion(t);
     }
     t->notes++;
     t->gone = (flags & MS_WATCH_LAST) != 0;
     if ((flags & MS_WATCH_UNREADABLE) != 0) {
         t->unreadable++;
         t->known = false;
-        let_go(t);
+        clear_suspicion(t);
         return 0;
     }
     if (!t->reported) {
         bool op_end = (flags & MS_WATCH_AFTER) != 0 && (flags & MS_WATCH_KERNEL) == 0;
         if (op_end && (flags & MS_WATCH_WRITTEN) != 0) {
-            let_go(t);
+            clear_suspicion(t);
         } else if (t->known && t->hash != event->hash) {
             suspect(report, t, event);
         }
         /* A change inside an operator is judged once the operator has declared its outputs. */
         bool open = (flags & MS_WATCH_CONCURRENT) != 0 || (flags & MS_WATCH_IN_OP) != 0;
         if (t->suspicion.held && !open) {
-            tell(report, t);
-            let_go(t);
+            report_change(report, t);
+            clear_suspicion(t);
         }
     }
     t->hash = event->hash;
@@ -205,7 +205,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
         if (!t->gone && block->device == t->device && t->addr >= block->addr && t->addr - block->addr < block->size_b &&
             block->space != MS_SPACE_HANDLE) {
             t->gone = true; /* the next owner of the memory may write it */
-            let_go(t);
+            clear_suspicion(t);
         }
     }
     return 0;
@@ -218,7 +218,7 @@ static int on_end(void *self)
     for (size_t i = 0; i < report->count; i++) {
         struct tensor *t = &report->tensors[i];
         if (t->suspicion.held && !t->reported) {
-            tell(report, t);
+            report_change(report, t);
         }
         if (!t->reported) {
             add(&text,
@@ -276,7 +276,7 @@ void ms_watch_report_free(struct ms_watch_report *report)
         free(report->tensors[i].name);
         free(report->tensors[i].point);
         free(report->tensors[i].op);
-        let_go(&report->tensors[i]);
+        clear_suspicion(&report->tensors[i]);
     }
     free(report->tensors);
     free(report);

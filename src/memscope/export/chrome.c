@@ -27,7 +27,7 @@ struct open_slice {
     char *name; /* NULL: free */
 };
 
-struct op_stack {
+struct chrome_ops {
     uint32_t tid, depth;
     struct open_slice ops[OP_DEPTH];
 };
@@ -208,7 +208,7 @@ static int op_row(struct ms_chrome *chrome, const struct ms_row *row, bool begin
     if (slot == NULL) {
         return -ENOMEM;
     }
-    struct op_stack *stack = (struct op_stack *)(uintptr_t)*slot;
+    struct chrome_ops *stack = (struct chrome_ops *)(uintptr_t)*slot;
     if (stack == NULL) {
         stack = calloc(1, sizeof(*stack));
         if (stack == NULL) {
@@ -418,7 +418,7 @@ static void finish_open(struct ms_chrome *chrome)
     }
     for (size_t i = ms_map_first(&chrome->op_stacks, 0); i < chrome->op_stacks.size;
          i = ms_map_first(&chrome->op_stacks, i + 1)) {
-        struct op_stack *stack = (struct op_stack *)(uintptr_t)chrome->op_stacks.slots[i].value;
+        struct chrome_ops *stack = (struct chrome_ops *)(uintptr_t)chrome->op_stacks.slots[i].value;
         for (unsigned j = 0; j < OP_DEPTH; j++) {
             if (stack->ops[j].name != NULL) {
                 add_complete(chrome, "op", stack->ops[j].name, strlen(stack->ops[j].name), stack->ops[j].start_ns,

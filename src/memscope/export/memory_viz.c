@@ -24,7 +24,7 @@ struct waiting { /* driver memory that may become a segment */
     uint32_t tid;
 };
 
-struct device {
+struct viz_device {
     uint32_t id;
     struct ms_viz_list entries;
     struct ms_ranges segments, blocks;
@@ -38,7 +38,7 @@ struct ms_memory_viz {
     struct ms_model *model;
     char *process;
     uint32_t pid;
-    struct device **devices;
+    struct viz_device **devices;
     size_t device_count;
     struct ms_viz_list annotations;
     struct ms_map open_ranges;    /* id -> name */
@@ -49,7 +49,7 @@ struct ms_memory_viz {
     bool failed, complete;
 };
 
-static struct device *device_of(struct ms_memory_viz *viz, uint32_t id)
+static struct viz_device *device_of(struct ms_memory_viz *viz, uint32_t id)
 {
     id = id < NUMBERED_MAX || id == MS_DEV_CPU ? id : MS_DEV_UNKNOWN;
     for (size_t i = 0; i < viz->device_count; i++) {
@@ -57,8 +57,8 @@ static struct device *device_of(struct ms_memory_viz *viz, uint32_t id)
             return viz->devices[i];
         }
     }
-    struct device **devices = realloc(viz->devices, (viz->device_count + 1) * sizeof(struct device *));
-    struct device *device = calloc(1, sizeof(*device));
+    struct viz_device **devices = realloc(viz->devices, (viz->device_count + 1) * sizeof(struct viz_device *));
+    struct viz_device *device = calloc(1, sizeof(*device));
     viz->devices = devices != NULL ? devices : viz->devices;
     if (devices == NULL || device == NULL) {
         free(device);
@@ -76,7 +76,7 @@ static int done(struct ms_memory_viz *viz)
 
 /* ---- entries ---- */
 
-static void add_entry(struct ms_memory_viz *viz, struct device *device, enum ms_viz_word action,
+static void add_entry(struct ms_memory_viz *viz, struct viz_device *device, enum ms_viz_word action,
                       const struct ms_range *range, uint64_t time_ns)
 {
     bool begins = action == MS_VIZ_ALLOC;
@@ -98,7 +98,7 @@ static void add_entry(struct ms_memory_viz *viz, struct device *device, enum ms_
 
 /* ---- segments and blocks ---- */
 
-static struct ms_range *add_block(struct ms_memory_viz *viz, struct device *device, struct ms_range block,
+static struct ms_range *add_block(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range block,
                                   uint64_t time_ns)
 {
     block.number = ms_viz_number(&viz->writer);
@@ -111,9 +111,10 @@ static struct ms_range *add_block(struct ms_memory_viz *viz, struct device *devi
     return added;
 }
 
-static void end_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range *segment, uint64_t time_ns);
+static void end_segment(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range *segment,
+                        uint64_t time_ns);
 
-static void end_block(struct ms_memory_viz *viz, struct device *device, struct ms_range *block, uint64_t time_ns)
+static void end_block(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range *block, uint64_t time_ns)
 {
     uint64_t addr = block->addr, size_b = block->size_b;
     add_entry(viz, device, MS_VIZ_FREE_REQUESTED, block, time_ns);
@@ -131,7 +132,8 @@ static void end_block(struct ms_memory_viz *viz, struct device *device, struct m
     }
 }
 
-static void end_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range *segment, uint64_t time_ns)
+static void end_segment(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range *segment,
+                        uint64_t time_ns)
 {
     struct ms_range gone = *segment; /* blocks in it end here, whether or not their frees were recorded */
     struct ms_range *block;
@@ -148,7 +150,7 @@ static void end_segment(struct ms_memory_viz *viz, struct device *device, struct
 
 /* The driver has taken it back. A pool may still have blocks in it: leaks at process exit. They stay in the file until
  * they are freed or the address is reused. */
-static void release_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range *segment,
+static void release_segment(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range *segment,
                             uint64_t time_ns)
 {
     const struct ms_range *block = ms_ranges_over(&device->blocks, segment->addr, segment->size_b);
@@ -160,7 +162,7 @@ static void release_segment(struct ms_memory_viz *viz, struct device *device, st
 }
 
 /* Trimmed where it overlaps others. NULL: nothing is left. */
-static struct ms_range *add_segment(struct ms_memory_viz *viz, struct device *device, struct ms_range segment,
+static struct ms_range *add_segment(struct ms_memory_viz *viz, struct viz_device *device, struct ms_range segment,
                                     uint64_t time_ns)
 {
     uint64_t end = ms_range_end(&segment);
@@ -192,7 +194,7 @@ static struct ms_range *add_segment(struct ms_memory_viz *viz, struct device *de
 
 /* ---- pending driver memory ---- */
 
-static struct waiting take_waiting(struct device *device, unsigned at)
+static struct waiting take_waiting(struct viz_device *device, unsigned at)
 {
     struct waiting taken = device->waiting[at];
     device->waiting_count--;
@@ -201,7 +203,7 @@ static struct waiting take_waiting(struct device *device, unsigned at)
 }
 
 /* No pool uses it: it is a block itself. The address of a handle is unknown; it stays a segment. */
-static void settle(struct ms_memory_viz *viz, struct device *device, unsigned at)
+static void settle(struct ms_memory_viz *viz, struct viz_device *device, unsigned at)
 {
     struct waiting waiting = take_waiting(device, at);
     bool handle = waiting.range.handle != 0;
@@ -217,7 +219,7 @@ static void settle(struct ms_memory_viz *viz, struct device *device, unsigned at
     }
 }
 
-static void settle_due(struct ms_memory_viz *viz, struct device *device, uint32_t tid)
+static void settle_due(struct ms_memory_viz *viz, struct viz_device *device, uint32_t tid)
 {
     for (unsigned i = 0; i < device->waiting_count;) {
         if (device->waiting[i].tid == tid || device->events - device->waiting[i].since > WAIT_EVENTS) {
@@ -228,7 +230,7 @@ static void settle_due(struct ms_memory_viz *viz, struct device *device, uint32_
     }
 }
 
-static void wait_for_pool(struct ms_memory_viz *viz, struct device *device, const struct ms_block *block,
+static void wait_for_pool(struct ms_memory_viz *viz, struct viz_device *device, const struct ms_block *block,
                           const struct ms_range *range)
 {
     settle_due(viz, device, block->tid);
@@ -244,7 +246,7 @@ static void wait_for_pool(struct ms_memory_viz *viz, struct device *device, cons
 /* ---- memory below a pool block ---- */
 
 /* A handle is now mapped at this address. */
-static void add_mapped(struct ms_memory_viz *viz, struct device *device, const struct ms_segment *mapped,
+static void add_mapped(struct ms_memory_viz *viz, struct viz_device *device, const struct ms_segment *mapped,
                        uint32_t frames, uint64_t time_ns)
 {
     for (unsigned i = 0; i < device->waiting_count; i++) {
@@ -271,7 +273,7 @@ static void add_mapped(struct ms_memory_viz *viz, struct device *device, const s
 }
 
 /* Ensures that segments cover the whole block. */
-static void cover(struct ms_memory_viz *viz, struct device *device, const struct ms_range *block, uint64_t time_ns)
+static void cover(struct ms_memory_viz *viz, struct viz_device *device, const struct ms_range *block, uint64_t time_ns)
 {
     uint64_t end = ms_range_end(block);
     for (uint64_t at = block->addr; at < end && !viz->failed;) {
@@ -324,7 +326,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
 {
     (void)pool;
     struct ms_memory_viz *viz = self;
-    struct device *device = device_of(viz, block->device);
+    struct viz_device *device = device_of(viz, block->device);
     uint64_t size_b = block->size_b <= UINT64_MAX - block->addr ? block->size_b : UINT64_MAX - block->addr;
     if (device == NULL || size_b == 0) {
         return device == NULL ? -ENOMEM : 0;
@@ -359,7 +361,7 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
     return done(viz);
 }
 
-static void free_driver(struct ms_memory_viz *viz, struct device *device, const struct ms_block *block,
+static void free_driver(struct ms_memory_viz *viz, struct viz_device *device, const struct ms_block *block,
                         uint64_t time_ns)
 {
     for (unsigned i = 0; i < device->waiting_count; i++) {
@@ -393,7 +395,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 {
     (void)pool;
     struct ms_memory_viz *viz = self;
-    struct device *device = device_of(viz, block->device);
+    struct viz_device *device = device_of(viz, block->device);
     if (device == NULL || how == MS_END_EXIT) {
         return device == NULL ? -ENOMEM : 0;
     }
@@ -412,7 +414,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 static int on_late(void *self, const struct ms_block *block)
 {
     struct ms_memory_viz *viz = self;
-    struct device *device = device_of(viz, block->device);
+    struct viz_device *device = device_of(viz, block->device);
     struct ms_range *there = device != NULL ? ms_ranges_at(&device->blocks, block->addr) : NULL;
     if (there == NULL || there->id != block->allocation_id || there->direct) {
         return 0;
@@ -474,7 +476,7 @@ static int on_row(void *self, const struct ms_row *row)
     default:
         return 0;
     }
-    struct device *device = device_of(viz, row->device);
+    struct viz_device *device = device_of(viz, row->device);
     if (device == NULL) {
         return -ENOMEM;
     }
@@ -503,7 +505,7 @@ static int on_step(void *self, const struct ms_step_info *step)
 
 static int by_place(const void *a, const void *b)
 {
-    uint32_t x = (*(struct device *const *)a)->id, y = (*(struct device *const *)b)->id;
+    uint32_t x = (*(struct viz_device *const *)a)->id, y = (*(struct viz_device *const *)b)->id;
     return x < y ? -1 : x > y;
 }
 
@@ -515,11 +517,12 @@ static void add_name(struct ms_viz_writer *writer, uint32_t id)
 }
 
 /* Entry n of device_traces is device n; devices without a number follow. A device that was not seen is NULL. */
-static void each_place(struct ms_memory_viz *viz, void (*fn)(struct ms_memory_viz *, struct device *, uint32_t place))
+static void each_place(struct ms_memory_viz *viz,
+                       void (*fn)(struct ms_memory_viz *, struct viz_device *, uint32_t place))
 {
     uint32_t place = 0;
     for (size_t i = 0; i < viz->device_count; i++) {
-        struct device *device = viz->devices[i];
+        struct viz_device *device = viz->devices[i];
         while (device->id < NUMBERED_MAX && place < device->id) {
             fn(viz, NULL, place++);
         }
@@ -527,20 +530,20 @@ static void each_place(struct ms_memory_viz *viz, void (*fn)(struct ms_memory_vi
     }
 }
 
-static void add_segments(struct ms_memory_viz *viz, struct device *device, uint32_t place)
+static void add_segments(struct ms_memory_viz *viz, struct viz_device *device, uint32_t place)
 {
     if (device != NULL) {
         ms_viz_segments(&viz->writer, place, &device->segments, &device->blocks);
     }
 }
 
-static void add_trace(struct ms_memory_viz *viz, struct device *device, uint32_t place)
+static void add_trace(struct ms_memory_viz *viz, struct viz_device *device, uint32_t place)
 {
     (void)place;
     ms_viz_item(&viz->writer, device != NULL ? &device->entries : NULL);
 }
 
-static void add_device_name(struct ms_memory_viz *viz, struct device *device, uint32_t place)
+static void add_device_name(struct ms_memory_viz *viz, struct viz_device *device, uint32_t place)
 {
     add_name(&viz->writer, device != NULL ? device->id : place);
 }
@@ -583,7 +586,7 @@ static int on_close(void *self)
         ms_viz_categorize(writer, viz->first_segment_entry, (struct ms_text){.s = "unknown", .length_b = 7});
     }
     if (viz->device_count != 0) {
-        qsort(viz->devices, viz->device_count, sizeof(struct device *), by_place);
+        qsort(viz->devices, viz->device_count, sizeof(struct viz_device *), by_place);
     }
     ms_viz_open_key(writer, MS_VIZ_SEGMENTS);
     each_place(viz, add_segments);

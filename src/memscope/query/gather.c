@@ -22,12 +22,12 @@ struct account { /* a pool of a device */
     uint64_t step_begin_b, step_peak_b, step_allocated_b, step_blocks;
 };
 
-struct op_stack {
+struct gathered_ops {
     uint32_t depth;             /* may exceed OPS_OPEN */
     uint64_t numbers[OPS_OPEN]; /* of records, from 1 on */
 };
 
-struct process {
+struct gathered_process {
     struct gather *gather;
     struct ms_model *model;
     uint32_t number, pid;
@@ -50,7 +50,7 @@ struct gather {
     struct ms_source *source;
     const volatile sig_atomic_t *stop;
     const struct ms_source_process *input;
-    struct process **processes; /* of the input */
+    struct gathered_process **processes; /* of the input */
     size_t process_count;
     struct ms_buffer attr;
     int error;
@@ -76,7 +76,7 @@ static uint32_t text_of(struct gather *gather, const char *s, size_t length_b)
 }
 
 /* A text that has an id in the model. */
-static uint32_t known_text(struct process *process, struct ms_map *map, uint32_t id,
+static uint32_t known_text(struct gathered_process *process, struct ms_map *map, uint32_t id,
                            struct ms_text (*get)(const struct ms_model *model, uint32_t id))
 {
     bool added;
@@ -92,7 +92,7 @@ static uint32_t known_text(struct process *process, struct ms_map *map, uint32_t
     return (uint32_t)*slot;
 }
 
-static void seen_at(struct process *process, uint64_t time_ns)
+static void seen_at(struct gathered_process *process, uint64_t time_ns)
 {
     process->first_ns = process->first_ns == 0 || time_ns < process->first_ns ? time_ns : process->first_ns;
     process->last_ns = time_ns > process->last_ns ? time_ns : process->last_ns;
@@ -100,7 +100,7 @@ static void seen_at(struct process *process, uint64_t time_ns)
 
 /* ---- stacks ---- */
 
-static uint32_t stack_of(struct process *process, uint32_t c_stack, uint32_t python_stack)
+static uint32_t stack_of(struct gathered_process *process, uint32_t c_stack, uint32_t python_stack)
 {
     struct gather *gather = process->gather;
     python_stack = python_stack == MS_STACK_NO_GIL ? 0 : python_stack;
@@ -121,7 +121,7 @@ static uint32_t stack_of(struct process *process, uint32_t c_stack, uint32_t pyt
     return (uint32_t)*slot;
 }
 
-static void add_calls(struct process *process)
+static void add_calls(struct gathered_process *process)
 {
     struct gather *gather = process->gather;
     struct ms_store *store = gather->store;
@@ -148,7 +148,7 @@ static void add_calls(struct process *process)
 
 /* ---- pools and steps ---- */
 
-static struct account *account_of(struct process *process, uint32_t device, uint32_t pool)
+static struct account *account_of(struct gathered_process *process, uint32_t device, uint32_t pool)
 {
     bool added;
     uint64_t *slot = ms_map_at(&process->account_of, (uint64_t)device << 8 | pool, process->account_count, &added);
@@ -174,7 +174,7 @@ static struct account *account_of(struct process *process, uint32_t device, uint
     return &process->accounts[*slot];
 }
 
-static void end_step(struct process *process, uint32_t device, uint64_t time_ns)
+static void end_step(struct gathered_process *process, uint32_t device, uint64_t time_ns)
 {
     struct gather *gather = process->gather;
     uint64_t at;
@@ -203,7 +203,7 @@ static void end_step(struct process *process, uint32_t device, uint64_t time_ns)
 
 static int on_step(void *self, const struct ms_step_info *info)
 {
-    struct process *process = self;
+    struct gathered_process *process = self;
     struct gather *gather = process->gather;
     end_step(process, info->device, info->time_ns); /* of a previous step whose end was not recorded */
     struct ms_step_record *step = info->begins ? add_record(gather, MS_TABLE_STEPS) : NULL;
@@ -227,23 +227,23 @@ static int on_step(void *self, const struct ms_step_info *info)
 
 /* ---- operators ---- */
 
-static struct op_stack *op_stack_of(struct process *process, uint32_t tid)
+static struct gathered_ops *op_stack_of(struct gathered_process *process, uint32_t tid)
 {
     uint64_t *slot = ms_map_at(&process->op_stacks, tid, 0, NULL);
     if (slot != NULL && *slot == 0) {
-        *slot = (uint64_t)(uintptr_t)calloc(1, sizeof(struct op_stack));
+        *slot = (uint64_t)(uintptr_t)calloc(1, sizeof(struct gathered_ops));
     }
     if (slot == NULL || *slot == 0) {
         process->gather->error = -ENOMEM;
         return NULL;
     }
-    return (struct op_stack *)(uintptr_t)*slot;
+    return (struct gathered_ops *)(uintptr_t)*slot;
 }
 
-static void op_row(struct process *process, const struct ms_row *row, const char *kind, bool begins)
+static void op_row(struct gathered_process *process, const struct ms_row *row, const char *kind, bool begins)
 {
     struct gather *gather = process->gather;
-    struct op_stack *stack = op_stack_of(process, row->tid);
+    struct gathered_ops *stack = op_stack_of(process, row->tid);
     if (stack == NULL) {
         return;
     }
@@ -272,10 +272,10 @@ static void op_row(struct process *process, const struct ms_row *row, const char
     stack->depth++;
 }
 
-static void charge_op(struct process *process, const struct ms_block *block)
+static void charge_op(struct gathered_process *process, const struct ms_block *block)
 {
     uint64_t *slot = ms_map_get(&process->op_stacks, block->tid);
-    const struct op_stack *stack = slot != NULL ? (const struct op_stack *)(uintptr_t)*slot : NULL;
+    const struct gathered_ops *stack = slot != NULL ? (const struct gathered_ops *)(uintptr_t)*slot : NULL;
     if (stack != NULL && stack->depth != 0) {
         uint32_t innermost = stack->depth < OPS_OPEN ? stack->depth : OPS_OPEN;
         struct ms_operator_record *record =
@@ -287,7 +287,7 @@ static void charge_op(struct process *process, const struct ms_block *block)
 
 /* ---- blocks ---- */
 
-static void fill_block(struct process *process, struct ms_block_record *record, const struct ms_block *block)
+static void fill_block(struct gathered_process *process, struct ms_block_record *record, const struct ms_block *block)
 {
     record->owner = known_text(process, &process->owners, block->owner, ms_model_owner);
     record->accesses = block->accesses;
@@ -296,7 +296,7 @@ static void fill_block(struct process *process, struct ms_block_record *record, 
     record->inefficient = block->inefficient;
 }
 
-static void add_block(struct process *process, const struct ms_block *block)
+static void add_block(struct gathered_process *process, const struct ms_block *block)
 {
     struct gather *gather = process->gather;
     struct ms_block_record *record = NULL;
@@ -334,7 +334,7 @@ static void add_block(struct process *process, const struct ms_block *block)
 
 static int on_malloc(void *self, const struct ms_block *block, const struct ms_pool_state *pool)
 {
-    struct process *process = self;
+    struct gathered_process *process = self;
     struct gather *gather = process->gather;
     struct account *account = account_of(process, block->device, block->type);
     if (account == NULL ||
@@ -373,7 +373,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
                    uint64_t time_ns)
 {
     (void)pool;
-    struct process *process = self;
+    struct gathered_process *process = self;
     struct gather *gather = process->gather;
     struct account *account = account_of(process, block->device, block->type);
     if (account != NULL && how != MS_END_EXIT && account->live_blocks != 0) {
@@ -395,7 +395,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
 
 static int on_late(void *self, const struct ms_block *block)
 {
-    struct process *process = self;
+    struct gathered_process *process = self;
     uint64_t *at = ms_map_get(&process->live, block->allocation_id);
     if (at != NULL || process->freed_id == block->allocation_id) {
         fill_block(process, ms_store_at(process->gather->store, MS_TABLE_BLOCKS, at != NULL ? *at : process->freed_at),
@@ -405,7 +405,7 @@ static int on_late(void *self, const struct ms_block *block)
 }
 
 /* Was the block live when its pool was at its maximum? Known only at the end. */
-static void mark_peaks(struct process *process)
+static void mark_peaks(struct gathered_process *process)
 {
     struct ms_store *store = process->gather->store;
     uint64_t count = ms_store_count(store, MS_TABLE_BLOCKS);
@@ -435,13 +435,13 @@ static void add_attr(struct gather *gather, struct ms_event_record *event, const
     event->attr_b = (uint32_t)gather->attr.used;
 }
 
-static uint32_t block_of(const struct process *process, uint64_t allocation_id)
+static uint32_t block_of(const struct gathered_process *process, uint64_t allocation_id)
 {
     const uint64_t *at = ms_map_get(&process->live, allocation_id);
     return at != NULL ? (uint32_t)*at + 1 : process->freed_id == allocation_id ? (uint32_t)process->freed_at + 1 : 0;
 }
 
-static void add_event(struct process *process, const struct ms_row *row)
+static void add_event(struct gathered_process *process, const struct ms_row *row)
 {
     struct gather *gather = process->gather;
     struct ms_event_record *event = add_record(gather, MS_TABLE_EVENTS);
@@ -507,7 +507,7 @@ static int on_row(void *self, const struct ms_row *row)
         [MS_TYPE_ATB_START] = {"atb", true},       [MS_TYPE_ATB_END] = {"atb", false},
         [MS_TYPE_KERNEL_START] = {"kernel", true}, [MS_TYPE_KERNEL_END] = {"kernel", false},
     };
-    struct process *process = self;
+    struct gathered_process *process = self;
     struct gather *gather = process->gather;
     process->events++;
     seen_at(process, row->time_ns);
@@ -522,14 +522,14 @@ static int on_row(void *self, const struct ms_row *row)
 
 static int on_gap(void *self, const struct ms_event *event)
 {
-    struct process *process = self;
+    struct gathered_process *process = self;
     process->lost += event->gap.lost;
     return failed(process->gather);
 }
 
 static int on_close(void *self)
 {
-    struct process *process = self;
+    struct gathered_process *process = self;
     struct gather *gather = process->gather;
     for (size_t i; (i = ms_map_first(&process->open_steps, 0)) < process->open_steps.size;) {
         end_step(process, (uint32_t)process->open_steps.slots[i].key, 0);
@@ -560,14 +560,15 @@ static int add_live(void *argument, const struct ms_block *block)
 static int begin_process(void *argument, uint32_t pid, struct ms_model *model)
 {
     struct gather *gather = argument;
-    struct process **processes = realloc(gather->processes, (gather->process_count + 1) * sizeof(struct process *));
-    struct process *process = calloc(1, sizeof(*process));
+    struct gathered_process **processes =
+        realloc(gather->processes, (gather->process_count + 1) * sizeof(struct gathered_process *));
+    struct gathered_process *process = calloc(1, sizeof(*process));
     gather->processes = processes != NULL ? processes : gather->processes;
     if (processes == NULL || process == NULL) {
         free(process);
         return -ENOMEM;
     }
-    *process = (struct process){
+    *process = (struct gathered_process){
         .gather = gather, .model = model, .number = gather->store->processes++, .pid = pid != MS_ID_NONE ? pid : 0};
     gather->processes[gather->process_count++] = process;
     struct ms_consumer consumer = {.self = process,
@@ -582,7 +583,7 @@ static int begin_process(void *argument, uint32_t pid, struct ms_model *model)
     return rc != 0 ? rc : ms_model_blocks(model, false, add_live, process); /* of a checkpoint */
 }
 
-static void end_process(struct process *process, bool complete)
+static void end_process(struct gathered_process *process, bool complete)
 {
     static const char *const kinds[] = {[MS_SOURCE_TRACE] = "trace", [MS_SOURCE_CSV] = "csv", [MS_SOURCE_DB] = "db"};
     struct gather *gather = process->gather;

@@ -53,11 +53,11 @@ static void put_cause(const struct ms_rank_cause *cause, struct ms_json *json)
 static void put_departure(const struct ms_ranks *ranks, struct ms_json *json)
 {
     char text[TEXT_B];
-    if (!ranks->departs) {
+    if (!ranks->diverges) {
         ms_json_null(json, "departure");
         return;
     }
-    ms_ranks_departure_text(ranks, text, sizeof(text));
+    ms_ranks_divergence_text(ranks, text, sizeof(text));
     ms_json_object(json, "departure");
     ms_json_number(json, "rank", ranks->rank);
     ms_json_number(json, "step", ranks->step);
@@ -116,7 +116,7 @@ static void print_steps(const struct ms_ranks *ranks, FILE *out)
             "ranks");
     for (size_t i = 0; i < ranks->step_count; i++) {
         const struct ms_rank_step *step = &ranks->steps[i];
-        if (i % every != 0 && i + 1 != ranks->step_count && !(ranks->departs && step->step == ranks->step)) {
+        if (i % every != 0 && i + 1 != ranks->step_count && !(ranks->diverges && step->step == ranks->step)) {
             continue;
         }
         char least[16], middle[16], most[16];
@@ -125,7 +125,7 @@ static void print_steps(const struct ms_ranks *ranks, FILE *out)
         ms_format_size(step->max_b, most);
         fprintf(out, "  %6u  %11s  %11s  %11s  %-*s  %6u%s\n", step->step, least, middle, most, (int)width,
                 ranks->ranks[step->max_rank].name, step->ranks,
-                ranks->departs && step->step == ranks->step ? "  <" : "");
+                ranks->diverges && step->step == ranks->step ? "  <" : "");
     }
 }
 
@@ -152,8 +152,8 @@ void ms_ranks_print(const struct ms_ranks *ranks, FILE *out)
     ms_ranks_text(ranks, text, sizeof(text));
     fprintf(out, "\nall ranks\n  %s\n\n", text);
     print_steps(ranks, out);
-    if (ranks->departs) {
-        ms_ranks_departure_text(ranks, text, sizeof(text));
+    if (ranks->diverges) {
+        ms_ranks_divergence_text(ranks, text, sizeof(text));
         fprintf(out, "\n  %s\n", text);
         print_causes(ranks, out);
     }

@@ -458,10 +458,10 @@ static void print_many(struct printer *printer, const struct ms_report *report)
     }
     fprintf(printer->out,
             "\n  Shown below: %s, which has the highest peak%s%s. For the others use --all, or name one directory.\n",
-            ranks->ranks[highest].name, ranks->departs && ranks->rank != highest ? ", and the first to diverge, " : "",
-            ranks->departs && ranks->rank != highest ? ranks->ranks[ranks->rank].name : "");
+            ranks->ranks[highest].name, ranks->diverges && ranks->rank != highest ? ", and the first to diverge, " : "",
+            ranks->diverges && ranks->rank != highest ? ranks->ranks[ranks->rank].name : "");
     print_process(printer, &report->processes[ranks->ranks[highest].process]);
-    if (ranks->departs && ranks->ranks[ranks->rank].process != ranks->ranks[highest].process) {
+    if (ranks->diverges && ranks->ranks[ranks->rank].process != ranks->ranks[highest].process) {
         print_process(printer, &report->processes[ranks->ranks[ranks->rank].process]);
     }
 }

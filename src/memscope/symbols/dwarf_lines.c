@@ -34,7 +34,7 @@ static size_t append_path(char *out, size_t used, const char *path, bool absolut
     return used;
 }
 
-static void set_file(struct ms_source *source, const char *dir, const char *file)
+static void set_file(struct ms_dwarf_frame *source, const char *dir, const char *file)
 {
     size_t used = 0;
     if (file == NULL) {
@@ -51,7 +51,7 @@ static void set_file(struct ms_source *source, const char *dir, const char *file
 }
 
 /* Namespaces and classes around the declaration of a function with internal linkage. */
-static void set_scope(struct ms_source *source, Dwarf_Die *die)
+static void set_scope(struct ms_dwarf_frame *source, Dwarf_Die *die)
 {
     static const unsigned declared_by[] = {DW_AT_abstract_origin, DW_AT_specification};
     Dwarf_Die at = *die, *scopes = NULL;
@@ -73,7 +73,7 @@ static void set_scope(struct ms_source *source, Dwarf_Die *die)
     free(scopes);
 }
 
-static void set_name(struct ms_source *source, Dwarf_Die *die)
+static void set_name(struct ms_dwarf_frame *source, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     source->name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
@@ -99,7 +99,7 @@ static const char *comp_dir(Dwarf_Die *cu)
 }
 
 /* Where an inlined call was made. */
-static void set_call(struct ms_source *caller, Dwarf_Die *inlined, Dwarf_Die *cu)
+static void set_call(struct ms_dwarf_frame *caller, Dwarf_Die *inlined, Dwarf_Die *cu)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word file = 0, line = 0;
@@ -115,7 +115,7 @@ static void set_call(struct ms_source *caller, Dwarf_Die *inlined, Dwarf_Die *cu
 }
 
 /* Functions around the innermost DIE. out[0] already has its line. */
-static unsigned expand(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Addr bias, struct ms_source out[MS_INLINED_MAX])
+static unsigned expand(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Addr bias, struct ms_dwarf_frame out[MS_INLINED_MAX])
 {
     Dwarf_Die *scopes = NULL, *nested = NULL;
     unsigned n = 0;
@@ -134,7 +134,7 @@ static unsigned expand(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Addr bias, struc
             break;
         }
         if (n < MS_INLINED_MAX) {
-            out[n] = (struct ms_source){0};
+            out[n] = (struct ms_dwarf_frame){0};
             set_call(&out[n], &nested[i], cu);
         }
     }
@@ -143,9 +143,9 @@ static unsigned expand(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Addr bias, struc
     return n;
 }
 
-unsigned ms_dwarf_sources(Dwfl_Module *module, uint64_t address, struct ms_source out[MS_INLINED_MAX])
+unsigned ms_dwarf_frames(Dwfl_Module *module, uint64_t address, struct ms_dwarf_frame out[MS_INLINED_MAX])
 {
-    out[0] = (struct ms_source){0};
+    out[0] = (struct ms_dwarf_frame){0};
     Dwfl_Line *line = dwfl_module_getsrc(module, address);
     if (line != NULL) {
         const char *file = dwfl_lineinfo(line, NULL, &out[0].line, NULL, NULL, NULL);

@@ -11,7 +11,7 @@
 #define MS_SCOPES_MAX  6
 
 /* A function that contains the code at an address. */
-struct ms_source {
+struct ms_dwarf_frame {
     const char *name;                 /* mangled; NULL: unknown; valid while the module is open, like scope */
     const char *scope[MS_SCOPES_MAX]; /* for a name that is not mangled: enclosing scopes, innermost first */
     uint64_t entry;                   /* start of its code; 0: unknown */
@@ -20,6 +20,6 @@ struct ms_source {
 };
 
 /* Fills out[] from the innermost inlined call to the enclosing function; returns the number, 0: nothing is known. */
-unsigned ms_dwarf_sources(Dwfl_Module *module, uint64_t address, struct ms_source out[MS_INLINED_MAX]);
+unsigned ms_dwarf_frames(Dwfl_Module *module, uint64_t address, struct ms_dwarf_frame out[MS_INLINED_MAX]);
 
 #endif

@@ -20,7 +20,7 @@ struct ms_image {
     Dwfl *dwfl;
     Dwfl_Module *module; /* NULL: no lines */
     struct ms_elf_index index;
-    struct ms_source sources[MS_INLINED_MAX];
+    struct ms_dwarf_frame sources[MS_INLINED_MAX];
 };
 
 static Elf *open_elf(int fd)
@@ -167,7 +167,7 @@ void ms_image_close(struct ms_image *image)
     free(image);
 }
 
-static void put(FILE *out, const char *name, uint64_t entry, uint64_t address, const struct ms_source *source)
+static void put(FILE *out, const char *name, uint64_t entry, uint64_t address, const struct ms_dwarf_frame *source)
 {
     char text[MS_NAME_MAX_B];
     if (name != NULL) {
@@ -192,12 +192,12 @@ void ms_image_describe(struct ms_image *image, uint64_t address, FILE *out)
 {
     uint64_t call = address - (address > 0); /* the instruction after the call may belong to the next line, or
                                               * function */
-    unsigned count = image->module != NULL ? ms_dwarf_sources(image->module, call, image->sources) : 0;
+    unsigned count = image->module != NULL ? ms_dwarf_frames(image->module, call, image->sources) : 0;
     const struct ms_symbol *symbol = ms_elf_index_find(&image->index, call);
     for (unsigned i = 0; i + 1 < count; i++) {
         put(out, image->sources[i].name, image->sources[i].entry, address, &image->sources[i]);
     }
-    const struct ms_source *outermost = count > 0 ? &image->sources[count - 1] : NULL;
+    const struct ms_dwarf_frame *outermost = count > 0 ? &image->sources[count - 1] : NULL;
     if (symbol != NULL) {
         put(out, symbol->name, symbol->address, address, outermost);
     } else if (outermost != NULL) {

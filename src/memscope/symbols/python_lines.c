@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-struct reader {
+struct line_reader {
     const uint8_t *at, *end;
 };
 
-static bool pair(struct reader *r, uint32_t *code_b, int32_t *lines)
+static bool pair(struct line_reader *r, uint32_t *code_b, int32_t *lines)
 {
     if (r->end - r->at < 2) {
         return false;
@@ -24,7 +24,7 @@ static bool pair(struct reader *r, uint32_t *code_b, int32_t *lines)
     return true;
 }
 
-static int64_t line_of_39(struct reader r, int64_t line, uint64_t instruction)
+static int64_t line_of_39(struct line_reader r, int64_t line, uint64_t instruction)
 {
     uint64_t at = 0;
     uint32_t code_b;
@@ -39,7 +39,7 @@ static int64_t line_of_39(struct reader r, int64_t line, uint64_t instruction)
     return line;
 }
 
-static int64_t line_of_310(struct reader r, int64_t line, uint64_t instruction)
+static int64_t line_of_310(struct line_reader r, int64_t line, uint64_t instruction)
 {
     enum { NO_LINE = -128 };
     uint64_t at = 0;
@@ -57,7 +57,7 @@ static int64_t line_of_310(struct reader r, int64_t line, uint64_t instruction)
     return last;
 }
 
-static uint64_t varint(struct reader *r)
+static uint64_t varint(struct line_reader *r)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -72,13 +72,13 @@ static uint64_t varint(struct reader *r)
     return value;
 }
 
-static int64_t signed_varint(struct reader *r)
+static int64_t signed_varint(struct line_reader *r)
 {
     uint64_t value = varint(r);
     return (value & 1) != 0 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-static int64_t line_of_311(struct reader r, int64_t line, uint64_t instruction)
+static int64_t line_of_311(struct line_reader r, int64_t line, uint64_t instruction)
 {
     enum { SHORT_LAST = 9, ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14, NO_LOCATION = 15 };
     uint64_t at = 0;
@@ -115,7 +115,7 @@ uint32_t ms_python_line(uint32_t version, const uint8_t *table, size_t table_b, 
     if (version == 0) {
         return instruction > 0 && instruction <= INT32_MAX ? (uint32_t)instruction : first_line;
     }
-    struct reader r = {table, table + table_b};
+    struct line_reader r = {table, table + table_b};
     int64_t line = version >= 0x030b   ? line_of_311(r, first_line, instruction)
                    : version == 0x030a ? line_of_310(r, first_line, instruction)
                                        : line_of_39(r, first_line, instruction);

@@ -24,7 +24,7 @@
 
 enum quality { LINES, NAMES, NOTHING }; /* what is still requested for a file */
 
-struct file {
+struct symbol_file {
     int fd, debug_fd;
     enum quality quality;
     unsigned opened_in; /* number of the child that has it, from 1; 0: none yet */
@@ -37,7 +37,7 @@ struct ms_symbolizer {
     pid_t pid;            /* 0: no child */
     int socket;
     unsigned starts;
-    struct file *files;
+    struct symbol_file *files;
     uint32_t count, room;
 };
 
@@ -165,7 +165,7 @@ static char *ask(struct ms_symbolizer *s, const struct ms_symbols_request *reque
 /* Ensures that the child has the file open. False: it cannot be queried about it. */
 static bool have_file(struct ms_symbolizer *s, uint32_t number)
 {
-    struct file *file = &s->files[number];
+    struct symbol_file *file = &s->files[number];
     while (file->quality != NOTHING) {
         if (!start_child(s)) {
             return false;
@@ -199,14 +199,14 @@ int ms_symbolizer_file(struct ms_symbolizer *s, int fd, int debug_fd, const uint
     pthread_mutex_lock(&s->lock);
     if (s->count == s->room) {
         uint32_t room = s->room > 0 ? 2 * s->room : 64;
-        struct file *files = realloc(s->files, room * sizeof(*files));
+        struct symbol_file *files = realloc(s->files, room * sizeof(*files));
         s->files = files != NULL ? files : s->files;
         s->room = files != NULL ? room : s->room;
     }
     if (s->count < s->room) {
         uint32_t number = s->count++;
-        struct file *file = &s->files[number];
-        *file = (struct file){.fd = fd, .debug_fd = debug_fd};
+        struct symbol_file *file = &s->files[number];
+        *file = (struct symbol_file){.fd = fd, .debug_fd = debug_fd};
         bool good = have_file(s, number);
         bool right =
             build_id_b == 0 || (file->build_id_b == build_id_b && memcmp(file->build_id, build_id, build_id_b) == 0);

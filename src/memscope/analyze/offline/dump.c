@@ -45,7 +45,7 @@ int ms_offline_fail(const struct ms_offline *offline, int rc, const char *format
     return rc;
 }
 
-static void tell_problem(void *argument, const struct ms_problem *problem)
+static void report_problem(void *argument, const struct ms_problem *problem)
 {
     struct ms_offline *offline = argument;
     char line[PATH_MAX_B + 256], place[32] = "";
@@ -58,15 +58,15 @@ static void tell_problem(void *argument, const struct ms_problem *problem)
     if (offline->problems == 0) {
         ms_offline_fail(offline, 0, "%s", line); /* the reason, should the call fail */
     }
-    if (++offline->problems > offline->problems_told) {
-        offline->problems_told = offline->problems;
+    if (++offline->problems > offline->problems_reported) {
+        offline->problems_reported = offline->problems;
         if (offline->io.problem != NULL) {
             offline->io.problem(offline->io.argument, line);
         }
     }
 }
 
-static void tell_progress(void *argument, uint64_t done, uint64_t total)
+static void report_progress(void *argument, uint64_t done, uint64_t total)
 {
     struct ms_offline *offline = argument;
     if (offline->io.progress != NULL && offline->io.progress(offline->io.argument, done, total) != 0) {
@@ -80,8 +80,8 @@ static int open_source(struct ms_offline *offline)
 {
     struct ms_source_options options = {.dumps = true,
                                         .wish = offline->wish,
-                                        .problem = tell_problem,
-                                        .progress = offline->io.progress != NULL ? tell_progress : NULL,
+                                        .problem = report_problem,
+                                        .progress = offline->io.progress != NULL ? report_progress : NULL,
                                         .argument = offline};
     offline->problems = 0;
     return ms_source_open(offline->path, &options, &offline->source);
@@ -143,7 +143,7 @@ void ms_offline_close(struct ms_offline *offline)
 
 /* ---- rows in order ---- */
 
-struct reading {
+struct offline_reading {
     struct ms_offline *offline;
     const struct ms_offline_reader *reader;
     uint64_t last_id;
@@ -152,7 +152,7 @@ struct reading {
     size_t count, room;
 };
 
-static int keep_event(struct reading *reading, const struct ms_offline_event *event)
+static int keep_event(struct offline_reading *reading, const struct ms_offline_event *event)
 {
     if (reading->count == KEPT_EVENTS) {
         return OUT_OF_ORDER;
@@ -172,7 +172,7 @@ static int keep_event(struct reading *reading, const struct ms_offline_event *ev
 
 static int on_row(void *self, const struct ms_row *row)
 {
-    struct reading *reading = self;
+    struct offline_reading *reading = self;
     struct ms_offline_event event = {.id = row->id, .pid = row->pid, .device = row->device};
     if (reading->offline->cancelled) {
         return -ECANCELED;
@@ -191,7 +191,7 @@ static int on_row(void *self, const struct ms_row *row)
     return reading->reader->take(reading->reader->self, &event);
 }
 
-static int read_all(struct reading *reading, enum ms_source_order order)
+static int read_all(struct offline_reading *reading, enum ms_source_order order)
 {
     struct ms_offline *offline = reading->offline;
     struct ms_consumer consumer = {.self = reading, .on_row = on_row};
@@ -205,7 +205,7 @@ static int read_all(struct reading *reading, enum ms_source_order order)
 }
 
 /* Starts over from the first row. Problems already reported are not reported again. */
-static int read_again(struct reading *reading, enum ms_source_order order)
+static int read_again(struct offline_reading *reading, enum ms_source_order order)
 {
     ms_offline_close(reading->offline);
     reading->reader->restart(reading->reader->self);
@@ -219,7 +219,7 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static int take_each(struct reading *reading)
+static int take_each(struct offline_reading *reading)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < reading->count; i++) {
@@ -231,7 +231,7 @@ static int take_each(struct reading *reading)
 /* Ids are nearly dense, so each gets a slot: 4 bytes, and no comparison. Rows with equal ids, as in dumps of several
  * processes, keep their order in the dump: a slot is a list. If ids are too sparse, the rows are sorted
  * conventionally. */
-static int take_sorted(struct reading *reading)
+static int take_sorted(struct offline_reading *reading)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t i = 0; i < reading->count; i++) {
@@ -261,7 +261,7 @@ static int take_sorted(struct reading *reading)
 
 int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *reader)
 {
-    struct reading reading = {.offline = offline, .reader = reader};
+    struct offline_reading reading = {.offline = offline, .reader = reader};
     int rc = read_all(&reading, MS_ORDER_AS_WRITTEN);
     if (rc == OUT_OF_ORDER) {
         reading.keep = true;
@@ -270,7 +270,7 @@ int ms_offline_read(struct ms_offline *offline, const struct ms_offline_reader *
     }
     if (rc == OUT_OF_ORDER) { /* too many to keep */
         free(reading.events);
-        reading = (struct reading){.offline = offline, .reader = reader};
+        reading = (struct offline_reading){.offline = offline, .reader = reader};
         rc = read_again(&reading, MS_ORDER_ID);
     }
     free(reading.events);

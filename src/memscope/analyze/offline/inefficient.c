@@ -13,28 +13,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { OPERATOR, MALLOC, ACCESS, FREE, GONE }; /* detail: row type, or framework */
+enum inefficient_row { OPERATOR, MALLOC, ACCESS, FREE, GONE }; /* detail: row type, or framework */
 
-struct block {
+struct offline_block {
     struct ms_stamps stamps;
     uint64_t row, size_b;
     uint8_t framework;
 };
 
-struct process {
+struct offline_process {
     uint32_t pid;
     struct ms_inefficient counters;
     struct ms_map number_of_block; /* by allocation id */
-    struct block *blocks;
+    struct offline_block *blocks;
     uint32_t used, room;
     uint32_t spare;      /* free list of blocks through `row`, number + 1 */
     struct ms_map found; /* MALLOC row -> types */
 };
 
-struct check {
+struct inefficient_check {
     uint64_t mem_size_b, idle;
     unsigned types; /* bit 1 << MS_INEFFICIENT_* */
-    struct process *processes;
+    struct offline_process *processes;
     size_t count, last;
     struct ms_check_inefficient_result result;
 };
@@ -99,7 +99,7 @@ static bool choose(void *self, const struct ms_row *row, struct ms_offline_event
     }
 }
 
-static struct process *process_of(struct check *check, uint32_t pid)
+static struct offline_process *process_of(struct inefficient_check *check, uint32_t pid)
 {
     for (size_t i = 0; i < check->count; i++) {
         size_t at = (check->last + i) % check->count;
@@ -108,28 +108,28 @@ static struct process *process_of(struct check *check, uint32_t pid)
             return &check->processes[at];
         }
     }
-    struct process *processes = realloc(check->processes, (check->count + 1) * sizeof(*processes));
+    struct offline_process *processes = realloc(check->processes, (check->count + 1) * sizeof(*processes));
     if (processes == NULL) {
         return NULL;
     }
     check->processes = processes;
     check->last = check->count++;
-    processes[check->last] = (struct process){.pid = pid, .counters = {.threshold = check->idle}};
+    processes[check->last] = (struct offline_process){.pid = pid, .counters = {.threshold = check->idle}};
     return &processes[check->last];
 }
 
-static struct block *find_block(struct process *process, uint64_t allocation_id)
+static struct offline_block *find_block(struct offline_process *process, uint64_t allocation_id)
 {
     const uint64_t *number = ms_map_get(&process->number_of_block, allocation_id);
     return number != NULL ? &process->blocks[*number] : NULL;
 }
 
-static struct block *add_block(struct process *process, const struct ms_offline_event *event)
+static struct offline_block *add_block(struct offline_process *process, const struct ms_offline_event *event)
 {
     uint32_t number = process->spare != 0 ? process->spare - 1 : process->used;
     if (number == process->room) {
         uint32_t room = process->room != 0 ? process->room * 2 : 1024;
-        struct block *blocks = realloc(process->blocks, room * sizeof(*blocks));
+        struct offline_block *blocks = realloc(process->blocks, room * sizeof(*blocks));
         if (blocks == NULL) {
             return NULL;
         }
@@ -139,17 +139,17 @@ static struct block *add_block(struct process *process, const struct ms_offline_
     if (ms_map_put(&process->number_of_block, event->number, number) == NULL) {
         return NULL;
     }
-    struct block *block = &process->blocks[number];
+    struct offline_block *block = &process->blocks[number];
     if (process->spare != 0) {
         process->spare = (uint32_t)block->row;
     } else {
         process->used++;
     }
-    *block = (struct block){.row = event->id, .size_b = event->size_b, .framework = event->detail};
+    *block = (struct offline_block){.row = event->id, .size_b = event->size_b, .framework = event->detail};
     return block;
 }
 
-static void drop_block(struct process *process, uint64_t allocation_id)
+static void drop_block(struct offline_process *process, uint64_t allocation_id)
 {
     uint64_t number;
     if (ms_map_remove(&process->number_of_block, allocation_id, &number)) {
@@ -158,7 +158,8 @@ static void drop_block(struct process *process, uint64_t allocation_id)
     }
 }
 
-static int keep(struct check *check, struct process *process, const struct block *block, unsigned type)
+static int keep(struct inefficient_check *check, struct offline_process *process, const struct offline_block *block,
+                unsigned type)
 {
     if ((check->types & 1u << type) == 0 || block->size_b < check->mem_size_b) {
         return 0;
@@ -173,9 +174,10 @@ static int keep(struct check *check, struct process *process, const struct block
     return 0;
 }
 
-static int memory_event(struct check *check, struct process *process, const struct ms_offline_event *event)
+static int memory_event(struct inefficient_check *check, struct offline_process *process,
+                        const struct ms_offline_event *event)
 {
-    struct block *block = NULL; /* rows without an allocation id cannot be assigned to a block */
+    struct offline_block *block = NULL; /* rows without an allocation id cannot be assigned to a block */
     struct ms_stamps unknown = {0};
     if (event->kind == MALLOC && event->number != 0) {
         drop_block(process, event->number);
@@ -209,12 +211,12 @@ static int memory_event(struct check *check, struct process *process, const stru
 
 static int take(void *self, const struct ms_offline_event *event)
 {
-    struct check *check = self;
-    struct process *process = process_of(check, event->pid);
+    struct inefficient_check *check = self;
+    struct offline_process *process = process_of(check, event->pid);
     if (process == NULL) {
         return -ENOMEM;
     }
-    switch ((enum kind)event->kind) {
+    switch ((enum inefficient_row)event->kind) {
     case OPERATOR:
         ms_inefficient_op(&process->counters, event->detail);
         return 0;
@@ -228,7 +230,7 @@ static int take(void *self, const struct ms_offline_event *event)
 
 static void restart(void *self)
 {
-    struct check *check = self;
+    struct inefficient_check *check = self;
     for (size_t i = 0; i < check->count; i++) {
         ms_map_free(&check->processes[i].number_of_block);
         ms_map_free(&check->processes[i].found);
@@ -253,7 +255,7 @@ uint8_t ms_offline_found(const struct ms_offline_results *results, uint32_t pid,
     return 0;
 }
 
-static int write_back(struct ms_offline *offline, struct check *check)
+static int write_back(struct ms_offline *offline, struct inefficient_check *check)
 {
     struct ms_offline_results results = {.processes = calloc(check->count + 1, sizeof(*results.processes))};
     if (results.processes == NULL) {
@@ -284,7 +286,7 @@ int ms_check_inefficient(const char *path, uint64_t mem_size_b, unsigned types, 
     }
     if (rc == 0) {
         const char *format = offline.db ? "DB" : "CSV", *small = offline.db ? "db" : "csv";
-        struct check check = {.mem_size_b = mem_size_b, .idle = idle_calls, .types = types << 1};
+        struct inefficient_check check = {.mem_size_b = mem_size_b, .idle = idle_calls, .types = types << 1};
         struct ms_offline_reader reader = {&check, choose, take, restart};
         ms_offline_line(&offline, "INFO: Connected to %s file", format);
         rc = ms_offline_read(&offline, &reader);

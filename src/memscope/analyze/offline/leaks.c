@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { MARK, MALLOC, FREE };
+enum leaks_row { MARK, MALLOC, FREE };
 
 struct left { /* a block that was allocated between the marks */
     uint64_t id, addr, size_b;
 };
 
-struct device {
+struct leaks_device {
     uint32_t pid, device;
     uint64_t marks;
     struct ms_map number_of_addr; /* address -> index in left */
@@ -29,11 +29,11 @@ struct device {
     size_t count, room;
 };
 
-struct check {
+struct leaks_check {
     const char *mark;
     size_t mark_b;
     uint64_t start_index;
-    struct device *devices;
+    struct leaks_device *devices;
     size_t count, last;
     uint64_t common; /* marks of threads without a device: they count for every device */
 };
@@ -44,7 +44,7 @@ static const struct ms_source_wish wish = {.attrs[MS_EV_MALLOC] = MS_WISH(SIZE)}
 
 static bool choose(void *self, const struct ms_row *row, struct ms_offline_event *event)
 {
-    const struct check *check = self;
+    const struct leaks_check *check = self;
     if (row->event == MS_EV_MSTX) {
         event->kind = MARK;
         return row->type == MS_TYPE_MARK && row->name.length_b == check->mark_b &&
@@ -60,26 +60,26 @@ static bool choose(void *self, const struct ms_row *row, struct ms_offline_event
     return true;
 }
 
-static struct device *device_of(struct check *check, uint32_t pid, uint32_t number)
+static struct leaks_device *device_of(struct leaks_check *check, uint32_t pid, uint32_t number)
 {
     for (size_t i = 0; i < check->count; i++) {
-        struct device *device = &check->devices[(check->last + i) % check->count];
+        struct leaks_device *device = &check->devices[(check->last + i) % check->count];
         if (device->device == number && device->pid == pid) {
             check->last = (size_t)(device - check->devices);
             return device;
         }
     }
-    struct device *devices = realloc(check->devices, (check->count + 1) * sizeof(*devices));
+    struct leaks_device *devices = realloc(check->devices, (check->count + 1) * sizeof(*devices));
     if (devices == NULL) {
         return NULL;
     }
     check->devices = devices;
-    devices[check->count] = (struct device){.pid = pid, .device = number, .marks = check->common};
+    devices[check->count] = (struct leaks_device){.pid = pid, .device = number, .marks = check->common};
     check->last = check->count++;
     return &devices[check->last];
 }
 
-static int remember(struct device *device, const struct ms_offline_event *event)
+static int remember(struct leaks_device *device, const struct ms_offline_event *event)
 {
     if (device->count == device->room) {
         size_t room = device->room != 0 ? device->room * 2 : 1024;
@@ -96,7 +96,7 @@ static int remember(struct device *device, const struct ms_offline_event *event)
 
 static int take(void *self, const struct ms_offline_event *event)
 {
-    struct check *check = self;
+    struct leaks_check *check = self;
     if (event->kind == MARK && event->device == MS_DEV_UNKNOWN) {
         check->common++;
         for (size_t i = 0; i < check->count; i++) {
@@ -104,7 +104,7 @@ static int take(void *self, const struct ms_offline_event *event)
         }
         return 0;
     }
-    struct device *device = device_of(check, event->pid, event->device);
+    struct leaks_device *device = device_of(check, event->pid, event->device);
     if (device == NULL) {
         return -ENOMEM;
     }
@@ -124,7 +124,7 @@ static int take(void *self, const struct ms_offline_event *event)
 
 static void restart(void *self)
 {
-    struct check *check = self;
+    struct leaks_check *check = self;
     for (size_t i = 0; i < check->count; i++) {
         ms_map_free(&check->devices[i].number_of_addr);
         free(check->devices[i].left);
@@ -152,7 +152,7 @@ static void float_text(double number, char out[40])
 
 static int by_device(const void *a, const void *b)
 {
-    const struct device *x = a, *y = b;
+    const struct leaks_device *x = a, *y = b;
     return x->device != y->device ? (x->device < y->device ? -1 : 1) : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
@@ -168,7 +168,7 @@ static void device_text(uint32_t device, char out[16])
 }
 
 /* Reports it if there are too few marks. */
-static bool has_marks(struct ms_offline *offline, const struct check *check, const struct device *device)
+static bool has_marks(struct ms_offline *offline, const struct leaks_check *check, const struct leaks_device *device)
 {
     char text[16];
     device_text(device->device, text);
@@ -185,7 +185,8 @@ static bool has_marks(struct ms_offline *offline, const struct check *check, con
     return device->marks >= 3 && check->start_index <= device->marks - 3;
 }
 
-static void tell_leaks(struct ms_offline *offline, const struct device *device, struct ms_check_leaks_result *result)
+static void print_leaks(struct ms_offline *offline, const struct leaks_device *device,
+                        struct ms_check_leaks_result *result)
 {
     char text[16];
     bool any = false;
@@ -212,7 +213,7 @@ static void tell_leaks(struct ms_offline *offline, const struct device *device, 
     }
 }
 
-static void tell(struct ms_offline *offline, struct check *check, struct ms_check_leaks_result *result)
+static void print_results(struct ms_offline *offline, struct leaks_check *check, struct ms_check_leaks_result *result)
 {
     if (check->count != 0) {
         qsort(check->devices, check->count, sizeof(*check->devices), by_device);
@@ -229,7 +230,7 @@ static void tell(struct ms_offline *offline, struct check *check, struct ms_chec
     }
     for (size_t i = 0; good != NULL && i < check->count; i++) {
         if (good[i]) {
-            tell_leaks(offline, &check->devices[i], result);
+            print_leaks(offline, &check->devices[i], result);
         }
     }
     free(good);
@@ -250,13 +251,13 @@ int ms_check_leaks(const char *path, const char *mark, uint64_t start_index, con
         rc = ms_offline_fail(&offline, -EINVAL, "mstx_info, the text of the marks, must not be blank");
     }
     if (rc == 0) {
-        struct check check = {.mark = mark, .mark_b = strlen(mark), .start_index = start_index};
+        struct leaks_check check = {.mark = mark, .mark_b = strlen(mark), .start_index = start_index};
         struct ms_offline_reader reader = {&check, choose, take, restart};
         rc = ms_offline_read(&offline, &reader);
         if (rc == 0) {
             found.rows = offline.rows;
             found.rows_left_out = offline.left_out;
-            tell(&offline, &check, &found);
+            print_results(&offline, &check, &found);
         }
         restart(&check);
     }

@@ -24,7 +24,7 @@ struct ms_offline {
     const struct ms_source_wish *wish; /* set by the analysis */
     struct ms_source *source;
     uint64_t rows, left_out;
-    uint64_t problems, problems_told; /* a dump may be read twice; each problem is reported once */
+    uint64_t problems, problems_reported; /* a dump may be read twice; each problem is reported once */
     bool cancelled;
 };
 

@@ -13,7 +13,7 @@
 
 #define ROWS_AT_ONCE 4096
 
-struct change {
+struct row_change {
     int64_t rowid;
     char *attr;
 };
@@ -24,7 +24,7 @@ struct writer {
     sqlite3 *db;
     const char *table;
     sqlite3_stmt *select, *update;
-    struct change changes[ROWS_AT_ONCE];
+    struct row_change changes[ROWS_AT_ONCE];
     size_t count;
     int64_t rowid; /* last row read */
     bool ended;
@@ -127,7 +127,7 @@ static int collect(struct writer *w)
                                          (uint64_t)sqlite3_column_int64(w->select, 1));
         const char *attr = found != 0 ? (const char *)sqlite3_column_text(w->select, 3) : NULL;
         if (attr != NULL && ms_offline_attr(&text, attr, strlen(attr), found)) {
-            struct change *change = &w->changes[w->count];
+            struct row_change *change = &w->changes[w->count];
             change->rowid = w->rowid;
             change->attr = strndup(text.s, text.used);
             code = change->attr != NULL ? SQLITE_OK : SQLITE_NOMEM;

@@ -66,9 +66,9 @@ static int save_together(const struct ms_collected *collected, uint32_t device_a
 
 /* ---- sentences ---- */
 
-struct telling {
+struct wording {
     const struct ms_finding *finding;
-    const struct ms_report_finding *told;
+    const struct ms_report_finding *result;
     char what[96];  /* "3 blocks (12.0 MiB)" */
     char gain[128]; /* "lowers the peak by 4.0 MiB (52 %)" */
     const char *op, *from, *to;
@@ -84,36 +84,36 @@ static void size_text(uint64_t bytes, char out[16])
     ms_format_size(bytes, out);
 }
 
-static void prepare(struct telling *telling, uint64_t peak_b)
+static void prepare(struct wording *wording, uint64_t peak_b)
 {
-    const struct ms_finding *finding = telling->finding;
-    const struct ms_report_finding *told = telling->told;
+    const struct ms_finding *finding = wording->finding;
+    const struct ms_report_finding *result = wording->result;
     char size[16], saved[16];
     size_text(finding->blocks == 1 ? finding->size_b : finding->bytes, size);
     if (finding->blocks == 1) {
-        snprintf(telling->what, sizeof(telling->what), "1 block of %s", size);
+        snprintf(wording->what, sizeof(wording->what), "1 block of %s", size);
     } else {
-        snprintf(telling->what, sizeof(telling->what), "%llu blocks (%s in total)", (unsigned long long)finding->blocks,
+        snprintf(wording->what, sizeof(wording->what), "%llu blocks (%s in total)", (unsigned long long)finding->blocks,
                  size);
     }
-    if (told->saves_peak_b != 0) {
-        size_text(told->saves_peak_b, saved);
-        snprintf(telling->gain, sizeof(telling->gain), "lowers the peak by %s (%.0f %%)", saved,
-                 100.0 * (double)told->saves_peak_b / (double)(peak_b != 0 ? peak_b : 1));
+    if (result->saves_peak_b != 0) {
+        size_text(result->saves_peak_b, saved);
+        snprintf(wording->gain, sizeof(wording->gain), "lowers the peak by %s (%.0f %%)", saved,
+                 100.0 * (double)result->saves_peak_b / (double)(peak_b != 0 ? peak_b : 1));
     } else {
-        size_text(told->at_stake_b, saved);
-        snprintf(telling->gain, sizeof(telling->gain), "frees up to %s, but not at the peak", saved);
+        size_text(result->at_stake_b, saved);
+        snprintf(wording->gain, sizeof(wording->gain), "frees up to %s, but not at the peak", saved);
     }
-    telling->op = named(told->op, "");
-    telling->from = named(told->from_op, "its last use");
-    telling->to = named(told->to_op, "its first use");
+    wording->op = named(result->op, "");
+    wording->from = named(result->from_op, "its last use");
+    wording->to = named(result->to_op, "its first use");
 }
 
-static const char *sentence(struct ms_arena *arena, const struct telling *t)
+static const char *sentence(struct ms_arena *arena, const struct wording *t)
 {
     const struct ms_finding *f = t->finding;
     char a[16], b[16], steps[64];
-    size_text(t->told->at_stake_b, a);
+    size_text(t->result->at_stake_b, a);
     size_text(f->reserved_b, b);
     const char *in = t->op[0] != '\0' ? " from " : "";
     bool one = f->blocks == 1;
@@ -124,7 +124,7 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
         size_text(f->extra, b);
         snprintf(steps, sizeof(steps), f->first_step != 0 ? " in step %u" : "", f->first_step);
         return ms_arena_print(arena, "A request of %s failed%s%s%s; %s were in use at the time.", a,
-                              t->told->from_op[0] != '\0' ? " in " : "", named(t->told->from_op, ""), steps, b);
+                              t->result->from_op[0] != '\0' ? " in " : "", named(t->result->from_op, ""), steps, b);
     case MS_PATTERN_LEAK:
         if (f->steps > 1) {
             snprintf(steps, sizeof(steps), "in %u of the steps %u to %u", f->steps, f->first_step, f->last_step);
@@ -132,7 +132,7 @@ static const char *sentence(struct ms_arena *arena, const struct telling *t)
             snprintf(steps, sizeof(steps), "in step %u", f->first_step);
         }
         return ms_arena_print(arena, "%s%s%s, allocated %s, kept until exit; freeing after %s %s.", t->what, in, t->op,
-                              steps, t->told->from_op[0] != '\0' ? t->from : "the step", t->gain);
+                              steps, t->result->from_op[0] != '\0' ? t->from : "the step", t->gain);
     case MS_PATTERN_EARLY:
         return ms_arena_print(arena, "%s%s%s %s first used much later, in %s; allocating just before that %s.", t->what,
                               in, t->op, are, t->to, t->gain);
@@ -199,16 +199,17 @@ static const char *confidence_of(const struct ms_finding *finding, uint32_t ende
     return finding->steps >= 2 ? "medium" : "low";
 }
 
-static bool is_minor(const struct ms_report_finding *told, uint64_t peak_b, uint64_t reserved_b)
+static bool is_minor(const struct ms_report_finding *finding, uint64_t peak_b, uint64_t reserved_b)
 {
-    if (told->pattern == MS_PATTERN_OOM || (told->pattern == MS_PATTERN_LEAK && strcmp(told->confidence, "low") != 0)) {
+    if (finding->pattern == MS_PATTERN_OOM ||
+        (finding->pattern == MS_PATTERN_LEAK && strcmp(finding->confidence, "low") != 0)) {
         return false;
     }
-    if (told->pattern == MS_PATTERN_IDLE && told->at_stake_b * IDLE_PART >= peak_b) {
+    if (finding->pattern == MS_PATTERN_IDLE && finding->at_stake_b * IDLE_PART >= peak_b) {
         return false;
     }
-    bool slack = told->saves_reserved_b < SLACK_B || told->saves_reserved_b * SLACK_PART < reserved_b;
-    return told->saves_peak_b * MINOR_PART <= peak_b && slack;
+    bool slack = finding->saves_reserved_b < SLACK_B || finding->saves_reserved_b * SLACK_PART < reserved_b;
+    return finding->saves_peak_b * MINOR_PART <= peak_b && slack;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -234,13 +235,13 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Reported however small: errors, and waste that accumulates. */
-static bool is_told_anyway(enum ms_pattern_id pattern)
+static bool is_always_reported(enum ms_pattern_id pattern)
 {
     return pattern == MS_PATTERN_OOM || pattern == MS_PATTERN_LEAK;
 }
 
-static int tell(struct ms_collected *collected, const struct ms_finding *finding, uint64_t peak_b, uint64_t peak_at,
-                uint64_t reserved_b, struct ms_report_finding *out)
+static int build_finding(struct ms_collected *collected, const struct ms_finding *finding, uint64_t peak_b,
+                         uint64_t peak_at, uint64_t reserved_b, struct ms_report_finding *out)
 {
     const struct ms_curve *curve = &collected->devices[finding->device_at]->curve;
     uint64_t at_stake_b = finding->reserved_b;
@@ -271,9 +272,9 @@ static int tell(struct ms_collected *collected, const struct ms_finding *finding
         .confidence = confidence_of(finding, collected->ledger.devices[finding->device_at]->ended_step),
     };
     out->minor = is_minor(out, peak_b, reserved_b);
-    struct telling telling = {.finding = finding, .told = out};
-    prepare(&telling, peak_b);
-    out->text = sentence(collected->arena, &telling);
+    struct wording wording = {.finding = finding, .result = out};
+    prepare(&wording, peak_b);
+    out->text = sentence(collected->arena, &wording);
     return 0;
 }
 
@@ -289,32 +290,32 @@ int ms__findings(struct ms_collected *collected, uint32_t device_at, struct ms_r
     for (size_t i = 0; i < out->point_count; i++) {
         reserved_b = out->points[i].reserved_b > reserved_b ? out->points[i].reserved_b : reserved_b;
     }
-    struct ms_report_finding *told = calloc(findings->count + 1, sizeof(*told));
+    struct ms_report_finding *results = calloc(findings->count + 1, sizeof(*results));
     size_t count = 0;
-    int rc = told != NULL ? save_together(collected, device_at, peak_b, &out->saves_together_b) : -ENOMEM;
+    int rc = results != NULL ? save_together(collected, device_at, peak_b, &out->saves_together_b) : -ENOMEM;
     for (size_t i = 0; rc == 0 && i < findings->count; i++) {
         struct ms_finding *finding = &findings->list[i];
         bool growing = finding->pattern == MS_PATTERN_GROWING;
         if (finding->device_at != device_at || (growing && !ms_detect_is_growing(&collected->detect, finding->site)) ||
-            (!is_told_anyway(finding->pattern) && finding->bytes * NOISE_PART < peak_b)) {
+            (!is_always_reported(finding->pattern) && finding->bytes * NOISE_PART < peak_b)) {
             continue;
         }
         finding->extra = growing ? collected->detect.requests[finding->site].first_b : finding->extra;
-        rc = tell(collected, finding, peak_b, peak_at, reserved_b, &told[count]);
+        rc = build_finding(collected, finding, peak_b, peak_at, reserved_b, &results[count]);
         count += rc == 0;
     }
     if (rc == 0) {
-        qsort(told, count, sizeof(*told), by_weight);
+        qsort(results, count, sizeof(*results), by_weight);
         count = count < FINDINGS_KEPT ? count : FINDINGS_KEPT;
         struct ms_report_finding *kept = ms_arena_get(collected->arena, (count + 1) * sizeof(*kept));
         rc = kept != NULL ? 0 : -ENOMEM;
         if (rc == 0) {
-            memcpy(kept, told, count * sizeof(*kept));
+            memcpy(kept, results, count * sizeof(*kept));
             out->findings = kept;
             out->finding_count = count;
         }
     }
-    free(told);
+    free(results);
     out->exact = parts->curve.shift == 0 && !findings->dropped;
     return rc;
 }

@@ -34,7 +34,7 @@ static bool is_small(const struct ms_ledger_device *device, uint64_t segment_b)
 
 /* ---- scanning a range ---- */
 
-struct look {
+struct fragment_scan {
     uint64_t addr, size_b, at; /* at: end of the last block */
     uint8_t space;             /* of the first block; other spaces are nested in its blocks */
     bool any;
@@ -44,7 +44,7 @@ struct look {
     struct ms_block largest;
 };
 
-static void gap(struct look *look, uint64_t gap_b)
+static void gap(struct fragment_scan *look, uint64_t gap_b)
 {
     look->largest_gap_b = gap_b > look->largest_gap_b ? gap_b : look->largest_gap_b;
     if (gap_b < look->smallest_b) {
@@ -55,7 +55,7 @@ static void gap(struct look *look, uint64_t gap_b)
 
 static int look_at(void *argument, const struct ms_block *block)
 {
-    struct look *look = argument;
+    struct fragment_scan *look = argument;
     if (look->any && block->space != look->space) {
         return 0;
     }
@@ -74,10 +74,10 @@ static int look_at(void *argument, const struct ms_block *block)
     return 0;
 }
 
-static int look_into(struct ms_fragments *fragments, struct ms_ledger *ledger, struct look *look, uint64_t addr,
-                     uint64_t size_b, uint64_t smallest_b)
+static int look_into(struct ms_fragments *fragments, struct ms_ledger *ledger, struct fragment_scan *look,
+                     uint64_t addr, uint64_t size_b, uint64_t smallest_b)
 {
-    *look = (struct look){.addr = addr, .size_b = size_b, .at = addr, .smallest_b = smallest_b};
+    *look = (struct fragment_scan){.addr = addr, .size_b = size_b, .at = addr, .smallest_b = smallest_b};
     int rc = ms_model_blocks_in(ledger->model, addr, size_b, look_at, look);
     if (look->any) {
         gap(look, addr + size_b - look->at);
@@ -90,7 +90,7 @@ static int look_into(struct ms_fragments *fragments, struct ms_ledger *ledger, s
 
 /* ---- pins ---- */
 
-static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct look *look)
+static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct fragment_scan *look)
 {
     uint64_t free_b = look->size_b - look->used_b;
     pins->free_b += free_b;
@@ -115,7 +115,7 @@ static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct
 
 /* ---- samples ---- */
 
-struct range {
+struct scanned_range {
     uint64_t addr, size_b;
     bool mapped, fuller;
 };
@@ -123,7 +123,7 @@ struct range {
 struct collect {
     const struct ms_ledger *ledger;
     uint32_t device_at;
-    struct range *ranges;
+    struct scanned_range *ranges;
     size_t count, room;
 };
 
@@ -135,7 +135,7 @@ static int collect(void *argument, const struct ms_segment *segment)
     if (life == NULL || life->device_at != c->device_at || life->standing != MS_SEGMENT) {
         return 0;
     }
-    struct range *last = c->count != 0 ? &c->ranges[c->count - 1] : NULL;
+    struct scanned_range *last = c->count != 0 ? &c->ranges[c->count - 1] : NULL;
     if (segment->mapped && last != NULL && last->mapped && last->addr + last->size_b == segment->addr) {
         last->size_b += segment->size_b;
         last->fuller = last->fuller || was_fuller(life);
@@ -143,14 +143,14 @@ static int collect(void *argument, const struct ms_segment *segment)
     }
     if (c->count == c->room) {
         size_t room = c->room != 0 ? c->room * 2 : 64;
-        struct range *ranges = realloc(c->ranges, room * sizeof(*ranges));
+        struct scanned_range *ranges = realloc(c->ranges, room * sizeof(*ranges));
         if (ranges == NULL) {
             return -ENOMEM;
         }
         c->ranges = ranges;
         c->room = room;
     }
-    c->ranges[c->count++] = (struct range){segment->addr, segment->size_b, segment->mapped, was_fuller(life)};
+    c->ranges[c->count++] = (struct scanned_range){segment->addr, segment->size_b, segment->mapped, was_fuller(life)};
     return 0;
 }
 
@@ -205,7 +205,7 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     uint64_t too_small_b = 0, largest_b[2] = {0, 0};
     int rc = pins != NULL ? ms_model_segments(ledger->model, collect, &c) : -ENOMEM;
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
-        struct look look;
+        struct fragment_scan look;
         bool small = is_small(device, c.ranges[i].size_b);
         uint64_t smallest_b = fragments->smallest_before_b[small ? 0 : 1];
         rc = look_into(fragments, ledger, &look, c.ranges[i].addr, c.ranges[i].size_b, smallest_b);
@@ -252,7 +252,7 @@ static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger
             segment->size_b - segment->inside_b < life->size_b) {
             continue;
         }
-        struct look look;
+        struct fragment_scan look;
         int rc = look_into(fragments, ledger, &look, segment->addr, segment->size_b, 0);
         if (rc != 0) {
             return rc;
@@ -328,8 +328,8 @@ struct by_site { /* free bytes in sparse segments, by the site of their largest 
 };
 
 /* The site that keeps most. */
-static void tell_sparse(struct ms_findings *findings, const struct ms_ledger_device *device, uint32_t device_at,
-                        const struct ms_pins *pins)
+static void report_sparse(struct ms_findings *findings, const struct ms_ledger_device *device, uint32_t device_at,
+                          const struct ms_pins *pins)
 {
     struct by_site sites[MS_PINS_KEPT];
     size_t count = 0, best = 0;
@@ -405,7 +405,7 @@ int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, 
         }
         if (segment->sparse_steps >= SPARSE_STEPS && segment->inside_b != 0 &&
             fragments->walked < 2 * device->now + WALK_FREE) {
-            struct look look;
+            struct fragment_scan look;
             rc = look_into(fragments, ledger, &look, segment->addr, segment->size_b, 0);
             add_pin(pins, ledger, &look);
         }
@@ -419,7 +419,7 @@ int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, 
             fragments->worst.time_ns = device->time_ns;
             fragments->by_steps = true;
         }
-        tell_sparse(findings, device, device_at, pins);
+        report_sparse(findings, device, device_at, pins);
     }
     free(pins);
     for (unsigned i = 0; i < 2; i++) {

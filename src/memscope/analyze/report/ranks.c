@@ -302,7 +302,7 @@ static void depart(struct ms_ranks *ranks, int64_t *values, int64_t *scratch)
         size_t base = s > first + 1 && peaks[first + 1] != MS_RANK_NONE ? first + 1 : first;
         uint64_t middle_b = ranks->steps[first].median_b; /* within 1 % in the first step: equal by design */
         bool alike = distance((int64_t)peaks[first], (int64_t)middle_b) <= TOLERANCE_LEAST_B + middle_b / 100;
-        ranks->departs = true;
+        ranks->diverges = true;
         ranks->from_start = s == first;
         ranks->rank = rank;
         ranks->step = ranks->steps[s].step;
@@ -390,7 +390,7 @@ static void thin_out(struct ms_ranks *ranks)
     }
     for (size_t s = 0; s < ranks->step_count; s++) {
         bool matters =
-            ranks->departs && (ranks->steps[s].step == ranks->step || ranks->steps[s].step == ranks->reference_step);
+            ranks->diverges && (ranks->steps[s].step == ranks->step || ranks->steps[s].step == ranks->reference_step);
         if (s % every != 0 && s + 1 != ranks->step_count && !matters) {
             continue;
         }
@@ -441,9 +441,9 @@ void ms_ranks_text(const struct ms_ranks *ranks, char *out, size_t out_b)
     }
 }
 
-void ms_ranks_departure_text(const struct ms_ranks *ranks, char *out, size_t out_b)
+void ms_ranks_divergence_text(const struct ms_ranks *ranks, char *out, size_t out_b)
 {
-    if (!ranks->departs) {
+    if (!ranks->diverges) {
         snprintf(out, out_b, "%s", "");
         return;
     }

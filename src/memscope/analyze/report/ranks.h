@@ -56,7 +56,7 @@ struct ms_ranks {
     size_t step_count;
     size_t steps_left_out; /* not shown, because there are too many */
 
-    bool departs, from_start;
+    bool diverges, from_start;
     uint32_t rank, step;
     uint32_t since;                     /* step */
     int64_t bytes;                      /* relative to the others, since that step */
@@ -79,6 +79,6 @@ int ms_ranks_explain(struct ms_ranks *ranks, struct ms_rank_set set, struct ms_r
 
 /* One line: "8 ranks, 120 steps: ...", and a second line if a rank diverges. */
 void ms_ranks_text(const struct ms_ranks *ranks, char *out, size_t out_b);
-void ms_ranks_departure_text(const struct ms_ranks *ranks, char *out, size_t out_b);
+void ms_ranks_divergence_text(const struct ms_ranks *ranks, char *out, size_t out_b);
 
 #endif

@@ -116,15 +116,15 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
 static void tell_mark(const struct ms_collected *collected, const struct ms_life *life)
 {
     const struct ms_report_options *options = &collected->builder->options;
-    if (options->mark != NULL && life->use.stamps.found != 0) {
-        struct ms_report_mark mark = {.pid = collected->pid,
-                                      .device = collected->ledger.devices[life->device_at]->device,
-                                      .step = life->step,
-                                      .addr = life->addr,
-                                      .malloc_ns = life->malloc_ns,
-                                      .size_b = life->size_b,
-                                      .found = life->use.stamps.found};
-        options->mark(options->argument, &mark);
+    if (options->inefficient != NULL && life->use.stamps.found != 0) {
+        struct ms_report_inefficient block = {.pid = collected->pid,
+                                              .device = collected->ledger.devices[life->device_at]->device,
+                                              .step = life->step,
+                                              .addr = life->addr,
+                                              .malloc_ns = life->malloc_ns,
+                                              .size_b = life->size_b,
+                                              .found = life->use.stamps.found};
+        options->inefficient(options->argument, &block);
     }
 }
 

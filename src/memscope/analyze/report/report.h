@@ -286,7 +286,7 @@ struct ms_report {
 
 /* ---- building a report ---- */
 
-struct ms_report_mark {
+struct ms_report_inefficient {
     uint32_t pid, device, step;
     uint64_t addr, malloc_ns, size_b; /* address and time of its MALLOC row */
     uint8_t found;                    /* as ms_block.inefficient */
@@ -298,7 +298,7 @@ struct ms_report_options {
     uint32_t idle_threshold; /* operators; 0: 3000 */
     uint32_t peak_step;      /* report the peak of this step; 0: of the whole recording */
     /* Called for every block that is inefficient as defined in inefficient.h, when it ends. May be NULL. */
-    void (*mark)(void *argument, const struct ms_report_mark *mark);
+    void (*inefficient)(void *argument, const struct ms_report_inefficient *block);
     void *argument;
 };
 

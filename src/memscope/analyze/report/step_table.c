@@ -26,7 +26,7 @@ void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *
 
 /* ---- survivors ---- */
 
-struct walk {
+struct survivor_walk {
     const struct ms_ledger *ledger;
     uint32_t device, step;
     struct ms_map at; /* site -> index below */
@@ -37,7 +37,7 @@ struct walk {
 
 static int survivor(void *argument, const struct ms_block *block)
 {
-    struct walk *walk = argument;
+    struct survivor_walk *walk = argument;
     if (block->device != walk->device) {
         return 0;
     }
@@ -84,7 +84,7 @@ static int by_bytes(const void *a, const void *b)
 
 static int find_survivors(struct ms_step_entry *entry, struct ms_ledger *ledger, uint32_t device)
 {
-    struct walk walk = {.ledger = ledger, .device = device, .step = entry->step.step};
+    struct survivor_walk walk = {.ledger = ledger, .device = device, .step = entry->step.step};
     int rc = ms_model_blocks(ledger->model, true, survivor, &walk);
     if (walk.count != 0) {
         qsort(walk.sites, walk.count, sizeof(*walk.sites), by_bytes);
