@@ -64,8 +64,7 @@ static void damaged(void **state)
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         size_t bytes_b = parse(tables[i].bytes, bytes);
         for (size_t cut = 0; cut <= bytes_b; cut++) {
-            uint8_t *exact = malloc(cut + (cut == 0)); /* exact size, so that the sanitizer detects reads beyond the
-                                                        * end */
+            uint8_t *exact = malloc(cut + (cut == 0)); /* exact size: the sanitizer detects reads beyond the end */
             memcpy(exact, bytes, cut);
             for (uint64_t instruction = 0; instruction < 300; instruction += 2) {
                 assert_true(ms_python_line(tables[i].version, exact, cut, 5, instruction) > 0);

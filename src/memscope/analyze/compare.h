@@ -50,8 +50,7 @@ void ms_compare_print(const struct ms_compare *compare, FILE *out);
 
 struct ms_compare_result {
     uint64_t items[MS_COMPARE_SIDES], both;
-    int64_t growth_b; /* growth of the peak or of the final use, whichever is larger, on the device with the largest
-                       * growth */
+    int64_t growth_b; /* of the peak or of the final use, whichever is larger; on the device that grew most */
 };
 void ms_compare_result(const struct ms_compare *compare, struct ms_compare_result *out);
 

@@ -7,7 +7,7 @@
  *   late_deallocation   at the free: an api allocated something between the block's last access and its free
  *   temporary_idleness  at an access: more than `threshold` apis since the previous access
  *
- * A START before the END of another operator begins a new api; what the outer operator does from then on belongs to it.
+ * A START before the END of another operator begins a new api, which takes over what the other one contained so far.
  * A free in one kind of memory does not help another: PTA, ATB and host memory have their own counters, and an access
  * counts for the memory that holds its block.
  *

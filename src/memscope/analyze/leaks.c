@@ -286,7 +286,8 @@ static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block
 static int collect(void *argument, const struct ms_block *block)
 {
     struct ms_leaks *leaks = argument;
-    if (block->state != MS_BLOCK_LIVE && block->state != MS_BLOCK_SHADOW_FREE) { /* freed after stop(): kept */
+    if (block->state != MS_BLOCK_LIVE &&
+        block->state != MS_BLOCK_SHADOW_FREE) { /* freed after stop(): not freed in time */
         return 0;
     }
     bool pool = ms_step_pool_name(block->space) != NULL;

@@ -31,12 +31,10 @@ static inline uint64_t ms_range_end(const struct ms_range *range)
     return range->addr + range->size_b;
 }
 
-struct ms_range *ms_ranges_at(const struct ms_ranges *ranges, uint64_t addr); /* the range that contains addr, or
-                                                                               * NULL */
+struct ms_range *ms_ranges_at(const struct ms_ranges *ranges, uint64_t addr); /* contains addr; or NULL */
 struct ms_range *ms_ranges_from(const struct ms_ranges *ranges,
                                 uint64_t addr); /* the first that starts at or above it */
-struct ms_range *ms_ranges_over(const struct ms_ranges *ranges, uint64_t addr, uint64_t size_b); /* the first that
-                                                                                                  * overlaps */
+struct ms_range *ms_ranges_over(const struct ms_ranges *ranges, uint64_t addr, uint64_t size_b); /* first to overlap */
 /* Adds a copy of *range, which must not overlap others or be empty. NULL: out of memory. */
 struct ms_range *ms_ranges_add(struct ms_ranges *ranges, const struct ms_range *range);
 void ms_ranges_remove(struct ms_ranges *ranges, struct ms_range *range);

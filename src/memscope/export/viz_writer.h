@@ -128,8 +128,7 @@ void ms_viz_annotate(struct ms_viz_writer *writer, struct ms_viz_list *list, str
 void ms_viz_segments(struct ms_viz_writer *writer, uint32_t device, const struct ms_ranges *segments,
                      const struct ms_ranges *blocks);
 void ms_viz_open_key(struct ms_viz_writer *writer, enum ms_viz_word key); /* starts a list */
-void ms_viz_item(struct ms_viz_writer *writer, struct ms_viz_list *list); /* adds a list as an item; NULL: an empty
-                                                                           * one */
+void ms_viz_item(struct ms_viz_writer *writer, struct ms_viz_list *list); /* adds a list as an item; NULL: empty */
 void ms_viz_close_key(struct ms_viz_writer *writer);
 void ms_viz_list(struct ms_viz_writer *writer, enum ms_viz_word key, struct ms_viz_list *list);
 

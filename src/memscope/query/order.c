@@ -229,8 +229,7 @@ bool ms_order_make(const struct ms_store *store, enum ms_query_table table, cons
     for (size_t i = strlen(columns); good && i-- > 0;) {
         const struct ms_query_column *column = &ms_query_schemas[table].columns[(columns[i] - 1) / 2];
         struct ranks ranks;
-        uint32_t *to = (uint32_t *)(void *)(i % 2 == 0 ? places->base : other.base); /* so that the first column's pass
-                                                                                      * ends in places */
+        uint32_t *to = (uint32_t *)(void *)(i % 2 == 0 ? places->base : other.base); /* the last pass ends in places */
         good = make_ranks(store, table, column, (columns[i] - 1) % 2 != 0, &ranks) &&
                distribute(store, table, column, &ranks, from, to);
         from = to;

@@ -190,8 +190,7 @@ static void put(FILE *out, const char *name, uint64_t entry, uint64_t address, c
 
 void ms_image_describe(struct ms_image *image, uint64_t address, FILE *out)
 {
-    uint64_t call = address - (address > 0); /* the instruction after the call may belong to the next line, or
-                                              * function */
+    uint64_t call = address - (address > 0); /* the return address may belong to the next line or function */
     unsigned count = image->module != NULL ? ms_dwarf_frames(image->module, call, image->sources) : 0;
     const struct ms_symbol *symbol = ms_elf_index_find(&image->index, call);
     for (unsigned i = 0; i + 1 < count; i++) {

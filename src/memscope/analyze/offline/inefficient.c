@@ -73,8 +73,7 @@ static bool choose(void *self, const struct ms_row *row, struct ms_offline_event
         event->kind = OPERATOR;
         event->detail = row->type;
         return true;
-    case MS_EV_ACCESS: /* counted for the memory of its block; if the block is unknown, for the pool that the row
-                        * names */
+    case MS_EV_ACCESS: /* counted for the memory of its block, or, if that is unknown, of the pool in the row */
         attr = ms__attr(row, MS_ATTR_TYPE);
         event->kind = ACCESS;
         event->detail = (uint8_t)framework_of(attr != NULL && attr->form == MS_FORM_TEXT

@@ -468,8 +468,7 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     ledger->pinned_b -= block->type == MS_TYPE_HOST_PINNED ? life->size_b : 0;
     if (life->segment != 0) {
         struct ms_life *segment = ms_ledger_life(ledger, life->segment);
-        bool same = segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may be gone, and replaced by
-                                                                              * another */
+        bool same = segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may have been replaced */
         if (same && segment->alive && segment->standing == MS_SEGMENT && segment->inside_blocks != 0) {
             segment->inside_b -= life->size_b < segment->inside_b ? life->size_b : segment->inside_b;
             segment->inside_blocks--;

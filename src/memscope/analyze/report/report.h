@@ -145,8 +145,7 @@ struct ms_report_moment {
     uint64_t blocks;
     const struct ms_report_amount *owners; /* largest first; complete */
     size_t owner_count;
-    const struct ms_report_amount *sites; /* by owner and site, largest first, at most `top`, then the remainder:
-                                           * NO_SITE */
+    const struct ms_report_amount *sites; /* by owner and site, largest first, at most `top`, then the rest: NO_SITE */
     size_t site_count;
     const struct ms_report_block *top; /* largest first, at most `top` */
     size_t top_count;
