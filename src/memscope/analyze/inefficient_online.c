@@ -103,7 +103,7 @@ static int on_op(void *self, const struct ms_op_info *op)
 {
     struct ms_inefficient_online *online = self;
     ms_inefficient_op(&online->counters, op->atb ? (op->begins ? MS_TYPE_ATB_START : MS_TYPE_ATB_END)
-                                                : (op->begins ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END));
+                                                 : (op->begins ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END));
     return 0;
 }
 

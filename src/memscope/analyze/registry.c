@@ -3,7 +3,7 @@
 #include "memscope/analyze/analysis.h"
 
 #define ANALYSES(X)                                                                                                    \
-    X(ms_inefficient_online_analysis)                                                                                   \
+    X(ms_inefficient_online_analysis)                                                                                  \
     X(ms_watch_analysis)                                                                                               \
     X(ms_oom_analysis)                                                                                                 \
     X(ms_leaks_analysis)                                                                                               \

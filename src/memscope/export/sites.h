@@ -40,7 +40,7 @@ size_t ms_sites_accounts(const struct ms_sites *sites);
 const struct ms_account *ms_sites_account(const struct ms_sites *sites, size_t at);
 struct ms_text ms_sites_owner(const struct ms_sites *sites, const struct ms_site *site);
 struct ms_text ms_sites_op(const struct ms_sites *sites, const struct ms_site *site);
-/* When the first and the last block came or went; 0: there were none. */
+/* Times of the first and of the last allocation or free; 0: none. */
 void ms_sites_times(const struct ms_sites *sites, uint64_t *first_ns, uint64_t *last_ns);
 /* "npu 0", "cpu" */
 void ms_device_text(uint32_t device, char out[24]);

@@ -19,7 +19,7 @@ struct ms_row_batch {
     struct ms_buffer texts; /* of all cells, concatenated */
     uint32_t count;
     bool varied;                         /* a steady cell differs from that in the first row */
-    uint32_t sign[MS_DUMP_COLUMN_COUNT]; /* of the steady cells of the last row */
+    uint32_t sign[MS_DUMP_COLUMN_COUNT]; /* signatures of the steady cells of the last row */
     int64_t rowid[MS_BATCH_ROWS_MAX];    /* 0: one more than the previous row, which SQLite handles faster itself */
     struct ms_batch_cell {
         int64_t number;    /* of a text: its offset */

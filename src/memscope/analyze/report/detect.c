@@ -152,7 +152,7 @@ static const struct {
 
 static bool analysed(const struct ms_life *life)
 {
-    return life->standing == MS_COUNTED &&
+    return life->role == MS_ROLE_COUNTED &&
            (life->space == MS_SPACE_MINDSPORE || ms_inefficient_framework(life->space) != MS_FRAMEWORK_NONE);
 }
 
@@ -181,7 +181,7 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
  * their step. Driver memory counts, too, unless a pool keeps it for reuse. */
 static bool outlived(const struct ms_ledger *ledger, const struct ms_life *life)
 {
-    return (analysed(life) || life->standing == MS_DIRECT) && life->step >= 2 &&
+    return (analysed(life) || life->role == MS_ROLE_DIRECT) && life->step >= 2 &&
            ledger->devices[life->device_at]->ended_step > life->step;
 }
 

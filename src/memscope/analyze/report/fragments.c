@@ -132,7 +132,7 @@ static int collect(void *argument, const struct ms_segment *segment)
     struct collect *c = argument;
     uint32_t number = segment->backing != NULL ? ms_ledger_find(c->ledger, segment->backing->allocation_id) : 0;
     const struct ms_life *life = number != 0 ? ms_ledger_life(c->ledger, number) : NULL;
-    if (life == NULL || life->device_at != c->device_at || life->standing != MS_SEGMENT) {
+    if (life == NULL || life->device_at != c->device_at || life->role != MS_ROLE_SEGMENT) {
         return 0;
     }
     struct scanned_range *last = c->count != 0 ? &c->ranges[c->count - 1] : NULL;
@@ -247,7 +247,7 @@ static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger
     struct ms_btree_place place;
     for (bool more = ms_btree_ceiling(&ledger->driver, 0, &place); more; more = ms_btree_next(&place)) {
         const struct ms_life *segment = ms_ledger_life(ledger, place.value);
-        if (segment == fresh || segment->standing != MS_SEGMENT || segment->device_at != device_at ||
+        if (segment == fresh || segment->role != MS_ROLE_SEGMENT || segment->device_at != device_at ||
             segment->inside_space != life->space || is_small(device, segment->size_b) != small ||
             segment->size_b - segment->inside_b < life->size_b) {
             continue;
@@ -391,7 +391,7 @@ int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     int rc = pins != NULL ? 0 : -ENOMEM;
     for (bool more = ms_btree_ceiling(&ledger->driver, 0, &place); rc == 0 && more; more = ms_btree_next(&place)) {
         struct ms_life *segment = ms_ledger_life(ledger, place.value);
-        if (segment->standing != MS_SEGMENT || segment->device_at != device_at) {
+        if (segment->role != MS_ROLE_SEGMENT || segment->device_at != device_at) {
             continue;
         }
         segment->idle_steps = segment->inside_most_b == 0 ? segment->idle_steps + 1 : 0;

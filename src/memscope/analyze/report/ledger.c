@@ -209,7 +209,7 @@ static void change(struct ms_ledger *ledger, struct ms_life *life, bool more, ui
 
 static bool counts(const struct ms_life *life)
 {
-    return life->standing == MS_COUNTED || life->standing == MS_DIRECT;
+    return life->role == MS_ROLE_COUNTED || life->role == MS_ROLE_DIRECT;
 }
 
 /* ---- driver memory: pool or direct ---- */
@@ -219,15 +219,15 @@ static void make_segment(struct ms_ledger *ledger, uint32_t number, uint8_t spac
 {
     struct ms_life *life = ms_ledger_life(ledger, number);
     struct ms_ledger_device *device = ledger->devices[life->device_at];
-    if (life->standing != MS_PENDING && life->standing != MS_DIRECT) {
+    if (life->role != MS_ROLE_PENDING && life->role != MS_ROLE_DIRECT) {
         return; /* already a segment, or host memory */
     }
-    if (life->standing == MS_DIRECT) {
+    if (life->role == MS_ROLE_DIRECT) {
         change(ledger, life, false, time_ns, listener);
     } else {
         device->driver_b += life->size_b;
     }
-    life->standing = MS_SEGMENT;
+    life->role = MS_ROLE_SEGMENT;
     life->inside_space = space;
     device->segment_b += life->size_b;
     device->segments++;
@@ -240,7 +240,7 @@ static void settle(struct ms_ledger *ledger, unsigned space, uint32_t tid, const
     for (size_t i = 0; i < ledger->pending_count; i++) {
         uint32_t number = ledger->pending[i];
         struct ms_life *life = ms_ledger_life(ledger, number);
-        if (life->standing != MS_PENDING) {
+        if (life->role != MS_ROLE_PENDING) {
             continue;
         }
         if ((tid != 0 && life->tid != tid) || (space != MS_SPACE_COUNT && life->space != space)) {
@@ -248,7 +248,7 @@ static void settle(struct ms_ledger *ledger, unsigned space, uint32_t tid, const
             continue;
         }
         struct ms_ledger_device *device = ledger->devices[life->device_at];
-        life->standing = MS_DIRECT;
+        life->role = MS_ROLE_DIRECT;
         device->driver_b += life->size_b;
         change(ledger, life, true, life->malloc_ns > device->time_ns ? life->malloc_ns : device->time_ns, listener);
     }
@@ -319,7 +319,7 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
         make_segment(ledger, segment, life->space, life->malloc_ns, listener);
     }
     struct ms_life *at = segment != 0 ? ms_ledger_life(ledger, segment) : NULL;
-    if (at != NULL && at->standing == MS_SEGMENT) {
+    if (at != NULL && at->role == MS_ROLE_SEGMENT) {
         life->segment = segment;
         at->inside_b += life->size_b;
         at->inside_most_b = at->inside_b > at->inside_most_b ? at->inside_b : at->inside_most_b;
@@ -332,7 +332,7 @@ static void find_segment(struct ms_ledger *ledger, struct ms_life *life, bool gr
     bool mapped = segment != 0 && ms_ledger_life(ledger, segment)->space == MS_SPACE_HANDLE;
     for (size_t i = 0; i < ledger->pending_count; i++) {
         struct ms_life *pending = ms_ledger_life(ledger, ledger->pending[i]);
-        if (pending->standing == MS_PENDING && pending->tid == life->tid &&
+        if (pending->role == MS_ROLE_PENDING && pending->tid == life->tid &&
             (mapped || (segment == 0 && grew && pending->space == MS_SPACE_HANDLE))) {
             make_segment(ledger, ledger->pending[i], life->space, life->malloc_ns, listener);
         }
@@ -404,7 +404,7 @@ uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block
     life->use.others = ledger->accesses;
     bool grew = note_pool(device, block, pool);
     if (is_driver(block)) {
-        life->standing = MS_PENDING;
+        life->role = MS_ROLE_PENDING;
         if (ledger->pools_seen && block->space == MS_SPACE_HAL && !ms_btree_put(&ledger->driver, block->addr, number)) {
             ledger->error = -ENOMEM;
         }
@@ -424,13 +424,13 @@ uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block
         if (block->space == MS_SPACE_ATB &&
             (ms_model_find(ledger->model, MS_SPACE_PTA_WORKSPACE, block->device, block->addr) != NULL ||
              ms_model_find(ledger->model, MS_SPACE_PTA, block->device, block->addr) != NULL)) {
-            life->standing = MS_NESTED;
+            life->role = MS_ROLE_NESTED;
             return number;
         }
     } else if (ms_inefficient_framework(block->space) != MS_FRAMEWORK_NONE) {
         ms_inefficient_malloc(&ledger->inefficient, ms_inefficient_framework(block->space), &life->use.stamps);
     }
-    life->standing = MS_COUNTED;
+    life->role = MS_ROLE_COUNTED;
     change(ledger, life, true, block->malloc_ns, listener);
     return number;
 }
@@ -450,13 +450,13 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     if (framework != MS_FRAMEWORK_NONE) {
         ms_inefficient_free(&ledger->inefficient, framework, &life->use.stamps);
     }
-    if (life->standing == MS_PENDING) { /* freed while pending: it did not belong to a pool */
+    if (life->role == MS_ROLE_PENDING) { /* freed while pending: it did not belong to a pool */
         ms_ledger_settle(ledger, life->tid, listener);
     }
     life->alive = false;
     if (is_driver(block)) {
         device->driver_b -= life->size_b;
-        if (life->standing == MS_SEGMENT) {
+        if (life->role == MS_ROLE_SEGMENT) {
             device->segment_b -= life->size_b;
             device->segments--;
         }
@@ -469,7 +469,7 @@ uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, c
     if (life->segment != 0) {
         struct ms_life *segment = ms_ledger_life(ledger, life->segment);
         bool same = segment->space == MS_SPACE_HANDLE || holds(segment, life->addr); /* it may have been replaced */
-        if (same && segment->alive && segment->standing == MS_SEGMENT && segment->inside_blocks != 0) {
+        if (same && segment->alive && segment->role == MS_ROLE_SEGMENT && segment->inside_blocks != 0) {
             segment->inside_b -= life->size_b < segment->inside_b ? life->size_b : segment->inside_b;
             segment->inside_blocks--;
         }

@@ -29,7 +29,13 @@ struct ms_place { /* a call stack, or what is known without one */
 
 /* ---- blocks ---- */
 
-enum ms_standing { MS_COUNTED, MS_PENDING, MS_DIRECT, MS_SEGMENT, MS_NESTED /* inside a block of another pool */ };
+enum ms_memory_role {
+    MS_ROLE_COUNTED,
+    MS_ROLE_PENDING,
+    MS_ROLE_DIRECT,
+    MS_ROLE_SEGMENT,
+    MS_ROLE_NESTED /* inside a block of another pool */
+};
 
 /* How a block is used. Positions are change numbers of the device, see ms_ledger_device.now. */
 struct ms_use {
@@ -60,7 +66,7 @@ struct ms_life {
     uint32_t device_at; /* index in ms_ledger.devices */
     uint32_t tid, step, op, owner, site;
     uint8_t space, type, class, module_id;
-    uint8_t standing; /* enum ms_standing */
+    uint8_t role; /* enum ms_memory_role */
     bool alive;
     uint32_t segment; /* the life that contains it; 0: unknown */
     /* For segments. */

@@ -72,7 +72,7 @@ static void take(void *argument, uint32_t number, struct ms_life *life)
 {
     (void)number;
     struct taking *taking = argument;
-    bool counts = life->standing == MS_COUNTED || life->standing == MS_DIRECT;
+    bool counts = life->role == MS_ROLE_COUNTED || life->role == MS_ROLE_DIRECT;
     if (counts && life->device_at == taking->device_at && life->born <= taking->at && taking->error == 0) {
         taking->error = add(&taking->list, &taking->count, &taking->room, life);
     }

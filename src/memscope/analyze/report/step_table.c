@@ -46,7 +46,7 @@ static int survivor(void *argument, const struct ms_block *block)
     }
     uint32_t number = block->step == walk->step ? ms_ledger_find(walk->ledger, block->allocation_id) : 0;
     const struct ms_life *life = number != 0 ? ms_ledger_life(walk->ledger, number) : NULL;
-    if (life == NULL || (life->standing != MS_COUNTED && life->standing != MS_DIRECT)) {
+    if (life == NULL || (life->role != MS_ROLE_COUNTED && life->role != MS_ROLE_DIRECT)) {
         return 0;
     }
     bool added;
