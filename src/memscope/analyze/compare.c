@@ -469,7 +469,7 @@ static int on_legacy_row(void *self, const struct ms_row *row)
     return 0;
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 static void end_process(struct ms_compare_side *side)
 {

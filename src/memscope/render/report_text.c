@@ -359,7 +359,7 @@ static void print_ops(const struct printer *printer, const struct ms_report_devi
     }
 }
 
-/* ---- the whole ---- */
+/* ---- devices and processes ---- */
 
 static void print_notes(FILE *out, const struct ms_report_note *notes, size_t count)
 {

@@ -17,14 +17,14 @@
 struct end {
     struct ms_detect *detect;
     struct ms_ledger *ledger;
-    const struct ms_life *life;
+    const struct ms_ledger_entry *entry;
     uint64_t at;
     bool freed;
 };
 
-static bool has(const struct ms_life *life, unsigned pattern)
+static bool has(const struct ms_ledger_entry *entry, unsigned pattern)
 {
-    for (uint8_t rest = life->use.stamps.found; rest != 0; rest >>= 2) {
+    for (uint8_t rest = entry->use.stamps.found; rest != 0; rest >>= 2) {
         if ((rest & 3) == pattern) {
             return true;
         }
@@ -36,24 +36,24 @@ static bool has(const struct ms_life *life, unsigned pattern)
 
 static bool early(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_life *life = end->life;
-    waste->from = life->born;
-    waste->to = life->use.first_from;
-    waste->to_op = life->use.first_op;
-    return has(life, MS_INEFFICIENT_EARLY);
+    const struct ms_ledger_entry *entry = end->entry;
+    waste->from = entry->born;
+    waste->to = entry->use.first_from;
+    waste->to_op = entry->use.first_op;
+    return has(entry, MS_INEFFICIENT_EARLY);
 }
 
 static bool late(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_life *life = end->life;
-    waste->from = life->use.last_to;
-    waste->from_op = life->use.last_op;
-    return end->freed && has(life, MS_INEFFICIENT_LATE);
+    const struct ms_ledger_entry *entry = end->entry;
+    waste->from = entry->use.last_to;
+    waste->from_op = entry->use.last_op;
+    return end->freed && has(entry, MS_INEFFICIENT_LATE);
 }
 
 static bool idle(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_use *use = &end->life->use;
+    const struct ms_use *use = &end->entry->use;
     waste->from = use->idle_from;
     waste->to = use->idle_to;
     waste->from_op = use->idle_from_op;
@@ -64,11 +64,11 @@ static bool idle(const struct end *end, struct ms_waste *waste)
 /* Memory that an operator allocates and frees internally is not announced as its input or output. */
 static bool is_internal(const struct end *end)
 {
-    const struct ms_life *life = end->life;
-    const uint64_t *known = ms_map_get(&end->ledger->thread_of, life->tid);
+    const struct ms_ledger_entry *entry = end->entry;
+    const uint64_t *known = ms_map_get(&end->ledger->thread_of, entry->tid);
     const struct ms_ledger_thread *thread = known != NULL ? end->ledger->threads[*known] : NULL;
-    for (uint32_t i = 0; life->use.born_op != 0 && thread != NULL && i < thread->depth && i < MS_OPS_OPEN; i++) {
-        if (thread->ops[i].number == life->use.born_op) {
+    for (uint32_t i = 0; entry->use.born_op != 0 && thread != NULL && i < thread->depth && i < MS_OPS_OPEN; i++) {
+        if (thread->ops[i].number == entry->use.born_op) {
             return true;
         }
     }
@@ -78,7 +78,7 @@ static bool is_internal(const struct end *end)
 static bool unused(const struct end *end, struct ms_waste *waste)
 {
     (void)waste;
-    const struct ms_use *use = &end->life->use;
+    const struct ms_use *use = &end->entry->use;
     return end->freed && use->accesses == 0 && end->ledger->accesses != use->others && !is_internal(end);
 }
 
@@ -89,23 +89,23 @@ static uint64_t size_key(uint32_t device_at, uint64_t size_b)
 
 static bool redundant(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_life *life = end->life;
-    const uint64_t *known = ms_map_get(&end->detect->first_of, size_key(life->device_at, life->size_b));
-    if (!end->freed || known == NULL || life->use.accesses == 0) {
+    const struct ms_ledger_entry *entry = end->entry;
+    const uint64_t *known = ms_map_get(&end->detect->first_of, size_key(entry->device_at, entry->size_b));
+    if (!end->freed || known == NULL || entry->use.accesses == 0) {
         return false;
     }
     const struct ms_first_use *other = &end->detect->first[*known];
     waste->site = other->site;
     waste->op = other->op;
     waste->from = other->at;
-    waste->from_op = life->use.last_op;
+    waste->from_op = entry->use.last_op;
     waste->to_op = other->first_op;
-    return other->id != life->id && other->at >= life->use.last_to;
+    return other->id != entry->id && other->at >= entry->use.last_to;
 }
 
 static bool dead_write(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_use *use = &end->life->use;
+    const struct ms_use *use = &end->entry->use;
     waste->from = use->dead_from;
     waste->to = use->dead_to;
     waste->from_op = use->dead_from_op;
@@ -115,8 +115,8 @@ static bool dead_write(const struct end *end, struct ms_waste *waste)
 
 static bool overallocation(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_use *use = &end->life->use;
-    uint64_t size_b = end->life->size_b, touched_b = 0;
+    const struct ms_use *use = &end->entry->use;
+    uint64_t size_b = end->entry->size_b, touched_b = 0;
     for (unsigned i = 0; i < use->range_count; i++) {
         touched_b += use->range[i][1] - use->range[i][0];
     }
@@ -128,14 +128,14 @@ static bool overallocation(const struct end *end, struct ms_waste *waste)
 
 static bool growing(const struct end *end, struct ms_waste *waste)
 {
-    const struct ms_life *life = end->life;
-    if (life->site >= end->detect->request_room) {
+    const struct ms_ledger_entry *entry = end->entry;
+    if (entry->site >= end->detect->request_room) {
         return false;
     }
-    const struct ms_requests *requests = &end->detect->requests[life->site];
+    const struct ms_requests *requests = &end->detect->requests[entry->site];
     bool so_far = requests->ups >= GROWING_UPS / 2 && requests->downs * 10 <= requests->ups;
-    waste->bytes = life->size_b - requests->first_b;
-    return so_far && life->size_b > requests->first_b;
+    waste->bytes = entry->size_b - requests->first_b;
+    return so_far && entry->size_b > requests->first_b;
 }
 
 static const struct {
@@ -150,28 +150,28 @@ static const struct {
 
 /* ---- events ---- */
 
-static bool analysed(const struct ms_life *life)
+static bool analysed(const struct ms_ledger_entry *entry)
 {
-    return life->role == MS_ROLE_COUNTED &&
-           (life->space == MS_SPACE_MINDSPORE || ms_inefficient_framework(life->space) != MS_FRAMEWORK_NONE);
+    return entry->role == MS_ROLE_COUNTED &&
+           (entry->space == MS_SPACE_MINDSPORE || ms_inefficient_framework(entry->space) != MS_FRAMEWORK_NONE);
 }
 
 void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struct ms_ledger *ledger,
-                   const struct ms_life *life, uint64_t end_at, bool freed)
+                   const struct ms_ledger_entry *entry, uint64_t end_at, bool freed)
 {
-    struct end end = {detect, ledger, life, end_at, freed};
-    if (!analysed(life)) {
+    struct end end = {detect, ledger, entry, end_at, freed};
+    if (!analysed(entry)) {
         return;
     }
     for (size_t i = 0; i < MS_COUNT_OF(detectors); i++) {
         struct ms_waste waste = {.pattern = detectors[i].pattern,
-                                 .site = life->site,
-                                 .op = life->op,
-                                 .from = life->born,
+                                 .site = entry->site,
+                                 .op = entry->op,
+                                 .from = entry->born,
                                  .to = end_at,
-                                 .bytes = life->size_b};
+                                 .bytes = entry->size_b};
         if (detectors[i].detect(&end, &waste)) {
-            ms_findings_add(findings, life, &waste);
+            ms_findings_add(findings, entry, &waste);
         }
     }
 }
@@ -179,16 +179,16 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
 /* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, if
  * accesses are recorded, not used in that later step. They could have been freed after their last use, or at the end of
  * their step. Driver memory counts, too, unless a pool keeps it for reuse. */
-static bool outlived(const struct ms_ledger *ledger, const struct ms_life *life)
+static bool outlived(const struct ms_ledger *ledger, const struct ms_ledger_entry *entry)
 {
-    return (analysed(life) || life->role == MS_ROLE_DIRECT) && life->step >= 2 &&
-           ledger->devices[life->device_at]->ended_step > life->step;
+    return (analysed(entry) || entry->role == MS_ROLE_DIRECT) && entry->step >= 2 &&
+           ledger->devices[entry->device_at]->ended_step > entry->step;
 }
 
-int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger, const struct ms_life *life,
-                       uint64_t end_at)
+int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger,
+                       const struct ms_ledger_entry *entry, uint64_t end_at)
 {
-    if (!outlived(ledger, life)) {
+    if (!outlived(ledger, entry)) {
         return 0;
     }
     if (departures->count == departures->room) {
@@ -200,35 +200,35 @@ int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger 
         departures->list = list;
         departures->room = room;
     }
-    departures->list[departures->count++] = (struct ms_departed){*life, end_at};
+    departures->list[departures->count++] = (struct ms_departed){*entry, end_at};
     return 0;
 }
 
 void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
-                    const struct ms_life *life, uint64_t end_at)
+                    const struct ms_ledger_entry *entry, uint64_t end_at)
 {
-    const struct ms_ledger_device *device = ledger->devices[life->device_at];
-    if (!outlived(ledger, life) || (life->use.accesses != 0 && life->use.last_step >= device->ended_step)) {
+    const struct ms_ledger_device *device = ledger->devices[entry->device_at];
+    if (!outlived(ledger, entry) || (entry->use.accesses != 0 && entry->use.last_step >= device->ended_step)) {
         return;
     }
     struct ms_waste waste = {.pattern = MS_PATTERN_LEAK,
-                             .site = life->site,
-                             .op = life->op,
-                             .from = life->use.accesses != 0 ? life->use.last_to : ms_step_end_at(steps, life->step),
+                             .site = entry->site,
+                             .op = entry->op,
+                             .from = entry->use.accesses != 0 ? entry->use.last_to : ms_step_end_at(steps, entry->step),
                              .to = end_at,
-                             .from_op = life->use.last_op,
-                             .bytes = life->size_b};
-    ms_findings_add(findings, life, &waste);
+                             .from_op = entry->use.last_op,
+                             .bytes = entry->size_b};
+    ms_findings_add(findings, entry, &waste);
 }
 
-int ms_detect_born(struct ms_detect *detect, const struct ms_life *life)
+int ms_detect_born(struct ms_detect *detect, const struct ms_ledger_entry *entry)
 {
-    if (!analysed(life) || life->site == MS_REPORT_NO_SITE) {
+    if (!analysed(entry) || entry->site == MS_REPORT_NO_SITE) {
         return 0;
     }
-    if (life->site >= detect->request_room) {
+    if (entry->site >= detect->request_room) {
         size_t room = detect->request_room != 0 ? detect->request_room * 2 : 256;
-        room = room > life->site ? room : life->site + 1;
+        room = room > entry->site ? room : entry->site + 1;
         struct ms_requests *requests = realloc(detect->requests, room * sizeof(*requests));
         if (requests == NULL) {
             return -ENOMEM;
@@ -239,20 +239,20 @@ int ms_detect_born(struct ms_detect *detect, const struct ms_life *life)
         detect->requests = requests;
         detect->request_room = room;
     }
-    struct ms_requests *requests = &detect->requests[life->site];
+    struct ms_requests *requests = &detect->requests[entry->site];
     if (requests->last_b == 0) {
-        requests->first_b = life->size_b;
+        requests->first_b = entry->size_b;
     } else {
-        requests->ups += life->size_b > requests->last_b;
-        requests->downs += life->size_b < requests->last_b;
+        requests->ups += entry->size_b > requests->last_b;
+        requests->downs += entry->size_b < requests->last_b;
     }
-    requests->last_b = life->size_b;
+    requests->last_b = entry->size_b;
     return 0;
 }
 
-int ms_detect_first_use(struct ms_detect *detect, const struct ms_life *life)
+int ms_detect_first_use(struct ms_detect *detect, const struct ms_ledger_entry *entry)
 {
-    if (!analysed(life)) {
+    if (!analysed(entry)) {
         return 0;
     }
     if (detect->first_count == detect->first_room && detect->first_room < FIRST_USES_MAX) {
@@ -264,18 +264,18 @@ int ms_detect_first_use(struct ms_detect *detect, const struct ms_life *life)
         detect->first = first;
         detect->first_room = room;
     }
-    uint64_t key = size_key(life->device_at, life->size_b);
+    uint64_t key = size_key(entry->device_at, entry->size_b);
     uint64_t *at = ms_map_get(&detect->first_of, key);
     if (at == NULL && detect->first_count < detect->first_room) {
         at = ms_map_put(&detect->first_of, key, detect->first_count);
         detect->first_count += at != NULL;
     }
     if (at != NULL) {
-        detect->first[*at] = (struct ms_first_use){.id = life->id,
-                                                   .at = life->use.first_from + 1,
-                                                   .site = life->site,
-                                                   .op = life->op,
-                                                   .first_op = life->use.first_op};
+        detect->first[*at] = (struct ms_first_use){.id = entry->id,
+                                                   .at = entry->use.first_from + 1,
+                                                   .site = entry->site,
+                                                   .op = entry->op,
+                                                   .first_op = entry->use.first_op};
     }
     return 0;
 }

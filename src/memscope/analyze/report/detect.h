@@ -25,27 +25,27 @@ struct ms_detect {
 };
 
 /* A block was allocated; a block was used for the first time. */
-int ms_detect_born(struct ms_detect *detect, const struct ms_life *life);
-int ms_detect_first_use(struct ms_detect *detect, const struct ms_life *life);
+int ms_detect_born(struct ms_detect *detect, const struct ms_ledger_entry *entry);
+int ms_detect_first_use(struct ms_detect *detect, const struct ms_ledger_entry *entry);
 /* A block ends with change end_at; freed is false if the process exited before freeing it. */
 void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struct ms_ledger *ledger,
-                   const struct ms_life *life, uint64_t end_at, bool freed);
+                   const struct ms_ledger_entry *entry, uint64_t end_at, bool freed);
 /* Called at the end for a block that is still live (end_at UINT64_MAX) or was freed after the last step. */
 void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
-                    const struct ms_life *life, uint64_t end_at);
+                    const struct ms_ledger_entry *entry, uint64_t end_at);
 
 /* Blocks of earlier steps that were freed since the last end of a step: if no step end follows, the program freed them
  * only because it was exiting. Few, since most blocks do not live that long. */
 struct ms_departed {
-    struct ms_life life;
+    struct ms_ledger_entry entry;
     uint64_t end_at;
 };
 struct ms_departures {
     struct ms_departed *list;
     size_t count, room;
 };
-int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger, const struct ms_life *life,
-                       uint64_t end_at);
+int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger,
+                       const struct ms_ledger_entry *entry, uint64_t end_at);
 /* True if the site requests more each time. */
 bool ms_detect_is_growing(const struct ms_detect *detect, uint32_t site);
 void ms_detect_free(struct ms_detect *detect);

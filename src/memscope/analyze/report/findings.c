@@ -62,28 +62,28 @@ static void add_cut(struct ms_findings *findings, struct ms_finding *finding, st
     finding->cuts[finding->cut_count++] = cut;
 }
 
-void ms_findings_add(struct ms_findings *findings, const struct ms_life *life, const struct ms_waste *waste)
+void ms_findings_add(struct ms_findings *findings, const struct ms_ledger_entry *entry, const struct ms_waste *waste)
 {
     if (waste->from >= waste->to || waste->bytes == 0) {
         return; /* nothing happened in the meantime */
     }
-    struct ms_finding *finding = ms_finding_at(findings, waste->pattern, life->device_at, waste->site, waste->op);
+    struct ms_finding *finding = ms_finding_at(findings, waste->pattern, entry->device_at, waste->site, waste->op);
     if (finding == NULL) {
         return;
     }
     if (finding->blocks == 0) {
-        finding->first_step = life->step;
-        finding->time_ns = life->malloc_ns;
+        finding->first_step = entry->step;
+        finding->time_ns = entry->malloc_ns;
     }
-    finding->steps += finding->blocks == 0 || life->step != finding->last_step;
-    finding->first_step = life->step < finding->first_step ? life->step : finding->first_step;
-    finding->last_step = life->step > finding->last_step ? life->step : finding->last_step;
+    finding->steps += finding->blocks == 0 || entry->step != finding->last_step;
+    finding->first_step = entry->step < finding->first_step ? entry->step : finding->first_step;
+    finding->last_step = entry->step > finding->last_step ? entry->step : finding->last_step;
     finding->blocks++;
     finding->bytes += waste->bytes;
     finding->op = waste->op;
-    if (life->size_b > finding->size_b) {
-        finding->size_b = life->size_b;
-        finding->addr = life->addr;
+    if (entry->size_b > finding->size_b) {
+        finding->size_b = entry->size_b;
+        finding->addr = entry->addr;
         finding->from_op = waste->from_op;
         finding->to_op = waste->to_op;
     }

@@ -44,7 +44,7 @@ struct ms_waste {
 /* NULL: out of memory. */
 struct ms_finding *ms_finding_at(struct ms_findings *findings, enum ms_pattern_id pattern, uint32_t device_at,
                                  uint32_t site, uint32_t op);
-void ms_findings_add(struct ms_findings *findings, const struct ms_life *life, const struct ms_waste *waste);
+void ms_findings_add(struct ms_findings *findings, const struct ms_ledger_entry *entry, const struct ms_waste *waste);
 void ms_findings_free(struct ms_findings *findings);
 
 #endif

@@ -22,7 +22,7 @@ static bool is_sparse(uint64_t used_b, uint64_t size_b)
 }
 
 /* It was half full once: its free memory is fragmentation, not a segment that is still being filled. */
-static bool was_fuller(const struct ms_life *segment)
+static bool was_fuller(const struct ms_ledger_entry *segment)
 {
     return segment->fullest_b >= segment->size_b / 2;
 }
@@ -105,12 +105,12 @@ static void add_pin(struct ms_pins *pins, struct ms_ledger *ledger, const struct
     size_t last = pins->count < MS_PINS_KEPT ? pins->count++ : MS_PINS_KEPT - 1;
     memmove(&pins->list[at + 1], &pins->list[at], (last - at) * sizeof(pins->list[0]));
     uint32_t number = ms_ledger_find(ledger, look->largest.allocation_id);
-    pins->list[at] = (struct ms_pin){.addr = look->addr,
-                                     .size_b = look->size_b,
-                                     .used_b = look->used_b,
-                                     .blocks = look->blocks,
-                                     .largest = number != 0 ? ms_remnant_of(ms_ledger_life(ledger, number))
-                                                            : (struct ms_remnant){0}};
+    pins->list[at] =
+        (struct ms_pin){.addr = look->addr,
+                        .size_b = look->size_b,
+                        .used_b = look->used_b,
+                        .blocks = look->blocks,
+                        .largest = number != 0 ? ms_remnant_of(ms_ledger_at(ledger, number)) : (struct ms_remnant){0}};
 }
 
 /* ---- samples ---- */
@@ -131,14 +131,14 @@ static int collect(void *argument, const struct ms_segment *segment)
 {
     struct collect *c = argument;
     uint32_t number = segment->backing != NULL ? ms_ledger_find(c->ledger, segment->backing->allocation_id) : 0;
-    const struct ms_life *life = number != 0 ? ms_ledger_life(c->ledger, number) : NULL;
-    if (life == NULL || life->device_at != c->device_at || life->role != MS_ROLE_SEGMENT) {
+    const struct ms_ledger_entry *entry = number != 0 ? ms_ledger_at(c->ledger, number) : NULL;
+    if (entry == NULL || entry->device_at != c->device_at || entry->role != MS_ROLE_SEGMENT) {
         return 0;
     }
     struct scanned_range *last = c->count != 0 ? &c->ranges[c->count - 1] : NULL;
     if (segment->mapped && last != NULL && last->mapped && last->addr + last->size_b == segment->addr) {
         last->size_b += segment->size_b;
-        last->fuller = last->fuller || was_fuller(life);
+        last->fuller = last->fuller || was_fuller(entry);
         return 0;
     }
     if (c->count == c->room) {
@@ -150,7 +150,7 @@ static int collect(void *argument, const struct ms_segment *segment)
         c->ranges = ranges;
         c->room = room;
     }
-    c->ranges[c->count++] = (struct scanned_range){segment->addr, segment->size_b, segment->mapped, was_fuller(life)};
+    c->ranges[c->count++] = (struct scanned_range){segment->addr, segment->size_b, segment->mapped, was_fuller(entry)};
     return 0;
 }
 
@@ -239,17 +239,17 @@ static int take_point(struct ms_fragments *fragments, struct ms_ledger *ledger, 
 /* ---- a new segment although a free range was large enough ---- */
 
 static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
-                        const struct ms_life *life, struct ms_findings *findings)
+                        const struct ms_ledger_entry *entry, struct ms_findings *findings)
 {
-    const struct ms_life *fresh = ms_ledger_life(ledger, life->segment);
+    const struct ms_ledger_entry *fresh = ms_ledger_at(ledger, entry->segment);
     const struct ms_ledger_device *device = ledger->devices[device_at];
     bool small = is_small(device, fresh->size_b);
     struct ms_btree_place place;
     for (bool more = ms_btree_ceiling(&ledger->driver, 0, &place); more; more = ms_btree_next(&place)) {
-        const struct ms_life *segment = ms_ledger_life(ledger, place.value);
+        const struct ms_ledger_entry *segment = ms_ledger_at(ledger, place.value);
         if (segment == fresh || segment->role != MS_ROLE_SEGMENT || segment->device_at != device_at ||
-            segment->inside_space != life->space || is_small(device, segment->size_b) != small ||
-            segment->size_b - segment->inside_b < life->size_b) {
+            segment->inside_space != entry->space || is_small(device, segment->size_b) != small ||
+            segment->size_b - segment->inside_b < entry->size_b) {
             continue;
         }
         struct fragment_scan look;
@@ -257,21 +257,21 @@ static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger
         if (rc != 0) {
             return rc;
         }
-        if (look.largest_gap_b < life->size_b) {
+        if (look.largest_gap_b < entry->size_b) {
             continue;
         }
         struct ms_finding *finding =
-            ms_finding_at(findings, MS_PATTERN_STREAM_BLOCKED, device_at, life->site, life->op);
+            ms_finding_at(findings, MS_PATTERN_STREAM_BLOCKED, device_at, entry->site, entry->op);
         if (finding != NULL) {
-            finding->first_step = finding->blocks == 0 ? life->step : finding->first_step;
-            finding->time_ns = finding->blocks == 0 ? life->malloc_ns : finding->time_ns;
-            finding->last_step = life->step;
-            finding->op = life->op;
+            finding->first_step = finding->blocks == 0 ? entry->step : finding->first_step;
+            finding->time_ns = finding->blocks == 0 ? entry->malloc_ns : finding->time_ns;
+            finding->last_step = entry->step;
+            finding->op = entry->op;
             finding->blocks++;
-            finding->bytes += life->size_b;
+            finding->bytes += entry->size_b;
             finding->reserved_b += fresh->size_b;
-            finding->addr = life->size_b > finding->size_b ? life->addr : finding->addr;
-            finding->size_b = life->size_b > finding->size_b ? life->size_b : finding->size_b;
+            finding->addr = entry->size_b > finding->size_b ? entry->addr : finding->addr;
+            finding->size_b = entry->size_b > finding->size_b ? entry->size_b : finding->size_b;
         }
         return 0;
     }
@@ -281,7 +281,7 @@ static int find_blocked(struct ms_fragments *fragments, struct ms_ledger *ledger
 /* ---- events ---- */
 
 int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
-                        const struct ms_life *life, bool more, struct ms_findings *findings)
+                        const struct ms_ledger_entry *entry, bool more, struct ms_findings *findings)
 {
     const struct ms_ledger_device *device = ledger->devices[device_at];
     if (device->reserved_b == 0 || device->device == MS_DEV_CPU) {
@@ -295,17 +295,17 @@ int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger
         }
     }
     int rc = 0;
-    if (more && MS_SPACE_IS_POOL(life->space)) {
-        unsigned class = life->space == MS_SPACE_PTA && life->size_b <= SMALL_BLOCK_B ? 0 : 1;
+    if (more && MS_SPACE_IS_POOL(entry->space)) {
+        unsigned class = entry->space == MS_SPACE_PTA && entry->size_b <= SMALL_BLOCK_B ? 0 : 1;
         uint64_t *smallest = &fragments->smallest_b[class];
-        *smallest = *smallest == 0 || life->size_b < *smallest ? life->size_b : *smallest;
-        if (life->size_b <= fragments->split_largest_b[class]) {
+        *smallest = *smallest == 0 || entry->size_b < *smallest ? entry->size_b : *smallest;
+        if (entry->size_b <= fragments->split_largest_b[class]) {
             take_split_back(fragments, device_at, findings);
         }
-        const struct ms_life *segment = life->segment != 0 ? ms_ledger_life(ledger, life->segment) : NULL;
+        const struct ms_ledger_entry *segment = entry->segment != 0 ? ms_ledger_at(ledger, entry->segment) : NULL;
         if (segment != NULL && segment->inside_ever == 1 && segment->space == MS_SPACE_HAL &&
             fragments->walked < 2 * device->now + WALK_FREE) {
-            rc = find_blocked(fragments, ledger, device_at, life, findings);
+            rc = find_blocked(fragments, ledger, device_at, entry, findings);
         }
     }
     if (rc == 0 && device->time_ns >= fragments->next_ns && fragments->walked < 2 * device->now + WALK_FREE) {
@@ -363,7 +363,7 @@ static void report_sparse(struct ms_findings *findings, const struct ms_ledger_d
 }
 
 static void tell_idle(struct ms_findings *findings, const struct ms_ledger_device *device, uint32_t device_at,
-                      uint64_t idle_b, uint64_t segments, const struct ms_life *largest)
+                      uint64_t idle_b, uint64_t segments, const struct ms_ledger_entry *largest)
 {
     struct ms_finding *finding =
         ms_finding_at(findings, MS_PATTERN_OVER_RESERVE, device_at, largest->site, largest->op);
@@ -387,10 +387,10 @@ int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, 
     struct ms_pins *pins = calloc(1, sizeof(*pins));
     struct ms_btree_place place;
     uint64_t idle_b = 0, idle_count = 0;
-    const struct ms_life *idle = NULL;
+    const struct ms_ledger_entry *idle = NULL;
     int rc = pins != NULL ? 0 : -ENOMEM;
     for (bool more = ms_btree_ceiling(&ledger->driver, 0, &place); rc == 0 && more; more = ms_btree_next(&place)) {
-        struct ms_life *segment = ms_ledger_life(ledger, place.value);
+        struct ms_ledger_entry *segment = ms_ledger_at(ledger, place.value);
         if (segment->role != MS_ROLE_SEGMENT || segment->device_at != device_at) {
             continue;
         }

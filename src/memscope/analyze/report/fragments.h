@@ -41,7 +41,7 @@ struct ms_fragments {
 
 /* Called after every change; a pool block may have required a new segment. 0 or -ENOMEM. */
 int ms_fragments_change(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
-                        const struct ms_life *life, bool more, struct ms_findings *findings);
+                        const struct ms_ledger_entry *entry, bool more, struct ms_findings *findings);
 /* A step has ended. */
 int ms_fragments_step(struct ms_fragments *fragments, struct ms_ledger *ledger, uint32_t device_at,
                       struct ms_findings *findings);

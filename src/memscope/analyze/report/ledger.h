@@ -8,7 +8,7 @@
  * pool block was placed in it by then, it is a SEGMENT, otherwise DIRECT. A direct block in which a pool places a block
  * later becomes a segment at that time.
  *
- * A life is valid until ms_ledger_forget is called after its end. One thread at a time. */
+ * An entry is valid until ms_ledger_forget is called after its end. One thread at a time. */
 #ifndef MS_REPORT_LEDGER_H
 #define MS_REPORT_LEDGER_H
 
@@ -20,7 +20,7 @@
 
 /* ---- allocation sites ---- */
 
-struct ms_place { /* a call stack, or what is known without one */
+struct ms_ledger_site { /* a call stack, or what is known without one */
     uint32_t c_stack, python_stack;
     uint32_t op;     /* ms_model_text */
     uint64_t size_b; /* set if nothing else is known */
@@ -60,7 +60,7 @@ struct ms_use {
     uint64_t range[4][2];
 };
 
-struct ms_life {
+struct ms_ledger_entry {
     uint64_t id, addr, size_b, malloc_ns;
     uint64_t born;      /* number of the change that allocated it */
     uint32_t device_at; /* index in ms_ledger.devices */
@@ -68,7 +68,7 @@ struct ms_life {
     uint8_t space, type, class, module_id;
     uint8_t role; /* enum ms_memory_role */
     bool alive;
-    uint32_t segment; /* the life that contains it; 0: unknown */
+    uint32_t segment; /* the entry that contains it; 0: unknown */
     /* For segments. */
     uint64_t inside_b, inside_most_b;    /* pool blocks inside; maximum in this step */
     uint64_t fullest_b;                  /* overall maximum */
@@ -112,7 +112,7 @@ struct ms_ledger_thread {
     uint32_t tid;
     uint32_t depth; /* may exceed the number kept */
     struct ms_open_op ops[MS_OPS_OPEN];
-    uint32_t *touched; /* lives accessed by open operators */
+    uint32_t *touched; /* entries accessed by open operators */
     size_t touched_count, touched_room;
 };
 
@@ -122,17 +122,17 @@ struct ms_ledger {
     struct ms_model *model;
     struct ms_ledger_device **devices;
     uint32_t device_count, device_last;
-    struct ms_life **chunks; /* of MS_LIFE_CHUNK; life 0 is never used */
-    uint32_t life_used, life_free, life_room;
-    struct ms_map life_of;  /* allocation id -> life */
-    struct ms_btree driver; /* address -> life of a halMemAlloc block; kept once a pool was seen */
+    struct ms_ledger_entry **chunks; /* of MS_LEDGER_CHUNK; entry 0 is never used */
+    uint32_t entry_used, entry_free, entry_room;
+    struct ms_map entry_of; /* allocation id -> entry */
+    struct ms_btree driver; /* address -> entry of a halMemAlloc block; kept once a pool was seen */
     bool pools_seen;
     uint32_t *pending;
     size_t pending_count, pending_room;
     uint32_t segment_last; /* segment of the last pool block */
-    struct ms_place *places;
-    uint32_t place_count, place_room;
-    struct ms_map place_of;
+    struct ms_ledger_site *sites;
+    uint32_t site_count, site_room;
+    struct ms_map site_of;
     struct ms_intern ops;
     uint64_t op_count;
     struct ms_map thread_of;
@@ -144,12 +144,12 @@ struct ms_ledger {
     int error;
 };
 
-#define MS_LIFE_CHUNK 512u
-#define MS_PLACES_MAX 65536u
+#define MS_LEDGER_CHUNK     512u
+#define MS_LEDGER_SITES_MAX 65536u
 
-static inline struct ms_life *ms_ledger_life(const struct ms_ledger *ledger, uint32_t number)
+static inline struct ms_ledger_entry *ms_ledger_at(const struct ms_ledger *ledger, uint32_t number)
 {
-    return &ledger->chunks[number / MS_LIFE_CHUNK][number % MS_LIFE_CHUNK];
+    return &ledger->chunks[number / MS_LEDGER_CHUNK][number % MS_LEDGER_CHUNK];
 }
 
 void ms_ledger_init(struct ms_ledger *ledger, struct ms_model *model, uint32_t idle_threshold);
@@ -161,8 +161,8 @@ struct ms_ledger_thread *ms_ledger_thread(struct ms_ledger *ledger, uint32_t tid
 uint32_t ms_ledger_find(const struct ms_ledger *ledger, uint64_t allocation_id);   /* 0: none */
 
 /* Called after each change of a device's `used`, with the block that caused it. */
-typedef void ms_change_fn(void *argument, struct ms_ledger_device *device, uint32_t device_at, struct ms_life *life,
-                          bool more);
+typedef void ms_change_fn(void *argument, struct ms_ledger_device *device, uint32_t device_at,
+                          struct ms_ledger_entry *entry, bool more);
 
 /* Events. Every change is passed to `changed`; a pending block may be passed with a later event. */
 struct ms_ledger_listener {
@@ -172,7 +172,7 @@ struct ms_ledger_listener {
 /* 0: it exists already, or out of memory (see ledger->error). */
 uint32_t ms_ledger_malloc(struct ms_ledger *ledger, const struct ms_block *block, const struct ms_pool_state *pool,
                           const struct ms_ledger_listener *listener);
-/* Returns its number; the life stays readable until ms_ledger_forget. 0: unknown. */
+/* Returns its number; the entry stays readable until ms_ledger_forget. 0: unknown. */
 uint32_t ms_ledger_end(struct ms_ledger *ledger, const struct ms_block *block, const struct ms_pool_state *pool,
                        uint64_t time_ns, const struct ms_ledger_listener *listener);
 void ms_ledger_forget(struct ms_ledger *ledger, uint32_t number);
@@ -182,14 +182,14 @@ void ms_ledger_settle(struct ms_ledger *ledger, uint32_t tid, const struct ms_le
 /* Operators of a thread; end returns the data of the operator that ended (NULL: none was open). */
 void ms_ledger_op_begin(struct ms_ledger *ledger, const struct ms_row *row);
 const struct ms_open_op *ms_ledger_op_end(struct ms_ledger *ledger, const struct ms_row *row);
-/* The allocation site of a block, as an index in places. */
-uint32_t ms_ledger_place(struct ms_ledger *ledger, const struct ms_block *block);
+/* The allocation site of a block, as an index in sites. */
+uint32_t ms_ledger_site(struct ms_ledger *ledger, const struct ms_block *block);
 const struct ms_open_op *ms_ledger_op(struct ms_ledger *ledger, uint32_t tid); /* innermost; NULL: none */
-/* An ACCESS row. Returns the life, 0: unknown; *found gets the patterns of inefficient.h that this access shows. */
+/* An ACCESS row. Returns the entry, 0: unknown; *found gets the patterns of inefficient.h that this access shows. */
 uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, unsigned *found);
 
 /* Calls the function for every live block. */
-typedef void ms_life_fn(void *argument, uint32_t number, struct ms_life *life);
-void ms_ledger_each(struct ms_ledger *ledger, ms_life_fn *fn, void *argument);
+typedef void ms_ledger_entry_fn(void *argument, uint32_t number, struct ms_ledger_entry *entry);
+void ms_ledger_each(struct ms_ledger *ledger, ms_ledger_entry_fn *fn, void *argument);
 
 #endif

@@ -55,9 +55,9 @@ const struct ms_open_op *ms_ledger_op_end(struct ms_ledger *ledger, const struct
     }
     struct ms_open_op *op = &thread->ops[thread->depth];
     for (size_t i = op->touched_from; i < thread->touched_count; i++) {
-        struct ms_life *life = ms_ledger_life(ledger, thread->touched[i]);
-        if (life->alive && life->use.op_number >= op->number) {
-            life->use.last_to = ledger->devices[life->device_at]->now;
+        struct ms_ledger_entry *entry = ms_ledger_at(ledger, thread->touched[i]);
+        if (entry->alive && entry->use.op_number >= op->number) {
+            entry->use.last_to = ledger->devices[entry->device_at]->now;
         }
     }
     if (thread->depth != 0) { /* accesses of a nested operator count for the enclosing one, too */
@@ -199,18 +199,18 @@ uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, un
     if (number == 0) {
         return 0;
     }
-    struct ms_life *life = ms_ledger_life(ledger, number);
-    struct ms_use *use = &life->use;
-    const struct ms_ledger_device *device = ledger->devices[life->device_at];
+    struct ms_ledger_entry *entry = ms_ledger_at(ledger, number);
+    struct ms_use *use = &entry->use;
+    const struct ms_ledger_device *device = ledger->devices[entry->device_at];
     const struct ms_open_op *op = ms_ledger_op(ledger, row->tid);
-    bool same_device = op != NULL && op->device_at == life->device_at;
+    bool same_device = op != NULL && op->device_at == entry->device_at;
     struct moment_of_use at = {
         .number = op != NULL ? op->number : 0,
         .start_now = same_device ? op->start_now : device->now,
         .now = device->now,
         .op = op != NULL ? op->name : ms_intern(&ledger->ops, row->name.s, row->name.length_b),
     };
-    unsigned framework = ms_inefficient_framework(life->space);
+    unsigned framework = ms_inefficient_framework(entry->space);
     struct ms_stamps stamps_before = use->stamps;
     if (framework != MS_FRAMEWORK_NONE) {
         *found = ms_inefficient_access(&ledger->inefficient, framework, &use->stamps);
@@ -240,8 +240,8 @@ uint32_t ms_ledger_access(struct ms_ledger *ledger, const struct ms_row *row, un
     }
     use->op_number = at.number;
     uint64_t size_b = size_of(row);
-    if (row->addr >= life->addr && row->addr - life->addr < life->size_b) {
-        uint64_t from = row->addr - life->addr, rest = life->size_b - from;
+    if (row->addr >= entry->addr && row->addr - entry->addr < entry->size_b) {
+        uint64_t from = row->addr - entry->addr, rest = entry->size_b - from;
         add_range(use, from, from + (size_b != 0 && size_b < rest ? size_b : rest));
     }
     return number;

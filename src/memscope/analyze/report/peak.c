@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ms_remnant ms_remnant_of(const struct ms_life *life)
+struct ms_remnant ms_remnant_of(const struct ms_ledger_entry *entry)
 {
-    return (struct ms_remnant){.addr = life->addr,
-                               .size_b = life->size_b,
-                               .malloc_ns = life->malloc_ns,
-                               .owner = life->owner,
-                               .site = life->site,
-                               .step = life->step,
-                               .op = life->op,
-                               .space = life->space,
-                               .type = life->type,
-                               .class = life->class,
-                               .module_id = life->module_id};
+    return (struct ms_remnant){.addr = entry->addr,
+                               .size_b = entry->size_b,
+                               .malloc_ns = entry->malloc_ns,
+                               .owner = entry->owner,
+                               .site = entry->site,
+                               .step = entry->step,
+                               .op = entry->op,
+                               .space = entry->space,
+                               .type = entry->type,
+                               .class = entry->class,
+                               .module_id = entry->module_id};
 }
 
-static int add(struct ms_remnant **list, size_t *count, size_t *room, const struct ms_life *life)
+static int add(struct ms_remnant **list, size_t *count, size_t *room, const struct ms_ledger_entry *entry)
 {
     if (*count == *room) {
         size_t bigger = *room != 0 ? *room * 2 : 256;
@@ -32,49 +32,49 @@ static int add(struct ms_remnant **list, size_t *count, size_t *room, const stru
         *list = moved;
         *room = bigger;
     }
-    (*list)[(*count)++] = ms_remnant_of(life);
+    (*list)[(*count)++] = ms_remnant_of(entry);
     return 0;
 }
 
 void ms_snapshot_take(struct ms_snapshot *snapshot, const struct ms_ledger *ledger,
-                      const struct ms_ledger_device *device, const struct ms_life *life)
+                      const struct ms_ledger_device *device, const struct ms_ledger_entry *entry)
 {
     snapshot->known = true;
     snapshot->at = device->now;
     snapshot->pinned_b = ledger->pinned_b;
-    snapshot->op = life != NULL ? life->op : 0;
-    snapshot->site = life != NULL ? life->site : MS_REPORT_NO_SITE;
+    snapshot->op = entry != NULL ? entry->op : 0;
+    snapshot->site = entry != NULL ? entry->site : MS_REPORT_NO_SITE;
     snapshot->device = *device;
 }
 
 int ms_peak_change(struct ms_peak *peak, const struct ms_ledger *ledger, const struct ms_ledger_device *device,
-                   const struct ms_life *life, bool more)
+                   const struct ms_ledger_entry *entry, bool more)
 {
     if (more) {
         if (!peak->snapshot.known || device->used_b > peak->snapshot.device.used_b) {
-            ms_snapshot_take(&peak->snapshot, ledger, device, life);
+            ms_snapshot_take(&peak->snapshot, ledger, device, entry);
             peak->gone_count = 0;
         }
         return 0;
     }
-    return life->born <= peak->snapshot.at ? add(&peak->gone, &peak->gone_count, &peak->gone_room, life) : 0;
+    return entry->born <= peak->snapshot.at ? add(&peak->gone, &peak->gone_count, &peak->gone_room, entry) : 0;
 }
 
 struct taking {
     uint32_t device_at;
-    uint64_t at; /* only lives allocated up to this change */
+    uint64_t at; /* only entries allocated up to this change */
     struct ms_remnant *list;
     size_t count, room;
     int error;
 };
 
-static void take(void *argument, uint32_t number, struct ms_life *life)
+static void take(void *argument, uint32_t number, struct ms_ledger_entry *entry)
 {
     (void)number;
     struct taking *taking = argument;
-    bool counts = life->role == MS_ROLE_COUNTED || life->role == MS_ROLE_DIRECT;
-    if (counts && life->device_at == taking->device_at && life->born <= taking->at && taking->error == 0) {
-        taking->error = add(&taking->list, &taking->count, &taking->room, life);
+    bool counts = entry->role == MS_ROLE_COUNTED || entry->role == MS_ROLE_DIRECT;
+    if (counts && entry->device_at == taking->device_at && entry->born <= taking->at && taking->error == 0) {
+        taking->error = add(&taking->list, &taking->count, &taking->room, entry);
     }
 }
 

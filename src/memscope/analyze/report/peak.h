@@ -28,12 +28,12 @@ struct ms_peak {
     size_t gone_count, gone_room;
 };
 
-struct ms_remnant ms_remnant_of(const struct ms_life *life);
+struct ms_remnant ms_remnant_of(const struct ms_ledger_entry *entry);
 void ms_snapshot_take(struct ms_snapshot *snapshot, const struct ms_ledger *ledger,
-                      const struct ms_ledger_device *device, const struct ms_life *life);
+                      const struct ms_ledger_device *device, const struct ms_ledger_entry *entry);
 /* Called for every change. 0 or -ENOMEM. */
 int ms_peak_change(struct ms_peak *peak, const struct ms_ledger *ledger, const struct ms_ledger_device *device,
-                   const struct ms_life *life, bool more);
+                   const struct ms_ledger_entry *entry, bool more);
 /* The live set at the peak; the caller frees *out. */
 int ms_peak_take(const struct ms_peak *peak, struct ms_ledger *ledger, uint32_t device_at, struct ms_remnant **out,
                  size_t *count);

@@ -69,7 +69,7 @@ static void look_at_usage(struct ms_collected *collected, struct ms_ledger_devic
     }
 }
 
-static void changed(void *argument, struct ms_ledger_device *device, uint32_t device_at, struct ms_life *life,
+static void changed(void *argument, struct ms_ledger_device *device, uint32_t device_at, struct ms_ledger_entry *entry,
                     bool more)
 {
     struct ms_collected *collected = argument;
@@ -82,15 +82,15 @@ static void changed(void *argument, struct ms_ledger_device *device, uint32_t de
     keep(collected, ms_series_add(&parts->series, device, collected->ledger.begin_ns));
     uint32_t step = collected->builder->options.peak_step;
     if (!more || step == 0 || (device->step == step && device->ended_step < step)) {
-        keep(collected, ms_peak_change(&parts->peak, &collected->ledger, device, life, more));
+        keep(collected, ms_peak_change(&parts->peak, &collected->ledger, device, entry, more));
     }
-    ms_step_change(&parts->steps, device, life, more);
+    ms_step_change(&parts->steps, device, entry, more);
     keep(collected,
-         ms_fragments_change(&parts->fragments, &collected->ledger, device_at, life, more, &collected->findings));
-    struct ms_open_op *op = more ? (struct ms_open_op *)(uintptr_t)ms_ledger_op(&collected->ledger, life->tid) : NULL;
+         ms_fragments_change(&parts->fragments, &collected->ledger, device_at, entry, more, &collected->findings));
+    struct ms_open_op *op = more ? (struct ms_open_op *)(uintptr_t)ms_ledger_op(&collected->ledger, entry->tid) : NULL;
     if (op != NULL && op->device_at == device_at) {
         op->allocations++;
-        op->allocated_b += life->size_b;
+        op->allocated_b += entry->size_b;
         op->most_b = device->used_b > op->most_b ? device->used_b : op->most_b;
     }
 }
@@ -108,22 +108,22 @@ static int on_malloc(void *self, const struct ms_block *block, const struct ms_p
     struct ms_ledger_listener listener = listener_of(collected);
     uint32_t number = ms_ledger_malloc(&collected->ledger, block, pool, &listener);
     if (number != 0) {
-        keep(collected, ms_detect_born(&collected->detect, ms_ledger_life(&collected->ledger, number)));
+        keep(collected, ms_detect_born(&collected->detect, ms_ledger_at(&collected->ledger, number)));
     }
     return 0;
 }
 
-static void tell_mark(const struct ms_collected *collected, const struct ms_life *life)
+static void tell_mark(const struct ms_collected *collected, const struct ms_ledger_entry *entry)
 {
     const struct ms_report_options *options = &collected->builder->options;
-    if (options->inefficient != NULL && life->use.stamps.found != 0) {
+    if (options->inefficient != NULL && entry->use.stamps.found != 0) {
         struct ms_report_inefficient block = {.pid = collected->pid,
-                                              .device = collected->ledger.devices[life->device_at]->device,
-                                              .step = life->step,
-                                              .addr = life->addr,
-                                              .malloc_ns = life->malloc_ns,
-                                              .size_b = life->size_b,
-                                              .found = life->use.stamps.found};
+                                              .device = collected->ledger.devices[entry->device_at]->device,
+                                              .step = entry->step,
+                                              .addr = entry->addr,
+                                              .malloc_ns = entry->malloc_ns,
+                                              .size_b = entry->size_b,
+                                              .found = entry->use.stamps.found};
         options->inefficient(options->argument, &block);
     }
 }
@@ -138,14 +138,14 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
     }
     uint32_t number = ms_ledger_end(&collected->ledger, block, pool, time_ns, &listener);
     if (number != 0) {
-        const struct ms_life *life = ms_ledger_life(&collected->ledger, number);
-        uint64_t now = collected->ledger.devices[life->device_at]->now;
-        ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, life, now != 0 ? now - 1 : 0,
+        const struct ms_ledger_entry *entry = ms_ledger_at(&collected->ledger, number);
+        uint64_t now = collected->ledger.devices[entry->device_at]->now;
+        ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, entry, now != 0 ? now - 1 : 0,
                       how == MS_END_FREE || how == MS_END_SHADOW);
-        tell_mark(collected, life);
-        struct ms_device_parts *parts = parts_of(collected, life->device_at);
+        tell_mark(collected, entry);
+        struct ms_device_parts *parts = parts_of(collected, entry->device_at);
         if (parts != NULL && now != 0) {
-            keep(collected, ms_detect_departed(&parts->departures, &collected->ledger, life, now - 1));
+            keep(collected, ms_detect_departed(&parts->departures, &collected->ledger, entry, now - 1));
         }
         ms_ledger_forget(&collected->ledger, number);
     }
@@ -176,10 +176,10 @@ static uint64_t attr_number(const struct ms_row *row, enum ms_attr_key key)
 }
 
 /* The site of the request; none if unknown. */
-static uint32_t place_of(struct ms_ledger *ledger, const struct ms_row *row)
+static uint32_t site_of(struct ms_ledger *ledger, const struct ms_row *row)
 {
     const struct ms_block asked = {.c_stack = row->c_stack, .python_stack = row->python_stack, .space = MS_SPACE_HAL};
-    return row->c_stack != 0 || row->python_stack != 0 ? ms_ledger_place(ledger, &asked) : MS_REPORT_NO_SITE;
+    return row->c_stack != 0 || row->python_stack != 0 ? ms_ledger_site(ledger, &asked) : MS_REPORT_NO_SITE;
 }
 
 /* The allocator retries several times: one finding per operator and step. */
@@ -198,7 +198,7 @@ static void out_of_memory(struct ms_collected *collected, const struct ms_row *r
         finding->first_step = device->step;
         finding->time_ns = row->time_ns;
         finding->extra = device->used_b;
-        finding->asked_at = place_of(&collected->ledger, row);
+        finding->asked_at = site_of(&collected->ledger, row);
     }
     finding->from_op = op != NULL ? op->name : finding->from_op;
     finding->last_step = device->step;
@@ -219,8 +219,8 @@ static int on_row(void *self, const struct ms_row *row)
     case MS_EV_ACCESS: {
         ms_ledger_settle(ledger, row->tid, &listener);
         uint32_t number = ms_ledger_access(ledger, row, &found);
-        if (number != 0 && ms_ledger_life(ledger, number)->use.accesses == 1) {
-            keep(collected, ms_detect_first_use(&collected->detect, ms_ledger_life(ledger, number)));
+        if (number != 0 && ms_ledger_at(ledger, number)->use.accesses == 1) {
+            keep(collected, ms_detect_first_use(&collected->detect, ms_ledger_at(ledger, number)));
         }
         break;
     }
@@ -288,15 +288,15 @@ static int on_late(void *self, const struct ms_block *block)
     return 0;
 }
 
-static void end_life(void *argument, uint32_t number, struct ms_life *life)
+static void end_entry(void *argument, uint32_t number, struct ms_ledger_entry *entry)
 {
     (void)number;
     struct ms_collected *collected = argument;
-    const struct ms_device_parts *parts = parts_of(collected, life->device_at);
+    const struct ms_device_parts *parts = parts_of(collected, entry->device_at);
     if (parts != NULL) {
-        ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, life, UINT64_MAX, false);
-        ms_detect_leak(&collected->findings, &collected->ledger, &parts->steps, life, UINT64_MAX);
-        tell_mark(collected, life);
+        ms_detect_end(&collected->detect, &collected->findings, &collected->ledger, entry, UINT64_MAX, false);
+        ms_detect_leak(&collected->findings, &collected->ledger, &parts->steps, entry, UINT64_MAX);
+        tell_mark(collected, entry);
     }
 }
 
@@ -306,7 +306,7 @@ static int on_end(void *self)
     struct ms_ledger *ledger = &collected->ledger;
     struct ms_ledger_listener listener = listener_of(collected);
     ms_ledger_settle(ledger, 0, &listener);
-    ms_ledger_each(ledger, end_life, collected);
+    ms_ledger_each(ledger, end_entry, collected);
     struct ms_model_stats stats;
     ms_model_stats(collected->model, &stats);
     ledger->last_ns = stats.last_ns > ledger->last_ns ? stats.last_ns : ledger->last_ns;
@@ -314,7 +314,7 @@ static int on_end(void *self)
         struct ms_device_parts *parts = collected->devices[i];
         for (size_t j = 0; j < parts->departures.count; j++) {
             const struct ms_departed *departed = &parts->departures.list[j];
-            ms_detect_leak(&collected->findings, ledger, &parts->steps, &departed->life, departed->end_at);
+            ms_detect_leak(&collected->findings, ledger, &parts->steps, &departed->entry, departed->end_at);
         }
         ms_step_last(&parts->steps, ledger->devices[i], ledger->last_ns);
     }

@@ -59,7 +59,7 @@ struct ms_collected { /* a process being read */
     /* Results. */
     struct ms_stack_source stacks;
     struct ms_arena *arena;
-    uint32_t *site_of; /* place -> index of the report's site + 1 */
+    uint32_t *site_of; /* site of the ledger -> index of the report's site + 1 */
     struct ms_report_site *sites;
     size_t site_count, site_room;
     struct ms_collected *next;
@@ -80,7 +80,8 @@ struct ms_report_builder {
 /* ---- building results: results.c, report_sites.c and finding_text.c ---- */
 
 int ms__results(struct ms_collected *collected, struct ms_report_process *out);
-uint32_t ms__site(struct ms_collected *collected, uint32_t place); /* index in the report's sites */
+/* from: site of the ledger. Returns its index in the report's sites. */
+uint32_t ms__site(struct ms_collected *collected, uint32_t from);
 const char *ms__text(struct ms_collected *collected, struct ms_text text);
 const char *ms__model_text(struct ms_collected *collected, uint32_t id);
 const char *ms__op_text(struct ms_collected *collected, uint32_t name); /* name: of ms_ledger.ops */

@@ -55,23 +55,24 @@ static void add_frames(struct ms_collected *collected, struct ms_text stack, boo
     }
 }
 
-static void describe_site(struct ms_collected *collected, const struct ms_place *place, struct ms_report_site *site)
+static void describe_site(struct ms_collected *collected, const struct ms_ledger_site *from,
+                          struct ms_report_site *site)
 {
     struct ms_report_frame frames[FRAMES_KEPT];
     size_t count = 0, label_b = 0;
     char label[512];
     const struct ms_stack_source *stacks = &collected->stacks;
-    if (place->python_stack != 0 && stacks->python_stack != NULL) {
-        struct ms_text stack = stacks->python_stack(stacks->self, place->python_stack);
+    if (from->python_stack != 0 && stacks->python_stack != NULL) {
+        struct ms_text stack = stacks->python_stack(stacks->self, from->python_stack);
         add_frames(collected, stack, true, frames, &count);
         label_b = ms_site_text(stack, true, label, sizeof(label));
     }
-    if (place->c_stack != 0 && stacks->c_stack != NULL) {
-        struct ms_text stack = stacks->c_stack(stacks->self, place->c_stack);
+    if (from->c_stack != 0 && stacks->c_stack != NULL) {
+        struct ms_text stack = stacks->c_stack(stacks->self, from->c_stack);
         add_frames(collected, stack, false, frames, &count);
         label_b = label_b != 0 ? label_b : ms_site_text(stack, false, label, sizeof(label));
     }
-    site->op = ms__model_text(collected, place->op);
+    site->op = ms__model_text(collected, from->op);
     struct ms_report_frame *kept = count != 0 ? ms_arena_get(collected->arena, count * sizeof(*kept)) : NULL;
     if (kept != NULL) {
         memcpy(kept, frames, count * sizeof(*kept));
@@ -80,27 +81,27 @@ static void describe_site(struct ms_collected *collected, const struct ms_place 
         site->label = ms_arena_text(collected->arena, label, label_b);
     } else if (site->op[0] != '\0') {
         site->label = ms_arena_print(collected->arena, "in %s", ms__short_op(site->op));
-    } else if (place->size_b != 0) {
-        site->label = ms_arena_print(collected->arena, "%s blocks of %llu bytes", ms_space_title(place->space),
-                                     (unsigned long long)place->size_b);
+    } else if (from->size_b != 0) {
+        site->label = ms_arena_print(collected->arena, "%s blocks of %llu bytes", ms_space_title(from->space),
+                                     (unsigned long long)from->size_b);
     } else {
-        site->label = ms_arena_print(collected->arena, "%s blocks", ms_space_title(place->space));
+        site->label = ms_arena_print(collected->arena, "%s blocks", ms_space_title(from->space));
     }
 }
 
-uint32_t ms__site(struct ms_collected *collected, uint32_t place)
+uint32_t ms__site(struct ms_collected *collected, uint32_t from)
 {
-    if (place >= collected->ledger.place_count) {
+    if (from >= collected->ledger.site_count) {
         return MS_REPORT_NO_SITE;
     }
     if (collected->site_of == NULL) {
-        collected->site_of = calloc(collected->ledger.place_count, sizeof(*collected->site_of));
+        collected->site_of = calloc(collected->ledger.site_count, sizeof(*collected->site_of));
     }
     if (collected->site_of == NULL) {
         collected->error = -ENOMEM;
         return MS_REPORT_NO_SITE;
     }
-    if (collected->site_of[place] == 0) {
+    if (collected->site_of[from] == 0) {
         if (collected->site_count == collected->site_room) {
             size_t room = collected->site_room != 0 ? collected->site_room * 2 : 64;
             struct ms_report_site *sites = realloc(collected->sites, room * sizeof(*sites));
@@ -113,10 +114,10 @@ uint32_t ms__site(struct ms_collected *collected, uint32_t place)
         }
         struct ms_report_site *site = &collected->sites[collected->site_count++];
         *site = (struct ms_report_site){0};
-        describe_site(collected, &collected->ledger.places[place], site);
-        collected->site_of[place] = (uint32_t)collected->site_count;
+        describe_site(collected, &collected->ledger.sites[from], site);
+        collected->site_of[from] = (uint32_t)collected->site_count;
     }
-    return collected->site_of[place] - 1;
+    return collected->site_of[from] - 1;
 }
 
 /* ---- distinguishing sites ---- */

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *device, const struct ms_life *life,
-                    bool more)
+void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *device,
+                    const struct ms_ledger_entry *entry, bool more)
 {
     if (!table->inside || table->count == 0) {
         return;
@@ -17,10 +17,10 @@ void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *
     step->reserved_b = device->reserved_b > step->reserved_b ? device->reserved_b : step->reserved_b;
     if (more) {
         step->allocations++;
-        step->allocated_b += life->size_b;
+        step->allocated_b += entry->size_b;
     } else {
         step->frees++;
-        step->freed_b += life->size_b;
+        step->freed_b += entry->size_b;
     }
 }
 
@@ -45,12 +45,12 @@ static int survivor(void *argument, const struct ms_block *block)
         return 1;
     }
     uint32_t number = block->step == walk->step ? ms_ledger_find(walk->ledger, block->allocation_id) : 0;
-    const struct ms_life *life = number != 0 ? ms_ledger_life(walk->ledger, number) : NULL;
-    if (life == NULL || (life->role != MS_ROLE_COUNTED && life->role != MS_ROLE_DIRECT)) {
+    const struct ms_ledger_entry *entry = number != 0 ? ms_ledger_at(walk->ledger, number) : NULL;
+    if (entry == NULL || (entry->role != MS_ROLE_COUNTED && entry->role != MS_ROLE_DIRECT)) {
         return 0;
     }
     bool added;
-    uint64_t *at = ms_map_at(&walk->at, life->site, walk->count, &added);
+    uint64_t *at = ms_map_at(&walk->at, entry->site, walk->count, &added);
     if (at == NULL) {
         return -ENOMEM;
     }
@@ -64,12 +64,12 @@ static int survivor(void *argument, const struct ms_block *block)
             walk->sites = sites;
             walk->room = room;
         }
-        walk->sites[walk->count++] = (struct ms_survivors){.site = life->site};
+        walk->sites[walk->count++] = (struct ms_survivors){.site = entry->site};
     }
     walk->sites[*at].blocks++;
-    walk->sites[*at].bytes += life->size_b;
+    walk->sites[*at].bytes += entry->size_b;
     walk->blocks++;
-    walk->bytes += life->size_b;
+    walk->bytes += entry->size_b;
     return 0;
 }
 

@@ -27,8 +27,8 @@ struct ms_step_table {
     bool inside;
 };
 
-void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *device, const struct ms_life *life,
-                    bool more);
+void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *device,
+                    const struct ms_ledger_entry *entry, bool more);
 /* Begins or ends a step. 0 or -ENOMEM. */
 int ms_step_mark(struct ms_step_table *table, struct ms_ledger *ledger, uint32_t device_at,
                  const struct ms_step_info *info);
