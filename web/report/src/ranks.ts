@@ -94,8 +94,8 @@ export function ranks(view: RanksView): HTMLElement {
     view.causes.length === 0 ? null : h("div", null, h("h4", { class: "sub" }, "Causes of the difference"), table(
         [
             { title: "Owner", value: (row) => row.owner },
-            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, wide: true, show: (row) => (row.detail
-                ? h("details", { class: "place" }, h("summary", null, row.place), h("pre", null, row.detail)) : row.place) },
+            { title: "Call site", value: (row) => `${row.site}\n${row.detail}`, wide: true, show: (row) => (row.detail
+                ? h("details", { class: "site" }, h("summary", null, row.site), h("pre", null, row.detail)) : row.site) },
             { title: "This rank", value: (row) => row.bytes, number: true, show: (row) => bytes(row.bytes) },
             { title: "Reference", value: (row) => row.reference, number: true, show: (row) => bytes(row.reference) },
             { title: "Difference", value: (row) => row.bytes - row.reference, number: true,

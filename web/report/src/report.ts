@@ -311,7 +311,7 @@ function liveOf(process: Process, device: Device, titles: Titles, colours: Map<s
         const site = siteOf(process, amount.site);
         const owner = amount.class ? titles.get(amount.class) ?? amount.class : "";
         return { owner: owner || "\u2013", colour: (amount.class && colours.get(amount.class)) || "grey",
-            ownerDetail: amount.owner ? ownerText(amount.owner) : "", place: site.label, detail: site.detail,
+            ownerDetail: amount.owner ? ownerText(amount.owner) : "", site: site.label, detail: site.detail,
             bytes: amount.bytes, blocks: amount.blocks };
     });
     const branches = new Map<string, Branch>();
@@ -426,7 +426,7 @@ function growthOf(process: Process, device: Device): Growth | null {
     }
     const survivors = [...found].map(([id, entry]) => {
         const sorted = [...entry.bytes].sort((a, b) => a - b);
-        return { place: siteOf(process, id).label, detail: siteOf(process, id).detail, since: entry.since, steps: entry.bytes.length,
+        return { site: siteOf(process, id).label, detail: siteOf(process, id).detail, since: entry.since, steps: entry.bytes.length,
             perStep: sorted[sorted.length >> 1]!, blocks: entry.blocks, atEnd: atEnd.get(id) ?? null };
     }).sort((a, b) => (b.atEnd ?? 0) - (a.atEnd ?? 0) || b.perStep - a.perStep);
     const growth = device.growth;
@@ -458,7 +458,7 @@ function adviceOf(report: Report, process: Process, device: Device): Advice[] {
             saving: entry.saves_peak_b,
             returned: entry.saves_reserved_b,
             stake: entry.at_stake_b,
-            place: entry.site === null ? "" : site.label,
+            site: entry.site === null ? "" : site.label,
             detail: site.detail,
             facts: [
                 refused ? `requested ${count(entry.blocks)} time${entry.blocks === 1 ? "" : "s"}` :
@@ -501,7 +501,7 @@ function subjectOf(report: Report, process: Process, device: Device, id: string)
         live,
         sites,
         blocks: device.peak.top.map((block) => ({ addr: block.addr, bytes: block.bytes, pool: block.pool, owner: ownerText(block.owner),
-            place: siteOf(process, block.site).label, detail: siteOf(process, block.site).detail, step: block.step })),
+            site: siteOf(process, block.site).label, detail: siteOf(process, block.site).detail, step: block.step })),
         account: accountOf(device),
         fragmentation: fragmentationOf(process, device, span),
         growth: growthOf(process, device),
@@ -527,7 +527,7 @@ function ranksOf(ranks: Ranks): RanksView {
         ranks: ranks.ranks.map((rank) => ({ name: rank.name, anchor: anchor(rank.process, rank.device), peaks: rank.peak_b })),
         spread: ranks.steps.map((_, i) => ({ min: ranks.min_b[i]!, median: ranks.median_b[i]!, max: ranks.max_b[i]! })),
         deviant: departure ? { rank: departure.rank, step: departure.step, sentence: departure.text } : null,
-        causes: departure ? departure.causes.map((cause) => ({ place: shortOp(cause.label), owner: ownerText(cause.owner),
+        causes: departure ? departure.causes.map((cause) => ({ site: shortOp(cause.label), owner: ownerText(cause.owner),
             detail: stackText(cause.frames), bytes: cause.bytes, reference: cause.reference_b })) : [],
     };
 }

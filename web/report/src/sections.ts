@@ -25,11 +25,11 @@ const figure = (value: number): Child => {
 const code = (text: string): Child => (text === "" ? null : h("code", { title: text }, shortOp(text)));
 
 /** A call site: its name, and the whole call stack on demand. */
-function place(name: string, detail: string): Child {
+function siteCell(name: string, detail: string): Child {
     if (detail === "" || detail === name) {
-        return h("span", { class: "place" }, name);
+        return h("span", { class: "site" }, name);
     }
-    return h("details", { class: "place" }, h("summary", null, name), h("pre", null, detail));
+    return h("details", { class: "site" }, h("summary", null, name), h("pre", null, detail));
 }
 
 function owner(name: string, colour: Subject["sites"][0]["colour"]): Child {
@@ -90,7 +90,7 @@ function card(advice: Advice, peak: number): HTMLElement {
             h("h4", null, advice.title),
             h("p", { class: "do" }, advice.text),
             advice.remedy ? h("p", { class: "remedy" }, advice.remedy) : null,
-            advice.place ? h("div", { class: "where" }, place(advice.place, advice.detail)) : null,
+            advice.site ? h("div", { class: "where" }, siteCell(advice.site, advice.detail)) : null,
             h("p", { class: "fine", title: advice.meaning }, advice.facts.join(" \u00b7 "))));
 }
 
@@ -119,7 +119,7 @@ export function liveSet(subject: Subject): HTMLElement {
         [
             ...(owned ? [{ title: "Owner", value: (row: Site) => `${row.owner} ${row.ownerDetail}`,
                 show: (row: Site) => owner(row.owner, row.colour) }] : []),
-            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
+            { title: "Call site", value: (row) => `${row.site}\n${row.detail}`, show: (row) => siteCell(row.site, row.detail), wide: true },
             { title: "Blocks", value: (row) => row.blocks, number: true, show: (row) => count(row.blocks) },
             { title: "Bytes", value: (row) => row.bytes, number: true, show: (row) => barred(row.bytes, most, bytes(row.bytes)) },
             { title: "Share", value: (row) => row.bytes / Math.max(whole, 1), number: true, show: (row) => percent(row.bytes, whole) },
@@ -129,7 +129,7 @@ export function liveSet(subject: Subject): HTMLElement {
             { title: "Address", value: (row) => row.addr, show: (row) => h("code", null, row.addr) },
             { title: "Pool", value: (row) => row.pool },
             { title: "Owner", value: (row) => row.owner },
-            { title: "Call site", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
+            { title: "Call site", value: (row) => `${row.site}\n${row.detail}`, show: (row) => siteCell(row.site, row.detail), wide: true },
             { title: "Step", value: (row) => row.step, number: true, show: (row) => (row.step > 0 ? row.step : "\u2013") },
             { title: "Bytes", value: (row) => row.bytes, number: true, show: (row) => bytes(row.bytes) },
         ], subject.blocks, { label: "largest blocks at the peak", rows: 10 });
@@ -175,7 +175,7 @@ export function fragmentation(data: Fragmentation): HTMLElement {
             { title: "In use", value: (row) => row.used, number: true, show: (row) => barred(row.used, row.size, bytes(row.used)) },
             { title: "Blocks", value: (row) => row.blocks, number: true, show: (row) => count(row.blocks) },
             { title: "Kept by", value: (row) => `${row.holder}\n${row.owner}\n${row.detail}`, wide: true,
-                show: (row) => place(row.holder, row.detail) },
+                show: (row) => siteCell(row.holder, row.detail) },
             { title: "Since step", value: (row) => row.since, number: true, show: (row) => (row.since > 0 ? row.since : "\u2013") },
         ], data.pins, { label: "segments kept by a few bytes", rows: 8 }).element);
 }
@@ -214,7 +214,7 @@ export function growth(data: Growth): HTMLElement {
     });
     return h("div", null, chart, data.survivors.length === 0 ? null : table(
         [
-            { title: "Left behind by", value: (row) => `${row.place}\n${row.detail}`, show: (row) => place(row.place, row.detail), wide: true },
+            { title: "Left behind by", value: (row) => `${row.site}\n${row.detail}`, show: (row) => siteCell(row.site, row.detail), wide: true },
             { title: "First step", value: (row) => row.since, number: true },
             { title: "Steps", value: (row) => row.steps, number: true, show: (row) => count(row.steps) },
             { title: "Blocks", value: (row) => row.blocks, number: true, show: (row) => count(row.blocks) },

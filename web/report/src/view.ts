@@ -24,7 +24,7 @@ export interface Subject {
     timeline: Timeline | null;
     live: Branch[];
     sites: Site[];
-    blocks: { addr: string; bytes: number; pool: string; owner: string; place: string; detail: string; step: number }[];
+    blocks: { addr: string; bytes: number; pool: string; owner: string; site: string; detail: string; step: number }[];
     account: Account | null;
     fragmentation: Fragmentation | null;
     growth: Growth | null;
@@ -48,7 +48,7 @@ export interface Site {
     owner: string;
     ownerDetail: string;
     colour: Colour;
-    place: string;
+    site: string;
     detail: string; // the call stack
     bytes: number;
     blocks: number;
@@ -71,7 +71,7 @@ export interface Fragmentation {
 export interface Growth {
     sentence: string;
     steps: { step: number; end: number; delta: number; peak: number }[];
-    survivors: { place: string; detail: string; since: number; steps: number; perStep: number; blocks: number; atEnd: number | null }[];
+    survivors: { site: string; detail: string; since: number; steps: number; perStep: number; blocks: number; atEnd: number | null }[];
 }
 
 export interface Operator {
@@ -92,7 +92,7 @@ export interface Advice {
     saving: number; // of the peak
     returned: number; // could be returned to the driver
     stake: number;
-    place: string;
+    site: string;
     detail: string;
     facts: string[];
     minor: boolean;
@@ -105,5 +105,5 @@ export interface RanksView {
     ranks: { name: string; anchor: string; peaks: (number | null)[] }[];
     spread: { min: number; median: number; max: number }[];
     deviant: { rank: number; step: number; sentence: string } | null;
-    causes: { place: string; owner: string; detail: string; bytes: number; reference: number }[];
+    causes: { site: string; owner: string; detail: string; bytes: number; reference: number }[];
 }
