@@ -118,8 +118,7 @@ static void test_one_leaks(void **state)
     assert_non_null(strstr(text, "2 MiB more"));
     ms_ranks_text(ranks, text, sizeof(text));
     assert_non_null(strstr(text, "most uneven in step 6, from 100 MiB (npu 0) to 106 MiB (npu 2)."));
-    assert_int_not_equal(ranks->reference, 2); /* equal by design: another rank in the same step is a better
-                                                * reference */
+    assert_int_not_equal(ranks->reference, 2); /* equal by design: compared with another rank */
     assert_int_equal(ranks->reference_step, 4);
     assert_int_equal(ranks->steps[5].median_b, 100 * MIB);
     assert_int_equal(ranks->steps[5].max_rank, 2);

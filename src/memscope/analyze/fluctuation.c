@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See fluctuation.h. A pool's allocated bytes are checked after each allocation and free within a step; at the end of the
- * step, the minimum divided by the maximum is its ratio. Memory: one entry per device and pool. */
+/* See fluctuation.h. A pool's allocated bytes are checked after each allocation and free within a step; at the end of
+ * the step, the minimum divided by the maximum is its ratio. Memory: one entry per device and pool. */
 #include "memscope/analyze/fluctuation.h"
 
 #include "memscope/analyze/analysis.h"

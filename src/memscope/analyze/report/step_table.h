@@ -32,8 +32,8 @@ void ms_step_change(struct ms_step_table *table, const struct ms_ledger_device *
 /* Begins or ends a step. 0 or -ENOMEM. */
 int ms_step_mark(struct ms_step_table *table, struct ms_ledger *ledger, uint32_t device_at,
                  const struct ms_step_info *info);
-void ms_step_last(struct ms_step_table *table, const struct ms_ledger_device *device, uint64_t time_ns); /* at the
-                                                                                                          * end */
+/* The recording ends. */
+void ms_step_last(struct ms_step_table *table, const struct ms_ledger_device *device, uint64_t time_ns);
 struct ms_report_growth ms_step_growth(const struct ms_step_table *table);
 /* Changes before the end of a step; UINT64_MAX: it did not end, or is not kept. */
 uint64_t ms_step_end_at(const struct ms_step_table *table, uint32_t step);
