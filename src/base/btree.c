@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See btree.h. A B+ tree: entries stand in the leaves, which are linked; an inner node has the lowest key that each of
- * its children may hold. A leaf that becomes empty is taken out, others are never joined: live sets of memory shrink
- * and grow again, and a sparse leaf is filled by its neighbours' successors. Full nodes are split on the way down, so
- * that an insertion never goes back up. */
+/* See btree.h. A B+ tree. Entries are in the leaves, which are linked; an inner node holds the lowest key that each of
+ * its children may contain. A leaf that becomes empty is removed, but leaves are never merged: live sets of memory
+ * shrink and grow again, and later insertions fill a sparse leaf. Full nodes are split on the way down, so an insertion
+ * never walks back up. */
 #include "base/btree.h"
 
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 struct ms_btree_node {
     uint32_t count;
     bool leaf;
-    struct ms_btree_node *prev, *next; /* of leaves */
-    uint64_t keys[FANOUT];             /* inner: keys[0] is not looked at */
+    struct ms_btree_node *prev, *next; /* leaves only */
+    uint64_t keys[FANOUT];             /* inner nodes: keys[0] is not read */
     union {
         uint32_t values[FANOUT];
         struct ms_btree_node *children[FANOUT];
     };
 };
 
-/* Index of the last key <= key; inner nodes: at least 0. -1 in a leaf: all are greater. */
+/* Index of the last key <= key. Inner nodes: at least 0. Leaves: -1 if all keys are greater. */
 static int last_not_above(const struct ms_btree_node *node, uint64_t key)
 {
     unsigned low = node->leaf ? 0 : 1, high = node->count;
@@ -77,8 +77,8 @@ static void close_gap(struct ms_btree_node *node, unsigned at)
     }
 }
 
-/* Splits the full child `at` of a parent that has room. Ascending insertions (usual for addresses) leave full nodes
- * behind: the new one begins with the last entry only. */
+/* Splits the full child `at` of a parent that has a free slot. Insertions in ascending order (usual for addresses)
+ * leave full nodes behind: the new node then starts with the last entry only. */
 static bool split_child(struct ms_btree *tree, struct ms_btree_node *parent, unsigned at, uint64_t key)
 {
     struct ms_btree_node *left = parent->children[at];

@@ -45,7 +45,7 @@ int ms_buffer_write(struct ms_buffer *buffer, int fd)
     return rc;
 }
 
-/* Without leading zeros; returns where they end. */
+/* Without leading zeros; returns the end. */
 static char *first_digits(char *at, uint32_t number)
 {
     uint64_t digits = ms_swar_digits(number);
@@ -95,7 +95,7 @@ void ms_buffer_hex16(struct ms_buffer *buffer, uint64_t number)
     buffer->used += 18;
     text[0] = '0';
     text[1] = 'x';
-    /* Each byte to two nibbles, then all of them to digits at once: 9 is '9', 10 is 'a'. */
+    /* Spread the bytes into nibbles, then turn all of them into digits at once: 9 becomes '9', 10 becomes 'a'. */
     for (unsigned half = 0; half < 2; half++) {
         uint64_t x = half == 0 ? number >> 32 : number & 0xffffffffu;
         x = (x | x << 16) & 0x0000ffff0000ffffull;
@@ -129,7 +129,7 @@ void ms_buffer_fixed(struct ms_buffer *buffer, double number, unsigned decimals)
 
 /* ---- escaping ---- */
 
-/* Length of the UTF-8 sequence at s, 0 if there is none. */
+/* Length of the UTF-8 sequence at s, 0 if it is not valid UTF-8. */
 static size_t utf8_length(const unsigned char *s, size_t left)
 {
     static const struct {

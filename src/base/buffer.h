@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing buffer of text, with the number formatting that writers of millions of rows need.
+/* A growing text buffer, with number formatting fast enough for writing millions of rows.
  *
- * All zeros is an empty buffer. Running out of memory is remembered in `failed` and makes further appends do nothing;
- * ask once at the end. */
+ * All zeros is an empty buffer. Running out of memory sets `failed` and makes further appends do nothing; check it once
+ * at the end. */
 #ifndef MS_BASE_BUFFER_H
 #define MS_BASE_BUFFER_H
 
@@ -17,9 +17,10 @@ struct ms_buffer {
     bool failed;
 };
 
-bool ms_buffer_grow(struct ms_buffer *buffer, size_t more); /* room for `more` beyond used; false: no memory */
+bool ms_buffer_grow(struct ms_buffer *buffer, size_t more); /* space for `more` bytes beyond used; false: out of
+                                                             * memory */
 void ms_buffer_free(struct ms_buffer *buffer);
-/* Writes everything to fd and empties the buffer. 0 or -errno; on error the buffer is emptied all the same. */
+/* Writes everything to fd and empties the buffer, also on error. 0 or -errno. */
 int ms_buffer_write(struct ms_buffer *buffer, int fd);
 
 static inline bool ms_buffer_reserve(struct ms_buffer *buffer, size_t more)
@@ -47,14 +48,14 @@ static inline void ms_buffer_char(struct ms_buffer *buffer, char c)
 
 void ms_buffer_u64(struct ms_buffer *buffer, uint64_t number);
 void ms_buffer_hex16(struct ms_buffer *buffer, uint64_t number); /* 0x and 16 digits */
-void ms_buffer_hex(struct ms_buffer *buffer, uint64_t number);   /* 0x and as many as needed */
+void ms_buffer_hex(struct ms_buffer *buffer, uint64_t number);   /* 0x and as many digits as needed */
 void ms_buffer_fixed(struct ms_buffer *buffer, double number, unsigned decimals);
 
-/* The inside of a JSON string: quotes, backslashes and control characters escaped, what is not UTF-8 replaced. */
+/* The inside of a JSON string: escapes quotes, backslashes and control characters, replaces invalid UTF-8. */
 void ms_buffer_json(struct ms_buffer *buffer, const char *s, size_t length_b);
-/* What is not UTF-8 replaced, the rest as it is. */
+/* Replaces invalid UTF-8, copies the rest unchanged. */
 void ms_buffer_utf8(struct ms_buffer *buffer, const char *s, size_t length_b);
-/* The inside of a quoted CSV cell: quotes doubled. */
+/* The inside of a quoted CSV cell: doubles quotes. */
 void ms_buffer_csv(struct ms_buffer *buffer, const char *s, size_t length_b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks. Everything that is compared across processes uses CLOCK_MONOTONIC_RAW: it is one counter for the whole
- * machine and no time daemon bends it. */
+/* Clocks. Times compared across processes come from CLOCK_MONOTONIC_RAW: one counter for the whole machine that no time
+ * daemon adjusts. */
 #ifndef MS_BASE_CLOCK_H
 #define MS_BASE_CLOCK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sixteen-bit floating point in software: IEEE binary16 and bfloat16, rounding to nearest, ties to even. Not a number
- * stays not a number (quiet), infinities and signed zeros stay themselves. */
+/* Sixteen-bit floating point in software: IEEE binary16 and bfloat16, rounding to nearest, ties to even. NaNs stay NaNs
+ * (quiet); infinities and signed zeros are preserved. */
 #ifndef MS_BASE_HALF_H
 #define MS_BASE_HALF_H
 
@@ -32,7 +32,7 @@ static inline float ms_half_to_float(uint16_t half)
     if (exponent != 0) {
         return ms_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
     }
-    /* Denormal: mantissa units of 2^-24, exact in a float. */
+    /* Denormal: the mantissa counts units of 2^-24, exact in a float. */
     float magnitude = (float)mantissa * 0x1p-24f;
     return ms_bits_float(sign | ms_float_bits(magnitude));
 }
@@ -52,7 +52,7 @@ static inline uint16_t ms_float_to_half(float value)
         uint32_t rounded = magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1);
         return (uint16_t)(sign | rounded >> 13);
     }
-    /* Denormal: adding 0.5 puts the bits that stay into the low mantissa, and the addition does the rounding. */
+    /* Denormal: adding 0.5 moves the remaining bits into the low mantissa; the addition rounds. */
     float shifted = ms_bits_float(magnitude) + 0.5f;
     return (uint16_t)(sign | (ms_float_bits(shifted) - ms_float_bits(0.5f)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See intern.h. Bytes stand in chunks that never move; the table of numbers doubles at 1/2 load. */
+/* See intern.h. Text is stored in chunks that never move; the hash table doubles at 1/2 load. */
 #include "base/intern.h"
 
 #include "base/map.h"
@@ -44,7 +44,7 @@ static char *store(struct ms_intern *intern, const char *s, size_t length_b)
         if (size > need || intern->chunk_left == 0) {
             intern->chunk_at = chunk->bytes;
             intern->chunk_left = size;
-        } else { /* a large one has a chunk to itself; the one in use stays */
+        } else { /* a large text gets a chunk of its own; the current chunk stays in use */
             memcpy(chunk->bytes, s, length_b);
             chunk->bytes[length_b] = 0;
             return chunk->bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few macros that every file may use. */
+/* Macros that any file may use. */
 #ifndef MS_BASE_MACROS_H
 #define MS_BASE_MACROS_H
 
@@ -11,8 +11,8 @@
 #define MS_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - __builtin_offsetof(type, member)))
 #define MS_ROUND_UP(x, unit)               ((((x) + (unit)-1) / (unit)) * (unit))
 
-/* For what every process reads or writes in which the agent is loaded, whether it records or not: beside the words that
- * the loader has relocated, instead of on a page of its own that must come first. */
+/* For variables that every process with the agent loaded reads or writes, whether it records or not: places them next
+ * to words that the loader relocates, so they cost no page fault of their own. */
 #define MS_EARLY __attribute__((section(".data.early")))
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash map from 64-bit keys to 64-bit values: open addressing, grows by doubling, keeps no order.
+/* A hash map from 64-bit keys to 64-bit values: open addressing, grows by doubling, unordered.
  *
- * Key 0 is as good as any other. All zeros is an empty map; ms_map_free gives back what it holds. */
+ * Key 0 is an ordinary key. All zeros is an empty map; ms_map_free releases its memory. */
 #ifndef MS_BASE_MAP_H
 #define MS_BASE_MAP_H
 
@@ -19,7 +19,7 @@ struct ms_map {
     size_t size, count; /* size: power of two, or 0 */
 };
 
-/* Spreads the bits of a key; addresses are multiples of powers of two. */
+/* Mixes the bits of a key: addresses are multiples of powers of two. */
 static inline uint64_t ms_hash_u64(uint64_t key)
 {
     key ^= key >> 32;
@@ -27,9 +27,9 @@ static inline uint64_t ms_hash_u64(uint64_t key)
     return key ^ key >> 29;
 }
 
-uint64_t *ms_map_get(const struct ms_map *map, uint64_t key);           /* NULL: not there */
-uint64_t *ms_map_put(struct ms_map *map, uint64_t key, uint64_t value); /* sets it; NULL: no memory */
-/* Like get, but a key that was not there is added with `value`; *added (may be NULL) tells. NULL: no memory. */
+uint64_t *ms_map_get(const struct ms_map *map, uint64_t key);           /* NULL: not found */
+uint64_t *ms_map_put(struct ms_map *map, uint64_t key, uint64_t value); /* NULL: out of memory */
+/* Like get, but inserts a missing key with `value`; *added (may be NULL) says whether it did. NULL: out of memory. */
 uint64_t *ms_map_at(struct ms_map *map, uint64_t key, uint64_t value, bool *added);
 bool ms_map_remove(struct ms_map *map, uint64_t key, uint64_t *value); /* value may be NULL */
 void ms_map_free(struct ms_map *map);

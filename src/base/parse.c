@@ -53,7 +53,7 @@ int ms_parse_size(const char *text, uint64_t *out_b)
     char *end;
     double v = strtod(text, &end);
     if (strspn(text, "0123456789.") != (size_t)(end - text)) {
-        return -EINVAL; /* strtod also reads exponents, hexadecimal and infinities */
+        return -EINVAL; /* strtod also accepts exponents, hexadecimal and infinities */
     }
     static const char letters[] = "KMGTP";
     int shift = 0;

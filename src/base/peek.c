@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See peek.h. As if it were another process's memory; where that call is not there or forbidden (containers, sandboxes,
- * emulators), through the file that shows it. Raw calls: none of the C library's is a place to be cancelled at. */
+/* See peek.h. Uses process_vm_readv on this process; where that call is missing or forbidden (containers, sandboxes,
+ * emulators), /proc/self/mem. Raw system calls, because the C library's wrappers are cancellation points. */
 #include "base/peek.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading memory of this process at an address that may be wrong: an error then, not a signal.
+/* Reads this process's memory at an address that may be invalid: returns false instead of raising a signal.
  *
- * A system call or three: for what is done once. False also where nobody may ask. */
+ * Costs one to four system calls: for rare use. Also returns false if the kernel refuses both ways of reading. */
 #ifndef MS_BASE_PEEK_H
 #define MS_BASE_PEEK_H
 

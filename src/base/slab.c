@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What only objects behind living handles refer to is not lost; LeakSanitizer has to be told where to look. */
+/* Memory that only live objects refer to is not leaked; LeakSanitizer must be pointed at the objects. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #define ROOT_SLOTS 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes of a text at a time, in one register (Lamport, "Multiple byte processing with full-word instructions",
- * 1975): what readers of millions of rows do instead of a loop over bytes, and no instructions of one processor. The
- * first byte of the text is the lowest of the word. */
+/* Processes eight bytes of text at a time in one register (Lamport, "Multiple byte processing with full-word
+ * instructions", 1975), for readers and writers of millions of rows; portable, no vector instructions. The first byte
+ * of the text is the lowest byte of the word. */
 #ifndef MS_BASE_SWAR_H
 #define MS_BASE_SWAR_H
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MS_SWAR_B       8u
-#define MS_SWAR_EACH(b) (UINT64_C(0x0101010101010101) * (b)) /* a byte in every place */
+#define MS_SWAR_EACH(b) (UINT64_C(0x0101010101010101) * (b)) /* the byte b in all eight positions */
 
 static inline uint64_t ms_swar_load(const char *s)
 {
@@ -27,7 +27,7 @@ static inline void ms_swar_store(char *s, uint64_t word)
     memcpy(s, &word, sizeof(word));
 }
 
-/* Up to eight bytes, the rest zeros; nothing beside them is read. */
+/* Up to eight bytes, zero-extended; reads nothing beyond length_b. */
 static inline uint64_t ms_swar_load_part(const char *s, size_t length_b)
 {
     uint64_t word = 0;
@@ -40,34 +40,34 @@ static inline uint64_t ms_swar_load_part(const char *s, size_t length_b)
     return word;
 }
 
-/* 0x80 in each place whose byte is c, 0 elsewhere. */
+/* 0x80 in each byte that equals c, 0 elsewhere. */
 static inline uint64_t ms_swar_equal(uint64_t word, char c)
 {
     uint64_t x = word ^ MS_SWAR_EACH((unsigned char)c);
     return ~(((x & MS_SWAR_EACH(0x7f)) + MS_SWAR_EACH(0x7f)) | x | MS_SWAR_EACH(0x7f));
 }
 
-/* The same for one place only, the first that is found; those behind it may lie. Two operations less. */
+/* The same, but only the lowest match is reliable; two operations fewer. */
 static inline uint64_t ms_swar_first_equal(uint64_t word, char c)
 {
     uint64_t x = word ^ MS_SWAR_EACH((unsigned char)c);
     return (x - MS_SWAR_EACH(0x01)) & ~x & MS_SWAR_EACH(0x80);
 }
 
-/* Which byte the lowest mark of such a word is at; there is one. */
+/* Index of the lowest marked byte; `marks` must not be 0. */
 static inline size_t ms_swar_first(uint64_t marks)
 {
     return (size_t)__builtin_ctzll(marks) / 8;
 }
 
-/* Are all eight digits? */
+/* True if all eight bytes are decimal digits. */
 static inline bool ms_swar_is_decimal(uint64_t word)
 {
     return (word & MS_SWAR_EACH(0xf0)) == MS_SWAR_EACH(0x30) &&
            ((word + MS_SWAR_EACH(0x06)) & MS_SWAR_EACH(0xf0)) == MS_SWAR_EACH(0x30);
 }
 
-/* Of eight digits: neighbours are put together, then pairs, then fours. */
+/* Value of eight decimal digits: combines neighbours, then pairs, then groups of four. */
 static inline uint32_t ms_swar_decimal(uint64_t word)
 {
     word = (word & MS_SWAR_EACH(0x0f)) * (10 << 8 | 1) >> 8;
@@ -75,8 +75,8 @@ static inline uint32_t ms_swar_decimal(uint64_t word)
     return (uint32_t)((word & 0x0000ffff0000ffffull) * (10000ull << 32 | 1) >> 32);
 }
 
-/* A number below 10^8 as eight digits, from 0 to 9 each: halves, then pairs, then digits are taken apart side by side.
- * Quotients by 100 and 10 are products with their reciprocals, exact for what they are used for. */
+/* A number below 10^8 as eight digits of 0 to 9: splits into halves, then pairs, then digits, all at once.
+ * Division by 100 and 10 multiplies by the reciprocal, exact for these ranges. */
 static inline uint64_t ms_swar_digits(uint32_t number)
 {
     uint64_t word = number / 10000 | (uint64_t)(number % 10000) << 32;
@@ -86,7 +86,7 @@ static inline uint64_t ms_swar_digits(uint32_t number)
     return quotients | (word - quotients * 10) << 8;
 }
 
-/* Of eight hexadecimal digits. False: they are not. */
+/* Value of eight hexadecimal digits; false: some byte is not one. */
 static inline bool ms_swar_hex(uint64_t word, uint32_t *out)
 {
     uint64_t letters = word >> 6 & MS_SWAR_EACH(0x01);
