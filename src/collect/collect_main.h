@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector as a program: finds its channel at MS_CHANNEL_FD, works until nothing is left to be done. */
+/* The collector as a program: its channel is descriptor MS_CHANNEL_FD; runs until all work is done. */
 #ifndef MS_COLLECT_COLLECT_MAIN_H
 #define MS_COLLECT_COLLECT_MAIN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector's main thread: its event loop, whoever supervises it, and what comes in. Everything that takes time is
- * done by the others. */
+/* The collector's main thread: the event loop, the channel to the supervisor, and incoming messages. Everything slow is
+ * done by other threads. */
 #include "collect/collect_main.h"
 #include "collect/collector.h"
 #include "memscope/options/options.h"
@@ -20,7 +20,7 @@
 
 #define PRINT_MAX_B 16384
 
-/* ---- telling, and other things that all files use ---- */
+/* ---- printing, and helpers used by all files ---- */
 
 static void print(struct collector *c, int stream, const char *text, size_t text_b)
 {
@@ -98,7 +98,7 @@ static void listen_ourselves(struct collector *c)
     }
     c->supervised = false;
     __atomic_store_n(&c->console, 0, __ATOMIC_RELEASE);
-    /* Its descriptor stays open until we end: whoever leaves may wait for that. */
+    /* Stays open until we exit: a supervisor that leaves may wait for that. */
     epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->channel.fd, NULL);
     if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
         collector_watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
@@ -155,12 +155,12 @@ static void take_channel(struct collector *c)
         } else if (got == 0) {
             break;
         } else {
-            listen_ourselves(c); /* whoever supervised us is dead; the recording goes on */
+            listen_ourselves(c); /* the supervisor died; keep recording */
         }
     }
 }
 
-/* Before every sleep: what could not be sent at once is sent when there is room. */
+/* Before every sleep: messages that could not be sent immediately are sent once the socket is writable. */
 static void flush_channel(struct collector *c)
 {
     if (c->supervised) {
@@ -170,7 +170,7 @@ static void flush_channel(struct collector *c)
     }
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static void read_line(const char *path, char *out, size_t out_b)
 {
@@ -181,7 +181,7 @@ static void read_line(const char *path, char *out, size_t out_b)
     collector_close_fd(&fd);
 }
 
-/* The first message; waits for it. */
+/* Waits for the first message. */
 static int take_settings(struct collector *c, char *why, size_t why_b)
 {
     static struct ms_channel_message m;
@@ -191,7 +191,7 @@ static int take_settings(struct collector *c, char *why, size_t why_b)
         epoll_wait(c->epoll, &event, 1, -1);
     }
     if (got < 0 || m.head.kind != MS_CH_SETTINGS || m.fd_count < 1 || m.fd_count > 1 + MS_INBOX_LISTENERS) {
-        snprintf(why, why_b, "the collector got no settings.");
+        snprintf(why, why_b, "the collector received no settings.");
         return -EPROTO;
     }
     size_t offset = 0;
@@ -201,7 +201,7 @@ static int take_settings(struct collector *c, char *why, size_t why_b)
     ms_settings_init(&c->settings);
     if (session == NULL || options == NULL || output == NULL || strlen(output) > MS_PATH_MAX_B ||
         ms_session_parse(session, &c->session) != 0 || ms_options_apply_text(&c->settings, options, &reason) != 0) {
-        snprintf(why, why_b, "the collector does not understand its settings. %s", reason.error);
+        snprintf(why, why_b, "the collector cannot parse its settings. %s", reason.error);
         return -EPROTO;
     }
     snprintf(c->settings.output, sizeof(c->settings.output), "%s", output);
@@ -221,7 +221,7 @@ static void clean_up(struct collector *c)
         unlinkat(c->output, strrchr(c->session.fallback, '/') + 1, 0);
     }
     if (c->output_is_new) {
-        rmdir(c->settings.output); /* stays if there is anything in it */
+        rmdir(c->settings.output); /* fails if it is not empty */
     }
 }
 
@@ -253,8 +253,8 @@ int collect_main(void)
     if (rc != 0) {
         char text[2 * MS_WHY_B];
         int n = why[0] != '\0' ? snprintf(text, sizeof(text), "[msmemscope] Error: %s", why)
-                               : snprintf(text, sizeof(text),
-                                          "[msmemscope] Error: the collector cannot be started: %s.", strerror(-rc));
+                               : snprintf(text, sizeof(text), "[msmemscope] Error: cannot start the collector: %s.",
+                                          strerror(-rc));
         ms_channel_send(&c.channel, MS_CH_FAILED, 0, 0, text, (size_t)n, NULL, 0);
         return 1;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector: what its threads share.
+/* The collector: state shared by its threads.
  *
- *   main      event loop: channel, connections, deaths, requests; makes directories; never waits for a process
+ *   main      event loop: channel, connections, process ends, requests; creates directories; never waits for a process
  *   sweeper   the drain thread: copies, validates, compresses, writes, nothing else
- *   exporters a few threads at idle priority that tail the traces: model, files, reports; one of normal priority for
- *             what somebody waits for
+ *   export    a few threads at idle priority that tail the traces: model, files, reports; one more at normal
+ *             priority for results that a caller waits for
  *
- * Nobody waits for another one: the sweeper and the exporters set words in the process and wake the main thread. */
+ * No thread waits for another: the sweeper and the export threads set words in the process and wake the main thread. */
 #ifndef MS_COLLECT_COLLECTOR_H
 #define MS_COLLECT_COLLECTOR_H
 
@@ -18,42 +18,42 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-/* ---- mailbox.c: texts for the console, from the exporters to the main thread. Lock-free: exporters run at idle
- * priority, and nobody shall wait for a lock that one of them holds. ---- */
+/* ---- console_queue.c: text for the console, from the export threads to the main thread. Lock-free: export threads run
+ * at idle priority, and the main thread must not wait for a lock that one of them holds. ---- */
 
 struct mail {
     struct mail *next;
-    int stream; /* 1, 2; 3 stdout, information */
+    int stream; /* 1, 2; 3: stdout, information */
     size_t text_b;
     char text[];
 };
 struct mailbox {
     struct mail *newest; /* atomic */
-    size_t text_b;       /* atomic: waiting */
-    int wake;            /* eventfd of the main thread, for everybody */
+    size_t text_b;       /* atomic: queued */
+    int wake;            /* eventfd that any thread uses to wake the main thread */
 };
 int mailbox_open(struct mailbox *box);
 void mailbox_wake(struct mailbox *box);
 void mailbox_print(struct mailbox *box, int stream, const char *text, size_t text_b);
-struct mail *mailbox_take(struct mailbox *box); /* all, oldest first, a list to be freed */
+struct mail *mailbox_take(struct mailbox *box); /* all, oldest first; the caller frees the list */
 
 /* ---- sweeper.c ---- */
 
 struct sweeper {
     pthread_t thread;
-    pthread_mutex_t lock; /* protects the rest; leaf, shared with the main thread alone */
+    pthread_mutex_t lock; /* leaf: protects the fields below; shared with the main thread only */
     pthread_cond_t changed;
     struct recorded *added;
     bool quit;
-    struct ms_shm *asleep_shm; /* a memory whose bell wakes it; NULL: not in ms_drain_sleep */
+    struct ms_shm *asleep_shm; /* shared memory whose bell wakes the sweeper; NULL: not in ms_drain_sleep */
     struct mailbox *mail;
 };
 int sweeper_start(struct sweeper *sweeper, struct mailbox *mail);
 void sweeper_add(struct sweeper *sweeper, struct recorded *process); /* drain and writer are open */
-void sweeper_poke(struct sweeper *sweeper);                          /* after setting `ended`, or for haste */
-void sweeper_stop(struct sweeper *sweeper);                          /* when it has nothing any more */
+void sweeper_poke(struct sweeper *sweeper);                          /* after setting `ended`, or to avoid a delay */
+void sweeper_stop(struct sweeper *sweeper);                          /* once it has no process left */
 
-/* ---- exporter.c ---- */
+/* ---- export_thread.c ---- */
 
 #define EXPORTERS_MAX 8
 
@@ -63,20 +63,22 @@ struct exporter {
     struct recorded *added; /* atomic: from the main thread */
     sem_t wake, wake_awaited;
     uint32_t quit;        /* atomic */
-    pthread_mutex_t lock; /* protects queue; among exporters only */
+    pthread_mutex_t lock; /* protects queue; taken by export threads only */
     struct recorded *queue;
     struct mailbox *mail;
 };
 int exporter_start(struct exporter *exporter, struct mailbox *mail);
 int exporter_add(struct exporter *exporter, struct recorded *process);   /* before the sweeper gets it; 0 or -errno */
-void exporter_poke(struct exporter *exporter, struct recorded *process); /* after setting `closed`, or for haste */
-void exporter_stop(struct exporter *exporter);                           /* when it has nothing any more */
+void exporter_poke(struct exporter *exporter, struct recorded *process); /* after setting `closed`, or to avoid a
+                                                                          * delay */
+void exporter_stop(struct exporter *exporter);                           /* once they have no process left */
 
 /* ---- collector.c ---- */
 
-struct pending; /* request.c: a request that waits for its condition */
+struct pending; /* request.c: a request waiting for its condition */
 
-/* What a process was, of those that ended last: it may have been another program before, and that be announced late. */
+/* Images of processes that ended recently: the same process may have run another program before, and that registration
+ * may arrive late. */
 struct image {
     uint64_t pid_namespace, start_time;
     uint32_t pid, exec_count;
@@ -95,7 +97,7 @@ struct collector {
 
     struct ms_channel channel;
     bool supervised;
-    uint32_t console;      /* atomic: somebody sees what is printed */
+    uint32_t console;      /* atomic: printed text is visible to a user */
     struct ms_inbox inbox; /* open unless supervised */
     int epoll;
     struct mailbox mail;
@@ -105,41 +107,42 @@ struct collector {
     struct recorded *processes;
     struct image images[IMAGES_KEPT];
     unsigned image_next;
-    uint64_t next_serial; /* of those that register with us directly */
+    uint64_t next_serial; /* for processes that register directly with the collector */
     struct pending *pending;
 };
 
-/* Console of whoever supervises; nothing otherwise. From the main thread. */
+/* Prints on the supervisor's console; does nothing if there is none. Main thread only. */
 void collector_tell(struct collector *collector, int stream, const char *format, ...) MS_PRINTF(3, 4);
-/* A warning or an error about a process that has a directory: on the console, or in the log. */
+/* A warning or error about a process that has a directory: on the console, or in the log. */
 void collector_warn(struct recorded *process, enum ms_log_level level, const char *format, ...) MS_PRINTF(3, 4);
 static inline bool collector_has_console(const struct collector *collector)
 {
     return __atomic_load_n(&collector->console, __ATOMIC_ACQUIRE) != 0;
 }
 void collector_tell_phase(struct collector *collector, const struct recorded *process, enum ms_channel_kind kind);
-void collector_print_mail(struct collector *collector); /* what exporters want to say */
+void collector_print_mail(struct collector *collector); /* prints the text queued by export threads */
 void collector_watch(struct collector *collector, int fd, uint32_t events, void *what);
 void collector_close_fd(int *fd);
 
 /* ---- processes.c ---- */
 
-/* A registration; takes both descriptors. name: of its directory, if it had one before. */
+/* Handles a registration; takes ownership of both descriptors. name: of the directory it had before, or "". */
 void collector_add(struct collector *collector, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
                    int connection);
-void collector_turn(struct collector *collector); /* every process as far as it can go */
-/* How long nothing can happen that nobody tells us about; -1: for ever. */
+void collector_turn(struct collector *collector); /* advances every process as far as possible */
+/* How long the event loop may sleep without polling; -1: no limit. */
 int collector_patience_ms(const struct collector *collector);
-/* Makes the project directory with config.json, or finds the one it had. 0 or -errno. */
+/* Creates the project directory with config.json, or opens the one it had. 0 or -errno. */
 int collector_open_directory(struct collector *collector, struct recorded *process);
-void collector_describe(struct recorded *process); /* settings into its identity */
+void collector_describe(struct recorded *process); /* copies the settings into its identity */
 bool collector_has_published(const struct recorded *process);
-/* Begins to record a process that is QUIET. 0 or -errno: it will not be recorded. */
+/* Starts recording a process in phase MS_RECORDED_QUIET. 0, or -errno: it will not be recorded. */
 int collector_begin(struct collector *collector, struct recorded *process);
 
 /* ---- request.c: API calls ---- */
 void request_take(struct collector *collector, const struct ms_request *request, const char *text, int connection);
-void request_turn(struct collector *collector);                             /* answers those whose condition holds */
-void request_forget(struct collector *collector, struct recorded *process); /* it is gone */
+void request_turn(struct collector *collector);                             /* replies to requests whose condition
+                                                                             * holds */
+void request_forget(struct collector *collector, struct recorded *process); /* the process is gone */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See device_memory.h. The collector's environment has no library path, so the library is looked for in the places
- * where drivers and toolkits put it. It is loaded once and never unloaded: it may have threads of its own. */
+/* See device_memory.h. The collector's environment has no library path, so the library is searched for where drivers
+ * and toolkits install it. It is loaded once and never unloaded: it may have threads of its own. */
 #include "collect/device_memory.h"
 
 #include "base/macros.h"
@@ -14,7 +14,7 @@
 
 struct ms_device_memories {
     __typeof__(&dcmi_get_device_hbm_info) hbm_info;
-    __typeof__(&dcmi_get_npu_proc_mem_info) users; /* NULL: not told */
+    __typeof__(&dcmi_get_npu_proc_mem_info) users; /* NULL: not available */
     unsigned count;
     struct {
         int card, device;

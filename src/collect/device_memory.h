@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory of the devices is in use, by the card as a whole and by process, as the driver's management library
- * (libdcmi.so) tells it. Two of its functions per device, each of which may take milliseconds; for one thread, which
- * holds nothing that others wait for. No library, or one that does not answer: no devices. */
+/* How much device memory is in use, per card and per process, as reported by the driver's management library
+ * (libdcmi.so). Two library calls per device, each of which may take milliseconds; for one thread, which must hold no
+ * lock that others wait for. Without the library, or if it does not respond: no devices. */
 #ifndef MS_COLLECT_DEVICE_MEMORY_H
 #define MS_COLLECT_DEVICE_MEMORY_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define MS_DEVICES_MAX      64
-#define MS_DEVICE_USERS_MAX 64 /* as many as the library tells */
+#define MS_DEVICE_USERS_MAX 64 /* the library's limit */
 
 struct ms_device_memory {
     uint32_t device;
@@ -22,9 +22,9 @@ struct ms_device_memory {
 };
 
 struct ms_device_memories;
-struct ms_device_memories *ms_device_memories_open(void); /* NULL: there is none */
+struct ms_device_memories *ms_device_memories_open(void); /* NULL: not available */
 unsigned ms_device_memories_count(const struct ms_device_memories *memories);
-/* Asks about one of them; false: no answer. */
+/* Queries one device; false: no reply. */
 bool ms_device_memories_ask(struct ms_device_memories *memories, unsigned i, struct ms_device_memory *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Export workers: a few threads at idle priority that take turns with the processes, a slice of events each. They tail
- * the trace files as any reader would and hold nobody up. Where a program leaves no processor idle they may get next to
- * nothing, so one more thread, of normal priority, takes processes that somebody waits for (stop(), the end) or that
- * lag far behind.
+/* Export threads: a few threads at idle priority that take turns with the processes, a slice of events each. They tail
+ * the trace files like any reader and delay no one. If a program leaves no processor idle they may get hardly any time,
+ * so one more thread, at normal priority, handles processes that a caller waits for (stop(), process end) or that lag
+ * far behind.
  *
- * A process is in the queue, or with one thread; its `pipeline` belongs to that thread. */
+ * A process is either in the queue or owned by one thread; its `pipeline` belongs to that thread. */
 #include "collect/collector.h"
 
 #include "base/clock.h"
@@ -17,16 +17,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE_EVENTS 4000          /* so few that a thread without processor time does not keep a process for seconds */
-#define LAG_MAX_B    (16ull << 20) /* of the trace: some seconds of work */
+#define SLICE_EVENTS                                                                                                   \
+    4000                           /* few, so that a thread starved of processor time does not hold a process for
+                                    * seconds */
+#define LAG_MAX_B    (16ull << 20) /* of the trace: a few seconds of work */
 #define PAUSE_MIN_MS 5
 #define PAUSE_MAX_MS 200
-#define LOOK_MS      1000 /* for processes that lag */
+#define LOOK_MS      1000 /* poll interval for lagging processes */
 
-/* ---- what a pipeline reports ---- */
+/* ---- output of the pipeline ---- */
 
-/* With nobody to see it (a program that recorded itself, or whose launcher has left) a report becomes a file. It is
- * never printed by the program: its output is its own. */
+/* Without a console (a program that records itself, or whose launcher has exited) a report is written to a file. The
+ * program never prints it: its output stays its own. */
 static void print_text(void *argument, int stream, bool info, const char *text, size_t text_b)
 {
     struct recorded *process = argument;
@@ -35,7 +37,7 @@ static void print_text(void *argument, int stream, bool info, const char *text, 
     } else if (stream == 1 && !info) {
         int rc = ms_project_write(process->dirfd, MS_REPORT_FILE, text, text_b);
         ms_log_write(&process->log, rc == 0 ? MS_LOG_INFO : MS_LOG_ERROR, "collector", 0,
-                     rc == 0 ? "leaks and fluctuation: see " MS_REPORT_FILE : MS_REPORT_FILE " cannot be written");
+                     rc == 0 ? "leaks and fluctuation: see " MS_REPORT_FILE : MS_REPORT_FILE " could not be written");
     }
 }
 
@@ -57,7 +59,7 @@ static void complain(struct recorded *process, const char *format, ...)
     static const char prefix[] = "[msmemscope] Error: ";
     va_list args;
     va_start(args, format);
-    int n = snprintf(text, sizeof(text), "%sresults in %s are not complete: ", prefix, process->path);
+    int n = snprintf(text, sizeof(text), "%sresults in %s are incomplete: ", prefix, process->path);
     n += vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
     va_end(args);
     n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
@@ -74,24 +76,25 @@ static void complain_error(struct recorded *process, int error)
     __atomic_store_n(&process->export_error, error, __ATOMIC_RELEASE);
     bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
     if (cut) {
-        complain(process, "%s. Neither is the trace; reports are, unless they say \"uncertain\".", strerror(-error));
+        complain(process, "%s. The trace is incomplete too; reports are complete unless marked \"uncertain\".",
+                 strerror(-error));
     } else {
-        complain(process, "%s. The trace is: msmemscope export %s", strerror(-error), process->path);
+        complain(process, "%s. The trace is complete: run 'msmemscope export %s'", strerror(-error), process->path);
     }
 }
 
-/* What we have just written cannot be read back: rare, and never to be passed over. */
+/* Data we have just written cannot be read back: rare, but must always be reported. */
 static void complain_damage(struct recorded *process)
 {
     struct ms_pipeline_stats stats;
     ms_pipeline_stats(process->pipeline, &stats);
     if (stats.damages > 0) {
-        complain(process, "%llu places of the trace cannot be read, see 'msmemscope info %s'.",
+        complain(process, "%llu parts of the trace are unreadable, see 'msmemscope info %s'.",
                  (unsigned long long)stats.damages, process->path);
     }
 }
 
-/* ---- a turn ---- */
+/* ---- one turn ---- */
 
 static struct ms_pipeline_options pipeline_options(struct recorded *process, struct ms_writer *writer)
 {
@@ -116,8 +119,8 @@ static struct ms_pipeline_options pipeline_options(struct recorded *process, str
     };
 }
 
-/* Files while it runs, or checkpoints only; then, if need be, files. writer: NULL if the trace is complete; the
- * sweeper's otherwise, who must not have begun. */
+/* Opens the pipeline: writes files while the process runs, or only checkpoints first and files later if requested.
+ * writer: the sweeper's, which must not have started yet; NULL if the trace is complete. */
 static int open_pipeline(struct recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
@@ -126,7 +129,7 @@ static int open_pipeline(struct recorded *process, struct ms_writer *writer)
     return ms_pipeline_open(&options, &process->pipeline);
 }
 
-/* A process that was in memory only has been started. */
+/* start() was called for a process that was recorded in memory only. */
 static void go_on_in_files(struct recorded *process)
 {
     if (!process->has_files && __atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) != 0) {
@@ -159,13 +162,13 @@ static void publish(struct recorded *process)
     __atomic_store_n(&process->per_mille, (uint32_t)(per_mille < 1000 ? per_mille : 1000), __ATOMIC_RELEASE);
 }
 
-/* Nobody waits any more, unless somebody has asked again meanwhile. */
+/* Clears `awaited`, unless another request arrived meanwhile. */
 static void answer_waiters(struct recorded *process, uint32_t awaited)
 {
     __atomic_compare_exchange_n(&process->awaited, &awaited, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* True: it comes again; false: done with it. */
+/* True: it needs another turn; false: done. */
 static bool take_turn(struct recorded *process)
 {
     uint32_t awaited = __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE);
@@ -199,7 +202,7 @@ static bool take_turn(struct recorded *process)
     }
     ms_pipeline_close(process->pipeline);
     process->pipeline = NULL;
-    if (process->settings.ring) { /* the trace may have grown faster than we could follow */
+    if (process->settings.ring) { /* the trace may have grown faster than we could read it */
         ms_trace_trim(process->tracefd, process->identity.name, process->trace_max_b,
                       __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE));
     }
@@ -223,7 +226,7 @@ static bool is_awaited(const struct recorded *process)
            (process->lag_b > LAG_MAX_B && !process->only_at_end);
 }
 
-/* The process that is due the longest; *wait_ms: else, how long until one is. */
+/* The process that has been due longest; if none is due, *wait_ms is the time until one is. */
 static struct recorded *next_process(struct exporter *exporter, bool awaited_only, unsigned *wait_ms)
 {
     pthread_mutex_lock(&exporter->lock);
@@ -289,7 +292,7 @@ static void work(struct exporter *exporter, bool awaited_only, sem_t *wake)
 static void *idle_thread(void *argument)
 {
     struct exporter *exporter = argument;
-    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* of this thread alone; refused: normal priority */
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* this thread only; if refused: normal priority */
     work(exporter, false, &exporter->wake);
     return NULL;
 }

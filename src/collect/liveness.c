@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a process alive? By the pidfd of its connection (Linux 6.5), by a pidfd from its pid (5.3), by asking for pid and
- * start time (older), or, for processes that we cannot see at all, by the end of its connection. Before a pidfd is
- * trusted it is made sure that the pid has not become somebody else's. */
+/* Is a process alive? Checked by the pidfd of its connection (Linux 6.5), by a pidfd opened from its pid (5.3), by pid
+ * and start time (older kernels), or, for processes not visible here, by the end of its connection. Before a pidfd is
+ * trusted, the start time is compared: the pid may have been reused. */
 #include "collect/recorded.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@
 
 #define SILENCE_NS 1000000000ull
 
-/* Tests force the ways of older kernels. */
+/* Tests force the fallbacks for older kernels. */
 static bool without(const char *what)
 {
     const char *list = getenv("MSMEMSCOPE_TEST_WITHOUT");
@@ -44,7 +44,7 @@ static uint64_t start_time_of(uint32_t pid)
     ssize_t n = read(fd, stat, sizeof(stat) - 1);
     close(fd);
     stat[n > 0 ? n : 0] = '\0';
-    char *p = strrchr(stat, ')'); /* field 2 may hold anything */
+    char *p = strrchr(stat, ')'); /* field 2 may contain anything */
     for (int field = 2; p != NULL && field < 22; field++) {
         p = strchr(p + 1, ' ');
     }
@@ -96,7 +96,7 @@ bool ms_liveness_dead(struct recorded *process, uint64_t progress)
     if (process->pid_here != 0) {
         return !same_process(process) || (kill((pid_t)process->pid_here, 0) != 0 && errno == ESRCH);
     }
-    /* The connection has ended, and for a second nothing was published. */
+    /* The connection has ended, and nothing was published for a second. */
     char byte;
     if (process->eof_ns == 0) {
         ssize_t n = process->connection >= 0 ? recv(process->connection, &byte, 1, MSG_DONTWAIT) : 0;

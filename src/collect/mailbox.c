@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See collector.h. Texts beyond a limit are dropped: whoever supervises may have stopped reading for ever. */
+/* See collector.h. Text beyond a limit is dropped: the supervisor may have stopped reading. */
 #include "collect/collector.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See overhead.h. The shortest of several rounds counts: the machine has other things to do. */
+/* See overhead.h. Takes the fastest of several rounds, to exclude other load on the machine. */
 #include "collect/overhead.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 
 #define ROUNDS  5
 #define RECORDS 2000
-#define TOUCH_B (512u << 10) /* more than all records take: nobody drains them */
+#define TOUCH_B (512u << 10) /* more than all records take: they are not drained */
 
 static struct ms_shm *memory;
 static uint64_t record_ps; /* atomic */
@@ -47,7 +47,7 @@ void ms_overhead_measure(void)
     }
     close(fd);
     memory->state = MS_STATE_ON;
-    /* In a program that runs for a while chunks are used again and again: their pages are there. */
+    /* In a long-running program chunks are reused, so their pages are already mapped. */
     volatile char *chunks = (volatile char *)ms_shm_chunk(memory, 0);
     for (size_t i = 0; i < TOUCH_B; i += 1024) {
         chunks[i] = chunks[i];
@@ -62,7 +62,7 @@ void ms_overhead_measure(void)
     if (best_ns != UINT64_MAX) {
         __atomic_store_n(&record_ps, best_ns * 1000 / RECORDS, __ATOMIC_RELEASE);
     }
-    /* The memory stays: the recorder of this process goes on pointing to it. */
+    /* The memory stays mapped: this process's recorder still points to it. */
 }
 
 uint64_t ms_overhead_record_ps(void)

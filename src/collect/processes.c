@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of a recording: how they come, through which phases they go (recorded.h), how they leave. Belongs to the
- * collector's main thread. An error about one process ends the recording of that process, never of the rest. */
+/* The recorded processes: registration, phases (recorded.h), end. Owned by the collector's main thread. An error about
+ * one process ends the recording of that process only. */
 #include "collect/collector.h"
 #include "collect/supervise/output.h"
 #include "memscope/options/options.h"
@@ -19,8 +19,8 @@
 #define RING_PARTS  8
 #define SEGMENT_B   (64ull << 20)
 #define PIECE_B     (8ull << 20)
-#define QUIET_TURNS 100 /* so often we look soon whether a new process has published something */
-#define WAITING_MS  2   /* between two looks whether an API call has what it waits for */
+#define QUIET_TURNS 100 /* fast polls of a new process before backing off */
+#define WAITING_MS  2   /* poll interval while an API call waits */
 
 static void free_process(struct recorded *process)
 {
@@ -36,8 +36,8 @@ static void free_process(struct recorded *process)
     free(process);
 }
 
-/* Has it published anything? Read through the file, so that nothing of it has to be believed or mapped; what cannot be
- * read that way is worth a closer look. */
+/* Has the process published anything? Reads through the file, so nothing has to be mapped or trusted; if that read
+ * fails, assume it has. */
 bool collector_has_published(const struct recorded *process)
 {
     uint32_t streams = 0;
@@ -48,7 +48,7 @@ bool collector_has_published(const struct recorded *process)
 
 static void set_done(struct collector *c, struct recorded *process)
 {
-    collector_print_mail(c); /* its reports stand there; DONE comes behind them */
+    collector_print_mail(c); /* its reports must precede DONE */
     process->phase = DONE;
     collector_tell_phase(c, process, MS_CH_DONE);
 }
@@ -75,8 +75,8 @@ static int find_or_make_project(struct recorded *process, int output)
                    : ms_project_make(output, process->identity.pid, process->name, &process->dirfd, &process->tracefd);
 }
 
-/* The output directory is the session's; with the API it is what the process wants by now. A directory that another
- * recording found empty and removed is made again. */
+/* The output directory is the session's; with the API, the one currently configured. If another recording found the
+ * directory empty and removed it, it is created again. */
 int collector_open_directory(struct collector *c, struct recorded *process)
 {
     bool api = (c->session.flags & MS_SESSION_API) != 0;
@@ -92,7 +92,7 @@ int collector_open_directory(struct collector *c, struct recorded *process)
     if (rc != 0) {
         return rc;
     }
-    /* Before anything is put into it: a collector after us must find the same directory. */
+    /* Before any file is created in it: a successor collector must find the same directory. */
     ms_channel_send(&c->channel, MS_CH_NAMED, process->serial, 0, process->name, strlen(process->name), NULL, 0);
     snprintf(process->path, sizeof(process->path), "%s/%s", process->settings.output, process->name);
     ms_log_init(&process->log, process->dirfd, ms_settings_log_level(&process->settings));
@@ -105,11 +105,11 @@ int collector_open_directory(struct collector *c, struct recorded *process)
     return rc;
 }
 
-/* Sizes of the files: a ring forgets whole segments; so does a process that is not traced yet, or in some steps only.
- */
+/* Sizes of the trace files. A ring discards whole segments; so does a process that is not traced yet, or only in some
+ * steps. */
 static void set_sizes(const struct ms_settings *s, struct ms_writer_options *options)
 {
-    const char *small = getenv("MSMEMSCOPE_TEST_SEGMENT_B"); /* tests have no time for large ones */
+    const char *small = getenv("MSMEMSCOPE_TEST_SEGMENT_B"); /* small segments keep tests fast */
     uint64_t segment_b = s->collect_mode == MS_COLLECT_DEFERRED || s->step_count > 0 ? PIECE_B : SEGMENT_B;
     options->max_b = ms_settings_trace_limit(s);
     options->ring = s->ring;
@@ -120,7 +120,7 @@ static void set_sizes(const struct ms_settings *s, struct ms_writer_options *opt
     }
 }
 
-/* A trace tells by itself what was wanted. */
+/* A trace records its own settings. */
 void collector_describe(struct recorded *process)
 {
     char *text = process->identity.settings;
@@ -154,27 +154,28 @@ static int open_trace(struct recorded *process)
     return 0;
 }
 
-/* QUIET -> RECORDING */
+/* MS_RECORDED_QUIET -> MS_RECORDED_RECORDING */
 int collector_begin(struct collector *c, struct recorded *process)
 {
-    /* With the API nothing is left behind before the first start(). */
+    /* With the API, a process leaves no files before its first start(). */
     process->in_memory = (c->session.flags & MS_SESSION_API) != 0 && process->name[0] == '\0';
     int rc = process->in_memory ? 0 : collector_open_directory(c, process);
     if (rc == 0) {
         rc = open_trace(process);
     }
-    if (rc == -EALREADY) { /* its trace is complete; only the files may not be */
+    if (rc == -EALREADY) { /* its trace is complete; its export files may not be */
         __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
         rc = 0;
     }
     if (rc != 0) {
         collector_tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", process->identity.pid,
-                       rc == -EPERM || rc == -EPROTO ? "its shared memory is not what it should be" : strerror(-rc));
+                       rc == -EPERM || rc == -EPROTO ? "its shared memory is invalid" : strerror(-rc));
         collector_tell_phase(c, process, MS_CH_DEAD);
         set_done(c, process);
         return rc;
     }
-    collector_close_fd(&process->memfd); /* mapped; and the connection has told what it can, unless it is all we have */
+    collector_close_fd(&process->memfd); /* mapped; the connection is no longer needed unless it is the only sign of
+                                          * life */
     if (process->pidfd >= 0 || process->pid_here != 0) {
         collector_close_fd(&process->connection);
     }
@@ -196,7 +197,7 @@ static struct image image_of(const struct ms_process *p)
     return (struct image){p->pid_namespace, p->start_time, p->pid, p->exec_count};
 }
 
-/* True: the new one comes after an old one of the same process. */
+/* True: `new` is a later image of the same process. */
 static bool follows(struct image old, struct ms_process *new)
 {
     struct image next = image_of(new);
@@ -208,8 +209,8 @@ static bool follows(struct image old, struct ms_process *new)
     return same;
 }
 
-/* The same process, registered before: it has become another program since. Registrations come in order; a program that
- * came and went may be forgotten by then but for its number. */
+/* The same process registered before: it has exec'd another program since. Registrations arrive in order; a short-lived
+ * image may by now be known only from `images`. */
 static void end_former_image(struct collector *c, struct recorded *process)
 {
     for (unsigned i = 0; i < IMAGES_KEPT; i++) {
@@ -226,7 +227,7 @@ static void copy_text(char *out, size_t out_b, const char *text, size_t text_b)
 {
     size_t n = text_b < out_b - 1 ? text_b : out_b - 1;
     for (size_t i = 0; i < n; i++) {
-        out[i] = text[i] != '\0' ? text[i] : ' '; /* arguments are separated by 0 bytes */
+        out[i] = text[i] != '\0' ? text[i] : ' '; /* arguments are separated by NUL bytes */
     }
     while (n > 0 && out[n - 1] == ' ') {
         n--;
@@ -234,7 +235,7 @@ static void copy_text(char *out, size_t out_b, const char *text, size_t text_b)
     out[n] = '\0';
 }
 
-/* Takes both descriptors. */
+/* Takes ownership of both descriptors. */
 void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
                    int connection)
 {
@@ -281,7 +282,8 @@ void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes
 
     bool living = ms_liveness_begin(process, hello.start_time);
     process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
-    struct recorded **last = &c->processes; /* in order of registration: so are the directories of one pid */
+    struct recorded **last = &c->processes; /* in order of registration, which is also the order of the directories of
+                                             * one pid */
     while (*last != NULL) {
         last = &(*last)->next;
     }
@@ -293,7 +295,7 @@ void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes
     }
 }
 
-/* ---- once per turn: every process as far as it can go ---- */
+/* ---- once per turn: advance every process as far as possible ---- */
 
 static void complain_early_end(struct recorded *process)
 {
@@ -306,7 +308,7 @@ static void complain_early_end(struct recorded *process)
         collector_warn(process, MS_LOG_WARN, "the trace in %s has reached its size limit and ends here.",
                        process->path);
     } else {
-        collector_warn(process, MS_LOG_ERROR, "the trace in %s cannot be written any more: %s.", process->path,
+        collector_warn(process, MS_LOG_ERROR, "the trace in %s can no longer be written: %s.", process->path,
                        strerror(-process->early_error));
     }
 }
@@ -318,7 +320,7 @@ static void advance(struct collector *c, struct recorded *process)
     }
     if (process->phase == QUIET) {
         process->quiet_turns++;
-        /* In this order: whoever published did so before it died. */
+        /* In this order: a process publishes before it dies. */
         if (collector_has_published(process)) {
             collector_begin(c, process);
         } else if (process->dead) {
@@ -359,7 +361,6 @@ static void send_progress(struct collector *c)
     }
 }
 
-/* How long nothing can happen that nobody tells us about. */
 int collector_patience_ms(const struct collector *c)
 {
     int ms = -1;

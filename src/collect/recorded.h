@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that is recorded, from its registration until its files are complete.
+/* A recorded process, from its registration until its files are complete.
  *
- *   QUIET      registered, nothing published yet: leaves nothing behind if it stays so
+ *   QUIET      registered, nothing published yet: leaves no files if that does not change
  *   RECORDING  has a directory and a trace; the sweeper drains it
- *   ENDED      is dead (or became another program): the sweeper takes the rest and closes the trace
- *   CLOSED     the trace is complete; the exporter finishes the files
- *   DONE       nothing is left to be done
+ *   ENDED      is dead (or has exec'd another program): the sweeper drains the rest and closes the trace
+ *   CLOSED     the trace is complete; the export threads finish the files
+ *   DONE       nothing left to do
  *
- * Threads: the main thread owns everything, except what the sweeper (drain, writer) and the exporter (pipeline) use while
- * they have the process. The words marked atomic are how they tell each other. */
+ * Threads: the main thread owns everything except what the sweeper (drain, writer) and the export threads (pipeline) use
+ * while they hold the process. They communicate through the words marked atomic. */
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
 
@@ -39,58 +39,58 @@ struct recorded {
     unsigned quiet_turns;
     uint64_t eof_ns, eof_progress;
 
-    struct ms_view *view;         /* its files, for the text of its stacks; NULL: none */
+    struct ms_view *view;         /* its mapped files, used to symbolize its stacks; NULL: none */
     char name[MS_PROJECT_NAME_B]; /* of the directory; empty: none yet */
-    bool resumed;                 /* a collector before us had it */
+    bool resumed;                 /* a previous collector had it */
     int dirfd, tracefd;
-    char path[MS_PATH_MAX_B + MS_PROJECT_NAME_B + 2]; /* as users see it */
+    char path[MS_PATH_MAX_B + MS_PROJECT_NAME_B + 2]; /* as shown to users */
     struct ms_log log;
 
     /* sweeper.c */
     struct ms_drain *drain;
     struct ms_writer *writer;
     uint32_t ended;       /* atomic: the process is dead */
-    uint32_t closed;      /* atomic: the trace is complete, drain and writer are gone */
+    uint32_t closed;      /* atomic: the trace is complete, drain and writer are closed */
     uint64_t low_stamp;   /* atomic: everything below is in the trace */
-    uint64_t records;     /* atomic: taken so far */
+    uint64_t records;     /* atomic: drained so far */
     uint32_t early_end;   /* atomic: enum ms_trace_ending if the trace had to end before the process */
     int early_error;      /* -errno */
-    uint64_t drain_ns;    /* processor time of the sweeper for it */
-    uint64_t buffers_b;   /* of shared memory, at most */
-    bool complained;      /* the main thread has said so */
-    uint64_t freed_b;     /* of the marks, as the writer knows */
+    uint64_t drain_ns;    /* processor time the sweeper spent on it */
+    uint64_t buffers_b;   /* shared memory in use, peak */
+    bool complained;      /* early_end was reported */
+    uint64_t freed_b;     /* reclaim.freed_b as last passed to the writer */
     uint64_t trace_max_b; /* 0: no limit */
     struct recorded *next_swept;
 
     struct ms_usage_watch *usage; /* NULL: none */
-    bool in_memory;               /* not started yet: leaves nothing behind; the main thread's */
-    uint32_t to_files;            /* atomic: 1 go on in tracefd, 2 the sweeper does */
-    int move_error;               /* with 2 */
+    bool in_memory;               /* not started yet, leaves no files; owned by the main thread */
+    uint32_t to_files;            /* atomic: 1: continue in tracefd, 2: the sweeper does */
+    int move_error;               /* valid when to_files is 2 */
 
-    /* exporter.c */
+    /* export_thread.c */
     struct ms_pipeline *pipeline;
     struct ms_marks marks;        /* atomic, for the sweeper */
-    bool has_files;               /* the exporter has gone on in files */
-    bool tracking;                /* the pipeline makes checkpoints only; files come later, or never */
-    uint32_t exported;            /* atomic: the files are complete (or given up), pipeline is gone */
-    int export_error;             /* atomic: why they are not complete; 0: they are, so far */
+    bool has_files;               /* the export thread has switched to files */
+    bool tracking;                /* the pipeline writes checkpoints only; files come later, or never */
+    uint32_t exported;            /* atomic: the files are complete (or abandoned), pipeline is closed */
+    int export_error;             /* atomic: why the files are incomplete, -errno; 0: no error so far */
     uint64_t exported_stamp;      /* atomic: everything below is in the files */
-    char suspects[MS_SUSPECTS_B]; /* when it was last stopped; written before exported_stamp passes that stop */
+    char suspects[MS_SUSPECTS_B]; /* as of the last stop; written before exported_stamp passes that stop */
     uint64_t suspects_of;         /* which stop that was */
     uint64_t exported_events;     /* atomic: moves while there is progress */
     uint32_t per_mille;           /* atomic: of the trace */
-    uint64_t lag_b;               /* of the trace, that is to be read */
+    uint64_t lag_b;               /* bytes of the trace still to be read */
     bool only_at_end;             /* --export=end */
-    uint32_t awaited;             /* atomic: look now; how often, since everything was exported */
+    uint32_t awaited;             /* atomic: look now; number of requests since everything was exported */
     uint64_t due_ns;              /* when to look again */
     unsigned pause_ms;
     struct recorded *next_export;
 };
 
 /* ---- liveness.c ---- */
-/* Begins to watch: a pidfd where possible. Returns false if the process is dead already. */
+/* Starts monitoring, with a pidfd where possible. False if the process is already dead. */
 bool ms_liveness_begin(struct recorded *process, uint64_t hello_start_time);
-/* For those without a pidfd: asks. (A pidfd becomes readable in the event loop.) */
+/* Polls a process that has no pidfd. (A pidfd becomes readable in the event loop.) */
 bool ms_liveness_dead(struct recorded *process, uint64_t progress);
 
 #endif

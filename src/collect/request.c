@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of API calls. Those that must wait (STOP, STEP) stand in a list that is looked through every turn; while one
- * waits and something moves, its client gets a sign of life every second, so that it can tell slow from stuck. */
+/* Requests from API calls. Those that must wait (START, STOP, STEP) are kept in a list that is checked every turn.
+ * While one waits and there is progress, its client gets a keep-alive reply every second, so that it can tell slow from
+ * stuck. */
 #include "collect/collector.h"
 #include "memscope/options/options.h"
 
@@ -66,7 +67,7 @@ static void answer_and_close(int connection, int status, const char *text)
     close(connection);
 }
 
-/* The newest image of the asking process. */
+/* The newest image of the calling process. */
 static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_here)
 {
     struct recorded *found = NULL;
@@ -80,13 +81,13 @@ static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_her
     return found;
 }
 
-/* Made now, and not with the first file: who says where files go wants to hear at once that they cannot. */
+/* Checked now rather than at the first file, so that config() reports an unusable directory immediately. */
 static int check_output(const char *path, struct ms_why *why)
 {
     bool is_new;
     int output = ms_output_open(path, &is_new);
     if (output < 0) {
-        ms_refuse(why, "files cannot be written in %s: %s.", path, strerror(-output));
+        ms_refuse(why, "cannot write to %s: %s.", path, strerror(-output));
         return -EINVAL;
     }
     close(output);
@@ -102,16 +103,16 @@ static int change_settings(struct collector *c, struct recorded *process, const 
     }
     bool moved = strcmp(new.output, process->settings.output) != 0;
     if (process->in_memory || (process->phase == QUIET && (c->session.flags & MS_SESSION_API) != 0)) {
-        rc = moved ? check_output(new.output, why) : 0; /* no file is there yet */
+        rc = moved ? check_output(new.output, why) : 0; /* no file exists yet */
         process->settings = rc == 0 ? new : process->settings;
         return rc;
     }
     if (process->phase != QUIET && (moved || new.format != process->settings.format)) {
-        ms_refuse(why, "output and data-format cannot be changed after something was recorded.");
+        ms_refuse(why, "output and data-format cannot be changed once recording has begun.");
         return -EBUSY;
     }
     if (moved) {
-        ms_refuse(why, "the output directory belongs to the session; it is %s.", process->settings.output);
+        ms_refuse(why, "the output directory is set by the session: %s.", process->settings.output);
         return -EBUSY;
     }
     process->settings = new;
@@ -136,7 +137,7 @@ static void wait_for(struct collector *c, struct recorded *process, const struct
     sweeper_poke(&c->sweeper);
 }
 
-/* From memory into files; answered when a state stands there with which the files make sense alone. */
+/* Moves a recording from memory to files. The reply is sent once a checkpoint makes the files readable on their own. */
 static int leave_memory(struct collector *c, struct recorded *process)
 {
     int rc = collector_open_directory(c, process);
@@ -163,8 +164,8 @@ static void start(struct collector *c, struct recorded *process, const struct ms
     const char *output = process->settings.output;
     char text[sizeof(process->path) + 256] = "";
     if (rc != 0) {
-        snprintf(text, sizeof(text), "[msmemscope] Error: files cannot be written in %s: %s.",
-                 *output != '\0' ? output : "the working directory, which is gone", strerror(-rc));
+        snprintf(text, sizeof(text), "[msmemscope] Error: cannot write to %s: %s.",
+                 *output != '\0' ? output : "the working directory, which was deleted", strerror(-rc));
     }
     answer_and_close(connection, rc, text);
 }
@@ -173,7 +174,7 @@ static void configure(struct collector *c, struct recorded *process, const char 
 {
     struct ms_why why = {"", ""};
     char text[MS_REQUEST_TEXT_B];
-    /* What was published before was recorded under the settings before. */
+    /* Records published earlier belong to the earlier settings. */
     int rc = process->phase == QUIET && collector_has_published(process) ? collector_begin(c, process) : 0;
     rc = rc != 0 ? rc : change_settings(c, process, lines, &why);
     if (rc != 0) {
@@ -187,7 +188,7 @@ static void configure(struct collector *c, struct recorded *process, const char 
     answer_and_close(connection, length_b < sizeof(text) ? 0 : -E2BIG, length_b < sizeof(text) ? text : "");
 }
 
-/* The name is the target's; where it stands is ours to say. */
+/* The target chooses the file name; the collector chooses the directory. */
 static int open_watch_file(struct recorded *process, uint64_t device, const char *name)
 {
     char path[64];
@@ -254,12 +255,12 @@ void request_take(struct collector *c, const struct ms_request *request, const c
         wait_for(c, process, request, connection);
         break;
     default:
-        answer_and_close(connection, -EOPNOTSUPP, "[msmemscope] Error: the collector does not know this request.");
+        answer_and_close(connection, -EOPNOTSUPP, "[msmemscope] Error: unknown request.");
         break;
     }
 }
 
-/* Is everything before its stamp where it shall be? */
+/* Is everything before the request's stamp where it must be? */
 static bool fulfilled(const struct pending *pending)
 {
     struct recorded *process = pending->process;
@@ -295,13 +296,13 @@ static bool give_sign_of_life(struct pending *pending)
     return answer(pending->connection, EINPROGRESS, "");
 }
 
-/* What a request that is fulfilled has come to: 0 or -errno, with the answer's text. */
+/* Result of a fulfilled request: 0 or -errno, and the text of the reply. */
 static int outcome(const struct pending *pending, char *text, size_t text_b)
 {
     const struct recorded *process = pending->process;
     text[0] = '\0';
     if (pending->kind == MS_REQUEST_START && process->move_error != 0) {
-        snprintf(text, text_b, "[msmemscope] Error: the trace cannot be written.");
+        snprintf(text, text_b, "[msmemscope] Error: cannot write the trace.");
         return process->move_error;
     }
     if (pending->kind != MS_REQUEST_STOP) {
@@ -312,7 +313,7 @@ static int outcome(const struct pending *pending, char *text, size_t text_b)
         error = process->early_error;
     }
     if (error != 0) {
-        snprintf(text, text_b, "[msmemscope] Error: results in %s are not complete: %s.", process->path,
+        snprintf(text, text_b, "[msmemscope] Error: results in %s are incomplete: %s.", process->path,
                  strerror(-error));
     } else {
         snprintf(text, text_b, "%s", process->suspects);
@@ -323,14 +324,14 @@ static int outcome(const struct pending *pending, char *text, size_t text_b)
 void request_turn(struct collector *c)
 {
     char text[sizeof(c->pending->process->path) + 256];
-    _Static_assert(sizeof(text) >= MS_SUSPECTS_B, "STOP is answered with them");
+    _Static_assert(sizeof(text) >= MS_SUSPECTS_B, "the reply to STOP holds them");
     for (struct pending **link = &c->pending; *link != NULL;) {
         struct pending *pending = *link;
         bool done = fulfilled(pending);
         if (done) {
             int rc = outcome(pending, text, sizeof(text));
             answer(pending->connection, rc, text);
-        } else if (pending->process->phase == RECORDING) { /* what they did before may have been too early */
+        } else if (pending->process->phase == RECORDING) { /* an earlier wake-up may have come too soon */
             sweeper_poke(&c->sweeper);
             if (pending->kind != MS_REQUEST_STEP) {
                 exporter_poke(&c->exporter, pending->process);

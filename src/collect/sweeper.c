@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drain thread. It sweeps all recorded processes, at once while there is much and at growing intervals while there
- * is little, and closes the trace of those that have ended. It does nothing else: no model, no export, no waiting for
- * anybody but the disk.
+/* The drain thread. It sweeps all recorded processes, continuously while there is much to drain and at growing
+ * intervals while there is little, and closes the traces of processes that have ended. It does nothing else: no model,
+ * no export, and it waits for nothing but the disk.
  *
- * Interval: what is in shared memory and not in the trace is lost if process and collector die at the same instant;
- * that is PAUSE_MAX_MS at most. */
+ * Interval: records in shared memory that are not yet in the trace are lost if process and collector die at the same
+ * time; that is at most PAUSE_MAX_MS worth of records. */
 #include "collect/collector.h"
 
 #include "base/clock.h"
@@ -20,8 +20,8 @@
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 100
-/* A sweep that brought more than BUSY_RECORDS is followed by the next one at once, one that brought fewer than
- * CALM_RECORDS after twice the time: it costs as much by itself as 1,000 records. */
+/* After a sweep of more than BUSY_RECORDS the next follows immediately; after one of fewer than CALM_RECORDS the pause
+ * doubles. A sweep by itself costs as much as 1,000 records. */
 #define BUSY_RECORDS 4096
 #define CALM_RECORDS 2048
 
@@ -34,7 +34,7 @@ struct work {
     unsigned count, capacity;
 };
 
-/* New processes; waits while there is nothing at all to do. False: quit. */
+/* Takes over new processes; waits while there is no work at all. False: quit. */
 static bool take_added(struct sweeper *sweeper, struct work *work)
 {
     pthread_mutex_lock(&sweeper->lock);
@@ -49,7 +49,7 @@ static bool take_added(struct sweeper *sweeper, struct work *work)
             struct ms_drain **drains = realloc(work->drains, capacity * sizeof(*drains));
             work->drains = drains != NULL ? drains : work->drains;
             if (processes == NULL || drains == NULL) {
-                break; /* later */
+                break; /* retry later */
             }
             work->capacity = capacity;
         }
@@ -63,7 +63,7 @@ static bool take_added(struct sweeper *sweeper, struct work *work)
     return go_on;
 }
 
-/* The trace of a process that has ended is complete. */
+/* The process has ended: its trace is complete. */
 static void close_trace(struct recorded *process)
 {
     ms_drain_close(process->drain);
@@ -73,7 +73,7 @@ static void close_trace(struct recorded *process)
     __atomic_store_n(&process->closed, 1, __ATOMIC_RELEASE);
 }
 
-/* What the exporter has no use for any more. */
+/* Passes on to the writer what the export thread no longer needs. */
 static void heed_marks(struct recorded *process)
 {
     uint64_t covered = __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE);
@@ -87,7 +87,7 @@ static void heed_marks(struct recorded *process)
     }
 }
 
-/* For the main thread: how far we are, and whether the trace had to end before the process. */
+/* For the main thread: how far draining has got, and whether the trace had to end before the process. */
 static void publish(struct recorded *process, bool ended)
 {
     struct ms_drain_stats stats;
@@ -114,7 +114,7 @@ static void record_cost(struct recorded *process)
     ms_drain_record(process->drain, MS_R_RECORDER, 0, &cost, sizeof(cost));
 }
 
-/* A process that was in memory only has been started. */
+/* start() was called for a process that was recorded in memory only. */
 static void go_on_in_files(struct recorded *process)
 {
     if (__atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) == 1) {
@@ -198,8 +198,8 @@ int sweeper_start(struct sweeper *sweeper, struct mailbox *mail)
     return -pthread_create(&sweeper->thread, NULL, sweep_thread, sweeper);
 }
 
-/* With the lock held. The bell lies in the memory of a process whose drain is open as long as asleep_shm is set. A poke
- * just before ms_drain_sleep looks at the bell comes too early: the main thread pokes again while it waits. */
+/* Call with the lock held. The bell is in the shared memory of a process whose drain stays open while asleep_shm is
+ * set. A poke just before ms_drain_sleep reads the bell is lost; the main thread pokes again while it waits. */
 static void wake(struct sweeper *sweeper)
 {
     pthread_cond_signal(&sweeper->changed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See usage.h. One sampler per collector: the list of watches is its state. A watch that is forgotten is freed by the
- * thread, so that nobody waits for a sample that is being taken. Devices that no watched process uses are looked at
- * once a second, in case that one begins to. */
+/* See usage.h. One sampler thread per collector; its state is the list of processes. A removed entry is freed by the
+ * thread, so ms_usage_remove never waits for a sample in progress. Devices that no listed process uses are checked once
+ * a second, in case one starts to. */
 #include "collect/usage.h"
 
 #include "base/clock.h"
@@ -19,8 +19,8 @@
 
 #define PERIOD_NS 100000000ull
 #define IDLE_NS   1000000000ull
-#define SHARE     10 /* of the time at most that is spent asking */
-#define KEPT_MAX  17 /* devices of a process, and the host */
+#define SHARE     10 /* at most 1/SHARE of the time is spent querying */
+#define KEPT_MAX  17 /* devices of one process, and the host */
 
 struct sample {
     uint32_t device;
@@ -31,21 +31,21 @@ struct sample {
 struct ms_usage_watch {
     struct ms_usage_watch *next;
     uint32_t pid;
-    bool forgotten;       /* the sampler's lock */
-    pthread_mutex_t lock; /* leaf: the rest */
+    bool forgotten;       /* protected by the sampler's lock */
+    pthread_mutex_t lock; /* leaf: protects the fields below */
     uint32_t news;        /* atomic: something has changed */
     unsigned count;
     struct sample samples[KEPT_MAX];
 };
 
 static struct {
-    pthread_mutex_t lock; /* leaf: list, running, hurry */
+    pthread_mutex_t lock; /* leaf: protects list, running, hurry */
     pthread_cond_t changed;
     struct ms_usage_watch *list;
     bool running, hurry;
 } sampler = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* ---- what is known of a process ---- */
+/* ---- samples of a process ---- */
 
 static void learn(struct ms_usage_watch *watch, uint32_t device, struct ms_p_usage usage)
 {
@@ -98,7 +98,7 @@ void ms_usage_record(struct ms_usage_watch *watch, struct ms_drain *drain)
     }
 }
 
-/* ---- asking ---- */
+/* ---- querying ---- */
 
 static void ask_about_host(struct ms_usage_watch *watch)
 {
@@ -116,7 +116,7 @@ static void ask_about_host(struct ms_usage_watch *watch)
     if (sscanf(text, "%llu %llu", &pages, &resident) != 2 || sysinfo(&host) != 0) {
         return;
     }
-    /* The use of the whole host changes all the time and stands in no row. */
+    /* Usage of the whole host changes constantly and appears in no row. */
     learn(watch, MS_DEV_CPU,
           (struct ms_p_usage){.process_used_b = resident * (uint64_t)sysconf(_SC_PAGESIZE),
                               .total_b = (uint64_t)host.totalram * host.mem_unit});
@@ -139,7 +139,7 @@ static void tell(struct ms_usage_watch *watch, const struct ms_device_memory *me
     }
 }
 
-/* The list of this moment; entries stay until take_forgotten. Only this thread takes any out. */
+/* The current list; entries stay valid until free_removed, since only this thread removes any. */
 static struct ms_usage_watch *list_now(void)
 {
     pthread_mutex_lock(&sampler.lock);
@@ -156,7 +156,7 @@ static void ask_all(struct ms_device_memories *memories, bool everything)
     }
     static struct ms_device_memory memory;
     bool wanted[MS_DEVICES_MAX] = {false};
-    static uint32_t numbers[MS_DEVICES_MAX]; /* learnt with the first answer */
+    static uint32_t numbers[MS_DEVICES_MAX]; /* known after the first reply */
     static bool known[MS_DEVICES_MAX];
     for (unsigned i = 0; i < ms_device_memories_count(memories); i++) {
         wanted[i] = everything;
@@ -190,7 +190,7 @@ static void take_forgotten(void)
     pthread_mutex_unlock(&sampler.lock);
 }
 
-/* True: somebody new is there. Sleeps as long as nobody is watched. */
+/* True: a process was added. Sleeps while the list is empty. */
 static bool pause_for(uint64_t pause_ns)
 {
     struct timespec until;
@@ -245,7 +245,7 @@ struct ms_usage_watch *ms_usage_watch(uint32_t pid)
     sampler.hurry = true;
     pthread_t thread;
     if (!sampler.running && pthread_create(&thread, NULL, sample_thread, NULL) == 0) {
-        pthread_detach(thread); /* a library that hangs must not hold up our end */
+        pthread_detach(thread); /* a library that hangs must not delay our exit */
         sampler.running = true;
     }
     pthread_cond_signal(&sampler.changed);

@@ -130,7 +130,7 @@ def test_configuration_while_it_runs(recorder, client):
     ("events=nonsense", "invalid event trace type input"),
     ("level=op\nnonsense=1", "nonsense"),
     ("output=/elsewhere", "output"),
-    ("data-format=db", "cannot be changed after something was recorded"),
+    ("data-format=db", "cannot be changed once recording has begun"),
 ])
 def test_wrong_configurations_change_nothing(recorder, client, lines, reason):
     done = recorder.run(client, 5, lines, 5, options=["--analysis=none"])

@@ -76,7 +76,7 @@ def test_killed_collector_is_started_again_and_nothing_is_lost(job):
     step(job)
     _, errors = job.communicate(timeout=30)
     assert job.returncode == 6
-    assert "the collector died and was started again; nothing is lost" in errors
+    assert "the collector died and was restarted; nothing was lost" in errors
     (process,) = job.info()
     assert process["kinds"]["HAL_ALLOC"] == process["kinds"]["HAL_FREE"] == 3000
     assert process["lost"] == process["damages"] == 0

@@ -86,7 +86,7 @@ def test_reports_are_right_on_a_full_disk(recorder, program, small):
     assert done.returncode == 3 and "done\n" in done.out
     # A limit on files holds for the memory that takes the place of the disk, too: what is lost there is told.
     assert "leaked in 5 allocation(s)" in done.out or (not small.mounted and "results are uncertain since" in done.out)
-    assert done.err.count("cannot be written any more") == 1
+    assert done.err.count("can no longer be written") == 1
     (info,) = recorder.info()
     assert info["ending"] == 3 and info["damages"] == 0
     assert info["kinds"]["HAL_ALLOC"] + info["kinds"]["HAL_FREE"] + info["left_out"] >= 2 * PAIRS - 5

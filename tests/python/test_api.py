@@ -342,16 +342,16 @@ def test_an_output_that_cannot_be_written(target):
         msmemscope.stop()
     """)
     assert "Set msmemscope trace config failed!\n" in done.out
-    assert "[msmemscope] Error: files cannot be written in /proc/nowhere: " in done.err
+    assert "[msmemscope] Error: cannot write to /proc/nowhere: " in done.err
     assert len(target.mallocs(output=target.folder / "good")) == 2
 
 
 @pytest.mark.parametrize("where, words", [
     ("os.mkdir('here'); os.chdir('here')\nmsmemscope.config(output='there')\nos.rmdir('there'); open('there', 'w')",
-     "files cannot be written in {folder}/here/there: "),
-    ("os.mkdir('here'); os.chdir('here'); os.rmdir('../here')", "files cannot be written in the working directory, which is gone: "),
+     "cannot write to {folder}/here/there: "),
+    ("os.mkdir('here'); os.chdir('here'); os.rmdir('../here')", "cannot write to the working directory, which was deleted: "),
     ("os.mkdir(b'\\xff'); os.chdir(b'\\xff'); open('memscopeDumpResults', 'w')",
-     "files cannot be written in {folder}/\ufffd/memscopeDumpResults: "),
+     "cannot write to {folder}/\ufffd/memscopeDumpResults: "),
 ])
 def test_an_output_that_is_gone(target, where, words):
     done = target.run(f"import os\n{where.replace('msmemscope', 'import msmemscope; msmemscope')}\n" + """
@@ -385,7 +385,7 @@ def test_files_that_cannot_be_completed(target):
     out, err = process.communicate("\n", timeout=60)
     assert process.returncode == 0 and out.endswith("goes on\n") and "Fflush" not in out, out + err
     (directory,) = target.output.iterdir()
-    assert f"[msmemscope] Error: results in {directory} are not complete: File too large." in err.splitlines()
+    assert f"[msmemscope] Error: results in {directory} are incomplete: File too large." in err.splitlines()
 
 
 def test_settings_are_told_to_whoever_listens(target):

@@ -248,7 +248,7 @@ def test_tracer_that_could_not_begin(target):
             except OSError as error:
                 print(error.strerror)
     """)
-    assert done.out.count("files cannot be written") == 2 and "active" not in done.err
+    assert done.out.count("cannot write to") == 2 and "active" not in done.err
 
 
 def test_switched_off_by_config(traced_here):

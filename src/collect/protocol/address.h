@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of session sockets; for the files of this folder. */
+/* Names of session sockets; private to this folder. */
 #ifndef MS_PROTOCOL_ADDRESS_H
 #define MS_PROTOCOL_ADDRESS_H
 

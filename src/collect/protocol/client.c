@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of an API call: one connection each, an answer is waited for. Runs in the target, on behalf of a caller who
- * knows that it may take time; from hooks only for watching tensors, which waits for the device anyway. */
+/* Requests from API calls: one connection each, and the caller waits for the reply. Runs in the target, for callers
+ * that accept a delay; hooks use it only for --watch, which waits for the device anyway. */
 #include "collect/protocol/session.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ static int send_request(int fd, enum ms_request_kind kind, uint64_t value, const
     return sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* A packet and the descriptor that it brings; *file is -1 if it brings none. */
+/* Receives a packet and its descriptor; *file is -1 if it carries none. */
 static ssize_t receive_packet(int fd, void *out, size_t out_b, int *file)
 {
     union {
@@ -119,7 +119,7 @@ int ms_session_request(const struct ms_session *session, enum ms_request_kind ki
     int file = -1;
     int rc = request(session, kind, value, text, SILENCE_MS, reply_text, reply_text_b, &file);
     if (file >= 0) {
-        close(file); /* not asked for */
+        close(file); /* not requested */
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The listening side of a session: names, sockets. What a target needs to start a collector of its own (everything but
- * socket files) makes system calls only: no allocation, no cancellation point. */
+/* The listening side of a session: names, sockets. The part that a target needs to start its own collector (everything
+ * but socket files) uses system calls only: no allocation, no cancellation point. */
 #include "collect/protocol/address.h"
 
 #include <errno.h>

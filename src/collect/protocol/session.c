@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session string and the check of messages: pure functions on text that anybody may have written. libc only, no
- * allocation, no system call: the agent parses with this in its constructor. */
+/* The session string and message validation: pure functions on untrusted input. libc only, no allocation, no system
+ * call: the agent's constructor calls the parser. */
 #include "collect/protocol/session.h"
 
 #include "base/macros.h"
@@ -44,7 +44,7 @@ void ms_session_init(struct ms_session *session)
     }
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static int read_number(const char *text, size_t length, uint64_t max, uint64_t *out)
 {
@@ -149,7 +149,7 @@ int ms_session_parse(const char *text, struct ms_session *out)
     return 0;
 }
 
-/* ---- writing: counts what would not fit, like snprintf ---- */
+/* ---- formatting: counts characters that did not fit, like snprintf ---- */
 
 struct sink {
     char *out;

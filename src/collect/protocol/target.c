@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reaching the collector from inside a target: connect, and tell who we are. Raw system calls, because glibc's wrappers
- * are cancellation points and the agent may stand anywhere in the program; no allocation; signals are blocked by the
- * caller. Whatever fails is an error code: the process then goes unrecorded, never wrong.
+/* Connects a target to its collector and registers it. Raw system calls, because glibc's wrappers are cancellation
+ * points and the agent may be called from anywhere in the program; no allocation; the caller blocks signals. Every
+ * failure is an error code: the process then goes unrecorded, it is never recorded wrongly.
  *
  * One registration at a time (the agent's attach lock), hence the static buffer: a thread's stack may be small. */
 #include "base/macros.h"
@@ -21,7 +21,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-#define CONNECT_TRIES 50 /* of 1 ms: the listener's queue is full */
+#define CONNECT_TRIES 50 /* of 1 ms, while the listener's queue is full */
 
 static void close_raw(int fd)
 {
@@ -40,7 +40,7 @@ int ms_session_peer(int fd, uint32_t *uid, uint32_t *pid)
     return 0;
 }
 
-/* A path of any length is reached through a descriptor of its directory, which *dirfd then holds (else -1). */
+/* A path of any length is opened through a descriptor of its directory, which *dirfd then holds (else -1). */
 static int file_address(const char *path, struct sockaddr_un *address, int *dirfd)
 {
     size_t length = strlen(path);
@@ -127,7 +127,7 @@ int ms_session_connect(const struct ms_session *session)
     return fd;
 }
 
-/* ---- who we are ---- */
+/* ---- identity of this process ---- */
 
 static size_t read_file(const char *path, char *out, size_t out_b)
 {
@@ -140,7 +140,7 @@ static size_t read_file(const char *path, char *out, size_t out_b)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Where the kernel put the arguments; the memory is there as long as the process. */
+/* Where the kernel put the arguments; the memory stays valid for the life of the process. */
 static struct {
     const char *begin;
     size_t length_b;
@@ -148,7 +148,7 @@ static struct {
 
 void ms_session_own_arguments(int argc, char **argv)
 {
-    const char *next = (const char *)(argv + argc); /* strings stand above the array, one after the other */
+    const char *next = (const char *)(argv + argc); /* the strings follow the array contiguously */
     for (int i = 0; i < argc; i++) {
         if (argv[i] == NULL || (i == 0 ? argv[i] < next : argv[i] != next)) {
             return;
@@ -183,8 +183,8 @@ uint64_t ms_session_own_pid_namespace(void)
     return inode;
 }
 
-/* Asking /proc takes longer than connecting. Whoever sees the listener under the number by which it knows itself is in
- * the same namespace: in one below it would be invisible. */
+/* Reading /proc takes longer than connecting. If we see the listener under the pid by which it knows itself, we are in
+ * the same namespace: from a child namespace it would be invisible. */
 static uint64_t pid_namespace_by_peer(const struct ms_session *session, int fd)
 {
     uint32_t uid, pid = 0;
@@ -195,7 +195,8 @@ static uint64_t pid_namespace_by_peer(const struct ms_session *session, int fd)
     return ms_session_own_pid_namespace();
 }
 
-/* Field 22 of /proc/self/stat; the command in field 2 may hold anything, hence the search from its last parenthesis. */
+/* Field 22 of /proc/self/stat; the command in field 2 may contain anything, hence the search from the last
+ * parenthesis. */
 static uint64_t own_start_time(void)
 {
     char stat[1024];
@@ -214,8 +215,8 @@ static uint64_t own_start_time(void)
     return value;
 }
 
-/* Would the collector be blind to our end? It sees us by pid, unless it lives in a pid namespace beside ours, and by
- * the connection's pidfd where the kernel has that. */
+/* Must the connection stay open for the collector to see our end? It sees us by pid unless it is in a sibling pid
+ * namespace, and by the connection's pidfd where the kernel provides one. */
 static bool must_keep_socket(const struct ms_session *session, uint64_t pid_namespace, int fd)
 {
     if (session->pid_namespace == 0 || pid_namespace == session->pid_namespace) {

@@ -74,7 +74,7 @@ static int send_now(int fd, const struct ms_channel_head *head, const void *data
     if (n >= 0) {
         return 0;
     }
-    /* ETOOMANYREFS: more descriptors are under way than the user may have open; the receiver will take some. */
+    /* ETOOMANYREFS: more descriptors are in flight than the user may have open; the receiver will take some. */
     return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS ? -EAGAIN : -EPIPE;
 }
 

@@ -44,7 +44,7 @@ void ms_inbox_close(struct ms_inbox *inbox)
     inbox->waiting_count = 0;
 }
 
-/* 1: a sound letter of somebody who may write to us; 0: nothing yet; -1: drop the connection. */
+/* 1: a valid message from an authorized sender; 0: nothing yet; -1: drop the connection. */
 static int read_letter(int fd, struct ms_letter *out)
 {
     union {
@@ -108,7 +108,7 @@ static void keep_waiting(struct ms_inbox *inbox, int fd, uint64_t now_ns)
     inbox->waiting[inbox->waiting_count++].since_ns = now_ns;
 }
 
-/* No descriptor is left: the spare one is used to take and drop a connection, so that it does not stay in the queue and
+/* Out of descriptors: closes the spare one to accept and drop a connection, which would otherwise stay in the queue and
  * keep us busy. */
 static bool drop_next(struct ms_inbox *inbox, int listener)
 {
@@ -135,14 +135,14 @@ static void accept_all(struct ms_inbox *inbox, int listener, uint64_t now_ns)
     }
 }
 
-/* Whoever says nothing gives way when there is no room for others. */
+/* When the table is full, the oldest silent connection is dropped. */
 static bool too_many(const struct ms_inbox *inbox, unsigned i)
 {
     return i == 0 && inbox->waiting_count == MS_INBOX_WAITING;
 }
 
-/* Connections are looked at in the order in which they came, after all have been accepted: what somebody sent before he
- * connected again is received first. */
+/* Connections are read in the order of arrival, after all have been accepted: a client's earlier message is received
+ * before one that it sent on a later connection. */
 int ms_inbox_receive(struct ms_inbox *inbox, struct ms_letter *out)
 {
     uint64_t now_ns = ms_clock_raw_ns();

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Makes it and those above it if need be (0750) and makes sure that it can be written. An O_PATH descriptor or -errno;
- * *is_new: it was not there. */
+/* Creates the directory and its parents if needed (0750) and checks that it is writable. An O_PATH descriptor or
+ * -errno; *is_new: it did not exist. */
 int ms_output_open(const char *path, bool *is_new);
 
 #endif

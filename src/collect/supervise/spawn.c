@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why apart: a collector that holds the user's pipe makes $(msmemscope prog) hang; one that holds a listening socket
- * makes the job's next start fail; ^C must not end it while the program still handles the interrupt; libraries of the
- * user's LD_LIBRARY_PATH are not ours. */
+/* Why detached: a collector that holds the user's pipe makes $(msmemscope prog) hang; one that holds a listening socket
+ * makes the job's restart fail; ^C must not end it while the program still handles the interrupt; libraries from the
+ * user's LD_LIBRARY_PATH must not be loaded. */
 #include "collect/supervise/spawn.h"
 
 #include "base/macros.h"
@@ -20,7 +20,8 @@
 
 extern char **environ;
 
-/* What the collector may know of the user's environment. The last ones are for asking the driver about memory. */
+/* Variables of the user's environment that the collector keeps. The last two are for querying the driver about
+ * memory. */
 static const char *const kept[] = {"TZ=",     "LANG=",   "LC_", "HOME=", "PATH=", "TMPDIR=", "MSMEMSCOPE_TEST_",
                                    "ASCEND_", "SOFTNPU_"};
 
@@ -81,7 +82,7 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Of all descriptors three are left: 0 to 2 /dev/null, the channel, and the one that tells the exec's failure. */
+/* Only these descriptors remain: 0 to 2 on /dev/null, the channel, and the pipe that reports a failed exec. */
 static int arrange_files(int channel_fd, int failure_fd)
 {
     enum { FAILURE_FD = MS_CHANNEL_FD + 1 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See supervisor.h.
  *
- * Invariant: a registration that was received is in `processes` before anything else happens to it, and stays there
- * with its memfd until the collector has said DONE. So the collector may die at any time: its successor is told about
- * every process that is not DONE, with the directory name that was given before.
+ * Invariant: a received registration is put into `processes` before anything else happens to it, and stays there with
+ * its memfd until the collector reports DONE. So the collector may die at any time: its successor gets every process
+ * that is not DONE, with the directory name given before.
  *
- * The end of the channel is the collector's death. It is started anew once; a second death within one recording means
+ * The end of the channel means that the collector died. It is restarted once; a second death within one recording means
  * that something about this recording kills it. */
 #include "collect/supervise/supervisor.h"
 
@@ -36,7 +36,7 @@ struct registered {
     uint64_t serial;
     char *hello;
     size_t hello_b;
-    char name[256]; /* of its directory; empty: not made yet */
+    char name[256]; /* of its directory; empty: not created yet */
 };
 
 struct ms_supervisor {
@@ -51,7 +51,7 @@ struct ms_supervisor {
     struct registered *processes;
     size_t count, capacity;
     uint64_t next_serial;
-    uint64_t offset_ns; /* REALTIME - MONOTONIC at the beginning: time in files never steps */
+    uint64_t offset_ns; /* REALTIME - MONOTONIC at the start: time in files never steps */
     struct ms_supervisor_state state;
     struct ms_channel_message message; /* scratch */
     struct ms_letter letter;           /* scratch */
@@ -85,7 +85,7 @@ static void destroy(struct ms_supervisor *sv)
     free(sv);
 }
 
-/* ---- talking to the collector ---- */
+/* ---- messages to the collector ---- */
 
 static void watch_channel(struct ms_supervisor *sv, int operation, int waiting)
 {
@@ -124,7 +124,7 @@ static void send_process(struct ms_supervisor *sv, const struct registered *proc
                     process->connection >= 0 ? 2 : 1);
 }
 
-/* Starts a collector and waits for its first word. */
+/* Starts a collector and waits for its first message. */
 static int start_collector(struct ms_supervisor *sv, uint32_t *clock_kind, struct ms_why *why)
 {
     int pair[2];
@@ -163,7 +163,7 @@ static int start_collector(struct ms_supervisor *sv, uint32_t *clock_kind, struc
     }
     if (rc != 0) {
         if (why->error[0] == '\0') {
-            ms_refuse(why, "the collector %s cannot be started: %s.", sv->collector, strerror(-rc));
+            ms_refuse(why, "cannot start the collector %s: %s.", sv->collector, strerror(-rc));
         }
         ms_channel_close(&sv->channel);
         return rc;
@@ -201,7 +201,7 @@ int ms_supervisor_start(const struct ms_supervisor_options *options, struct ms_s
     }
     if (rc != 0) {
         if (why->error[0] == '\0') {
-            ms_refuse(why, "the recorder cannot be started: %s.", strerror(-rc));
+            ms_refuse(why, "cannot start the recorder: %s.", strerror(-rc));
         }
         destroy(sv);
         return rc;
@@ -210,7 +210,7 @@ int ms_supervisor_start(const struct ms_supervisor_options *options, struct ms_s
     return 0;
 }
 
-/* ---- what comes in ---- */
+/* ---- incoming messages ---- */
 
 static struct registered *find(struct ms_supervisor *sv, uint64_t serial)
 {
@@ -238,7 +238,7 @@ static void set_phase(struct ms_supervisor *sv, struct registered *process, enum
     }
 }
 
-/* Takes the letter's descriptors. */
+/* Takes the message's descriptors. */
 static void register_process(struct ms_supervisor *sv, struct ms_letter *letter)
 {
     if (sv->count == sv->capacity) {
@@ -297,17 +297,17 @@ static void restart(struct ms_supervisor *sv)
 {
     struct ms_why why = {"", ""};
     uint32_t clock_kind;
-    ms_channel_close(&sv->channel); /* epoll forgets it */
+    ms_channel_close(&sv->channel); /* this also removes it from epoll */
     if (sv->state.restarts == RESTARTS_MAX || start_collector(sv, &clock_kind, &why) != 0) {
         sv->state.lost = true;
         print_line(sv, "[msmemscope] Error: the collector died; recording has ended. "
-                       "'msmemscope recover' finishes what it left behind.\n");
+                       "Run 'msmemscope recover' to complete the files.\n");
         ms_inbox_close(&sv->inbox);
         sv->inbox_open = false;
         return;
     }
     sv->state.restarts++;
-    print_line(sv, "[msmemscope] Warn: the collector died and was started again; nothing is lost.\n");
+    print_line(sv, "[msmemscope] Warn: the collector died and was restarted; nothing was lost.\n");
     for (size_t i = 0; i < sv->count; i++) {
         send_process(sv, &sv->processes[i]);
     }
@@ -376,7 +376,7 @@ bool ms_supervisor_living(const struct ms_supervisor *sv, pid_t pid)
 {
     for (size_t i = 0; i < sv->count; i++) {
         struct ms_hello hello;
-        memcpy(&hello, sv->processes[i].hello, sizeof(hello)); /* checked when it came */
+        memcpy(&hello, sv->processes[i].hello, sizeof(hello)); /* validated on receipt */
         if (hello.pid == (uint32_t)pid && sv->processes[i].phase == LIVING) {
             return true;
         }
@@ -388,7 +388,8 @@ void ms_supervisor_leave(struct ms_supervisor *sv)
 {
     ms_channel_send(&sv->channel, MS_CH_LEAVE, 0, 0, NULL, 0, NULL, 0);
     ms_channel_flush(&sv->channel);
-    /* With nobody left to record it ends at once, and cleans up: what the user finds then is final. */
+    /* With nothing left to record the collector exits at once and cleans up; waiting for that makes what the user finds
+     * final. */
     uint64_t deadline_ns = ms_clock_raw_ns() + GOODBYE_MS * 1000000ull;
     while (sv->count == 0 && !sv->state.lost && ms_clock_raw_ns() < deadline_ns) {
         struct pollfd wait = {sv->channel.fd, POLLIN, 0};
