@@ -3,6 +3,6 @@
 #ifndef MS_COLLECT_COLLECT_MAIN_H
 #define MS_COLLECT_COLLECT_MAIN_H
 
-int collect_main(void);
+int ms_collect_main(void);
 
 #endif

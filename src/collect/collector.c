@@ -22,9 +22,9 @@
 
 /* ---- printing, and helpers used by all files ---- */
 
-static void print(struct collector *c, int stream, const char *text, size_t text_b)
+static void print(struct ms_collector *c, int stream, const char *text, size_t text_b)
 {
-    while (collector_has_console(c) && text_b > 0) {
+    while (ms_collector_has_console(c) && text_b > 0) {
         size_t part = text_b < PRINT_MAX_B ? text_b : PRINT_MAX_B;
         ms_channel_send(&c->channel, MS_CH_PRINT, 0, (uint64_t)stream, text, part, NULL, 0);
         text += part;
@@ -32,7 +32,7 @@ static void print(struct collector *c, int stream, const char *text, size_t text
     }
 }
 
-void collector_tell(struct collector *c, int stream, const char *format, ...)
+void ms_collector_print(struct ms_collector *c, int stream, const char *format, ...)
 {
     char text[2 * MS_PATH_MAX_B];
     va_list args;
@@ -42,28 +42,29 @@ void collector_tell(struct collector *c, int stream, const char *format, ...)
     print(c, stream, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-void collector_warn(struct recorded *process, enum ms_log_level level, const char *format, ...)
+void ms_collector_warn(struct ms_recorded *process, enum ms_log_level level, const char *format, ...)
 {
     char text[2 * MS_PATH_MAX_B];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (collector_has_console(process->collector)) {
-        collector_tell(process->collector, 2, "[msmemscope] %s: %s\n", level == MS_LOG_WARN ? "Warn" : "Error", text);
+    if (ms_collector_has_console(process->collector)) {
+        ms_collector_print(process->collector, 2, "[msmemscope] %s: %s\n", level == MS_LOG_WARN ? "Warn" : "Error",
+                           text);
     } else {
         ms_log_write(&process->log, level, "collector", 0, text);
     }
 }
 
-void collector_tell_phase(struct collector *c, const struct recorded *process, enum ms_channel_kind kind)
+void ms_collector_report_phase(struct ms_collector *c, const struct ms_recorded *process, enum ms_channel_kind kind)
 {
     if (c->supervised) {
         ms_channel_send(&c->channel, kind, process->serial, 0, NULL, 0, NULL, 0);
     }
 }
 
-void collector_watch(struct collector *c, int fd, uint32_t events, void *what)
+void ms_collector_poll_fd(struct ms_collector *c, int fd, uint32_t events, void *what)
 {
     struct epoll_event event = {.events = events, .data.ptr = what};
     if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EEXIST) {
@@ -71,7 +72,7 @@ void collector_watch(struct collector *c, int fd, uint32_t events, void *what)
     }
 }
 
-void collector_close_fd(int *fd)
+void ms_collector_close_fd(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
@@ -79,19 +80,19 @@ void collector_close_fd(int *fd)
     *fd = -1;
 }
 
-void collector_print_mail(struct collector *c)
+void ms_collector_print_queued(struct ms_collector *c)
 {
-    for (struct mail *mail = mailbox_take(&c->mail); mail != NULL;) {
-        struct mail *next = mail->next;
-        print(c, mail->stream, mail->text, mail->text_b);
-        free(mail);
-        mail = next;
+    for (struct ms_console_text *entry = ms_console_queue_take(&c->console_queue); entry != NULL;) {
+        struct ms_console_text *next = entry->next;
+        print(c, entry->stream, entry->text, entry->text_b);
+        free(entry);
+        entry = next;
     }
 }
 
 /* ---- messages ---- */
 
-static void listen_ourselves(struct collector *c)
+static void listen_ourselves(struct ms_collector *c)
 {
     if (!c->supervised) {
         return;
@@ -101,23 +102,23 @@ static void listen_ourselves(struct collector *c)
     /* Stays open until we exit: a supervisor that leaves may wait for that. */
     epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->channel.fd, NULL);
     if (ms_inbox_open(&c->inbox, c->listeners, c->listener_count) == 0) {
-        collector_watch(c, c->inbox.epoll, EPOLLIN, &c->inbox);
+        ms_collector_poll_fd(c, c->inbox.epoll, EPOLLIN, &c->inbox);
     }
 }
 
-static void take_letters(struct collector *c)
+static void take_messages(struct ms_collector *c)
 {
-    static struct ms_letter letter;
-    while (!c->supervised && ms_inbox_receive(&c->inbox, &letter) > 0) {
-        if (letter.kind == MS_MESSAGE_HELLO) {
-            collector_add(c, ++c->next_serial, letter.data, "", letter.memfd, letter.connection);
+    static struct ms_inbox_message message;
+    while (!c->supervised && ms_inbox_receive(&c->inbox, &message) > 0) {
+        if (message.kind == MS_MESSAGE_HELLO) {
+            ms_collector_add(c, ++c->next_serial, message.data, "", message.memfd, message.connection);
         } else {
-            request_take(c, &letter.request, letter.data + sizeof(letter.request), letter.connection);
+            ms_request_take(c, &message.request, message.data + sizeof(message.request), message.connection);
         }
     }
 }
 
-static void take_channel_message(struct collector *c, struct ms_channel_message *m)
+static void take_channel_message(struct ms_collector *c, struct ms_channel_message *m)
 {
     if (m->head.kind == MS_CH_PROCESS && m->fd_count >= 1) {
         struct ms_hello hello;
@@ -129,7 +130,8 @@ static void take_channel_message(struct collector *c, struct ms_channel_message 
         if (hello_b < m->data_b && ms_message_check(m->data, hello_b) == MS_MESSAGE_HELLO &&
             m->data[m->data_b - 1] == '\0') {
             c->next_serial = m->head.serial > c->next_serial ? m->head.serial : c->next_serial;
-            collector_add(c, m->head.serial, m->data, m->data + hello_b, m->fds[0], m->fd_count > 1 ? m->fds[1] : -1);
+            ms_collector_add(c, m->head.serial, m->data, m->data + hello_b, m->fds[0],
+                             m->fd_count > 1 ? m->fds[1] : -1);
             m->fds[0] = -1;
             m->fds[1] = -1;
         }
@@ -137,7 +139,7 @@ static void take_channel_message(struct collector *c, struct ms_channel_message 
                ms_message_check(m->data, m->data_b) == MS_MESSAGE_REQUEST) {
         struct ms_request request;
         memcpy(&request, m->data, sizeof(request));
-        request_take(c, &request, m->data + sizeof(request), m->fds[0]);
+        ms_request_take(c, &request, m->data + sizeof(request), m->fds[0]);
         m->fds[0] = -1;
     } else if (m->head.kind == MS_CH_LEAVE) {
         listen_ourselves(c);
@@ -145,7 +147,7 @@ static void take_channel_message(struct collector *c, struct ms_channel_message 
     ms_channel_drop_fds(m);
 }
 
-static void take_channel(struct collector *c)
+static void take_channel(struct ms_collector *c)
 {
     static struct ms_channel_message message;
     while (c->supervised) {
@@ -161,7 +163,7 @@ static void take_channel(struct collector *c)
 }
 
 /* Before every sleep: messages that could not be sent immediately are sent once the socket is writable. */
-static void flush_channel(struct collector *c)
+static void flush_channel(struct ms_collector *c)
 {
     if (c->supervised) {
         bool waiting = ms_channel_flush(&c->channel) > 0;
@@ -178,11 +180,11 @@ static void read_line(const char *path, char *out, size_t out_b)
     ssize_t n = fd >= 0 ? read(fd, out, out_b - 1) : 0;
     out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n")] = '\0';
-    collector_close_fd(&fd);
+    ms_collector_close_fd(&fd);
 }
 
 /* Waits for the first message. */
-static int take_settings(struct collector *c, char *why, size_t why_b)
+static int take_settings(struct ms_collector *c, char *why, size_t why_b)
 {
     static struct ms_channel_message m;
     int got;
@@ -215,7 +217,7 @@ static int take_settings(struct collector *c, char *why, size_t why_b)
     return 0;
 }
 
-static void clean_up(struct collector *c)
+static void clean_up(struct ms_collector *c)
 {
     if (c->session.fallback[0] != '\0') {
         unlinkat(c->output, strrchr(c->session.fallback, '/') + 1, 0);
@@ -225,9 +227,9 @@ static void clean_up(struct collector *c)
     }
 }
 
-int collect_main(void)
+int ms_collect_main(void)
 {
-    static struct collector c;
+    static struct ms_collector c;
     char why[MS_WHY_B + 64] = "";
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -238,18 +240,18 @@ int collect_main(void)
     ms_channel_init(&c.channel, MS_CHANNEL_FD);
     c.supervised = true;
     c.epoll = epoll_create1(EPOLL_CLOEXEC);
-    collector_watch(&c, MS_CHANNEL_FD, EPOLLIN, &c.channel);
+    ms_collector_poll_fd(&c, MS_CHANNEL_FD, EPOLLIN, &c.channel);
     int rc = take_settings(&c, why, sizeof(why));
     if (rc == 0) {
         read_line("/proc/sys/kernel/random/boot_id", c.boot_id, sizeof(c.boot_id));
         gethostname(c.host, sizeof(c.host) - 1);
-        rc = mailbox_open(&c.mail);
+        rc = ms_console_queue_open(&c.console_queue);
     }
     if (rc == 0 && (c.modules = ms_modules_new()) == NULL) {
         rc = -ENOMEM;
     }
-    rc = rc == 0 ? sweeper_start(&c.sweeper, &c.mail) : rc;
-    rc = rc == 0 ? exporter_start(&c.exporter, &c.mail) : rc;
+    rc = rc == 0 ? ms_sweeper_start(&c.sweeper, &c.console_queue) : rc;
+    rc = rc == 0 ? ms_export_threads_start(&c.export_threads, &c.console_queue) : rc;
     if (rc != 0) {
         char text[2 * MS_WHY_B];
         int n = why[0] != '\0' ? snprintf(text, sizeof(text), "[msmemscope] Error: %s", why)
@@ -258,19 +260,19 @@ int collect_main(void)
         ms_channel_send(&c.channel, MS_CH_FAILED, 0, 0, text, (size_t)n, NULL, 0);
         return 1;
     }
-    collector_watch(&c, c.mail.wake, EPOLLIN, &c.mail);
+    ms_collector_poll_fd(&c, c.console_queue.wake, EPOLLIN, &c.console_queue);
     ms_channel_send(&c.channel, MS_CH_READY, 0, ms_clock_choose(), NULL, 0, NULL, 0);
 
     while (c.supervised || c.processes != NULL) {
         struct epoll_event events[64];
         flush_channel(&c);
-        epoll_wait(c.epoll, events, MS_COUNT_OF(events), collector_patience_ms(&c));
+        epoll_wait(c.epoll, events, MS_COUNT_OF(events), ms_collector_timeout_ms(&c));
         take_channel(&c);
-        take_letters(&c);
-        collector_turn(&c);
+        take_messages(&c);
+        ms_collector_turn(&c);
     }
-    sweeper_stop(&c.sweeper);
-    exporter_stop(&c.exporter);
+    ms_sweeper_stop(&c.sweeper);
+    ms_export_threads_stop(&c.export_threads);
     ms_modules_free(c.modules);
     clean_up(&c);
     return 0;

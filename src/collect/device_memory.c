@@ -88,7 +88,7 @@ unsigned ms_device_memories_count(const struct ms_device_memories *memories)
     return memories != NULL ? memories->count : 0;
 }
 
-bool ms_device_memories_ask(struct ms_device_memories *memories, unsigned i, struct ms_device_memory *out)
+bool ms_device_memories_query(struct ms_device_memories *memories, unsigned i, struct ms_device_memory *out)
 {
     struct dcmi_hbm_info info = {0};
     struct dcmi_proc_mem_info users[MS_DEVICE_USERS_MAX];

@@ -25,6 +25,6 @@ struct ms_device_memories;
 struct ms_device_memories *ms_device_memories_open(void); /* NULL: not available */
 unsigned ms_device_memories_count(const struct ms_device_memories *memories);
 /* Queries one device; false: no reply. */
-bool ms_device_memories_ask(struct ms_device_memories *memories, unsigned i, struct ms_device_memory *out);
+bool ms_device_memories_query(struct ms_device_memories *memories, unsigned i, struct ms_device_memory *out);
 
 #endif

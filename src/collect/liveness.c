@@ -51,7 +51,7 @@ static uint64_t start_time_of(uint32_t pid)
     return p != NULL ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static bool same_process(const struct recorded *process)
+static bool same_process(const struct ms_recorded *process)
 {
     uint64_t expected = process->identity.start_time, found = start_time_of(process->pid_here);
     return found != 0 && (expected == 0 || found == expected);
@@ -63,7 +63,7 @@ static bool pidfd_dead(int pidfd)
     return poll(&wait, 1, 0) == 1;
 }
 
-bool ms_liveness_begin(struct recorded *process, uint64_t hello_start_time)
+bool ms_liveness_begin(struct ms_recorded *process, uint64_t hello_start_time)
 {
     process->identity.start_time = hello_start_time;
     process->pidfd = -1;
@@ -88,7 +88,7 @@ bool ms_liveness_begin(struct recorded *process, uint64_t hello_start_time)
     return same_process(process);
 }
 
-bool ms_liveness_dead(struct recorded *process, uint64_t progress)
+bool ms_liveness_dead(struct ms_recorded *process, uint64_t progress)
 {
     if (process->pidfd >= 0) {
         return pidfd_dead(process->pidfd);

@@ -22,7 +22,7 @@
 #define QUIET_TURNS 100 /* fast polls of a new process before backing off */
 #define WAITING_MS  2   /* poll interval while an API call waits */
 
-static void free_process(struct recorded *process)
+static void free_process(struct ms_recorded *process)
 {
     int fds[] = {process->memfd, process->connection, process->pidfd, process->dirfd, process->tracefd};
     for (size_t i = 0; i < MS_COUNT_OF(fds); i++) {
@@ -30,7 +30,7 @@ static void free_process(struct recorded *process)
             close(fds[i]);
         }
     }
-    ms_usage_forget(process->usage);
+    ms_usage_remove(process->usage);
     ms_log_close(&process->log);
     ms_view_free(process->view);
     free(process);
@@ -38,7 +38,7 @@ static void free_process(struct recorded *process)
 
 /* Has the process published anything? Reads through the file, so nothing has to be mapped or trusted; if that read
  * fails, assume it has. */
-bool collector_has_published(const struct recorded *process)
+bool ms_collector_has_published(const struct ms_recorded *process)
 {
     uint32_t streams = 0;
     return pread(process->memfd, &streams, sizeof(streams), offsetof(struct ms_shm, streams_used)) !=
@@ -46,25 +46,25 @@ bool collector_has_published(const struct recorded *process)
            streams != 0;
 }
 
-static void set_done(struct collector *c, struct recorded *process)
+static void set_done(struct ms_collector *c, struct ms_recorded *process)
 {
-    collector_print_mail(c); /* its reports must precede DONE */
-    process->phase = DONE;
-    collector_tell_phase(c, process, MS_CH_DONE);
+    ms_collector_print_queued(c); /* its reports must precede DONE */
+    process->phase = MS_PHASE_DONE;
+    ms_collector_report_phase(c, process, MS_CH_DONE);
 }
 
-static void set_ended(struct collector *c, struct recorded *process)
+static void set_ended(struct ms_collector *c, struct ms_recorded *process)
 {
     if (process->pidfd >= 0) {
         epoll_ctl(c->epoll, EPOLL_CTL_DEL, process->pidfd, NULL);
     }
-    collector_tell_phase(c, process, MS_CH_DEAD);
-    process->phase = ENDED;
+    ms_collector_report_phase(c, process, MS_CH_DEAD);
+    process->phase = MS_PHASE_ENDED;
     __atomic_store_n(&process->ended, 1, __ATOMIC_RELEASE);
-    sweeper_poke(&c->sweeper);
+    ms_sweeper_poke(&c->sweeper);
 }
 
-static int find_or_make_project(struct recorded *process, int output)
+static int find_or_make_project(struct ms_recorded *process, int output)
 {
     int rc = -ENOENT;
     if (process->name[0] != '\0') {
@@ -77,7 +77,7 @@ static int find_or_make_project(struct recorded *process, int output)
 
 /* The output directory is the session's; with the API, the one currently configured. If another recording found the
  * directory empty and removed it, it is created again. */
-int collector_open_directory(struct collector *c, struct recorded *process)
+int ms_collector_open_directory(struct ms_collector *c, struct ms_recorded *process)
 {
     bool api = (c->session.flags & MS_SESSION_API) != 0;
     int rc = api ? -ENOENT : find_or_make_project(process, c->output);
@@ -99,7 +99,7 @@ int collector_open_directory(struct collector *c, struct recorded *process)
     if (!process->resumed) {
         rc = ms_config_json_write(process->dirfd, &process->settings);
         if (rc == 0) {
-            collector_tell(c, 3, "[msmemscope] Info: Config into file %s/config.json\n", process->path);
+            ms_collector_print(c, 3, "[msmemscope] Info: Config into file %s/config.json\n", process->path);
         }
     }
     return rc;
@@ -121,7 +121,7 @@ static void set_sizes(const struct ms_settings *s, struct ms_writer_options *opt
 }
 
 /* A trace records its own settings. */
-void collector_describe(struct recorded *process)
+void ms_collector_describe(struct ms_recorded *process)
 {
     char *text = process->identity.settings;
     if (ms_options_format(&process->settings, text, sizeof(process->identity.settings)) >=
@@ -130,13 +130,13 @@ void collector_describe(struct recorded *process)
     }
 }
 
-static int open_trace(struct recorded *process)
+static int open_trace(struct ms_recorded *process)
 {
     const struct ms_settings *s = &process->settings;
     struct ms_writer_options options = {.sync_ms = s->sync ? 1000 : 0, .memory = process->in_memory};
     set_sizes(s, &options);
     process->trace_max_b = options.max_b;
-    collector_describe(process);
+    ms_collector_describe(process);
     int rc = ms_writer_open(process->tracefd, &process->identity, &options, &process->writer);
     if (rc != 0) {
         return rc;
@@ -154,12 +154,12 @@ static int open_trace(struct recorded *process)
     return 0;
 }
 
-/* MS_RECORDED_QUIET -> MS_RECORDED_RECORDING */
-int collector_begin(struct collector *c, struct recorded *process)
+/* MS_PHASE_QUIET -> MS_PHASE_RECORDING */
+int ms_collector_begin(struct ms_collector *c, struct ms_recorded *process)
 {
     /* With the API, a process leaves no files before its first start(). */
     process->in_memory = (c->session.flags & MS_SESSION_API) != 0 && process->name[0] == '\0';
-    int rc = process->in_memory ? 0 : collector_open_directory(c, process);
+    int rc = process->in_memory ? 0 : ms_collector_open_directory(c, process);
     if (rc == 0) {
         rc = open_trace(process);
     }
@@ -168,39 +168,39 @@ int collector_begin(struct collector *c, struct recorded *process)
         rc = 0;
     }
     if (rc != 0) {
-        collector_tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", process->identity.pid,
-                       rc == -EPERM || rc == -EPROTO ? "its shared memory is invalid" : strerror(-rc));
-        collector_tell_phase(c, process, MS_CH_DEAD);
+        ms_collector_print(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", process->identity.pid,
+                           rc == -EPERM || rc == -EPROTO ? "its shared memory is invalid" : strerror(-rc));
+        ms_collector_report_phase(c, process, MS_CH_DEAD);
         set_done(c, process);
         return rc;
     }
-    collector_close_fd(&process->memfd); /* mapped; the connection is no longer needed unless it is the only sign of
+    ms_collector_close_fd(&process->memfd); /* mapped; the connection is no longer needed unless it is the only sign of
                                           * life */
     if (process->pidfd >= 0 || process->pid_here != 0) {
-        collector_close_fd(&process->connection);
+        ms_collector_close_fd(&process->connection);
     }
     const struct ms_settings *s = &process->settings;
     bool wanted = s->export_mode != MS_EXPORT_NONE || s->ring || s->c_stack;
-    if (!wanted || exporter_add(&c->exporter, process) != 0) {
+    if (!wanted || ms_export_threads_add(&c->export_threads, process) != 0) {
         __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
     }
-    process->phase = RECORDING;
+    process->phase = MS_PHASE_RECORDING;
     if (process->drain != NULL) {
-        process->usage = ms_usage_watch(process->pid_here);
-        sweeper_add(&c->sweeper, process);
+        process->usage = ms_usage_add(process->pid_here);
+        ms_sweeper_add(&c->sweeper, process);
     }
     return 0;
 }
 
-static struct image image_of(const struct ms_process *p)
+static struct ms_process_image image_of(const struct ms_process *p)
 {
-    return (struct image){p->pid_namespace, p->start_time, p->pid, p->exec_count};
+    return (struct ms_process_image){p->pid_namespace, p->start_time, p->pid, p->exec_count};
 }
 
 /* True: `new` is a later image of the same process. */
-static bool follows(struct image old, struct ms_process *new)
+static bool follows(struct ms_process_image old, struct ms_process *new)
 {
-    struct image next = image_of(new);
+    struct ms_process_image next = image_of(new);
     bool same = old.pid == next.pid && old.pid_namespace == next.pid_namespace && old.start_time == next.start_time &&
                 next.start_time != 0;
     if (same && old.exec_count >= new->exec_count) {
@@ -211,12 +211,12 @@ static bool follows(struct image old, struct ms_process *new)
 
 /* The same process registered before: it has exec'd another program since. Registrations arrive in order; a short-lived
  * image may by now be known only from `images`. */
-static void end_former_image(struct collector *c, struct recorded *process)
+static void end_former_image(struct ms_collector *c, struct ms_recorded *process)
 {
-    for (unsigned i = 0; i < IMAGES_KEPT; i++) {
+    for (unsigned i = 0; i < MS_IMAGES_KEPT; i++) {
         follows(c->images[i], &process->identity);
     }
-    for (struct recorded *former = c->processes; former != NULL; former = former->next) {
+    for (struct ms_recorded *former = c->processes; former != NULL; former = former->next) {
         if (former != process && follows(image_of(&former->identity), &process->identity)) {
             former->dead = true;
         }
@@ -236,14 +236,14 @@ static void copy_text(char *out, size_t out_b, const char *text, size_t text_b)
 }
 
 /* Takes ownership of both descriptors. */
-void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
-                   int connection)
+void ms_collector_add(struct ms_collector *c, uint64_t serial, const char *hello_bytes, const char *name, int memfd,
+                      int connection)
 {
     struct ms_hello hello;
     memcpy(&hello, hello_bytes, sizeof(hello));
-    struct recorded *process = calloc(1, sizeof(*process));
+    struct ms_recorded *process = calloc(1, sizeof(*process));
     if (process == NULL) {
-        collector_tell(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", hello.pid, strerror(ENOMEM));
+        ms_collector_print(c, 2, "[msmemscope] Error: process %u is not recorded: %s.\n", hello.pid, strerror(ENOMEM));
         close(memfd);
         close(connection);
         if (c->supervised) {
@@ -282,7 +282,8 @@ void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes
 
     bool living = ms_liveness_begin(process, hello.start_time);
     process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
-    struct recorded **last = &c->processes; /* in order of registration, which is also the order of the directories of
+    struct ms_recorded **last =
+        &c->processes; /* in order of registration, which is also the order of the directories of
                                              * one pid */
     while (*last != NULL) {
         last = &(*last)->next;
@@ -291,13 +292,13 @@ void collector_add(struct collector *c, uint64_t serial, const char *hello_bytes
     end_former_image(c, process);
     process->dead = !living;
     if (living && process->pidfd >= 0) {
-        collector_watch(c, process->pidfd, EPOLLIN, process);
+        ms_collector_poll_fd(c, process->pidfd, EPOLLIN, process);
     }
 }
 
 /* ---- once per turn: advance every process as far as possible ---- */
 
-static void complain_early_end(struct recorded *process)
+static void complain_early_end(struct ms_recorded *process)
 {
     uint32_t ending = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE);
     if (ending == MS_ENDING_OPEN || process->complained) {
@@ -305,53 +306,53 @@ static void complain_early_end(struct recorded *process)
     }
     process->complained = true;
     if (ending == MS_ENDING_LIMIT) {
-        collector_warn(process, MS_LOG_WARN, "the trace in %s has reached its size limit and ends here.",
-                       process->path);
+        ms_collector_warn(process, MS_LOG_WARN, "the trace in %s has reached its size limit and ends here.",
+                          process->path);
     } else {
-        collector_warn(process, MS_LOG_ERROR, "the trace in %s can no longer be written: %s.", process->path,
-                       strerror(-process->early_error));
+        ms_collector_warn(process, MS_LOG_ERROR, "the trace in %s can no longer be written: %s.", process->path,
+                          strerror(-process->early_error));
     }
 }
 
-static void advance(struct collector *c, struct recorded *process)
+static void advance(struct ms_collector *c, struct ms_recorded *process)
 {
-    if (!process->dead && (process->phase == QUIET || process->phase == RECORDING)) {
+    if (!process->dead && (process->phase == MS_PHASE_QUIET || process->phase == MS_PHASE_RECORDING)) {
         process->dead = ms_liveness_dead(process, __atomic_load_n(&process->records, __ATOMIC_ACQUIRE));
     }
-    if (process->phase == QUIET) {
+    if (process->phase == MS_PHASE_QUIET) {
         process->quiet_turns++;
         /* In this order: a process publishes before it dies. */
-        if (collector_has_published(process)) {
-            collector_begin(c, process);
+        if (ms_collector_has_published(process)) {
+            ms_collector_begin(c, process);
         } else if (process->dead) {
-            collector_tell_phase(c, process, MS_CH_DEAD);
+            ms_collector_report_phase(c, process, MS_CH_DEAD);
             set_done(c, process);
         }
     }
-    if (process->phase == RECORDING) {
+    if (process->phase == MS_PHASE_RECORDING) {
         complain_early_end(process);
         if (process->dead || process->drain == NULL) {
             set_ended(c, process);
         }
     }
-    if (process->phase == ENDED) {
-        sweeper_poke(&c->sweeper);
+    if (process->phase == MS_PHASE_ENDED) {
+        ms_sweeper_poke(&c->sweeper);
         if (__atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0) {
             complain_early_end(process);
-            process->phase = CLOSED;
-            exporter_poke(&c->exporter, process);
+            process->phase = MS_PHASE_CLOSED;
+            ms_export_threads_poke(&c->export_threads, process);
         }
     }
-    if (process->phase == CLOSED && __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0) {
+    if (process->phase == MS_PHASE_CLOSED && __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0) {
         set_done(c, process);
     }
 }
 
-static void send_progress(struct collector *c)
+static void send_progress(struct ms_collector *c)
 {
     uint64_t sum = 0, count = 0;
-    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
-        if (process->phase == ENDED || process->phase == CLOSED) {
+    for (struct ms_recorded *process = c->processes; process != NULL; process = process->next) {
+        if (process->phase == MS_PHASE_ENDED || process->phase == MS_PHASE_CLOSED) {
             sum += __atomic_load_n(&process->per_mille, __ATOMIC_ACQUIRE);
             count++;
         }
@@ -361,31 +362,32 @@ static void send_progress(struct collector *c)
     }
 }
 
-int collector_patience_ms(const struct collector *c)
+int ms_collector_timeout_ms(const struct ms_collector *c)
 {
     int ms = -1;
-    for (const struct recorded *process = c->processes; process != NULL; process = process->next) {
-        bool soon = process->phase == ENDED || (process->phase == QUIET && process->quiet_turns < QUIET_TURNS);
-        bool later = process->phase == QUIET || process->phase == CLOSED || process->pidfd < 0;
+    for (const struct ms_recorded *process = c->processes; process != NULL; process = process->next) {
+        bool soon = process->phase == MS_PHASE_ENDED ||
+                    (process->phase == MS_PHASE_QUIET && process->quiet_turns < QUIET_TURNS);
+        bool later = process->phase == MS_PHASE_QUIET || process->phase == MS_PHASE_CLOSED || process->pidfd < 0;
         int wish = soon ? 10 : later ? 100 : -1;
         ms = wish > 0 && (ms < 0 || wish < ms) ? wish : ms;
     }
     return c->pending != NULL && (ms < 0 || ms > WAITING_MS) ? WAITING_MS : ms;
 }
 
-void collector_turn(struct collector *c)
+void ms_collector_turn(struct ms_collector *c)
 {
-    collector_print_mail(c);
-    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
+    ms_collector_print_queued(c);
+    for (struct ms_recorded *process = c->processes; process != NULL; process = process->next) {
         advance(c, process);
     }
-    request_turn(c);
-    for (struct recorded **link = &c->processes; *link != NULL;) {
-        struct recorded *process = *link;
-        if (process->phase == DONE) {
+    ms_request_turn(c);
+    for (struct ms_recorded **link = &c->processes; *link != NULL;) {
+        struct ms_recorded *process = *link;
+        if (process->phase == MS_PHASE_DONE) {
             *link = process->next;
-            c->images[c->image_next++ % IMAGES_KEPT] = image_of(&process->identity);
-            request_forget(c, process);
+            c->images[c->image_next++ % MS_IMAGES_KEPT] = image_of(&process->identity);
+            ms_request_forget(c, process);
             free_process(process);
         } else {
             link = &process->next;

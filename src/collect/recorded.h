@@ -19,15 +19,15 @@
 #include "memscope/recording/modules.h"
 #include "memscope/recording/project.h"
 
-enum recorded_phase { QUIET, RECORDING, ENDED, CLOSED, DONE };
+enum ms_phase { MS_PHASE_QUIET, MS_PHASE_RECORDING, MS_PHASE_ENDED, MS_PHASE_CLOSED, MS_PHASE_DONE };
 
-struct collector;
+struct ms_collector;
 
-struct recorded {
-    struct recorded *next;
-    struct collector *collector;
+struct ms_recorded {
+    struct ms_recorded *next;
+    struct ms_collector *collector;
     uint64_t serial;
-    enum recorded_phase phase;
+    enum ms_phase phase;
     struct ms_process identity;
     struct ms_settings settings;
 
@@ -60,16 +60,16 @@ struct recorded {
     bool complained;      /* early_end was reported */
     uint64_t freed_b;     /* reclaim.freed_b as last passed to the writer */
     uint64_t trace_max_b; /* 0: no limit */
-    struct recorded *next_swept;
+    struct ms_recorded *next_swept;
 
-    struct ms_usage_watch *usage; /* NULL: none */
-    bool in_memory;               /* not started yet, leaves no files; owned by the main thread */
-    uint32_t to_files;            /* atomic: 1: continue in tracefd, 2: the sweeper does */
-    int move_error;               /* valid when to_files is 2 */
+    struct ms_usage_samples *usage; /* NULL: none */
+    bool in_memory;                 /* not started yet, leaves no files; owned by the main thread */
+    uint32_t to_files;              /* atomic: 1: continue in tracefd, 2: the sweeper does */
+    int move_error;                 /* valid when to_files is 2 */
 
     /* export_thread.c */
     struct ms_pipeline *pipeline;
-    struct ms_marks marks;        /* atomic, for the sweeper */
+    struct ms_marks reclaim;      /* atomic, for the sweeper */
     bool has_files;               /* the export thread has switched to files */
     bool tracking;                /* the pipeline writes checkpoints only; files come later, or never */
     uint32_t exported;            /* atomic: the files are complete (or abandoned), pipeline is closed */
@@ -84,13 +84,13 @@ struct recorded {
     uint32_t awaited;             /* atomic: look now; number of requests since everything was exported */
     uint64_t due_ns;              /* when to look again */
     unsigned pause_ms;
-    struct recorded *next_export;
+    struct ms_recorded *next_export;
 };
 
 /* ---- liveness.c ---- */
 /* Starts monitoring, with a pidfd where possible. False if the process is already dead. */
-bool ms_liveness_begin(struct recorded *process, uint64_t hello_start_time);
+bool ms_liveness_begin(struct ms_recorded *process, uint64_t hello_start_time);
 /* Polls a process that has no pidfd. (A pidfd becomes readable in the event loop.) */
-bool ms_liveness_dead(struct recorded *process, uint64_t progress);
+bool ms_liveness_dead(struct ms_recorded *process, uint64_t progress);
 
 #endif

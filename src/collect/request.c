@@ -19,16 +19,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SIGN_OF_LIFE_NS 1000000000ull
+#define KEEP_ALIVE_NS 1000000000ull
 
-struct pending {
-    struct pending *next;
-    struct recorded *process;
+struct ms_pending_request {
+    struct ms_pending_request *next;
+    struct ms_recorded *process;
     int connection;
     uint32_t kind;
     uint64_t stamp;
-    uint64_t told_ns;
-    uint64_t told_events, told_records;
+    uint64_t reported_ns;
+    uint64_t reported_events, reported_records;
 };
 
 static bool answer(int connection, int status, const char *text)
@@ -68,12 +68,12 @@ static void answer_and_close(int connection, int status, const char *text)
 }
 
 /* The newest image of the calling process. */
-static struct recorded *find(struct collector *c, uint32_t pid, uint32_t pid_here)
+static struct ms_recorded *find(struct ms_collector *c, uint32_t pid, uint32_t pid_here)
 {
-    struct recorded *found = NULL;
-    for (struct recorded *process = c->processes; process != NULL; process = process->next) {
+    struct ms_recorded *found = NULL;
+    for (struct ms_recorded *process = c->processes; process != NULL; process = process->next) {
         bool same = process->identity.pid == pid && (pid_here == 0 || process->pid_here == pid_here);
-        if (same && (process->phase == QUIET || process->phase == RECORDING) &&
+        if (same && (process->phase == MS_PHASE_QUIET || process->phase == MS_PHASE_RECORDING) &&
             (found == NULL || process->serial > found->serial)) {
             found = process;
         }
@@ -94,7 +94,7 @@ static int check_output(const char *path, struct ms_why *why)
     return 0;
 }
 
-static int change_settings(struct collector *c, struct recorded *process, const char *text, struct ms_why *why)
+static int change_settings(struct ms_collector *c, struct ms_recorded *process, const char *text, struct ms_why *why)
 {
     struct ms_settings new = process->settings;
     int rc = ms_options_apply_text(&new, text, why);
@@ -102,12 +102,12 @@ static int change_settings(struct collector *c, struct recorded *process, const 
         return rc;
     }
     bool moved = strcmp(new.output, process->settings.output) != 0;
-    if (process->in_memory || (process->phase == QUIET && (c->session.flags & MS_SESSION_API) != 0)) {
+    if (process->in_memory || (process->phase == MS_PHASE_QUIET && (c->session.flags & MS_SESSION_API) != 0)) {
         rc = moved ? check_output(new.output, why) : 0; /* no file exists yet */
         process->settings = rc == 0 ? new : process->settings;
         return rc;
     }
-    if (process->phase != QUIET && (moved || new.format != process->settings.format)) {
+    if (process->phase != MS_PHASE_QUIET && (moved || new.format != process->settings.format)) {
         ms_refuse(why, "output and data-format cannot be changed once recording has begun.");
         return -EBUSY;
     }
@@ -116,42 +116,43 @@ static int change_settings(struct collector *c, struct recorded *process, const 
         return -EBUSY;
     }
     process->settings = new;
-    return process->phase == QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings);
+    return process->phase == MS_PHASE_QUIET ? 0 : ms_config_json_write(process->dirfd, &process->settings);
 }
 
-static void wait_for(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
+static void wait_for(struct ms_collector *c, struct ms_recorded *process, const struct ms_request *request,
+                     int connection)
 {
-    struct pending *pending = calloc(1, sizeof(*pending));
+    struct ms_pending_request *pending = calloc(1, sizeof(*pending));
     if (pending == NULL) {
         answer_and_close(connection, -ENOMEM, "");
         return;
     }
-    *pending = (struct pending){.next = c->pending,
-                                .process = process,
-                                .connection = connection,
-                                .kind = request->kind,
-                                .stamp = request->value,
-                                .told_ns = ms_clock_raw_ns()};
+    *pending = (struct ms_pending_request){.next = c->pending,
+                                           .process = process,
+                                           .connection = connection,
+                                           .kind = request->kind,
+                                           .stamp = request->value,
+                                           .reported_ns = ms_clock_raw_ns()};
     c->pending = pending;
-    exporter_poke(&c->exporter, process);
-    sweeper_poke(&c->sweeper);
+    ms_export_threads_poke(&c->export_threads, process);
+    ms_sweeper_poke(&c->sweeper);
 }
 
 /* Moves a recording from memory to files. The reply is sent once a checkpoint makes the files readable on their own. */
-static int leave_memory(struct collector *c, struct recorded *process)
+static int leave_memory(struct ms_collector *c, struct ms_recorded *process)
 {
-    int rc = collector_open_directory(c, process);
+    int rc = ms_collector_open_directory(c, process);
     if (rc == 0) {
-        collector_describe(process);
+        ms_collector_describe(process);
         process->in_memory = false;
         __atomic_store_n(&process->to_files, 1, __ATOMIC_RELEASE);
     }
     return rc;
 }
 
-static void start(struct collector *c, struct recorded *process, const struct ms_request *request, int connection)
+static void start(struct ms_collector *c, struct ms_recorded *process, const struct ms_request *request, int connection)
 {
-    int rc = process->phase == QUIET ? collector_begin(c, process) : 0;
+    int rc = process->phase == MS_PHASE_QUIET ? ms_collector_begin(c, process) : 0;
     if (rc == 0 && process->in_memory) {
         rc = leave_memory(c, process);
         if (rc == 0) {
@@ -170,12 +171,13 @@ static void start(struct collector *c, struct recorded *process, const struct ms
     answer_and_close(connection, rc, text);
 }
 
-static void configure(struct collector *c, struct recorded *process, const char *lines, int connection)
+static void configure(struct ms_collector *c, struct ms_recorded *process, const char *lines, int connection)
 {
     struct ms_why why = {"", ""};
     char text[MS_REQUEST_TEXT_B];
     /* Records published earlier belong to the earlier settings. */
-    int rc = process->phase == QUIET && collector_has_published(process) ? collector_begin(c, process) : 0;
+    int rc =
+        process->phase == MS_PHASE_QUIET && ms_collector_has_published(process) ? ms_collector_begin(c, process) : 0;
     rc = rc != 0 ? rc : change_settings(c, process, lines, &why);
     if (rc != 0) {
         answer_and_close(connection, rc, why.error);
@@ -189,7 +191,7 @@ static void configure(struct collector *c, struct recorded *process, const char 
 }
 
 /* The target chooses the file name; the collector chooses the directory. */
-static int open_watch_file(struct recorded *process, uint64_t device, const char *name)
+static int open_watch_file(struct ms_recorded *process, uint64_t device, const char *name)
 {
     char path[64];
     if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 255) {
@@ -206,10 +208,10 @@ static int open_watch_file(struct recorded *process, uint64_t device, const char
     return rc;
 }
 
-static void give_watch_file(struct collector *c, struct recorded *process, const struct ms_request *request,
+static void give_watch_file(struct ms_collector *c, struct ms_recorded *process, const struct ms_request *request,
                             const char *name, int connection)
 {
-    int rc = process->phase == QUIET ? collector_begin(c, process) : 0;
+    int rc = process->phase == MS_PHASE_QUIET ? ms_collector_begin(c, process) : 0;
     rc = rc == 0 && process->in_memory ? -ENOENT : rc;
     int file = rc == 0 ? open_watch_file(process, request->value, name) : rc;
     if (file < 0) {
@@ -221,7 +223,7 @@ static void give_watch_file(struct collector *c, struct recorded *process, const
     close(connection);
 }
 
-void request_take(struct collector *c, const struct ms_request *request, const char *text, int connection)
+void ms_request_take(struct ms_collector *c, const struct ms_request *request, const char *text, int connection)
 {
     char copy[MS_REQUEST_TEXT_B + 1];
     size_t text_b = request->text_b < sizeof(copy) ? request->text_b : sizeof(copy) - 1;
@@ -229,7 +231,7 @@ void request_take(struct collector *c, const struct ms_request *request, const c
     copy[text_b] = '\0';
     uint32_t uid, pid_here = 0;
     ms_session_peer(connection, &uid, &pid_here);
-    struct recorded *process = find(c, request->pid, pid_here);
+    struct ms_recorded *process = find(c, request->pid, pid_here);
     if (process == NULL) {
         answer_and_close(connection, -ESRCH, "[msmemscope] Error: this process is not recorded.");
         return;
@@ -244,7 +246,7 @@ void request_take(struct collector *c, const struct ms_request *request, const c
         break;
     case MS_REQUEST_INFO:
         snprintf(info, sizeof(info), "output=%s\n",
-                 process->phase == QUIET || process->in_memory ? process->settings.output : process->path);
+                 process->phase == MS_PHASE_QUIET || process->in_memory ? process->settings.output : process->path);
         answer_and_close(connection, 0, info);
         break;
     case MS_REQUEST_WATCH:
@@ -261,14 +263,14 @@ void request_take(struct collector *c, const struct ms_request *request, const c
 }
 
 /* Is everything before the request's stamp where it must be? */
-static bool fulfilled(const struct pending *pending)
+static bool fulfilled(const struct ms_pending_request *pending)
 {
-    struct recorded *process = pending->process;
-    if (process->phase == QUIET) {
+    struct ms_recorded *process = pending->process;
+    if (process->phase == MS_PHASE_QUIET) {
         return false; /* a record was written before the request: it will be found */
     }
     if (pending->kind == MS_REQUEST_START) {
-        return __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE) > 0 ||
+        return __atomic_load_n(&process->reclaim.covered, __ATOMIC_ACQUIRE) > 0 ||
                __atomic_load_n(&process->exported, __ATOMIC_ACQUIRE) != 0 ||
                (__atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) == 2 && process->move_error != 0);
     }
@@ -281,25 +283,25 @@ static bool fulfilled(const struct pending *pending)
 }
 
 /* False: the client is gone. */
-static bool give_sign_of_life(struct pending *pending)
+static bool send_keep_alive(struct ms_pending_request *pending)
 {
     uint64_t now_ns = ms_clock_raw_ns();
     uint64_t events = __atomic_load_n(&pending->process->exported_events, __ATOMIC_ACQUIRE);
     uint64_t records = __atomic_load_n(&pending->process->records, __ATOMIC_ACQUIRE);
-    bool moved = events != pending->told_events || records != pending->told_records;
-    if (!moved || now_ns - pending->told_ns < SIGN_OF_LIFE_NS) {
+    bool moved = events != pending->reported_events || records != pending->reported_records;
+    if (!moved || now_ns - pending->reported_ns < KEEP_ALIVE_NS) {
         return true;
     }
-    pending->told_ns = now_ns;
-    pending->told_events = events;
-    pending->told_records = records;
+    pending->reported_ns = now_ns;
+    pending->reported_events = events;
+    pending->reported_records = records;
     return answer(pending->connection, EINPROGRESS, "");
 }
 
 /* Result of a fulfilled request: 0 or -errno, and the text of the reply. */
-static int outcome(const struct pending *pending, char *text, size_t text_b)
+static int outcome(const struct ms_pending_request *pending, char *text, size_t text_b)
 {
-    const struct recorded *process = pending->process;
+    const struct ms_recorded *process = pending->process;
     text[0] = '\0';
     if (pending->kind == MS_REQUEST_START && process->move_error != 0) {
         snprintf(text, text_b, "[msmemscope] Error: cannot write the trace.");
@@ -321,23 +323,23 @@ static int outcome(const struct pending *pending, char *text, size_t text_b)
     return error;
 }
 
-void request_turn(struct collector *c)
+void ms_request_turn(struct ms_collector *c)
 {
     char text[sizeof(c->pending->process->path) + 256];
     _Static_assert(sizeof(text) >= MS_SUSPECTS_B, "the reply to STOP holds them");
-    for (struct pending **link = &c->pending; *link != NULL;) {
-        struct pending *pending = *link;
+    for (struct ms_pending_request **link = &c->pending; *link != NULL;) {
+        struct ms_pending_request *pending = *link;
         bool done = fulfilled(pending);
         if (done) {
             int rc = outcome(pending, text, sizeof(text));
             answer(pending->connection, rc, text);
-        } else if (pending->process->phase == RECORDING) { /* an earlier wake-up may have come too soon */
-            sweeper_poke(&c->sweeper);
+        } else if (pending->process->phase == MS_PHASE_RECORDING) { /* an earlier wake-up may have come too soon */
+            ms_sweeper_poke(&c->sweeper);
             if (pending->kind != MS_REQUEST_STEP) {
-                exporter_poke(&c->exporter, pending->process);
+                ms_export_threads_poke(&c->export_threads, pending->process);
             }
         }
-        if (done || !give_sign_of_life(pending)) {
+        if (done || !send_keep_alive(pending)) {
             *link = pending->next;
             close(pending->connection);
             free(pending);
@@ -347,10 +349,10 @@ void request_turn(struct collector *c)
     }
 }
 
-void request_forget(struct collector *c, struct recorded *process)
+void ms_request_forget(struct ms_collector *c, struct ms_recorded *process)
 {
-    for (struct pending **link = &c->pending; *link != NULL;) {
-        struct pending *pending = *link;
+    for (struct ms_pending_request **link = &c->pending; *link != NULL;) {
+        struct ms_pending_request *pending = *link;
         if (pending->process == process) {
             *link = pending->next;
             answer_and_close(pending->connection, 0, "");

@@ -29,13 +29,13 @@
 #define MS_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 struct work {
-    struct recorded **processes;
+    struct ms_recorded **processes;
     struct ms_drain **drains;
     unsigned count, capacity;
 };
 
 /* Takes over new processes; waits while there is no work at all. False: quit. */
-static bool take_added(struct sweeper *sweeper, struct work *work)
+static bool take_added(struct ms_sweeper *sweeper, struct work *work)
 {
     pthread_mutex_lock(&sweeper->lock);
     while (sweeper->added == NULL && work->count == 0 && !sweeper->quit) {
@@ -44,7 +44,7 @@ static bool take_added(struct sweeper *sweeper, struct work *work)
     while (sweeper->added != NULL) {
         if (work->count == work->capacity) {
             unsigned capacity = work->capacity > 0 ? 2 * work->capacity : 16;
-            struct recorded **processes = realloc(work->processes, capacity * sizeof(*processes));
+            struct ms_recorded **processes = realloc(work->processes, capacity * sizeof(*processes));
             work->processes = processes != NULL ? processes : work->processes;
             struct ms_drain **drains = realloc(work->drains, capacity * sizeof(*drains));
             work->drains = drains != NULL ? drains : work->drains;
@@ -53,7 +53,7 @@ static bool take_added(struct sweeper *sweeper, struct work *work)
             }
             work->capacity = capacity;
         }
-        struct recorded *process = sweeper->added;
+        struct ms_recorded *process = sweeper->added;
         sweeper->added = process->next_swept;
         work->processes[work->count] = process;
         work->drains[work->count++] = process->drain;
@@ -64,7 +64,7 @@ static bool take_added(struct sweeper *sweeper, struct work *work)
 }
 
 /* The process has ended: its trace is complete. */
-static void close_trace(struct recorded *process)
+static void close_trace(struct ms_recorded *process)
 {
     ms_drain_close(process->drain);
     ms_writer_close(process->writer, MS_ENDING_PROCESS);
@@ -74,10 +74,10 @@ static void close_trace(struct recorded *process)
 }
 
 /* Passes on to the writer what the export thread no longer needs. */
-static void heed_marks(struct recorded *process)
+static void apply_reclaim(struct ms_recorded *process)
 {
-    uint64_t covered = __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE);
-    uint64_t freed_b = __atomic_load_n(&process->marks.freed_b, __ATOMIC_ACQUIRE);
+    uint64_t covered = __atomic_load_n(&process->reclaim.covered, __ATOMIC_ACQUIRE);
+    uint64_t freed_b = __atomic_load_n(&process->reclaim.freed_b, __ATOMIC_ACQUIRE);
     if (covered > 0) {
         ms_writer_covered(process->writer, covered);
     }
@@ -88,24 +88,24 @@ static void heed_marks(struct recorded *process)
 }
 
 /* For the main thread: how far draining has got, and whether the trace had to end before the process. */
-static void publish(struct recorded *process, bool ended)
+static void publish(struct ms_recorded *process, bool ended)
 {
     struct ms_drain_stats stats;
     ms_drain_stats(process->drain, &stats);
     __atomic_store_n(&process->low_stamp, ended ? UINT64_MAX : stats.low_stamp, __ATOMIC_RELEASE);
     __atomic_store_n(&process->records, stats.records, __ATOMIC_RELEASE);
     process->buffers_b = MS_MAX(process->buffers_b, stats.chunks_in_use * MS_CHUNK_B);
-    heed_marks(process);
+    apply_reclaim(process);
     struct ms_writer_stats written;
     ms_writer_stats(process->writer, &written);
     if (written.ending != MS_ENDING_OPEN && process->early_end == MS_ENDING_OPEN) {
         process->early_error = written.error;
         __atomic_store_n(&process->early_end, written.ending, __ATOMIC_RELEASE);
-        mailbox_wake(&process->collector->mail);
+        ms_console_queue_wake(&process->collector->console_queue);
     }
 }
 
-static void record_cost(struct recorded *process)
+static void record_cost(struct ms_recorded *process)
 {
     struct ms_p_recorder cost = {.buffers_b = process->buffers_b,
                                  .drain_ns = process->drain_ns,
@@ -115,7 +115,7 @@ static void record_cost(struct recorded *process)
 }
 
 /* start() was called for a process that was recorded in memory only. */
-static void go_on_in_files(struct recorded *process)
+static void go_on_in_files(struct ms_recorded *process)
 {
     if (__atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) == 1) {
         process->move_error = ms_writer_to_files(process->writer, process->tracefd, process->identity.settings);
@@ -124,11 +124,11 @@ static void go_on_in_files(struct recorded *process)
     }
 }
 
-static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
+static uint64_t sweep_all(struct ms_sweeper *sweeper, struct work *work)
 {
     uint64_t records = 0;
     for (unsigned i = 0; i < work->count;) {
-        struct recorded *process = work->processes[i];
+        struct ms_recorded *process = work->processes[i];
         bool ended = __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0;
         go_on_in_files(process);
         ms_usage_record(process->usage, process->drain);
@@ -144,7 +144,7 @@ static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
             work->processes[i] = work->processes[--work->count];
             work->drains[i] = work->drains[work->count];
             close_trace(process);
-            mailbox_wake(sweeper->mail);
+            ms_console_queue_wake(sweeper->console);
             continue;
         }
         i++;
@@ -152,7 +152,7 @@ static uint64_t sweep_all(struct sweeper *sweeper, struct work *work)
     return records;
 }
 
-static void pause_sweeping(struct sweeper *sweeper, struct work *work, unsigned pause_ms)
+static void pause_sweeping(struct ms_sweeper *sweeper, struct work *work, unsigned pause_ms)
 {
     pthread_mutex_lock(&sweeper->lock);
     bool sleep = sweeper->added == NULL && work->count > 0;
@@ -172,7 +172,7 @@ static void pause_sweeping(struct sweeper *sweeper, struct work *work, unsigned 
 
 static void *sweep_thread(void *argument)
 {
-    struct sweeper *sweeper = argument;
+    struct ms_sweeper *sweeper = argument;
     struct work work = {0};
     unsigned pause_ms = PAUSE_MIN_MS;
     while (take_added(sweeper, &work)) {
@@ -189,18 +189,18 @@ static void *sweep_thread(void *argument)
     return NULL;
 }
 
-int sweeper_start(struct sweeper *sweeper, struct mailbox *mail)
+int ms_sweeper_start(struct ms_sweeper *sweeper, struct ms_console_queue *console)
 {
     memset(sweeper, 0, sizeof(*sweeper));
     pthread_mutex_init(&sweeper->lock, NULL);
     pthread_cond_init(&sweeper->changed, NULL);
-    sweeper->mail = mail;
+    sweeper->console = console;
     return -pthread_create(&sweeper->thread, NULL, sweep_thread, sweeper);
 }
 
 /* Call with the lock held. The bell is in the shared memory of a process whose drain stays open while asleep_shm is
  * set. A poke just before ms_drain_sleep reads the bell is lost; the main thread pokes again while it waits. */
-static void wake(struct sweeper *sweeper)
+static void wake(struct ms_sweeper *sweeper)
 {
     pthread_cond_signal(&sweeper->changed);
     if (sweeper->asleep_shm != NULL) {
@@ -209,7 +209,7 @@ static void wake(struct sweeper *sweeper)
     }
 }
 
-void sweeper_add(struct sweeper *sweeper, struct recorded *process)
+void ms_sweeper_add(struct ms_sweeper *sweeper, struct ms_recorded *process)
 {
     pthread_mutex_lock(&sweeper->lock);
     process->next_swept = sweeper->added;
@@ -218,14 +218,14 @@ void sweeper_add(struct sweeper *sweeper, struct recorded *process)
     pthread_mutex_unlock(&sweeper->lock);
 }
 
-void sweeper_poke(struct sweeper *sweeper)
+void ms_sweeper_poke(struct ms_sweeper *sweeper)
 {
     pthread_mutex_lock(&sweeper->lock);
     wake(sweeper);
     pthread_mutex_unlock(&sweeper->lock);
 }
 
-void sweeper_stop(struct sweeper *sweeper)
+void ms_sweeper_stop(struct ms_sweeper *sweeper)
 {
     pthread_mutex_lock(&sweeper->lock);
     sweeper->quit = true;

@@ -28,10 +28,10 @@ struct sample {
     bool changed; /* since it was recorded */
 };
 
-struct ms_usage_watch {
-    struct ms_usage_watch *next;
+struct ms_usage_samples {
+    struct ms_usage_samples *next;
     uint32_t pid;
-    bool forgotten;       /* protected by the sampler's lock */
+    bool removed;         /* protected by the sampler's lock */
     pthread_mutex_t lock; /* leaf: protects the fields below */
     uint32_t news;        /* atomic: something has changed */
     unsigned count;
@@ -41,56 +41,56 @@ struct ms_usage_watch {
 static struct {
     pthread_mutex_t lock; /* leaf: protects list, running, hurry */
     pthread_cond_t changed;
-    struct ms_usage_watch *list;
+    struct ms_usage_samples *list;
     bool running, hurry;
 } sampler = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* ---- samples of a process ---- */
 
-static void learn(struct ms_usage_watch *watch, uint32_t device, struct ms_p_usage usage)
+static void set_sample(struct ms_usage_samples *process, uint32_t device, struct ms_p_usage usage)
 {
-    pthread_mutex_lock(&watch->lock);
+    pthread_mutex_lock(&process->lock);
     unsigned i = 0;
-    while (i < watch->count && watch->samples[i].device != device) {
+    while (i < process->count && process->samples[i].device != device) {
         i++;
     }
     if (i < KEPT_MAX) {
-        struct sample *sample = &watch->samples[i];
-        bool new = i == watch->count;
-        watch->count += new;
+        struct sample *sample = &process->samples[i];
+        bool new = i == process->count;
+        process->count += new;
         if (new || memcmp(&sample->usage, &usage, sizeof(usage)) != 0) {
             *sample = (struct sample){device, usage, true};
-            __atomic_store_n(&watch->news, 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&process->news, 1, __ATOMIC_RELEASE);
         }
     }
-    pthread_mutex_unlock(&watch->lock);
+    pthread_mutex_unlock(&process->lock);
 }
 
-static bool uses(struct ms_usage_watch *watch, uint32_t device)
+static bool uses(struct ms_usage_samples *process, uint32_t device)
 {
     bool found = false;
-    pthread_mutex_lock(&watch->lock);
-    for (unsigned i = 0; i < watch->count; i++) {
-        found = found || watch->samples[i].device == device;
+    pthread_mutex_lock(&process->lock);
+    for (unsigned i = 0; i < process->count; i++) {
+        found = found || process->samples[i].device == device;
     }
-    pthread_mutex_unlock(&watch->lock);
+    pthread_mutex_unlock(&process->lock);
     return found;
 }
 
-void ms_usage_record(struct ms_usage_watch *watch, struct ms_drain *drain)
+void ms_usage_record(struct ms_usage_samples *process, struct ms_drain *drain)
 {
-    if (watch == NULL || __atomic_load_n(&watch->news, __ATOMIC_ACQUIRE) == 0) {
+    if (process == NULL || __atomic_load_n(&process->news, __ATOMIC_ACQUIRE) == 0) {
         return;
     }
     struct sample samples[KEPT_MAX];
-    pthread_mutex_lock(&watch->lock);
-    unsigned count = watch->count;
-    memcpy(samples, watch->samples, sizeof(samples));
+    pthread_mutex_lock(&process->lock);
+    unsigned count = process->count;
+    memcpy(samples, process->samples, sizeof(samples));
     for (unsigned i = 0; i < count; i++) {
-        watch->samples[i].changed = false;
+        process->samples[i].changed = false;
     }
-    __atomic_store_n(&watch->news, 0, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&watch->lock);
+    __atomic_store_n(&process->news, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&process->lock);
     for (unsigned i = 0; i < count; i++) {
         if (samples[i].changed) {
             ms_drain_record(drain, MS_R_USAGE, samples[i].device, &samples[i].usage, sizeof(samples[i].usage));
@@ -100,12 +100,12 @@ void ms_usage_record(struct ms_usage_watch *watch, struct ms_drain *drain)
 
 /* ---- querying ---- */
 
-static void ask_about_host(struct ms_usage_watch *watch)
+static void query_host(struct ms_usage_samples *process)
 {
     char path[64], text[128];
     unsigned long long pages, resident;
     struct sysinfo host;
-    snprintf(path, sizeof(path), "/proc/%u/statm", watch->pid);
+    snprintf(path, sizeof(path), "/proc/%u/statm", process->pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return;
@@ -117,42 +117,42 @@ static void ask_about_host(struct ms_usage_watch *watch)
         return;
     }
     /* Usage of the whole host changes constantly and appears in no row. */
-    learn(watch, MS_DEV_CPU,
-          (struct ms_p_usage){.process_used_b = resident * (uint64_t)sysconf(_SC_PAGESIZE),
-                              .total_b = (uint64_t)host.totalram * host.mem_unit});
+    set_sample(process, MS_DEV_CPU,
+               (struct ms_p_usage){.process_used_b = resident * (uint64_t)sysconf(_SC_PAGESIZE),
+                                   .total_b = (uint64_t)host.totalram * host.mem_unit});
 }
 
-static void tell(struct ms_usage_watch *watch, const struct ms_device_memory *memory)
+static void update(struct ms_usage_samples *process, const struct ms_device_memory *memory)
 {
-    bool found = uses(watch, memory->device);
+    bool found = uses(process, memory->device);
     uint64_t used_b = 0;
     for (unsigned i = 0; i < memory->users; i++) {
-        if (memory->user[i].pid == watch->pid) {
+        if (memory->user[i].pid == process->pid) {
             found = true;
             used_b = memory->user[i].used_b;
         }
     }
     if (found) {
-        learn(
-            watch, memory->device,
+        set_sample(
+            process, memory->device,
             (struct ms_p_usage){.device_used_b = memory->used_b, .process_used_b = used_b, .total_b = memory->total_b});
     }
 }
 
 /* The current list; entries stay valid until free_removed, since only this thread removes any. */
-static struct ms_usage_watch *list_now(void)
+static struct ms_usage_samples *current_list(void)
 {
     pthread_mutex_lock(&sampler.lock);
-    struct ms_usage_watch *list = sampler.list;
+    struct ms_usage_samples *list = sampler.list;
     pthread_mutex_unlock(&sampler.lock);
     return list;
 }
 
-static void ask_all(struct ms_device_memories *memories, bool everything)
+static void query_all(struct ms_device_memories *memories, bool everything)
 {
-    struct ms_usage_watch *list = list_now();
-    for (struct ms_usage_watch *watch = list; watch != NULL; watch = watch->next) {
-        ask_about_host(watch);
+    struct ms_usage_samples *list = current_list();
+    for (struct ms_usage_samples *process = list; process != NULL; process = process->next) {
+        query_host(process);
     }
     static struct ms_device_memory memory;
     bool wanted[MS_DEVICES_MAX] = {false};
@@ -160,31 +160,32 @@ static void ask_all(struct ms_device_memories *memories, bool everything)
     static bool known[MS_DEVICES_MAX];
     for (unsigned i = 0; i < ms_device_memories_count(memories); i++) {
         wanted[i] = everything;
-        for (struct ms_usage_watch *watch = list; watch != NULL && !wanted[i] && known[i]; watch = watch->next) {
-            wanted[i] = uses(watch, numbers[i]);
+        for (struct ms_usage_samples *process = list; process != NULL && !wanted[i] && known[i];
+             process = process->next) {
+            wanted[i] = uses(process, numbers[i]);
         }
-        if (!wanted[i] || !ms_device_memories_ask(memories, i, &memory)) {
+        if (!wanted[i] || !ms_device_memories_query(memories, i, &memory)) {
             continue;
         }
         known[i] = true;
         numbers[i] = memory.device;
-        for (struct ms_usage_watch *watch = list; watch != NULL; watch = watch->next) {
-            tell(watch, &memory);
+        for (struct ms_usage_samples *process = list; process != NULL; process = process->next) {
+            update(process, &memory);
         }
     }
 }
 
-static void take_forgotten(void)
+static void free_removed(void)
 {
     pthread_mutex_lock(&sampler.lock);
-    for (struct ms_usage_watch **link = &sampler.list; *link != NULL;) {
-        struct ms_usage_watch *watch = *link;
-        if (watch->forgotten) {
-            *link = watch->next;
-            pthread_mutex_destroy(&watch->lock);
-            free(watch);
+    for (struct ms_usage_samples **link = &sampler.list; *link != NULL;) {
+        struct ms_usage_samples *process = *link;
+        if (process->removed) {
+            *link = process->next;
+            pthread_mutex_destroy(&process->lock);
+            free(process);
         } else {
-            link = &watch->next;
+            link = &process->next;
         }
     }
     pthread_mutex_unlock(&sampler.lock);
@@ -221,8 +222,8 @@ static void *sample_thread(void *argument)
         uint64_t begin_ns = ms_clock_raw_ns();
         bool everything = hurry || begin_ns - everything_ns >= IDLE_NS;
         everything_ns = everything ? begin_ns : everything_ns;
-        ask_all(memories, everything);
-        take_forgotten();
+        query_all(memories, everything);
+        free_removed();
         uint64_t took_ns = ms_clock_raw_ns() - begin_ns;
         hurry = pause_for(took_ns * SHARE > PERIOD_NS ? took_ns * SHARE : PERIOD_NS);
     }
@@ -231,17 +232,17 @@ static void *sample_thread(void *argument)
 
 /* ---- interface ---- */
 
-struct ms_usage_watch *ms_usage_watch(uint32_t pid)
+struct ms_usage_samples *ms_usage_add(uint32_t pid)
 {
-    struct ms_usage_watch *watch = pid != 0 ? calloc(1, sizeof(*watch)) : NULL;
-    if (watch == NULL) {
+    struct ms_usage_samples *process = pid != 0 ? calloc(1, sizeof(*process)) : NULL;
+    if (process == NULL) {
         return NULL;
     }
-    watch->pid = pid;
-    pthread_mutex_init(&watch->lock, NULL);
+    process->pid = pid;
+    pthread_mutex_init(&process->lock, NULL);
     pthread_mutex_lock(&sampler.lock);
-    watch->next = sampler.list;
-    sampler.list = watch;
+    process->next = sampler.list;
+    sampler.list = process;
     sampler.hurry = true;
     pthread_t thread;
     if (!sampler.running && pthread_create(&thread, NULL, sample_thread, NULL) == 0) {
@@ -250,14 +251,14 @@ struct ms_usage_watch *ms_usage_watch(uint32_t pid)
     }
     pthread_cond_signal(&sampler.changed);
     pthread_mutex_unlock(&sampler.lock);
-    return watch;
+    return process;
 }
 
-void ms_usage_forget(struct ms_usage_watch *watch)
+void ms_usage_remove(struct ms_usage_samples *process)
 {
-    if (watch != NULL) {
+    if (process != NULL) {
         pthread_mutex_lock(&sampler.lock);
-        watch->forgotten = true;
+        process->removed = true;
         pthread_mutex_unlock(&sampler.lock);
     }
 }

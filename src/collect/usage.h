@@ -10,13 +10,13 @@
 
 #include "trace/drain.h"
 
-struct ms_usage_watch;
+struct ms_usage_samples;
 
 /* Adds a process, by its pid as seen here; NULL: not possible. The first call starts the thread. */
-struct ms_usage_watch *ms_usage_watch(uint32_t pid);
-void ms_usage_forget(struct ms_usage_watch *watch);
+struct ms_usage_samples *ms_usage_add(uint32_t pid);
+void ms_usage_remove(struct ms_usage_samples *process);
 
 /* Records values that changed since the last call. Drain thread only. */
-void ms_usage_record(struct ms_usage_watch *watch, struct ms_drain *drain);
+void ms_usage_record(struct ms_usage_samples *process, struct ms_drain *drain);
 
 #endif

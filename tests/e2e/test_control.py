@@ -239,7 +239,7 @@ def test_configured_before_it_is_started(alone, recorder, client, tmp_path):
 
 def test_output_that_cannot_be_written_is_an_answer(alone, client):
     done = alone.run(client, 3, "output=/proc/nowhere", "start", 4, "output=/tmp", "output")
-    assert "cannot be written in /proc/nowhere" in done.out
+    assert "cannot write to /proc/nowhere" in done.out
     assert done.returncode == 0
 
 

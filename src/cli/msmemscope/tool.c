@@ -21,7 +21,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--collect") == 0) {
-        return collect_main();
+        return ms_collect_main();
     }
     if (argc == 2 && strcmp(argv[1], MS_SYMBOLS_ARGUMENT) == 0) {
         return ms_symbols_main();

@@ -45,7 +45,7 @@ void ms_inbox_close(struct ms_inbox *inbox)
 }
 
 /* 1: a valid message from an authorized sender; 0: nothing yet; -1: drop the connection. */
-static int read_letter(int fd, struct ms_letter *out)
+static int read_message(int fd, struct ms_inbox_message *out)
 {
     union {
         struct cmsghdr align;
@@ -143,14 +143,14 @@ static bool too_many(const struct ms_inbox *inbox, unsigned i)
 
 /* Connections are read in the order of arrival, after all have been accepted: a client's earlier message is received
  * before one that it sent on a later connection. */
-int ms_inbox_receive(struct ms_inbox *inbox, struct ms_letter *out)
+int ms_inbox_receive(struct ms_inbox *inbox, struct ms_inbox_message *out)
 {
     uint64_t now_ns = ms_clock_raw_ns();
     for (unsigned i = 0; i < inbox->listener_count; i++) {
         accept_all(inbox, inbox->listeners[i], now_ns);
     }
     for (unsigned i = 0; i < inbox->waiting_count;) {
-        int rc = read_letter(inbox->waiting[i].fd, out);
+        int rc = read_message(inbox->waiting[i].fd, out);
         bool silent = rc == 0 && (now_ns - inbox->waiting[i].since_ns > SILENCE_NS || too_many(inbox, i));
         if (rc == 0 && !silent) {
             i++;

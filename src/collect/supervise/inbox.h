@@ -28,7 +28,7 @@ struct ms_inbox {
     uint64_t refused; /* dropped connections */
 };
 
-struct ms_letter {
+struct ms_inbox_message {
     union {
         struct ms_message head;
         struct ms_hello hello;
@@ -47,6 +47,6 @@ int ms_inbox_open(struct ms_inbox *inbox, const int *listeners, unsigned count);
 void ms_inbox_close(struct ms_inbox *inbox);
 
 /* 1: a message; 0: nothing now. Returns 0 only when no message is left. */
-int ms_inbox_receive(struct ms_inbox *inbox, struct ms_letter *out);
+int ms_inbox_receive(struct ms_inbox *inbox, struct ms_inbox_message *out);
 
 #endif

@@ -28,10 +28,10 @@
 #define RESTARTS_MAX 1
 #define GOODBYE_MS   3000
 
-enum phase { LIVING, DEAD, DONE };
+enum registered_phase { LIVING, DEAD, DONE };
 
 struct registered {
-    enum phase phase;
+    enum registered_phase phase;
     int memfd, connection; /* -1: none */
     uint64_t serial;
     char *hello;
@@ -54,7 +54,7 @@ struct ms_supervisor {
     uint64_t offset_ns; /* REALTIME - MONOTONIC at the start: time in files never steps */
     struct ms_supervisor_state state;
     struct ms_channel_message message; /* scratch */
-    struct ms_letter letter;           /* scratch */
+    struct ms_inbox_message received;  /* scratch */
 };
 
 static void forget(struct registered *process)
@@ -222,7 +222,7 @@ static struct registered *find(struct ms_supervisor *sv, uint64_t serial)
     return NULL;
 }
 
-static void set_phase(struct ms_supervisor *sv, struct registered *process, enum phase phase)
+static void set_phase(struct ms_supervisor *sv, struct registered *process, enum registered_phase phase)
 {
     if (process == NULL || phase <= process->phase) {
         return;
@@ -239,7 +239,7 @@ static void set_phase(struct ms_supervisor *sv, struct registered *process, enum
 }
 
 /* Takes the message's descriptors. */
-static void register_process(struct ms_supervisor *sv, struct ms_letter *letter)
+static void register_process(struct ms_supervisor *sv, struct ms_inbox_message *message)
 {
     if (sv->count == sv->capacity) {
         size_t capacity = sv->capacity > 0 ? 2 * sv->capacity : 16;
@@ -249,35 +249,35 @@ static void register_process(struct ms_supervisor *sv, struct ms_letter *letter)
             sv->capacity = capacity;
         }
     }
-    char *hello = malloc(letter->data_b);
+    char *hello = malloc(message->data_b);
     if (hello == NULL || sv->count == sv->capacity) {
         free(hello);
-        close(letter->memfd);
-        close(letter->connection);
+        close(message->memfd);
+        close(message->connection);
         return;
     }
-    memcpy(hello, letter->data, letter->data_b);
+    memcpy(hello, message->data, message->data_b);
     struct registered *process = &sv->processes[sv->count++];
-    *process = (struct registered){.memfd = letter->memfd,
-                                   .connection = letter->connection,
+    *process = (struct registered){.memfd = message->memfd,
+                                   .connection = message->connection,
                                    .serial = ++sv->next_serial,
                                    .hello = hello,
-                                   .hello_b = letter->data_b};
+                                   .hello_b = message->data_b};
     sv->state.living++;
     sv->state.registered++;
     send_process(sv, process);
 }
 
-static void take_letters(struct ms_supervisor *sv)
+static void take_messages(struct ms_supervisor *sv)
 {
-    while (sv->inbox_open && ms_inbox_receive(&sv->inbox, &sv->letter) > 0) {
-        if (sv->letter.kind == MS_MESSAGE_HELLO) {
-            register_process(sv, &sv->letter);
+    while (sv->inbox_open && ms_inbox_receive(&sv->inbox, &sv->received) > 0) {
+        if (sv->received.kind == MS_MESSAGE_HELLO) {
+            register_process(sv, &sv->received);
             continue;
         }
-        ms_channel_send(&sv->channel, MS_CH_REQUEST, 0, 0, sv->letter.data, sv->letter.data_b, &sv->letter.connection,
-                        1);
-        close(sv->letter.connection);
+        ms_channel_send(&sv->channel, MS_CH_REQUEST, 0, 0, sv->received.data, sv->received.data_b,
+                        &sv->received.connection, 1);
+        close(sv->received.connection);
     }
 }
 
@@ -343,7 +343,7 @@ static void take_message(struct ms_supervisor *sv, const struct ms_channel_messa
 
 void ms_supervisor_turn(struct ms_supervisor *sv)
 {
-    take_letters(sv);
+    take_messages(sv);
     for (;;) {
         if (sv->state.lost) {
             return;

@@ -31,9 +31,9 @@
  * program never prints it: its output stays its own. */
 static void print_text(void *argument, int stream, bool info, const char *text, size_t text_b)
 {
-    struct recorded *process = argument;
-    if (collector_has_console(process->collector)) {
-        mailbox_print(&process->collector->mail, info ? 3 : stream, text, text_b);
+    struct ms_recorded *process = argument;
+    if (ms_collector_has_console(process->collector)) {
+        ms_console_queue_print(&process->collector->console_queue, info ? 3 : stream, text, text_b);
     } else if (stream == 1 && !info) {
         int rc = ms_project_write(process->dirfd, MS_REPORT_FILE, text, text_b);
         ms_log_write(&process->log, rc == 0 ? MS_LOG_INFO : MS_LOG_ERROR, "collector", 0,
@@ -43,7 +43,7 @@ static void print_text(void *argument, int stream, bool info, const char *text, 
 
 static void log_line(void *argument, int level, const char *line)
 {
-    struct recorded *process = argument;
+    struct ms_recorded *process = argument;
     if (ms_log_write(&process->log, (enum ms_log_level)level, "model", 0, line)) {
         char text[sizeof(process->path) + 128];
         int n = snprintf(text, sizeof(text), "[msmemscope] Info: logging into file %s/%s\n", process->path,
@@ -52,8 +52,8 @@ static void log_line(void *argument, int level, const char *line)
     }
 }
 
-static void complain(struct recorded *process, const char *format, ...) MS_PRINTF(2, 3);
-static void complain(struct recorded *process, const char *format, ...)
+static void complain(struct ms_recorded *process, const char *format, ...) MS_PRINTF(2, 3);
+static void complain(struct ms_recorded *process, const char *format, ...)
 {
     char text[2 * sizeof(process->path) + 256];
     static const char prefix[] = "[msmemscope] Error: ";
@@ -63,15 +63,15 @@ static void complain(struct recorded *process, const char *format, ...)
     n += vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
     va_end(args);
     n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
-    if (collector_has_console(process->collector)) {
+    if (ms_collector_has_console(process->collector)) {
         text[n++] = '\n';
-        mailbox_print(&process->collector->mail, 2, text, (size_t)n);
+        ms_console_queue_print(&process->collector->console_queue, 2, text, (size_t)n);
     } else {
         ms_log_write(&process->log, MS_LOG_ERROR, "collector", 0, text + sizeof(prefix) - 1);
     }
 }
 
-static void complain_error(struct recorded *process, int error)
+static void complain_error(struct ms_recorded *process, int error)
 {
     __atomic_store_n(&process->export_error, error, __ATOMIC_RELEASE);
     bool cut = __atomic_load_n(&process->early_end, __ATOMIC_ACQUIRE) != MS_ENDING_OPEN;
@@ -84,7 +84,7 @@ static void complain_error(struct recorded *process, int error)
 }
 
 /* Data we have just written cannot be read back: rare, but must always be reported. */
-static void complain_damage(struct recorded *process)
+static void complain_damage(struct ms_recorded *process)
 {
     struct ms_pipeline_stats stats;
     ms_pipeline_stats(process->pipeline, &stats);
@@ -96,7 +96,7 @@ static void complain_damage(struct recorded *process)
 
 /* ---- one turn ---- */
 
-static struct ms_pipeline_options pipeline_options(struct recorded *process, struct ms_writer *writer)
+static struct ms_pipeline_options pipeline_options(struct ms_recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
     bool files = process->has_files && !process->tracking && s->export_mode != MS_EXPORT_NONE;
@@ -110,7 +110,7 @@ static struct ms_pipeline_options pipeline_options(struct recorded *process, str
         .writer = writer,
         .memory = !process->has_files,
         .view = process->view,
-        .marks = writer != NULL ? &process->marks : NULL,
+        .marks = writer != NULL ? &process->reclaim : NULL,
         .replace = process->resumed,
         .reports = process->has_files && !process->tracking,
         .print = print_text,
@@ -121,7 +121,7 @@ static struct ms_pipeline_options pipeline_options(struct recorded *process, str
 
 /* Opens the pipeline: writes files while the process runs, or only checkpoints first and files later if requested.
  * writer: the sweeper's, which must not have started yet; NULL if the trace is complete. */
-static int open_pipeline(struct recorded *process, struct ms_writer *writer)
+static int open_pipeline(struct ms_recorded *process, struct ms_writer *writer)
 {
     const struct ms_settings *s = &process->settings;
     process->tracking = writer != NULL && s->export_mode != MS_EXPORT_LIVE && s->ring;
@@ -130,7 +130,7 @@ static int open_pipeline(struct recorded *process, struct ms_writer *writer)
 }
 
 /* start() was called for a process that was recorded in memory only. */
-static void go_on_in_files(struct recorded *process)
+static void go_on_in_files(struct ms_recorded *process)
 {
     if (!process->has_files && __atomic_load_n(&process->to_files, __ATOMIC_ACQUIRE) != 0) {
         process->has_files = true;
@@ -142,7 +142,7 @@ static void go_on_in_files(struct recorded *process)
     }
 }
 
-static void publish(struct recorded *process)
+static void publish(struct ms_recorded *process)
 {
     struct ms_pipeline_stats stats;
     ms_pipeline_stats(process->pipeline, &stats);
@@ -163,13 +163,13 @@ static void publish(struct recorded *process)
 }
 
 /* Clears `awaited`, unless another request arrived meanwhile. */
-static void answer_waiters(struct recorded *process, uint32_t awaited)
+static void answer_waiters(struct ms_recorded *process, uint32_t awaited)
 {
     __atomic_compare_exchange_n(&process->awaited, &awaited, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* True: it needs another turn; false: done. */
-static bool take_turn(struct recorded *process)
+static bool take_turn(struct ms_recorded *process)
 {
     uint32_t awaited = __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE);
     bool closed = __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0;
@@ -204,7 +204,7 @@ static bool take_turn(struct recorded *process)
     process->pipeline = NULL;
     if (process->settings.ring) { /* the trace may have grown faster than we could read it */
         ms_trace_trim(process->tracefd, process->identity.name, process->trace_max_b,
-                      __atomic_load_n(&process->marks.covered, __ATOMIC_ACQUIRE));
+                      __atomic_load_n(&process->reclaim.covered, __ATOMIC_ACQUIRE));
     }
     if (!process->tracking || process->settings.export_mode == MS_EXPORT_NONE) {
         return false;
@@ -219,7 +219,7 @@ static bool take_turn(struct recorded *process)
 
 /* ---- threads ---- */
 
-static bool is_awaited(const struct recorded *process)
+static bool is_awaited(const struct ms_recorded *process)
 {
     return __atomic_load_n(&process->awaited, __ATOMIC_ACQUIRE) != 0 ||
            __atomic_load_n(&process->closed, __ATOMIC_ACQUIRE) != 0 ||
@@ -227,32 +227,32 @@ static bool is_awaited(const struct recorded *process)
 }
 
 /* The process that has been due longest; if none is due, *wait_ms is the time until one is. */
-static struct recorded *next_process(struct exporter *exporter, bool awaited_only, unsigned *wait_ms)
+static struct ms_recorded *next_process(struct ms_export_threads *threads, bool awaited_only, unsigned *wait_ms)
 {
-    pthread_mutex_lock(&exporter->lock);
-    for (struct recorded *added = __atomic_exchange_n(&exporter->added, NULL, __ATOMIC_ACQUIRE); added != NULL;) {
-        struct recorded *process = added;
+    pthread_mutex_lock(&threads->lock);
+    for (struct ms_recorded *added = __atomic_exchange_n(&threads->added, NULL, __ATOMIC_ACQUIRE); added != NULL;) {
+        struct ms_recorded *process = added;
         added = process->next_export;
-        process->next_export = exporter->queue;
-        exporter->queue = process;
+        process->next_export = threads->queue;
+        threads->queue = process;
     }
     uint64_t now_ns = ms_clock_raw_ns(), best_ns = UINT64_MAX;
-    struct recorded **best = NULL;
-    for (struct recorded **link = &exporter->queue; *link != NULL; link = &(*link)->next_export) {
+    struct ms_recorded **best = NULL;
+    for (struct ms_recorded **link = &threads->queue; *link != NULL; link = &(*link)->next_export) {
         uint64_t due_ns = __atomic_load_n(&(*link)->awaited, __ATOMIC_ACQUIRE) != 0 ? 0 : (*link)->due_ns;
         if ((best == NULL || due_ns < best_ns) && (!awaited_only || is_awaited(*link))) {
             best = link;
             best_ns = due_ns;
         }
     }
-    struct recorded *process = best != NULL && best_ns <= now_ns ? *best : NULL;
+    struct ms_recorded *process = best != NULL && best_ns <= now_ns ? *best : NULL;
     if (process != NULL) {
         *best = process->next_export;
     }
     uint64_t wait_ns = best_ns > now_ns ? best_ns - now_ns : 0;
     unsigned most_ms = awaited_only ? LOOK_MS : PAUSE_MAX_MS;
     *wait_ms = wait_ns < most_ms * 1000000ull ? (unsigned)(wait_ns / 1000000) + 1 : most_ms;
-    pthread_mutex_unlock(&exporter->lock);
+    pthread_mutex_unlock(&threads->lock);
     return process;
 }
 
@@ -266,65 +266,65 @@ static void wait_a_while(sem_t *wake, unsigned wait_ms)
     sem_timedwait(wake, &until);
 }
 
-static void work(struct exporter *exporter, bool awaited_only, sem_t *wake)
+static void work(struct ms_export_threads *threads, bool awaited_only, sem_t *wake)
 {
-    while (__atomic_load_n(&exporter->quit, __ATOMIC_ACQUIRE) == 0) {
+    while (__atomic_load_n(&threads->quit, __ATOMIC_ACQUIRE) == 0) {
         unsigned wait_ms;
-        struct recorded *process = next_process(exporter, awaited_only, &wait_ms);
+        struct ms_recorded *process = next_process(threads, awaited_only, &wait_ms);
         if (process == NULL) {
             wait_a_while(wake, wait_ms);
         } else if (take_turn(process)) {
             bool pass_on = !awaited_only && is_awaited(process);
-            pthread_mutex_lock(&exporter->lock);
-            process->next_export = exporter->queue;
-            exporter->queue = process;
-            pthread_mutex_unlock(&exporter->lock);
+            pthread_mutex_lock(&threads->lock);
+            process->next_export = threads->queue;
+            threads->queue = process;
+            pthread_mutex_unlock(&threads->lock);
             if (pass_on) {
-                sem_post(&exporter->wake_awaited);
+                sem_post(&threads->wake_awaited);
             }
         } else {
             __atomic_store_n(&process->exported, 1, __ATOMIC_RELEASE);
-            mailbox_wake(exporter->mail);
+            ms_console_queue_wake(threads->console);
         }
     }
 }
 
 static void *idle_thread(void *argument)
 {
-    struct exporter *exporter = argument;
+    struct ms_export_threads *threads = argument;
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* this thread only; if refused: normal priority */
-    work(exporter, false, &exporter->wake);
+    work(threads, false, &threads->wake);
     return NULL;
 }
 
 static void *awaited_thread(void *argument)
 {
-    struct exporter *exporter = argument;
-    work(exporter, true, &exporter->wake_awaited);
+    struct ms_export_threads *threads = argument;
+    work(threads, true, &threads->wake_awaited);
     return NULL;
 }
 
-int exporter_start(struct exporter *exporter, struct mailbox *mail)
+int ms_export_threads_start(struct ms_export_threads *threads, struct ms_console_queue *console)
 {
-    memset(exporter, 0, sizeof(*exporter));
-    pthread_mutex_init(&exporter->lock, NULL);
-    sem_init(&exporter->wake, 0, 0);
-    sem_init(&exporter->wake_awaited, 0, 0);
-    exporter->mail = mail;
+    memset(threads, 0, sizeof(*threads));
+    pthread_mutex_init(&threads->lock, NULL);
+    sem_init(&threads->wake, 0, 0);
+    sem_init(&threads->wake_awaited, 0, 0);
+    threads->console = console;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned idle = cores < 4 ? 1 : cores / 2 > EXPORTERS_MAX ? EXPORTERS_MAX : (unsigned)(cores / 2);
-    while (exporter->thread_count < idle + 1) {
-        void *(*role)(void *) = exporter->thread_count < idle ? idle_thread : awaited_thread;
-        int error = pthread_create(&exporter->threads[exporter->thread_count], NULL, role, exporter);
+    unsigned idle = cores < 4 ? 1 : cores / 2 > MS_EXPORT_THREADS_MAX ? MS_EXPORT_THREADS_MAX : (unsigned)(cores / 2);
+    while (threads->thread_count < idle + 1) {
+        void *(*role)(void *) = threads->thread_count < idle ? idle_thread : awaited_thread;
+        int error = pthread_create(&threads->threads[threads->thread_count], NULL, role, threads);
         if (error != 0) {
-            return exporter->thread_count > 0 ? 0 : -error;
+            return threads->thread_count > 0 ? 0 : -error;
         }
-        exporter->thread_count++;
+        threads->thread_count++;
     }
     return 0;
 }
 
-int exporter_add(struct exporter *exporter, struct recorded *process)
+int ms_export_threads_add(struct ms_export_threads *threads, struct ms_recorded *process)
 {
     process->has_files = !process->in_memory;
     int rc = open_pipeline(process, process->writer);
@@ -334,29 +334,29 @@ int exporter_add(struct exporter *exporter, struct recorded *process)
     }
     process->pause_ms = PAUSE_MIN_MS;
     process->only_at_end = process->settings.export_mode == MS_EXPORT_END && !process->tracking;
-    process->next_export = __atomic_load_n(&exporter->added, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&exporter->added, &process->next_export, process, true, __ATOMIC_RELEASE,
+    process->next_export = __atomic_load_n(&threads->added, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&threads->added, &process->next_export, process, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {
     }
-    sem_post(&exporter->wake);
+    sem_post(&threads->wake);
     return 0;
 }
 
-void exporter_poke(struct exporter *exporter, struct recorded *process)
+void ms_export_threads_poke(struct ms_export_threads *threads, struct ms_recorded *process)
 {
     __atomic_add_fetch(&process->awaited, 1, __ATOMIC_RELEASE);
-    sem_post(&exporter->wake);
-    sem_post(&exporter->wake_awaited);
+    sem_post(&threads->wake);
+    sem_post(&threads->wake_awaited);
 }
 
-void exporter_stop(struct exporter *exporter)
+void ms_export_threads_stop(struct ms_export_threads *threads)
 {
-    __atomic_store_n(&exporter->quit, 1, __ATOMIC_RELEASE);
-    sem_post(&exporter->wake_awaited);
-    for (unsigned i = 0; i < exporter->thread_count; i++) {
-        sem_post(&exporter->wake);
+    __atomic_store_n(&threads->quit, 1, __ATOMIC_RELEASE);
+    sem_post(&threads->wake_awaited);
+    for (unsigned i = 0; i < threads->thread_count; i++) {
+        sem_post(&threads->wake);
     }
-    for (unsigned i = 0; i < exporter->thread_count; i++) {
-        pthread_join(exporter->threads[i], NULL);
+    for (unsigned i = 0; i < threads->thread_count; i++) {
+        pthread_join(threads->threads[i], NULL);
     }
 }
