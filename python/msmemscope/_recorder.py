@@ -150,7 +150,7 @@ def need(bind: bool = False) -> None:
         _load(os.path.join(_home.find(), "lib64", _home.RECORDER))
     if not State().recorded:
         if "MSMEMSCOPE_SESSION" in os.environ:
-            raise OSError(errno.ENOTCONN, "[msmemscope] Error: nobody records this process.")
+            raise OSError(errno.ENOTCONN, "[msmemscope] Error: no collector records this process.")
         _native.attach(_OWN_SESSION)
     elif bind and _late:
         _native.attach(None)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of the agent in a process: set up once, attached at the first event that is to be recorded.
+/* Lifecycle of the agent in a process: set up once, attached at the first event to be recorded.
  *
- * Set-up reads the session string, resolves what is loaded, and does nothing else; a process that never has an event
- * costs its collector nothing. Attaching creates the shared memory, sends it to the collector in one message, and waits
- * for nothing: the collector may read it after we are gone. No descriptor stays open. A forked child attaches anew.
+ * Set-up reads the session string and resolves the real functions of loaded libraries, nothing else; a process without
+ * events costs its collector nothing. Attaching creates the shared memory, sends it to the collector in one message,
+ * and waits for nothing: the collector may read it after this process is gone. No descriptor stays open. A forked child
+ * attaches again.
  *
- * Threads: set-up may be entered by several at once (constructor, early hooks); one does it, others go on unrecorded
- * until it is done. Attaching runs under the recorder's lock with signals blocked, in raw system calls.
- * Failure policy: a process that was preloaded without a session, or whose collector is gone, starts a collector of its
- * own; that failing, it does not record. */
+ * Threads: several may enter set-up at once (constructor, early hooks); one does it, the others go unrecorded until it
+ * is done. Attaching runs under the recorder's lock with signals blocked, using raw system calls.
+ * Failure policy: a process preloaded without a session, or whose collector is gone, starts its own collector; if that
+ * fails, it does not record. */
 #include "agent/glibc_floor.h"
 #include "agent/agent.h"
 
@@ -66,7 +67,7 @@ void ms_agent_log(const char *text)
 
 /* ---- attaching ---- */
 
-/* Tells the collector; or, if there is none (any more), one of our own, as the session describes it. */
+/* Registers with the collector or, if there is none (any more), starts our own, as the session describes it. */
 static int registered(int memfd, size_t size_b)
 {
     int rc = session.socket[0] != '\0' ? ms_session_register(&session, memfd, size_b, (uint32_t)session.clock_kind)
@@ -111,7 +112,8 @@ static struct ms_shm *attach(void)
 
 /* ---- set-up ---- */
 
-/* Preloaded by hand: what is allocated is noted from the first event on, so that start() knows it; no file is made. */
+/* Preloaded by hand: allocations are recorded from the first event on, so that start() knows them; no file is
+ * created. */
 static void begin_alone(void)
 {
     ms_session_init(&session);
@@ -127,8 +129,8 @@ void ms_agent_init(void)
         return;
     }
     int error = errno;
-    /* A session that is not understood is nothing to attach to: the closed gate of the recorder answers OFF for ever.
-     * The same in a process of an old system that has neither libdl nor libpthread. */
+    /* Without a valid session there is nothing to attach to: the recorder's closed gate returns OFF permanently. The
+     * same holds for a process on an old system that has neither libdl nor libpthread. */
     const char *text = getenv(MS_SESSION_ENV), *shadow = getenv("MSMEMSCOPE_SHADOW");
     have_session = ms_session_parse(text, &session) == 0;
     if (text == NULL && (shadow == NULL || strcmp(shadow, "0") != 0)) {
@@ -143,7 +145,7 @@ void ms_agent_init(void)
     errno = error;
 }
 
-/* For the last words of a program that runs out of memory, if for nothing else. */
+/* Lets an OOM record carry a stack, even if stacks are off otherwise. */
 static void load_stacks(bool late)
 {
     ms_stack_c_load(session.c_depth > 0, (session.flags & MS_SESSION_FRAME_POINTERS) != 0);
@@ -174,7 +176,7 @@ int ms_agent_attach(const char *text)
     load_stacks(true);
     ms_got_bind(&got);
     if (got.refused > 0) {
-        ms_agent_log("some calls of the driver cannot be seen: pages of the program cannot be made writable");
+        ms_agent_log("some driver calls are not recorded: the program's GOT pages cannot be made writable");
     }
     return (int)got.bound;
 }
@@ -192,6 +194,6 @@ static __attribute__((constructor)) void agent_loaded(int argc, char **argv)
         ms_python_trace_await();
     }
     if (have_session && (session.flags & MS_SESSION_CONTROL) != 0) {
-        ms_rec_state(); /* attaches: somebody wants to switch us on later */
+        ms_rec_state(); /* attaches: recording may be switched on later */
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the target process: what the parts of the agent share.
+/* Inside the target process: state shared by the parts of the agent.
  *
- * The agent is preloaded into any program, may be called before its constructor and after every destructor, from any
- * thread, under any lock and in signal handlers. What a hook can reach keeps to this: no allocation, no lock, no system
- * call, no look-up of symbols, a bounded number of steps, except in the slow paths of recording (new process, new
- * thread, new chunk, new name) and of the first call of a real function. Results and errno of the real functions pass
+ * The agent is preloaded into any program; it may be called before its constructor and after every destructor, from any
+ * thread, under any lock and in signal handlers. Everything reachable from a hook obeys this: no allocation, no lock,
+ * no system call, no symbol lookup, a bounded number of steps, except in the slow paths of recording (new process, new
+ * thread, new chunk, new name) and at the first call of a real function. Results and errno of the real functions pass
  * through untouched. Nothing is printed, nothing runs at exit. */
 #ifndef MS_AGENT_AGENT_H
 #define MS_AGENT_AGENT_H
@@ -17,45 +17,44 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Reads the session from the environment and sets the recorder up, once. For everything that may run before the
+/* Reads the session from the environment and sets the recorder up, once. For code that may run before the
  * constructor. */
 void ms_agent_init(void);
 
-/* The session this process belongs to; NULL: none. */
+/* The session of this process; NULL: none. */
 const struct ms_session *ms_agent_session(void);
 
-/* The session's settings were changed: what this process, and those forked from it, need of them. */
+/* Applies changed session settings to this process and to those forked from it. */
 void ms_agent_reconfigured(const struct ms_session *changed);
 
-/* For a program that was started without us, and again for what it has loaded since: makes it part of a session (text;
- * NULL: the one that it is part of already, or one of its own) and binds the hooks to everything that is loaded. Takes
- * the loader's lock. Returns how many calls are hooked that were not before, or -errno (-EALREADY: it is part of
- * another session). */
+/* For a program that was started without the agent, and again for libraries loaded since: joins a session (text; NULL:
+ * the current one, or one of its own) and binds the hooks to everything loaded. Takes the loader's lock. Returns the
+ * number of calls newly hooked, or -errno (-EALREADY: it belongs to another session). */
 int ms_agent_attach(const char *text);
 
-/* A line for the collector's log. */
+/* Writes a line to the collector's log. */
 void ms_agent_log(const char *text);
 
-/* Called when a process attaches, also a forked one: what was said to the collector before is to be said again. */
+/* Called when a process attaches, also after fork: state that was reported to the collector must be reported again. */
 void ms_mstx_attached(void);
-/* Who is told of marks for the sanitizer; NULL: nobody. */
+/* Sets the listener for sanitizer marks; NULL: none. */
 void ms_mstx_listen(void (*listener)(const char *text, void *stream));
-/* PyTorch's pool on the device has reported itself by mstx. */
+/* PyTorch's device pool reports itself through mstx. */
 bool ms_mstx_reports_pta(void);
 
-/* Number of a device in the driver's counting for one in the program's (ASCEND_RT_VISIBLE_DEVICES). */
+/* Driver's number of a device from the program's number (ASCEND_RT_VISIBLE_DEVICES). */
 uint32_t ms_device_of_user(uint32_t user);
-/* Device that is current in the calling thread, in the driver's counting; MS_DEV_UNKNOWN: none. */
+/* The calling thread's current device, in driver numbering; MS_DEV_UNKNOWN: none. */
 uint32_t ms_device_current(void);
-/* Number of a stream; -1: no stream, or not known. */
+/* Id of a stream; -1: no stream, or unknown. */
 int64_t ms_stream_id(void *stream);
 
 /* ---- per-thread state ---- */
 
-/* All the thread-local storage that we take besides the recorder's pointer. */
+/* All thread-local storage that the agent uses besides the recorder's pointer. */
 struct ms_self {
-    uint64_t launch_frame : 48; /* frame of the outermost launch hook that this thread is in; 0: none */
-    uint64_t suppressed : 14;   /* our own calls into the driver record nothing */
+    uint64_t launch_frame : 48; /* frame of the outermost launch hook on this thread's stack; 0: none */
+    uint64_t suppressed : 14;   /* nesting depth; the agent's own calls into the driver record nothing */
     uint64_t reporting : 1;     /* PyTorch is reporting a CPU tensor that is recorded */
     uint64_t walking : 1;       /* a stack is being walked */
 };
@@ -63,7 +62,7 @@ extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"),
 
 /* ---- recording ---- */
 
-/* What to do with an event that is wanted if one of the bits of `mask` (MS_WANT_*) is: enum ms_trace_state. */
+/* The state (enum ms_trace_state) that applies to an event requested by any of the bits of `mask` (MS_WANT_*). */
 static inline unsigned ms_wanted(uint32_t mask)
 {
     const struct ms_shm *shm = ms_rec_session();
@@ -82,14 +81,14 @@ static inline unsigned ms_wanted(uint32_t mask)
     return wanted ? state : (unsigned)MS_STATE_OFF;
 }
 
-/* The same for what is recorded only while tracing. */
+/* The same for events that are recorded only while tracing. */
 static inline bool ms_tracing(void)
 {
     return ms_rec_state() == MS_STATE_ON && ms_self.suppressed == 0;
 }
 
-/* Stacks of the caller as the session asks for them: ids in *ids, or NULL for none. caller: where the hook was called
- * from, which helps to recognise a stack. */
+/* Stacks of the caller as the session requests them: ids in *ids, or NULL if none. caller: the hook's return address,
+ * which helps to recognise a stack. */
 const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_depth, uint32_t python_depth,
                                           void *caller);
 
@@ -125,7 +124,7 @@ static inline __attribute__((always_inline)) bool ms_record_put(enum ms_record_k
     if (MS_UNLIKELY(p == NULL)) {
         return false;
     }
-    uint64_t stamp = ms_rec_stamp(&slot); /* waits for all that stands before it: so little does */
+    uint64_t stamp = ms_rec_stamp(&slot); /* serialising read; keep little work before it */
     memcpy(p, payload, payload_b);
     uint8_t flags = ms_rec_flags(state);
     if (MS_UNLIKELY(stacks != NULL)) {

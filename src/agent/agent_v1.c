@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder as other libraries of ours see it. */
+/* The recorder's interface for npuscope's other libraries. */
 #include "agent/agent_v1.h"
 
 #include "agent/agent.h"
@@ -22,7 +22,7 @@ static void operation(unsigned kind, uint32_t device, uint64_t workspace, uint64
     struct ms_texts texts = {0};
     struct ms_slot slot;
     ms_texts_add(&texts, name.text, name.length_b, true);
-    ms_texts_add(&texts, path.text, path.length_b, false); /* counts executions, comes twice or so */
+    ms_texts_add(&texts, path.text, path.length_b, false); /* contains an execution count, so it recurs about twice */
     struct ms_p_op *p = ms_rec_begin(&slot, sizeof(*p) + ms_texts_tail_b(&texts), MS_ORDER_PLAIN);
     if (p != NULL) {
         *p = (struct ms_p_op){
@@ -60,7 +60,7 @@ static void mark(struct ms_agent_text text)
     if (!ms_tracing()) {
         return;
     }
-    if (ms_watching()) { /* in front of the end, behind everything else: what is told stands inside the operator */
+    if (ms_watching()) { /* before an end and after everything else, so that WATCH records are inside the operator */
         ms_watch_text(text.text, text.length_b, true);
     }
     ms_record_text(MS_R_MARK, ms_device_current(), &p, sizeof(p), text.text, text.length_b, false, true);
@@ -69,7 +69,7 @@ static void mark(struct ms_agent_text text)
     }
 }
 
-/* Labels outlast the beginning and the end of tracing, and blocks of before may be labelled: they are noted whenever
+/* Labels outlast start and stop of tracing, and blocks allocated earlier may be labelled: they are recorded whenever
  * memory is. */
 static bool labels_count(void)
 {
@@ -146,7 +146,7 @@ static uint64_t stamp(void)
     if (!ms_tracing()) {
         return 0;
     }
-    const struct ms_ctx *ctx = ms_ctx_tls; /* the slice will stand in this stream, and be read in its clock */
+    const struct ms_ctx *ctx = ms_ctx_tls; /* the slice goes into this thread's stream and uses its clock */
     return ms_stamp(ctx != NULL && ctx->shm == ms_gate->shm ? ctx->clock_kind : ms_gate->shm->clock_kind);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See control.h.
  *
- * An event belongs to an interval by its stamp. start: the collector gets ready, the state word is switched, then START
- * is stamped, so that everything from START on was recorded in full. stop: the state word, then STOP; the collector is
- * asked for everything below that stamp, threads that stand between stamp and publication included.
+ * An event belongs to an interval by its stamp. start: the collector prepares, the state word is switched, then START
+ * is stamped, so everything from START on is recorded in full. stop: the state word is switched, then STOP is stamped;
+ * the collector is asked for everything below that stamp, including records of threads that are between stamp and
+ * publication.
  *
- * Threads: calls are taken one at a time. Words in shared memory are written by us on the collector's behalf, after it
- * has agreed. */
+ * Threads: one call at a time. The agent writes the words in shared memory on the collector's behalf, after it has
+ * agreed. */
 #include "agent/control.h"
 
 #include "agent/agent.h"
@@ -20,12 +21,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A collector that dies is started again; who asked it then asks again, for about two seconds in all. */
+/* A collector that dies is restarted; requests are retried for about two seconds in all. */
 #define ATTEMPTS     12
 #define PAUSE_MS     10
 #define PAUSE_MAX_MS 250
 
-static pid_t busy; /* a call is under way, in this process: after a fork its thread is in another one */
+static pid_t busy; /* pid of the process in a call: after a fork the thread that made it is in the parent */
 static uint64_t steps;
 
 static bool enter(void)
@@ -70,7 +71,7 @@ static int ask(enum ms_request_kind kind, uint64_t value, const char *text, char
     return rc;
 }
 
-/* A record of control; its stamp, 0 if it could not be written. */
+/* Writes a control record; returns its stamp, 0 if it could not be written. */
 static uint64_t record(enum ms_record_kind kind, uint32_t arg, const void *payload, size_t payload_b)
 {
     struct ms_slot slot;
@@ -96,12 +97,12 @@ static void set_state(struct ms_shm *shm, enum ms_trace_state state)
 
 static int not_recorded(char *why, size_t why_b)
 {
-    return say(why, why_b, -ENOTCONN, "[msmemscope] Error: nobody records this process.");
+    return say(why, why_b, -ENOTCONN, "[msmemscope] Error: no collector records this process.");
 }
 
 static int no_room(char *why, size_t why_b)
 {
-    return say(why, why_b, -ENOBUFS, "[msmemscope] Error: there is no room to record the call.");
+    return say(why, why_b, -ENOBUFS, "[msmemscope] Error: cannot record the call: the buffers are full.");
 }
 
 /* ---- calls ---- */
@@ -132,7 +133,7 @@ static int stop(char *why, size_t why_b)
     return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
 }
 
-/* Nothing is asked for a process without events: that would make it one that is recorded. */
+/* A process without events is not queried: that would start recording it. */
 static int suspects(char *why, size_t why_b)
 {
     if (ms_rec_session() == NULL) {
@@ -142,7 +143,7 @@ static int suspects(char *why, size_t why_b)
     return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
 }
 
-/* What of a new session string concerns us. */
+/* Applies the parts of a new session string that concern the agent. */
 static void use(struct ms_shm *shm, const char *text)
 {
     struct ms_session session;
@@ -206,7 +207,8 @@ static int begin_files(char *why, size_t why_b)
 
 static int busy_now(char *why, size_t why_b)
 {
-    return say(why, why_b, -EBUSY, "[msmemscope] Error: another thread is starting, stopping or configuring.");
+    return say(why, why_b, -EBUSY,
+               "[msmemscope] Error: another thread is starting, stopping or configuring the recording.");
 }
 
 int ms_control_start(char *why, size_t why_b)

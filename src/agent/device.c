@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which device and which stream an event belongs to.
+/* Which device and stream an event belongs to.
  *
- * Numbers of devices: the driver has its own, programs see them through ASCEND_RT_VISIBLE_DEVICES; everything is
- * recorded in the driver's. The list is read when the first number is translated: by then the runtime has read it too,
- * while at our start the program may still be about to set it. Threads: two may read it at once and get the same.
+ * Device numbers: the driver has its own; programs see them through ASCEND_RT_VISIBLE_DEVICES. Records use the
+ * driver's. The list is read when the first number is translated: by then the runtime has read it too, whereas at load
+ * time the program may not have set it yet. Threads: two may read it at once and get the same result.
  *
- * The runtime is asked for the current device and for stream numbers by functions that nobody hooks; they read a
- * thread-local value and look into a table. Looking for them is given up gradually where there is no runtime. */
+ * The current device and stream ids are queried through runtime functions that are not hooked; they read a thread-local
+ * value and look into a table. Without a runtime, the search for these functions backs off. */
 #include "agent/agent.h"
 
 #include "agent/hooks.h"
@@ -58,7 +58,7 @@ struct question {
     enum ms_library library;
     const char *symbol;
     ms_function function;
-    uint32_t vain; /* calls that found nothing; the search is repeated after 1, 2, 4, 8 ... of them */
+    uint32_t vain; /* calls without success; the search is repeated after 1, 2, 4, 8 ... of them */
 };
 
 static ms_function answer(struct question *q)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of executed tasks that a device keeps: when it began and ended each kernel, in the device's own time.
+/* The device's log of executed tasks: start and end of each kernel, in device time.
  *
  * Started at the first launch on a device, stopped by aclFinalize. One thread reads the logs of all devices; it is the
- * only thread that we ever create in a program: detached, with signals blocked, its memory static, never waited for
- * except a short while in aclFinalize, and gone after fork. It also samples the device clocks once a second, each
- * sample between two readings of ours.
+ * only thread that the agent ever creates in a program: detached, signals blocked, static memory, never waited for
+ * except briefly in aclFinalize, and gone after fork. It also samples the device clocks once a second, each sample
+ * between two readings of the host clock.
  *
- * A log has one reader. While another tool has it started (hooks/prof.c tells), that tool reads and we parse what it
- * got.
+ * A log has one reader. While another tool has it started (hooks/prof.c reports that), that tool reads and we parse
+ * what it got.
  *
- * Threads: `devices` and `reader` are words that are changed by compare-and-swap; whoever starts a device does so
- * alone, others wait a moment for it, because a launch before the start is not in the log. */
+ * Threads: `devices` and `reader` are words changed by compare-and-swap. One thread starts a device; others wait
+ * briefly for it, because a launch before the start is not in the log. */
 #include "agent/glibc_floor.h"
 #include "agent/kernel.h"
 
@@ -34,7 +34,9 @@
 #define IDLE_MAX_MS    20
 #define CLOCK_EVERY_NS 1000000000u
 #define CHECK_EVERY_NS 1000000000u
-#define PATIENCE_MS    200 /* of aclFinalize for the reader, of a launch for another one that starts the log */
+#define PATIENCE_MS                                                                                                    \
+    200 /* how long aclFinalize waits for the reader, and a launch for another thread that starts the
+                            * log */
 
 static void pause_us(long us)
 {
@@ -51,10 +53,10 @@ static struct device {
     uint32_t others;     /* another tool has started this log */
     uint64_t others_on;  /* switches that another tool has on */
     uint64_t khz;        /* of its counter */
-    uint64_t sampled_ns; /* when, on the monotonic clock; 0: never */
+    uint64_t sampled_ns; /* on the monotonic clock; 0: never */
 } devices[DEVICES_MAX];
 
-static bool long_records = true; /* 64 bytes, with the stream; newer chips have 32 without */
+static bool long_records = true; /* 64 bytes, with the stream; newer chips have 32 bytes without */
 
 static bool is_read(uint32_t device)
 {
@@ -63,7 +65,7 @@ static bool is_read(uint32_t device)
 
 /* ---- parsing ---- */
 
-/* Numbers of stream and task are packed into each other in several ways. */
+/* Stream and task numbers are packed in several ways. */
 static void unpack(const struct StarsSocLog *log, uint32_t *stream, uint32_t *task)
 {
     uint32_t sid = log->streamId, tid = log->taskId;
@@ -87,7 +89,7 @@ static void unpack(const struct StarsSocLog *log, uint32_t *stream, uint32_t *ta
 
 static void record_execution(struct ms_pending *p, uint64_t counter, bool end)
 {
-    if (!ms_pending_find(p, end)) { /* a copy, an event, or launched while nobody recorded */
+    if (!ms_pending_find(p, end)) { /* a copy, an event, or launched while not recording */
         struct ms_shm *shm = ms_gate->shm;
         if (end && shm != NULL) {
             __atomic_fetch_add(&shm->lost_total[MS_GAP_UNMATCHED], 1, __ATOMIC_RELAXED);
@@ -148,8 +150,8 @@ static int64_t device_info(uint32_t device, int32_t info, int64_t unknown)
     return get != NULL && get(device, MODULE_TYPE_SYSTEM, info, &value) == DRV_ERROR_NONE ? value : unknown;
 }
 
-/* The record bears the stamp of the middle of the query, which lies in the past: readers rely on no record being more
- * than a millisecond late, so a query that took long is not used. */
+/* The stamp is the middle of the query, which lies in the past. Readers rely on no record being more than a millisecond
+ * late, so the sample of a slow query is discarded. */
 static void sample_clock(uint32_t device, uint64_t now_ns)
 {
     enum { LATE_NS = 500000 };
@@ -173,19 +175,19 @@ static void sample_clock(uint32_t device, uint64_t now_ns)
     devices[device].sampled_ns = now_ns;
 }
 
-/* ---- the reading thread ---- */
+/* ---- reader thread ---- */
 
-/* Each reader has a number; it goes on while the number is the current one. */
+/* Each reader has a number; it runs while its number is the current one. */
 static struct {
-    uint32_t number;  /* of the reader that should run; odd: none should */
-    uint32_t running; /* number of the reader that runs, plus 1; 0: none */
+    uint32_t number;  /* of the reader that should run; odd: none */
+    uint32_t running; /* number of the running reader, plus 1; 0: none */
     uint32_t reading; /* device whose log it is reading, plus 1 */
     uint32_t bell;    /* futex: something has changed */
 } reader = {.number = 1};
 
 static char buffer[READ_B];
 
-/* True if there was something. */
+/* True if there was data. */
 static bool read_log(uint32_t device)
 {
     if (!is_read(device)) {
@@ -226,11 +228,10 @@ static void read_all(uint32_t number)
         struct timespec pause = {.tv_nsec = idle_ms * 1000000};
         syscall(SYS_futex, &reader.bell, FUTEX_WAIT_PRIVATE, bell, &pause, NULL, 0);
     }
-    for (uint32_t i = 0; i < DEVICES_MAX;
-         i++) { /* what came in the meantime; a device that never ends must not hold us */
+    for (uint32_t i = 0; i < DEVICES_MAX; i++) { /* remaining data; bounded, because a device may never run dry */
         for (unsigned k = 0; k < 64 && read_log(i); k++) {
         }
-        if (is_read(i)) { /* with the first one, the rate of the counter over the whole recording */
+        if (is_read(i)) { /* together with the first sample: the counter's rate over the whole recording */
             sample_clock(i, ms_clock_ns(CLOCK_MONOTONIC));
         }
     }
@@ -251,7 +252,7 @@ static void ring(void)
     syscall(SYS_futex, &reader.bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* All but the two that the C library needs in every thread. */
+/* All but the two signals that the C library needs in every thread. */
 static void block_signals(uint64_t *before)
 {
     uint64_t all = ~(3ull << 31);
@@ -262,9 +263,9 @@ static void start_reader(void)
 {
     uint32_t number = __atomic_load_n(&reader.number, __ATOMIC_ACQUIRE);
     if (number % 2 == 0 || pthread_create == NULL) {
-        return; /* runs */
+        return; /* already running */
     }
-    /* The one before may still be on its way out with the buffer. */
+    /* The previous reader may still be using the buffer. */
     for (unsigned i = 0; i < PATIENCE_MS * 10 && __atomic_load_n(&reader.running, __ATOMIC_ACQUIRE) != 0; i++) {
         pause_us(100);
     }
@@ -316,7 +317,7 @@ static void look_at_chip(void)
     const char *(*name_of_chip)(void) = (const char *(*)(void))ms_resolve_symbol(MS_LIBRARY_ACL, "aclrtGetSocName");
     const char *name = name_of_chip != NULL ? name_of_chip() : NULL;
     bool is_long = name == NULL || (strstr(name, "950") == NULL && strstr(name, "960") == NULL);
-    __atomic_store_n(&long_records, is_long, __ATOMIC_RELAXED); /* the reader of another device may be at work */
+    __atomic_store_n(&long_records, is_long, __ATOMIC_RELAXED); /* the reader may be busy with another device */
     ms_pending_without_stream(!is_long);
 }
 
@@ -407,7 +408,7 @@ void ms_device_log_attached(void)
     __atomic_store_n(&changing, 0, __ATOMIC_RELAXED);
 }
 
-/* ---- another tool beside us ---- */
+/* ---- sharing with another tool ---- */
 
 bool ms_device_log_is_ours(uint32_t device)
 {
@@ -420,7 +421,7 @@ void ms_device_log_others(uint32_t device, bool started)
         return;
     }
     __atomic_store_n(&devices[device].others, started, __ATOMIC_SEQ_CST);
-    /* A read that we are in might take what is theirs. */
+    /* A read in progress might take the other tool's data: wait for it. */
     for (unsigned i = 0; i < PATIENCE_MS * 10 && started; i++) {
         if (__atomic_load_n(&reader.reading, __ATOMIC_SEQ_CST) != device + 1) {
             break;

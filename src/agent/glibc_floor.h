@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the libraries that go into the target loadable on glibc 2.28: included first in each of their files.
  *
- * Since 2.34 libdl and libpthread are part of libc and their functions carry a new version, which older systems do not
- * have; here they are asked for under the old version. On those systems they come from libdl and libpthread, which we
- * do not want to load into every process just because it is preloaded: the references are weak, and a process without
- * them has no driver in it anyway and is left alone (see ms_agent_init).
+ * Since 2.34 libdl and libpthread are part of libc and their functions carry a new version that older systems lack;
+ * here they are bound to the old version. On older systems they come from libdl and libpthread, which must not be
+ * loaded into every process just because the agent is preloaded: the references are weak, and a process without these
+ * libraries has no driver in it anyway and is left alone (see ms_agent_init).
  *
- * A pragma of its own for each name: they cannot come out of a macro with the assembler's directive. */
+ * One pragma per name: a macro cannot produce them together with the assembler directive. */
 #ifndef MS_AGENT_GLIBC_FLOOR_H
 #define MS_AGENT_GLIBC_FLOOR_H
 

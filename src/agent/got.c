@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See got.h.
  *
- * An entry is one word that the loader has filled, or fills at the first call through it: it is replaced by one store,
- * so other threads call the one or the other. A thread that is just being led through the loader by an entry may put
- * the real function back; the next binding, at start(), finds that. Entries that the loader has made read-only (RELRO)
- * are made writable for the moment of the store and read-only again.
+ * An entry is one word that the loader has filled, or fills at the first call through it. It is replaced by one store,
+ * so other threads call either the old or the new function. A thread that is in the loader's lazy binding at that
+ * moment may put the real function back; the next binding, at start(), fixes that. Entries that the loader made
+ * read-only (RELRO) are made writable for the store and read-only again.
  *
- * Our own libraries keep their entries: their calls of real functions are what the hooks are for. Only entries of
- * functions are touched; a pointer that a program has taken before, or got by dlsym, stays what it is (what is reached
- * that way is hooked one layer below).
+ * The agent's own libraries keep their entries: they must call the real functions. Only function entries are touched; a
+ * pointer that a program took earlier, or got from dlsym, stays (what is reached that way is hooked one layer below).
  *
- * Real functions are looked up before: inside of dl_iterate_phdr nothing may be asked of the loader. */
+ * Real functions are looked up first: within dl_iterate_phdr the loader must not be called. */
 #include "agent/glibc_floor.h"
 #include "agent/got.h"
 
@@ -42,7 +41,7 @@ struct object {
     uintptr_t relro, relro_end; /* read-only pages; empty if equal */
 };
 
-/* Addresses in a dynamic section are made absolute by the C library, but not in every object. */
+/* The C library makes addresses in a dynamic section absolute, but not in every object. */
 static uintptr_t absolute(const struct object *object, uintptr_t address)
 {
     return address < object->bias ? address + object->bias : address;
@@ -57,7 +56,7 @@ static bool read_object(struct object *object, const struct dl_phdr_info *info)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_DYNAMIC) {
             dynamic = (const void *)(object->bias + segment->p_vaddr);
-        } else if (segment->p_type == PT_GNU_RELRO) { /* the loader protects whole pages within */
+        } else if (segment->p_type == PT_GNU_RELRO) { /* the loader protects the whole pages inside */
             object->relro = (object->bias + segment->p_vaddr) & ~(page_b - 1);
             object->relro_end = (object->bias + segment->p_vaddr + segment->p_memsz) & ~(page_b - 1);
         }
@@ -94,7 +93,7 @@ static bool read_object(struct object *object, const struct dl_phdr_info *info)
 
 /* ---- names ---- */
 
-/* Hooks by name: a table of hashes that is as good as perfect, made at the first binding. */
+/* Hooks by name: a nearly perfect hash table, built at the first binding. */
 enum { SLOTS = 256 };
 static uint8_t slots[SLOTS]; /* index of a hook + 1 */
 _Static_assert(MS_HOOK_COUNT < 200, "the table stays sparse");
@@ -163,7 +162,7 @@ static void bind_entry(const struct object *object, const ElfW(Rela) * rela, str
     result->bound++;
 }
 
-/* This library, and whatever else answers to ms_agent_v1's functions: they are in one object. */
+/* This library and any other that contains ms_agent_v1's functions, which are all in one object. */
 static bool is_ours(const struct dl_phdr_info *info)
 {
     uintptr_t here = (uintptr_t)(void *)slots;
@@ -198,7 +197,7 @@ void ms_got_bind(struct ms_got_result *result)
     static uint32_t busy;
     *result = (struct ms_got_result){0};
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) {
-        return; /* somebody is at it */
+        return; /* another thread is binding */
     }
     if (slots[0] == 0 && hook_of(ms_hooks[0].symbol) == NULL) {
         make_table();

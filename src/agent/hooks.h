@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks, in one table. A hook is a symbol of a foreign library, our replacement of the same name, and a pointer to
- * the real function; bindings make the replacement take effect:
+/* The hooks, in one table. A hook is a symbol of a vendor library, a replacement of the same name, and a pointer to the
+ * real function. Bindings make the replacement take effect:
  *
  *     preload      the replacement is exported under the symbol's name
- *     GOT patching for programs that were started without us: ms_hooks[] says what to look for and what to put there
- *     mstx         the front end asks InitInjectionMstx for functions (hooks/mstx.c), nothing in this table
+ *     GOT patching for programs started without the agent: ms_hooks[] has the symbols and their replacements
+ *     mstx         the front end gets its functions from InitInjectionMstx (hooks/mstx.c), nothing in this table
  *
  *     X(library, result, name, parameters, arguments, result if there is no real one, other name of the real one)
  *
- * Real functions are found at their first call (resolve.c): the symbol behind us in the search order, the other name,
- * the symbol in the library itself. */
+ * Real functions are found at their first call (resolve.c): the next symbol in the search order, the other name, the
+ * symbol in the library itself. */
 #ifndef MS_AGENT_HOOKS_H
 #define MS_AGENT_HOOKS_H
 
@@ -44,7 +44,7 @@ enum ms_library {
 
 enum { MS_ACL_NO_ORIGINAL = 500000, MS_ACL_NO_LAUNCH = 500003, MS_RT_NO_ORIGINAL = 0xffff };
 
-/* Not in any header that we have. */
+/* Not in any available header. */
 rtError_t rtFftsPlusTaskLaunch(void *fftsPlusTaskInfo, rtStream_t stm) MS_EXPORT;
 rtError_t rtFftsPlusTaskLaunchWithFlag(void *fftsPlusTaskInfo, rtStream_t stm, uint32_t flag) MS_EXPORT;
 /* Members of C++ classes by their mangled names, see abi/c10.h. */
@@ -54,7 +54,7 @@ void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *ptr, int64_t ch
                                                            int64_t reserved, struct c10_device device) MS_EXPORT;
 void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *ptr, int64_t change, size_t allocated, size_t reserved,
                                                            struct c10_device device) MS_EXPORT;
-/* Of dlfcn.h, made visible. */
+/* From dlfcn.h, made visible. */
 int dlclose(void *handle) MS_EXPORT;
 
 /* clang-format off */
@@ -80,7 +80,7 @@ int dlclose(void *handle) MS_EXPORT;
     X(ACL, aclError, aclFinalize, (void), (), MS_ACL_NO_ORIGINAL, NULL)                                                \
     X(ACL, aclError, aclrtSetDevice, (int32_t deviceId), (deviceId), MS_ACL_NO_ORIGINAL, NULL)
 
-/* Everything that starts a kernel, in both spellings of ACL: one of them is seen, whichever way a program binds. */
+/* Every function that starts a kernel, in both spellings of ACL: one of them is hit, however a program binds. */
 #define MS_RT(X, name, parameters, arguments)                                                                          \
     X(RUNTIME, rtError_t, name, parameters, arguments, MS_RT_NO_ORIGINAL, NULL)
 #define MS_TWINS(X, name, parameters, arguments)                                                                       \
@@ -157,7 +157,7 @@ int dlclose(void *handle) MS_EXPORT;
        aclrtPlaceHolderInfo *placeHolderArray, size_t placeHolderNum), (func, gridDim, blockDim, dynUbufSize, stream,  \
        cfg, hostArgs, argsSize, placeHolderArray, placeHolderNum))
 
-/* What profilers do to the stack, so that another one beside us loses nothing. */
+/* Calls that profilers make, so that another profiler running at the same time loses nothing. */
 #define MS_HOOKS_PROF(X)                                                                                               \
     X(PROFAPI, int32_t, MsprofRegisterProfileCallback, (int32_t callbackType, VOID_PTR callback, uint32_t len),        \
       (callbackType, callback, len), -1, NULL)                                                                         \
@@ -168,11 +168,11 @@ int dlclose(void *handle) MS_EXPORT;
       unsigned int buf_size), (device_id, channel_id, out_buf, buf_size), -1, NULL)                                    \
     X(HAL, int, prof_stop, (unsigned int device_id, unsigned int channel_id), (device_id, channel_id), -1, NULL)
 
-/* A module goes away, and with it the meaning of its addresses. */
+/* Unloading a module invalidates its addresses. */
 #define MS_HOOKS_LOADER(X)                                                                                             \
     X(LIBC, int, dlclose, (void *handle), (handle), -1, NULL)
 
-/* What PyTorch's allocators tell its profiler. */
+/* Reports of PyTorch's allocators to its profiler. */
 #define MS_HOOKS_C10(X)                                                                                                \
     X(C10, void, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, (void *self, void *ptr, size_t size), (self, ptr, size),  \
       0, NULL)                                                                                                         \
@@ -203,24 +203,24 @@ typedef void (*ms_function)(void);
 
 struct ms_hook {
     const char *symbol;
-    const char *other; /* name of the same function that nobody hooks; NULL: none */
+    const char *other; /* alias of the function that is not hooked; NULL: none */
     ms_function replacement;
     ms_function *real;
     enum ms_library library;
 };
 extern const struct ms_hook ms_hooks[MS_HOOK_COUNT];
 
-/* The real function; looked up by its first call. */
+/* The real function; its first call looks it up. */
 #define X(library, result, name, parameters, arguments, missing, other) extern result(*ms_real_##name) parameters;
 MS_HOOKS(X)
 #undef X
 #define MS_REAL(name) (*__atomic_load_n(&ms_real_##name, __ATOMIC_RELAXED))
 
-/* Finds the real functions of all libraries that are loaded already; for the constructor. late: we were loaded after
- * them, so they are not behind us in the search order, or out of our sight. */
+/* Finds the real functions of all libraries that are already loaded; for the constructor. late: the agent was loaded
+ * after them, so they are not after it in the search order, or not visible to it. */
 void ms_resolve_loaded(bool late);
 
-/* A function that is called but not hooked; NULL if it is not to be had. Takes the loader's lock: not in a hot path. */
+/* A function that is called but not hooked; NULL if not available. Takes the loader's lock: not for hot paths. */
 ms_function ms_resolve_symbol(enum ms_library library, const char *symbol);
 
 #endif

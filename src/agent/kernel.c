@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime reports about launches, and the names of kernels.
+/* The runtime's reports about launches, and the names of kernels.
  *
- * The profiling library has one place for each kind of callback. We take those for names and for compact records, and
- * call whoever else wants them after us; who was there before we came is known because registrations are hooked.
+ * The profiling library has one slot per kind of callback. The agent takes those for names and for compact records and
+ * calls any other tool's callback afterwards; registrations are hooked, so callbacks registered earlier are known.
  *
- * Names come as a hash with the record of a task; the text was announced earlier, when somebody asked for its hash.
- * Texts are kept for ever, in static memory of which only what is used is ever touched: an open-addressing table of
- * hashes, and their texts one behind the other.
+ * A task record carries the hash of a name; its text was announced earlier, when its hash was requested. Texts are kept
+ * permanently, in static memory of which only used pages are touched: an open-addressing table of hashes, and their
+ * texts one after the other.
  *
  * Pending launches: one table for all devices and streams, one 64-bit word each, addressed by device, stream and task
- * so that consecutive tasks of a stream stand side by side. A newer launch takes the place of an older one that never
- * showed up in the log; task numbers are used again after 65536 launches anyway.
+ * so that consecutive tasks of a stream are adjacent. A newer launch overwrites an older one that never appeared in the
+ * log; task numbers are reused after 65536 launches anyway.
  *
- * Threads: launches and readers of the logs meet in the tables only, word by word; no locks. */
+ * Threads: launching threads and log readers share only the tables, word by word; no locks. */
 #include "agent/kernel.h"
 
 #include "agent/hooks.h"
@@ -21,20 +21,20 @@
 
 /* ---- names ---- */
 
-#define NAMES       65536u /* as many as a pending word can tell apart */
+#define NAMES       65536u /* as many as a pending word can distinguish */
 #define NAMES_TRIED 64u
 #define TEXTS_B     ((size_t)8 << 20)
 
 struct name {
     uint64_t hash; /* 0: free */
     uint32_t length_b;
-    uint32_t at; /* of its text, plus 1; 0: being written */
+    uint32_t at; /* offset of its text, plus 1; 0: being written */
 };
 static struct name names[NAMES];
 static char texts[TEXTS_B];
 static size_t texts_used;
 
-/* Plain char, as the vendor's own function has it: signed or not as the machine likes. */
+/* Plain char, as in the vendor's own function: its signedness depends on the machine. */
 static uint64_t hash_of(const char *text, size_t length_b)
 {
     uint32_t a = 0, b = 0;
@@ -61,7 +61,7 @@ static void learn_name(uint64_t hash, const char *text, size_t length_b)
             size_t at = __atomic_fetch_add(&texts_used, kept_b, __ATOMIC_RELAXED);
             if (at + kept_b > TEXTS_B) {
                 __atomic_fetch_sub(&texts_used, kept_b, __ATOMIC_RELAXED);
-                kept_b = at = 0; /* no room: a name without a text */
+                kept_b = at = 0; /* table full: a name without a text */
             }
             memcpy(texts + at, text, kept_b);
             name->length_b = (uint32_t)kept_b;
@@ -74,7 +74,7 @@ static void learn_name(uint64_t hash, const char *text, size_t length_b)
     }
 }
 
-/* Place of a name; one without a text is made for a hash that was never announced. */
+/* Index of a name; a hash that was never announced gets an entry without a text. */
 static uint16_t name_of(uint64_t hash)
 {
     for (unsigned round = 0; round < 2; round++) {
@@ -106,7 +106,11 @@ const char *ms_kernel_name(uint16_t name, size_t *length_b)
 static uint64_t pending[PENDING];
 static bool pending_used MS_EARLY;
 
-/* valid 1 | name 16 | device 6 | stream 16 | task 24 */
+/* valid 1
+ * name 16
+ * device 6
+ * stream 16
+ * task 24 */
 #define PENDING_VALID (1ull << 63)
 #define PENDING_KEY   ((1ull << 46) - 1)
 
@@ -115,7 +119,7 @@ static uint64_t pending_key(const struct ms_pending *p)
     return (uint64_t)(p->device & 63) << 40 | (uint64_t)(p->stream & 0xffff) << 24 | (p->task & 0xffffff);
 }
 
-/* Some chips log tasks without their stream; they number tasks through all streams. */
+/* Some chips log tasks without their stream; they number tasks across all streams. */
 static bool streamless;
 
 void ms_pending_without_stream(bool is_so)
@@ -123,7 +127,7 @@ void ms_pending_without_stream(bool is_so)
     __atomic_store_n(&streamless, is_so, __ATOMIC_RELAXED);
 }
 
-/* A whole run of tasks of one stream lies together, runs of different streams are scattered. */
+/* A run of tasks of one stream is contiguous; runs of different streams are scattered. */
 static uint64_t *pending_place(const struct ms_pending *p, bool without_stream)
 {
     uint32_t run = (p->device << 16 | (without_stream ? 0 : p->stream & 0xffff)) * 2654435761u;
@@ -161,7 +165,7 @@ typedef uint64_t (*hash_fn)(const char *text, size_t length_b);
 typedef int32_t (*compact_fn)(uint32_t aging, const void *data, uint32_t length_b);
 
 static void *others_hash, *others_compact; /* of another tool */
-static unsigned listening;                 /* our callbacks are in their places */
+static unsigned listening;                 /* our callbacks are registered */
 static bool streams_expanded;
 static bool saw_launch, saw_task; /* since the last check */
 
@@ -183,7 +187,7 @@ static uint64_t on_hash(const char *text, size_t length_b)
     return next != NULL ? next(text, length_b) : hash;
 }
 
-/* A task was made in this thread: inside a launch it is the kernel. */
+/* A task was created in this thread: inside a launch it is the kernel. */
 static void record_launch(uint32_t device, uint32_t stream, uint32_t task, uint64_t hash)
 {
     uintptr_t launch = ms_self.launch_frame;
@@ -199,7 +203,7 @@ static void record_launch(uint32_t device, uint32_t stream, uint32_t task, uint6
     if (ms_watching()) {
         ms_watch_launch_named(text, length_b);
     }
-    pending_add(&p); /* first: the device may be quicker than we are */
+    pending_add(&p); /* first: the device may be faster than this thread */
     struct ms_slot slot;
     struct ms_p_kernel_launch *r = ms_rec_begin(&slot, sizeof(*r) + ms_texts_tail_b(&name), MS_ORDER_PLAIN);
     if (r != NULL) {
@@ -232,14 +236,14 @@ static int32_t on_compact(uint32_t aging, const void *data, uint32_t length_b)
     return next != NULL ? next(aging, data, length_b) : 0;
 }
 
-/* A tool that comes later is told the names that were announced before, as the profiling library would. */
+/* A tool that registers later gets the names announced before, as it would from the profiling library. */
 static void tell_names(hash_fn hash)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         size_t length_b;
         const char *text = ms_kernel_name((uint16_t)i, &length_b);
         if (length_b > 0) {
-            char copy[1024]; /* with an end, which not everybody can do without */
+            char copy[1024]; /* NUL-terminated, which some tools require */
             length_b = length_b < sizeof(copy) ? length_b : sizeof(copy) - 1;
             memcpy(copy, text, length_b);
             copy[length_b] = '\0';
@@ -264,8 +268,8 @@ bool ms_kernel_chain(int32_t type, void *callback)
     return true;
 }
 
-/* Launches are hooked and tasks are reported: if only the first is seen for long, somebody has taken our place in the
- * profiling library without passing through our hooks. Called once a second by the reader of the logs. */
+/* Launches are hooked and tasks are reported: if only launches are seen for long, another tool has replaced our
+ * callbacks without going through our hooks. Called once a second by the log reader. */
 void ms_kernel_check(void)
 {
     enum { SECONDS = 3 };
@@ -277,14 +281,14 @@ void ms_kernel_check(void)
         return;
     }
     if (++vain == SECONDS) {
-        ms_agent_log("kernels are launched, but another tool has taken their reports from us");
+        ms_agent_log("kernels are launched but not reported: another tool has replaced the profiling callbacks");
         vain++;
     }
 }
 
 void ms_kernel_prepare(void)
 {
-    /* Looking for a library that is not there takes longer than a launch: less and less often. */
+    /* Searching for a missing library takes longer than a launch, so the search backs off. */
     enum { AT_LEAST_EVERY = 4096 };
     static uint32_t asked;
     if (__atomic_load_n(&listening, __ATOMIC_RELAXED) != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: who launched what, and when the device executed it. Nothing of this is active unless the session wants both
+/* Kernels: where they are launched, and when the device executes them. Active only if the session requests both
  * launches and the kernel level. */
 #ifndef MS_AGENT_KERNEL_H
 #define MS_AGENT_KERNEL_H
@@ -13,7 +13,7 @@ static inline bool ms_kernel_wanted(void)
            (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & BOTH) == BOTH && ms_self.suppressed == 0;
 }
 
-/* The same without a call: whether it is worth asking. */
+/* The same without a call: a quick pre-check. */
 static inline bool ms_kernel_maybe(void)
 {
     enum { BOTH = MS_WANT_LAUNCH | MS_WANT_KERNEL };
@@ -24,42 +24,42 @@ static inline bool ms_kernel_maybe(void)
 
 /* ---- kernel.c ---- */
 
-/* Listens to what the runtime reports, as soon as there is a profiling library. Names of kernels are announced when
- * programs load them, so the sooner the better. */
+/* Registers for the runtime's reports once a profiling library is loaded. Kernel names are announced when programs load
+ * kernels, so the earlier the better. */
 void ms_kernel_prepare(void);
 
-/* Once a second: does somebody keep the reports from us? */
+/* Once a second: has another tool replaced our callbacks? */
 void ms_kernel_check(void);
 
-/* Before a launch: sees to it that the device's log is being read. */
+/* Before a launch: makes sure that the device's log is being read. */
 void ms_kernel_launching(void);
 
-/* Another tool registers a callback; true: it was taken into our chain, and ours stays where it is. */
+/* Another tool registers a callback; true: it was chained, and ours stays registered. */
 bool ms_kernel_chain(int32_t type, void *callback);
 
-/* Launches that have been seen and not yet been found in a device's log. */
+/* A launch that has been seen but not yet found in a device's log. */
 struct ms_pending {
     uint32_t device, stream, task;
     uint16_t name; /* see ms_kernel_name */
 };
-/* The launch of this task: fills in its name (and its stream, if the log does not tell it). forget: it has ended. */
+/* The launch of this task: fills in its name (and its stream, if the log lacks it). forget: it has ended. */
 bool ms_pending_find(struct ms_pending *p, bool forget);
-/* Before the first launch: whether logs of this chip tell streams. */
+/* Before the first launch: whether logs of this chip lack streams. */
 void ms_pending_without_stream(bool is_so);
 
-/* Text of a name; empty if it never was announced. */
+/* Text of a name; empty if it was never announced. */
 const char *ms_kernel_name(uint16_t name, size_t *length_b);
 
-/* Numbers of streams take all 15 bits in the device's log. */
+/* Stream numbers take all 15 bits in the device's log. */
 bool ms_kernel_streams_expanded(void);
 
 /* ---- device_log.c ---- */
 
-/* Reads the log of this device (driver's number) from now on. */
+/* Starts reading the log of this device (driver's number). */
 void ms_device_log_start(uint32_t device);
-/* Takes what is there, then stops reading all logs. Waits a little while, not longer. */
+/* Reads the remaining data, then stops reading all logs. Waits for a short, bounded time. */
 void ms_device_log_stop(void);
-/* Something was read from the log of this device, by us or by another tool. */
+/* Parses data read from the log of this device, by us or by another tool. */
 void ms_device_log_parse(uint32_t device, const char *data, size_t data_b);
 
 /* After fork, and in a new session: nothing is being read. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See loaded.h. Unloading a module makes all that is remembered about addresses worthless: dlclose is hooked for
- * that. */
+/* See loaded.h. Unloading a module invalidates everything cached about addresses: dlclose is hooked for that. */
 #include "agent/glibc_floor.h"
 #include "agent/loaded.h"
 
@@ -14,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As glibc 2.35 has it, with room for what later ones may add. */
+/* As in glibc 2.35, with space for later additions. */
 struct found_object {
     unsigned long long flags;
     void *start, *end;
@@ -24,7 +23,7 @@ struct found_object {
 };
 static int (*find_object)(void *pc, struct found_object *out);
 
-/* Path of the main program, whose own entry is nameless. Threads that ask at once write the same bytes. */
+/* Path of the main program, whose own entry has no name. Concurrent callers write the same bytes. */
 static const char *program_path(void)
 {
     static char path[4096];
@@ -37,8 +36,8 @@ static const char *program_path(void)
     return path;
 }
 
-/* What is not wanted costs every process some microseconds for nothing: looking for a symbol here, 40 for asking /proc.
- * It is done without, or later. (Programs remove or replace their own file, so later is second best.) */
+/* Anything not needed would cost every process some microseconds: the symbol lookup here, 40 for reading /proc. It is
+ * skipped or done later. (Programs may remove or replace their own file, so later is second best.) */
 void ms_loaded_setup(bool wanted)
 {
     if (wanted && find_object == NULL && dlsym != NULL) {
@@ -81,11 +80,11 @@ static void describe(struct ms_module_info *out, uintptr_t bias, const char *pat
     out->size_b = end - bias;
 }
 
-/* ---- by a walk over everything that is loaded ---- */
+/* ---- by walking all loaded objects ---- */
 
 struct search {
     uintptr_t pc;
-    struct ms_module_info *module; /* NULL: not asked for */
+    struct ms_module_info *module; /* NULL: not requested */
     const uint8_t *unwind_table;
 };
 
@@ -109,7 +108,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t info_b, void *argume
     return here;
 }
 
-/* ---- of either way ---- */
+/* ---- by either method ---- */
 
 bool ms_loaded_module(uintptr_t pc, struct ms_module_info *out)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See own_collector.h.
  *
- * We bind and listen ourselves and hand the socket over, so that registering needs no waiting: a connection stands in
- * the queue until the collector takes it. The program is started as vfork would, twice: our child makes a session of
- * its own and has a child, which becomes the small supervisor (and starts the collector); the one between ends at once.
- * Nobody in this process sees a child: no SIGCHLD (exit signal 0), nothing for waitpid(-1), no handlers of atfork.
+ * We bind and listen ourselves and hand the socket over, so registering does not wait: a connection stays in the queue
+ * until the collector accepts it. The program is started as vfork would, twice: our child creates a session and forks a
+ * child, which becomes the small supervisor (and starts the collector); the intermediate process exits at once. This
+ * process never sees a child: no SIGCHLD (exit signal 0), nothing for waitpid(-1), no atfork handlers.
  *
- * Both children run in our memory, on stacks of their own, while we stand still: they only make system calls. */
+ * Both children run in our memory, on their own stacks, while this thread is suspended: they only make system calls. */
 #include "agent/glibc_floor.h"
 #include "agent/own_collector.h"
 
@@ -25,18 +25,18 @@
 #define STACK_B         (32u * 1024)
 #define ENVIRONMENT_MAX 1024
 #define LISTENER_FD     3
-#define FILES_MAX       65536 /* where close_range is not known */
+#define FILES_MAX       65536 /* where close_range is not available */
 
 extern char **environ;
 
-static char folder[4096]; /* of this library, with the slash; empty: not known */
+static char folder[4096]; /* of this library, with the slash; empty: unknown */
 static char program[4096];
 static char session_text[MS_SESSION_MAX_B];
 static char *environment[ENVIRONMENT_MAX + 1];
 static char stacks[2][STACK_B] __attribute__((aligned(16)));
-static volatile int start_error; /* of a child; it shares our memory */
+static volatile int start_error; /* set by a child; it shares our memory */
 
-/* ---- where it is ---- */
+/* ---- finding it ---- */
 
 static int look(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -78,7 +78,7 @@ bool ms_own_path(const char *from_here, char *out, size_t out_b)
 
 /* ---- starting it ---- */
 
-/* Libraries and interpreters of the user's are not for it. */
+/* The user's libraries and interpreters must not affect it. */
 static void clean_environment(void)
 {
     static const char *const left_out[] = {"LD_", "PYTHON", MS_SESSION_ENV "="};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Python interpreter of this process: how its objects lie in memory, and the functions of it that we may call.
+/* The Python interpreter of this process: the memory layout of its objects, and the functions that we may call.
  *
  *   RAW    frames are read from memory: needs no GIL, calls nothing
- *   API    the layout is not known, or not what we thought: the interpreter's functions, if this thread has the GIL
- *   OFF    the interpreter is going, or too old
+ *   API    the layout is unknown or wrong: uses the interpreter's functions, if this thread has the GIL
+ *   OFF    the interpreter is shutting down, or too old
  *
- * A layout is believed in three steps: the version says which; at the first stack the objects it leads to must be of
- * the types they should be (read in a way that a wrong address does not matter); and as soon as the main thread runs
- * Python code again, its stack read raw must be the one that the interpreter's functions show. */
+ * A layout is verified in three steps: the version selects it; at the first stack, the objects it leads to must have
+ * the expected types (read in a way that tolerates wrong addresses); and as soon as the main thread runs Python code
+ * again, its raw stack must equal the one that the interpreter's functions return. */
 #ifndef MS_AGENT_PYTHON_H
 #define MS_AGENT_PYTHON_H
 
@@ -18,7 +18,7 @@
 
 enum ms_python_mode { MS_PYTHON_OFF, MS_PYTHON_RAW, MS_PYTHON_API };
 
-/* Where a frame says which instruction it is at. */
+/* How a frame gives its current instruction. */
 enum ms_python_at {
     MS_PYTHON_BYTES,
     MS_PYTHON_UNITS,
@@ -30,11 +30,11 @@ enum ms_python_at {
 /* Offsets in bytes. */
 struct ms_python_layout {
     uint16_t version;                    /* 0x030b */
-    uint16_t thread_frame, cframe_frame; /* from the thread's state to its frame; the second NONE: in one step */
+    uint16_t thread_frame, cframe_frame; /* from the thread state to its frame; second NONE: in one step */
     uint16_t frame_code, frame_previous, frame_at, frame_owner;
     uint16_t at; /* enum ms_python_at */
     uint16_t code_file, code_name, code_first_line, code_line_table, code_start;
-    uint16_t ascii_data, compact_data; /* characters of a str that is all ASCII, and of another one */
+    uint16_t ascii_data, compact_data; /* characters of an all-ASCII str, and of any other */
 };
 
 struct ms_python_method {
@@ -44,7 +44,7 @@ struct ms_python_method {
     const char *doc;
 };
 
-/* Functions that every version we support has; then those that some have. */
+/* Functions that every supported version has; then those that only some have. */
 #define MS_PYTHON_FUNCTIONS(X)                                                                                         \
     X(void *, PyGILState_GetThisThreadState, (void))                                                                   \
     X(const char *, Py_GetVersion, (void))                                                                             \
@@ -89,10 +89,10 @@ struct ms_python_method {
 
 struct ms_python {
     uint32_t mode;  /* atomic: enum ms_python_mode */
-    uint32_t begun; /* atomic: the first stack was asked for */
-    uint32_t ended; /* atomic: the interpreter is being taken apart */
-    uint32_t tells; /* atomic: the interpreter tells the end of each code object */
-    ssize_t extra;  /* index of ours in code objects; negative: none */
+    uint32_t begun; /* atomic: the first stack was requested */
+    uint32_t ended; /* atomic: the interpreter is shutting down */
+    uint32_t tells; /* atomic: the interpreter reports the end of each code object */
+    ssize_t extra;  /* our index in code objects; negative: none */
     struct ms_python_layout layout;
     bool layout_known, free_threaded;
     uintptr_t code_type, text_type, bytes_type, method_descriptor_type;
@@ -104,32 +104,32 @@ struct ms_python {
 };
 extern struct ms_python ms_python __attribute__((visibility("hidden")));
 
-/* python_find.c: the interpreter, if there is one that can be used, and its layout. */
+/* python_find.c: finds a usable interpreter, if there is one, and its layout. */
 void ms_python_find(bool late);
-/* Something of the interpreter's by its name; NULL: it has none of that name. Takes the loader's lock. */
+/* A symbol of the interpreter; NULL: not found. Takes the loader's lock. */
 void *ms_python_symbol(const char *name);
 
-/* python_collect.c: functions of this file, or of the files in this directory, are ours: not traced, and not shown in
- * stacks. With the GIL. */
+/* python_collect.c: functions of this file, or of files in this directory, are npuscope's own: not traced, and not
+ * shown in stacks. Needs the GIL. */
 void ms_python_own(const char *path);
 bool ms_python_is_own(const char *file, size_t file_b);
 
-/* python_setup.c: once, at the first stack: chooses the mode, and asks for a call of ours with the GIL held. */
+/* python_setup.c: once, at the first stack: chooses the mode, and schedules set-up with the GIL held. */
 void ms_python_begin(uintptr_t thread);
-/* Has us told when the interpreter ends; with the GIL held, once is enough. */
+/* Registers for the interpreter's exit; needs the GIL, has an effect once. */
 void ms_python_await_exit(void);
-/* The same at once, by a thread that has the GIL. */
+/* Does the set-up immediately, in a thread that has the GIL. */
 void ms_python_set_up(void);
-/* We are told of the end of every code object that we follow. */
+/* The interpreter reports the end of every code object that is followed. */
 bool ms_python_tells_ends(void);
-/* This thread, whose state this is, holds the GIL. */
+/* This thread, with this state, holds the GIL. */
 bool ms_python_holds_gil(uintptr_t thread);
-/* Has us told when this code object, that a frame of this thread holds, ends: now if the thread has the GIL, else soon.
- */
+/* Asks for a report when this code object, which a frame of this thread references, ends: at once if the thread has the
+ * GIL, else soon. */
 void ms_python_follow(uintptr_t code);
 
-/* Code objects that are followed, by their addresses: each at one place, where a later one may push it out. Written
- * with the GIL, until the object's memory is free again; read by threads that have a frame of the object. */
+/* Followed code objects, by address: each in one slot, where a later one may replace it. Written with the GIL, until
+ * the object's memory is freed; read by threads that have a frame of the object. */
 #define MS_PYTHON_FOLLOWED 4096u
 extern uintptr_t ms_python_followed[MS_PYTHON_FOLLOWED] __attribute__((visibility("hidden"))); /* atomic */
 
@@ -142,10 +142,9 @@ _Static_assert(MS_PYTHON_FOLLOWED == 1 << (64 - 52), "as many as the hash has va
 /* stack_python.c */
 uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut);
 bool ms_python_raw_describe(uintptr_t code, struct ms_code_info *out);
-/* A str as UTF-8, where it need not be released; NULL with an exception: it is none. With the GIL. */
+/* A str as UTF-8 that need not be released; NULL with an exception: it is not a str. Needs the GIL. */
 const char *ms_python_text(void *text, uint32_t *length_b);
-/* An attribute of an object that keeps it, if it is a str; else "". With the GIL; leaves an exception if there is none.
- */
+/* An attribute that is a str kept alive by its object; else "". Needs the GIL; leaves an exception if there is none. */
 const char *ms_python_attribute(void *object, const char *name, uint32_t *length_b);
 
 /* A frame without its fingerprint. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Python side of the recording in a program that does not know of us: labels of modules and optimizers, accesses of
- * operators. The package is found beside this library. And the end of the interpreter, which takes all objects apart:
- * what is freed by that was kept until then.
+/* The Python side of recording in a program that does not use the API: labels of modules and optimizers, accesses of
+ * operators. The package is found next to this library. Also the interpreter's exit, which destroys all objects: blocks
+ * freed by that count as kept until then.
  *
- * A hook never calls Python: it asks for a pending call, which the main thread makes with the GIL, between two
- * instructions. Only processes that a session was given to; one that imports the package by itself does this itself.
+ * A hook never calls Python: it schedules a pending call, which the main thread makes with the GIL, between two
+ * instructions. Only in processes that were given a session; a program that imports the package itself does this
+ * itself.
  *
- * The package tells where its files are, so that its functions are not taken for the program's.
+ * The package reports where its files are, so that its functions are not taken for the program's.
  *
- * Failure policy: without the package, or if it fails, the recording has no labels and accesses, and its log says so.
- */
+ * Failure policy: without the package, or if it fails, the recording has no labels and accesses, and its log says
+ * so. */
 #include "agent/glibc_floor.h"
 #include "agent/own_collector.h"
 #include "agent/python.h"
@@ -28,7 +29,7 @@ static void drop(void *object)
     }
 }
 
-/* Forgets an exception. */
+/* Clears the exception. */
 static void forget(void)
 {
     void *type, *value, *traceback;
@@ -38,14 +39,14 @@ static void forget(void)
     drop(traceback);
 }
 
-/* ---- files that are ours ---- */
+/* ---- our own files ---- */
 
 struct own {
     const struct own *next;
     size_t length_b;
     char path[];
 };
-static const struct own *owns; /* atomic; hooks may be reading what stands there, so it stays */
+static const struct own *owns; /* atomic; hooks may be reading entries, so they are never freed */
 
 void ms_python_own(const char *path)
 {
@@ -74,7 +75,7 @@ bool ms_python_is_own(const char *file, size_t file_b)
     return own != NULL;
 }
 
-/* ---- what it does ---- */
+/* ---- calling the package ---- */
 
 static void *import_package(void)
 {
@@ -95,13 +96,13 @@ static void *import_package(void)
     return module;
 }
 
-/* False: PyTorch is not complete. */
+/* False: PyTorch is still being imported. */
 static bool call_package(void)
 {
     void *module = import_package();
     void *answer = module != NULL ? ms_python.PyObject_CallMethod(module, "begin", NULL) : NULL;
     if (answer == NULL) {
-        ms_agent_log("labels and accesses are not recorded: the Python package of msmemscope cannot be used here");
+        ms_agent_log("labels and accesses are not recorded: the msmemscope Python package is not usable here");
         forget();
     }
     bool complete = answer == NULL || answer == ms_python.none;
@@ -131,12 +132,12 @@ bool ms_python_collect(bool wanted)
         return true;
     }
     if (wanted && (session->flags & MS_SESSION_API) == 0 &&
-        __atomic_exchange_n(&needed, 1, __ATOMIC_ACQ_REL) == 0) { /* once more, for the package */
+        __atomic_exchange_n(&needed, 1, __ATOMIC_ACQ_REL) == 0) { /* again, for the package */
         __atomic_store_n(&progress, IDLE, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&progress, __ATOMIC_ACQUIRE) == IDLE) {
         __atomic_store_n(&progress, ASKED, __ATOMIC_RELEASE);
-        if (ms_python.Py_AddPendingCall(begin, NULL) != 0) { /* too many calls wait */
+        if (ms_python.Py_AddPendingCall(begin, NULL) != 0) { /* too many pending calls */
             __atomic_store_n(&progress, IDLE, __ATOMIC_RELEASE);
         }
     }

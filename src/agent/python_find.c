@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the interpreter and how its objects lie in memory.
+/* Finds the interpreter and the memory layout of its objects.
  *
- * From 3.13 on an interpreter tells the offsets itself (_Py_DebugOffsets, the beginning of _PyRuntime), in an order
- * that each minor version has its own; before, they are those of its headers. Builds without the GIL lie differently
- * altogether. */
+ * From 3.13 on an interpreter publishes the offsets itself (_Py_DebugOffsets, the beginning of _PyRuntime), in an order
+ * that differs between minor versions; before that, they are those of its headers. Builds without the GIL have an
+ * entirely different layout. */
 #include "agent/glibc_floor.h"
 #include "agent/python.h"
 
@@ -21,7 +21,7 @@ static const struct ms_python_layout layouts[] = {
     {0x030c, 56, 0,                   0,  8,  56, 70,             MS_PYTHON_POINTER,  112, 128, 68, 136, 192,                40, 56},
 };
 
-/* Which words of _Py_DebugOffsets say what. */
+/* Which words of _Py_DebugOffsets hold which offset. */
 static const struct told {
     uint16_t version;
     uint8_t thread_frame, previous, executable, instruction, owner, file, name, line_table, first_line, start, ascii_size;
@@ -45,7 +45,7 @@ static bool layout_told(unsigned version, struct ms_python_layout *out)
         if (t->version != version) {
             continue;
         }
-        enum { UTF8_B = 16 }; /* length and pointer of the UTF-8 form of a str, if it has one */
+        enum { UTF8_B = 16 }; /* length and pointer of a str's UTF-8 form, if it has one */
         *out = (struct ms_python_layout){
             .version = t->version,
             .thread_frame = (uint16_t)words[t->thread_frame],
@@ -97,7 +97,7 @@ void *ms_python_symbol(const char *name)
     return dlsym != NULL ? dlsym(RTLD_DEFAULT, name) : NULL;
 }
 
-/* False: one that we need is missing. */
+/* False: a required one is missing. */
 static bool find_functions(struct ms_python *python)
 {
     bool all = true;
@@ -116,8 +116,8 @@ static bool find_functions(struct ms_python *python)
     return all && python->code_type != 0 && python->text_type != 0 && python->bytes_type != 0 && python->none != NULL;
 }
 
-/* Of an interpreter that was there when we were loaded. A search in vain allocates memory, for a text that says so;
- * most programs have none. */
+/* Of an interpreter that was loaded before the agent. A failed dlsym allocates memory for its error message, and most
+ * programs have no interpreter. */
 extern const char *Py_GetVersion(void) __attribute__((weak));
 
 void ms_python_find(bool late)
@@ -134,7 +134,7 @@ void ms_python_find(bool late)
     unsigned version = version_of(text);
     ms_python.free_threaded = strstr(text, "free-threading") != NULL;
     ms_python.layout_known = !ms_python.free_threaded && layout_of(version, &ms_python.layout);
-    /* For tests: an interpreter whose layout is not known, or is not what its version says. */
+    /* For tests: an interpreter whose layout is unknown, or does not match its version. */
     const char *test = getenv("MSMEMSCOPE_TEST_PYTHON");
     ms_python.layout_known = ms_python.layout_known && (test == NULL || strcmp(test, "unknown") != 0);
     if (test != NULL && strcmp(test, "moved") == 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done once with an interpreter: is its layout what we think; who tells us that a code object ends, so that its
- * address may mean another one; and the switch-off before it frees the states of its threads.
+/* One-time work with an interpreter: verifying its layout; registering for the end of code objects, whose addresses may
+ * be reused; and switching off before it frees its thread states.
  *
- * The first stack is asked for in a hook, where Python must not be called, unless this thread has the GIL and nothing
+ * The first stack is requested in a hook, where Python must not be called unless this thread has the GIL and nothing
  * else works. So the rest is left to a pending call: the main thread makes it, with the GIL, when it runs Python code
- * again. What was recorded until then rests on the check of types.
+ * again. Stacks recorded before that rely on the type check.
  *
- * Failure policy: what cannot be proven is not used; nobody is told but the log. */
+ * Failure policy: what cannot be verified is not used; only the log reports it. */
 #include "agent/glibc_floor.h"
 #include "base/peek.h"
 #include "agent/python.h"
@@ -45,7 +45,7 @@ static bool chain_is_sound(uintptr_t thread)
     const struct ms_python_layout *l = &ms_python.layout;
     uintptr_t frame, code, probe;
     if (!peek_word((uintptr_t)&probe, 0, &code)) {
-        return true; /* not allowed to ask: there is the version */
+        return true; /* reading is not permitted: rely on the version */
     }
     if (!peek_word(thread, l->thread_frame, &frame) ||
         (frame != 0 && l->cframe_frame != MS_PYTHON_NONE && !peek_word(frame, l->cframe_frame, &frame))) {
@@ -63,7 +63,7 @@ static bool chain_is_sound(uintptr_t thread)
     return true;
 }
 
-/* ---- comparison with what the interpreter says ---- */
+/* ---- comparison with the interpreter's functions ---- */
 
 /* An attribute that is a str, as the interpreter converts it. */
 static bool same_text(void *code, const char *attribute, const char *text, uint32_t text_b)
@@ -103,7 +103,7 @@ static bool same_code(void *code, const struct ms_py_frame *frame, int line)
            ms_python.PyCode_Addr2Line(code, (int)frame->instruction) == line;
 }
 
-/* The stack of this thread, which has the GIL, raw and by the interpreter's functions. */
+/* Compares this thread's raw stack with the interpreter's functions; needs the GIL. */
 static bool walks_agree(uintptr_t thread)
 {
     static struct ms_py_frame raw[CHECKED_FRAMES]; /* one thread at a time: the GIL */
@@ -125,7 +125,7 @@ static bool walks_agree(uintptr_t thread)
     return agree && i == count;
 }
 
-/* ---- ends of code objects ---- */
+/* ---- end of code objects ---- */
 
 uintptr_t ms_python_followed[MS_PYTHON_FOLLOWED];
 
@@ -166,7 +166,7 @@ static void watch_codes(void)
     }
 }
 
-/* With the GIL held; may leave an exception. What is set already stays: setting it again would tell us of an end. */
+/* With the GIL held; may leave an exception. A value already set is kept: setting it again would report an end. */
 static void follow(void *code)
 {
     void *ours = NULL;
@@ -176,7 +176,7 @@ static void follow(void *code)
     }
 }
 
-/* All code objects that are running at this moment. */
+/* All code objects that are currently running. */
 static void follow_running(void)
 {
     void *thread =
@@ -194,7 +194,7 @@ static void follow_running(void)
     }
 }
 
-static uint32_t asked; /* atomic: a call of follow_soon is on its way */
+static uint32_t asked; /* atomic: a call of follow_soon is pending */
 
 static int follow_soon(void *argument)
 {
@@ -213,7 +213,8 @@ static bool in_main_interpreter(void)
            ms_python.PyInterpreterState_Get() == ms_python.PyInterpreterState_Main();
 }
 
-/* The main thread may wait for others, all along: one that has the GIL does not wait for its pending call. */
+/* The main thread may be waiting for others all the time, so a thread that has the GIL does not wait for the main
+ * thread's pending call. */
 void ms_python_follow(uintptr_t code)
 {
     if (ms_python_holds_gil((uintptr_t)ms_python.PyGILState_GetThisThreadState()) && in_main_interpreter()) {
@@ -224,11 +225,11 @@ void ms_python_follow(uintptr_t code)
         ms_python.PyErr_Restore(type, value, traceback);
     } else if (ms_python.extra >= 0 && __atomic_exchange_n(&asked, 1, __ATOMIC_ACQ_REL) == 0 &&
                ms_python.Py_AddPendingCall(follow_soon, NULL) != 0) {
-        __atomic_store_n(&asked, 0, __ATOMIC_RELEASE); /* too many calls wait: with the next code object */
+        __atomic_store_n(&asked, 0, __ATOMIC_RELEASE); /* too many pending calls: retry with the next code object */
     }
 }
 
-/* ---- the end of the interpreter ---- */
+/* ---- interpreter exit ---- */
 
 static void *switch_off(void *self, void *arguments)
 {
@@ -284,7 +285,7 @@ static int set_up(void *argument)
     uint32_t mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
     if (mode == MS_PYTHON_RAW && thread != 0 && !walks_agree(thread)) {
         __atomic_store_n(&ms_python.mode, MS_PYTHON_API, __ATOMIC_RELEASE);
-        ms_agent_log("Python stacks: this build of the interpreter is not laid out as its version says; only threads "
+        ms_agent_log("Python stacks: this interpreter's memory layout does not match its version; only threads "
                      "that hold the GIL have stacks");
     }
     if (mode != MS_PYTHON_OFF) {
@@ -292,11 +293,11 @@ static int set_up(void *argument)
         follow_running();
         ms_python_await_exit();
     }
-    ms_python.PyErr_Restore(type, value, traceback); /* and with it goes whatever error we have made */
+    ms_python.PyErr_Restore(type, value, traceback); /* also clears any error that we caused */
     return 0;
 }
 
-/* The first step of believing a layout. */
+/* The first step of verifying a layout. */
 static void check_types(uintptr_t thread)
 {
     if (ms_python.mode == MS_PYTHON_RAW && !chain_is_sound(thread)) {

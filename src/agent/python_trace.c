@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which Python calls are open, and the record of one that ends.
+/* Open Python calls, and the record of a call that ends.
  *
- * Each thread has a stack of open calls. An end belongs to the uppermost beginning of the same function; what stands
- * above that one has ended without our being told, and is dropped. Calls that had begun before the trace did are
- * entered, without a time, at the thread's first event; so is everything in a forked child, whose clock readings of
- * before belong to another process's trace. A function that is still open when the trace ends gets a record then, in
- * the stream of the thread that ends it.
+ * Each thread has a stack of open calls. An end matches the topmost beginning of the same function; calls above it
+ * ended without a report and are dropped. Calls that began before the trace are entered, without a time, at the
+ * thread's first event; so are all calls in a forked child, whose earlier stamps belong to another process's trace. A
+ * function that is still open when the trace ends gets a record then, in the stream of the thread that ends the trace.
  *
- * Stacks outlive their threads and are taken over by later ones. Deeper than ROOM calls nothing is recorded.
+ * Stacks outlive their threads and are reused by later ones. Deeper than ROOM calls, nothing is recorded.
  *
- * Cost of a call: two readings of the clock and one record of 40 bytes (two for a function of C); no allocation, no
- * text (names.c). */
+ * Cost of a call: two clock readings and one record of 40 bytes (two for a C function); no allocation, no text
+ * (names.c). */
 #include "agent/glibc_floor.h"
 #include "agent/python_trace.h"
 
@@ -22,18 +21,18 @@
 #define ROOM 2048u
 
 struct call {
-    uintptr_t what; /* code object, or function of C */
-    uint64_t start; /* 0: it had begun before */
+    uintptr_t what; /* code object, or C function */
+    uint64_t start; /* 0: it began before the trace */
     uint32_t flags; /* MS_CALL_* */
-    uint32_t more;  /* function of C: where it was called; module: number of its name */
-    uintptr_t code; /* function of C: that it was called by */
+    uint32_t more;  /* C function: where it was called; module: number of its name */
+    uintptr_t code; /* C function: its caller */
 };
 
 struct calls {
     struct calls *next;
-    const struct ms_shm *shm; /* that the clock readings are for */
+    const struct ms_shm *shm; /* that the stamps are for */
     uint32_t epoch;
-    uint32_t tid; /* 0: nobody's */
+    uint32_t tid; /* 0: unowned */
     uint32_t depth;
     uint32_t closed; /* depth of the call below which nothing is recorded; 0: none */
     struct call call[ROOM];
@@ -46,7 +45,7 @@ static uint32_t epoch, owner_pid;
 
 static inline uint64_t now(void)
 {
-    const struct ms_ctx *ctx = ms_ctx_tls; /* the record will stand in this stream, and be read in its clock */
+    const struct ms_ctx *ctx = ms_ctx_tls; /* the record goes into this thread's stream and uses its clock */
     return ms_stamp(ctx != NULL && ctx->shm == ms_gate->shm ? ctx->clock_kind : ms_gate->shm->clock_kind);
 }
 
@@ -63,7 +62,7 @@ static inline void push(struct calls *calls, struct call call)
     }
 }
 
-/* The call that ends; false: it is not known to have begun. */
+/* The call that ends; false: its beginning is unknown. */
 static inline bool pop(struct calls *calls, uintptr_t what, struct call *out)
 {
     if (MS_UNLIKELY(calls->depth > ROOM)) {
@@ -82,7 +81,7 @@ static inline bool pop(struct calls *calls, uintptr_t what, struct call *out)
     return false;
 }
 
-/* Frames that this thread has now, but the innermost `skip`, as calls that have begun before. */
+/* Pushes this thread's current frames except the innermost `skip`, as calls that began before the trace. */
 static void push_frames(struct calls *calls, uint32_t skip)
 {
     uintptr_t thread = (uintptr_t)ms_python.PyGILState_GetThisThreadState();
@@ -96,7 +95,7 @@ static void push_frames(struct calls *calls, uint32_t skip)
         } else {
             codes[count++] = (uintptr_t)code;
         }
-        ms_python.Py_DecRef(code); /* its frame has it */
+        ms_python.Py_DecRef(code); /* its frame keeps it */
         void *back = ms_python.PyFrame_GetBack(frame);
         ms_python.Py_DecRef(frame);
         frame = back;
@@ -112,7 +111,7 @@ static void push_frames(struct calls *calls, uint32_t skip)
 
 static struct calls *take_over(uint32_t pid, uint32_t tid)
 {
-    enum { LOOKS = 8 }; /* at others' threads, for each new one */
+    enum { LOOKS = 8 }; /* other threads checked for each new one */
     static struct calls *look;
     for (struct calls *calls = all_calls; calls != NULL; calls = calls->next) {
         if (calls->tid == tid || calls->tid == 0) {
@@ -149,12 +148,12 @@ static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
 {
     struct ms_ctx *ctx = ms_rec_context();
     if (ctx == NULL) {
-        return NULL; /* what cannot be recorded need not be known */
+        return NULL; /* nothing can be recorded */
     }
     int error = errno;
     struct calls *calls = ctx->of_owner;
     uint32_t pid = (uint32_t)syscall(SYS_getpid), tid = (uint32_t)syscall(SYS_gettid);
-    if (owner_pid != pid) { /* in a child there is no thread but this one */
+    if (owner_pid != pid) { /* a child has only this thread */
         for (struct calls *other = all_calls; other != NULL; other = other->next) {
             other->tid = other == calls ? tid : 0;
         }
@@ -178,7 +177,7 @@ static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
     return calls;
 }
 
-/* skip: frames of calls that are only beginning. */
+/* skip: frames of calls that are just beginning. */
 static inline struct calls *calls_here(uint32_t skip)
 {
     const struct ms_ctx *ctx = ms_ctx_tls;
@@ -205,7 +204,7 @@ static inline void record(const struct ms_call_name *name, uint64_t start)
     }
 }
 
-/* A call whose beginning or end is not known; tid: whose it is, if not this thread's. */
+/* A call whose beginning or end is unknown; tid: its thread, if not this one. */
 static __attribute__((noinline)) void record_part(const struct ms_call_name *name, const char *prefix, uint64_t start,
                                                   uint32_t missing, uint32_t tid)
 {
@@ -289,7 +288,7 @@ void ms_call_leave_c(uintptr_t function)
         call.start == 0) {
         return;
     }
-    /* Two slices, one in the other: readers tell depth by times, so the inner one begins a little later. */
+    /* Two nested slices: readers derive depth from times, so the inner one begins slightly later. */
     uint64_t later = ms_gate->shm->clock_kind == MS_CLOCK_TSC ? 8 : 1;
     struct ms_call_name inner = {.function = function, .kind = MS_NAME_C};
     struct ms_call_name outer = {.code = call.code, .at = call.more, .kind = MS_NAME_LINE};
@@ -297,7 +296,7 @@ void ms_call_leave_c(uintptr_t function)
     record(&outer, call.start);
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 void ms_calls_begin(void)
 {
@@ -333,7 +332,7 @@ void ms_calls_end(void)
 {
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     bool tracing = ms_tracing();
-    calls_here(0); /* a forked child forgets the others */
+    calls_here(0); /* a forked child discards the others */
     for (struct calls *calls = all_calls; calls != NULL; calls = calls->next) {
         if (tracing && calls->tid != 0 && calls->epoch == epoch) {
             end_of(calls, tid);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the interpreter tells us of calls.
+/* How the interpreter reports calls.
  *
- * From 3.12 on by sys.monitoring: it covers all threads, those to come as well, leaves profilers of others alone, and
- * hands over the code object without making a frame object for each call. Before, by a profile function in each thread:
- * in those that are there at once, in later ones by threading.setprofile, whose function puts ours in its own place
- * when the thread makes its first call. (Threads of _thread.start_new_thread are not seen then.) The same where other
- * tools have taken what sys.monitoring offers.
+ * From 3.12 on by sys.monitoring: it covers all threads, including future ones, does not interfere with other
+ * profilers, and passes the code object without creating a frame object for each call. Before that, by a profile
+ * function in each thread: immediately in existing threads, in later ones by threading.setprofile, whose function
+ * installs ours when the thread makes its first call. (Threads of _thread.start_new_thread are missed then.) The same
+ * if other tools occupy all of sys.monitoring.
  *
- * A process that is traced from its beginning has no interpreter yet when we are loaded: an audit hook, which is the
- * one thing that may be given to an interpreter before it begins, is told when a program is about to run.
+ * A process that is traced from its start has no interpreter yet when the agent is loaded: an audit hook, the only
+ * thing that can be registered before an interpreter starts, shows when a program is about to run.
  *
- * Failure policy: what an interpreter lacks is said in words; the program goes on untraced. */
+ * Failure policy: missing interpreter features are reported as text; the program continues untraced. */
 #include "agent/glibc_floor.h"
 #include "agent/python_trace.h"
 
@@ -31,7 +31,7 @@ static inline bool is_c(uintptr_t object)
 
 /* ---- sys.monitoring ---- */
 
-typedef void *const *arguments; /* code, instruction, and what the event has besides */
+typedef void *const *arguments; /* code, instruction, and the event's other arguments */
 
 static void *none(void)
 {
@@ -103,7 +103,7 @@ static long event_bit(void *monitoring, const char *name)
     return bit;
 }
 
-/* One of the ids that nobody has a right to; -1: all are taken. */
+/* One of the unreserved ids; -1: all are taken. */
 static int take_tool_id(void *monitoring)
 {
     static const int ids[] = {4, 3};
@@ -150,7 +150,7 @@ static void stop_monitoring(void)
 static bool start_monitoring(void)
 {
     long mask = 0;
-    void *monitoring = ms_python.PySys_GetObject("monitoring"); /* not ours to release */
+    void *monitoring = ms_python.PySys_GetObject("monitoring"); /* borrowed */
     tool_id = monitoring != NULL ? take_tool_id(monitoring) : -1;
     bool done = tool_id >= 0;
     for (size_t i = 0; i < MS_COUNT_OF(events) && done; i++) {
@@ -168,7 +168,7 @@ static bool start_monitoring(void)
 
 enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
 
-/* Where in its code a frame is. */
+/* The current instruction of a frame. */
 static uint32_t instruction_of(void *frame)
 {
     const struct ms_python_layout *layout = &ms_python.layout;
@@ -203,11 +203,11 @@ static int profile(void *self, void *frame, int what, void *argument)
     default:
         break;
     }
-    ms_python.Py_DecRef(code); /* its frame has it */
+    ms_python.Py_DecRef(code); /* its frame keeps it */
     return 0;
 }
 
-/* Of a new thread, in the place of a profile function that is written in Python: frame, event, argument. */
+/* Runs in a new thread, in place of a profile function written in Python: frame, event, argument. */
 static void *on_new_thread(void *self, arguments a, ssize_t count)
 {
     ssize_t length_b = 0;
@@ -221,7 +221,7 @@ static void *on_new_thread(void *self, arguments a, ssize_t count)
 
 static struct ms_python_method new_thread_method = {
     "msmemscope_thread", (void *(*)(void *, void *))(void (*)(void))on_new_thread, FAST_CALL, NULL};
-static void *hook_own, *hook_before; /* for new threads: our function, and that of somebody else before it */
+static void *hook_own, *hook_before; /* for new threads: our function, and any other tool's before it */
 
 static void *hook_now(void)
 {
@@ -247,7 +247,7 @@ static void hook_threads(void)
     }
 }
 
-/* What others have set since then stays. */
+/* Anything that others have set since stays. */
 static void unhook_threads(void)
 {
     void *now = hook_now();
@@ -260,11 +260,11 @@ static void unhook_threads(void)
     hook_own = hook_before = NULL;
 }
 
-static size_t profile_at; /* where a thread's state has its profile function; 0: not known */
+static size_t profile_at; /* offset of the profile function in a thread state; 0: unknown */
 
 static void begin_profile(void)
 {
-    enum { LAST = 192 }; /* the state of a thread is larger in all versions */
+    enum { LAST = 192 }; /* thread states are larger in all versions */
     void *thread = ms_python.PyInterpreterState_ThreadHead(ms_python.PyInterpreterState_Get());
     for (; thread != NULL; thread = ms_python.PyThreadState_Next(thread)) {
         ms_python._PyEval_SetProfile(thread, profile, NULL);
@@ -286,14 +286,14 @@ static void end_profile(void)
     }
 }
 
-/* ---- either ---- */
+/* ---- both ---- */
 
 /* Why this interpreter, or this thread of it, cannot be traced; NULL: it can. */
 static const char *obstacle(void)
 {
     void *thread = ms_python.PyGILState_GetThisThreadState != NULL ? ms_python.PyGILState_GetThisThreadState() : NULL;
     if (__atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF || thread == NULL) {
-        return "there is no interpreter of Python 3.9 or later";
+        return "no Python interpreter of version 3.9 or later";
     }
     if (ms_python.free_threaded) {
         return "interpreters without the GIL are not traced";
@@ -306,12 +306,12 @@ static const char *obstacle(void)
     c_method_type = (uintptr_t)ms_python_symbol("PyCMethod_Type");
     ms_python.method_descriptor_type = (uintptr_t)ms_python_symbol("PyMethodDescr_Type");
     if (c_function_type == 0 || ms_python.method_descriptor_type == 0) {
-        return "the interpreter lacks functions that a trace needs";
+        return "the interpreter lacks functions that tracing needs";
     }
     return NULL;
 }
 
-/* Do objects of functions lie in memory as we think? */
+/* Do function objects have the expected layout? */
 static bool functions_are_sound(void)
 {
     enum { METHOD = 16, SELF = 24 };
@@ -331,7 +331,7 @@ static const char *start(void)
     }
     ms_python_set_up();
     if (!functions_are_sound() || !ms_python_tells_ends()) {
-        return "this build of the interpreter is not laid out as its version says";
+        return "this interpreter's memory layout does not match its version";
     }
     ms_calls_begin();
     on_now = true;
@@ -341,7 +341,7 @@ static const char *start(void)
     ms_python.PyErr_Clear();
     if (ms_python._PyEval_SetProfile == NULL || ms_python.PyEval_SetProfile == NULL) {
         on_now = false;
-        return "the interpreter lacks functions that a trace needs";
+        return "the interpreter lacks functions that tracing needs";
     }
     hook_threads();
     begin_profile();
@@ -369,7 +369,7 @@ int ms_python_trace(bool on, char *why, size_t why_b)
     }
     bool ended = __atomic_load_n(&ms_python.ended, __ATOMIC_ACQUIRE) != 0;
     if (!ended) {
-        ms_python_find(true); /* it may have come after us */
+        ms_python_find(true); /* it may have been loaded after the agent */
     }
     if (__atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE) == MS_PYTHON_OFF) {
         obstacle_now = obstacle();
@@ -380,7 +380,7 @@ int ms_python_trace(bool on, char *why, size_t why_b)
         } else {
             stop();
         }
-        ms_python.PyErr_Restore(type, value, traceback); /* and with it goes whatever error we have made */
+        ms_python.PyErr_Restore(type, value, traceback); /* also clears any error that we caused */
     }
     if (obstacle_now != NULL && why_b > 0) {
         snprintf(why, why_b, "%s", obstacle_now);
@@ -388,10 +388,10 @@ int ms_python_trace(bool on, char *why, size_t why_b)
     return obstacle_now != NULL ? -ENOTSUP : 0;
 }
 
-/* ---- from the beginning ---- */
+/* ---- tracing from process start ---- */
 
-/* The interpreter's own allocator of raw memory. It may be another one (-X dev, PYTHONMALLOC) when the interpreter ends
- * than it was when the hook was added, and the entry of the hook must be freed by the one that it is from. */
+/* The interpreter's raw memory allocator. It may differ (-X dev, PYTHONMALLOC) between adding the hook and shutting
+ * down the interpreter, and the hook's entry must be freed by the allocator it came from. */
 enum { DOMAIN_RAW = 0 };
 struct allocator {
     void *context;
@@ -430,7 +430,7 @@ static void entry_is_freed(void)
     }
 }
 
-/* Is it `site`, which an interpreter imports to become complete? */
+/* Is it `site`, which an interpreter imports during start-up? */
 static bool is_site(void *event_arguments)
 {
     ssize_t length_b = 0;
@@ -444,8 +444,8 @@ static bool is_site(void *event_arguments)
     return site;
 }
 
-/* The interpreter is about to run a program: python tells so; another program runs a text, or imports a module, while
- * no Python code is running. */
+/* The interpreter is about to run a program: python reports that; an embedding program runs a text, or imports a
+ * module, while no Python code is running. */
 static bool is_main(const char *event, void *event_arguments)
 {
     static const char run[] = "cpython.run_";
@@ -462,10 +462,10 @@ static bool is_main(const char *event, void *event_arguments)
            !(import && is_site(event_arguments));
 }
 
-/* Told of everything that the interpreter finds worth telling. */
+/* Called for every audit event of the interpreter. */
 static int on_audit(const char *event, void *event_arguments, void *data)
 {
-    static bool beginning; /* which imports modules */
+    static bool beginning; /* this imports modules */
     (void)data;
     if (MS_UNLIKELY(strcmp(event, "cpython._PySys_ClearAuditHooks") == 0)) {
         entry_is_freed();
@@ -477,7 +477,7 @@ static int on_audit(const char *event, void *event_arguments, void *data)
     beginning = true;
     char why[256] = "", line[320];
     if (ms_python_trace(true, why, sizeof(why)) == -ENOTSUP) {
-        snprintf(line, sizeof(line), "no Python trace: %s", why);
+        snprintf(line, sizeof(line), "Python calls are not traced: %s", why);
         ms_agent_log(line);
     }
     beginning = false;

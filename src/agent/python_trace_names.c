@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands for a function in the Python trace, and which functions are left out of it.
+/* How a function is named in the Python trace, and which functions are omitted.
  *
  *   Python function             <file>(<first line>): <name>
  *   call of a torch.nn.Module   nn.Module: <class>
- *   function of C               two slices: <file>(<line>): <name> of its caller, and in it the str() of the function,
- *                               without the address of the object that it belongs to, which would make every object's
- *                               method a name of its own
+ *   C function                  two slices: <file>(<line>): <name> of its caller, and in it the str() of the function,
+ *                               without the address of the object that it is bound to: with it, each object's
+ *                               method would have its own name
  *
- * A name is made once for each stream, when its first call ends, and found again by the code object (or the function's
- * definition) from then on. The interpreter tells when a code object ends, so that its address may mean another one.
+ * A name is built once per stream, when its first call ends, and from then on found by the code object (or the C
+ * function's definition). The interpreter reports the end of code objects, whose addresses may be reused.
  *
- * How a function is treated is found out at its first call and kept in a table. */
+ * How a function is treated is determined at its first call and kept in a table. */
 #include "agent/glibc_floor.h"
 #include "agent/python_trace.h"
 
@@ -50,17 +50,17 @@ static struct error error_put_aside(void)
 
 static void error_put_back(struct error error)
 {
-    ms_python.PyErr_Restore(error.type, error.value, error.traceback); /* and with it goes whatever we have made */
+    ms_python.PyErr_Restore(error.type, error.value, error.traceback); /* also clears any error that we caused */
 }
 
-/* ---- how functions are treated ---- */
+/* ---- treatment of functions ---- */
 
 static struct ms_map known; /* code object: MS_CALL_* */
 
 void ms_call_own(const char *path)
 {
     ms_python_own(path);
-    ms_map_free(&known); /* may have been run before they were known as ours */
+    ms_map_free(&known); /* some may have run before they were known as our own */
 }
 
 static bool ends_with(const char *text, uint32_t length_b, const char *end)
@@ -69,10 +69,10 @@ static bool ends_with(const char *text, uint32_t length_b, const char *end)
     return length_b >= end_b && memcmp(text + length_b - end_b, end, end_b) == 0;
 }
 
-/* Is it what runs when a module is called? PyTorch has had several functions there, one calling the other. */
+/* Is it the code that runs when a module is called? PyTorch has had several functions there, one calling the other. */
 static bool is_module_call(uintptr_t code)
 {
-    void *modules = ms_python.PySys_GetObject("modules"); /* not ours to release, nor is its item */
+    void *modules = ms_python.PySys_GetObject("modules"); /* borrowed, like its item */
     void *object = modules != NULL ? ms_python.PyDict_GetItemString(modules, "torch.nn.modules.module") : NULL;
     static const char *const path[] = {"Module", "__call__", "__code__"};
     void *owned = NULL;
@@ -97,7 +97,7 @@ static __attribute__((noinline)) uint32_t find_out(uintptr_t code)
     const char *name = text_attribute(code, "co_name", &name_b);
     bool dispatches = strcmp(name, "__torch_dispatch__") == 0;
     if (ms_python_is_own(file, file_b)) {
-        bool loads = strcmp(name, "__getattr__") == 0; /* of the package: parts of it that are only loaded when used */
+        bool loads = strcmp(name, "__getattr__") == 0; /* of the package: submodules that are loaded on first use */
         flags = MS_CALL_QUIET | MS_CALL_NO_C | (loads || dispatches ? MS_CALL_CLOSED : 0);
     } else if (dispatches) {
         flags = MS_CALL_CLOSED;
@@ -125,10 +125,10 @@ void ms_call_forget(uintptr_t code)
     }
 }
 
-/* ---- names of modules ---- */
+/* ---- module names ---- */
 
 #define MODULES 4096u
-static char *module_names[MODULES]; /* the first is nobody's */
+static char *module_names[MODULES]; /* the first is unused */
 static uint32_t module_count = 1;
 static struct ms_map module_numbers; /* hash of the name: its number */
 
@@ -151,10 +151,10 @@ static uint32_t number_of(const char *name, uint32_t name_b)
     return module_count++;
 }
 
-/* `self` of the innermost frame; a reference. */
+/* `self` of the innermost frame; a new reference. */
 static void *self_of_frame(void)
 {
-    void *frame = ms_python.PyEval_GetFrame(); /* not ours to release */
+    void *frame = ms_python.PyEval_GetFrame(); /* borrowed */
     if (frame == NULL || ms_python.PyFrame_GetVarString != NULL) {
         return frame != NULL ? ms_python.PyFrame_GetVarString(frame, "self") : NULL;
     }
@@ -185,7 +185,7 @@ uint32_t ms_call_module(void)
 
 /* ---- texts ---- */
 
-/* The end of a text that is too long: names of files and functions differ there. */
+/* Keeps the end of a text that is too long: names of files and functions differ there. */
 static void shorten(const char **text, uint32_t *length_b, uint32_t room_b)
 {
     if (*length_b <= room_b) {
@@ -226,7 +226,7 @@ static size_t put_c_function(uintptr_t function, char *out, size_t out_b)
     const char *text = object != NULL ? ms_python.PyUnicode_AsUTF8AndSize(object, &text_b) : NULL;
     const char *at = NULL;
     for (const char *next = text; next != NULL && (next = strstr(next, " at 0x")) != NULL; next++) {
-        at = next; /* the last one: types have any names */
+        at = next; /* the last one: a type may have any name */
     }
     int length_b = at != NULL ? snprintf(out, out_b, "%.*s>", (int)(at - text), text)
                               : snprintf(out, out_b, "%s", text != NULL ? text : "<built-in function>");
@@ -260,7 +260,7 @@ static size_t describe(void *argument, char *out, size_t out_b)
     return ms_call_text_put(argument, "", out, out_b);
 }
 
-/* What a type is remembered by. Another one may come to the address of one that the program has made. */
+/* Identifies a type. The address of a type that the program created may be reused by another. */
 static uint64_t identity_of_type(uintptr_t type)
 {
     enum { NAME = 24, FLAGS = 168, MADE_BY_PROGRAM = 1 << 9 };
@@ -273,7 +273,7 @@ static uint64_t identity_of_type(uintptr_t type)
     return hash;
 }
 
-/* What a function of C is remembered by: its definition, and the type of the object it belongs to. */
+/* Identifies a C function: its definition, and the type of the object it is bound to. */
 static uint64_t identity_of(uintptr_t function)
 {
     enum { METHOD = 16, SELF = 24 };

@@ -6,8 +6,8 @@
 #include "agent/agent.h"
 #include "trace/definitions.h"
 
-/* payload: payload_b bytes, the last of which are the reference to the text, to be filled here. recurring: the text
- * will come again, see ms_texts_add. Only while tracing. */
+/* payload: payload_b bytes that end in the reference to the text, which is filled in here. recurring: the text will
+ * recur, see ms_texts_add. Only while tracing. */
 static inline __attribute__((always_inline)) void ms_record_text(enum ms_record_kind kind, uint32_t arg,
                                                                  const void *payload, size_t payload_b,
                                                                  const char *text, size_t length_b, bool recurring,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the real functions behind our hooks.
+/* Finds the real functions behind the hooks.
  *
- * Each pointer begins at a function that looks the real one up, stores it, and calls it; there is no test in the way of
- * later calls. A failed search is repeated by the next call: the library may have been loaded meanwhile.
+ * Each pointer starts at a function that looks up the real one, stores it and calls it, so later calls need no test. A
+ * failed search is repeated by the next call: the library may have been loaded since.
  *
- * Order of the search: the symbol behind us in the search order (so that other preloaded tools stay in the chain), the
- * symbol as the program sees it if that is not ours (when we were loaded late, we are behind everybody), the other name
- * of the function in the global scope (nobody hooks that; in the driver the public function takes a lock that this one
- * does not, so it comes second), the symbol in the library itself if it is loaded out of our sight (dlopen with
- * RTLD_LOCAL, as Python does). Nothing is ever loaded by us: a second copy of a library would have a life of its own.
+ * Order of the search: the next symbol in the search order (so that other preloaded tools stay in the chain); the
+ * symbol as the program sees it, if that is not a hook (when loaded late, the agent is last); the alias in the global
+ * scope (aliases are not hooked; in the driver the public function takes a lock that the alias does not, so it comes
+ * second); the symbol in the library itself if that is loaded outside our scope (dlopen with RTLD_LOCAL, as Python
+ * does). The agent never loads a library: a second copy would have its own state.
  *
- * Threads: two may search at once and store the same. dlsym takes the loader's lock, so what is loaded already is
- * resolved in the constructor. errno is kept. */
+ * Threads: two may search at once and store the same result. dlsym takes the loader's lock, so libraries that are
+ * already loaded are resolved in the constructor. errno is preserved. */
 #include "agent/glibc_floor.h"
 #include "agent/hooks.h"
 
@@ -77,7 +77,7 @@ static void *loaded(const char *name)
 static void *in_library(enum ms_library library, const char *symbol)
 {
     for (unsigned i = 0; i < MS_COUNT_OF(library_names[0]) && library_names[library][i] != NULL; i++) {
-        /* The reference that dlopen adds is kept on purpose: the function must not go away under our pointer. */
+        /* dlopen's reference is kept on purpose: the function must not be unloaded while we point to it. */
         void *handle = loaded(library_names[library][i]);
         void *found = handle != NULL ? dlsym(handle, symbol) : NULL;
         if (found != NULL) {
@@ -145,8 +145,7 @@ static int note_library(struct dl_phdr_info *info, size_t info_b, void *there_is
     return 0;
 }
 
-/* Most programs have none of the libraries, and a vain search for a symbol takes as long as this look at their names.
- */
+/* Most programs have none of the libraries, and a failed symbol search takes as long as this check of their names. */
 void ms_resolve_loaded(bool late)
 {
     bool there_is[MS_LIBRARY_COUNT] = {false};
@@ -159,7 +158,7 @@ void ms_resolve_loaded(bool late)
             resolve(&ms_hooks[i]);
             continue;
         }
-        /* Not looked for in every way, as a first call would: an older library lacks dozens. */
+        /* Only the first kind of search, unlike a first call: an older library lacks dozens of symbols. */
         void *found = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
         if (found != NULL) {
             __atomic_store_n(ms_hooks[i].real, as_function(found), __ATOMIC_RELAXED);

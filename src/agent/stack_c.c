@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C stacks: by the unwind tables (unwind.h), by frame pointers on request (stack_fp.h); recognised without walking
- * where they were seen before (stack_memo.h). An address is looked up only when its stack is seen for the first
- * time. */
+/* C stacks: by the unwind tables (unwind.h), by frame pointers on request (stack_fp.h); recognised without a walk if
+ * seen before (stack_memo.h). Addresses are looked up only when their stack is seen for the first time. */
 #include "agent/glibc_floor.h"
 #include "agent/stacks.h"
 
@@ -9,17 +8,17 @@
 #include "agent/stack_fp.h"
 #include "agent/stack_memo.h"
 
-/* Of a thread, in its scratch memory. */
+/* Per thread, in its scratch memory. */
 struct walks {
     struct ms_memo memo;
     struct ms_unwind_thread thread;
 };
-_Static_assert(sizeof(struct walks) <= MS_SCRATCH_MORE_B, "it lies in the scratch memory of a thread");
+_Static_assert(sizeof(struct walks) <= MS_SCRATCH_MORE_B, "must fit into a thread's scratch memory");
 
 enum { OURS = 2 }; /* frames before the caller of the hook: ms_stacks_take, the hook */
 
-static uint32_t by_pointers MS_EARLY;      /* atomic: frame pointers are to be used, and have not been refuted */
-static uint32_t pointers_checked MS_EARLY; /* atomic: different stacks compared so far */
+static uint32_t by_pointers MS_EARLY;      /* atomic: frame pointers are requested and have not been found wrong */
+static uint32_t pointers_checked MS_EARLY; /* atomic: distinct stacks compared so far */
 
 void ms_stack_c_load(bool wanted, bool frame_pointers)
 {
@@ -29,7 +28,7 @@ void ms_stack_c_load(bool wanted, bool frame_pointers)
     ms_loaded_setup(wanted);
 }
 
-/* Frames beyond ours, at most depth; 0 as well if the hook is not where it has to be. */
+/* Number of frames above ours, at most depth; 0 also if the hook is not where it must be. */
 static uint32_t beyond_ours(const uintptr_t *pcs, uint32_t got, uintptr_t hook, uint32_t depth)
 {
     uint32_t count = got > OURS && pcs[OURS - 1] == hook ? got - OURS : 0;
@@ -41,7 +40,7 @@ static uint32_t with_ours(uint32_t depth)
     return depth + OURS < MS_FRAMES_MAX ? depth + OURS : MS_FRAMES_MAX;
 }
 
-/* Walks, defines, and remembers what comes again. */
+/* Walks the stack, defines it, and caches it if it recurs. */
 static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, const struct ms_unwind_start *start,
                                                uintptr_t hook, uintptr_t caller, uint32_t depth)
 {
@@ -68,7 +67,7 @@ static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, const
 
 /* ---- by frame pointers ---- */
 
-/* A stack that is new: is it what the tables say? */
+/* A new stack: does it match the unwind tables? */
 static __attribute__((noinline)) bool is_true(struct ms_scratch *scratch, const struct ms_unwind_start *start,
                                               uint32_t count, uint32_t depth, uintptr_t hook)
 {
@@ -84,7 +83,7 @@ static __attribute__((noinline)) bool is_true(struct ms_scratch *scratch, const 
     return table_count > 0 && ms_fp_agrees(scratch->pcs + OURS, count, tables + OURS, table_count, table_count < depth);
 }
 
-/* 0: not this way. */
+/* 0: frame pointers are not usable here. */
 static uint32_t take_by_pointers(struct ms_scratch *scratch, const struct ms_unwind_start *start, uintptr_t frame,
                                  uintptr_t hook, uint32_t depth)
 {
@@ -98,12 +97,12 @@ static uint32_t take_by_pointers(struct ms_scratch *scratch, const struct ms_unw
     }
     if (__atomic_exchange_n(&by_pointers, 0, __ATOMIC_RELAXED) != 0) {
         ms_agent_log(
-            "--call-stack=c:fp: frame pointers of this program do not tell its stacks; tables are used instead");
+            "--call-stack=c:fp: the frame pointers of this program are not reliable; using unwind tables instead");
     }
     return 0;
 }
 
-/* ---- of either kind ---- */
+/* ---- both ---- */
 
 __attribute__((noinline)) uint32_t ms_stack_c_take(uintptr_t hook, uintptr_t caller, uint32_t depth)
 {

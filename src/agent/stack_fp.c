@@ -28,7 +28,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) uint32_t ms_fp_wa
 bool ms_fp_agrees(const uintptr_t *by_pointers, uint32_t pointer_count, const uintptr_t *by_tables,
                   uint32_t table_count, bool deepest)
 {
-    enum { OF_THE_LIBRARY = 4 }; /* outermost frames that only the tables know: the C library's */
+    enum { OF_THE_LIBRARY = 4 }; /* outermost frames of the C library, which only the tables know */
     for (uint32_t i = 0; i < pointer_count; i++) {
         if (i >= table_count || by_pointers[i] != by_tables[i]) {
             return false;

@@ -5,7 +5,7 @@
 
 struct ms_memo_stack *ms_memo_room(struct ms_memo *memo, uintptr_t begin, uintptr_t caller)
 {
-    enum { FREE = 256, PER_HITS = 4 }; /* a walk costs as much as so many hits save, at most */
+    enum { FREE = 256, PER_HITS = 4 }; /* a walk costs at most what this many hits save */
     if (memo->entered >= FREE + memo->hits / PER_HITS) {
         return NULL;
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks that were walked before, recognised without walking.
+/* Recognises previously walked stacks without walking them.
  *
- * How a frame is unwound depends on its pc, its stack pointer and, if it has one, its frame pointer; the tables give
- * the rest. So a stack is the one of last time if it begins at the same place and every word that the walk took from
- * memory then (return addresses; saved frame pointers that something depended on) has the same value now. Comparing 20
- * of them takes some 10 ns, the walk 100.
+ * How a frame is unwound depends on its pc, its stack pointer and, if it has one, its frame pointer; the tables supply
+ * the rest. So a stack is unchanged if it starts at the same place and every word that the earlier walk read from
+ * memory (return addresses; saved frame pointers that something depended on) still has the same value. Comparing 20
+ * words takes some 10 ns, the walk 100.
  *
- * The words are compared from the innermost on, and each is where a walk would look once those before are found equal:
- * nothing is read that a walk would not read, whatever happened to the stack meanwhile. Unloading a module forgets
- * everything.
+ * Words are compared from the innermost outwards, and each is where a walk would look once the previous ones are found
+ * equal: nothing is read that a walk would not read, whatever happened to the stack meanwhile. Unloading a module
+ * discards everything.
  *
- * Only stacks that come again are entered, for that takes another walk, and only as long as it has paid off. */
+ * Only recurring stacks are entered, since that takes another walk, and only while it pays off. */
 #ifndef MS_AGENT_STACK_MEMO_H
 #define MS_AGENT_STACK_MEMO_H
 
@@ -32,7 +32,7 @@ struct ms_memo {
     } names[MS_MEMO_SETS][MS_MEMO_WAYS];
     struct ms_memo_stack stacks[MS_MEMO_SETS][MS_MEMO_WAYS];
     uint8_t oldest[MS_MEMO_SETS];
-    uint32_t epoch; /* of loaded modules: what was entered in another one is void */
+    uint32_t epoch; /* of loaded modules: entries of another epoch are invalid */
     uint64_t hits, entered;
 };
 
@@ -40,10 +40,9 @@ static inline uint32_t ms_memo_set(uintptr_t begin, uintptr_t caller)
 {
     return (uint32_t)((begin ^ caller * 31) * 0x9e3779b97f4a7c15u >> 59);
 }
-_Static_assert(MS_MEMO_SETS == 1 << (64 - 59), "as many as the hash has values");
+_Static_assert(MS_MEMO_SETS == 1 << (64 - 59), "one set per hash value");
 
-/* Definition of the stack that begins with this frame, NULL if it is not known. caller: any pc that tells stacks
- * apart. */
+/* Definition of the stack that starts with this frame, NULL if unknown. caller: any pc that distinguishes stacks. */
 static inline __attribute__((always_inline, no_sanitize("address", "thread", "undefined"))) const struct ms_def_key *
 ms_memo_find(struct ms_memo *memo, const struct ms_unwind_start *start, uintptr_t caller, uint32_t depth)
 {
@@ -66,7 +65,7 @@ ms_memo_find(struct ms_memo *memo, const struct ms_unwind_start *start, uintptr_
     return NULL;
 }
 
-/* Room for one more, if that pays; NULL: it does not. It is found from ms_memo_enter on. */
+/* A slot for one more stack; NULL: not worth it. The stack is found after ms_memo_enter. */
 struct ms_memo_stack *ms_memo_room(struct ms_memo *memo, uintptr_t begin, uintptr_t caller);
 void ms_memo_enter(struct ms_memo *memo, struct ms_memo_stack *stack, uintptr_t begin, uintptr_t caller);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python stacks, read from the calling thread's own chain of frames without the interpreter's help.
  *
- * A hook must not take the GIL (another thread may hold it and want the allocator's lock that we are under) and must
- * not call Python. It need not: the chain of a thread cannot change while that thread is in our C code, so (code
- * object, instruction) pairs can be read raw. A code object is described when its stack is seen for the first time,
- * while a frame keeps it alive: file, qualified name, first line, line table. Its address may mean another code object
- * later: the interpreter tells us (python_setup.c), of each or of those that we follow; for the others the upper 16
- * bits of what we call "code" are a fingerprint of the contents.
+ * A hook must not take the GIL (another thread may hold it and wait for the allocator lock that we are under) and must
+ * not call Python. It need not: a thread's chain cannot change while that thread is in our C code, so (code object,
+ * instruction) pairs can be read raw. A code object is described when its stack is seen for the first time, while a
+ * frame keeps it alive: file, qualified name, first line, line table. Its address may be reused by another code object
+ * later: the interpreter reports that (python_setup.c), for all code objects or for those that we follow; for the
+ * others the upper 16 bits of "code" are a fingerprint of the contents.
  *
- * An interpreter whose layout we do not know is asked by its own functions, which need the GIL: this thread has it, or
- * there is no stack. Frames then carry lines instead of instructions (version 0). */
+ * An interpreter with an unknown layout is queried through its own functions, which need the GIL: without it there is
+ * no stack. Frames then carry lines instead of instructions (version 0). */
 #include "agent/glibc_floor.h"
 #include "agent/stacks.h"
 
@@ -25,7 +25,7 @@ void ms_stack_python_load(bool late)
 /* The same in all versions. */
 enum { BYTES_LENGTH = 16, BYTES_DATA = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
 
-/* Length and last characters of a str: names of files differ there. (In front of its characters stands its head.) */
+/* Length and last characters of a str: file names differ there. (The object's head precedes its characters.) */
 static uint64_t tail_of(uintptr_t text)
 {
     size_t length = ms_python_word(text, TEXT_LENGTH);
@@ -46,8 +46,8 @@ static uintptr_t with_fingerprint(const struct ms_python_layout *layout, uintptr
     return MS_PYTHON_ADDRESS(code) | (mixed >> 48) << 48;
 }
 
-/* A character as UTF-8; bytes written. Bytes of a file's name that are not UTF-8 are halves of pairs in a str, which
- * are no characters. */
+/* Encodes a character as UTF-8; returns the bytes written. Bytes of a file name that are not UTF-8 are lone surrogates
+ * in a str, which are not characters. */
 static size_t put_utf8(char *out, uint32_t c)
 {
     c = c >= 0xd800 && c < 0xe000 ? '?' : c;
@@ -64,8 +64,8 @@ static size_t put_utf8(char *out, uint32_t c)
     return more + 1;
 }
 
-/* Where texts are converted that are not ASCII. The callback that needs it cannot get at memory of its thread; as many
- * threads as there are places here may define such a name at the same moment before one text would be mixed up. */
+/* Buffers for converting non-ASCII texts. The callback that needs one has no per-thread memory; a text could be
+ * corrupted only if more threads than there are buffers defined such names at the same moment. */
 #define PLACES  64u
 #define PLACE_B 2048u
 static char places[PLACES][PLACE_B];
@@ -76,7 +76,7 @@ static char *place(void)
     return places[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES];
 }
 
-/* Text of a str object: as it is if it is ASCII, else converted. */
+/* Text of a str object: in place if it is ASCII, else converted. */
 static const char *text_at(const struct ms_python_layout *layout, uintptr_t object, uint32_t *length_b)
 {
     enum { KIND_AT = 2, COMPACT = 1 << 5, ASCII = 1 << 6 };
@@ -133,10 +133,10 @@ static bool describe(uintptr_t code, struct ms_code_info *out)
 
 /* ---- raw ---- */
 
-/* Frames that stand for C code between Python frames. */
+/* Frames that represent C code between Python frames. */
 enum { OWNED_BY_C = 3 };
 
-/* Bytes from the start of the code; negative: the frame has not begun, or stands for C code. */
+/* Bytes from the start of the code; negative: the frame has not started, or represents C code. */
 static inline int64_t instruction_of(const struct ms_python_layout *layout, uintptr_t frame, uintptr_t code)
 {
     if (layout->at == MS_PYTHON_POINTER) {
@@ -150,7 +150,7 @@ static inline int64_t instruction_of(const struct ms_python_layout *layout, uint
 uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_t depth, uint32_t *cut)
 {
     const struct ms_python_layout layout = ms_python.layout;
-    const uintptr_t tags = 3; /* 3.14 marks references in their low bits */
+    const uintptr_t tags = 3; /* 3.14 tags references in their low bits */
     bool tells = __atomic_load_n(&ms_python.tells, __ATOMIC_RELAXED) != 0;
     uintptr_t frame = ms_python_word(thread, layout.thread_frame);
     if (frame != 0 && layout.cframe_frame != MS_PYTHON_NONE) {
@@ -177,7 +177,7 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
 
 /* ---- by the interpreter's functions ---- */
 
-/* A str that has no form in UTF-8, with question marks as from put_utf8. */
+/* A str without a UTF-8 form, with question marks as in put_utf8. */
 static const char *text_replaced(void *text, uint32_t *length_b)
 {
     ms_python.PyErr_Clear();
@@ -245,7 +245,7 @@ static uint32_t take_by_functions(uintptr_t thread, struct ms_scratch *scratch, 
         int line = ms_python.PyFrame_GetLineNumber(frame);
         scratch->py[count++] =
             (struct ms_py_frame){.code = (uintptr_t)code, .instruction = line > 0 ? (uint64_t)line : 0};
-        ms_python.Py_DecRef(code); /* its frame has it */
+        ms_python.Py_DecRef(code); /* its frame keeps it */
         void *back = ms_python.PyFrame_GetBack(frame);
         ms_python.Py_DecRef(frame);
         frame = back;
@@ -263,7 +263,7 @@ uint32_t ms_stack_python_take(uint32_t depth)
     uint32_t mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
     uintptr_t thread = mode != MS_PYTHON_OFF ? (uintptr_t)ms_python.PyGILState_GetThisThreadState() : 0;
     if (thread == 0) {
-        return MS_STACK_NO_GIL; /* no interpreter, or a thread that is none of its own */
+        return MS_STACK_NO_GIL; /* no interpreter, or not one of its threads */
     }
     struct ms_scratch *scratch = ms_def_scratch();
     if (scratch == NULL) {

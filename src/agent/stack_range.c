@@ -10,8 +10,7 @@
 #define PAGE_B  4096u /* or more: then a page is probed several times */
 #define REACH_B (64u << 20)
 
-/* The kernel reads the signal set before it finds that there is nothing it could do with it. Containers forbid
- * process_vm_readv, but not this. */
+/* The kernel reads the signal set before it rejects the call. Containers forbid process_vm_readv, but not this. */
 static bool page_is_there(uintptr_t page)
 {
     enum { NO_SUCH_OPERATION = -1, SET_B = 8 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known to be readable of the stack that a thread is on. An address that a walk comes to is anybody's number
- * until it is read: only memory that was found readable before is read directly; the rest is probed by a system call
- * that cannot fault, a page at a time, and remembered. */
+/* The readable part of the thread's current stack, as far as known. An address found during a walk may be any number:
+ * memory is read directly only where it is known to be readable; the rest is probed by a system call that cannot fault,
+ * a page at a time, and the result is kept. */
 #ifndef MS_AGENT_STACK_RANGE_H
 #define MS_AGENT_STACK_RANGE_H
 
@@ -15,7 +15,7 @@ struct ms_stack_range {
     uintptr_t low, high;
 };
 
-/* Also reaches further up, from the calling function's frame on. */
+/* Also extends upwards, from the calling function's frame. */
 bool ms_stack_range_extend(struct ms_stack_range *range, uintptr_t address, size_t size_b);
 
 static inline bool ms_stack_readable(struct ms_stack_range *range, uintptr_t address, size_t size_b)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call stacks of an event, as ids of definitions.
  *
- * A stack is walked in the thread that the event happens in, into memory of its recording context; a signal handler
- * that interrupts the walk and has an event of its own goes without a stack, for unwinders do not expect to be entered
- * twice. errno is kept. */
+ * A stack is walked in the event's own thread, using memory of its recording context; if a signal handler interrupts
+ * the walk and has an event of its own, that event gets no stack, since the walk is not reentrant. errno is
+ * preserved. */
 #include "agent/stacks.h"
 
 #include <errno.h>

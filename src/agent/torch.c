@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See torch.h. Nobody tells us that PyTorch is loaded: its allocators do, by their first report, and when they report
- * after the session has changed. What is not there yet is looked for again after 1, 2, 4, 8 ... further reports, and at
- * once when the session changes again. */
+/* See torch.h. There is no notification that PyTorch was loaded: its allocators' first report shows it, as does a
+ * report after the session has changed. Parts not found yet are searched for again after 1, 2, 4, 8 ... further
+ * reports, and immediately when the session changes again. */
 #include "agent/torch.h"
 
 #include "trace/wanted.h"

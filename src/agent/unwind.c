@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See unwind.h. Rules stand in one table for all threads. An entry is two words that are written without a lock: the
- * rule, and the address combined with it, so that halves of two entries are never taken for one. */
+/* See unwind.h. One table of rules serves all threads. An entry is two words that are written without a lock: the rule,
+ * and the address combined with it, so that halves of two entries are never taken for one. */
 #include "agent/glibc_floor.h"
 #include "agent/unwind.h"
 
@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* Reads what lies on the stack, whatever a sanitizer thinks of it; so does everything that is inlined there. */
+/* Reads the stack whatever a sanitizer thinks of it; so does everything inlined there. */
 #define UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
 #define WALKING   static inline __attribute__((always_inline)) UNCHECKED
 
 static struct {
     uint64_t rule, check;
 } rules[MS_UNWIND_RULES];
-_Static_assert(MS_UNWIND_RULES == 1u << 14, "as many as the hash has values");
+_Static_assert(MS_UNWIND_RULES == 1u << 14, "one rule per hash value");
 
 union rule_word {
     struct ms_unwind_rule rule;
@@ -38,9 +38,9 @@ WALKING bool rule_at(unsigned at, uint64_t key, struct ms_unwind_rule *out)
     return (__atomic_load_n(&rules[at].check, __ATOMIC_RELAXED) ^ known.word) == key && known.rule.known;
 }
 
-/* *at: the entry of the frame before, then that of this one. Who called last time is most often who calls now, and its
- * rule is there before the return address is: the processor goes on with it and compares later. epoch: of loaded
- * modules; what was entered in another one is not found. */
+/* *at: the entry of the previous frame, then of this one. The caller is usually the same as last time, and its rule is
+ * available before the return address is: the processor proceeds with it and compares later. epoch: of loaded modules;
+ * entries of another epoch are not found. */
 WALKING struct ms_unwind_rule rule_of(uintptr_t pc, uint64_t epoch, uint16_t *callers, unsigned *at)
 {
     struct ms_unwind_rule rule;
@@ -61,7 +61,7 @@ WALKING uintptr_t plain_address(uintptr_t pc)
 {
 #if defined(__aarch64__)
     register uintptr_t x30 __asm__("x30") = pc;
-    __asm__("hint 7" : "+r"(x30)); /* xpaclri; nothing on processors without */
+    __asm__("hint 7" : "+r"(x30)); /* xpaclri; a no-op on processors without it */
     return x30;
 #else
     return pc;
@@ -81,9 +81,9 @@ WALKING void note(struct ms_unwind_notes *notes, uintptr_t begin, uintptr_t addr
 
 struct walk {
     struct ms_unwind_thread *thread;
-    struct ms_unwind_notes *notes; /* NULL: none are taken */
+    struct ms_unwind_notes *notes; /* NULL: not recorded */
     uintptr_t begin;
-    uintptr_t fp_at; /* where the frame pointer's value was taken from; 0: still the one of the start */
+    uintptr_t fp_at; /* where the frame pointer's value was read; 0: still the initial one */
 };
 
 WALKING bool load(const struct walk *w, uintptr_t address, uintptr_t *value)
@@ -134,11 +134,11 @@ static __attribute__((noinline)) UNCHECKED bool step(struct walk *w, struct ms_u
     return true;
 }
 
-/* The same by a plain rule, without taking notes. False: in the other way. */
+/* The same by a plain rule, without notes. False: use step(). */
 WALKING bool step_plainly(struct ms_stack_range range, struct ms_unwind_rule rule, struct ms_unwind_start *f)
 {
     uintptr_t cfa = (rule.cfa_base == MS_UNWIND_FP ? f->fp : f->sp) + (uintptr_t)(int64_t)rule.cfa_off_b;
-    /* Everything lies between where we are and the new frame. */
+    /* Everything is between the current position and the new frame. */
     if (MS_UNLIKELY(!rule.plain || cfa <= f->sp || cfa > range.high || f->sp < range.low || cfa % 8 != 0)) {
         return false;
     }
@@ -163,7 +163,7 @@ WALKING uint32_t go(struct ms_unwind_thread *thread, const struct ms_unwind_star
     uint64_t epoch = ms_def_modules_epoch();
     uint32_t count = 0;
     unsigned at = 0;
-    bool interrupted = false; /* the frame did not call: its pc is an instruction, not behind one */
+    bool interrupted = false; /* the frame was interrupted: its pc is an instruction, not the address after a call */
     while (count < max && f.pc != 0) {
         pcs[count++] = f.pc;
         struct ms_unwind_rule rule = rule_of(f.pc + interrupted, epoch, thread->callers, &at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See unwind_table.h. The tables are memory of loaded modules and trusted to be what the linker wrote, but every read
- * stays inside of the entry it belongs to, and whatever is not understood ends the walk. */
+ * stays within the entry it belongs to, and anything not understood ends the walk. */
 #include "agent/glibc_floor.h"
 #include "agent/unwind_table.h"
 
@@ -30,7 +30,7 @@ static uint64_t fixed(struct cursor *c, size_t size_b)
         c->at = c->end;
         return 0;
     }
-    memcpy(&value, c->at, size_b); /* little endian, as everything that we run on */
+    memcpy(&value, c->at, size_b); /* little endian, like all supported machines */
     c->at += size_b;
     return value;
 }
@@ -67,7 +67,7 @@ static void skip(struct cursor *c, uint64_t size_b)
     c->at += size_b;
 }
 
-/* A pointer of encoding DW_EH_PE_*. relative: to what 0x30 (datarel) counts. */
+/* A pointer with encoding DW_EH_PE_*. relative: base for 0x30 (datarel). */
 static uintptr_t pointer(struct cursor *c, uint8_t encoding, uintptr_t relative)
 {
     uintptr_t here = (uintptr_t)c->at, value = 0;
@@ -105,7 +105,7 @@ static uintptr_t pointer(struct cursor *c, uint8_t encoding, uintptr_t relative)
     }
 }
 
-/* An entry of .eh_frame, from its length on. */
+/* An entry of .eh_frame, starting at its length. */
 static struct cursor entry_at(const uint8_t *at)
 {
     uint32_t length_b;
@@ -114,7 +114,7 @@ static struct cursor entry_at(const uint8_t *at)
     return (struct cursor){.at = at + 4, .end = at + 4 + (bad ? 0 : length_b), .bad = bad};
 }
 
-/* ---- what is known of a register ---- */
+/* ---- state of a register ---- */
 
 enum way { WAY_KEPT, WAY_AT, WAY_LOST }; /* WAY_AT: in memory, at base + offset */
 struct place {
@@ -136,7 +136,7 @@ static bool base_of(uint64_t reg, enum ms_unwind_base *out)
     return reg == (uint64_t)REG_SP || reg == (uint64_t)REG_FP;
 }
 
-/* Expressions that compilers use: register + offset, or what stands there. */
+/* Expressions that compilers use: register + offset, or the value stored there. */
 static bool expression(struct cursor *c, enum ms_unwind_base *base, int64_t *off_b, bool *load)
 {
     uint64_t length_b = uleb(c);
@@ -167,12 +167,12 @@ struct unit {
     int64_t data_align;
     uint8_t encoding;
     bool interrupted, has_more; /* has_more: data before the instructions of each function */
-    struct cursor code;         /* instructions that all its functions begin with */
+    struct cursor code;         /* instructions common to all its functions */
 };
 
 struct machine {
     const struct unit *unit;
-    struct row now, first, saved[8]; /* first: at the beginning of a function */
+    struct row now, first, saved[8]; /* first: at the start of a function */
     unsigned saves;
 };
 
@@ -305,7 +305,7 @@ static bool one(struct machine *m, struct cursor *c, uint64_t *advance)
         }
         return true;
     }
-    case 0x2d: /* AARCH64_negate_ra_state: signatures are taken off whatever they are */
+    case 0x2d: /* AARCH64_negate_ra_state: signatures are always stripped */
         return true;
     case 0x2e: /* GNU_args_size */
         uleb(c);
@@ -315,7 +315,7 @@ static bool one(struct machine *m, struct cursor *c, uint64_t *advance)
     }
 }
 
-/* Up to the place that is `distance` behind the beginning. */
+/* Runs up to `distance` after the start of the function. */
 static bool run(struct machine *m, struct cursor c, uint64_t distance)
 {
     uint64_t at = 0, advance;
@@ -381,7 +381,7 @@ static bool read_unit(const uint8_t *at, struct unit *out)
     return !c.bad;
 }
 
-/* The entry of the function that place belongs to, by the sorted table; NULL: none. */
+/* The entry of the function that contains `place`, by the sorted table; NULL: none. */
 static const uint8_t *find_entry(const uint8_t *table, uintptr_t place)
 {
     struct cursor c = {.at = table, .end = table + 32};
@@ -390,7 +390,7 @@ static const uint8_t *find_entry(const uint8_t *table, uintptr_t place)
     skip(&c, sizeof(head));
     pointer(&c, head[1], (uintptr_t)table);
     uint64_t count = pointer(&c, head[2], (uintptr_t)table);
-    if (head[0] != 1 || head[3] != 0x3b || c.bad) { /* pairs of 32 bits, counted from the table */
+    if (head[0] != 1 || head[3] != 0x3b || c.bad) { /* pairs of 32 bits, relative to the table */
         return NULL;
     }
     uint64_t low = 0, high = count;
@@ -443,8 +443,8 @@ static bool find_row(const uint8_t *table, uintptr_t place, struct unit *unit, s
 }
 
 #if defined(__aarch64__)
-/* Where a signal handler returns to has no entry in the tables of newer kernels, on purpose: it is known by its two
- * instructions. Registers of what was interrupted stand in the context that the kernel put on the stack. */
+/* On newer kernels the return address of a signal handler deliberately has no entry in the tables: it is recognised by
+ * its two instructions. The interrupted registers are in the context that the kernel put on the stack. */
 static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
 {
     static const uint32_t trampoline[] = {0xd2801168, 0xd4000001}; /* mov x8, #__NR_rt_sigreturn; svc #0 */
@@ -467,7 +467,7 @@ static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
 #else
 static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
 {
-    return false; /* the tables say it */
+    return false; /* the tables cover it */
 }
 #endif
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See watch.h: what is watched, by whose wish, and the lock around it.
+/* See watch.h: the watched tensors, who requested them, and the lock around them.
  *
- * Threads: one lock, held while the device is waited for and read. It is taken with a limit of time, so that a thread
- * which the device itself waits for (a callback that runs operators) goes on unwatched instead of for ever. Frees come
- * from anywhere, also from under locks of the runtime: they only set a word. Calls into the runtime from here are not
- * recorded and do not come back here.
+ * Threads: one lock, held while waiting for and reading the device. Taking it has a timeout, so that a thread which the
+ * device itself waits for (a callback that runs operators) continues unwatched instead of deadlocking. Frees come from
+ * anywhere, also under locks of the runtime: they only set a word. Calls into the runtime from here are not recorded
+ * and do not recurse.
  *
  * Invariants: an entry of ms__watched is in use while size_b is not 0. All storage is static and of fixed size: what
  * does not fit is not watched, and the log says so once. */
@@ -30,7 +30,7 @@ static uint64_t last_serial;
 
 /* ---- lock ---- */
 
-static uint32_t lock_word MS_EARLY; /* 0 free, 1 held, 2 held with waiters */
+static uint32_t lock_word MS_EARLY; /* 0: free, 1: held, 2: held with waiters */
 
 bool ms__watch_lock(void)
 {
@@ -89,7 +89,7 @@ void ms__watch_log_once(uint32_t *told, const char *line)
     }
 }
 
-/* ---- what is watched ---- */
+/* ---- watched tensors ---- */
 
 bool ms__watch_is_live(const struct ms_watched *w)
 {
@@ -153,7 +153,7 @@ void ms_watch_freed(uint64_t addr)
     }
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 static void want(uint32_t who, bool on)
 {
@@ -208,7 +208,7 @@ static size_t copy_name(char out[MS_WATCH_NAME_B], const char *s, size_t length_
     return length_b;
 }
 
-/* A number behind the last such character, which is then cut off. */
+/* The number after the last such character, at which the text is then truncated. */
 static uint32_t take_number(const char *s, size_t *length_b, char before, uint32_t none)
 {
     size_t at = *length_b;
@@ -228,7 +228,7 @@ void ms_watch_configure(const char *text)
 {
     const char *comma = strchr(text, ',');
     if (comma == NULL && (__atomic_load_n(&ms_watch_wanted, __ATOMIC_RELAXED) & BY_OPTION) == 0) {
-        return; /* as before; most programs watch nothing, and need not have the tables in memory for it */
+        return; /* unchanged; most programs watch nothing and need not touch the tables */
     }
     if (!ms__watch_lock()) {
         return;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for --watch: the name of one is known only while its launch is under way, so what was there before waits for
- * it.
+/* Kernels for --watch: a kernel's name is known only during its launch, so the contents before it are kept until then.
  *
- * Threads: one launch at a time is watched; those of other threads meanwhile are passed over. Whoever finds launch.tid
- * 0 under the lock of watch.c makes it his own, and from there on everything in `launch` is his until he puts 0 there.
- */
+ * Threads: one launch at a time is watched; launches of other threads meanwhile are skipped. The thread that finds
+ * launch.tid 0 under the lock of watch.c claims it, and owns everything in `launch` until it sets launch.tid to 0
+ * again. */
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"
@@ -14,15 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KEPT_MAX_B ((uint64_t)256 << 20) /* contents in front of a launch, until the kernel has a name */
+#define KEPT_MAX_B ((uint64_t)256 << 20) /* contents before a launch, until the kernel has a name */
 
 static struct {
-    uint32_t tid; /* whose launch it is; 0: none; atomic */
+    uint32_t tid; /* atomic: thread of the launch; 0: none */
     struct ms_watch_text name;
     struct {
         uint64_t serial, hash;
         bool readable;
-        uint64_t at; /* of its content in kept */
+        uint64_t at; /* offset of its content in kept */
     } before[MS_WATCHED_MAX];
     char *kept;
     uint64_t kept_b;
@@ -45,7 +44,7 @@ static bool is_own_launch(void)
 static void keep_contents(void)
 {
     static uint32_t told;
-    uint64_t all_b = 0; /* of tensors whose sizes may be anything */
+    uint64_t all_b = 0; /* sum of sizes, which may be arbitrary */
     for (uint32_t i = 0; i < MS_WATCHED_MAX && all_b <= KEPT_MAX_B; i++) {
         uint64_t size_b = ms__watch_is_live(&ms__watched[i]) ? ms__watched[i].size_b : 0;
         launch.before[i].at = all_b;
@@ -54,7 +53,8 @@ static void keep_contents(void)
     void *kept = all_b <= KEPT_MAX_B ? mmap(NULL, all_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                                      : MAP_FAILED;
     if (kept == MAP_FAILED) {
-        ms__watch_log_once(&told, "--watch: contents in front of kernels are too large to be kept; their hashes are");
+        ms__watch_log_once(&told,
+                           "--watch: tensor contents before a kernel are too large to keep; only hashes are recorded");
         return;
     }
     launch.kept = kept;
@@ -94,7 +94,7 @@ void ms_watch_launch_named(const char *name, size_t length_b)
     }
 }
 
-/* The content of before, into a file that gets the name of now. */
+/* Writes the content before the launch to a file named after the kernel. */
 static uint32_t write_before(const struct ms_watched *w, uint32_t device, const struct ms_watch_text *tag,
                              const char *content)
 {
@@ -151,7 +151,7 @@ void ms_watch_launch_after(void)
         let_launch_go();
         ms__watch_leave(error);
     } else {
-        let_launch_go(); /* tracing has stopped meanwhile: the next launch is another's */
+        let_launch_go(); /* tracing was stopped meanwhile: release it for the next launch */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of operators for --watch: the points that are told, and how often each was called. Called under the lock of
- * watch.c. Counters are a table of fixed size that is emptied when it fills up. */
+/* Operator names for --watch: points in records, and the number of calls of each. Called under the lock of watch.c.
+ * Counters are in a fixed-size table that is cleared when full. */
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"
@@ -28,14 +28,12 @@ void ms__put_number(struct ms_watch_text *t, uint64_t number)
     ms__put(t, s, (size_t)(digits + sizeof(digits) - s));
 }
 
-/* Operators without a device work on host memory. */
 uint32_t ms__watch_device(void)
 {
     uint32_t device = ms_device_current();
     return device != MS_DEV_UNKNOWN ? device : MS_DEV_CPU;
 }
 
-/* "<device>_<tid>/<name>", as ATB's own paths begin. */
 void ms__put_torch_point(struct ms_watch_text *t, uint32_t tid, const char *name, size_t name_b)
 {
     uint32_t device = ms__watch_device();
@@ -51,7 +49,6 @@ void ms__put_torch_point(struct ms_watch_text *t, uint32_t tid, const char *name
     ms__put(t, name, name_b < MS_WATCH_NAME_B ? name_b : MS_WATCH_NAME_B);
 }
 
-/* The name that options give: without the first component. */
 bool ms__is_named(const struct ms_watch_text *point, const char *name, size_t name_b)
 {
     const char *slash = memchr(point->bytes, '/', point->length_b);
@@ -59,7 +56,7 @@ bool ms__is_named(const struct ms_watch_text *point, const char *name, size_t na
     return name_b != 0 && rest_b == name_b && memcmp(slash + 1, name, name_b) == 0;
 }
 
-/* ---- how often a name was called ---- */
+/* ---- number of calls by name ---- */
 
 struct counters {
     struct {

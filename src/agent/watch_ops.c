@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators for --watch: begin, what they touch, end; announced by marks of ATen, by accesses, or by paths of ATB.
- * Called from hooks; takes the lock of watch.c.
+/* Operators for --watch: begin, accesses, end; announced by ATen marks, by accesses, or by ATB paths. Called from
+ * hooks; takes the lock of watch.c.
  *
- * Invariant: an open operator belongs to one thread; the innermost one is the last of that thread in the array. */
+ * Invariant: an open operator belongs to one thread; a thread's innermost one is its last in the array. */
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"
@@ -17,7 +17,6 @@ static uint32_t open_count;
 
 /* ---- operators ---- */
 
-/* Other operators that are under way: of other threads, and around the one of this thread. */
 uint32_t ms__watch_others(uint32_t tid)
 {
     uint32_t flags = 0, own = 0;
@@ -45,7 +44,7 @@ static void close_op(struct ms_watch_op *op)
     open_count--;
 }
 
-/* The operator of this name that ends; those inside of it have lost their ends. NULL: it has no beginning. */
+/* The operator of this name that ends; those nested in it have lost their ends. NULL: it has no beginning. */
 static struct ms_watch_op *find_ending(uint32_t tid, const char *name, size_t name_b)
 {
     struct ms_watch_op *op = NULL;
@@ -63,7 +62,7 @@ static void begin(const struct ms_watch_text *point, uint32_t tid, enum ms_watch
 {
     uint32_t count = ms__watch_count(counter, point);
     if (open_count == OPEN_MAX) {
-        close_op(&open_ops[0]); /* its end is lost, most likely */
+        close_op(&open_ops[0]); /* its end was probably lost */
     }
     struct ms_watch_op *op = &open_ops[open_count++];
     op->tid = tid;
@@ -74,7 +73,7 @@ static void begin(const struct ms_watch_text *point, uint32_t tid, enum ms_watch
     ms__watch_dump(point, count, 0, NULL, stream);
 }
 
-/* The operator has touched this range. */
+/* The operator accesses this range. */
 static void touch(struct ms_watch_op *op, struct ms_agent_range range, bool writes, bool output)
 {
     for (uint32_t i = 0; writes && i < MS_WATCHED_MAX; i++) {
@@ -84,8 +83,7 @@ static void touch(struct ms_watch_op *op, struct ms_agent_range range, bool writ
         }
     }
     for (uint32_t i = 0; output && i < op->output_count; i++) {
-        output =
-            op->outputs[i].addr != range.addr; /* named twice: as argument and as result, by access and by the end */
+        output = op->outputs[i].addr != range.addr; /* named twice: as argument and result, by access and by the end */
     }
     if (output && op->output_count < MS_WATCH_OUTPUTS && range.addr != 0 && range.size_b != 0) {
         op->outputs[op->output_count++] = range;
@@ -211,7 +209,7 @@ void ms_watch_begin(struct ms_agent_text path, void *stream)
     }
     struct ms_watch_text point;
     set_text(&point, path);
-    if (memchr(point.bytes, '/', point.length_b) != NULL) { /* what has no name within its path would never end */
+    if (memchr(point.bytes, '/', point.length_b) != NULL) { /* without a name in its path it would never end */
         begin(&point, ms__watch_tid(), MS_WATCH_PATHS, stream);
     }
     ms__watch_leave(error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contents of device memory for watch.c: waiting for the device, copying, hashing, writing.
  *
- * Called under the lock of watch.c, so one buffer is enough. Functions of the runtime are looked up when first needed;
- * what they do is not recorded. Failure policy: false, and the tensor is told to be unreadable. */
+ * Called under the lock of watch.c, so one buffer suffices. Runtime functions are looked up when first needed; their
+ * effects are not recorded. Failure policy: returns false, and the tensor is recorded as unreadable. */
 #include "agent/watch.h"
 
 #include "agent/agent.h"
@@ -26,7 +26,7 @@
 static uint64_t tables[SLICES][256];
 static uint32_t tables_made;
 
-/* Two threads may make them at once, and make the same. */
+/* Two threads may build them at once, with the same result. */
 static void make_tables(void)
 {
     for (unsigned i = 0; i < 256; i++) {
@@ -54,7 +54,7 @@ uint64_t ms_watch_hash(uint64_t hash, const void *data, size_t length_b)
     }
     for (; length_b >= SLICES; s += SLICES, length_b -= SLICES) {
         uint64_t word;
-        memcpy(&word, s, sizeof(word)); /* little endian, as every machine that has these devices */
+        memcpy(&word, s, sizeof(word)); /* little endian, like every machine with these devices */
         word ^= crc;
         crc = 0;
         for (unsigned i = 0; i < SLICES; i++) {
@@ -79,7 +79,7 @@ static ms_function runtime_function(ms_function *found, const char *symbol)
     return function;
 }
 
-/* Older releases cannot wait for a while only. */
+/* Older releases have no wait with a timeout. */
 void ms_watch_synchronize(void *stream)
 {
     static ms_function some_stream, stream_for_ever, device, device_for_ever;
@@ -110,7 +110,7 @@ bool ms_watch_write(int file, const char *data, size_t length_b)
     return true;
 }
 
-/* Without a runtime it can only be host memory; which may be gone, so the kernel copies it. */
+/* Without a runtime it can only be host memory; it may be unmapped, so the kernel copies it. */
 static bool copy_host(char *to, uint64_t addr, size_t length_b)
 {
     struct iovec local = {to, length_b}, remote = {(void *)(uintptr_t)addr, length_b};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a watched tensor contains at a point goes into the stream as a record, and its whole content into a file that
- * the collector opens. Called under the lock of watch.c. Failure policy: a tensor that cannot be read is told as such,
- * and the log says once that there is no file. */
+/* The content of a watched tensor at a point goes into the stream as a record, and its full content into a file that
+ * the collector opens. Called under the lock of watch.c. Failure policy: an unreadable tensor is recorded as such, and
+ * the log says once that there is no file. */
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"
@@ -13,7 +13,7 @@
 
 #define FILE_NAME_B 250u
 
-/* ---- telling ---- */
+/* ---- records ---- */
 
 void ms__watch_record(struct ms_watched *w, uint32_t device, const struct ms_watch_text *point, uint32_t flags,
                       uint64_t hash)
@@ -38,7 +38,6 @@ void ms__watch_record(struct ms_watched *w, uint32_t device, const struct ms_wat
     w->left -= w->left > 0;
 }
 
-/* A file for the content; -1: none is to be had. */
 int ms__watch_open_file(const struct ms_watched *w, uint32_t device, const struct ms_watch_text *point, bool after)
 {
     static uint32_t told;
@@ -57,10 +56,11 @@ int ms__watch_open_file(const struct ms_watched *w, uint32_t device, const struc
         name.length_b = FILE_NAME_B - ending.length_b;
     }
     ms__put(&name, ending.bytes, ending.length_b);
-    name.bytes[name.length_b] = '\0'; /* FILE_NAME_B is less than its room */
+    name.bytes[name.length_b] = '\0'; /* FILE_NAME_B is less than its capacity */
     int fd = ms_session_request_file(ms_agent_session(), device, name.bytes);
     if (fd < 0) {
-        ms__watch_log_once(&told, "--watch: the collector opens no file for the content of a tensor; its hash is kept");
+        ms__watch_log_once(
+            &told, "--watch: the collector cannot open a file for a tensor's content; only its hash is recorded");
     }
     return fd;
 }
@@ -81,7 +81,6 @@ static void dump_one(struct ms_watched *w, uint32_t device, const struct ms_watc
     ms__watch_record(w, device, point, flags, hash);
 }
 
-/* Everything that is watched, at a point. op NULL: none of this thread. */
 void ms__watch_dump(const struct ms_watch_text *point, uint32_t count, uint32_t flags, const struct ms_watch_op *op,
                     void *stream)
 {

@@ -246,7 +246,7 @@ def test_frame_pointers_that_do_not_hold(recorder, compiler, tmp_path):
     names, logs = recorded_deep(recorder, compiler, tmp_path, ["--call-stack=c:fp", "--log-level=info"], through)
     assert names[0] == "leaf" and "outer" in names and names[-1] == "_start"
     assert any(name.startswith(("qsort", "__GI___qsort", "msort")) or name == "" for name in names[1:-3]), names
-    assert "frame pointers of this program do not tell its stacks" in logs
+    assert "frame pointers of this program are not reliable" in logs
 
 
 SCRIPT = '''\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of the life of the ACL library in a process. */
+/* Hooks of aclInit, aclFinalize and aclrtSetDevice. */
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/kernel.h"
@@ -8,10 +8,10 @@
 aclError aclInit(const char *configPath)
 {
     if (ms_rec_state() != MS_STATE_OFF) {
-        ms_stack_python_load(true); /* an interpreter may have been loaded since we were */
+        ms_stack_python_load(true); /* an interpreter may have been loaded after the agent */
     }
     if (ms_kernel_wanted()) {
-        ms_kernel_prepare(); /* libraries are loaded, kernels are not: now their names can be heard */
+        ms_kernel_prepare(); /* libraries are loaded, kernels are not: their names can be received from now on */
     }
     aclError result = MS_REAL(aclInit)(configPath);
     if ((result == ACL_SUCCESS || result == ACL_ERROR_REPEAT_INITIALIZE) && ms_tracing()) {
@@ -22,7 +22,7 @@ aclError aclInit(const char *configPath)
 
 aclError aclFinalize(void)
 {
-    if (ms_rec_state() != MS_STATE_OFF) { /* a forked child that attaches here finds no reader to stop */
+    if (ms_rec_state() != MS_STATE_OFF) { /* a forked child that attaches here has no reader to stop */
         ms_device_log_stop();
     }
     aclError result = MS_REAL(aclFinalize)();

@@ -2,18 +2,18 @@
 /* Hooks of ATB, a C++ library, in C: compiled twice, once for each layout of std::string (MS_ATB_ABI 0 and 1).
  *
  * An operator is atb::Runner::Execute. Kernels inside it are reported by a function that ATB calls to save tensors to
- * files: while somebody wants kernels, the questions whether to save are answered with yes, and the saving is replaced
- * by recording. Otherwise ATB is asked what it thinks itself.
+ * files: while kernels are requested, its queries whether to save return true, and saving is replaced by recording.
+ * Otherwise the original functions decide.
  *
- * The names that have no std::string in them are the same in both libraries; if both are preloaded, whichever comes
- * first must do for either ABI. So Execute looks at run time which kind of strings this ATB has.
+ * Names without a std::string are the same in both libraries; if both are preloaded, the first one must serve either
+ * ABI. So Execute determines at run time which kind of strings this ATB has.
  *
- * Objects of ATB are read by their layout (abi/atb.h), as far as it is common to the generations that we know: the
- * pack's tensors and buffers are, its context is not, and is not used. What does not look like tensors is left out.
- * Strings that ATB returns are ours to destroy, by its own destructor.
+ * Objects of ATB are read by their layout (abi/atb.h), as far as all known generations share it: the pack's tensors and
+ * buffers do, its context does not and is not used. Anything that does not look like tensors is skipped. Strings
+ * returned by ATB are destroyed by its own destructor.
  *
- * Real functions come from libatb.so itself: in the search order behind us there might be our other half. Exceptions
- * that ATB throws pass through; the operator then has no end. */
+ * Real functions come from libatb.so itself: the next one in the search order might be our other build. Exceptions
+ * thrown by ATB pass through; the operator then has no end. */
 #include "agent/glibc_floor.h"
 
 #include "abi/atb.h"
@@ -61,7 +61,7 @@ typedef void (*function)(void);
 struct original {
     const char *symbol;
     function found;
-    uint32_t vain; /* as often as it was not; the search is repeated after 1, 2, 4 ... calls */
+    uint32_t vain; /* failed searches; repeated after 1, 2, 4 ... calls */
 };
 
 static function in_atb(const char *symbol)
@@ -127,8 +127,8 @@ static bool wants_kernels(void)
 
 /* ---- strings ---- */
 
-/* Room for a std::string that a function returns. A C function with such a result takes the address of the result where
- * a C++ function does; a string of ABI 0 fills only the beginning. */
+/* Space for a std::string that a function returns. A C function with such a result takes the address of the result
+ * where a C++ function does; a string of ABI 0 fills only the beginning. */
 struct returned {
     char *data;
     size_t length;
@@ -138,7 +138,7 @@ typedef struct returned (*getter)(const void *runner);
 
 struct string_kind {
     struct original name, path, destructor;
-    bool cow; /* ABI 0: a pointer to characters behind a counted head */
+    bool cow; /* ABI 0: a pointer to characters that follow a reference-counted head */
 };
 
 static struct string_kind kinds[] = {
@@ -166,7 +166,7 @@ static struct ms_agent_text text_of(const void *string, bool cow)
     return (struct ms_agent_text){s->data, length};
 }
 
-/* Without the destructor a string is not given back: better that than memory of a stranger. */
+/* Without the destructor a string is leaked, which is better than freeing unknown memory. */
 static void destroy(struct string_kind *kind, struct returned *string)
 {
     void (*destructor)(void *) = (void (*)(void *))original(&kind->destructor);
@@ -205,10 +205,10 @@ static void put_number(struct text *t, int64_t value)
     put(t, s);
 }
 
-/* Names by number; operators and kernels have the same ones with different beginnings, operators a few more. */
+/* Names by number; operators and kernels use the same ones with different prefixes, operators a few more. */
 struct type_name {
     int32_t number;
-    bool kernels; /* know it */
+    bool kernels; /* known to kernels too */
     const char *name;
 };
 static const struct type_name dtypes[] = {
@@ -244,7 +244,7 @@ static void describe(struct text *t, bool kernel, int32_t dtype, int32_t format,
     put(t, kernel ? "TENSOR_DTYPE_" : dtype_name != NULL ? "ACL_" : "ACL_DT_");
     put(t, dtype_name != NULL ? dtype_name : "UNDEFINED");
     put(t, ",format:");
-    /* One name of the vendor's lacks a part of its beginning. */
+    /* One vendor name lacks a part of the prefix. */
     put(t, kernel ? "TENSOR_FORMAT_" : format == 33 ? "ACL_" : "ACL_FORMAT_");
     put(t, format_name != NULL ? format_name : "UNDEFINED");
     put(t, ",shape:[");
@@ -267,7 +267,7 @@ static void access_list(uint32_t device, const struct atb_svector_tensor *list, 
                         struct ms_agent_text name)
 {
     if (list->size > (list->heap != NULL ? TENSORS_MAX : ATB_SVECTOR_INLINE + 1u) || list->size > list->capacity + 1) {
-        return; /* another layout than we think */
+        return; /* not the expected layout */
     }
     const struct atb_tensor *tensors = list->heap != NULL ? list->heap : list->storage;
     for (uint64_t i = 0; i < list->size; i++) {
@@ -300,7 +300,7 @@ static void access_param(uint32_t device, const struct mki_svector_tensor *list,
     }
 }
 
-/* ---- watching ---- */
+/* ---- --watch ---- */
 
 #define WATCHED_OUTPUTS 64u
 
@@ -416,7 +416,7 @@ bool ms_atb_need_save(const void *ids, const void *name)
     return wants_kernels() || (real != NULL && real(ids, name));
 }
 
-/* ".../0_MatMulKernel/before": the name is the component before the last. */
+/* ".../0_MatMulKernel/before": the name is the second-to-last component. */
 static bool split_path(struct ms_agent_text path, struct ms_agent_text *name, bool *before)
 {
     static const struct ms_agent_text endings[] = {{"/before", 7}, {"/after", 6}};

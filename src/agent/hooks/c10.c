@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of PyTorch's allocators: CPU tensors, and tensors of devices whose allocator tells us nothing else.
+/* Hooks of PyTorch's allocators: CPU tensors, and tensors of devices whose allocator does not report otherwise.
  *
- * libc10 reports each allocation to its own profiler, which is hardly ever on; we are called in the profiler's place,
- * record, and pass the report on. CPU memory comes through New and Delete; files and shared memory that are mapped as
- * tensors, and other devices, through reportMemoryUsageToProfiler, which New and Delete call as well while PyTorch's
- * profiler is on: what it tells from within them is recorded already.
+ * libc10 reports each allocation to its own profiler, which is rarely on; the hooks replace that call, record, and pass
+ * the report on. CPU memory comes through New and Delete; files and shared memory mapped as tensors, and other devices,
+ * through reportMemoryUsageToProfiler, which New and Delete also call while PyTorch's profiler is on: its reports from
+ * within them are already recorded.
  *
- * torch_npu reports its pool by mstx too if we were preloaded; then its reports here are passed on and not recorded.
+ * If the agent was preloaded, torch_npu also reports its pool through mstx; then its reports here are passed on and not
+ * recorded.
  *
- * Everything here is called with PyTorch's objects in any state, by any thread, some of them without the GIL, and under
- * locks of allocators. This is also where we notice that PyTorch is there (torch.h). */
+ * All of this is called with PyTorch's objects in any state, by any thread, with or without the GIL, and under
+ * allocator locks. It is also how the agent notices PyTorch (torch.h). */
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/python.h"
@@ -17,7 +18,7 @@
 
 enum { MEMORY = MS_WANT_ALLOC | MS_WANT_FREE };
 
-/* When Python ends it takes everything apart; what was kept until then is to be seen as kept. */
+/* At exit Python destroys everything; blocks kept until then must appear as kept. */
 static inline __attribute__((always_inline)) unsigned wanted(bool cpu)
 {
     unsigned state = ms_wanted(MEMORY);
@@ -69,7 +70,7 @@ void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void *self, void *ptr)
 
 /* ---- everything else ---- */
 
-/* The pool that tensors of a device belong to, and the device in our counting. False: none that we know. */
+/* The pool of a device's tensors, and the device in driver numbering. False: unknown. */
 static bool place_of(struct c10_device device, uint32_t *arg)
 {
     uint32_t index = device.index > 0 ? (uint32_t)device.index : 0;

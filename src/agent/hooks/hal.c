@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of the driver: device memory, physical handles, address ranges.
  *
- * What ends a life is recorded before the real call, what begins one after it, so that the order of stamps is the order
- * of lives wherever an address goes from one thread to another. A free that fails is taken back by a second record.
- * Reservations and mappings never become rows; they tie pool addresses to the physical memory under them. */
+ * Frees are recorded before the real call, allocations after it, so the order of stamps is the order of blocks even
+ * when an address moves from one thread to another. A free that fails is revoked by a second record.
+ * Reservations and mappings never become rows; they link pool addresses to the physical memory under them. */
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/watch.h"
 
 enum { MEMORY = MS_WANT_ALLOC | MS_WANT_FREE };
 
-/* Both stacks, however the session is configured: this is often the last thing that a program does. */
+/* Both stacks, regardless of the session: this is often the last thing a program does. */
 static inline __attribute__((always_inline)) void record_oom(unsigned state, enum ms_oom_function function,
                                                              uint32_t device, uint64_t size, uint64_t flag)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of host memory that is pinned for a device. Only registrations that ask for pinning count; the end of any
- * registration is recorded, for whoever reads the records knows which of them began. */
+/* Hooks of host memory that is pinned for a device. Only registrations that request pinning are recorded; the end of
+ * any registration is, because the reader knows which ones began. */
 #include "agent/agent.h"
 #include "agent/hooks.h"
 

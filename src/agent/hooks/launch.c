@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of all functions that start a kernel. They only know that a launch is under way in this thread; which task
- * became of it is reported by the runtime inside the real call (kernel.c).
+/* Hooks of all functions that start a kernel. They only know that a launch is in progress in this thread; the runtime
+ * reports the resulting task inside the real call (kernel.c).
  *
- * Launch functions call each other. The outermost one counts: it leaves the address of its frame, and a deeper one
- * finds it. Should an exception or a longjmp carry a thread past the outermost hook, the next launch notices that the
- * frame it finds lies below its own and takes its place. (A cleanup handler would put the same right, but needs the
- * unwinder of libgcc in every process that we are preloaded into.) */
+ * Launch functions call each other. The outermost one counts: it stores the address of its frame, which nested ones
+ * find. If an exception or a longjmp takes a thread past the outermost hook, the next launch notices that the stored
+ * frame is below its own and replaces it. (A cleanup handler would do the same, but would need libgcc's unwinder in
+ * every preloaded process.) */
 #include "agent/hooks.h"
 #include "agent/kernel.h"
 #include "agent/watch.h"
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void leave(uintptr_t outer)
     }
 }
 
-/* The hook itself calls nothing and saves nothing: most programs launch without being watched. */
+/* The hook itself calls nothing and saves nothing: most programs launch without being recorded. */
 #define X(library, result, name, parameters, arguments, missing, other)                                                \
     static __attribute__((noinline)) result seen_##name parameters                                                     \
     {                                                                                                                  \

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mstx tool: marks, ranges, and what memory pools tell of themselves.
+/* The mstx tool: marks, ranges, and the reports of memory pools.
  *
- * The front end of mstx, of which every shared object may have its own, calls InitInjectionMstx and gets our functions;
- * any number of times. Handles of domains are addresses of a static array. Texts are sent as they are: what they mean
- * is found out by whoever reads the trace.
+ * The mstx front end, of which every shared object may have its own copy, calls InitInjectionMstx and gets our
+ * functions; any number of times. Domain handles are addresses in a static array. Texts are sent unchanged: the reader
+ * of the trace interprets them.
  *
  * Pools differ in what they expect (and in what they leave uninitialised), see the table: pools of PyTorch and
- * MindSpore report the level of their reserved memory and name regions by address, and get no handles; ATB reports each
- * heap, and wants a handle for everything. Its handles are the addresses themselves, so that nothing has to be
- * remembered here.
+ * MindSpore report the level of their reserved memory, name regions by address and get no handles; ATB reports each
+ * heap and needs a handle for everything. Its handles are the addresses themselves, so no state is kept here.
  *
- * Threads: any; the only state is the last level told for each pool and device, and the counter of ranges. */
+ * Threads: any; the only state is the last reported level of each pool and device, and the range counter. */
 #define MSTX_NO_IMPL
 #include "agent/record_text.h"
 #include "agent/watch.h"
@@ -23,7 +22,7 @@ int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
 static uint64_t last_range_id;
 
-/* Accesses and ends of operators come in great numbers right behind a beginning that has the same stack. */
+/* Accesses and ends of operators come in large numbers right after a beginning with the same stack. */
 static bool wants_stack(const char *message)
 {
     return message == NULL || strncmp(message, MS_ATEN_MARK, MS_ATEN_MARK_B) != 0 || message[MS_ATEN_MARK_B] == 'b';
@@ -36,7 +35,7 @@ static inline __attribute__((always_inline)) void record_text(enum ms_record_kin
     ms_record_text(kind, ms_device_current(), payload, payload_b, message, length_b, false, wants_stack(message));
 }
 
-/* Whoever checks the streams of a program gets what its operators read and write by marks of this form. */
+/* The listener receives marks of this form, which say what operators read and write. */
 static void (*sanitizer)(const char *text, void *stream);
 
 void ms_mstx_listen(void (*listener)(const char *text, void *stream))
@@ -55,7 +54,7 @@ static void mark(const char *message, aclrtStream stream)
     if (!ms_tracing()) {
         return;
     }
-    bool watched_first = ms_watching() && ms_watch_mark_is_end(message); /* what is told stands inside the operator */
+    bool watched_first = ms_watching() && ms_watch_mark_is_end(message); /* WATCH records must be inside the operator */
     if (watched_first) {
         ms_watch_mark(message, stream);
     }
@@ -95,7 +94,7 @@ static void get_tool_id(uint64_t *id)
 
 struct mstxDomainRegistration_st {
     uint8_t pool;
-    bool only_first; /* the first creation gets the handle, later ones nothing */
+    bool only_first; /* only the first creation returns the handle, later ones NULL */
     bool by_handle;  /* heaps and regions have handles; otherwise totals are levels, and output arrays are garbage */
     uint32_t created;
 };
@@ -109,7 +108,7 @@ static struct mstxDomainRegistration_st domains[DOMAINS] = {
     [MINDSPORE] = {.pool = MS_POOL_MINDSPORE, .only_first = true},
 };
 
-/* PyTorch creates its domain for every allocation: the first letter decides which one or two names to compare. */
+/* PyTorch creates its domain for every allocation: the first character selects the one or two names to compare. */
 static mstxDomainHandle_t domain_create(const char *name)
 {
     if (name == NULL) {
@@ -153,7 +152,7 @@ bool ms_mstx_reports_pta(void)
     return __atomic_load_n(&domains[PTA].created, __ATOMIC_RELAXED) != 0;
 }
 
-/* Handles come back from programs: nothing but one of ours is looked at. */
+/* Handles come from programs: only our own are dereferenced. */
 static bool is_ours(mstxDomainHandle_t domain)
 {
     uintptr_t off = (uintptr_t)domain - (uintptr_t)domains;
@@ -162,7 +161,7 @@ static bool is_ours(mstxDomainHandle_t domain)
 
 /* ---- heaps ---- */
 
-/* Last level told of each pool and device, plus one; 0: none yet. A level is a record only when it changes. */
+/* Last reported level of each pool and device, plus one; 0: none yet. A level is recorded only when it changes. */
 #define LEVELS_DEVICES 64
 static uint64_t levels[DOMAINS][LEVELS_DEVICES];
 static bool levels_told MS_EARLY; /* any of them */
@@ -178,7 +177,7 @@ void ms_mstx_attached(void)
 static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t device, uint64_t total_b)
 {
     uint64_t *level = device < LEVELS_DEVICES ? &levels[domain - domains][device] : NULL;
-    /* Asked first: pools tell their level with every block, and threads would take the line from each other. */
+    /* Checked first: pools report their level with every block, and threads would contend for the cache line. */
     if (level != NULL && __atomic_load_n(level, __ATOMIC_RELAXED) == total_b + 1) {
         return;
     }
@@ -191,7 +190,7 @@ static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t dev
     }
 }
 
-/* What stands for the handle of something without an address: any handle but NULL will do. */
+/* Stands for the handle of something without an address: any handle but NULL will do. */
 static char no_address;
 
 static mstxMemHeapHandle_t heap_register(mstxDomainHandle_t domain, const mstxMemHeapDesc_t *desc)

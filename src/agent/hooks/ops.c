@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of PyTorch: begin and end of each, from its own observers.
+/* PyTorch operators: begin and end of each, from PyTorch's own observers.
  *
- * PyTorch calls observers around every operator that its dispatcher runs, in whichever thread, the threads of autograd
- * included; composite operators contain others. Ours are C functions, registered through the mangled name
- * (abi/c10.h): no Python is in the way of an operator, and none of its arguments is touched.
+ * PyTorch calls observers around every operator that its dispatcher runs, in any thread, including those of autograd;
+ * composite operators contain others. Ours are C functions, registered through the mangled name (abi/c10.h): no Python
+ * code runs, and no arguments are touched.
  *
  * A kernel calls operators for its own purposes, ten times as many as the program does: views of its arguments in
- * loops, memory for what it returns. These are not told: whatever an operator calls beneath autograd, where programs do
- * not get. What is told is then what a dispatch mode would see, and the composite operators around it.
+ * loops, memory for its results. Not recorded: calls made below autograd, which programs do not reach. What remains is
+ * what a dispatch mode would see, and the composite operators around it.
  *
- * An operator is known by the address of its name, which lies in its schema and stays there; the text for the record is
- * made at its first call: "aten::add" of the overload "Tensor" is torch._ops.aten.add.Tensor, as Python calls it. What
- * else is announced by the same way (nodes of autograd, parts of the engine) has a name of its own for each call and no
- * schema; it is told apart by how it is spelled, and left out.
+ * An operator is identified by the address of its name, which is in its schema and stays there. The text for the record
+ * is built at its first call: "aten::add" of the overload "Tensor" is torch._ops.aten.add.Tensor, as Python calls it.
+ * Other things reported to observers (autograd nodes, parts of the engine) have a separate name for each call and no
+ * schema; they are recognised by their spelling and skipped.
  *
- * Layouts are those of the versions that have getStepCallbacks (1.12 and later); without that name nothing is
- * registered. Where the overload is asked for by reading the schema, each address is tried before it is believed.
+ * Layouts are those of the versions that have getStepCallbacks (1.12 and later); without that symbol nothing is
+ * registered. Where the overload is read from the schema, each address is probed before use.
  *
- * Threads: observers run in any; texts are made by one at a time, others meanwhile make theirs for themselves. A
- * forked child keeps the observers. */
+ * Threads: observers run in any; one thread at a time enters texts, others meanwhile build their own. A forked child
+ * keeps the observers. */
 #include "abi/c10.h"
 #include "agent/hooks.h"
 #include "agent/watch.h"
@@ -30,9 +30,9 @@
 #include <errno.h>
 
 static const char *(*name_of)(const void *function);
-static const char *(*overload_of)(const void *function); /* NULL: this version has it not */
-static bool (*is_excluded)(uint16_t key); /* of the dispatcher's keys, in this thread; NULL: nobody knows */
-static uint16_t autograd;                 /* that key */
+static const char *(*overload_of)(const void *function); /* NULL: not available in this version */
+static bool (*is_excluded)(uint16_t key);                /* of a dispatch key, in this thread; NULL: unknown */
+static uint16_t autograd;                                /* that key */
 
 /* ---- texts ---- */
 
@@ -53,7 +53,7 @@ static void put(struct text *t, const char *s, size_t length_b)
     t->length_b += (uint32_t)length_b;
 }
 
-/* "namespace::name", and nothing else with colons or blanks in it: where the colons are, NULL if it is none. Parts of
+/* "namespace::name" without other colons or blanks: position of the colons, NULL if it is not such a name. Parts of
  * torch.distributed have names with dots before the colons. */
 static const char *colons_of(const char *name)
 {
@@ -65,7 +65,8 @@ static const char *colons_of(const char *name)
     return colons;
 }
 
-/* The overload by the schema that the observed function points to; which of its words that is, is found out once. */
+/* The overload, from the schema that the observed function points to; which of its words that is, is determined
+ * once. */
 static size_t read_overload(const void *function, const char *name, char *out, size_t out_b)
 {
     enum { WORDS = 40 }; /* a RecordFunction has more */
@@ -115,9 +116,9 @@ static bool make_text(struct text *t, const void *function, const char *name)
     return true;
 }
 
-/* ---- texts that are known ---- */
+/* ---- table of texts ---- */
 
-/* The name as it was, then the texts of begin and end. */
+/* A copy of the name, then the texts of begin and end. */
 struct op {
     const char *name; /* address of the name; NULL: free */
     const char *copy;
@@ -126,7 +127,7 @@ struct op {
 
 #define OPS       4096u
 #define PROBES    16u
-#define TEXTS_MAX (1u << 20) /* pages that are not used cost nothing */
+#define TEXTS_MAX (1u << 20) /* unused pages cost nothing */
 
 static struct op ops[OPS];
 static char texts[TEXTS_MAX];
@@ -179,7 +180,7 @@ static void add(const char *name, const struct text *t)
 
 /* ---- observers ---- */
 
-/* Without a device of ours the operators are those of the CPU, if that is wanted. */
+/* Without a current device the operators run on the CPU, if that is recorded. */
 static uint32_t device_of(const struct ms_shm *shm)
 {
     uint32_t device = ms_device_current();
@@ -187,7 +188,7 @@ static uint32_t device_of(const struct ms_shm *shm)
     return device == MS_DEV_UNKNOWN && cpu ? MS_DEV_CPU : device;
 }
 
-/* The text of begin or end, from the table or made in *made; NULL: not an operator. */
+/* The text of begin or end, from the table or built in *made; NULL: not an operator. */
 static const char *text_of(const void *function, bool begin, struct text *made, size_t *length_b)
 {
     const char *name = name_of(function);
@@ -221,17 +222,17 @@ static inline __attribute__((always_inline)) void record(const char *text, size_
     }
 }
 
-/* ---- which calls are told ---- */
+/* ---- which calls are recorded ---- */
 
-/* Calls nest, so what ends is what began last: a number of those of each kind is enough to know which kind it is.
- * NULL: this thread has recorded nothing yet, so nothing that was told runs there. */
+/* Calls nest, so the one that ends began last: counters of each kind suffice to know its kind. NULL: this thread has
+ * recorded nothing yet, so no recorded operator is running. */
 static struct ms_running *running(void)
 {
     struct ms_ctx *ctx = ms_ctx_tls;
     return ctx != NULL && !ctx->busy ? &ctx->running : NULL;
 }
 
-/* An operator that began before start() or stop() has its end elsewhere: none is told without its beginning. */
+/* An operator that began before start() or stop() has its end elsewhere: no end is recorded without its beginning. */
 static void follow_session(struct ms_running *run)
 {
     const struct ms_shm *shm = ms_rec_session();
@@ -260,7 +261,7 @@ static void begun(const void *function)
     const char *text = text_of(function, true, &made, &length_b);
     if (text != NULL) {
         record(text, length_b, true);
-        run = running(); /* there may be one only now */
+        run = running(); /* it may exist only now */
         if (run != NULL) {
             follow_session(run);
             run->told++;
@@ -274,7 +275,7 @@ static void ended(const void *function, void *context)
     (void)context;
     struct ms_running *run = running();
     if (run == NULL || (run->beneath | run->told) == 0) {
-        return; /* it began when nobody counted */
+        return; /* began before counting did */
     }
     if (run->beneath != 0) {
         run->beneath--;
@@ -296,7 +297,7 @@ static void ended(const void *function, void *context)
     errno = error;
 }
 
-/* What PyTorch gets from us in return is an empty std::unique_ptr, at an address that it gives. */
+/* The return value is an empty std::unique_ptr, at an address that PyTorch passes. */
 #if defined(__x86_64__)
 static void **ms_ops_entry(void **context, const void *function)
 {
@@ -344,7 +345,7 @@ static void find_autograd(void)
     }
 }
 
-/* False: PyTorch is not there, or not yet. */
+/* False: PyTorch is not loaded, or not yet. */
 static bool observe(void)
 {
     static const char layout[] = "_ZN2at16getStepCallbacksENS_11RecordScopeE";

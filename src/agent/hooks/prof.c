@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another profiler beside us: the stack has one place for each callback and one reader for each log, so whoever comes
- * second would steal from the first. These hooks let both have everything: callbacks are chained, switches are united,
- * and a log that the other one reads is parsed on its way. While we do not track kernels they only watch. */
+/* Coexistence with another profiler: there is one slot per callback and one reader per log, so the second tool would
+ * steal from the first. These hooks let both have everything: callbacks are chained, switches are combined, and a log
+ * that the other tool reads is parsed on the way. While kernels are not recorded they only observe. */
 #include "agent/device_log.h"
 #include "agent/hooks.h"
 #include "agent/kernel.h"
@@ -41,7 +41,7 @@ int prof_drv_start(unsigned int device_id, unsigned int channel_id, struct prof_
     }
     int result = MS_REAL(prof_drv_start)(device_id, channel_id, start_para);
     if (log && ms_device_log_is_ours(device_id)) {
-        return 0; /* it is on, whatever the driver thinks of starting it twice */
+        return 0; /* it is running, even if the driver refuses a second start */
     }
     if (log && result != 0) {
         ms_device_log_others(device_id, false);
@@ -64,7 +64,7 @@ int prof_stop(unsigned int device_id, unsigned int channel_id)
     if (channel_id == CHANNEL_STARS_SOC_LOG_BUFFER && ms_self.suppressed == 0) {
         ms_device_log_others(device_id, false);
         if (ms_device_log_is_ours(device_id)) {
-            return 0; /* we go on reading */
+            return 0; /* we continue reading */
         }
     }
     return MS_REAL(prof_stop)(device_id, channel_id);
