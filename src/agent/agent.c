@@ -124,8 +124,8 @@ static void begin_alone(void)
 
 void ms_agent_init(void)
 {
-    static unsigned begun;
-    if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0 || __atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL) != 0) {
+    static unsigned started;
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) != 0 || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL) != 0) {
         return;
     }
     int error = errno;

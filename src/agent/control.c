@@ -42,7 +42,7 @@ static int leave(int rc)
     return rc;
 }
 
-static int say(char *why, size_t why_b, int rc, const char *text)
+static int reply_with(char *why, size_t why_b, int rc, const char *text)
 {
     if (why_b > 0) {
         snprintf(why, why_b, "%s", text);
@@ -59,7 +59,7 @@ static struct ms_shm *memory(void)
     return shm != NULL && shm->magic == MS_SHM_MAGIC ? shm : NULL;
 }
 
-static int ask(enum ms_request_kind kind, uint64_t value, const char *text, char *answer, size_t answer_b)
+static int send_request(enum ms_request_kind kind, uint64_t value, const char *text, char *answer, size_t answer_b)
 {
     int rc = ms_session_request(ms_agent_session(), kind, value, text, answer, answer_b);
     int pause_ms = PAUSE_MS;
@@ -97,12 +97,12 @@ static void set_state(struct ms_shm *shm, enum ms_trace_state state)
 
 static int not_recorded(char *why, size_t why_b)
 {
-    return say(why, why_b, -ENOTCONN, "[msmemscope] Error: no collector records this process.");
+    return reply_with(why, why_b, -ENOTCONN, "[msmemscope] Error: no collector records this process.");
 }
 
-static int no_room(char *why, size_t why_b)
+static int buffers_full(char *why, size_t why_b)
 {
-    return say(why, why_b, -ENOBUFS, "[msmemscope] Error: cannot record the call: the buffers are full.");
+    return reply_with(why, why_b, -ENOBUFS, "[msmemscope] Error: cannot record the call: the buffers are full.");
 }
 
 /* ---- calls ---- */
@@ -113,12 +113,12 @@ static int start(char *why, size_t why_b)
     if (shm == NULL) {
         return not_recorded(why, why_b);
     }
-    int rc = ask(MS_REQUEST_START, 0, NULL, why, why_b);
+    int rc = send_request(MS_REQUEST_START, 0, NULL, why, why_b);
     if (rc != 0) {
         return rc;
     }
     set_state(shm, MS_STATE_ON);
-    return record(MS_R_START, 0, NULL, 0) != 0 ? 0 : no_room(why, why_b);
+    return record(MS_R_START, 0, NULL, 0) != 0 ? 0 : buffers_full(why, why_b);
 }
 
 static int stop(char *why, size_t why_b)
@@ -130,7 +130,7 @@ static int stop(char *why, size_t why_b)
     uint32_t wanted = __atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED);
     set_state(shm, (wanted & (MS_WANT_ALLOC | MS_WANT_FREE)) != 0 ? MS_STATE_SHADOW : MS_STATE_OFF);
     uint64_t stamp = record(MS_R_STOP, 0, NULL, 0);
-    return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
+    return stamp != 0 ? send_request(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : buffers_full(why, why_b);
 }
 
 /* A process without events is not queried: that would start recording it. */
@@ -140,7 +140,7 @@ static int suspects(char *why, size_t why_b)
         return not_recorded(why, why_b);
     }
     uint64_t stamp = record(MS_R_STOP, MS_STOP_GOES_ON, NULL, 0);
-    return stamp != 0 ? ask(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : no_room(why, why_b);
+    return stamp != 0 ? send_request(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : buffers_full(why, why_b);
 }
 
 /* Applies the parts of a new session string that concern the agent. */
@@ -179,12 +179,12 @@ static int config(const char *lines, char *why, size_t why_b)
         return not_recorded(why, why_b);
     }
     if (length_b > sizeof(change.text)) {
-        return say(why, why_b, -E2BIG, "[msmemscope] Error: the configuration is too long.");
+        return reply_with(why, why_b, -E2BIG, "[msmemscope] Error: the configuration is too long.");
     }
-    int rc = ask(MS_REQUEST_CONFIG, 0, lines, answer, sizeof(answer));
+    int rc = send_request(MS_REQUEST_CONFIG, 0, lines, answer, sizeof(answer));
     char *warning = strchr(answer, '\n');
     if (rc != 0 || warning == NULL) {
-        return say(why, why_b, rc, answer);
+        return reply_with(why, why_b, rc, answer);
     }
     *warning++ = '\0';
     use(shm, answer);
@@ -192,7 +192,7 @@ static int config(const char *lines, char *why, size_t why_b)
     change.head.text.length_b = (uint32_t)length_b;
     memcpy(change.text, lines, length_b);
     bool written = record(MS_R_CONFIG, 0, &change, sizeof(change.head) + MS_ROUND_UP(length_b, 8)) != 0;
-    return written ? say(why, why_b, 0, warning) : no_room(why, why_b);
+    return written ? reply_with(why, why_b, 0, warning) : buffers_full(why, why_b);
 }
 
 static int begin_files(char *why, size_t why_b)
@@ -202,53 +202,53 @@ static int begin_files(char *why, size_t why_b)
         return not_recorded(why, why_b);
     }
     bool tracing = __atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON;
-    return tracing ? 0 : ask(MS_REQUEST_START, 0, NULL, why, why_b);
+    return tracing ? 0 : send_request(MS_REQUEST_START, 0, NULL, why, why_b);
 }
 
 static int busy_now(char *why, size_t why_b)
 {
-    return say(why, why_b, -EBUSY,
-               "[msmemscope] Error: another thread is starting, stopping or configuring the recording.");
+    return reply_with(why, why_b, -EBUSY,
+                      "[msmemscope] Error: another thread is starting, stopping or configuring the recording.");
 }
 
 int ms_control_start(char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     return enter() ? leave(start(why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_stop(char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     return enter() ? leave(stop(why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_suspects(char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     return enter() ? leave(suspects(why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_config(const char *lines, char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     return enter() ? leave(config(lines, why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_begin_files(char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     return enter() ? leave(begin_files(why, why_b)) : busy_now(why, why_b);
 }
 
 int ms_control_step(char *why, size_t why_b)
 {
-    say(why, why_b, 0, "");
+    reply_with(why, why_b, 0, "");
     if (memory() == NULL) {
         return not_recorded(why, why_b);
     }
     struct ms_p_number step = {__atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)};
-    return record(MS_R_STEP, 0, &step, sizeof(step)) != 0 ? 0 : no_room(why, why_b);
+    return record(MS_R_STEP, 0, &step, sizeof(step)) != 0 ? 0 : buffers_full(why, why_b);
 }
 
 int ms_control_output(char *path, size_t path_b)
@@ -257,8 +257,8 @@ int ms_control_output(char *path, size_t path_b)
     if (memory() == NULL) {
         return -ENOTCONN;
     }
-    int rc = ask(MS_REQUEST_INFO, 0, NULL, answer, sizeof(answer));
+    int rc = send_request(MS_REQUEST_INFO, 0, NULL, answer, sizeof(answer));
     char *value = strncmp(answer, "output=", 7) == 0 ? answer + 7 : answer;
     value[strcspn(value, "\n")] = '\0';
-    return say(path, path_b, rc, value);
+    return reply_with(path, path_b, rc, value);
 }

@@ -54,35 +54,35 @@ uint32_t ms_device_of_user(uint32_t user)
 
 /* ---- functions of the runtime ---- */
 
-struct question {
+struct lookup {
     enum ms_library library;
     const char *symbol;
     ms_function function;
-    uint32_t vain; /* calls without success; the search is repeated after 1, 2, 4, 8 ... of them */
+    uint32_t misses; /* calls without success; the search is repeated after 1, 2, 4, 8 ... of them */
 };
 
-static ms_function answer(struct question *q)
+static ms_function look_up(struct lookup *l)
 {
-    ms_function function = __atomic_load_n(&q->function, __ATOMIC_RELAXED);
+    ms_function function = __atomic_load_n(&l->function, __ATOMIC_RELAXED);
     if (MS_LIKELY(function != NULL)) {
         return function;
     }
-    uint32_t vain = __atomic_add_fetch(&q->vain, 1, __ATOMIC_RELAXED);
-    if ((vain & (vain - 1)) != 0) {
+    uint32_t misses = __atomic_add_fetch(&l->misses, 1, __ATOMIC_RELAXED);
+    if ((misses & (misses - 1)) != 0) {
         return NULL;
     }
-    function = ms_resolve_symbol(q->library, q->symbol);
-    __atomic_store_n(&q->function, function, __ATOMIC_RELAXED);
+    function = ms_resolve_symbol(l->library, l->symbol);
+    __atomic_store_n(&l->function, function, __ATOMIC_RELAXED);
     return function;
 }
 
 uint32_t ms_device_current(void)
 {
-    static struct question impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtGetDeviceImpl"};
-    static struct question rt = {.library = MS_LIBRARY_RUNTIME, .symbol = "rtGetDevice"};
-    ms_function function = answer(&impl);
+    static struct lookup impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtGetDeviceImpl"};
+    static struct lookup rt = {.library = MS_LIBRARY_RUNTIME, .symbol = "rtGetDevice"};
+    ms_function function = look_up(&impl);
     if (function == NULL) {
-        function = answer(&rt);
+        function = look_up(&rt);
     }
     int error = errno;
     int32_t device = -1;
@@ -97,8 +97,8 @@ uint32_t ms_device_current(void)
 
 int64_t ms_stream_id(void *stream)
 {
-    static struct question impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtStreamGetIdImpl"};
-    ms_function function = stream != NULL ? answer(&impl) : NULL;
+    static struct lookup impl = {.library = MS_LIBRARY_ACL_IMPL, .symbol = "aclrtStreamGetIdImpl"};
+    ms_function function = stream != NULL ? look_up(&impl) : NULL;
     if (function == NULL) {
         return -1;
     }

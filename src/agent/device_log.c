@@ -48,7 +48,7 @@ static void pause_us(long us)
 
 enum { IDLE, STARTING, READ };
 
-static struct device {
+static struct logged_device {
     uint32_t state;
     uint32_t others;     /* another tool has started this log */
     uint64_t others_on;  /* switches that another tool has on */
@@ -87,7 +87,7 @@ static void unpack(const struct StarsSocLog *log, uint32_t *stream, uint32_t *ta
     }
 }
 
-static void record_execution(struct ms_pending *p, uint64_t counter, bool end)
+static void record_execution(struct ms_pending_launch *p, uint64_t counter, bool end)
 {
     if (!ms_pending_find(p, end)) { /* a copy, an event, or launched while not recording */
         struct ms_shm *shm = ms_gate->shm;
@@ -115,7 +115,7 @@ void ms_device_log_parse(uint32_t device, const char *data, size_t data_b)
     bool is_long = __atomic_load_n(&long_records, __ATOMIC_RELAXED);
     size_t record_b = is_long ? sizeof(struct StarsSocLog) : sizeof(struct StarsSocLogV6);
     for (; data_b >= record_b; data += record_b, data_b -= record_b) {
-        struct ms_pending p = {.device = device};
+        struct ms_pending_launch p = {.device = device};
         struct StarsSocLog log;
         struct StarsSocLogV6 log_v6;
         unsigned what;
@@ -323,7 +323,7 @@ static void look_at_chip(void)
 
 static void start(uint32_t device)
 {
-    struct device *d = &devices[device];
+    struct logged_device *d = &devices[device];
     look_at_chip();
     d->khz = (uint64_t)device_info(device, INFO_TYPE_DEV_OSC_FREQUE, 50000);
     d->sampled_ns = 0;

@@ -25,12 +25,12 @@
 #define NAMES_TRIED 64u
 #define TEXTS_B     ((size_t)8 << 20)
 
-struct name {
+struct kernel_name {
     uint64_t hash; /* 0: free */
     uint32_t length_b;
     uint32_t at; /* offset of its text, plus 1; 0: being written */
 };
-static struct name names[NAMES];
+static struct kernel_name names[NAMES];
 static char texts[TEXTS_B];
 static size_t texts_used;
 
@@ -53,7 +53,7 @@ static uint32_t name_place(uint64_t hash, uint32_t i)
 static void learn_name(uint64_t hash, const char *text, size_t length_b)
 {
     for (uint32_t i = 0; i < NAMES_TRIED; i++) {
-        struct name *name = &names[name_place(hash, i)];
+        struct kernel_name *name = &names[name_place(hash, i)];
         uint64_t there = __atomic_load_n(&name->hash, __ATOMIC_ACQUIRE);
         if (there == 0 &&
             __atomic_compare_exchange_n(&name->hash, &there, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -114,7 +114,7 @@ static bool pending_used MS_EARLY;
 #define PENDING_VALID (1ull << 63)
 #define PENDING_KEY   ((1ull << 46) - 1)
 
-static uint64_t pending_key(const struct ms_pending *p)
+static uint64_t pending_key(const struct ms_pending_launch *p)
 {
     return (uint64_t)(p->device & 63) << 40 | (uint64_t)(p->stream & 0xffff) << 24 | (p->task & 0xffffff);
 }
@@ -128,20 +128,20 @@ void ms_pending_without_stream(bool is_so)
 }
 
 /* A run of tasks of one stream is contiguous; runs of different streams are scattered. */
-static uint64_t *pending_place(const struct ms_pending *p, bool without_stream)
+static uint64_t *pending_place(const struct ms_pending_launch *p, bool without_stream)
 {
     uint32_t run = (p->device << 16 | (without_stream ? 0 : p->stream & 0xffff)) * 2654435761u;
     return &pending[((run >> 10) + p->task) % PENDING];
 }
 
-static void pending_add(const struct ms_pending *p)
+static void pending_add(const struct ms_pending_launch *p)
 {
     uint64_t word = PENDING_VALID | (uint64_t)p->name << 46 | pending_key(p);
     __atomic_store_n(&pending_used, true, __ATOMIC_RELAXED);
     __atomic_store_n(pending_place(p, __atomic_load_n(&streamless, __ATOMIC_RELAXED)), word, __ATOMIC_RELEASE);
 }
 
-bool ms_pending_find(struct ms_pending *p, bool forget)
+bool ms_pending_find(struct ms_pending_launch *p, bool forget)
 {
     const uint64_t stream_bits = 0xffffull << 24;
     bool without_stream = __atomic_load_n(&streamless, __ATOMIC_RELAXED);
@@ -195,7 +195,7 @@ static void record_launch(uint32_t device, uint32_t stream, uint32_t task, uint6
         return;
     }
     __atomic_store_n(&saw_task, true, __ATOMIC_RELAXED);
-    struct ms_pending p = {.device = device, .stream = stream, .task = task, .name = name_of(hash)};
+    struct ms_pending_launch p = {.device = device, .stream = stream, .task = task, .name = name_of(hash)};
     struct ms_texts name = {0};
     size_t length_b;
     const char *text = ms_kernel_name(p.name, &length_b);
@@ -237,7 +237,7 @@ static int32_t on_compact(uint32_t aging, const void *data, uint32_t length_b)
 }
 
 /* A tool that registers later gets the names announced before, as it would from the profiling library. */
-static void tell_names(hash_fn hash)
+static void announce_names(hash_fn hash)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         size_t length_b;
@@ -263,7 +263,7 @@ bool ms_kernel_chain(int32_t type, void *callback)
         return false;
     }
     if (is_hash && callback != NULL) {
-        tell_names((hash_fn)callback);
+        announce_names((hash_fn)callback);
     }
     return true;
 }
@@ -273,16 +273,16 @@ bool ms_kernel_chain(int32_t type, void *callback)
 void ms_kernel_check(void)
 {
     enum { SECONDS = 3 };
-    static unsigned vain;
+    static unsigned silent_s;
     bool launched = __atomic_exchange_n(&saw_launch, false, __ATOMIC_RELAXED);
     bool reported = __atomic_exchange_n(&saw_task, false, __ATOMIC_RELAXED);
-    if (reported || !launched || vain > SECONDS) {
-        vain = reported ? 0 : vain;
+    if (reported || !launched || silent_s > SECONDS) {
+        silent_s = reported ? 0 : silent_s;
         return;
     }
-    if (++vain == SECONDS) {
+    if (++silent_s == SECONDS) {
         ms_agent_log("kernels are launched but not reported: another tool has replaced the profiling callbacks");
-        vain++;
+        silent_s++;
     }
 }
 
@@ -290,12 +290,12 @@ void ms_kernel_prepare(void)
 {
     /* Searching for a missing library takes longer than a launch, so the search backs off. */
     enum { AT_LEAST_EVERY = 4096 };
-    static uint32_t asked;
+    static uint32_t tried;
     if (__atomic_load_n(&listening, __ATOMIC_RELAXED) != 0) {
         return;
     }
-    uint32_t vain = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
-    if (((vain & (vain - 1)) != 0 && vain % AT_LEAST_EVERY != 0) ||
+    uint32_t tries = __atomic_add_fetch(&tried, 1, __ATOMIC_RELAXED);
+    if (((tries & (tries - 1)) != 0 && tries % AT_LEAST_EVERY != 0) ||
         __atomic_exchange_n(&listening, 1, __ATOMIC_ACQ_REL)) {
         return;
     }

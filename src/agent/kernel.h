@@ -8,18 +8,20 @@
 
 static inline bool ms_kernel_wanted(void)
 {
-    enum { BOTH = MS_WANT_LAUNCH | MS_WANT_KERNEL };
+    enum { MS_KERNEL_EVENTS = MS_WANT_LAUNCH | MS_WANT_KERNEL };
     return ms_rec_state() == MS_STATE_ON &&
-           (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & BOTH) == BOTH && ms_self.suppressed == 0;
+           (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & MS_KERNEL_EVENTS) == MS_KERNEL_EVENTS &&
+           ms_self.suppressed == 0;
 }
 
 /* The same without a call: a quick pre-check. */
 static inline bool ms_kernel_maybe(void)
 {
-    enum { BOTH = MS_WANT_LAUNCH | MS_WANT_KERNEL };
+    enum { MS_KERNEL_EVENTS = MS_WANT_LAUNCH | MS_WANT_KERNEL };
     const struct ms_shm *shm = ms_rec_session();
-    return shm == NULL || (__atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON &&
-                           (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & BOTH) == BOTH);
+    return shm == NULL ||
+           (__atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON &&
+            (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & MS_KERNEL_EVENTS) == MS_KERNEL_EVENTS);
 }
 
 /* ---- kernel.c ---- */
@@ -38,12 +40,12 @@ void ms_kernel_launching(void);
 bool ms_kernel_chain(int32_t type, void *callback);
 
 /* A launch that has been seen but not yet found in a device's log. */
-struct ms_pending {
+struct ms_pending_launch {
     uint32_t device, stream, task;
     uint16_t name; /* see ms_kernel_name */
 };
 /* The launch of this task: fills in its name (and its stream, if the log lacks it). forget: it has ended. */
-bool ms_pending_find(struct ms_pending *p, bool forget);
+bool ms_pending_find(struct ms_pending_launch *p, bool forget);
 /* Before the first launch: whether logs of this chip lack streams. */
 void ms_pending_without_stream(bool is_so);
 

@@ -82,7 +82,7 @@ static void describe(struct ms_module_info *out, uintptr_t bias, const char *pat
 
 /* ---- by walking all loaded objects ---- */
 
-struct search {
+struct module_search {
     uintptr_t pc;
     struct ms_module_info *module; /* NULL: not requested */
     const uint8_t *unwind_table;
@@ -91,7 +91,7 @@ struct search {
 static int look_at_module(struct dl_phdr_info *info, size_t info_b, void *argument)
 {
     (void)info_b;
-    struct search *search = argument;
+    struct module_search *search = argument;
     const ElfW(Phdr) *table = NULL;
     bool here = false;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -121,7 +121,7 @@ bool ms_loaded_module(uintptr_t pc, struct ms_module_info *out)
             return true;
         }
     }
-    struct search search = {.pc = pc, .module = out};
+    struct module_search search = {.pc = pc, .module = out};
     return dl_iterate_phdr(look_at_module, &search) != 0;
 }
 
@@ -131,7 +131,7 @@ const uint8_t *ms_loaded_unwind_table(uintptr_t pc)
     if (find_object != NULL) {
         return find_object((void *)pc, &object) == 0 ? object.unwind_table : NULL;
     }
-    struct search search = {.pc = pc};
+    struct module_search search = {.pc = pc};
     dl_iterate_phdr(look_at_module, &search);
     return search.unwind_table;
 }

@@ -88,11 +88,11 @@ struct ms_python_method {
     X(int, _PyEval_SetProfile, (void *thread, int (*function)(void *, void *, int, void *), void *self))
 
 struct ms_python {
-    uint32_t mode;  /* atomic: enum ms_python_mode */
-    uint32_t begun; /* atomic: the first stack was requested */
-    uint32_t ended; /* atomic: the interpreter is shutting down */
-    uint32_t tells; /* atomic: the interpreter reports the end of each code object */
-    ssize_t extra;  /* our index in code objects; negative: none */
+    uint32_t mode;         /* atomic: enum ms_python_mode */
+    uint32_t started;      /* atomic: the first stack was requested */
+    uint32_t finalizing;   /* atomic: the interpreter is shutting down */
+    uint32_t reports_ends; /* atomic: the interpreter reports the end of each code object */
+    ssize_t extra;         /* our index in code objects; negative: none */
     struct ms_python_layout layout;
     bool layout_known, free_threaded;
     uintptr_t code_type, text_type, bytes_type, method_descriptor_type;
@@ -121,7 +121,7 @@ void ms_python_await_exit(void);
 /* Does the set-up immediately, in a thread that has the GIL. */
 void ms_python_set_up(void);
 /* The interpreter reports the end of every code object that is followed. */
-bool ms_python_tells_ends(void);
+bool ms_python_reports_ends(void);
 /* This thread, with this state, holds the GIL. */
 bool ms_python_holds_gil(uintptr_t thread);
 /* Asks for a report when this code object, which a frame of this thread references, ends: at once if the thread has the
@@ -157,8 +157,8 @@ static inline uintptr_t ms_python_word(uintptr_t object, size_t off)
 
 static inline uintptr_t ms_python_type(uintptr_t object)
 {
-    enum { TYPE = 8 };
-    return ms_python_word(object, TYPE);
+    enum { MS_PYTHON_OB_TYPE = 8 };
+    return ms_python_word(object, MS_PYTHON_OB_TYPE);
 }
 
 #endif

@@ -22,16 +22,16 @@ static const struct ms_python_layout layouts[] = {
 };
 
 /* Which words of _Py_DebugOffsets hold which offset. */
-static const struct told {
+static const struct debug_offsets {
     uint16_t version;
     uint8_t thread_frame, previous, executable, instruction, owner, file, name, line_table, first_line, start, ascii_size;
-} told[] = {
+} debug_offsets[] = {
     {0x030d, 23, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70},
     {0x030e, 26, 32, 33, 34, 36, 40, 42, 43, 44, 48, 80},
 };
 /* clang-format on */
 
-static bool layout_told(unsigned version, struct ms_python_layout *out)
+static bool published_layout(unsigned version, struct ms_python_layout *out)
 {
     static const char cookie[8] = "xdebugpy";
     enum { COOKIE, VERSION, FREE_THREADED };
@@ -40,8 +40,8 @@ static bool layout_told(unsigned version, struct ms_python_layout *out)
         words[FREE_THREADED] != 0) {
         return false;
     }
-    for (size_t i = 0; i < MS_COUNT_OF(told); i++) {
-        const struct told *t = &told[i];
+    for (size_t i = 0; i < MS_COUNT_OF(debug_offsets); i++) {
+        const struct debug_offsets *t = &debug_offsets[i];
         if (t->version != version) {
             continue;
         }
@@ -76,7 +76,7 @@ static bool layout_of(unsigned version, struct ms_python_layout *out)
             return true;
         }
     }
-    return layout_told(version, out);
+    return published_layout(version, out);
 }
 
 /* "3.11.7 (main, ..." as 0x030b. */

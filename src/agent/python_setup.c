@@ -158,7 +158,7 @@ static void watch_codes(void)
     done = true;
     if (ms_python.PyCode_AddWatcher != NULL) {
         if (ms_python.PyCode_AddWatcher(on_code) >= 0) {
-            __atomic_store_n(&ms_python.tells, 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&ms_python.reports_ends, 1, __ATOMIC_RELEASE);
         }
     } else if (ms_python._PyEval_RequestCodeExtraIndex != NULL && ms_python._PyCode_SetExtra != NULL &&
                ms_python._PyCode_GetExtra != NULL && ms_python.PyInterpreterState_ThreadHead != NULL) {
@@ -236,7 +236,7 @@ static void *switch_off(void *self, void *arguments)
     (void)self, (void)arguments;
     ms_python_trace(false, NULL, 0);
     __atomic_store_n(&ms_python.mode, MS_PYTHON_OFF, __ATOMIC_RELEASE);
-    __atomic_store_n(&ms_python.ended, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ms_python.finalizing, 1, __ATOMIC_RELEASE);
     ms_python.Py_IncRef(ms_python.none);
     return ms_python.none;
 }
@@ -307,20 +307,20 @@ static void check_types(uintptr_t thread)
 
 void ms_python_set_up(void)
 {
-    if (__atomic_exchange_n(&ms_python.begun, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (__atomic_exchange_n(&ms_python.started, 1, __ATOMIC_ACQ_REL) == 0) {
         check_types((uintptr_t)ms_python.PyGILState_GetThisThreadState());
     }
     set_up(NULL);
 }
 
-bool ms_python_tells_ends(void)
+bool ms_python_reports_ends(void)
 {
-    return ms_python.extra >= 0 || __atomic_load_n(&ms_python.tells, __ATOMIC_RELAXED) != 0;
+    return ms_python.extra >= 0 || __atomic_load_n(&ms_python.reports_ends, __ATOMIC_RELAXED) != 0;
 }
 
 void ms_python_begin(uintptr_t thread)
 {
-    if (__atomic_exchange_n(&ms_python.begun, 1, __ATOMIC_ACQ_REL) != 0) {
+    if (__atomic_exchange_n(&ms_python.started, 1, __ATOMIC_ACQ_REL) != 0) {
         return;
     }
     check_types(thread);

@@ -6,7 +6,7 @@
  * thread's first event; so are all calls in a forked child, whose earlier stamps belong to another process's trace. A
  * function that is still open when the trace ends gets a record then, in the stream of the thread that ends the trace.
  *
- * Stacks outlive their threads and are reused by later ones. Deeper than ROOM calls, nothing is recorded.
+ * Stacks outlive their threads and are reused by later ones. Deeper than CALLS_MAX calls, nothing is recorded.
  *
  * Cost of a call: two clock readings and one record of 40 bytes (two for a C function); no allocation, no text
  * (names.c). */
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ROOM 2048u
+#define CALLS_MAX 2048u
 
 struct call {
     uintptr_t what; /* code object, or C function */
@@ -35,7 +35,7 @@ struct calls {
     uint32_t tid; /* 0: unowned */
     uint32_t depth;
     uint32_t closed; /* depth of the call below which nothing is recorded; 0: none */
-    struct call call[ROOM];
+    struct call call[CALLS_MAX];
 };
 
 static struct calls *all_calls;
@@ -52,7 +52,7 @@ static inline uint64_t now(void)
 static inline void push(struct calls *calls, struct call call)
 {
     uint32_t depth = calls->depth++;
-    if (MS_UNLIKELY(depth >= ROOM)) {
+    if (MS_UNLIKELY(depth >= CALLS_MAX)) {
         return;
     }
     call.flags |= calls->closed != 0 ? MS_CALL_QUIET : 0;
@@ -65,7 +65,7 @@ static inline void push(struct calls *calls, struct call call)
 /* The call that ends; false: its beginning is unknown. */
 static inline bool pop(struct calls *calls, uintptr_t what, struct call *out)
 {
-    if (MS_UNLIKELY(calls->depth > ROOM)) {
+    if (MS_UNLIKELY(calls->depth > CALLS_MAX)) {
         calls->depth--;
         *out = (struct call){.flags = MS_CALL_QUIET};
         return true;
@@ -85,7 +85,7 @@ static inline bool pop(struct calls *calls, uintptr_t what, struct call *out)
 static void push_frames(struct calls *calls, uint32_t skip)
 {
     uintptr_t thread = (uintptr_t)ms_python.PyGILState_GetThisThreadState();
-    uintptr_t codes[ROOM / 4];
+    uintptr_t codes[CALLS_MAX / 4];
     uint32_t count = 0;
     void *frame = thread != 0 ? ms_python.PyThreadState_GetFrame((void *)thread) : NULL;
     while (frame != NULL && count < MS_COUNT_OF(codes)) {
@@ -144,7 +144,7 @@ static struct calls *new_calls(uint32_t pid, uint32_t tid)
 }
 
 /* First event of this thread in this trace, or since the process was forked. */
-static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
+static __attribute__((noinline)) struct calls *reset_calls(uint32_t skip)
 {
     struct ms_ctx *ctx = ms_rec_context();
     if (ctx == NULL) {
@@ -169,7 +169,7 @@ static __attribute__((noinline)) struct calls *calls_anew(uint32_t skip)
     }
     if (calls != NULL) {
         calls->shm = ms_gate->shm;
-        for (uint32_t i = 0; i < calls->depth && i < ROOM; i++) {
+        for (uint32_t i = 0; i < calls->depth && i < CALLS_MAX; i++) {
             calls->call[i].start = 0;
         }
     }
@@ -183,7 +183,7 @@ static inline struct calls *calls_here(uint32_t skip)
     const struct ms_ctx *ctx = ms_ctx_tls;
     struct calls *calls = ctx != NULL ? ctx->of_owner : NULL;
     if (MS_UNLIKELY(calls == NULL || calls->epoch != epoch || calls->shm != ms_gate->shm)) {
-        return calls_anew(skip);
+        return reset_calls(skip);
     }
     return calls;
 }
@@ -271,7 +271,7 @@ void ms_call_enter_c(uintptr_t code, uintptr_t function, uint32_t at)
     if (MS_UNLIKELY(calls == NULL)) {
         return;
     }
-    const struct call *caller = calls->depth > 0 && calls->depth <= ROOM ? &calls->call[calls->depth - 1] : NULL;
+    const struct call *caller = calls->depth > 0 && calls->depth <= CALLS_MAX ? &calls->call[calls->depth - 1] : NULL;
     uint32_t of_caller = caller != NULL && caller->what == code ? caller->flags : ms_call_flags(code);
     uint32_t quiet = (of_caller & MS_CALL_NO_C) != 0 ? MS_CALL_QUIET : 0;
     push(calls,
@@ -306,7 +306,7 @@ void ms_calls_begin(void)
 
 static void end_of(struct calls *calls, uint32_t own_tid)
 {
-    for (uint32_t i = 0; i < calls->depth && i < ROOM; i++) {
+    for (uint32_t i = 0; i < calls->depth && i < CALLS_MAX; i++) {
         const struct call *call = &calls->call[i];
         if ((call->flags & (MS_CALL_QUIET | MS_CALL_IS_C)) == 0) {
             struct ms_call_name name = name_of(call->what, call);
@@ -320,7 +320,7 @@ static void end_of(struct calls *calls, uint32_t own_tid)
 void ms_calls_forget(uintptr_t code)
 {
     for (struct calls *calls = all_calls; calls != NULL; calls = calls->next) {
-        for (uint32_t i = 0; i < calls->depth && i < ROOM; i++) {
+        for (uint32_t i = 0; i < calls->depth && i < CALLS_MAX; i++) {
             if (calls->call[i].what == code) {
                 calls->call[i] = (struct call){.flags = MS_CALL_QUIET};
             }

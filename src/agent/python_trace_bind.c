@@ -330,7 +330,7 @@ static const char *start(void)
         return why;
     }
     ms_python_set_up();
-    if (!functions_are_sound() || !ms_python_tells_ends()) {
+    if (!functions_are_sound() || !ms_python_reports_ends()) {
         return "this interpreter's memory layout does not match its version";
     }
     ms_calls_begin();
@@ -367,7 +367,7 @@ int ms_python_trace(bool on, char *why, size_t why_b)
     if (on == on_now) {
         return -EALREADY;
     }
-    bool ended = __atomic_load_n(&ms_python.ended, __ATOMIC_ACQUIRE) != 0;
+    bool ended = __atomic_load_n(&ms_python.finalizing, __ATOMIC_ACQUIRE) != 0;
     if (!ended) {
         ms_python_find(true); /* it may have been loaded after the agent */
     }

@@ -53,13 +53,13 @@ static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, const
     struct ms_def_key key;
     bool again;
     uint32_t id = ms_def_c_stack(scratch->pcs + OURS, count, 0, ms_loaded_module, &key, &again);
-    struct ms_memo_stack *room = again ? ms_memo_room(&walks->memo, start->sp, caller) : NULL;
-    if (room != NULL) {
-        ms_unwind_noted(&walks->thread, start, scratch->pcs, with_ours(depth), &room->notes);
-        room->key = key;
-        room->depth = depth;
-        if (!room->notes.full) {
-            ms_memo_enter(&walks->memo, room, start->sp, caller);
+    struct ms_memo_stack *slot = again ? ms_memo_slot(&walks->memo, start->sp, caller) : NULL;
+    if (slot != NULL) {
+        ms_unwind_noted(&walks->thread, start, scratch->pcs, with_ours(depth), &slot->notes);
+        slot->key = key;
+        slot->depth = depth;
+        if (!slot->notes.full) {
+            ms_memo_enter(&walks->memo, slot, start->sp, caller);
         }
     }
     return id;
@@ -68,8 +68,8 @@ static __attribute__((noinline)) uint32_t walk(struct ms_scratch *scratch, const
 /* ---- by frame pointers ---- */
 
 /* A new stack: does it match the unwind tables? */
-static __attribute__((noinline)) bool is_true(struct ms_scratch *scratch, const struct ms_unwind_start *start,
-                                              uint32_t count, uint32_t depth, uintptr_t hook)
+static __attribute__((noinline)) bool matches_tables(struct ms_scratch *scratch, const struct ms_unwind_start *start,
+                                                     uint32_t count, uint32_t depth, uintptr_t hook)
 {
     enum { CHECKED = 100 };
     if (__atomic_load_n(&pointers_checked, __ATOMIC_RELAXED) >= CHECKED) {
@@ -92,7 +92,7 @@ static uint32_t take_by_pointers(struct ms_scratch *scratch, const struct ms_unw
     uint32_t count = beyond_ours(scratch->pcs, got, hook, depth);
     bool again = false;
     uint32_t id = count > 0 ? ms_def_c_stack(scratch->pcs + OURS, count, 0, ms_loaded_module, NULL, &again) : 0;
-    if (MS_LIKELY(again) || (id != 0 && is_true(scratch, start, count, depth, hook))) {
+    if (MS_LIKELY(again) || (id != 0 && matches_tables(scratch, start, count, depth, hook))) {
         return id;
     }
     if (__atomic_exchange_n(&by_pointers, 0, __ATOMIC_RELAXED) != 0) {

@@ -3,7 +3,7 @@
 #include "agent/glibc_floor.h"
 #include "agent/stack_memo.h"
 
-struct ms_memo_stack *ms_memo_room(struct ms_memo *memo, uintptr_t begin, uintptr_t caller)
+struct ms_memo_stack *ms_memo_slot(struct ms_memo *memo, uintptr_t begin, uintptr_t caller)
 {
     enum { FREE = 256, PER_HITS = 4 }; /* a walk costs at most what this many hits save */
     if (memo->entered >= FREE + memo->hits / PER_HITS) {

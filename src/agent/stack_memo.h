@@ -66,7 +66,7 @@ ms_memo_find(struct ms_memo *memo, const struct ms_unwind_start *start, uintptr_
 }
 
 /* A slot for one more stack; NULL: not worth it. The stack is found after ms_memo_enter. */
-struct ms_memo_stack *ms_memo_room(struct ms_memo *memo, uintptr_t begin, uintptr_t caller);
+struct ms_memo_stack *ms_memo_slot(struct ms_memo *memo, uintptr_t begin, uintptr_t caller);
 void ms_memo_enter(struct ms_memo *memo, struct ms_memo_stack *stack, uintptr_t begin, uintptr_t caller);
 
 #endif

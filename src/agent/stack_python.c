@@ -151,7 +151,7 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
 {
     const struct ms_python_layout layout = ms_python.layout;
     const uintptr_t tags = 3; /* 3.14 tags references in their low bits */
-    bool tells = __atomic_load_n(&ms_python.tells, __ATOMIC_RELAXED) != 0;
+    bool all_reported = __atomic_load_n(&ms_python.reports_ends, __ATOMIC_RELAXED) != 0;
     uintptr_t frame = ms_python_word(thread, layout.thread_frame);
     if (frame != 0 && layout.cframe_frame != MS_PYTHON_NONE) {
         frame = ms_python_word(frame, layout.cframe_frame);
@@ -168,8 +168,8 @@ uint32_t ms_python_raw_frames(uintptr_t thread, struct ms_py_frame *out, uint32_
             *cut = 1;
             break;
         }
-        bool told = tells || __atomic_load_n(ms_python_followed_at(code), __ATOMIC_RELAXED) == code;
-        out[count].code = MS_LIKELY(told) ? code : with_fingerprint(&layout, code);
+        bool reported = all_reported || __atomic_load_n(ms_python_followed_at(code), __ATOMIC_RELAXED) == code;
+        out[count].code = MS_LIKELY(reported) ? code : with_fingerprint(&layout, code);
         out[count++].instruction = (uint64_t)instruction;
     }
     return count;
@@ -269,7 +269,7 @@ uint32_t ms_stack_python_take(uint32_t depth)
     if (scratch == NULL) {
         return 0;
     }
-    if (MS_UNLIKELY(__atomic_load_n(&ms_python.begun, __ATOMIC_RELAXED) == 0)) {
+    if (MS_UNLIKELY(__atomic_load_n(&ms_python.started, __ATOMIC_RELAXED) == 0)) {
         ms_python_begin(thread);
         mode = __atomic_load_n(&ms_python.mode, __ATOMIC_ACQUIRE);
     }

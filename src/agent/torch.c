@@ -10,7 +10,7 @@ uint32_t ms_torch_version = UINT32_MAX;
 
 void ms_torch_update(void)
 {
-    static uint32_t busy, vain, tried;
+    static uint32_t busy, misses, tried;
     const struct ms_shm *shm = ms_rec_session();
     if (shm == NULL || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
@@ -21,13 +21,13 @@ void ms_torch_update(void)
     bool on = __atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON;
     const struct ms_session *session = ms_agent_session();
     bool labels = session != NULL && (session->analysis & MS_ANALYSIS_DECOMPOSE) != 0;
-    vain = tried == version ? vain + 1 : 1;
+    misses = tried == version ? misses + 1 : 1;
     tried = version;
-    if ((vain & (vain - 1)) == 0) {
+    if ((misses & (misses - 1)) == 0) {
         bool done = ms_ops_update(on && (mask & operators) == operators);
         done = ms_python_collect(on && ((mask & accesses) == accesses || labels)) && done;
         if (done) {
-            vain = 0;
+            misses = 0;
             __atomic_store_n(&ms_torch_version, version, __ATOMIC_RELAXED);
         }
     }

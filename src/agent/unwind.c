@@ -79,14 +79,14 @@ WALKING void note(struct ms_unwind_notes *notes, uintptr_t begin, uintptr_t addr
     notes->value[notes->count++] = value;
 }
 
-struct walk {
+struct unwind_walk {
     struct ms_unwind_thread *thread;
     struct ms_unwind_notes *notes; /* NULL: not recorded */
     uintptr_t begin;
     uintptr_t fp_at; /* where the frame pointer's value was read; 0: still the initial one */
 };
 
-WALKING bool load(const struct walk *w, uintptr_t address, uintptr_t *value)
+WALKING bool load(const struct unwind_walk *w, uintptr_t address, uintptr_t *value)
 {
     if (MS_UNLIKELY(!ms_stack_readable(&w->thread->range, address, sizeof(*value)) || address % sizeof(*value) != 0)) {
         return false;
@@ -101,7 +101,7 @@ WALKING uintptr_t place(enum ms_unwind_base base, int64_t off, uintptr_t cfa, co
 }
 
 /* One frame further, by any rule. */
-static __attribute__((noinline)) UNCHECKED bool step(struct walk *w, struct ms_unwind_rule rule,
+static __attribute__((noinline)) UNCHECKED bool step(struct unwind_walk *w, struct ms_unwind_rule rule,
                                                      struct ms_unwind_start *f)
 {
     uintptr_t cfa = (rule.cfa_base == MS_UNWIND_FP ? f->fp : f->sp) + (uintptr_t)(int64_t)rule.cfa_off_b, at = cfa;
@@ -157,7 +157,7 @@ WALKING bool step_plainly(struct ms_stack_range range, struct ms_unwind_rule rul
 WALKING uint32_t go(struct ms_unwind_thread *thread, const struct ms_unwind_start *start, uintptr_t *pcs, uint32_t max,
                     struct ms_unwind_notes *notes)
 {
-    struct walk w = {.thread = thread, .notes = notes, .begin = start->sp};
+    struct unwind_walk w = {.thread = thread, .notes = notes, .begin = start->sp};
     struct ms_unwind_start f = *start;
     struct ms_stack_range range = thread->range;
     uint64_t epoch = ms_def_modules_epoch();

@@ -17,12 +17,12 @@ enum { REG_FP = -1, REG_SP = -2, REG_PC = -3 };
 
 /* ---- reading ---- */
 
-struct cursor {
+struct eh_cursor {
     const uint8_t *at, *end;
     bool bad;
 };
 
-static uint64_t fixed(struct cursor *c, size_t size_b)
+static uint64_t fixed(struct eh_cursor *c, size_t size_b)
 {
     uint64_t value = 0;
     if ((size_t)(c->end - c->at) < size_b) {
@@ -35,7 +35,7 @@ static uint64_t fixed(struct cursor *c, size_t size_b)
     return value;
 }
 
-static uint64_t leb(struct cursor *c, bool is_signed)
+static uint64_t leb(struct eh_cursor *c, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -48,17 +48,17 @@ static uint64_t leb(struct cursor *c, bool is_signed)
     return is_signed && (byte & 0x40) != 0 && shift < 64 ? value | ~(uint64_t)0 << shift : value;
 }
 
-static uint64_t uleb(struct cursor *c)
+static uint64_t uleb(struct eh_cursor *c)
 {
     return leb(c, false);
 }
 
-static int64_t sleb(struct cursor *c)
+static int64_t sleb(struct eh_cursor *c)
 {
     return (int64_t)leb(c, true);
 }
 
-static void skip(struct cursor *c, uint64_t size_b)
+static void skip(struct eh_cursor *c, uint64_t size_b)
 {
     if (size_b > (size_t)(c->end - c->at)) {
         c->bad = true;
@@ -68,7 +68,7 @@ static void skip(struct cursor *c, uint64_t size_b)
 }
 
 /* A pointer with encoding DW_EH_PE_*. relative: base for 0x30 (datarel). */
-static uintptr_t pointer(struct cursor *c, uint8_t encoding, uintptr_t relative)
+static uintptr_t pointer(struct eh_cursor *c, uint8_t encoding, uintptr_t relative)
 {
     uintptr_t here = (uintptr_t)c->at, value = 0;
     switch (encoding & 0x0f) {
@@ -106,18 +106,18 @@ static uintptr_t pointer(struct cursor *c, uint8_t encoding, uintptr_t relative)
 }
 
 /* An entry of .eh_frame, starting at its length. */
-static struct cursor entry_at(const uint8_t *at)
+static struct eh_cursor entry_at(const uint8_t *at)
 {
     uint32_t length_b;
     memcpy(&length_b, at, sizeof(length_b));
     bool bad = length_b == 0 || length_b >= 0xfffffff0u;
-    return (struct cursor){.at = at + 4, .end = at + 4 + (bad ? 0 : length_b), .bad = bad};
+    return (struct eh_cursor){.at = at + 4, .end = at + 4 + (bad ? 0 : length_b), .bad = bad};
 }
 
 /* ---- state of a register ---- */
 
 enum way { WAY_KEPT, WAY_AT, WAY_LOST }; /* WAY_AT: in memory, at base + offset */
-struct place {
+struct reg_rule {
     enum way way;
     enum ms_unwind_base base;
     int64_t off_b;
@@ -127,7 +127,7 @@ struct row {
     enum ms_unwind_base cfa_base;
     bool cfa_load, cfa_bad;
     int64_t cfa_off_b;
-    struct place pc, fp;
+    struct reg_rule pc, fp;
 };
 
 static bool base_of(uint64_t reg, enum ms_unwind_base *out)
@@ -137,10 +137,10 @@ static bool base_of(uint64_t reg, enum ms_unwind_base *out)
 }
 
 /* Expressions that compilers use: register + offset, or the value stored there. */
-static bool expression(struct cursor *c, enum ms_unwind_base *base, int64_t *off_b, bool *load)
+static bool expression(struct eh_cursor *c, enum ms_unwind_base *base, int64_t *off_b, bool *load)
 {
     uint64_t length_b = uleb(c);
-    struct cursor e = {.at = c->at, .end = c->at, .bad = c->bad};
+    struct eh_cursor e = {.at = c->at, .end = c->at, .bad = c->bad};
     skip(c, length_b);
     e.end = c->at;
     uint8_t op = (uint8_t)fixed(&e, 1);
@@ -162,36 +162,36 @@ static bool expression(struct cursor *c, enum ms_unwind_base *base, int64_t *off
 
 /* ---- running the instructions ---- */
 
-struct unit {
+struct cie {
     uint64_t code_align;
     int64_t data_align;
     uint8_t encoding;
     bool interrupted, has_more; /* has_more: data before the instructions of each function */
-    struct cursor code;         /* instructions common to all its functions */
+    struct eh_cursor code;      /* instructions common to all its functions */
 };
 
 struct machine {
-    const struct unit *unit;
+    const struct cie *unit;
     struct row now, first, saved[8]; /* first: at the start of a function */
     unsigned saves;
 };
 
-static struct place *place_of(struct machine *m, uint64_t reg)
+static struct reg_rule *place_of(struct machine *m, uint64_t reg)
 {
     return reg == (uint64_t)REG_PC ? &m->now.pc : reg == (uint64_t)REG_FP ? &m->now.fp : NULL;
 }
 
 static void put(struct machine *m, uint64_t reg, enum way way, int64_t off_b)
 {
-    struct place *place = place_of(m, reg);
+    struct reg_rule *place = place_of(m, reg);
     if (place != NULL) {
-        *place = (struct place){.way = way, .base = MS_UNWIND_CFA, .off_b = off_b};
+        *place = (struct reg_rule){.way = way, .base = MS_UNWIND_CFA, .off_b = off_b};
     }
 }
 
 static void restore(struct machine *m, uint64_t reg)
 {
-    struct place *place = place_of(m, reg);
+    struct reg_rule *place = place_of(m, reg);
     if (place != NULL) {
         *place = reg == (uint64_t)REG_PC ? m->first.pc : m->first.fp;
     }
@@ -205,7 +205,7 @@ static void define_cfa(struct machine *m, uint64_t reg, int64_t off_b)
 }
 
 /* False: not understood. *advance: of the location, in units. */
-static bool one(struct machine *m, struct cursor *c, uint64_t *advance)
+static bool one(struct machine *m, struct eh_cursor *c, uint64_t *advance)
 {
     uint8_t byte = (uint8_t)fixed(c, 1), low = byte & 0x3f;
     int64_t scale = m->unit->data_align;
@@ -294,12 +294,12 @@ static bool one(struct machine *m, struct cursor *c, uint64_t *advance)
         return true;
     case 0x10:   /* expression */
     case 0x16: { /* val_expression */
-        struct place place = {.way = WAY_AT};
+        struct reg_rule place = {.way = WAY_AT};
         bool load;
         reg = uleb(c);
         bool good = expression(c, &place.base, &place.off_b, &load) && !load && byte == 0x10;
         place.way = good ? WAY_AT : WAY_LOST;
-        struct place *to = place_of(m, reg);
+        struct reg_rule *to = place_of(m, reg);
         if (to != NULL) {
             *to = place;
         }
@@ -316,7 +316,7 @@ static bool one(struct machine *m, struct cursor *c, uint64_t *advance)
 }
 
 /* Runs up to `distance` after the start of the function. */
-static bool run(struct machine *m, struct cursor c, uint64_t distance)
+static bool run(struct machine *m, struct eh_cursor c, uint64_t distance)
 {
     uint64_t at = 0, advance;
     while (!c.bad && c.at < c.end) {
@@ -333,22 +333,22 @@ static bool run(struct machine *m, struct cursor c, uint64_t distance)
 
 /* ---- entries ---- */
 
-static bool read_unit(const uint8_t *at, struct unit *out)
+static bool read_unit(const uint8_t *at, struct cie *out)
 {
-    struct cursor c = entry_at(at);
+    struct eh_cursor c = entry_at(at);
     uint32_t id = (uint32_t)fixed(&c, 4);
     uint8_t version = (uint8_t)fixed(&c, 1);
     const char *letters = (const char *)c.at;
     size_t length_b = strnlen(letters, (size_t)(c.end - c.at));
     skip(&c, length_b + 1);
-    *out = (struct unit){.code_align = uleb(&c), .data_align = sleb(&c)};
+    *out = (struct cie){.code_align = uleb(&c), .data_align = sleb(&c)};
     uint64_t pc_register = version == 1 ? fixed(&c, 1) : uleb(&c);
     if (c.bad || id != 0 || (version != 1 && version != 3) || pc_register != (uint64_t)REG_PC) {
         return false;
     }
     out->has_more = letters[0] == 'z';
     if (out->has_more) {
-        struct cursor more = c;
+        struct eh_cursor more = c;
         uint64_t more_b = uleb(&c);
         more.at = c.at;
         skip(&c, more_b);
@@ -384,7 +384,7 @@ static bool read_unit(const uint8_t *at, struct unit *out)
 /* The entry of the function that contains `place`, by the sorted table; NULL: none. */
 static const uint8_t *find_entry(const uint8_t *table, uintptr_t place)
 {
-    struct cursor c = {.at = table, .end = table + 32};
+    struct eh_cursor c = {.at = table, .end = table + 32};
     uint8_t head[4];
     memcpy(head, table, sizeof(head));
     skip(&c, sizeof(head));
@@ -411,13 +411,13 @@ static const uint8_t *find_entry(const uint8_t *table, uintptr_t place)
     return table + pair[1];
 }
 
-static bool find_row(const uint8_t *table, uintptr_t place, struct unit *unit, struct row *out)
+static bool find_row(const uint8_t *table, uintptr_t place, struct cie *unit, struct row *out)
 {
     const uint8_t *entry = find_entry(table, place);
     if (entry == NULL) {
         return false;
     }
-    struct cursor c = entry_at(entry);
+    struct eh_cursor c = entry_at(entry);
     const uint8_t *back_from = c.at;
     uint32_t back_b = (uint32_t)fixed(&c, 4);
     if (c.bad || back_b == 0 || !read_unit(back_from - back_b, unit)) {
@@ -474,7 +474,7 @@ static bool returns_from_signal(uintptr_t pc, struct ms_unwind_rule *out)
 struct ms_unwind_rule ms_unwind_table_look(const uint8_t *table, uintptr_t pc)
 {
     struct ms_unwind_rule end = {.known = 1, .last = 1}, after_signal;
-    struct unit unit;
+    struct cie unit;
     struct row row;
     if (table == NULL) {
         return end;

@@ -82,9 +82,9 @@ uint32_t ms__watch_tid(void)
     return (uint32_t)syscall(SYS_gettid);
 }
 
-void ms__watch_log_once(uint32_t *told, const char *line)
+void ms__watch_log_once(uint32_t *logged, const char *line)
 {
-    if (__atomic_exchange_n(told, 1, __ATOMIC_RELAXED) == 0) {
+    if (__atomic_exchange_n(logged, 1, __ATOMIC_RELAXED) == 0) {
         ms_agent_log(line);
     }
 }
@@ -201,9 +201,9 @@ int ms_watch_remove(uint64_t addr, uint64_t size_b)
     return found ? 0 : -ENOENT;
 }
 
-static size_t copy_name(char out[MS_WATCH_NAME_B], const char *s, size_t length_b)
+static size_t copy_name(char out[MS_WATCH_OP_B], const char *s, size_t length_b)
 {
-    length_b = length_b < MS_WATCH_NAME_B ? length_b : MS_WATCH_NAME_B;
+    length_b = length_b < MS_WATCH_OP_B ? length_b : MS_WATCH_OP_B;
     memcpy(out, s, length_b);
     return length_b;
 }

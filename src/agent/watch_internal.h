@@ -6,12 +6,12 @@
 #define MS_AGENT_WATCH_INTERNAL_H
 
 #include "agent/watch.h"
+#include "trace/records.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define MS_WATCHED_MAX   128u
-#define MS_WATCH_NAME_B  255u /* of an operator; names given by the program: 64 */
 #define MS_WATCH_POINT_B 384u
 #define MS_WATCH_OUTPUTS 64u
 
@@ -25,7 +25,7 @@ bool ms__watch_enter(int *error);
 void ms__watch_leave(int error);
 
 uint32_t ms__watch_tid(void);
-void ms__watch_log_once(uint32_t *told, const char *line);
+void ms__watch_log_once(uint32_t *logged, const char *line);
 
 /* ---- names: watch_names.c ---- */
 
@@ -57,12 +57,12 @@ struct ms_watched {
     uint32_t freed; /* its memory was freed; set without the lock */
     bool given;     /* by the program */
     bool fresh;     /* not dumped yet */
-    char name[MS_WATCH_NAME_B];
+    char name[MS_WATCH_OP_B];
 };
 extern struct ms_watched ms__watched[MS_WATCHED_MAX];
 
 struct ms_watch_config {
-    char start[MS_WATCH_NAME_B], end[MS_WATCH_NAME_B];
+    char start[MS_WATCH_OP_B], end[MS_WATCH_OP_B];
     size_t start_b, end_b;
     uint32_t call;   /* of start; 0: every one */
     uint32_t output; /* UINT32_MAX: all */

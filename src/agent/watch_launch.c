@@ -27,7 +27,7 @@ static struct {
     uint64_t kept_b;
 } launch;
 
-static void let_launch_go(void)
+static void release_launch(void)
 {
     if (launch.kept != NULL) {
         munmap(launch.kept, launch.kept_b);
@@ -43,7 +43,7 @@ static bool is_own_launch(void)
 
 static void keep_contents(void)
 {
-    static uint32_t told;
+    static uint32_t logged;
     uint64_t all_b = 0; /* sum of sizes, which may be arbitrary */
     for (uint32_t i = 0; i < MS_WATCHED_MAX && all_b <= KEPT_MAX_B; i++) {
         uint64_t size_b = ms__watch_is_live(&ms__watched[i]) ? ms__watched[i].size_b : 0;
@@ -53,7 +53,7 @@ static void keep_contents(void)
     void *kept = all_b <= KEPT_MAX_B ? mmap(NULL, all_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                                      : MAP_FAILED;
     if (kept == MAP_FAILED) {
-        ms__watch_log_once(&told,
+        ms__watch_log_once(&logged,
                            "--watch: tensor contents before a kernel are too large to keep; only hashes are recorded");
         return;
     }
@@ -90,7 +90,7 @@ void ms_watch_launch_named(const char *name, size_t length_b)
 {
     if (is_own_launch()) {
         launch.name.length_b = 0;
-        ms__put(&launch.name, name, length_b < MS_WATCH_NAME_B ? length_b : MS_WATCH_NAME_B);
+        ms__put(&launch.name, name, length_b < MS_WATCH_OP_B ? length_b : MS_WATCH_OP_B);
     }
 }
 
@@ -107,7 +107,7 @@ static uint32_t write_before(const struct ms_watched *w, uint32_t device, const 
     return written ? MS_WATCH_FULL : 0u;
 }
 
-static void tell_before(const struct ms_watch_text *tag, uint32_t flags)
+static void dump_before(const struct ms_watch_text *tag, uint32_t flags)
 {
     uint32_t device = ms__watch_device();
     for (uint32_t i = 0; i < MS_WATCHED_MAX; i++) {
@@ -122,7 +122,7 @@ static void tell_before(const struct ms_watch_text *tag, uint32_t flags)
     }
 }
 
-static void tell_launch(uint32_t tid)
+static void dump_launch(uint32_t tid)
 {
     struct ms_watch_text point;
     ms__put_torch_point(&point, tid, launch.name.length_b != 0 ? launch.name.bytes : "kernel",
@@ -132,7 +132,7 @@ static void tell_launch(uint32_t tid)
     struct ms_watch_text tag = point;
     ms__put(&tag, "_", 1);
     ms__put_number(&tag, count);
-    tell_before(&tag, flags);
+    dump_before(&tag, flags);
     bool ends = ms__is_named(&point, ms__watch_config.end, ms__watch_config.end_b);
     ms__watch_dump(&point, count, flags | MS_WATCH_AFTER | (ends ? MS_WATCH_LAST : 0u), NULL, NULL);
     if (ends) {
@@ -147,11 +147,11 @@ void ms_watch_launch_after(void)
         return;
     }
     if (ms__watch_enter(&error)) {
-        tell_launch(ms__watch_tid());
-        let_launch_go();
+        dump_launch(ms__watch_tid());
+        release_launch();
         ms__watch_leave(error);
     } else {
-        let_launch_go(); /* tracing was stopped meanwhile: release it for the next launch */
+        release_launch(); /* tracing was stopped meanwhile: release it for the next launch */
     }
 }
 

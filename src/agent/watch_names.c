@@ -46,7 +46,7 @@ void ms__put_torch_point(struct ms_watch_text *t, uint32_t tid, const char *name
     ms__put(t, "_", 1);
     ms__put_number(t, tid);
     ms__put(t, "/", 1);
-    ms__put(t, name, name_b < MS_WATCH_NAME_B ? name_b : MS_WATCH_NAME_B);
+    ms__put(t, name, name_b < MS_WATCH_OP_B ? name_b : MS_WATCH_OP_B);
 }
 
 bool ms__is_named(const struct ms_watch_text *point, const char *name, size_t name_b)

@@ -92,7 +92,7 @@ static void touch(struct ms_watch_op *op, struct ms_agent_range range, bool writ
 
 static void watch_outputs(struct ms_watch_op *op)
 {
-    static uint32_t told;
+    static uint32_t logged;
     if (ms__watch_config.output != UINT32_MAX && ms__watch_config.output >= op->output_count) {
         ms__watch_config.output = UINT32_MAX; /* no such output: all of them, from now on */
     }
@@ -105,7 +105,7 @@ static void watch_outputs(struct ms_watch_op *op)
         if (w != NULL) {
             op->written[(w - ms__watched) / 64] |= 1ull << ((w - ms__watched) % 64);
         } else {
-            ms__watch_log_once(&told, "--watch: too many tensors; some are not watched");
+            ms__watch_log_once(&logged, "--watch: too many tensors; some are not watched");
         }
     }
 }
@@ -150,7 +150,7 @@ void ms_watch_mark(const char *message, void *stream)
     struct ms_agent_text name = {NULL, 0};
     const char *named = strstr(colon, "name=");
     if (named != NULL) {
-        name = (struct ms_agent_text){named + 5, strnlen(named + 5, MS_WATCH_NAME_B)};
+        name = (struct ms_agent_text){named + 5, strnlen(named + 5, MS_WATCH_OP_B)};
     }
     if (*kind == 'b' && named != NULL) {
         struct ms_watch_text point;
@@ -198,7 +198,7 @@ void ms_watch_access(uint64_t addr, uint64_t size_b, bool writes)
 static void set_text(struct ms_watch_text *t, struct ms_agent_text from)
 {
     t->length_b = 0;
-    ms__put(t, from.text, from.length_b < MS_WATCH_NAME_B + 32 ? from.length_b : MS_WATCH_NAME_B + 32);
+    ms__put(t, from.text, from.length_b < MS_WATCH_OP_B + 32 ? from.length_b : MS_WATCH_OP_B + 32);
 }
 
 void ms_watch_begin(struct ms_agent_text path, void *stream)

@@ -28,14 +28,14 @@
 #define MS_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MS_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-struct work {
+struct sweep_work {
     struct ms_recorded **processes;
     struct ms_drain **drains;
     unsigned count, capacity;
 };
 
 /* Takes over new processes; waits while there is no work at all. False: quit. */
-static bool take_added(struct ms_sweeper *sweeper, struct work *work)
+static bool take_added(struct ms_sweeper *sweeper, struct sweep_work *work)
 {
     pthread_mutex_lock(&sweeper->lock);
     while (sweeper->added == NULL && work->count == 0 && !sweeper->quit) {
@@ -124,7 +124,7 @@ static void go_on_in_files(struct ms_recorded *process)
     }
 }
 
-static uint64_t sweep_all(struct ms_sweeper *sweeper, struct work *work)
+static uint64_t sweep_all(struct ms_sweeper *sweeper, struct sweep_work *work)
 {
     uint64_t records = 0;
     for (unsigned i = 0; i < work->count;) {
@@ -152,7 +152,7 @@ static uint64_t sweep_all(struct ms_sweeper *sweeper, struct work *work)
     return records;
 }
 
-static void pause_sweeping(struct ms_sweeper *sweeper, struct work *work, unsigned pause_ms)
+static void pause_sweeping(struct ms_sweeper *sweeper, struct sweep_work *work, unsigned pause_ms)
 {
     pthread_mutex_lock(&sweeper->lock);
     bool sleep = sweeper->added == NULL && work->count > 0;
@@ -173,7 +173,7 @@ static void pause_sweeping(struct ms_sweeper *sweeper, struct work *work, unsign
 static void *sweep_thread(void *argument)
 {
     struct ms_sweeper *sweeper = argument;
-    struct work work = {0};
+    struct sweep_work work = {0};
     unsigned pause_ms = PAUSE_MIN_MS;
     while (take_added(sweeper, &work)) {
         uint64_t records = sweep_all(sweeper, &work);

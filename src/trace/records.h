@@ -143,6 +143,8 @@ enum ms_gap_cause {
     X(128, FIRST, "watching starts here")                                                                              \
     X(256, LAST, "watching ends here")
 
+#define MS_WATCH_OP_B 255u /* longest name of an operator in --watch */
+
 enum ms_watch_flag {
 #define X(value, name, meaning) MS_WATCH_##name = (value),
     MS_WATCH_FLAGS(X)

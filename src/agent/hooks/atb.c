@@ -61,7 +61,7 @@ typedef void (*function)(void);
 struct original {
     const char *symbol;
     function found;
-    uint32_t vain; /* failed searches; repeated after 1, 2, 4 ... calls */
+    uint32_t misses; /* failed searches; repeated after 1, 2, 4 ... calls */
 };
 
 static function in_atb(const char *symbol)
@@ -84,8 +84,8 @@ static function original(struct original *o)
 {
     function f = __atomic_load_n(&o->found, __ATOMIC_RELAXED);
     if (MS_UNLIKELY(f == NULL)) {
-        uint32_t vain = __atomic_add_fetch(&o->vain, 1, __ATOMIC_RELAXED);
-        if ((vain & (vain - 1)) != 0) {
+        uint32_t misses = __atomic_add_fetch(&o->misses, 1, __ATOMIC_RELAXED);
+        if ((misses & (misses - 1)) != 0) {
             return NULL;
         }
         int error = errno;
@@ -179,19 +179,19 @@ static void destroy(struct string_kind *kind, struct returned *string)
 
 #define TEXT_MAX_B 254
 
-struct text {
+struct atb_text {
     char bytes[TEXT_MAX_B];
     size_t length_b;
 };
 
-static void put(struct text *t, const char *s)
+static void put(struct atb_text *t, const char *s)
 {
     for (; *s != '\0' && t->length_b < TEXT_MAX_B; s++) {
         t->bytes[t->length_b++] = *s;
     }
 }
 
-static void put_number(struct text *t, int64_t value)
+static void put_number(struct atb_text *t, int64_t value)
 {
     char digits[24], *s = digits + sizeof(digits);
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -206,26 +206,26 @@ static void put_number(struct text *t, int64_t value)
 }
 
 /* Names by number; operators and kernels use the same ones with different prefixes, operators a few more. */
-struct type_name {
+struct atb_type_name {
     int32_t number;
     bool kernels; /* known to kernels too */
     const char *name;
 };
-static const struct type_name dtypes[] = {
+static const struct atb_type_name dtypes[] = {
     {0, true, "FLOAT"},   {1, true, "FLOAT16"},    {2, true, "INT8"},        {3, true, "INT32"},
     {4, true, "UINT8"},   {6, true, "INT16"},      {7, true, "UINT16"},      {8, true, "UINT32"},
     {9, true, "INT64"},   {10, true, "UINT64"},    {11, true, "DOUBLE"},     {12, true, "BOOL"},
     {13, true, "STRING"}, {16, true, "COMPLEX64"}, {17, true, "COMPLEX128"}, {27, true, "BF16"},
     {29, false, "INT4"},  {30, false, "UINT1"},    {33, false, "COMPLEX32"},
 };
-static const struct type_name formats[] = {
+static const struct atb_type_name formats[] = {
     {0, true, "NCHW"},        {1, true, "NHWC"},         {2, true, "ND"},        {3, true, "NC1HWC0"},
     {4, true, "FRACTAL_Z"},   {12, true, "NC1HWC0_C04"}, {16, true, "HWCN"},     {27, true, "NDHWC"},
     {29, true, "FRACTAL_NZ"}, {30, true, "NCDHW"},       {32, true, "NDC1HWC0"}, {33, true, "FRACTAL_Z_3D"},
     {35, false, "NC"},        {47, false, "NCL"},
 };
 
-static const char *name_of(const struct type_name *names, size_t count, int32_t number, bool kernel)
+static const char *name_of(const struct atb_type_name *names, size_t count, int32_t number, bool kernel)
 {
     for (size_t i = 0; i < count; i++) {
         if (names[i].number == number && (names[i].kernels || !kernel)) {
@@ -235,7 +235,8 @@ static const char *name_of(const struct type_name *names, size_t count, int32_t 
     return NULL;
 }
 
-static void describe(struct text *t, bool kernel, int32_t dtype, int32_t format, const int64_t *dims, uint64_t count)
+static void describe(struct atb_text *t, bool kernel, int32_t dtype, int32_t format, const int64_t *dims,
+                     uint64_t count)
 {
     const char *dtype_name = name_of(dtypes, MS_COUNT_OF(dtypes), dtype, kernel);
     const char *format_name = name_of(formats, MS_COUNT_OF(formats), format, kernel);
@@ -256,7 +257,7 @@ static void describe(struct text *t, bool kernel, int32_t dtype, int32_t format,
 }
 
 static void access_to(uint32_t device, uint64_t addr, uint64_t size_b, unsigned type, struct ms_agent_text name,
-                      const struct text *t)
+                      const struct atb_text *t)
 {
     agent()->access(MS_POOL_ATB, device, addr, size_b, type, name, (struct ms_agent_text){t->bytes, t->length_b});
 }
@@ -272,7 +273,7 @@ static void access_list(uint32_t device, const struct atb_svector_tensor *list, 
     const struct atb_tensor *tensors = list->heap != NULL ? list->heap : list->storage;
     for (uint64_t i = 0; i < list->size; i++) {
         const struct atb_tensor_desc *desc = &tensors[i].desc;
-        struct text t;
+        struct atb_text t;
         describe(&t, false, desc->dtype, desc->format, desc->shape.dims,
                  desc->shape.dimNum <= ATB_MAX_DIM ? desc->shape.dimNum : 0);
         access_to(device, (uintptr_t)tensors[i].deviceData, tensors[i].dataSize, type, name, &t);
@@ -293,7 +294,7 @@ static void access_param(uint32_t device, const struct mki_svector_tensor *list,
     }
     for (uint64_t i = 0; i < list->size; i++) {
         const struct mki_tensor_desc *desc = &list->storage[i].desc;
-        struct text t;
+        struct atb_text t;
         describe(&t, true, desc->dtype, desc->format, desc->dims.storage,
                  desc->dims.size <= MKI_SVECTOR_INLINE + 1u ? desc->dims.size : 0);
         access_to(device, (uintptr_t)list->storage[i].data, list->storage[i].dataSize, type, name, &t);

@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) unsigned wanted(bool cpu)
         return state;
     }
     bool selected = (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) != 0;
-    return selected && __atomic_load_n(&ms_python.ended, __ATOMIC_RELAXED) == 0 ? state : (unsigned)MS_STATE_OFF;
+    return selected && __atomic_load_n(&ms_python.finalizing, __ATOMIC_RELAXED) == 0 ? state : (unsigned)MS_STATE_OFF;
 }
 
 static inline __attribute__((always_inline)) void begins(unsigned state, uint32_t arg, const void *ptr, uint64_t size_b)

@@ -99,7 +99,7 @@ struct mstxDomainRegistration_st {
     uint32_t created;
 };
 
-enum domain { PTA, PTA_WORKSPACE, ATB, MINDSPORE, DOMAINS };
+enum mstx_domain { PTA, PTA_WORKSPACE, ATB, MINDSPORE, DOMAINS };
 
 static struct mstxDomainRegistration_st domains[DOMAINS] = {
     [PTA] = {.pool = MS_POOL_PTA},
@@ -164,12 +164,12 @@ static bool is_ours(mstxDomainHandle_t domain)
 /* Last reported level of each pool and device, plus one; 0: none yet. A level is recorded only when it changes. */
 #define LEVELS_DEVICES 64
 static uint64_t levels[DOMAINS][LEVELS_DEVICES];
-static bool levels_told MS_EARLY; /* any of them */
+static bool levels_reported MS_EARLY; /* any of them */
 
 void ms_mstx_attached(void)
 {
-    bool told = __atomic_exchange_n(&levels_told, false, __ATOMIC_RELAXED);
-    for (unsigned i = 0; told && i < DOMAINS * LEVELS_DEVICES; i++) {
+    bool reported = __atomic_exchange_n(&levels_reported, false, __ATOMIC_RELAXED);
+    for (unsigned i = 0; reported && i < DOMAINS * LEVELS_DEVICES; i++) {
         __atomic_store_n(&levels[0][0] + i, 0, __ATOMIC_RELAXED);
     }
 }
@@ -181,7 +181,7 @@ static void record_level(unsigned state, mstxDomainHandle_t domain, uint32_t dev
     if (level != NULL && __atomic_load_n(level, __ATOMIC_RELAXED) == total_b + 1) {
         return;
     }
-    __atomic_store_n(&levels_told, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&levels_reported, true, __ATOMIC_RELAXED);
     if (level != NULL && __atomic_exchange_n(level, total_b + 1, __ATOMIC_RELAXED) == total_b + 1) {
         return;
     }

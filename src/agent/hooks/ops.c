@@ -40,12 +40,12 @@ static uint16_t autograd;                                /* that key */
 #define PREFIX     MS_ATEN_MARK "b: name=torch._ops."
 enum { TURN = MS_ATEN_MARK_B }; /* where begin and end differ */
 
-struct text {
+struct op_text {
     char bytes[sizeof(PREFIX) + 2 * NAME_MAX_B];
     uint32_t length_b;
 };
 
-static void put(struct text *t, const char *s, size_t length_b)
+static void put(struct op_text *t, const char *s, size_t length_b)
 {
     size_t room = sizeof(t->bytes) - t->length_b;
     length_b = length_b < room ? length_b : room;
@@ -92,7 +92,7 @@ static size_t read_overload(const void *function, const char *name, char *out, s
 }
 
 /* False: not an operator. */
-static bool make_text(struct text *t, const void *function, const char *name)
+static bool make_text(struct op_text *t, const void *function, const char *name)
 {
     const char *colons = colons_of(name);
     if (colons == NULL) {
@@ -119,7 +119,7 @@ static bool make_text(struct text *t, const void *function, const char *name)
 /* ---- table of texts ---- */
 
 /* A copy of the name, then the texts of begin and end. */
-struct op {
+struct known_op {
     const char *name; /* address of the name; NULL: free */
     const char *copy;
     uint32_t name_b, text_b;
@@ -129,7 +129,7 @@ struct op {
 #define PROBES    16u
 #define TEXTS_MAX (1u << 20) /* unused pages cost nothing */
 
-static struct op ops[OPS];
+static struct known_op ops[OPS];
 static char texts[TEXTS_MAX];
 static uint32_t texts_used, adding;
 
@@ -138,10 +138,10 @@ static uint32_t slot_of(const char *name)
     return (uint32_t)(((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15ull >> 40);
 }
 
-static const struct op *find(const char *name)
+static const struct known_op *find(const char *name)
 {
     for (uint32_t i = 0, at = slot_of(name); i < PROBES; i++, at++) {
-        const struct op *op = &ops[at % OPS];
+        const struct known_op *op = &ops[at % OPS];
         const char *there = __atomic_load_n(&op->name, __ATOMIC_ACQUIRE);
         if (there == NULL) {
             return NULL;
@@ -153,13 +153,13 @@ static const struct op *find(const char *name)
     return NULL;
 }
 
-static void add(const char *name, const struct text *t)
+static void add(const char *name, const struct op_text *t)
 {
     uint32_t name_b = (uint32_t)strlen(name) + 1;
     if (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
     }
-    struct op *op = NULL;
+    struct known_op *op = NULL;
     for (uint32_t i = 0, at = slot_of(name); i < PROBES && op == NULL; i++, at++) {
         op = ops[at % OPS].name == NULL ? &ops[at % OPS] : NULL;
     }
@@ -189,10 +189,10 @@ static uint32_t device_of(const struct ms_shm *shm)
 }
 
 /* The text of begin or end, from the table or built in *made; NULL: not an operator. */
-static const char *text_of(const void *function, bool begin, struct text *made, size_t *length_b)
+static const char *text_of(const void *function, bool begin, struct op_text *made, size_t *length_b)
 {
     const char *name = name_of(function);
-    const struct op *op = name != NULL ? find(name) : NULL;
+    const struct known_op *op = name != NULL ? find(name) : NULL;
     if (MS_LIKELY(op != NULL)) {
         *length_b = op->text_b;
         return op->copy + op->name_b + (begin ? 0 : op->text_b);
@@ -248,7 +248,7 @@ static bool beneath_autograd(void)
     return is_excluded != NULL && is_excluded(autograd);
 }
 
-static void begun(const void *function)
+static void on_begin(const void *function)
 {
     struct ms_running *run = running();
     if (run != NULL && (run->beneath != 0 || (run->told != 0 && beneath_autograd()))) {
@@ -256,7 +256,7 @@ static void begun(const void *function)
         return;
     }
     int error = errno;
-    struct text made;
+    struct op_text made;
     size_t length_b;
     const char *text = text_of(function, true, &made, &length_b);
     if (text != NULL) {
@@ -270,7 +270,7 @@ static void begun(const void *function)
     errno = error;
 }
 
-static void ended(const void *function, void *context)
+static void on_end(const void *function, void *context)
 {
     (void)context;
     struct ms_running *run = running();
@@ -282,7 +282,7 @@ static void ended(const void *function, void *context)
         return;
     }
     int error = errno;
-    struct text made;
+    struct op_text made;
     size_t length_b;
     const char *text = text_of(function, false, &made, &length_b);
     if (text != NULL) {
@@ -302,14 +302,14 @@ static void ended(const void *function, void *context)
 static void **ms_ops_entry(void **context, const void *function)
 {
     *context = NULL;
-    begun(function);
+    on_begin(function);
     return context;
 }
 #elif defined(__aarch64__)
 void ms_ops_started(const void *function) __attribute__((used, visibility("hidden")));
 void ms_ops_started(const void *function)
 {
-    begun(function);
+    on_begin(function);
 }
 void ms_ops_entry(void) __attribute__((visibility("hidden")));
 __asm__(".text\n"
@@ -362,7 +362,7 @@ static bool observe(void)
     }
     find_autograd();
     handle = add_callback((struct c10_record_callback){.start = (void *)(uintptr_t)ms_ops_entry,
-                                                       .end = (void *)(uintptr_t)ended,
+                                                       .end = (void *)(uintptr_t)on_end,
                                                        .probability = 1.0,
                                                        .scopes = {true}});
     return true;

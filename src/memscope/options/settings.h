@@ -6,6 +6,7 @@
 #define MS_OPTIONS_SETTINGS_H
 
 #include "base/macros.h"
+#include "trace/records.h"
 #include "trace/wanted.h"
 
 #include <stdbool.h>
@@ -16,7 +17,6 @@
 #define MS_PATH_MAX_B     4096
 #define MS_STACK_DEPTH    50
 #define MS_OOM_TOP_K      10
-#define MS_WATCH_OP_B     255
 #define MS_WATCH_TEXT_B   768
 #define MS_OUTPUT_DEFAULT "memscopeDumpResults"
 

@@ -40,7 +40,7 @@ void ms__watch_record(struct ms_watched *w, uint32_t device, const struct ms_wat
 
 int ms__watch_open_file(const struct ms_watched *w, uint32_t device, const struct ms_watch_text *point, bool after)
 {
-    static uint32_t told;
+    static uint32_t logged;
     struct ms_watch_text name = {.length_b = 0};
     ms__put(&name, point->bytes, point->length_b);
     ms__put(&name, "-", 1);
@@ -60,7 +60,7 @@ int ms__watch_open_file(const struct ms_watched *w, uint32_t device, const struc
     int fd = ms_session_request_file(ms_agent_session(), device, name.bytes);
     if (fd < 0) {
         ms__watch_log_once(
-            &told, "--watch: the collector cannot open a file for a tensor's content; only its hash is recorded");
+            &logged, "--watch: the collector cannot open a file for a tensor's content; only its hash is recorded");
     }
     return fd;
 }
