@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recording costs a program, on a driver whose calls do nothing, in each state of the recorder.
+/* The cost of recording for a program, on a driver whose calls do nothing, in each state of the recorder.
  *
- * Runs the program of bench/target with the agent preloaded, and plays the collector meanwhile: it only hands full
- * chunks back, so that the figures are the target's own. Time is processor time of the target's threads.
+ * Runs the program of bench/target with the agent preloaded and acts as its collector, which only frees full chunks, so
+ * the figures are the target's own. Time is processor time of the target's threads.
  *
- * Others use the machine too, for seconds at a time. So everything is measured in rounds: each round runs each program
- * once without the agent and once with it, one right after the other, and both are taken from the lap that took least
- * in all rounds. A lap is some dozen chunks long; what recording costs on fresh memory is not here, but in
- * trace_bench and record_bench.
+ * The machine may be busy with other work for seconds at a time. So everything is measured in rounds: each round runs
+ * each program once without the agent and once with it, back to back, and both figures are the fastest lap of all
+ * rounds. A lap is some dozen chunks long; the cost of recording on fresh memory is measured by trace_bench and
+ * record_bench instead.
  *
- * usage: agent_bench [WORDS]   only figures whose names have WORDS in them */
+ * usage: agent_bench [WORDS] only figures whose names contain WORDS */
 #include "bench.h"
 #include "target_run.h"
 
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a collector that throws everything away ---- */
+/* ---- a collector that discards everything ---- */
 
 static void hand_back(struct ms_shm *shm)
 {
@@ -135,7 +135,7 @@ static void report_loss(const struct ms_shm *shm)
         lost += shm->lost_total[i];
     }
     if (lost > 0) {
-        fprintf(stderr, "agent_bench: %lu records were lost, figures are too good\n", lost);
+        fprintf(stderr, "agent_bench: %lu records were lost, the figures are too optimistic\n", lost);
     }
 }
 
@@ -235,17 +235,16 @@ static void memory_events(const struct subject *subject)
     bool stacks = subject->setting->c_depth + subject->setting->python_depth > 0;
     for (unsigned k = 0; k < 3; k++) {
         unsigned threads = thread_counts[k];
-        struct comparison c = {
-            .kind = subject->kind,
-            /* Pools report nothing to nobody: for the bare call there is a tool that does nothing. */
-            .without = strcmp(subject->kind, "pool") == 0 ? &listened : &plain,
-            .with = subject->setting,
-            .threads = threads,
-            .turns = (stacks ? STACK_TURNS : TURNS) * 4 / (threads + 3),
-            .events = 2,
-            .python = subject->python,
-            .goal = subject->goal,
-            .original = subject->original[k]};
+        struct comparison c = {.kind = subject->kind,
+                               /* Without a tool, pools report nothing: the bare call uses a tool that does nothing. */
+                               .without = strcmp(subject->kind, "pool") == 0 ? &listened : &plain,
+                               .with = subject->setting,
+                               .threads = threads,
+                               .turns = (stacks ? STACK_TURNS : TURNS) * 4 / (threads + 3),
+                               .events = 2,
+                               .python = subject->python,
+                               .goal = subject->goal,
+                               .original = subject->original[k]};
         snprintf(c.name, sizeof(c.name), "%s event, %s, %u thread%s", subject->kind, subject->name, threads,
                  threads > 1 ? "s" : "");
         compare(&c);
@@ -300,7 +299,7 @@ static void first_events(const struct setting *setting, struct beginnings *best)
     bench_least(&best->thread, one.thread);
 }
 
-/* Wall time from starting a program that records nothing to its end. */
+/* Wall time from the start to the end of a program that records nothing. */
 static void start_and_end(const struct setting *setting, struct beginnings *best)
 {
     char *program[] = {"true", NULL};
@@ -342,7 +341,7 @@ static void print_beginnings(void)
 
 int main(int argc, char **argv)
 {
-    unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the names of those that do nothing */
+    unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the same names as the null driver's */
     only = argc > 1 ? argv[1] : only;
     struct setting c_stack = on, python_stack = on;
     c_stack.c_depth = 20;

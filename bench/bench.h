@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every benchmark prints: one line per figure, as fields that scripts/bench turns into docs/performance.md.
+/* Output of every benchmark: one line per figure, in fields that scripts/bench turns into docs/performance.md.
  *
- *     figure | value unit | measured against | ratio | goal | the original
+ *     figure
+ * value unit
+ * measured against
+ * ratio
+ * goal
+ * the original
  *
- * A figure stands beside something measured in the same run (memcpy, OpenBLAS, one thread), because the ratio travels
- * between machines and the bare number does not. */
+ * A figure is compared with something measured in the same run (memcpy, OpenBLAS, one thread), because the ratio is
+ * comparable between machines and the bare number is not. */
 #ifndef NPUSCOPE_BENCH_H
 #define NPUSCOPE_BENCH_H
 
@@ -17,10 +22,10 @@ struct bench_row {
     const char *figure;
     double value;
     const char *unit;
-    const char *against; /* NULL: there is no ratio */
+    const char *against; /* NULL: no ratio */
     double ratio;
     const char *goal;     /* "<= 35 ns" is compared with the value, "<= 3" with the ratio; NULL: none */
-    const char *original; /* what the original takes, as measured beside it; NULL: not known */
+    const char *original; /* time of the original, measured on the same machine; NULL: unknown */
 };
 
 static inline void bench_row(const struct bench_row *row)
@@ -42,13 +47,13 @@ static inline void bench_figure(const char *figure, double value, const char *un
         .figure = figure, .value = value, .unit = unit, .against = against, .ratio = ratio, .goal = goal});
 }
 
-/* Keeps the smaller one; 0: not measured. For what is measured in rounds: the time least disturbed by others. */
+/* Keeps the smaller one; 0: not measured. For measurements in rounds: the least disturbed time. */
 static inline void bench_least(double *best, double value)
 {
     *best = value != 0 && (*best == 0 || value < *best) ? value : *best;
 }
 
-/* Smallest time of `repeats` runs of fn: the one least disturbed. */
+/* Smallest time of `repeats` runs of fn: the least disturbed one. */
 static inline double bench_best_ns(void (*fn)(void *), void *argument, int repeats)
 {
     double best = 0;

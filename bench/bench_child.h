@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work that is measured in a process of its own, whose memory can be told. */
+/* Work that is measured in its own process, whose memory use can be determined. */
 #ifndef NPUSCOPE_BENCH_CHILD_H
 #define NPUSCOPE_BENCH_CHILD_H
 

@@ -2,13 +2,13 @@
 /* Recording as users do it: `msmemscope PROGRAM` with its collector on the same processors, on a driver whose calls do
  * nothing.
  *
- * The target tells its own time. The collector, whose parent is whoever reaps orphans, becomes our child when it is
- * left alone, so that its processor time and memory come with its end. With --export=none it only drains; what it takes
- * more with files to write is the export. Figures are of recordings without loss, unless they say so.
+ * The target reports its own time. This program is a subreaper: the collector becomes its child when orphaned, so its
+ * processor time and memory are known when it ends. With --export=none it only drains; the extra time with files to
+ * write is the export. Figures are of recordings without loss, unless stated otherwise.
  *
- * Others use the machine too, for seconds at a time. So the smaller programs are run in rounds, each of them once in
- * each round, without the tool, with the drain alone, and with files; of each kind of run the smallest times are taken.
- * The loss that is told is that of the worst round. */
+ * The machine may be busy with other work for seconds at a time. So the smaller programs are run in rounds, each of
+ * them once per round, without the tool, with the drain alone, and with files; the smallest times of each kind of run
+ * are taken. The reported loss is that of the worst round. */
 #include "bench.h"
 #include "target_run.h"
 
@@ -36,7 +36,7 @@ static char directory[] = "/tmp/record_bench.XXXXXX";
 
 static struct recording *counted;
 
-/* Events as rows: memory that is live at the end gets a row for its end too, which is no event. */
+/* Rows that are events: memory still live at the end also gets a row for its end, which is not an event. */
 static double rows_of_csv(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -104,7 +104,7 @@ static struct recording record(const char *const options[], char *const program[
         argv[n++] = MSMEMSCOPE;
         argv[n++] = "--quiet";
         argv[n++] = output;
-        argv[n++] = "--on-full=wait:1000"; /* a program that does nothing but allocate must wait for the drain */
+        argv[n++] = "--on-full=wait:1000"; /* a program that only allocates must wait for the drain */
         for (unsigned i = 0; options[i] != NULL; i++) {
             argv[n++] = (char *)(uintptr_t)options[i];
         }
@@ -143,7 +143,7 @@ struct program {
     bool python;
 };
 
-/* How many there are in all, with those of the first lap. */
+/* Total number of events, including the first lap. */
 static double events_in_all(const struct program *program)
 {
     unsigned turns = program->events / 2 / program->threads;
@@ -171,7 +171,7 @@ static void figure(const char *what, const char *name, double value, const char 
     bench_row(&(struct bench_row){.figure = text, .value = value, .unit = unit, .goal = goal, .original = original});
 }
 
-static void tell_loss(const char *name, double lost)
+static void report_loss(const char *name, double lost)
 {
     if (lost > 0) {
         figure("LOST", name, lost, "events", "<= 0 events", NULL);
@@ -184,7 +184,7 @@ struct shape {
     const char *cpu_goal, *drain_goal, *bytes_goal, *original_1, *original_8;
 };
 
-/* A program in one shape, and what all rounds found. */
+/* A program in one shape, and the results of all rounds. */
 struct subject {
     const struct shape *shape;
     struct program program;
@@ -230,7 +230,7 @@ static void print(const struct subject *s)
     figure("drain CPU", name, s->drained.collector_ns / events, "ns", shape->drain_goal, NULL);
     figure("export CPU (CSV)", name, (s->exported.collector_ns - s->drained.collector_ns) / events, "ns", NULL, NULL);
     figure("trace", name, s->drained.trace_b / events, "B", shape->bytes_goal, NULL);
-    tell_loss(name, s->lost);
+    report_loss(name, s->lost);
 }
 
 /* Every shape, for both kinds of events and each number of threads. */
@@ -277,8 +277,8 @@ static void many_events(void)
                                   .ratio = db_cpu / csv_cpu,
                                   .goal = "<= 1.1",
                                   .original = "250 us"});
-    tell_loss(name, events - in_csv.rows);
-    tell_loss(name, events - in_db.rows);
+    report_loss(name, events - in_csv.rows);
+    report_loss(name, events - in_db.rows);
     static const char *const usual[] = {"--on-full=wait:20", NULL};
     struct recording in_usual = record_program(usual, &program);
     figure("added wall, usual --on-full=wait:20", name, (in_usual.target.wall - plain.target.wall) / 2, "ns", NULL,
@@ -308,7 +308,7 @@ int main(void)
         {"no stack", NULL, false, "<= 60 ns", "<= 80 ns", "<= 10 B", "2.8 us", "25-28 us"},
         {"C stack of 20 frames", "--call-stack=c:20", false, "<= 310 ns", NULL, NULL, "43 us", NULL},
         {"Python stack of 28 frames", "--call-stack=python", true, "<= 460 ns", NULL, NULL, NULL, NULL}};
-    unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the names of those that do nothing */
+    unsetenv("LD_LIBRARY_PATH"); /* the real libraries have the same names as the null driver's */
     if (mkdtemp(directory) == NULL || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
         perror("record_bench");
         return 1;

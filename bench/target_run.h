@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running the program of bench/target and reading its figures. */
+/* Runs the program of bench/target and reads its figures. */
 #ifndef NPUSCOPE_BENCH_TARGET_RUN_H
 #define NPUSCOPE_BENCH_TARGET_RUN_H
 
@@ -16,7 +16,7 @@ struct target_figures {
     double cpu, lap, wall, peak, first, thread;
 };
 
-/* Starts a command whose output comes through *out. False: not possible. */
+/* Starts a command whose output comes through *out. False: failed. */
 static inline bool target_start(char *const argv[], pid_t *pid, int *out)
 {
     extern char **environ;
@@ -45,7 +45,7 @@ static inline struct target_figures target_read(int out)
                  {"peak", &figures.peak}, {"first", &figures.first}, {"thread", &figures.thread}};
     FILE *in = fdopen(out, "r");
     char line[512];
-    while (in != NULL && fgets(line, sizeof(line), in) != NULL) { /* lines of others are passed over */
+    while (in != NULL && fgets(line, sizeof(line), in) != NULL) { /* other lines are skipped */
         for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
             char name[32];
             double value;

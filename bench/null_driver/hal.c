@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver whose calls do nothing: what remains of a measurement is the recorder. Addresses are made up, each thread's
- * from a range of its own. */
+/* A driver whose calls do nothing: what remains in a measurement is the recorder. Addresses are made up, from a
+ * separate range for each thread. */
 #include "ascend_hal.h"
 
 drvError_t halMemAlloc(void **pp, unsigned long long size, unsigned long long flag)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime whose launches do nothing but tell a profiling tool of themselves, if there is one. */
+/* A runtime whose launches do nothing but report themselves to a profiling tool, if there is one. */
 #include "runtime/rt.h"
 #include "toolchain/prof_api.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An mstx tool that listens to pools and does nothing with what it hears: what their calls cost by themselves. */
+/* An mstx tool that receives pool events and ignores them: measures the cost of the calls themselves. */
 #define MSTX_NO_IMPL
 #include "base/macros.h"
 #include "mstx/ms_tools_ext_mem.h"

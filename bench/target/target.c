@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorded program of the benchmarks, on a driver and a runtime that do nothing.
  *
- *     target KIND THREADS TURNS FRAMES   threads that all work; prints what a turn cost
+ *     target KIND THREADS TURNS FRAMES   threads that all work; prints the cost of a turn
  *     target first                       the first pair of a process and of 64 threads
  *     target killed COUNT                COUNT allocations, then SIGKILL
  *
- * Lines of `name value`: cpu (ns of processor time per turn), lap (the same of the tenth of the turns that took least;
- * a first sixteenth is never counted), wall (ns from the first to the last thread's end, per turn of all threads), peak
- * (KiB); first, thread (us). */
+ * Prints lines of `name value`: cpu (ns of processor time per turn), lap (the same for the fastest tenth of the turns;
+ * the first sixteenth is never counted), wall (ns from the start of the first to the end of the last thread, per turn
+ * of all threads), peak (KiB); first, thread (us). */
 #include "work.h"
 
 #include "ascend_hal.h"
@@ -77,7 +77,7 @@ static void work(unsigned threads)
 static void *first_of_thread(void *result)
 {
     *(double *)result = work_run(WORK_HAL, 1, 0);
-    pthread_barrier_wait(&barrier); /* no thread takes over what another one leaves */
+    pthread_barrier_wait(&barrier); /* no thread reuses another one's stream */
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same work below 28 Python functions: target.py LIBRARY KIND THREADS TURNS. The library keeps the interpreter's lock
-while it works, as an extension does that allocates inside an operator."""
+"""The same work below 28 Python functions: target.py LIBRARY KIND THREADS TURNS. The library holds the GIL while it
+works, like an extension that allocates inside an operator."""
 import ctypes
 import resource
 import sys
@@ -11,7 +11,7 @@ library = ctypes.PyDLL(sys.argv[1])
 library.work_run.restype = ctypes.c_double
 kind = ["hal", "pool", "places", "launch"].index(sys.argv[2])
 threads, turns = int(sys.argv[3]), int(sys.argv[4])
-LAP = max(1, min(20000, turns // 10))  # turns between two chances for other threads
+LAP = max(1, min(20000, turns // 10))  # turns between two points at which other threads may run
 results = []
 
 

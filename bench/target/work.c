@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See work.h. Also loaded by target.py, whose Python frames then stand above. */
+/* See work.h. Also loaded by target.py, whose Python frames are then further out on the stack. */
 #include "work.h"
 
 #include "ascend_hal.h"
@@ -21,13 +21,13 @@ static void hal(unsigned turns)
 
 static void pool(unsigned turns)
 {
-    static uint64_t threads; /* each has addresses of its own */
+    static uint64_t threads; /* each has its own addresses */
     static __thread uint64_t next;
     if (next == 0) {
         next = 0x200000000000u + (__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) << 36);
     }
     mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
-    if (domain == NULL) { /* nobody listens: torch_npu reports nothing then */
+    if (domain == NULL) { /* no tool is loaded: torch_npu reports nothing then */
         return;
     }
     for (unsigned i = 0; i < turns; i++) {
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void from_below(unsigned frames, int kind, unsi
 {
     if (frames > 0) {
         from_below(frames - 1, kind, turns);
-        __asm__ volatile("" ::: "memory"); /* a call, not a jump */
+        __asm__ volatile("" ::: "memory"); /* prevents a tail call */
         return;
     }
     works[kind](turns);
@@ -72,7 +72,7 @@ static __attribute__((noinline)) unsigned from_places(unsigned turns)
     enum { PLACES = 4096, FRAMES = 16 };
     unsigned i = 0;
     for (; i < turns && i < PLACES; i++) {
-        volatile char *room = __builtin_alloca(1); /* until we return: every turn stands further down */
+        volatile char *room = __builtin_alloca(1); /* until we return: every turn is further down the stack */
         room[0] = 0;
         from_below(FRAMES, WORK_HAL, 1);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test library with the face of ATB: the names that tools interpose or call, with their mangling in both ABIs of
+/* A test library with ATB's interface: the names that tools interpose or call, with their mangling in both ABIs of
  * std::string, and the object layouts of both known generations (ATB_PACK_OLDER selects the older one).
  *
  * An operation is a runner; executing it launches real kernels on the context's stream. Around each kernel the runner
- * asks the probe whether tensors are to be saved, and has them saved: the questions and the saving are ordinary calls
- * to exported functions, so that a preloaded library can answer instead. */
+ * queries the probe whether to save tensors, and has them saved: the queries and the saving are ordinary calls to
+ * exported functions, so that a preloaded library can replace them. */
 #ifndef TESTS_ATB_ATB_H
 #define TESTS_ATB_ATB_H
 
@@ -44,7 +44,7 @@ struct Tensor {
     uint64_t dataSize;
 };
 
-/* Elements in place up to 64, then on the heap. */
+/* Elements inline up to 64, then on the heap. */
 template <typename T> class SVector
 {
   public:
@@ -133,7 +133,7 @@ static_assert(sizeof(RunnerVariantPack) == 13824 && offsetof(RunnerVariantPack, 
 static_assert(sizeof(RunnerVariantPack) == 13848 && offsetof(RunnerVariantPack, context) == 13832, "current pack");
 #endif
 
-/* What an execution runs in: a stream, and the announcements of its memory. */
+/* What an execution runs in: a stream, and the reports of its memory. */
 class ATB_API Context
 {
   public:
@@ -147,7 +147,7 @@ class ATB_API Context
     npool_atb *buffers_;
 };
 
-/* One kernel of an operation: which tensors it reads and writes is up to the runner. */
+/* One kernel of an operation; the runner determines which tensors it reads and writes. */
 struct Node {
     std::string kernelName;   /* as ATB calls it */
     std::string functionName; /* in the operator binary */
@@ -169,7 +169,7 @@ class ATB_API Runner
 
   protected:
     virtual Status ExecuteImpl(RunnerVariantPack &pack) = 0;
-    /* Runs one kernel with everything around it: probe, saving, announcements. */
+    /* Runs one kernel with everything around it: probe, saving, reports. */
     Status RunNode(RunnerVariantPack &pack, uint64_t nodeId, const Node &node, Mki::LaunchParam &param,
                    aclrtFuncHandle function, const void *args, std::size_t argsSize, const npool_atb_region *regions,
                    std::size_t regionCount);
@@ -180,7 +180,7 @@ class ATB_API Runner
     uint64_t executeCount_ = 0;
 };
 
-/* Answers come from the environment: ATB_SAVE_TENSOR=1 saves everything, ATB_SAVE_TENSOR_DESC only what they are. */
+/* Controlled by the environment: ATB_SAVE_TENSOR=1 saves everything, ATB_SAVE_TENSOR_DESC only descriptions. */
 class ATB_API Probe
 {
   public:
@@ -195,13 +195,13 @@ class ATB_API Probe
 class ATB_API StoreUtil
 {
   public:
-    /* Writes the tensors below $ATB_SAVE_TENSOR_PATH (default atb_temp/tensors), as raw bytes. */
+    /* Writes the tensors to $ATB_SAVE_TENSOR_PATH (default atb_temp/tensors), as raw bytes. */
     static void SaveLaunchParam(aclrtStream stream, const Mki::LaunchParam &launchParam, const std::string &dirPath);
 };
 
 /* out = gelu(in0 * in1 + in2): three kernels, two intermediate tensors. */
 ATB_API std::unique_ptr<Runner> CreateLinearGeluRunner(const std::string &kernelBinary, uint64_t operationId);
-/* Bytes that the runner wants for intermediates of this pack. */
+/* Bytes that the runner needs for intermediates of this pack. */
 ATB_API uint64_t LinearGeluIntermediateSize(const RunnerVariantPack &pack);
 ATB_API std::size_t GetVariantPackSize();
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mki as far as ATB shows it: tensors, and the parameters of a kernel launch. The layouts are those that tools compiled
- * against the real library expect. */
+/* Mki as far as ATB exposes it: tensors, and the parameters of a kernel launch. The layouts are those that tools
+ * compiled against the real library expect. */
 #ifndef TESTS_ATB_MKI_H
 #define TESTS_ATB_MKI_H
 
@@ -13,7 +13,7 @@ namespace Mki
 
 constexpr std::size_t MAX_SVECTOR_SIZE = 48;
 
-/* Elements in place; one more than the largest number of elements. */
+/* Elements inline; one more than the largest number of elements. */
 template <typename T> class SVector
 {
   public:

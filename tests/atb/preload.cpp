@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preloaded library that answers ATB's probe and takes the place of the saving, as a tool does. Lines go to the file
- * $ATB_PRELOAD_LOG: `op NAME DIR stream=OK`, `end`, `save PATH INPUTS OUTPUTS`. Objects are read by their offsets,
- * which checks the layouts from the other side. */
+/* A preloaded library that replaces ATB's probe and the saving, as a tool does. Writes lines to the file
+ * $ATB_PRELOAD_LOG: `op NAME DIR stream=OK`, `end`, `save PATH INPUTS OUTPUTS`. Reads objects by offset, which
+ * cross-checks the layouts. */
 #include "atb.h"
 
 #include <cstdio>

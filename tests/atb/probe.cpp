@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe and the saving of tensors, as ATB does them when no tool answers in its place. */
+/* The probe and the saving of tensors, as in ATB without a tool. */
 #include "atb.h"
 
 #include <cstdio>

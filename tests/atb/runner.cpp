@@ -43,7 +43,7 @@ Runner::Runner(const std::string &operationName, uint64_t operationId) : name_(o
 
 Runner::~Runner() = default;
 
-/* Saving of a whole operation's tensors, besides those of its kernels. */
+/* Saves the tensors of a whole operation, in addition to those of its kernels. */
 bool Runner::IsSaveTensor() const
 {
     return Probe::IsExecuteCountInRange(executeCount_);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launcher, collector and commands built with sanitizers, around a program and libraries without them.
 
-Run by scripts/test with NPUSCOPE_SANITIZED set to the build directory; NPUSCOPE_BUILD is the plain one. The collector has
-no output of its own, so its reports go to files, which must not come into being."""
+Run by scripts/test with NPUSCOPE_SANITIZED set to the build directory; NPUSCOPE_BUILD is the plain one. The collector has no
+output of its own, so sanitizer reports go to files, which must not exist at the end."""
 
 import os
 import pathlib
@@ -48,7 +48,7 @@ def home(tmp_path):
 def sanitized(softnpu, home, tmp_path):
     recording = Recording(softnpu, home, tmp_path / "out")
     yield recording
-    # The collector may be on its way out when the command has returned.
+    # The collector may still be exiting when the command has returned.
     wait_until(lambda: collector_of(recording.output) is None)
     reports = [path.read_text() for path in tmp_path.glob("report.*")]
     assert not reports, reports[0]
@@ -91,7 +91,7 @@ def test_killed_collector(sanitized, victim, tmp_path):
     wait_until(lambda: account.allocations() > 2000, seconds=100)
     os.kill(collector_of(sanitized.output), signal.SIGKILL)
     _, errors = process.communicate(timeout=300)
-    assert process.returncode == 3 and "nothing is lost" in errors and "Sanitizer" not in errors, errors
+    assert process.returncode == 3 and "nothing was lost" in errors and "Sanitizer" not in errors, errors
     (found,) = sanitized.info()
     assert found["lost"] == found["damages"] == 0
     check_rows(account, sanitized.rows())
@@ -104,7 +104,7 @@ def test_many_short_processes(sanitized, victim, tmp_path):
     assert sanitized.count("HAL_ALLOC") == [50] * 20
 
 
-def test_a_trace_that_is_full(sanitized, victim, tmp_path):
+def test_full_trace(sanitized, victim, tmp_path):
     account = Account(tmp_path / "account")
     done = quiet(sanitized.run("--max-trace-size=16M", "--ring", "--analysis=leaks", "--", victim, account.path, 2, 100000,
                                "_exit", 2, timeout=300))
@@ -114,7 +114,7 @@ def test_a_trace_that_is_full(sanitized, victim, tmp_path):
 @pytest.mark.parametrize("content", ["", ",full-content"], ids=["hashes", "contents"])
 @pytest.mark.parametrize("form", ["csv", "db"])
 def test_watched_tensors(sanitized, form, content):
-    """The collector gives files to the target, writes hashes, and finds the operator that overwrites a weight."""
+    """The collector opens files for the target, writes hashes, and finds the operator that overwrites a weight."""
     names = [f"torch._ops.aten.{name}.default" for name in ("native_layer_norm", "_fused_adamw_")]
     done = quiet(sanitized.run(
         f"--format={form}", f"--watch={','.join(names)}{content}", "--events=launch,access", "--level=op,kernel",

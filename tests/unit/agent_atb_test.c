@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators and kernels of ATB: both kinds of std::string, both layouts of the pack, both libraries preloaded at once.
- */
+/* ATB operators and kernels: both kinds of std::string, both layouts of the pack, both libraries preloaded at once. */
 #include "agent_fixture.h"
 
 #include <stdio.h>
@@ -22,11 +21,11 @@ static int run_atb(const char *variant, const char *preload, const char *session
     return run_program(preload_list(preload), session, argv, out, out_b);
 }
 
-/* Records of ATB in a line each, shortened to what the test is about. */
+/* ATB records, one per line, reduced to what the test checks. */
 static void digest(struct process *process, char *out, size_t out_b)
 {
     size_t count = records_of(process, seen, 10000), used = 0;
-    static struct seen own[10000]; /* text_of uses the array of the fixture */
+    static struct seen own[10000]; /* text_of uses the fixture's array */
     memcpy(own, seen, count * sizeof(seen[0]));
     out[0] = '\0';
     for (size_t i = 0; i < count; i++) {
@@ -51,7 +50,7 @@ static void digest(struct process *process, char *out, size_t out_b)
     }
 }
 
-/* One execution, as it must look whatever the variant; two of them differ in the number of the execution. */
+/* One execution, the same for every variant; two executions differ in the execution number. */
 static const char execution[] =
     "OP_START LinearGeluOperation /%u/0_LinearGeluOperation 15360\n"
     "access 0 LinearGeluOperation dtype:ACL_FLOAT,format:ACL_FORMAT_ND,shape:[24,40,] 3840\n"
@@ -111,7 +110,7 @@ static void both_at_once(void **state)
     check("cxx_abi_1", "ascend_kernel_hook atb_abi_1_hook atb_abi_0_hook");
 }
 
-static void nobody_listens(void **state)
+static void without_a_session(void **state)
 {
     char printed[1024];
     assert_int_equal(run_atb("cxx_abi_1", "atb_abi_1_hook", NULL, printed, sizeof(printed)), 0);
@@ -130,7 +129,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_abi_with_its_library),
         cmocka_unit_test(both_at_once),
-        cmocka_unit_test(nobody_listens),
+        cmocka_unit_test(without_a_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

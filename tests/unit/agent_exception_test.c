@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ exceptions through hooks: they arrive, and leave nothing behind that the next launch would trip over. */
+/* C++ exceptions pass through hooks and leave no state behind that would confuse the next launch. */
 #include "agent_fixture.h"
 
 #include "agent/kernel.h"
@@ -16,7 +16,7 @@ static void exceptions_pass(void **state)
 {
     assert_true(ms_kernel_wanted());
     uintptr_t left = 0;
-    for (int depth = 10; depth-- > 0;) { /* each from further up: takes the place of what the one before has left */
+    for (int depth = 10; depth-- > 0;) { /* each from further up: replaces what the previous one left */
         assert_int_equal(caught_launch(depth), throwing_runtime());
         assert_true(ms_self.launch_frame > left); /* the stack grows down */
         left = ms_self.launch_frame;

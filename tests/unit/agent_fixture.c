@@ -31,8 +31,8 @@ static int listener(void)
     return atoi(text);
 }
 
-/* ARGV as it can be executed: programs built for another architecture run under what meson names, which exec does not
- * know of. */
+/* ARGV as it can be executed: programs built for another architecture run under meson's wrapper, which exec does not
+ * know. */
 static char **runnable(char **argv)
 {
     static char words[1024], *line[64];
@@ -129,8 +129,8 @@ struct process *session_poll(void)
     return accept_within(0);
 }
 
-/* By system calls: the agent closes its files so, which a sanitizer does not see, and the next descriptor of the same
- * number would seem to be the old one. */
+/* Uses system calls: the agent closes its files that way, which a sanitizer does not see, and the next descriptor with
+ * the same number would seem to be the old one. */
 void session_give_file(int file, char *name, size_t name_b)
 {
     struct pollfd wait = {.fd = listener(), .events = POLLIN};
@@ -219,7 +219,7 @@ size_t records_of(const struct process *process, struct seen *out, size_t max)
 /* ---- one process, record by record ---- */
 
 static struct seen all[RECORDS_MAX];
-static size_t seen_of[PROCESSES_MAX]; /* records that were looked at */
+static size_t seen_of[PROCESSES_MAX]; /* records consumed so far */
 
 static bool counts(const struct seen *seen)
 {
@@ -292,7 +292,7 @@ const char *text_of(struct process *process, const struct ms_record *record, con
     return text;
 }
 
-/* ---- programs that are recorded ---- */
+/* ---- recorded programs ---- */
 
 const char *library_path;
 
@@ -328,7 +328,7 @@ int run_program(const char *preload, const char *session, char **argv, char *out
         with("SOFTNPU_MACHINE", getenv("SOFTNPU_MACHINE")),
         with("MSMEMSCOPE_TEST_PYTHON",
              getenv("MSMEMSCOPE_TEST_PYTHON") != NULL ? getenv("MSMEMSCOPE_TEST_PYTHON") : ""),
-        /* what is preloaded comes before the sanitizer's library, which minds */
+        /* preloaded libraries come before the sanitizer's, which refuses that */
         with("ASAN_OPTIONS", "verify_asan_link_order=0"), session != NULL ? with(MS_SESSION_ENV, session) : NULL, NULL};
     int pipe_fd[2];
     assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);

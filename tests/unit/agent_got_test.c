@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that was started plainly, and loads the agent when it is wanted: its calls are hooked then, those of
- * libraries that come later when asked again, and everything else stays as it was. */
+/* A program that is started without the agent and loads it later: its calls are hooked then, those of libraries loaded
+ * after that when it attaches again, and everything else stays unchanged. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -27,7 +27,7 @@ static void *alloc(unsigned long long size)
     return p;
 }
 
-/* Kind of protection of the mapping that holds an address. */
+/* Protection of the mapping that contains an address. */
 static void protection_of(const void *address, char mode[5])
 {
     char line[512];
@@ -55,7 +55,7 @@ static void nothing_before(void **state)
     agent = dlsym(library, "ms_agent_v1");
     assert_non_null(agent);
     assert_true(agent->version == MS_AGENT_V1 && agent->size_b == sizeof(*agent));
-    halMemFree(alloc(4096)); /* loaded, but nobody has asked for anything */
+    halMemFree(alloc(4096)); /* loaded, but not attached */
     assert_null(session_poll());
     assert_int_equal(agent->attach("nonsense"), -EINVAL);
     assert_int_equal(agent->attach(NULL), -EINVAL);
@@ -71,9 +71,9 @@ static void calls_are_hooked(void **state)
     assert_int_equal(a->addr, (uintptr_t)p);
     OK(halMemFree(p));
     next_record(self, MS_R_HAL_FREE, NULL);
-    assert_int_equal(agent->attach(NULL), 0); /* once is enough */
+    assert_int_equal(agent->attach(NULL), 0); /* the second time does nothing */
     assert_int_equal(agent->attach(session), -EALREADY);
-    /* Of a library: the runtime calls the driver. */
+    /* In a library: the runtime calls the driver. */
     skip_records(self);
     OK(aclrtMalloc(&q, 1 << 21, ACL_MEM_MALLOC_NORMAL_ONLY));
     assert_true(((const struct ms_p_hal_alloc *)next_record(self, MS_R_HAL_ALLOC, NULL))->size_b >= 1 << 21);
@@ -85,7 +85,7 @@ static void calls_are_hooked(void **state)
     assert_string_equal(mode, "r--p");
 }
 
-static void libraries_that_come_later(void **state)
+static void libraries_loaded_later(void **state)
 {
     void *library = dlopen(LATE, RTLD_NOW | RTLD_LOCAL);
     void *(*late)(unsigned long long) =
@@ -124,7 +124,7 @@ static void events_of_the_program(void **state)
     self->shm->state = MS_STATE_SHADOW; /* not tracing */
     agent->mark(TEXT("epoch 2"));
     no_more_records(self);
-    agent->label_push(5, TEXT("decoder")); /* may outlast the beginning of tracing */
+    agent->label_push(5, TEXT("decoder")); /* may outlast the start of tracing */
     next_record(self, MS_R_LABEL_PUSH, &r);
     self->shm->state = MS_STATE_OFF;
     agent->label_push(5, TEXT("decoder"));
@@ -159,12 +159,12 @@ int main(int argc, char **argv)
 {
     session_begin(argv, NULL);
     snprintf(session, sizeof(session), "%s", session_text());
-    unsetenv(MS_SESSION_ENV);            /* of this program nobody has heard ... */
-    setenv("MSMEMSCOPE_SHADOW", "0", 1); /* ... and it shall not begin by itself */
+    unsetenv(MS_SESSION_ENV);            /* without a session in the environment ... */
+    setenv("MSMEMSCOPE_SHADOW", "0", 1); /* ... and it must not start on its own */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_before),
         cmocka_unit_test(calls_are_hooked),
-        cmocka_unit_test(libraries_that_come_later),
+        cmocka_unit_test(libraries_loaded_later),
         cmocka_unit_test(events_of_the_program),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

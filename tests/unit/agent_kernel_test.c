@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: launches by every way in, executions as the device logs them, and another profiler beside us. */
+/* Kernels: launches by every entry point, executions from the device log, and coexistence with another profiler. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -39,7 +39,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Records of a kind on a device that came after the first `from` records of all kinds. */
+/* Number of records of a kind on a device with a stamp after `since`. */
 static unsigned count_of(enum ms_record_kind kind, uint32_t device, uint64_t since)
 {
     unsigned found = 0;
@@ -57,7 +57,7 @@ static uint64_t now(void)
     return count > 0 ? seen[count - 1].record->stamp : 0;
 }
 
-/* Waits until there are so many. */
+/* Waits until there are that many. */
 static void wait_for(enum ms_record_kind kind, uint32_t device, uint64_t since, unsigned wanted)
 {
     for (unsigned i = 0; i < 10000 && count_of(kind, device, since) < wanted; i++) {
@@ -107,7 +107,7 @@ static void launches_and_executions(void **state)
     OK(aclrtMalloc(&there, sizeof(here), ACL_MEM_MALLOC_HUGE_FIRST));
     OK(aclrtMemcpyAsync(there, sizeof(here), here, sizeof(here), ACL_MEMCPY_HOST_TO_DEVICE, stream));
     OK(aclrtSynchronizeStream(stream));
-    assert_int_equal(count_of(MS_R_KERNEL_LAUNCH, 0, since), 3); /* each once, and not the copy */
+    assert_int_equal(count_of(MS_R_KERNEL_LAUNCH, 0, since), 3); /* each once, without the copy */
     wait_for(MS_R_KERNEL_EXECUTE, 0, since, 6);
     wait_for(MS_R_DEVICE_CLOCK, 0, 0, 1);
 
@@ -153,7 +153,7 @@ static void launches_and_executions(void **state)
     OK(aclrtDestroyStream(stream));
 }
 
-static void every_way_in_counts_once(void **state)
+static void each_entry_point_counts_once(void **state)
 {
     uint64_t since = now();
     aclrtLaunchKernelCfg cfg = {0};
@@ -212,7 +212,7 @@ static void another_profiler(void **state)
 {
     OK(MsprofRegisterProfileCallback(PROFILE_REPORT_COMPACT_CALLBACK, (void *)others_compact, sizeof(void *)));
     OK(MsprofRegisterProfileCallback(PROFILE_REPORT_GET_HASH_ID_C_CALLBACK, (void *)others_hash, sizeof(void *)));
-    assert_true(others_names > 0); /* told of what was announced before it came */
+    assert_true(others_names > 0); /* received the names announced earlier */
     others_command(PROF_COMMANDHANDLE_TYPE_START, 0x800);
     uint32_t config[9] = {1};
     struct prof_start_para para = {
@@ -231,8 +231,8 @@ static void another_profiler(void **state)
     while ((got = prof_channel_read(0, CHANNEL_STARS_SOC_LOG_BUFFER, buffer, sizeof(buffer))) > 0) {
         total += got;
     }
-    assert_true(total >= 8 * 64);               /* all of it is theirs, */
-    wait_for(MS_R_KERNEL_EXECUTE, 0, since, 8); /* and ours */
+    assert_true(total >= 8 * 64);               /* they got all of it, */
+    wait_for(MS_R_KERNEL_EXECUTE, 0, since, 8); /* and so did we */
 
     OK(prof_stop(0, CHANNEL_STARS_SOC_LOG_BUFFER));
     others_command(PROF_COMMANDHANDLE_TYPE_STOP, 0x800);
@@ -242,12 +242,12 @@ static void another_profiler(void **state)
     OK(aclrtLaunchKernel(nothing, 1, NULL, 0, NULL));
     OK(aclrtSynchronizeStream(NULL));
     assert_int_equal(others_tasks, theirs);
-    assert_int_equal(count_of(MS_R_KERNEL_LAUNCH, 0, since), 1); /* it has not taken us with it */
+    assert_int_equal(count_of(MS_R_KERNEL_LAUNCH, 0, since), 1); /* it did not disable ours */
     wait_for(MS_R_KERNEL_EXECUTE, 0, since, 2);
 }
 
-/* What the device has done by the end is recorded at the end. */
-static void finalize_takes_the_rest(void **state)
+/* Everything the device has executed by then is recorded in aclFinalize. */
+static void finalize_drains_the_log(void **state)
 {
     uint64_t since = now();
     for (unsigned i = 0; i < 500; i++) {
@@ -276,9 +276,12 @@ int main(int argc, char **argv)
 {
     session_begin(argv, configure);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(off_costs_nothing),        cmocka_unit_test(launches_and_executions),
-        cmocka_unit_test(every_way_in_counts_once), cmocka_unit_test(second_device),
-        cmocka_unit_test(another_profiler),         cmocka_unit_test(finalize_takes_the_rest),
+        cmocka_unit_test(off_costs_nothing),
+        cmocka_unit_test(launches_and_executions),
+        cmocka_unit_test(each_entry_point_counts_once),
+        cmocka_unit_test(second_device),
+        cmocka_unit_test(another_profiler),
+        cmocka_unit_test(finalize_drains_the_log),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory hooks on the software NPU: every record to the last field, in order, results and errno untouched. */
+/* Memory hooks on the software NPU: every field of every record, in order; results and errno untouched. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -30,7 +30,7 @@ static int start(void **state)
     return 0;
 }
 
-static void registration_says_who(void **state)
+static void registration_identifies_the_process(void **state)
 {
     assert_int_equal(self->hello.head.kind, MS_MESSAGE_HELLO);
     assert_true(self->hello.start_time != 0);
@@ -74,7 +74,7 @@ static void runtime_allocations_are_seen(void **state)
     no_more_records(self);
 }
 
-static void failed_free_is_taken_back(void **state)
+static void failed_free_is_revoked(void **state)
 {
     char mine;
     assert_int_not_equal(halMemFree(&mine), 0);
@@ -92,7 +92,7 @@ static void failed_allocation_leaves_nothing(void **state)
     no_more_records(self);
 }
 
-static void out_of_memory_is_told(void **state)
+static void out_of_memory_is_recorded(void **state)
 {
     const struct ms_record *r;
     unsigned long long flag = MEM_DEV | MEM_TYPE_HBM | 1ull;
@@ -234,12 +234,12 @@ int main(int argc, char **argv)
 {
     session_begin(argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(registration_says_who),
+        cmocka_unit_test(registration_identifies_the_process),
         cmocka_unit_test_setup(alloc_and_free, start),
         cmocka_unit_test_setup(runtime_allocations_are_seen, start),
-        cmocka_unit_test_setup(failed_free_is_taken_back, start),
+        cmocka_unit_test_setup(failed_free_is_revoked, start),
         cmocka_unit_test_setup(failed_allocation_leaves_nothing, start),
-        cmocka_unit_test_setup(out_of_memory_is_told, start),
+        cmocka_unit_test_setup(out_of_memory_is_recorded, start),
         cmocka_unit_test_setup(virtual_memory, start),
         cmocka_unit_test_setup(pinned_host_memory, start),
         cmocka_unit_test_setup(shadow_and_off, start),

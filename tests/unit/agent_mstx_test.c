@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent records of mstx: marks, ranges, and the pools of PyTorch, ATB and MindSpore as they report. */
+/* What the agent records from mstx: marks, ranges, and the pools of PyTorch, ATB and MindSpore as they report. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -78,7 +78,7 @@ static void marks(void **state)
     no_more_records(self);
 }
 
-static void long_text_is_cut(void **state)
+static void long_text_is_truncated(void **state)
 {
     static char text[20000];
     const struct ms_record *r;
@@ -158,14 +158,14 @@ static void expect_free(enum ms_pool pool, uintptr_t addr)
     assert_int_equal(r->arg, MS_POOL_ARG(pool, MS_DEV_UNKNOWN));
 }
 
-/* Levels, no handles; what PyTorch leaves uninitialised stays so. */
+/* Levels, no handles; fields that PyTorch leaves uninitialised stay so. */
 static void caching_pool(void **state)
 {
     mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
     assert_null(heap(domain, 1, 0x1000, 4096));
     expect_total(MS_POOL_PTA, 1, 4096);
     assert_null(heap(domain, 1, 0x1000, 4096));
-    no_more_records(self); /* the same level says nothing new */
+    no_more_records(self); /* an unchanged level is not recorded */
     assert_null(heap(domain, 0, 0x1000, 4096));
     expect_total(MS_POOL_PTA, 0, 4096);
     assert_null(heap(domain, 1, 0x1000, 0));
@@ -219,7 +219,7 @@ static void atb_pool(void **state)
     const struct ms_record *r;
     mstxDomainHandle_t domain = mstxDomainCreateA("atb");
     assert_non_null(domain);
-    assert_null(mstxDomainCreateA("atb")); /* the first creation gets it */
+    assert_null(mstxDomainCreateA("atb")); /* only the first creation returns it */
     mstxMemHeapHandle_t handle = heap(domain, 1, 0x7000, 4096);
     assert_non_null(handle);
     const struct ms_p_heap *added = next_record(self, MS_R_HEAP_ADD, &r);
@@ -262,10 +262,10 @@ static void mindspore_pool(void **state)
     no_more_records(self);
 }
 
-/* Its trace is another one, in which nothing was told yet. */
-static void forked_child_tells_the_level_again(void **state)
+/* Its trace is a separate one, without any levels yet. */
+static void forked_child_reports_the_level_again(void **state)
 {
-    enum { LEVEL = 0x77000 }; /* that no other test tells */
+    enum { LEVEL = 0x77000 }; /* not used by any other test */
     mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
     heap(domain, 0, 0, LEVEL);
     expect_total(MS_POOL_PTA, 0, LEVEL);
@@ -283,7 +283,7 @@ static void forked_child_tells_the_level_again(void **state)
     no_more_records(self);
 }
 
-static void nonsense(void **state)
+static void invalid_arguments(void **state)
 {
     mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
     mstxMemHeapDesc_t desc = {0, (mstxMemType)7, NULL};
@@ -308,15 +308,15 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(tool_id, start),
         cmocka_unit_test_setup(marks, start),
-        cmocka_unit_test_setup(long_text_is_cut, start),
+        cmocka_unit_test_setup(long_text_is_truncated, start),
         cmocka_unit_test_setup(ranges, start),
         cmocka_unit_test_setup(domains, start),
         cmocka_unit_test_setup(caching_pool, start),
         cmocka_unit_test_setup(workspace_pool, start),
         cmocka_unit_test_setup(atb_pool, start),
         cmocka_unit_test_setup(mindspore_pool, start),
-        cmocka_unit_test_setup(nonsense, start),
-        cmocka_unit_test_setup(forked_child_tells_the_level_again, start),
+        cmocka_unit_test_setup(invalid_arguments, start),
+        cmocka_unit_test_setup(forked_child_reports_the_level_again, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The installed libraries as people use them: preloaded by any of their names, in any order, into programs that know
- * nothing of them; and what they must not do to programs that have nothing to record. */
+/* The installed libraries as they are used: preloaded by any of their names, in any order, into unsuspecting programs;
+ * and that they leave programs with nothing to record alone. */
 #include "agent_fixture.h"
 
 static void every_name_in_any_order(void **state)
@@ -30,12 +30,12 @@ static void every_name_in_any_order(void **state)
         assert_true(allocs > 0 && frees > 0);
         assert_int_equal(inits, 1);
         expected = i == 0 ? count : expected;
-        assert_int_equal(count, expected); /* once each, whoever else is preloaded */
+        assert_int_equal(count, expected); /* once each, whatever else is preloaded */
         assert_null(session_poll());
     }
 }
 
-/* Programs without a driver in them neither register nor notice. */
+/* Programs without a driver neither register nor behave differently. */
 static void others_are_left_alone(void **state)
 {
     char output[256];
@@ -55,7 +55,7 @@ static void without_a_session_nothing_happens(void **state)
     assert_null(session_poll());
 }
 
-/* A collector that is gone: the program runs unrecorded. */
+/* The collector is gone: the program runs unrecorded. */
 static void unreachable_collector(void **state)
 {
     struct ms_session session;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent and the life of processes and threads: fork in all its forms, exec, threads by the hundred, signals. */
+/* The agent with processes and threads: fork in all its forms, exec, hundreds of threads, signals. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -24,7 +24,7 @@ static struct process *self;
 
 static int set_up(void **state)
 {
-    uint32_t devices = 0; /* a function of the libraries themselves: hooked ones alone would not link them */
+    uint32_t devices = 0; /* one function that is not hooked: hooked ones alone would not link the libraries */
     OK(aclInit(NULL));
     OK(aclrtGetDeviceCount(&devices));
     OK(aclrtSetDevice(0));
@@ -38,8 +38,8 @@ static int start(void **state)
     return 0;
 }
 
-/* Frees nothing on purpose: an address that no driver knows, which needs no device after fork. */
-static void free_nonsense(uintptr_t addr)
+/* Frees an address unknown to the driver on purpose: needs no device after fork. */
+static void free_unknown(uintptr_t addr)
 {
     halMemFree((void *)addr);
 }
@@ -57,17 +57,17 @@ static void end_of(pid_t pid)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Child and parent both go on; each has its own memory, and nothing of one is in the other's. */
-static void fork_registers_anew(void **state)
+/* Child and parent both continue; each has its own memory, without records of the other. */
+static void fork_registers_again(void **state)
 {
-    free_nonsense(0x1000);
+    free_unknown(0x1000);
     pid_t pid = fork();
     if (pid == 0) {
-        free_nonsense(0x2000);
-        free_nonsense(0x3000);
+        free_unknown(0x2000);
+        free_unknown(0x3000);
         _exit(0);
     }
-    free_nonsense(0x4000);
+    free_unknown(0x4000);
     end_of(pid);
     struct process *child = session_wait();
     assert_int_equal(child->hello.pid, pid);
@@ -90,11 +90,11 @@ static void silent_child_does_not_register(void **state)
     assert_null(session_poll());
 }
 
-static void raw_clone_registers_anew(void **state)
+static void raw_clone_registers_again(void **state)
 {
     pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) {
-        free_nonsense(0x5000);
+        free_unknown(0x5000);
         syscall(SYS_exit_group, 0);
     }
     end_of(pid);
@@ -104,17 +104,17 @@ static void raw_clone_registers_anew(void **state)
     no_more_records(self);
 }
 
-static void grandchild_registers_anew(void **state)
+static void grandchild_registers_again(void **state)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        free_nonsense(0x6000);
+        free_unknown(0x6000);
         pid_t next = fork();
         if (next == 0) {
-            free_nonsense(0x7000);
+            free_unknown(0x7000);
             _exit(0);
         }
-        free_nonsense(0x6001);
+        free_unknown(0x6001);
         int status;
         _exit(waitpid(next, &status, 0) == next ? 0 : 1);
     }
@@ -129,11 +129,11 @@ static void grandchild_registers_anew(void **state)
     no_more_records(grandchild);
 }
 
-/* A child of vfork is its parent until it executes something. Emulators that make a fork of it make it a child. */
+/* A child of vfork is its parent until it execs. Emulators that turn it into a fork make it a child. */
 static int in_vfork_child(void *argument)
 {
     *(bool *)argument = true;
-    free_nonsense(0x8000);
+    free_unknown(0x8000);
     _exit(0);
 }
 
@@ -144,7 +144,7 @@ static void vfork_records_as_its_parent(void **state)
     pid_t pid = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &shared);
     assert_true(pid > 0);
     end_of(pid);
-    free_nonsense(0x8001);
+    free_unknown(0x8001);
     struct process *child = session_poll();
     assert_true((child == NULL) == shared);
     expect_free(shared ? self : child, 0x8000);
@@ -156,12 +156,12 @@ static void *one_thread(void *argument)
 {
     uintptr_t base = (uintptr_t)argument;
     for (uintptr_t i = 0; i < 10; i++) {
-        free_nonsense(base + i);
+        free_unknown(base + i);
     }
     return NULL;
 }
 
-static void threads_by_the_hundred(void **state)
+static void hundreds_of_threads(void **state)
 {
     enum { THREADS = 300, AT_ONCE = 50 };
     pthread_t threads[AT_ONCE];
@@ -187,20 +187,20 @@ static void threads_by_the_hundred(void **state)
     for (unsigned i = 0; i < THREADS; i++) {
         assert_int_equal(frees[i], 10);
     }
-    assert_true(self->shm->streams_used <= AT_ONCE + 8); /* streams are used again */
+    assert_true(self->shm->streams_used <= AT_ONCE + 8); /* streams are reused */
 }
 
-/* A handler that has something to record interrupts a thread that is recording: nothing is torn, what cannot be
- * recorded is counted. */
+/* A signal handler with an event interrupts a thread that is recording: no record is torn, and lost ones are
+ * counted. */
 static volatile sig_atomic_t from_handler;
 
 static void handler(int signal)
 {
-    free_nonsense(0x900000);
+    free_unknown(0x900000);
     from_handler++;
 }
 
-static void signals_in_the_middle(void **state)
+static void signals_while_recording(void **state)
 {
     enum { OWN = 200000, ENOUGH = 200 };
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
@@ -209,11 +209,11 @@ static void signals_in_the_middle(void **state)
     setitimer(ITIMER_REAL, &often, NULL);
     unsigned own = 0;
     while (own < 20000 || (from_handler < ENOUGH && own < OWN)) {
-        free_nonsense(0xa00000);
+        free_unknown(0xa00000);
         own++;
     }
     setitimer(ITIMER_REAL, &never, NULL);
-    free_nonsense(0xa00001); /* tells of what was lost before it */
+    free_unknown(0xa00001); /* carries the count of records lost before it */
 
     static struct seen seen[1000000];
     size_t count = records_of(self, seen, 1000000);
@@ -239,7 +239,7 @@ static void thread_that_ends_while_others_record(void **state)
     OK(pthread_create(&a, NULL, one_thread, (void *)0xb00000));
     OK(pthread_create(&b, NULL, one_thread, (void *)0xc00000));
     for (unsigned i = 0; i < 100; i++) {
-        free_nonsense(0xd00000);
+        free_unknown(0xd00000);
     }
     OK(pthread_join(a, NULL));
     OK(pthread_join(b, NULL));
@@ -249,14 +249,14 @@ int main(int argc, char **argv)
 {
     session_begin(argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(fork_registers_anew, start),
+        cmocka_unit_test_setup(fork_registers_again, start),
         cmocka_unit_test_setup(silent_child_does_not_register, start),
-        cmocka_unit_test_setup(raw_clone_registers_anew, start),
-        cmocka_unit_test_setup(grandchild_registers_anew, start),
+        cmocka_unit_test_setup(raw_clone_registers_again, start),
+        cmocka_unit_test_setup(grandchild_registers_again, start),
         cmocka_unit_test_setup(vfork_records_as_its_parent, start),
-        cmocka_unit_test_setup(threads_by_the_hundred, start),
+        cmocka_unit_test_setup(hundreds_of_threads, start),
         cmocka_unit_test_setup(thread_that_ends_while_others_record, start),
-        cmocka_unit_test_setup(signals_in_the_middle, start),
+        cmocka_unit_test_setup(signals_while_recording, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

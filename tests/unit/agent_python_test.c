@@ -117,7 +117,7 @@ static void check_names(const char *python, unsigned version)
         assert_int_equal(ids[0], MS_STACK_NO_GIL);
         return;
     }
-    assert_int_equal(ids[1], ids[2]); /* the first one may come before the interpreter tells about code objects */
+    assert_int_equal(ids[1], ids[2]); /* the first may precede the interpreter's reports about code objects */
     assert_int_not_equal(ids[1], ids[3]);
     for (unsigned i = 0; i < 2; i++) {
         frames_of(process, ids[i], frames, sizeof(frames), &found);
@@ -133,7 +133,7 @@ static void names_and_lines(void **state)
     with_each(check_names);
 }
 
-/* ---- interpreters that are not as their version says ---- */
+/* ---- interpreters that do not match their version ---- */
 
 static const char *replaced(const char *text, const char *old, const char *new)
 {
@@ -170,8 +170,8 @@ static void unknown_layouts(void **state)
     with_each(check_unknown);
 }
 
-/* Objects are of the right types, but instructions stand elsewhere: only the comparison with the interpreter's own
- * functions can find that. */
+/* Objects have the right types, but instructions are elsewhere: only the comparison with the interpreter's own
+ * functions can detect that. */
 static void check_comparison(const char *python, unsigned version)
 {
     if (version < QUALIFIED || version > NEWEST) {
@@ -196,9 +196,9 @@ static void comparison_with_functions(void **state)
     with_each(check_comparison);
 }
 
-/* ---- code objects that come and go, an interpreter that ends ---- */
+/* ---- short-lived code objects, interpreter exit ---- */
 
-enum { GENERATIONS = 60, CALLS = 2 }; /* the second one is of a code object that is known */
+enum { GENERATIONS = 60, CALLS = 2 }; /* the second call is of a known code object */
 
 static const char short_lived[] =
     "import ctypes, atexit\n"
@@ -226,7 +226,7 @@ static void check_addresses(const char *python, const char *source)
         snprintf(expected, sizeof(expected), "call:4 file%02u/<module>:1 <module>:1 ", i / CALLS);
         assert_string_equal(frames, expected);
     }
-    assert_int_equal(next_stack(process), MS_STACK_NO_GIL); /* from atexit, after we were told */
+    assert_int_equal(next_stack(process), MS_STACK_NO_GIL); /* from atexit, after the interpreter's exit was reported */
 }
 
 /* Code objects are followed by the main thread soon, or by the thread itself if it has the GIL. */
@@ -239,7 +239,7 @@ static void check_short_lived(const char *python, unsigned version)
     check_addresses(python, replaced(short_lived, "CDLL(None)", "PyDLL(None)"));
 }
 
-static void addresses_used_again(void **state)
+static void reused_addresses(void **state)
 {
     with_each(check_short_lived);
 }
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_and_lines),
         cmocka_unit_test(unknown_layouts),
         cmocka_unit_test(comparison_with_functions),
-        cmocka_unit_test(addresses_used_again),
+        cmocka_unit_test(reused_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C stacks: the right frames in the right modules, defined once, again after a module has gone. */
+/* C stacks: the right frames in the right modules, defined once, and again after a module was unloaded. */
 #include "agent_fixture.h"
 
 #include "acl/acl.h"
@@ -23,7 +23,7 @@ static struct seen seen[40000];
 
 static int set_up(void **state)
 {
-    uint32_t devices = 0; /* a function of the libraries themselves: hooked ones alone would not link them */
+    uint32_t devices = 0; /* one function that is not hooked: hooked ones alone would not link the libraries */
     OK(aclInit(NULL));
     OK(aclrtGetDeviceCount(&devices));
     OK(aclrtSetDevice(0));
@@ -178,7 +178,7 @@ static void marks_have_stacks(void **state)
     assert_int_equal(errno, CANARY);
 }
 
-static void unloading_forgets(void **state)
+static void unloading_invalidates(void **state)
 {
     const struct ms_record *r;
     halMemFree(outer(512));
@@ -193,9 +193,9 @@ static void unloading_forgets(void **state)
     assert_int_not_equal(c_stack_of(r), before);
 }
 
-/* ---- stacks that are recognised are the stacks that are there ---- */
+/* ---- recognised stacks are the actual stacks ---- */
 
-static void *there[64]; /* the same stack, by the C library */
+static void *there[64]; /* the same stack, according to the C library */
 static int there_count;
 
 static __attribute__((noinline)) void bottom(void)
@@ -206,14 +206,15 @@ static __attribute__((noinline)) void bottom(void)
     halMemFree(p);
 }
 
-/* Two stacks that begin at the same place and end at the same place; the second one has room, never written to, where
- * the first one had its return addresses, which still stand there. Only the frame pointer tells. */
+/* Two stacks that start and end at the same places; the second has space that is never written to where the first had
+ * its return addresses, which are still there. Only the frame pointer differs. */
 static void stale_return_addresses(void **state)
 {
     static const uint64_t first = 0x10d, second = 0xd81;
     self->shm->c_depth = 30;
     uint32_t ids[8];
-    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) { /* nothing else between: it would clean up behind them */
+    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) { /* nothing else in between: it would overwrite the stale
+                                                       * addresses */
         uint64_t plan = i % 4 < 3 ? first : second;
         __asm__ volatile("" : "+r"(plan)); /* one call for both */
         descend(plan, 3);
@@ -242,7 +243,7 @@ static void recognised_stacks(void **state)
     static uint32_t checked[1 << 14];
     for (unsigned round = 0; round < ROUNDS; round++) {
         random = random * 1664525 + 1013904223;
-        /* Most come again and again, some are new: there are more of them than can be remembered. */
+        /* Most recur, some are new: there are more than can be cached. */
         uint64_t plan = (random >> 20) % 4 != 0 ? plans[(random >> 10) % PLANS] : random >> 8;
         descend(plan, DEPTH);
         const struct ms_record *r;
@@ -250,14 +251,14 @@ static void recognised_stacks(void **state)
         uint32_t id = c_stack_of(r);
         next_record(self, MS_R_HAL_FREE, NULL);
         assert_true(id != 0 && id < MS_COUNT_OF(checked));
-        uint32_t print = 1; /* frames of an id never change: look at its definition when its stack is another one */
+        uint32_t print = 1; /* frames of an id never change: check its definition when its stack differs */
         for (int i = 1; i < there_count; i++) {
             print = print * 31 + (uint32_t)(uintptr_t)there[i];
         }
         if (checked[id] == print) {
             continue;
         }
-        assert_int_equal(checked[id], 0); /* an id for two stacks */
+        assert_int_equal(checked[id], 0); /* one id for two stacks */
         checked[id] = print;
         const struct ms_p_stack *stack = (const void *)(definition(MS_R_DEF_STACK, id, NULL) + 1);
         const struct ms_frame *frames = (const void *)(stack + 1);
@@ -269,7 +270,7 @@ static void recognised_stacks(void **state)
     }
 }
 
-/* The last stack that was recorded is the one that the C library saw. */
+/* The last recorded stack is the one that the C library saw. */
 static void is_there(void)
 {
     const struct ms_record *r;
@@ -330,7 +331,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(frames_are_right, start),       cmocka_unit_test_setup(a_stack_is_defined_once, start),
         cmocka_unit_test_setup(depth_and_state, start),        cmocka_unit_test_setup(marks_have_stacks, start),
-        cmocka_unit_test_setup(unloading_forgets, start),      cmocka_unit_test_setup(stale_return_addresses, start),
+        cmocka_unit_test_setup(unloading_invalidates, start),  cmocka_unit_test_setup(stale_return_addresses, start),
         cmocka_unit_test_setup(recognised_stacks, start),      cmocka_unit_test_setup(through_a_signal, start),
         cmocka_unit_test_setup(to_the_end_of_a_thread, start),
     };

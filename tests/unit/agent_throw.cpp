@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// A runtime that throws, and somebody who catches: an exception has to find its way through our hooks.
+// A runtime that throws, and a caller that catches: the exception must pass through our hooks.
 #include <cstdint>
 
 extern "C" {
 __attribute__((visibility("default"))) int32_t rtKernelLaunch(const void *stub, uint32_t blocks, void *args,
                                                               uint32_t args_b, void *description, void *stream);
-__attribute__((visibility("default"))) int throwing_runtime(void); /* for the linker: something to need it for */
+__attribute__((visibility("default"))) int throwing_runtime(void); /* gives the linker a reason to load this library */
 __attribute__((noinline)) int caught_launch(int depth);
 }
 
@@ -23,7 +23,7 @@ int throwing_runtime(void)
 
 #else
 
-/* What came out of a launch from so many frames further down. */
+/* The exception thrown by a launch from `depth` frames further down. */
 int caught_launch(int depth)
 {
     volatile char frame[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent records of PyTorch: allocations as libc10 reports them, operators as its observers see them. */
+/* What the agent records from PyTorch: allocations as libc10 reports them, operators as its observers see them. */
 #include "agent_fixture.h"
 
 #include "abi/c10.h"
@@ -71,7 +71,7 @@ static void cpu_tensors(void **state)
     assert_int_equal(errno, CANARY);
 }
 
-static void only_if_the_cpu_is_wanted(void **state)
+static void only_if_the_cpu_is_requested(void **state)
 {
     (void)state;
     unsigned before = fake_calls();
@@ -174,14 +174,15 @@ static void operators(void **state)
     (void)state;
     assert_int_equal(fake_observers(), 0);
     want(OPERATORS | MS_WANT_CPU, MS_STATE_ON);
-    fake_free(fake_tensor(8)); /* somebody allocates: PyTorch is there */
+    fake_free(fake_tensor(8)); /* an allocation: PyTorch is detected */
     assert_int_equal(fake_observers(), 1);
     for (int i = 0; i < 3; i++) {
         fake_operator("aten::add", "Tensor");
         expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Tensor");
         fake_operator("aten::add", "Scalar");
         expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Scalar");
-        fake_operator("aten::_transformer_encoder_layer_fwd", ""); /* a name that is not kept in the string itself */
+        fake_operator("aten::_transformer_encoder_layer_fwd", ""); /* a name that is not stored inside the string
+                                                                    * object */
         expect_operator(MS_DEV_CPU, "torch._ops.aten._transformer_encoder_layer_fwd.default");
         fake_operator("mine::fused", "an_overload_of_more_than_15_bytes");
         expect_operator(MS_DEV_CPU, "torch._ops.mine.fused.an_overload_of_more_than_15_bytes");
@@ -206,7 +207,7 @@ static void operators(void **state)
     expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
 }
 
-/* ---- operators inside of operators ---- */
+/* ---- nested operators ---- */
 
 static void observe_operators(void)
 {
@@ -260,7 +261,7 @@ static void composite(void)
     fake_operator_that(kernel_with_views, "aten::addmm", "");
 }
 
-static void what_a_kernel_calls_is_its_own_affair(void **state)
+static void calls_of_a_kernel_are_not_recorded(void **state)
 {
     (void)state;
     observe_operators();
@@ -282,7 +283,7 @@ static void outermost_operators_in_inference_mode(void **state)
         fake_operator_that(view, "aten::linear", "");
         expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
     }
-    fake_range_around(view, "CompiledFunction"); /* is no operator */
+    fake_range_around(view, "CompiledFunction"); /* not an operator */
     expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.as_strided.default");
     fake_beneath_autograd(0);
     expect_add();
@@ -307,13 +308,13 @@ static void begin_in_a_kernel(void)
     self->shm->state = MS_STATE_ON;
 }
 
-static void observers_come_and_go_in_the_middle(void **state)
+static void observers_change_inside_an_operator(void **state)
 {
     (void)state;
     stop_observing();
-    fake_operator_that(observe_operators, "aten::mm", ""); /* the end alone says nothing */
+    fake_operator_that(observe_operators, "aten::mm", ""); /* an end alone is not recorded */
     expect_add();
-    self->shm->state = MS_STATE_OFF; /* and nobody looks at it */
+    self->shm->state = MS_STATE_OFF; /* nor is it with recording off */
     fake_operator_that(begin_in_a_kernel, "aten::mm", "");
     skip_records(self);
     expect_add();
@@ -329,7 +330,7 @@ static void observers_come_and_go_in_the_middle(void **state)
     fake_beneath_autograd(0);
 }
 
-static void more_operators_than_are_remembered(void **state)
+static void more_operators_than_the_table_holds(void **state)
 {
     (void)state;
     want(OPERATORS, MS_STATE_ON);
@@ -347,7 +348,7 @@ static void more_operators_than_are_remembered(void **state)
     }
 }
 
-static void observers_go_when_nobody_wants_them(void **state)
+static void observers_are_removed_when_not_needed(void **state)
 {
     (void)state;
     static const struct {
@@ -371,16 +372,16 @@ int main(int argc, char **argv)
     session_begin(argv, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(cpu_tensors, start),
-        cmocka_unit_test_setup(only_if_the_cpu_is_wanted, start),
+        cmocka_unit_test_setup(only_if_the_cpu_is_requested, start),
         cmocka_unit_test_setup(once_while_pytorch_profiles, start),
         cmocka_unit_test_setup(mapped_files, start),
         cmocka_unit_test_setup(other_devices, start),
         cmocka_unit_test_setup(operators, start),
-        cmocka_unit_test_setup(what_a_kernel_calls_is_its_own_affair, start),
+        cmocka_unit_test_setup(calls_of_a_kernel_are_not_recorded, start),
         cmocka_unit_test_setup(outermost_operators_in_inference_mode, start),
-        cmocka_unit_test_setup(observers_come_and_go_in_the_middle, start),
-        cmocka_unit_test_setup(observers_go_when_nobody_wants_them, start),
-        cmocka_unit_test_setup(more_operators_than_are_remembered, start),
+        cmocka_unit_test_setup(observers_change_inside_an_operator, start),
+        cmocka_unit_test_setup(observers_are_removed_when_not_needed, start),
+        cmocka_unit_test_setup(more_operators_than_the_table_holds, start),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --watch inside the target: what is watched, when, under which names it is told; sizes and names that are wrong; and
- * all of it from several threads at once, while memory is freed. The hooks above it have tests of their own. */
+/* --watch inside the target: what is watched, when, and under which names it is recorded; invalid sizes and names; and
+ * all of it from several threads at once, while memory is freed. The hooks that use it have their own tests. */
 #include "agent_fixture.h"
 
 #include "agent/watch.h"
@@ -57,7 +57,7 @@ static int set_up(void **state)
 static int start(void **state)
 {
     self->shm->state = MS_STATE_ON;
-    self->shm->event_mask = MS_WANT_LAUNCH | MS_WANT_OP; /* no memory events: only notes are to be seen */
+    self->shm->event_mask = MS_WANT_LAUNCH | MS_WANT_OP; /* no memory events: only WATCH records remain */
     fill(0, 1);
     fill(1, 2);
     skip_records(self);
@@ -112,7 +112,7 @@ static void make_tensors(const char *name)
     end_op(name);
 }
 
-/* The next note: of which tensor, where ("mul_1"), with which content and which flags. */
+/* The next WATCH record: of which tensor, where ("mul_1"), with which content and which flags. */
 static void expect_note(unsigned tensor, const char *point, int byte, uint32_t flags)
 {
     const struct ms_record *r;
@@ -154,11 +154,11 @@ static void from_start_to_end(void **state)
 static void one_output_of_one_call(void **state)
 {
     ms_watch_configure("pick#2:1,stop");
-    make_tensors("pick"); /* the first call is not wanted */
+    make_tensors("pick"); /* the first call does not match */
     no_more_records(self);
     make_tensors("pick");
     expect_note(1, "pick_1", 2, MS_WATCH_AFTER | MS_WATCH_FIRST | MS_WATCH_WRITTEN);
-    make_tensors("pick"); /* watched already */
+    make_tensors("pick"); /* already watched */
     expect_note(1, "pick_3", 2, 0);
     expect_note(1, "pick_3", 2, MS_WATCH_AFTER | MS_WATCH_WRITTEN);
     no_more_records(self);
@@ -173,7 +173,7 @@ static void no_such_output(void **state)
     no_more_records(self);
 }
 
-static void operators_in_each_other(void **state)
+static void nested_operators(void **state)
 {
     OK(ms_watch_add(addr_of(0), SIZE, TEXT("mine"), -1));
     begin_op("outer");
@@ -196,7 +196,7 @@ static void paths_of_atb(void **state)
     struct ms_agent_text add = TEXT("0_42/7/0_Add"), mul = TEXT("0_42/7/1_Mul");
     struct ms_agent_range outputs[] = {{addr_of(0), SIZE}, {addr_of(0), SIZE}, {0, SIZE}, {addr_of(1), 0}};
     ms_watch_begin(add, NULL);
-    ms_watch_end(add, NULL, outputs, 4); /* one of them is a tensor that was not named before */
+    ms_watch_end(add, NULL, outputs, 4); /* one of them is a tensor not named before */
     ms_watch_begin(mul, NULL);
     ms_watch_end(mul, NULL, NULL, 0);
     ms_watch_end(mul, NULL, NULL, 0);
@@ -215,7 +215,7 @@ static void paths_of_atb(void **state)
 
 /* ---- kernels ---- */
 
-static void kernels_have_their_names_late(void **state)
+static void kernel_names_are_known_late(void **state)
 {
     ms_watch_configure(",stop");
     OK(ms_watch_add(addr_of(0), SIZE, TEXT("mine"), -1));
@@ -233,7 +233,8 @@ static void kernels_have_their_names_late(void **state)
     no_more_records(self);
 }
 
-/* Tracing stops between the two halves: what was kept is let go, and the next launch is told from its beginning. */
+/* Tracing stops between the two halves: the kept content is discarded, and the next launch is recorded from its
+ * beginning. */
 static void tracing_stops_in_a_launch(void **state)
 {
     OK(ms_watch_add(addr_of(0), SIZE, TEXT("mine"), -1));
@@ -251,7 +252,7 @@ static void tracing_stops_in_a_launch(void **state)
     no_more_records(self);
 }
 
-/* ---- what the program watches itself ---- */
+/* ---- ranges that the program watches itself ---- */
 
 static void given_ranges(void **state)
 {
@@ -293,9 +294,9 @@ static void freed_memory(void **state)
     no_more_records(self);
 }
 
-/* ---- what is wrong ---- */
+/* ---- invalid input ---- */
 
-static void sizes_and_names_that_are_wrong(void **state)
+static void invalid_sizes_and_names(void **state)
 {
     static char name[2000];
     memset(name, 'n', sizeof(name) - 1);
@@ -303,7 +304,7 @@ static void sizes_and_names_that_are_wrong(void **state)
     begin_op("make");
     access_of(addr_of(0), UINT64_MAX, true, true);
     access_of(addr_of(1), UINT64_MAX - addr_of(1), true, true);
-    access_of(8, SIZE, true, true); /* nobody's */
+    access_of(8, SIZE, true, true); /* not allocated */
     access_of(addr_of(0) - 1, 2, true, true);
     ms_watch_mark("memscope-aten-ac:", NULL);
     ms_watch_mark("memscope-aten-ac:ptr=99999999999999999999999;tensor_size=;is_write=Truely", NULL);
@@ -312,7 +313,7 @@ static void sizes_and_names_that_are_wrong(void **state)
     ms_watch_mark(NULL, NULL);
     ms_watch_text(name, sizeof(name) - 1, true);
     ms_watch_text(NULL, 0, false);
-    ms_watch_configure("make,stop"); /* with files, all of them would be asked for */
+    ms_watch_configure("make,stop"); /* with full content, files would be requested */
     begin_op(name);
     end_op(name);
     end_op("make");
@@ -324,7 +325,7 @@ static void sizes_and_names_that_are_wrong(void **state)
         snprintf(text, sizeof(text), "open%u", i);
         begin_op(text);
     }
-    end_op("open36"); /* the outermost that is known, and with it those inside */
+    end_op("open36"); /* the outermost known one, and those nested in it */
     ms_watch_configure("");
     skip_records(self);
     run_op("a");
@@ -479,7 +480,7 @@ static void several_threads(void **state)
     while (ms_watch_remove(addr_of(0), 64) == 0 || ms_watch_remove(addr_of(1), 64) == 0) {
     }
     unsigned before = notes_of_this_thread();
-    OK(ms_watch_add(addr_of(0), SIZE, TEXT("after"), -1)); /* whatever happened: it goes on */
+    OK(ms_watch_add(addr_of(0), SIZE, TEXT("after"), -1)); /* it still works */
     run_op("calm");
     assert_int_equal(notes_of_this_thread() - before, 2);
 }
@@ -491,13 +492,13 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(from_start_to_end, start, stop),
         cmocka_unit_test_setup_teardown(one_output_of_one_call, start, stop),
         cmocka_unit_test_setup_teardown(no_such_output, start, stop),
-        cmocka_unit_test_setup_teardown(operators_in_each_other, start, stop),
+        cmocka_unit_test_setup_teardown(nested_operators, start, stop),
         cmocka_unit_test_setup_teardown(paths_of_atb, start, stop),
-        cmocka_unit_test_setup_teardown(kernels_have_their_names_late, start, stop),
+        cmocka_unit_test_setup_teardown(kernel_names_are_known_late, start, stop),
         cmocka_unit_test_setup_teardown(tracing_stops_in_a_launch, start, stop),
         cmocka_unit_test_setup_teardown(given_ranges, start, stop),
         cmocka_unit_test_setup_teardown(freed_memory, start, stop),
-        cmocka_unit_test_setup_teardown(sizes_and_names_that_are_wrong, start, stop),
+        cmocka_unit_test_setup_teardown(invalid_sizes_and_names, start, stop),
         cmocka_unit_test_setup_teardown(unreadable, start, stop),
         cmocka_unit_test_setup_teardown(contents, start, stop),
         cmocka_unit_test_setup_teardown(several_threads, start, stop),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps, ordered maps, interned texts and text buffers against the simplest thing that does the same. */
+/* Maps, ordered maps, interned texts and text buffers, compared with the simplest equivalent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,11 +30,11 @@ static void map_is_a_map(void **state)
 {
     (void)state;
     struct ms_map map = {0};
-    uint64_t values[KEYS] = {0}; /* 0: not there */
+    uint64_t values[KEYS] = {0}; /* 0: not present */
     size_t count = 0;
     for (unsigned i = 0; i < 60000; i++) {
         uint64_t key = next_random() % KEYS;
-        uint64_t spread = key * 0x400000; /* as addresses are */
+        uint64_t spread = key * 0x400000; /* like addresses */
         if (next_random() % 2 == 0) {
             count += values[key] == 0;
             values[key] = i + 1;
@@ -130,7 +130,7 @@ static void numbers_are_written_as_printf_does(void **state)
     uint64_t power = 1;
     for (unsigned i = 0; i < 20000; i++) {
         uint64_t number = next_random() >> next_random() % 64;
-        if (i < 60) { /* where digits begin to be one more */
+        if (i < 60) { /* where the number of digits changes */
             number = power - 1 + i % 3;
             power *= i % 3 == 2 ? 10 : 1;
         }
@@ -155,7 +155,7 @@ static void numbers_are_written_as_printf_does(void **state)
     ms_buffer_free(&buffer);
 }
 
-/* Any bytes in a quoted cell come back when the quotes are taken off again. */
+/* Any bytes in a quoted cell are restored when the quotes are removed. */
 static void quoting_loses_nothing(void **state)
 {
     (void)state;

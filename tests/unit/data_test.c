@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data buffers, sizes of data types, half precision: every half value there and back, and rounding against arithmetic
- * in double precision. */
+/* Data buffers, sizes of data types, half precision: a round trip of every half value, and rounding compared with
+ * double-precision arithmetic. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-static void every_half_comes_back(void **state)
+static void every_half_round_trips(void **state)
 {
     (void)state;
     for (uint32_t h = 0; h <= 0xffff; h++) {
@@ -32,10 +32,10 @@ static void every_half_comes_back(void **state)
     }
 }
 
-/* The neighbour that a value must be rounded to: nearest, ties to even. */
+/* The value that must result from rounding: nearest, ties to even. */
 static uint16_t nearest(float value)
 {
-    uint16_t low = 0, high = 0x7c00; /* magnitudes as integers are ordered */
+    uint16_t low = 0, high = 0x7c00; /* magnitudes are ordered like integers */
     double magnitude = fabs((double)value);
     while (high - low > 1) {
         uint16_t mid = (uint16_t)((low + high) / 2);
@@ -118,7 +118,7 @@ static void buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_comes_back),
+        cmocka_unit_test(every_half_round_trips),
         cmocka_unit_test(rounding),
         cmocka_unit_test(sizes),
         cmocka_unit_test(buffers),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of all kinds, below each other as a plan says: of fixed size, with a frame pointer, of a size that differs
- * from call to call, re-aligned. Whoever includes this says what is done at the bottom. */
+/* Frames of all kinds, nested according to a plan: of fixed size, with a frame pointer, of a size that varies between
+ * calls, re-aligned. The includer defines bottom(), which runs in the innermost frame. */
 #ifndef FRAME_SHAPES_H
 #define FRAME_SHAPES_H
 
@@ -8,7 +8,7 @@
 
 static void bottom(void);
 
-/* Four bits of the plan for a frame. */
+/* Four bits of the plan per frame. */
 static __attribute__((noinline)) void descend(uint64_t plan, unsigned depth);
 
 static __attribute__((noinline)) void plain(uint64_t plan, unsigned depth)
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void flexible(uint64_t plan, unsigned depth)
     room[1] = 0;
 }
 
-/* Re-aligned, so that the beginning of the frame is known by a word in it alone. */
+/* Re-aligned, so that only a word in the frame locates its beginning. */
 static __attribute__((noinline)) void aligned(uint64_t plan, unsigned depth)
 {
     _Alignas(64) volatile char room[64];

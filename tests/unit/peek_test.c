@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading at addresses that may be wrong: with the call that is made for it, and where that is forbidden. */
+/* Reads at addresses that may be invalid: with process_vm_readv, and where that is forbidden. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* True if right and wrong addresses are what they are, and errno is nobody's business. */
-static bool tells_apart(void)
+/* True if valid and invalid addresses are distinguished, and errno is preserved. */
+static bool detects_invalid(void)
 {
     size_t page_b = (size_t)sysconf(_SC_PAGESIZE);
     char *pages = mmap(NULL, 2 * page_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,7 +36,7 @@ static bool tells_apart(void)
 
 static void addresses(void **state)
 {
-    assert_true(tells_apart());
+    assert_true(detects_invalid());
 }
 
 static void where_it_is_forbidden(void **state)
@@ -51,9 +51,9 @@ static void where_it_is_forbidden(void **state)
         };
         struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program); /* emulators have neither this nor the call */
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program); /* emulators support neither this nor the call */
         bool forbidden = syscall(SYS_process_vm_readv, getpid(), NULL, 0ul, NULL, 0ul, 0ul) != 0;
-        _exit(forbidden && tells_apart() ? 0 : 1);
+        _exit(forbidden && detects_invalid() ? 0 : 1);
     }
     int status = -1;
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tool that tests inject to see what pools announce. Answers as the memory tools do: no heap handles but for ATB,
+/* A tool that tests inject to see what pools report. Behaves like the memory tools: no heap handles except for ATB,
  * whose regions get handles too; nothing is written for the other domains. */
 #define MSTX_NO_IMPL
 #include "mstx/ms_tools_ext.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the injected recorder saw of the pools' announcements. Found by the symbol "pool_recorder". */
+/* The pool reports that the injected recorder saw. Found by the symbol "pool_recorder". */
 #ifndef TESTS_UNIT_POOL_RECORDER_H
 #define TESTS_UNIT_POOL_RECORDER_H
 
@@ -18,19 +18,19 @@ struct pool_event {
     enum pool_event_kind kind;
     char domain[32];
     uint32_t device;
-    const void *ptr; /* or the handle of a region that went */
+    const void *ptr; /* or the handle of a region that was removed */
     uint64_t size;
     uint32_t ref_type;
-    const void *heap; /* named by a batch of regions (domain atb), given back by a heap's registration, or gone */
+    const void *heap; /* named by a batch of regions (domain atb), returned by a heap's registration, or removed */
     size_t batch;     /* regions in the same call */
 };
 
 enum { POOL_EVENTS_MAX = 4096 };
 
 struct pool_recorder {
-    int count; /* also beyond the maximum */
+    int count; /* also counts beyond the maximum */
     struct pool_event events[POOL_EVENTS_MAX];
-    int refuse_heaps; /* answer no heap handle to ATB */
+    int refuse_heaps; /* return no heap handle to ATB */
 };
 
 #endif

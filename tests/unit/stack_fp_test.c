@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of frame pointers: sound ones, and whatever a register may hold instead. */
+/* Chains of frame pointers: valid ones, and arbitrary register values. */
 #include "agent/stack_fp.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-// cmocka needs the ones above
+// cmocka needs the headers above
 #include <cmocka.h>
 
 static __attribute__((noinline)) uint32_t here(struct ms_stack_range *range, uintptr_t *pcs, uint32_t max)
@@ -35,7 +35,7 @@ static void true_frames(void **state)
     assert_int_equal(deeper(&range, pcs, 1), 1);
 }
 
-/* A page of stack and nothing behind it. */
+/* A page of stack with nothing after it. */
 static void ends_of_memory(void **state)
 {
     (void)state;
@@ -45,11 +45,11 @@ static void ends_of_memory(void **state)
     uintptr_t *words = (uintptr_t *)(void *)pages, base = (uintptr_t)pages;
     uintptr_t pcs[16];
     static const struct {
-        uintptr_t next; /* from the page, of the first frame */
+        uintptr_t next; /* of the first frame, relative to the page */
         uint32_t count;
     } cases[] = {{64, 2},   /* another frame */
                  {0, 1},    /* itself */
-                 {4, 1},    /* odd */
+                 {4, 1},    /* misaligned */
                  {4080, 2}, /* the last one that fits */
                  {4088, 1}, /* half of it beyond */
                  {4096, 1}, /* beyond */
@@ -77,8 +77,8 @@ static void agreement(void **state)
     (void)state;
     static const uintptr_t a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, skipped[] = {1, 3, 4}, other[] = {1, 2, 9};
     assert_true(ms_fp_agrees(a, 9, a, 9, true));
-    assert_true(ms_fp_agrees(a, 6, a, 9, true));   /* the C library's own beginnings */
-    assert_false(ms_fp_agrees(a, 6, a, 9, false)); /* the stack goes on */
+    assert_true(ms_fp_agrees(a, 6, a, 9, true));   /* the C library's first frames */
+    assert_false(ms_fp_agrees(a, 6, a, 9, false)); /* the stack continues */
     assert_false(ms_fp_agrees(a, 2, a, 9, true));  /* too much is missing */
     assert_false(ms_fp_agrees(a, 9, a, 8, true));
     assert_false(ms_fp_agrees(skipped, 3, a, 4, true));

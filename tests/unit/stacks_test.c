@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats of call stacks: lines of stacks taken apart, the sites against a reference that copies the live blocks at
- * every peak, and what is written of a small history. */
+/* Call-stack formats: parsing of stack lines, the sites compared with a reference that copies the live blocks at every
+ * peak, and the output for a small history. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 /* ---- lines ---- */
 
-static void lines_are_taken_apart(void **state)
+static void lines_are_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -63,7 +63,7 @@ static struct ms_text c_stack(void *self, uint32_t id)
 {
     (void)self;
     static const char *const stacks[] = {
-        "", "x.so(inner+0x1) [0x1] at x.c:300\nx.so(main+0x2) [0x2]\n", /* as 3, but for the address */
+        "", "x.so(inner+0x1) [0x1] at x.c:300\nx.so(main+0x2) [0x2]\n", /* like 3, except for the address */
         "x.so(other;one+0x1) [0x9]\n\nx.so(main+0x2) [0x2]",
         "x.so(inner+0x5) [0x5] at x.c:300\nx.so(main+0x2) [0x2]\n"};
     const char *text = stacks[id < 4 ? id : 0];
@@ -120,7 +120,7 @@ static struct ms_block blocks[BLOCKS];
 static bool is_live[BLOCKS], at_peak[2][BLOCKS];
 static uint64_t now_b[2], peak_b[2];
 
-/* A block counts for its last owner, for the set that it was in at the last peak of its device. */
+/* A block counts for its last owner, in the set that it belonged to at the last peak of its device. */
 static int compare_sites(void *argument, const struct ms_sites *sites)
 {
     (void)argument;
@@ -165,7 +165,7 @@ static void sites_agree_with_copies(void **state)
         for (size_t next = 0; next < BLOCKS;) {
             size_t at = next != 0 ? (size_t)random() % next : 0;
             struct ms_block *block = &blocks[at];
-            /* more frees than allocations in the last third, so that the peak is not the end */
+            /* more frees than allocations in the last third, so that the peak is not at the end */
             if (next == 0 || random() % 100 < (next < BLOCKS * 2 / 3 ? 40 : 20)) {
                 block = &blocks[next];
                 *block = (struct ms_block){.allocation_id = next + 1,
@@ -191,7 +191,7 @@ static void sites_agree_with_copies(void **state)
                 is_live[at] = false;
                 now_b[block->device] -= block->size_b;
             } else {
-                take(&h, block, MS_END_FREE); /* of what is not known */
+                take(&h, block, MS_END_FREE); /* of an unknown block */
                 struct ms_block late = *block;
                 late.owner = OWNERS - 1;
                 assert_int_equal(h.consumer.on_late(h.sites, &late), 0);
@@ -227,7 +227,7 @@ static int write_file(void *argument, const struct ms_sites *sites)
     return rc;
 }
 
-/* Peak of npu 0: 1000 + 300 + 24; 1000 are freed then. */
+/* Peak of npu 0: 1000 + 300 + 24; then 1000 are freed. */
 static void write_history(struct written *written)
 {
     struct history h;
@@ -241,7 +241,7 @@ static void write_history(struct written *written)
     begin(&h, write_file, written);
     give(&h, &a);
     give(&h, &b);
-    b.owner = 1; /* nothing is left of its first site */
+    b.owner = 1; /* nothing remains of its first site */
     assert_int_equal(h.consumer.on_late(h.sites, &b), 0);
     give(&h, &c);
     give(&h, &d);
@@ -282,13 +282,13 @@ static void speedscope(void **state)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         const char *found = strstr(at, parts[i]);
         if (found == NULL) {
-            fail_msg("not there, or not in order: %s\nin %s", parts[i], written.bytes);
+            fail_msg("missing or out of order: %s\nin %s", parts[i], written.bytes);
         }
         at = found + strlen(parts[i]);
     }
 }
 
-/* A reader of the wire that knows nothing of the writer. */
+/* A decoder of the wire format that is independent of the writer. */
 static uint64_t varint(const unsigned char **at, const unsigned char *end_of)
 {
     uint64_t number = 0;
@@ -409,7 +409,7 @@ static void disk_is_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_taken_apart),
+        cmocka_unit_test(lines_are_parsed),
         cmocka_unit_test(sites_agree_with_copies),
         cmocka_unit_test(collapsed),
         cmocka_unit_test(speedscope),

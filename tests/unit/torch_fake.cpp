@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// PyTorch as far as the recorder knows it: the declarations that mangled names and layouts come from, with as much behind
-// them as a test needs. Written from what the headers of 1.13 and later have in common.
+// The parts of PyTorch that the recorder uses: the declarations behind the mangled names and layouts, with as much
+// behaviour as a test needs. Written from what the headers of 1.13 and later have in common.
 #include "torch_fake.h"
 
 #include <array>
@@ -13,7 +13,8 @@
 
 #define API __attribute__((visibility("default")))
 
-namespace c10 {
+namespace c10
+{
 struct Device {
     int8_t type, index;
 };
@@ -32,8 +33,9 @@ void reportMemoryUsageToProfiler(void *, int64_t, size_t, size_t, Device)
     reports++;
 }
 
-class API ProfiledCPUMemoryReporter {
-public:
+class API ProfiledCPUMemoryReporter
+{
+  public:
     void New(void *ptr, size_t size);
     void Delete(void *ptr);
     unsigned calls = 0;
@@ -65,7 +67,8 @@ const char *toString(DispatchKey key)
 
 static thread_local bool beneath_autograd;
 
-namespace impl {
+namespace impl
+{
 API bool tls_is_dispatch_key_excluded(DispatchKey key);
 
 bool tls_is_dispatch_key_excluded(DispatchKey key)
@@ -83,15 +86,17 @@ struct FunctionSchema {
 };
 } // namespace c10
 
-namespace at {
+namespace at
+{
 enum class RecordScope : uint8_t { FUNCTION = 0, NUM_SCOPES = 10 };
 struct ObserverContext {
     virtual ~ObserverContext() = default;
 };
 struct RecordFunction;
 
-class API RecordFunctionCallback {
-public:
+class API RecordFunctionCallback
+{
+  public:
     using Start = std::unique_ptr<ObserverContext> (*)(const RecordFunction &);
     using End = void (*)(const RecordFunction &, ObserverContext *);
     Start start;
@@ -138,7 +143,7 @@ int getStepCallbacks(RecordScope)
 
 static void run(RecordFunction &function, void (*inside)(void))
 {
-    const std::vector<RecordFunctionCallback> now = callbacks; // those who see the begin see the end
+    const std::vector<RecordFunctionCallback> now = callbacks; // those that see the begin also see the end
     for (const RecordFunctionCallback &callback : now) {
         const bool good = callback.scopes[0] && !callback.scopes[1] && callback.probability == 1.0 &&
                           !callback.needs_inputs && !callback.needs_outputs && !callback.needs_ids;
@@ -202,7 +207,7 @@ void fake_operator(const char *name, const char *overload)
 
 void fake_operator_that(void (*kernel)(void), const char *name, const char *overload)
 {
-    static std::vector<std::unique_ptr<c10::FunctionSchema>> schemas; // they stay where they are
+    static std::vector<std::unique_ptr<c10::FunctionSchema>> schemas; // their addresses must not change
     c10::FunctionSchema *schema = nullptr;
     for (const auto &known : schemas) {
         if (known->name.name == name && known->name.overload_name == overload) {

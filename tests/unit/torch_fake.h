@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a test can have the PyTorch of torch_fake.cpp do. */
+/* Controls the fake PyTorch of torch_fake.cpp. */
 #ifndef TORCH_FAKE_H
 #define TORCH_FAKE_H
 
@@ -19,9 +19,10 @@ void fake_profile(int on);
 unsigned fake_calls(void); /* reports that reached PyTorch */
 
 void fake_operator(const char *name, const char *overload);
-void fake_operator_that(void (*kernel)(void), const char *name, const char *overload); /* kernel: what it does */
+void fake_operator_that(void (*kernel)(void), const char *name, const char *overload); /* kernel: what the operator
+                                                                                        * does */
 void fake_beneath_autograd(int on);
-void fake_range(const char *name); /* something else that observers are told of */
+void fake_range(const char *name); /* another kind of range that observers see */
 void fake_range_around(void (*inside)(void), const char *name);
 unsigned fake_observers(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwind tables: what the compilers of this system have written is understood, wherever a program may stand. Whether
- * the stacks are right is tested by agent_stack_test.c, against the C library's own. */
+/* Unwind tables: those written by this system's compilers are understood, at every kind of position. agent_stack_test.c
+ * compares the resulting stacks with the C library's. */
 #include "agent/unwind_table.h"
 
 #include <link.h>
@@ -8,20 +8,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-// cmocka needs the ones above
+// cmocka needs the headers above
 #include <cmocka.h>
 
 struct counts {
     unsigned modules, functions, places, ends, by_frame_pointer;
 };
 
-/* Some places of every function: at its beginning, where its frame is being made, and further on. */
+/* Several positions in every function: at its start, where its frame is being set up, and further on. */
 static void look_at_table(const uint8_t *table, struct counts *counts)
 {
     uint32_t count;
     memcpy(&count, table + 8, sizeof(count));
     for (uint32_t i = 0; i < count; i++) {
-        int32_t pair[2]; /* where it begins, and its entry: length, way back, beginning, length of the function */
+        int32_t pair[2]; /* its start, and its entry: length, back pointer, start, length of the function */
         uint32_t entry[4];
         memcpy(pair, table + 12 + 8 * i, sizeof(pair));
         memcpy(entry, table + pair[1], sizeof(entry));
@@ -55,10 +55,10 @@ static void every_function_is_understood(void **state)
     assert_true(counts.modules >= 3 && counts.functions > 1000);
     assert_true(counts.by_frame_pointer > 0);
     print_message("%u functions, %u places, %u of them ends\n", counts.functions, counts.places, counts.ends);
-    assert_true(counts.ends < counts.places / 200); /* first frames of threads, and tables of linkage */
+    assert_true(counts.ends < counts.places / 200); /* first frames of threads, and linkage tables */
 }
 
-static void nothing_is_found_where_nothing_is(void **state)
+static void no_table_no_rule(void **state)
 {
     static const uint8_t none[64] = {1, 0x1b, 0x03, 0x3b}, other[64] = {2, 0x1b, 0x03, 0x3b},
                          absolute[64] = {1, 0x1b, 0x03, 0x04};
@@ -72,7 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_is_understood),
-        cmocka_unit_test(nothing_is_found_where_nothing_is),
+        cmocka_unit_test(no_table_no_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
