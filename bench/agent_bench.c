@@ -9,7 +9,7 @@
  * rounds. A lap is some dozen chunks long; the cost of recording on fresh memory is measured by trace_bench and
  * record_bench instead.
  *
- * usage: agent_bench [WORDS] only figures whose names contain WORDS */
+ * usage: agent_bench [WORDS]   only figures whose names contain WORDS */
 #include "bench.h"
 #include "target_run.h"
 

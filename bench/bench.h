@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output of every benchmark: one line per figure, in fields that scripts/bench turns into docs/performance.md.
  *
- *     figure
- * value unit
- * measured against
- * ratio
- * goal
- * the original
+ *     figure | value unit | measured against | ratio | goal | the original
  *
  * A figure is compared with something measured in the same run (memcpy, OpenBLAS, one thread), because the ratio is
  * comparable between machines and the bare number is not. */

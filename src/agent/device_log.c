@@ -34,9 +34,7 @@
 #define IDLE_MAX_MS    20
 #define CLOCK_EVERY_NS 1000000000u
 #define CHECK_EVERY_NS 1000000000u
-#define PATIENCE_MS                                                                                                    \
-    200 /* how long aclFinalize waits for the reader, and a launch for another thread that starts the
-                            * log */
+#define PATIENCE_MS    200 /* of aclFinalize for the reader, of a launch for a thread that starts the log */
 
 static void pause_us(long us)
 {

@@ -106,11 +106,7 @@ const char *ms_kernel_name(uint16_t name, size_t *length_b)
 static uint64_t pending[PENDING];
 static bool pending_used MS_EARLY;
 
-/* valid 1
- * name 16
- * device 6
- * stream 16
- * task 24 */
+/* valid 1 | name 16 | device 6 | stream 16 | task 24 */
 #define PENDING_VALID (1ull << 63)
 #define PENDING_KEY   ((1ull << 46) - 1)
 

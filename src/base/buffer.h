@@ -17,8 +17,7 @@ struct ms_buffer {
     bool failed;
 };
 
-bool ms_buffer_grow(struct ms_buffer *buffer, size_t more); /* space for `more` bytes beyond used; false: out of
-                                                             * memory */
+bool ms_buffer_grow(struct ms_buffer *buffer, size_t more); /* reserves `more` bytes; false: out of memory */
 void ms_buffer_free(struct ms_buffer *buffer);
 /* Writes everything to fd and empties the buffer, also on error. 0 or -errno. */
 int ms_buffer_write(struct ms_buffer *buffer, int fd);

@@ -22,8 +22,7 @@ struct ms_intern {
     char *chunk_at;
 };
 
-uint32_t ms_intern(struct ms_intern *intern, const char *s, size_t length_b);     /* 0: out of memory, or the empty
-                                                                                   * text */
+uint32_t ms_intern(struct ms_intern *intern, const char *s, size_t length_b);     /* 0: out of memory, or empty text */
 struct ms_intern_text ms_intern_get(const struct ms_intern *intern, uint32_t id); /* unknown id: the empty text */
 void ms_intern_free(struct ms_intern *intern);
 

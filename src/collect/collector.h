@@ -51,8 +51,8 @@ struct ms_sweeper {
 };
 int ms_sweeper_start(struct ms_sweeper *sweeper, struct ms_console_queue *console);
 void ms_sweeper_add(struct ms_sweeper *sweeper, struct ms_recorded *process); /* drain and writer are open */
-void ms_sweeper_poke(struct ms_sweeper *sweeper); /* after setting `ended`, or to avoid a delay */
-void ms_sweeper_stop(struct ms_sweeper *sweeper); /* once it has no process left */
+void ms_sweeper_poke(struct ms_sweeper *sweeper);                             /* after setting `ended`, or for speed */
+void ms_sweeper_stop(struct ms_sweeper *sweeper);                             /* once it has no process left */
 
 /* ---- export_thread.c ---- */
 
@@ -72,8 +72,7 @@ int ms_export_threads_start(struct ms_export_threads *threads, struct ms_console
 int ms_export_threads_add(struct ms_export_threads *threads,
                           struct ms_recorded *process); /* before the sweeper gets it; 0 or -errno */
 void ms_export_threads_poke(struct ms_export_threads *threads,
-                            struct ms_recorded *process);       /* after setting `closed`, or to avoid a
-                                                                          * delay */
+                            struct ms_recorded *process);       /* after setting `closed`, or for speed */
 void ms_export_threads_stop(struct ms_export_threads *threads); /* once they have no process left */
 
 /* ---- collector.c ---- */
@@ -146,8 +145,7 @@ int ms_collector_begin(struct ms_collector *collector, struct ms_recorded *proce
 /* ---- request.c: API calls ---- */
 void ms_request_take(struct ms_collector *collector, const struct ms_request *request, const char *text,
                      int connection);
-void ms_request_turn(struct ms_collector *collector); /* replies to requests whose condition
-                                                                             * holds */
+void ms_request_turn(struct ms_collector *collector); /* replies to requests whose condition holds */
 void ms_request_forget(struct ms_collector *collector, struct ms_recorded *process); /* the process is gone */
 
 #endif

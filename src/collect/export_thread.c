@@ -17,9 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE_EVENTS                                                                                                   \
-    4000                           /* few, so that a thread starved of processor time does not hold a process for
-                                    * seconds */
+#define SLICE_EVENTS 4000          /* few: a thread starved of processor time must not hold a process for seconds */
 #define LAG_MAX_B    (16ull << 20) /* of the trace: a few seconds of work */
 #define PAUSE_MIN_MS 5
 #define PAUSE_MAX_MS 200

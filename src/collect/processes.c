@@ -174,8 +174,7 @@ int ms_collector_begin(struct ms_collector *c, struct ms_recorded *process)
         set_done(c, process);
         return rc;
     }
-    ms_collector_close_fd(&process->memfd); /* mapped; the connection is no longer needed unless it is the only sign of
-                                          * life */
+    ms_collector_close_fd(&process->memfd); /* mapped; nor is the connection needed if there are other signs of life */
     if (process->pidfd >= 0 || process->pid_here != 0) {
         ms_collector_close_fd(&process->connection);
     }
@@ -282,9 +281,7 @@ void ms_collector_add(struct ms_collector *c, uint64_t serial, const char *hello
 
     bool living = ms_liveness_begin(process, hello.start_time);
     process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
-    struct ms_recorded **last =
-        &c->processes; /* in order of registration, which is also the order of the directories of
-                                             * one pid */
+    struct ms_recorded **last = &c->processes; /* by registration, as are the directories of one pid */
     while (*last != NULL) {
         last = &(*last)->next;
     }

@@ -213,8 +213,7 @@ static void stale_return_addresses(void **state)
     static const uint64_t first = 0x10d, second = 0xd81;
     self->shm->c_depth = 30;
     uint32_t ids[8];
-    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) { /* nothing else in between: it would overwrite the stale
-                                                       * addresses */
+    for (unsigned i = 0; i < MS_COUNT_OF(ids); i++) { /* nothing in between, it would overwrite the addresses */
         uint64_t plan = i % 4 < 3 ? first : second;
         __asm__ volatile("" : "+r"(plan)); /* one call for both */
         descend(plan, 3);

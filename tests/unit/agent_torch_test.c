@@ -181,8 +181,7 @@ static void operators(void **state)
         expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Tensor");
         fake_operator("aten::add", "Scalar");
         expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Scalar");
-        fake_operator("aten::_transformer_encoder_layer_fwd", ""); /* a name that is not stored inside the string
-                                                                    * object */
+        fake_operator("aten::_transformer_encoder_layer_fwd", ""); /* not stored inside the string object */
         expect_operator(MS_DEV_CPU, "torch._ops.aten._transformer_encoder_layer_fwd.default");
         fake_operator("mine::fused", "an_overload_of_more_than_15_bytes");
         expect_operator(MS_DEV_CPU, "torch._ops.mine.fused.an_overload_of_more_than_15_bytes");
