@@ -69,10 +69,10 @@ struct ms_export_threads {
     struct ms_console_queue *console;
 };
 int ms_export_threads_start(struct ms_export_threads *threads, struct ms_console_queue *console);
-int ms_export_threads_add(struct ms_export_threads *threads,
-                          struct ms_recorded *process); /* before the sweeper gets it; 0 or -errno */
-void ms_export_threads_poke(struct ms_export_threads *threads,
-                            struct ms_recorded *process);       /* after setting `closed`, or for speed */
+/* Before the sweeper gets the process. 0 or -errno. */
+int ms_export_threads_add(struct ms_export_threads *threads, struct ms_recorded *process);
+/* After setting `closed`, or for speed. */
+void ms_export_threads_poke(struct ms_export_threads *threads, struct ms_recorded *process);
 void ms_export_threads_stop(struct ms_export_threads *threads); /* once they have no process left */
 
 /* ---- collector.c ---- */
