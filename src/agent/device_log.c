@@ -34,7 +34,7 @@
 #define IDLE_MAX_MS    20
 #define CLOCK_EVERY_NS 1000000000u
 #define CHECK_EVERY_NS 1000000000u
-#define PATIENCE_MS    200 /* of aclFinalize for the reader, of a launch for a thread that starts the log */
+#define PATIENCE_MS    200 /* aclFinalize waits for the reader; a launch, for the thread that starts the log */
 
 static void pause_us(long us)
 {

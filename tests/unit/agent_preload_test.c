@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The installed libraries as they are used: preloaded by any of their names, in any order, into unsuspecting programs;
- * and that they leave programs with nothing to record alone. */
+ * and that they do not affect programs that have nothing to record. */
 #include "agent_fixture.h"
 
 static void every_name_in_any_order(void **state)

@@ -275,7 +275,7 @@ static void on_end(const void *function, void *context)
     (void)context;
     struct ms_running *run = running();
     if (run == NULL || (run->beneath | run->told) == 0) {
-        return; /* began before counting did */
+        return; /* began before calls were counted */
     }
     if (run->beneath != 0) {
         run->beneath--;
