@@ -16,7 +16,6 @@
 static struct {
     uint64_t rule, check;
 } rules[MS_UNWIND_RULES];
-_Static_assert(MS_UNWIND_RULES == 1u << 14, "one rule per hash value");
 
 union rule_word {
     struct ms_unwind_rule rule;
@@ -50,7 +49,7 @@ WALKING struct ms_unwind_rule rule_of(uintptr_t pc, uint64_t epoch, uint16_t *ca
         *at = guess;
         return rule;
     }
-    unsigned place = (unsigned)(pc * 0x9e3779b97f4a7c15u >> 50);
+    unsigned place = (unsigned)(pc * 0x9e3779b97f4a7c15u >> (64 - MS_UNWIND_RULE_BITS));
     callers[*at] = (uint16_t)place;
     *at = place;
     return rule_at(place, key, &rule) ? rule : look(pc, key, place);

@@ -10,7 +10,8 @@
 
 #include "agent/stack_range.h"
 
-#define MS_UNWIND_RULES (1u << 14)
+#define MS_UNWIND_RULE_BITS 14
+#define MS_UNWIND_RULES     (1u << MS_UNWIND_RULE_BITS)
 
 /* A thread's state, kept from walk to walk; initially zero. */
 struct ms_unwind_thread {

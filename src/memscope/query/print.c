@@ -90,7 +90,10 @@ static void json_row(struct ms_print *print)
 {
     struct ms_buffer *out = &print->out;
     sqlite3_stmt *statement = print->statement;
-    ms_buffer_add(out, ",\n{" + (print->rows == 0), 3 - (print->rows == 0));
+    if (print->rows != 0) {
+        ms_buffer_char(out, ',');
+    }
+    ms_buffer_add(out, "\n{", 2);
     for (int i = 0; i < print->columns; i++) {
         const char *name = sqlite3_column_name(statement, i);
         if (i != 0) {

@@ -218,7 +218,7 @@ static void account_line(const struct printer *printer, const char *name, const 
     fprintf(printer->out, "    %-40s %10.2f %10.2f\n", text, mib(peak_b), mib(end_b));
 }
 
-static const struct ms_report_pool *pool_of(const struct ms_report_account *account, uint8_t space)
+static const struct ms_report_pool *pool_of(const struct ms_report_account *account, unsigned space)
 {
     for (size_t i = 0; i < account->pool_count; i++) {
         if (account->pools[i].space == space) {
@@ -264,7 +264,7 @@ static void print_account(const struct printer *printer, const struct ms_report_
     if (peak->segment_b != 0 || end->segment_b != 0) {
         account_line(printer, "  pool segments", "", peak->segment_b, end->segment_b);
     }
-    for (uint8_t space = 0; space < MS_SPACE_COUNT; space++) {
+    for (unsigned space = 0; space < MS_SPACE_COUNT; space++) {
         const struct ms_report_pool *a = pool_of(peak, space), *b = pool_of(end, space);
         if (a->name == NULL && b->name == NULL) {
             continue;

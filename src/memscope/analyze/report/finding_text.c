@@ -112,7 +112,7 @@ static void prepare(struct wording *wording, uint64_t peak_b)
 static const char *sentence(struct ms_arena *arena, const struct wording *t)
 {
     const struct ms_finding *f = t->finding;
-    char a[16], b[16], steps[64];
+    char a[16], b[16], steps[64] = "";
     size_text(t->result->at_stake_b, a);
     size_text(f->reserved_b, b);
     const char *in = t->op[0] != '\0' ? " from " : "";
@@ -122,7 +122,9 @@ static const char *sentence(struct ms_arena *arena, const struct wording *t)
     case MS_PATTERN_OOM:
         size_text(f->size_b, a);
         size_text(f->extra, b);
-        snprintf(steps, sizeof(steps), f->first_step != 0 ? " in step %u" : "", f->first_step);
+        if (f->first_step != 0) {
+            snprintf(steps, sizeof(steps), " in step %u", f->first_step);
+        }
         return ms_arena_print(arena, "A request of %s failed%s%s%s; %s were in use at the time.", a,
                               t->result->from_op[0] != '\0' ? " in " : "", named(t->result->from_op, ""), steps, b);
     case MS_PATTERN_LEAK:
