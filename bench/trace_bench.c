@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "trace/definitions.h"
 #include "trace/drain.h"
+#include "trace/reader.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -65,10 +65,10 @@ extern __thread struct ms_self ms_self __attribute__((tls_model("initial-exec"),
 /* The state (enum ms_trace_state) that applies to an event requested by any of the bits of `mask` (MS_WANT_*). */
 static inline unsigned ms_wanted(uint32_t mask)
 {
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     if (MS_UNLIKELY(shm == NULL)) {
         ms_rec_state_slow();
-        shm = ms_rec_session();
+        shm = ms_rec_shm();
         if (shm == NULL) {
             return MS_STATE_OFF;
         }
@@ -95,7 +95,7 @@ const struct ms_stack_ids *ms_stacks_take(struct ms_stack_ids *ids, uint32_t c_d
 static inline __attribute__((always_inline)) const struct ms_stack_ids *ms_stacks(unsigned state,
                                                                                   struct ms_stack_ids *ids)
 {
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     uint32_t c_depth = __atomic_load_n(&shm->c_depth, __ATOMIC_RELAXED);
     uint32_t python_depth = __atomic_load_n(&shm->python_depth, __ATOMIC_RELAXED);
     if (MS_LIKELY((c_depth | python_depth) == 0) || state != MS_STATE_ON) {

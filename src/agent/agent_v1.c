@@ -106,7 +106,7 @@ static void state_now(struct ms_agent_state *out)
 {
     ms_agent_init();
     const struct ms_session *session = ms_agent_session();
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     *out = (struct ms_agent_state){0};
     if (session == NULL || (shm != NULL && shm->magic != MS_SHM_MAGIC)) {
         return;

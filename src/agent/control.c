@@ -136,7 +136,7 @@ static int stop(char *why, size_t why_b)
 /* A process without events is not queried: that would start recording it. */
 static int suspects(char *why, size_t why_b)
 {
-    if (ms_rec_session() == NULL) {
+    if (ms_rec_shm() == NULL) {
         return not_recorded(why, why_b);
     }
     uint64_t stamp = record(MS_R_STOP, MS_STOP_GOES_ON, NULL, 0);

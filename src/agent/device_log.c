@@ -153,11 +153,11 @@ static int64_t device_info(uint32_t device, int32_t info, int64_t unknown)
 static void sample_clock(uint32_t device, uint64_t now_ns)
 {
     enum { LATE_NS = 500000 };
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     uint32_t kind = __atomic_load_n(&shm->clock_kind, __ATOMIC_RELAXED);
-    uint64_t before = ms_stamp_ordered(kind);
+    uint64_t before = ms_stamp(kind);
     int64_t counter = device_info(device, INFO_TYPE_SYS_COUNT, -1);
-    uint64_t after = ms_stamp_ordered(kind);
+    uint64_t after = ms_stamp(kind);
     struct ms_slot slot;
     struct ms_p_device_clock *p = counter >= 0 ? ms_rec_begin(&slot, sizeof(*p), MS_ORDER_PLAIN) : NULL;
     if (p == NULL) {

@@ -18,7 +18,7 @@ static inline bool ms_kernel_wanted(void)
 static inline bool ms_kernel_maybe(void)
 {
     enum { MS_KERNEL_EVENTS = MS_WANT_LAUNCH | MS_WANT_KERNEL };
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     return shm == NULL ||
            (__atomic_load_n(&shm->state, __ATOMIC_RELAXED) == MS_STATE_ON &&
             (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & MS_KERNEL_EVENTS) == MS_KERNEL_EVENTS);

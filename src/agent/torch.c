@@ -11,7 +11,7 @@ uint32_t ms_torch_version = UINT32_MAX;
 void ms_torch_update(void)
 {
     static uint32_t busy, misses, tried;
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     if (shm == NULL || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
     }

@@ -16,7 +16,7 @@ extern uint32_t ms_torch_version __attribute__((visibility("hidden")));
 static inline void ms_torch_follow(void)
 {
     ms_rec_state(); /* attaches on first use */
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     if (MS_UNLIKELY(shm != NULL && __atomic_load_n(&shm->config_version, __ATOMIC_RELAXED) !=
                                        __atomic_load_n(&ms_torch_version, __ATOMIC_RELAXED))) {
         ms_torch_update();

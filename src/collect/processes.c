@@ -148,8 +148,8 @@ static int open_trace(struct ms_recorded *process)
         return rc;
     }
     if (process->view != NULL) {
-        struct ms_drain_watch watch = ms_view_watch(process->view);
-        ms_drain_watch(process->drain, &watch);
+        struct ms_drain_observer watch = ms_view_watch(process->view);
+        ms_drain_observe(process->drain, &watch);
     }
     return 0;
 }

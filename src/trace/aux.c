@@ -4,6 +4,7 @@
  * A checkpoint stands in the aux file of the segment where its position begins, so that deleting a segment deletes what
  * only that segment needs. Symbols are good for all segments: they stand in the aux file of segment 0, which there is
  * not. Contents: docs/format/trace.md. Symbols of a trace are loaded at the first question for one. */
+#include "trace/aux.h"
 #include "trace/reader_internal.h"
 
 #include "trace/parts.h"
@@ -27,7 +28,7 @@ struct symbol {
 struct ms_symbols {
     struct symbol *table;
     uint32_t size, count;
-    struct ms_buffer texts;
+    struct ms_blob texts;
     bool loaded;
 };
 
@@ -67,7 +68,7 @@ static int add_symbol(struct ms_symbols *s, uint32_t module, uint64_t offset, co
     if (module == 0 || length_b > UINT32_MAX) {
         return -EINVAL;
     }
-    if (grow_symbols(s) != 0 || ms_buffer_room(&s->texts, length_b + 1) == NULL) {
+    if (grow_symbols(s) != 0 || ms_blob_room(&s->texts, length_b + 1) == NULL) {
         return -ENOMEM;
     }
     struct symbol *symbol = find_symbol(s, module, offset);
@@ -181,7 +182,7 @@ struct checkpoint_head {
 };
 
 /* The whole content has arrived; its definitions are loaded once it is chosen. */
-static void take_content(struct ms_trace *t, struct ms_buffer *content)
+static void take_content(struct ms_trace *t, struct ms_blob *content)
 {
     struct checkpoint_head c;
     struct ms_bytes bytes = {.at = content->data, .end = content->data + content->used_b};
@@ -190,13 +191,13 @@ static void take_content(struct ms_trace *t, struct ms_buffer *content)
         return;
     }
     memcpy(&c, head, sizeof(c));
-    if (ms_get_bytes(&bytes, c.payload_b) == NULL || ms_buffer_room(content, MS_BLOCK_SLACK_B) == NULL) {
+    if (ms_get_bytes(&bytes, c.payload_b) == NULL || ms_blob_room(content, MS_BLOCK_SLACK_B) == NULL) {
         return;
     }
     memset(content->data + content->used_b, 0, MS_BLOCK_SLACK_B);
-    ms__bytes_free(&t->checkpoint_content);
+    ms_blob_free(&t->checkpoint_content);
     t->checkpoint_content = *content;
-    *content = (struct ms_buffer){0};
+    *content = (struct ms_blob){0};
     t->checkpoint = (struct ms_checkpoint){
         .position = c.position, .payload = t->checkpoint_content.data + sizeof(c), .payload_b = (size_t)c.payload_b};
     t->have_checkpoint = true;
@@ -205,7 +206,7 @@ static void take_content(struct ms_trace *t, struct ms_buffer *content)
 
 static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head, struct ms_bytes content)
 {
-    struct ms_buffer *parts = &t->checkpoint_parts;
+    struct ms_blob *parts = &t->checkpoint_parts;
     size_t part_b = (size_t)(content.end - content.at);
     if (t->have_checkpoint && t->first_counts) {
         return;
@@ -215,7 +216,7 @@ static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head
         t->checkpoint_part = 0;
     }
     bool next = head->first_seq == t->checkpoint_part && part_b <= CHECKPOINT_MAX_B - parts->used_b;
-    uint8_t *to = next ? ms_buffer_room(parts, part_b) : NULL;
+    uint8_t *to = next ? ms_blob_room(parts, part_b) : NULL;
     if (to == NULL) { /* one is missing: the others are worth nothing */
         t->checkpoint_part = UINT64_MAX;
         return;
@@ -235,7 +236,7 @@ static bool take_checkpoint(struct ms_trace *t, uint64_t number)
     t->have_checkpoint = false;
     t->checkpoint_part = UINT64_MAX;
     each_block(t, number, MS_BLOCK_CHECKPOINT, meet_checkpoint);
-    ms__bytes_free(&t->checkpoint_parts);
+    ms_blob_free(&t->checkpoint_parts);
     int fd = t->have_checkpoint ? ms__files_open(t, t->checkpoint.position.segment, ".seg") : -ENOENT;
     t->have_checkpoint = fd >= 0;
     if (fd >= 0) {
@@ -287,10 +288,10 @@ int ms__aux_checkpoint_from(struct ms_trace *t, uint64_t segment)
 
 void ms__aux_destroy(struct ms_trace *t)
 {
-    ms__bytes_free(&t->checkpoint_content);
+    ms_blob_free(&t->checkpoint_content);
     if (t->symbols != NULL) {
         free(t->symbols->table);
-        ms__bytes_free(&t->symbols->texts);
+        ms_blob_free(&t->symbols->texts);
         free(t->symbols);
     }
 }
@@ -300,7 +301,7 @@ void ms__aux_destroy(struct ms_trace *t)
 struct ms_aux {
     struct ms_trace *trace;
     struct ms_packer *packer;
-    struct ms_buffer symbols;
+    struct ms_blob symbols;
     uint32_t symbol_count;
 };
 
@@ -341,7 +342,7 @@ static int open_tail(struct ms_aux *aux, uint64_t segment, struct tail *out)
     return 0;
 }
 
-static int append_block(struct ms_aux *aux, struct tail *tail, struct ms_block_head *head, const struct ms_buffer *raw)
+static int append_block(struct ms_aux *aux, struct tail *tail, struct ms_block_head *head, const struct ms_blob *raw)
 {
     uint8_t *packed = malloc(ms_block_bound(raw->used_b));
     if (packed == NULL) {
@@ -373,7 +374,7 @@ static int close_tail(struct tail *tail, int rc)
 }
 
 /* A definition and what it refers to, each once. */
-static int put_definition(struct ms_trace *t, struct ms_buffer *to, uint32_t id, uint64_t mark)
+static int put_definition(struct ms_trace *t, struct ms_blob *to, uint32_t id, uint64_t mark)
 {
     struct ms_def *def = id != 0 ? ms_deftable_get(t->definitions, id) : NULL;
     if (def == NULL || def->segment == mark) {
@@ -396,7 +397,7 @@ static int put_definition(struct ms_trace *t, struct ms_buffer *to, uint32_t id,
 struct checkpoint_writer {
     struct ms_aux *aux;
     struct tail tail;
-    struct ms_buffer part;
+    struct ms_blob part;
     uint64_t parts;
 };
 
@@ -424,7 +425,7 @@ static int put_bytes(struct checkpoint_writer *w, const void *bytes, size_t leng
     while (length_b > 0) {
         int rc = make_room(w);
         size_t room_b = PART_B - w->part.used_b, n = length_b < room_b ? length_b : room_b;
-        uint8_t *to = rc == 0 ? ms_buffer_room(&w->part, n) : NULL;
+        uint8_t *to = rc == 0 ? ms_blob_room(&w->part, n) : NULL;
         if (to == NULL) {
             return rc != 0 ? rc : -ENOMEM;
         }
@@ -443,7 +444,7 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
     struct ms_trace *t = aux->trace;
     struct checkpoint_head c = {.position = *position};
     struct checkpoint_writer w = {.aux = aux};
-    struct ms_buffer clocks = {0};
+    struct ms_blob clocks = {0};
     for (unsigned i = 0; i < pieces; i++) {
         c.payload_b += payload[i].iov_len;
     }
@@ -463,23 +464,23 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
     size_t head_b = sizeof(c) + c.payload_b;
     rc = rc != 0 ? rc : put_bytes(&w, zeros, MS_ROUND_UP(head_b, 8) - head_b);
     rc = rc != 0 ? rc : put_bytes(&w, clocks.data, clocks.used_b);
-    uint64_t mark = ++t->definition_mark;
+    uint64_t mark = ++t->definition_pass;
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = make_room(&w);
         rc = rc != 0 ? rc : put_definition(t, &w.part, ids[i], mark);
     }
     rc = rc != 0 ? rc : put_part(&w, true);
-    ms__bytes_free(&clocks);
-    ms__bytes_free(&w.part);
+    ms_blob_free(&clocks);
+    ms_blob_free(&w.part);
     return close_tail(&w.tail, rc);
 }
 
 int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b)
 {
     int rc = ms_trace_add_symbol(aux->trace, module, offset, text, length_b);
-    rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, module);
-    rc = rc != 0 ? rc : ms_buffer_varint(&aux->symbols, offset);
-    rc = rc != 0 ? rc : ms_buffer_bytes(&aux->symbols, text, length_b);
+    rc = rc != 0 ? rc : ms_blob_varint(&aux->symbols, module);
+    rc = rc != 0 ? rc : ms_blob_varint(&aux->symbols, offset);
+    rc = rc != 0 ? rc : ms_blob_bytes(&aux->symbols, text, length_b);
     aux->symbol_count++;
     return rc == 0 && aux->symbols.used_b >= MS_BLOCK_RAW_B ? ms_aux_flush(aux) : rc;
 }
@@ -505,7 +506,7 @@ void ms_aux_close(struct ms_aux *aux)
     if (aux != NULL) {
         ms_aux_flush(aux);
         ms_packer_free(aux->packer);
-        ms__bytes_free(&aux->symbols);
+        ms_blob_free(&aux->symbols);
         free(aux);
     }
 }

@@ -54,7 +54,7 @@ int ms_catalog_bind(struct ms_catalog *catalog, uint32_t stream, uint32_t id, ui
 
 /* ---- buffer ---- */
 
-uint8_t *ms_buffer_room(struct ms_buffer *b, size_t length_b)
+uint8_t *ms_blob_room(struct ms_blob *b, size_t length_b)
 {
     if (b->room_b - b->used_b < length_b) {
         size_t room_b = b->room_b == 0 ? 4096 : b->room_b;
@@ -71,9 +71,9 @@ uint8_t *ms_buffer_room(struct ms_buffer *b, size_t length_b)
     return b->data + b->used_b;
 }
 
-int ms_buffer_varint(struct ms_buffer *b, uint64_t value)
+int ms_blob_varint(struct ms_blob *b, uint64_t value)
 {
-    uint8_t *at = ms_buffer_room(b, MS_VARINT_MAX_B);
+    uint8_t *at = ms_blob_room(b, MS_VARINT_MAX_B);
     if (at == NULL) {
         return -ENOMEM;
     }
@@ -81,9 +81,9 @@ int ms_buffer_varint(struct ms_buffer *b, uint64_t value)
     return 0;
 }
 
-int ms_buffer_bytes(struct ms_buffer *b, const void *bytes, size_t length_b)
+int ms_blob_bytes(struct ms_blob *b, const void *bytes, size_t length_b)
 {
-    if (ms_buffer_varint(b, length_b) != 0 || ms_buffer_room(b, length_b + 1) == NULL) {
+    if (ms_blob_varint(b, length_b) != 0 || ms_blob_room(b, length_b + 1) == NULL) {
         return -ENOMEM;
     }
     if (length_b != 0) {
@@ -93,29 +93,29 @@ int ms_buffer_bytes(struct ms_buffer *b, const void *bytes, size_t length_b)
     return 0;
 }
 
-void ms__bytes_free(struct ms_buffer *b)
+void ms_blob_free(struct ms_blob *b)
 {
     free(b->data);
-    *b = (struct ms_buffer){0};
+    *b = (struct ms_blob){0};
 }
 
 /* ---- STREAMS ---- */
 
-static int save_stream(const struct ms_stream_state *s, uint32_t stream, struct ms_buffer *to)
+static int save_stream(const struct ms_stream_state *s, uint32_t stream, struct ms_blob *to)
 {
     uint32_t bound = 0;
     for (uint32_t i = 0; i < s->ids; i++) {
         bound += s->meaning[i] != 0;
     }
-    int rc = ms_buffer_varint(to, (uint64_t)stream + 1);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, s->next_seq);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, s->last_stamp);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, bound);
+    int rc = ms_blob_varint(to, (uint64_t)stream + 1);
+    rc = rc != 0 ? rc : ms_blob_varint(to, s->next_seq);
+    rc = rc != 0 ? rc : ms_blob_varint(to, s->last_stamp);
+    rc = rc != 0 ? rc : ms_blob_varint(to, bound);
     uint32_t id = 0, meaning = 0;
     for (uint32_t i = 0; i < s->ids && rc == 0; i++) {
         if (s->meaning[i] != 0) {
-            rc = ms_buffer_varint(to, i + 1 - id);
-            rc = rc != 0 ? rc : ms_buffer_varint(to, ms_fold((uint64_t)s->meaning[i] - meaning));
+            rc = ms_blob_varint(to, i + 1 - id);
+            rc = rc != 0 ? rc : ms_blob_varint(to, ms_fold((uint64_t)s->meaning[i] - meaning));
             id = i + 1;
             meaning = s->meaning[i];
         }
@@ -123,16 +123,16 @@ static int save_stream(const struct ms_stream_state *s, uint32_t stream, struct 
     return rc;
 }
 
-int ms_catalog_save(const struct ms_catalog *catalog, struct ms_buffer *to)
+int ms_catalog_save(const struct ms_catalog *catalog, struct ms_blob *to)
 {
-    int rc = ms_buffer_varint(to, ms_deftable_last_id(catalog->definitions));
+    int rc = ms_blob_varint(to, ms_deftable_last_id(catalog->definitions));
     for (uint32_t i = 0; i < MS_CATALOG_STREAMS && rc == 0; i++) {
         const struct ms_stream_state *s = &catalog->stream[i];
         if (s->next_seq != 0 || s->ids != 0) {
             rc = save_stream(s, i, to);
         }
     }
-    return rc != 0 ? rc : ms_buffer_varint(to, 0);
+    return rc != 0 ? rc : ms_blob_varint(to, 0);
 }
 
 bool ms_catalog_load(struct ms_catalog *catalog, struct ms_bytes from)
@@ -161,13 +161,13 @@ bool ms_catalog_load(struct ms_catalog *catalog, struct ms_bytes from)
 
 /* ---- DEFINITIONS ---- */
 
-int ms_catalog_put_definition(struct ms_buffer *to, const struct ms_def *def)
+int ms_catalog_put_definition(struct ms_blob *to, const struct ms_def *def)
 {
-    int rc = ms_buffer_varint(to, def->kind);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, def->flags);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, def->id);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, def->content_b);
-    uint8_t *at = rc == 0 ? ms_buffer_room(to, def->content_b + 8) : NULL;
+    int rc = ms_blob_varint(to, def->kind);
+    rc = rc != 0 ? rc : ms_blob_varint(to, def->flags);
+    rc = rc != 0 ? rc : ms_blob_varint(to, def->id);
+    rc = rc != 0 ? rc : ms_blob_varint(to, def->content_b);
+    uint8_t *at = rc == 0 ? ms_blob_room(to, def->content_b + 8) : NULL;
     if (at == NULL) {
         return -ENOMEM;
     }
@@ -179,12 +179,12 @@ int ms_catalog_put_definition(struct ms_buffer *to, const struct ms_def *def)
     return 0;
 }
 
-int ms_catalog_put_binding(struct ms_buffer *to, uint32_t stream, uint32_t id, uint32_t meaning)
+int ms_catalog_put_binding(struct ms_blob *to, uint32_t stream, uint32_t id, uint32_t meaning)
 {
-    int rc = ms_buffer_varint(to, 0);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, stream);
-    rc = rc != 0 ? rc : ms_buffer_varint(to, id);
-    return rc != 0 ? rc : ms_buffer_varint(to, meaning);
+    int rc = ms_blob_varint(to, 0);
+    rc = rc != 0 ? rc : ms_blob_varint(to, stream);
+    rc = rc != 0 ? rc : ms_blob_varint(to, id);
+    return rc != 0 ? rc : ms_blob_varint(to, meaning);
 }
 
 bool ms_catalog_next_item(struct ms_bytes *from, struct ms_definition_item *item)

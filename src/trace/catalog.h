@@ -43,23 +43,23 @@ static inline uint32_t ms_catalog_meaning(const struct ms_catalog *catalog, uint
 /* ---- in the file ---- */
 
 /* A buffer that grows. */
-struct ms_buffer {
+struct ms_blob {
     uint8_t *data;
     size_t used_b, room_b;
 };
 /* Room for length_b more bytes; NULL: out of memory. */
-uint8_t *ms_buffer_room(struct ms_buffer *buffer, size_t length_b);
-int ms_buffer_varint(struct ms_buffer *buffer, uint64_t value);
-int ms_buffer_bytes(struct ms_buffer *buffer, const void *bytes, size_t length_b); /* length first */
-void ms__bytes_free(struct ms_buffer *buffer);
+uint8_t *ms_blob_room(struct ms_blob *buffer, size_t length_b);
+int ms_blob_varint(struct ms_blob *buffer, uint64_t value);
+int ms_blob_bytes(struct ms_blob *buffer, const void *bytes, size_t length_b); /* length first */
+void ms_blob_free(struct ms_blob *buffer);
 
 /* Content of a STREAMS block. */
-int ms_catalog_save(const struct ms_catalog *catalog, struct ms_buffer *to);
+int ms_catalog_save(const struct ms_catalog *catalog, struct ms_blob *to);
 bool ms_catalog_load(struct ms_catalog *catalog, struct ms_bytes from); /* false: damaged */
 
 /* Content of a DEFINITIONS block: definitions and meanings, in the order in which they were put. */
-int ms_catalog_put_definition(struct ms_buffer *to, const struct ms_def *def);
-int ms_catalog_put_binding(struct ms_buffer *to, uint32_t stream, uint32_t id, uint32_t meaning);
+int ms_catalog_put_definition(struct ms_blob *to, const struct ms_def *def);
+int ms_catalog_put_binding(struct ms_blob *to, uint32_t stream, uint32_t id, uint32_t meaning);
 struct ms_definition_item {
     struct ms_def def; /* kind 0: a binding */
     uint32_t stream, id, meaning;

@@ -26,14 +26,14 @@
 #define CODE_SALTS     4096
 #define MS_DESCRIBED_B 2048u
 
-struct entry {
+struct def_entry {
     uint64_t hash; /* 0: empty */
     uint32_t check;
     uint32_t id;
 };
 
 struct ms_definitions {
-    struct entry table[SETS][2];
+    struct def_entry table[SETS][2];
     uint16_t free_ids[MS_DEFINITION_IDS]; /* ring of ids that are not in the table; filled as fresh ones are used up */
     uint32_t free_head, free_count;
     uint32_t fresh_id;   /* ids above were never used */
@@ -106,7 +106,7 @@ static inline struct ms_def_key lanes_end(struct lanes *lanes)
 
 static uint32_t find(struct ms_definitions *d, const struct ms_def_key *key)
 {
-    struct entry *set = d->table[key->hash % SETS];
+    struct def_entry *set = d->table[key->hash % SETS];
     for (unsigned way = 0; way < 2; way++) {
         if (set[way].hash == key->hash && set[way].check == (uint32_t)key->check) {
             return set[way].id;
@@ -131,7 +131,7 @@ static void return_id(struct ms_definitions *d, uint32_t id)
     d->free_ids[(d->free_head + d->free_count++) % MS_DEFINITION_IDS] = (uint16_t)(id - 1);
 }
 
-static void store(struct entry *entry, const struct ms_def_key *key, uint32_t id)
+static void store(struct def_entry *entry, const struct ms_def_key *key, uint32_t id)
 {
     entry->hash = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -143,7 +143,7 @@ static void store(struct entry *entry, const struct ms_def_key *key, uint32_t id
 
 static void remember(struct ms_definitions *d, const struct ms_def_key *key, uint32_t id)
 {
-    struct entry *set = d->table[key->hash % SETS];
+    struct def_entry *set = d->table[key->hash % SETS];
     if (set[1].hash != 0) {
         return_id(d, set[1].id);
     }

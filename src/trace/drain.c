@@ -355,9 +355,9 @@ int ms_drain_open_memory(struct ms_shm *shm, size_t size_b, struct ms_writer *wr
         d->view = calloc(d->chunk_max, sizeof(*d->view));
         d->found = calloc(d->chunk_max, sizeof(*d->found));
         d->emptied = calloc(d->chunk_max, sizeof(*d->emptied));
-        d->pending = calloc(d->stream_max, sizeof(*d->pending));
+        d->in_flight = calloc(d->stream_max, sizeof(*d->in_flight));
         d->copy = malloc(MS_CHUNK_B);
-        rc = d->view == NULL || d->found == NULL || d->emptied == NULL || d->pending == NULL || d->copy == NULL
+        rc = d->view == NULL || d->found == NULL || d->emptied == NULL || d->in_flight == NULL || d->copy == NULL
                  ? -ENOMEM
                  : ms__out_init(&d->out, writer, d->stats.damage);
     }
@@ -425,14 +425,14 @@ void ms_drain_close(struct ms_drain *d)
     free(d->view);
     free(d->found);
     free(d->emptied);
-    free(d->pending);
+    free(d->in_flight);
     free(d->copy);
     free(d);
 }
 
-void ms_drain_watch(struct ms_drain *d, const struct ms_drain_watch *watch)
+void ms_drain_observe(struct ms_drain *d, const struct ms_drain_observer *observer)
 {
-    d->out.watch = *watch;
+    d->out.observer = *observer;
 }
 
 struct ms_shm *ms_drain_shm(struct ms_drain *d)

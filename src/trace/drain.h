@@ -15,6 +15,7 @@
 
 #include "trace/clock.h"
 #include "trace/shm.h"
+#include "trace/event.h"
 #include "trace/writer.h"
 
 struct ms_drain;
@@ -76,12 +77,12 @@ struct ms_shm *ms_drain_shm(struct ms_drain *drain);
 
 /* What the producers define, told as soon as it is known, once for each: files may be gone when their names are wanted.
  * Called in the thread that drains, so it must not wait for anything. */
-struct ms_drain_watch {
+struct ms_drain_observer {
     void (*module)(void *argument, const struct ms_module *module);
     void (*generated)(void *argument, uint64_t pc); /* a frame of no module; for each new stack */
     void *argument;
 };
-void ms_drain_watch(struct ms_drain *drain, const struct ms_drain_watch *watch);
+void ms_drain_observe(struct ms_drain *drain, const struct ms_drain_observer *observer);
 
 void ms_drain_stats(const struct ms_drain *drain, struct ms_drain_stats *out);
 void ms_drain_close(struct ms_drain *drain);

@@ -22,10 +22,10 @@ struct ms_outgoing {
     uint64_t first_stamp, last_stamp; /* of the block; first > last: nothing is in it */
     bool run_open;
     struct ms_encoder encoder;
-    struct ms_buffer definitions; /* of the next DEFINITIONS block */
+    struct ms_blob definitions; /* of the next DEFINITIONS block */
     uint32_t definition_items;
     uint64_t max_stamp; /* of all blocks */
-    struct ms_drain_watch watch;
+    struct ms_drain_observer observer;
 };
 
 int ms__out_init(struct ms_outgoing *out, struct ms_writer *writer, uint64_t *damage);
@@ -74,9 +74,9 @@ struct ms_drain {
     uint32_t found_count;
     uint32_t *emptied; /* FULL chunks to be freed once everything is written */
     uint32_t emptied_count;
-    struct ms_pending *pending; /* per stream: since when it is in flight */
-    uint64_t allocated_b;       /* of the memfd, ahead of the producers */
-    uint64_t *copy;             /* of one chunk's data */
+    struct ms_in_flight *in_flight; /* per stream: since when it is in flight */
+    uint64_t allocated_b;           /* of the memfd, ahead of the producers */
+    uint64_t *copy;                 /* of one chunk's data */
 
     uint64_t swept_ns;  /* when the last SWEEP was written */
     uint64_t sweep_low; /* ... and its low */
@@ -93,7 +93,7 @@ struct ms_found {
     uint32_t chunk;
 };
 
-struct ms_pending {
+struct ms_in_flight {
     uint64_t reserved;
     uint64_t since_ns;
 };

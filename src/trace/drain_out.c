@@ -37,7 +37,7 @@ int ms__out_init(struct ms_outgoing *out, struct ms_writer *writer, uint64_t *da
 void ms__out_destroy(struct ms_outgoing *out)
 {
     free(out->block);
-    ms__bytes_free(&out->definitions);
+    ms_blob_free(&out->definitions);
 }
 
 void ms__out_break(struct ms_outgoing *out)
@@ -127,15 +127,15 @@ static uint32_t resolve(struct ms_outgoing *out, uint32_t stream, uint32_t id, u
 
 static void tell_watch(const struct ms_outgoing *out, const struct ms_record *r, const struct ms_parts *parts)
 {
-    const struct ms_drain_watch *watch = &out->watch;
-    if (r->kind == MS_R_DEF_MODULE && watch->module != NULL) {
+    const struct ms_drain_observer *observer = &out->observer;
+    if (r->kind == MS_R_DEF_MODULE && observer->module != NULL) {
         struct ms_module module;
         ms__module_of((const void *)(r + 1), parts, &module);
-        watch->module(watch->argument, &module);
+        observer->module(observer->argument, &module);
     }
-    for (uint32_t i = 0; r->kind == MS_R_DEF_STACK && watch->generated != NULL && i < parts->frames; i++) {
+    for (uint32_t i = 0; r->kind == MS_R_DEF_STACK && observer->generated != NULL && i < parts->frames; i++) {
         if (parts->frame[i].in == 0) {
-            watch->generated(watch->argument, parts->frame[i].offset);
+            observer->generated(observer->argument, parts->frame[i].offset);
         }
     }
 }

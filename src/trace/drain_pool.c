@@ -43,7 +43,7 @@ static uint64_t margin_ticks(const struct ms_drain *d, const struct ms_anchor *n
 static uint64_t flight_bound(struct ms_drain *d, uint32_t stream, const struct ms_anchor *now)
 {
     struct ms_stream_head *head = &d->heads[stream];
-    struct ms_pending *pending = &d->pending[stream];
+    struct ms_in_flight *pending = &d->in_flight[stream];
     uint32_t kind = __atomic_load_n(&head->clock_kind, __ATOMIC_ACQUIRE);
     uint64_t reserved = __atomic_load_n(&head->reserved, __ATOMIC_ACQUIRE);
     uint64_t committed = __atomic_load_n(&head->committed, __ATOMIC_ACQUIRE);
@@ -56,7 +56,7 @@ static uint64_t flight_bound(struct ms_drain *d, uint32_t stream, const struct m
         return UINT64_MAX;
     }
     if (pending->since_ns == 0 || pending->reserved != reserved) {
-        *pending = (struct ms_pending){.reserved = reserved, .since_ns = now->monotonic_ns};
+        *pending = (struct ms_in_flight){.reserved = reserved, .since_ns = now->monotonic_ns};
     } else if (now->monotonic_ns - pending->since_ns > FLIGHT_MAX_NS) {
         d->stats.damage[MS_DAMAGE_HEAD] += pending->since_ns != 1;
         pending->since_ns = 1;

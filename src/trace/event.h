@@ -90,4 +90,20 @@ struct ms_event {
     };
 };
 
+/* ---- decoded definitions ---- */
+
+struct ms_module {
+    uint64_t base, size_b;
+    const uint8_t *build_id;
+    uint32_t build_id_b;
+    struct ms_text path;
+};
+struct ms_code {
+    struct ms_text file, name;
+    uint32_t first_line, version;
+    const uint8_t *line_table;
+    uint32_t line_table_b;
+    bool cut; /* the line table is not complete */
+};
+
 #endif

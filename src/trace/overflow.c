@@ -18,6 +18,7 @@ struct ms_overflow {
     uint64_t written, consumed, punched;
     uint64_t lost, lost_since_stamp;
     unsigned users;
+    uint64_t segments_b; /* atomic */
 };
 
 struct ms_overflow *ms_overflow_new(void)
@@ -86,6 +87,16 @@ uint64_t ms_overflow_lost(struct ms_overflow *o, uint64_t *since_stamp)
     *since_stamp = o->lost_since_stamp;
     pthread_mutex_unlock(&o->lock);
     return lost;
+}
+
+void ms_overflow_set_segments(struct ms_overflow *o, uint64_t bytes)
+{
+    __atomic_store_n(&o->segments_b, bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t ms_overflow_segments_b(const struct ms_overflow *o)
+{
+    return __atomic_load_n(&o->segments_b, __ATOMIC_RELAXED);
 }
 
 int ms_overflow_attach(struct ms_overflow *o)

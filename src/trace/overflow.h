@@ -21,6 +21,10 @@ bool ms_overflow_append(struct ms_overflow *overflow, const void *data, size_t l
 /* Writer: so many records found no room; the last ones before them have the stamp. */
 void ms_overflow_lose(struct ms_overflow *overflow, uint64_t records, uint64_t since_stamp);
 
+/* Bytes of all segment files: set by the writer, from any thread. */
+void ms_overflow_set_segments(struct ms_overflow *overflow, uint64_t bytes);
+uint64_t ms_overflow_segments_b(const struct ms_overflow *overflow);
+
 /* Reader: takes part from now on; a descriptor of its own for the memory, or -errno. */
 int ms_overflow_attach(struct ms_overflow *overflow);
 /* Everything before the offset has been read for good. */

@@ -30,18 +30,18 @@
     X(process.exe)                                                                                                     \
     X(process.command)
 
-int ms__segment_info_save(const struct ms_segment_info *info, struct ms_buffer *to)
+int ms__segment_info_save(const struct ms_segment_info *info, struct ms_blob *to)
 {
     int rc = 0;
-#define X(field) rc = rc != 0 ? rc : ms_buffer_varint(to, info->field);
+#define X(field) rc = rc != 0 ? rc : ms_blob_varint(to, info->field);
     NUMBERS(X)
 #undef X
-    rc = rc != 0 ? rc : ms_buffer_varint(to, ms_fold((uint64_t)info->process.offset_ns));
-#define X(field) rc = rc != 0 ? rc : ms_buffer_bytes(to, info->field, strnlen(info->field, sizeof(info->field)));
+    rc = rc != 0 ? rc : ms_blob_varint(to, ms_fold((uint64_t)info->process.offset_ns));
+#define X(field) rc = rc != 0 ? rc : ms_blob_bytes(to, info->field, strnlen(info->field, sizeof(info->field)));
     TEXTS(X)
 #undef X
     const struct ms_process *process = &info->process;
-    return rc != 0 ? rc : ms_buffer_bytes(to, process->settings, strnlen(process->settings, sizeof(process->settings)));
+    return rc != 0 ? rc : ms_blob_bytes(to, process->settings, strnlen(process->settings, sizeof(process->settings)));
 }
 
 static void get_text(struct ms_bytes *from, char *to, size_t size_b)

@@ -226,7 +226,7 @@ static struct ms_ctx *take_context(struct ms_shm *shm)
         ctx->busy = 1;
         ctx->told = 0;
         ctx->of_owner = NULL;
-        ctx->running = (struct ms_running){0};
+        memset(ctx->owner_words, 0, sizeof(ctx->owner_words));
         /* In a vfork child the tid is the child's, but the context will be the parent's. */
         ctx->keep = (uint32_t)syscall(SYS_getpid) != ms_gate->pid;
         __atomic_store_n(&ctx->tid, tid, __ATOMIC_RELEASE);

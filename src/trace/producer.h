@@ -54,11 +54,7 @@ struct ms_ctx {
     uint32_t abandoned;                 /* was in use when its process forked; nobody's since */
     struct ms_definitions *definitions; /* NULL until the first one */
     void *of_owner;                     /* whatever the program's side keeps for this thread; NULL at first */
-    struct ms_running {
-        uint32_t told,
-            beneath; /* operators that are recorded, and calls that are not because one of these makes them */
-        uint32_t before, version; /* how many of those told began in another state of the session than this one */
-    } running;                    /* in this thread now, see agent/hooks/ops.c; zero at first */
+    uint32_t owner_words[4];            /* the same, without an allocation; zero at first */
     struct ms_ctx *next;
 };
 
@@ -116,7 +112,7 @@ static inline unsigned ms_rec_state(void)
 }
 
 /* Collector's words of an attached process; NULL if it is not attached. */
-static inline const struct ms_shm *ms_rec_session(void)
+static inline const struct ms_shm *ms_rec_shm(void)
 {
     return __atomic_load_n(&ms_gate->shm, __ATOMIC_ACQUIRE);
 }

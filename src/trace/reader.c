@@ -82,10 +82,10 @@ int ms_trace_open(int dirfd, const char *name, const struct ms_trace_options *op
         t->options = *options;
         t->options.cache_b = t->options.cache_b == 0 ? CACHE_B : t->options.cache_b;
     }
-    if (t->options.writer != NULL) {
-        int fd = ms_overflow_attach(ms__writer_overflow(t->options.writer));
+    if (t->options.overflow != NULL) {
+        int fd = ms_overflow_attach(t->options.overflow);
         if (fd >= 0) {
-            t->overflow = ms__writer_overflow(t->options.writer);
+            t->overflow = t->options.overflow;
             t->overflow_fd = fd;
         }
     }
@@ -192,9 +192,8 @@ int ms_trace_next(struct ms_trace *t, struct ms_event *event)
 }
 
 /* The record that was released last no longer counts. */
-bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out)
+bool ms_trace_position(struct ms_trace *t, struct ms_position *out)
 {
-    struct ms_trace *t = (struct ms_trace *)(uintptr_t)trace;
     if (t->current != NULL) {
         ms__merge_next(t, t->current);
         t->current = NULL;
@@ -333,18 +332,7 @@ void ms_trace_stats(const struct ms_trace *t, struct ms_trace_stats *out)
     out->released_below_ns = below == UINT64_MAX ? UINT64_MAX : below != 0 ? ms__file_ns(t, t->low_kind, below) : 0;
     out->bytes_read += t->file.fd >= 0 ? t->file.offset : 0;
     out->end_ns = t->end_stamp != 0 ? ms__file_ns(t, t->low_kind, t->end_stamp) : 0;
-    out->bytes_total = 0;
-    uint64_t *numbers = NULL;
-    int64_t count = ms__files_list(t, ".seg", &numbers);
-    for (int64_t i = 0; i < count; i++) {
-        struct stat status;
-        char name[sizeof(((struct ms_damage *)0)->file)];
-        if (ms__file_name(name, sizeof(name), t->info.process.name, numbers[i], ".seg") &&
-            fstatat(t->dir, name, &status, 0) == 0) {
-            out->bytes_total += (uint64_t)status.st_size;
-        }
-    }
-    free(numbers);
+    out->bytes_total = t->overflow != NULL ? ms_overflow_segments_b(t->overflow) : t->segments_b;
 }
 
 bool ms_trace_next_damage(struct ms_trace *t, struct ms_damage *out)

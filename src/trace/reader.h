@@ -18,10 +18,11 @@
 #define MS_TRACE_READER_H
 
 #include "trace/event.h"
+#include "trace/process.h"
 
 #include <stddef.h>
-#include <sys/uio.h>
 
+struct ms_overflow;
 struct ms_trace;
 
 /* Or -errno. JUMP: the segments that would come next were deleted; ms_trace_checkpoint has the state at which the next
@@ -29,31 +30,15 @@ struct ms_trace;
 enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2, MS_TRACE_JUMP = 3 };
 
 struct ms_trace_options {
-    size_t cache_b;           /* decoded blocks kept; 0: 64 MiB */
-    bool live;                /* the writer may still be at work: without an end block say AGAIN, not END */
-    bool from_latest;         /* begin at the latest checkpoint, not at the first segment */
-    struct ms_writer *writer; /* live, in the writer's own process: go on from memory when the disk is full */
-    bool memory;              /* the writer began in memory: begin there; the directory is not needed yet */
+    size_t cache_b;   /* decoded blocks kept; 0: 64 MiB */
+    bool live;        /* the writer may still be at work: without an end block say AGAIN, not END */
+    bool from_latest; /* begin at the latest checkpoint, not at the first segment */
+    struct ms_overflow
+        *overflow; /* live, in the writer's process: ms_writer_overflow; continue there when the disk is full */
+    bool memory;   /* the writer began in memory: begin there; the directory is not needed yet */
 };
 
 /* ---- which processes a trace directory holds ---- */
-
-/* Who recorded. Texts belong to the structure that holds them. */
-struct ms_process {
-    char name[64];           /* file name prefix within the directory */
-    uint32_t pid, ppid, uid; /* as the process itself sees them */
-    uint32_t exec_count;     /* images of this process before this one */
-    uint64_t pid_namespace;  /* inode */
-    uint64_t start_time;     /* of the process, clock ticks since boot (field 22 of /proc/PID/stat) */
-    uint64_t start_ns;       /* file time when recording began */
-    int64_t offset_ns;       /* file time - CLOCK_MONOTONIC */
-    uint32_t clock_kind;     /* enum ms_clock_kind, at start */
-    char boot_id[40];
-    char host[72];
-    char exe[1024];
-    char command[2048];  /* arguments, separated by spaces */
-    char settings[4096]; /* what was wanted when recording began: lines "option=value"; empty: not told */
-};
 
 /* Calls fn for each process, in order of name; stops when fn returns nonzero and returns that. 0, or -errno if the
  * directory cannot be read. Processes whose files are unreadable are passed over. */
@@ -87,20 +72,6 @@ const struct ms_process *ms_trace_process(const struct ms_trace *trace);
 
 /* ---- definitions; pointers are good until the trace is closed, unless said otherwise ---- */
 
-struct ms_module {
-    uint64_t base, size_b;
-    const uint8_t *build_id;
-    uint32_t build_id_b;
-    struct ms_text path;
-};
-struct ms_code {
-    struct ms_text file, name;
-    uint32_t first_line, version;
-    const uint8_t *line_table;
-    uint32_t line_table_b;
-    bool cut; /* the line table is not complete */
-};
-
 /* Frames, innermost first: `in` is a module id (C) or a code id (Python) of the process. Returns how many, 0 if the id
  * is unknown. *cut (may be NULL): frames that the stack had beyond. */
 uint32_t ms_trace_c_stack(const struct ms_trace *trace, uint32_t id, const struct ms_frame **frames, uint32_t *cut);
@@ -122,15 +93,6 @@ int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset
 void ms_trace_each_c_stack(const struct ms_trace *trace, void (*fn)(void *argument, uint32_t id), void *argument);
 
 /* ---- how far, and what was wrong ---- */
-
-enum ms_trace_ending {
-    MS_ENDING_OPEN = 0,    /* no end block: the collector still works, or was killed */
-    MS_ENDING_PROCESS = 1, /* the process ended, everything it published is here */
-    MS_ENDING_STOPPED = 2, /* recording was ended on request */
-    MS_ENDING_DISK = 3,    /* the disk was full, see GAP */
-    MS_ENDING_LIMIT = 4,   /* the size limit was reached */
-    MS_ENDING_MOVED = 5,   /* of a trace in memory: it goes on in files */
-};
 
 struct ms_trace_stats {
     uint64_t events, gaps, lost;   /* released so far */
@@ -169,7 +131,7 @@ struct ms_position {
 };
 /* True at a sweep, that is, when everything below its mark has been released and nothing above: only there a checkpoint
  * can be made. ms_trace_next returns AGAIN or the next event afterwards. */
-bool ms_trace_position(const struct ms_trace *trace, struct ms_position *out);
+bool ms_trace_position(struct ms_trace *trace, struct ms_position *out);
 
 /* Number of the segment that is being read; 0: the writer's memory. */
 uint64_t ms_trace_segment(const struct ms_trace *trace);
@@ -185,18 +147,5 @@ struct ms_checkpoint {
 /* The checkpoint that reading began with (from_latest, or because the first segments were deleted) or that the last
  * jump led to; false: reading began at the beginning of a segment without one. */
 bool ms_trace_checkpoint(const struct ms_trace *trace, struct ms_checkpoint *out);
-
-/* ---- what the export worker adds to a trace: checkpoints and symbols, in files of their own beside the segments ----
- */
-
-struct ms_aux;
-int ms_aux_open(struct ms_trace *trace, struct ms_aux **out); /* 0 or -errno; one per trace and process */
-/* payload: anything, up to a gigabyte, in so many pieces; ids: the definitions that it refers to (what these refer to
- * comes along by itself). */
-int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, const struct iovec *payload,
-                      unsigned pieces, const uint32_t *ids, size_t count);
-int ms_aux_symbol(struct ms_aux *aux, uint32_t module, uint64_t offset, const char *text, size_t length_b);
-int ms_aux_flush(struct ms_aux *aux);
-void ms_aux_close(struct ms_aux *aux);
 
 #endif

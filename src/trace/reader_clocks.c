@@ -10,9 +10,9 @@
 #define POINTS_MAX   1024u
 #define COUNTERS_MAX 4096u
 
-static int put(struct ms_buffer *to, uint64_t number)
+static int put(struct ms_blob *to, uint64_t number)
 {
-    uint8_t *at = ms_buffer_room(to, sizeof(number));
+    uint8_t *at = ms_blob_room(to, sizeof(number));
     if (at == NULL) {
         return -ENOMEM;
     }
@@ -21,7 +21,7 @@ static int put(struct ms_buffer *to, uint64_t number)
     return 0;
 }
 
-static int put_points(const struct ms_trace *t, const struct ms_position *position, struct ms_buffer *to)
+static int put_points(const struct ms_trace *t, const struct ms_position *position, struct ms_blob *to)
 {
     struct ms_timeline_point *points = malloc((size_t)MS_CLOCK_KINDS * POINTS_MAX * sizeof(*points));
     if (points == NULL) {
@@ -46,7 +46,7 @@ static int put_points(const struct ms_trace *t, const struct ms_position *positi
     return rc;
 }
 
-int ms__clocks_save(const struct ms_trace *t, const struct ms_position *position, struct ms_buffer *to)
+int ms__clocks_save(const struct ms_trace *t, const struct ms_position *position, struct ms_blob *to)
 {
     int rc = put_points(t, position, to);
     uint64_t total = 0;

@@ -352,10 +352,22 @@ static bool jump(struct ms_trace *t, uint64_t segment)
     return t->jumped;
 }
 
+static void measure_segments(struct ms_trace *t)
+{
+    uint64_t first, last, total_b;
+    if (t->overflow == NULL && t->dir >= 0 &&
+        ms__segments_find(t->dir, t->info.process.name, &first, &last, &total_b) == 0) {
+        t->segments_b = total_b;
+    }
+}
+
 /* No block is left in the current file, which ends with so many bytes of an incomplete one. */
 static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cut)
 {
     uint64_t next = t->segment != 0 ? next_segment(t) : 0;
+    if (next == 0) {
+        measure_segments(t);
+    }
     if (t->options.live) {
         if (next == 0) {
             return MS_ADVANCE_WAIT;
@@ -429,6 +441,7 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
         return MS_ADVANCE_BLOCK;
     }
     if (head.kind == MS_BLOCK_END && t->stats.ending != MS_ENDING_OPEN && !go_on_in_memory(t)) {
+        measure_segments(t);
         t->ended = true;
         return MS_ADVANCE_END;
     }
@@ -453,6 +466,7 @@ int ms__files_begin(struct ms_trace *t)
     }
     uint64_t first = numbers[0];
     free(numbers);
+    measure_segments(t);
     bool from_memory = t->stats.events != 0 || t->file.fd >= 0;
     if (t->have_checkpoint || (first > 1 && !from_memory && ms__aux_checkpoint_from(t, first) == 0)) {
         return go_to_checkpoint(t);

@@ -9,8 +9,8 @@
 #include "trace/blockfile.h"
 #include "trace/codec.h"
 #include "trace/reader.h"
+#include "trace/segment.h"
 #include "trace/timeline.h"
-#include "trace/writer_internal.h"
 
 /* ---- blocks (reader_blocks.c) ---- */
 
@@ -102,7 +102,7 @@ void ms__learn_device_clock(struct ms_trace *trace, uint32_t device, uint64_t co
 
 /* ---- clocks in checkpoints (reader_clocks.c) ---- */
 
-int ms__clocks_save(const struct ms_trace *trace, const struct ms_position *position, struct ms_buffer *to);
+int ms__clocks_save(const struct ms_trace *trace, const struct ms_position *position, struct ms_blob *to);
 void ms__clocks_load(struct ms_trace *trace, struct ms_bytes from);
 
 /* Device counters against file time, in the order in which they were learnt. */
@@ -133,6 +133,7 @@ struct ms_trace {
 
     struct ms_blockfile file; /* fd -1: none */
     uint64_t segment;         /* number of the file; 0: memory of the writer */
+    uint64_t segments_b;      /* bytes of all segments when the reader last looked for new ones */
     uint64_t first_record_at; /* records before this offset of the segment are passed over (opening at a position) */
     struct ms_overflow *overflow; /* NULL: not the writer's own process */
     int overflow_fd;              /* until it is `file` */
@@ -174,11 +175,11 @@ struct ms_trace {
     uint32_t damage_first, damage_count;
 
     struct ms_checkpoint checkpoint;
-    struct ms_buffer checkpoint_content;
+    struct ms_blob checkpoint_content;
     size_t checkpoint_clocks_b;
-    struct ms_buffer checkpoint_parts; /* of the one that is being met */
-    uint64_t checkpoint_part;          /* that comes next; UINT64_MAX: the first of another one */
-    uint64_t definition_mark;          /* counts checkpoints, to tell what one of them has put already */
+    struct ms_blob checkpoint_parts; /* of the one that is being met */
+    uint64_t checkpoint_part;        /* that comes next; UINT64_MAX: the first of another one */
+    uint64_t definition_pass;        /* counts checkpoints, to tell what one of them has put already */
     bool have_checkpoint;
     bool first_counts; /* of the checkpoints in a file, else the last */
     struct ms_symbols *symbols;

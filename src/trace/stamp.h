@@ -34,6 +34,5 @@ static inline uint64_t ms_stamp(uint32_t clock_kind)
 #endif
     return ms_clock_ns(CLOCK_MONOTONIC);
 }
-#define ms_stamp_ordered ms_stamp
 
 #endif

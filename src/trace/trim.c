@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deleting segments of a trace; while it is written (writer.c) and afterwards. */
 #include "trace/reader_internal.h"
+#include "trace/writer.h"
 
 #include <dirent.h>
 #include <errno.h>

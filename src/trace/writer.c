@@ -31,7 +31,7 @@ struct ms_writer {
     struct ms_writer_options options;
     struct ms_packer *packer;
     struct ms_catalog catalog;
-    struct ms_buffer waiting;
+    struct ms_blob waiting;
     uint64_t waiting_records;
     uint64_t segment_bytes; /* of the current segment, whole blocks */
     uint64_t total_bytes;   /* of all segments that are left */
@@ -91,6 +91,12 @@ static void give_reserve(const struct ms_writer *w)
     }
 }
 
+static void set_total(struct ms_writer *w, uint64_t bytes)
+{
+    w->total_bytes = bytes;
+    ms_overflow_set_segments(w->overflow, bytes);
+}
+
 /* 0 or -errno; what was written before a failure is cut off again, so that the file ends with a whole block. */
 static int append(struct ms_writer *w, const uint8_t *data, size_t length_b)
 {
@@ -110,7 +116,7 @@ static int append(struct ms_writer *w, const uint8_t *data, size_t length_b)
         done += (size_t)n;
     }
     w->segment_bytes += length_b;
-    w->total_bytes += length_b;
+    set_total(w, w->total_bytes + length_b);
     return 0;
 }
 
@@ -118,7 +124,7 @@ static int append(struct ms_writer *w, const uint8_t *data, size_t length_b)
 
 static int pack(struct ms_writer *w, struct ms_block_head *head, const void *raw, size_t raw_b)
 {
-    uint8_t *to = ms_buffer_room(&w->waiting, ms_block_bound(raw_b));
+    uint8_t *to = ms_blob_room(&w->waiting, ms_block_bound(raw_b));
     if (to == NULL) {
         return -ENOMEM;
     }
@@ -127,17 +133,17 @@ static int pack(struct ms_writer *w, struct ms_block_head *head, const void *raw
     return 0;
 }
 
-static int pack_buffer(struct ms_writer *w, enum ms_block_kind kind, struct ms_buffer *content, int rc)
+static int pack_buffer(struct ms_writer *w, enum ms_block_kind kind, struct ms_blob *content, int rc)
 {
     struct ms_block_head head = {.kind = (uint8_t)kind, .stream = MS_STREAM_MANY};
     rc = rc != 0 ? rc : pack(w, &head, content->data, content->used_b);
-    ms__bytes_free(content);
+    ms_blob_free(content);
     return rc;
 }
 
 static int pack_segment_start(struct ms_writer *w)
 {
-    struct ms_buffer content = {0};
+    struct ms_blob content = {0};
     int rc = ms__segment_info_save(&w->info, &content);
     rc = pack_buffer(w, MS_BLOCK_PROCESS, &content, rc);
     rc = rc != 0 ? rc : ms_catalog_save(&w->catalog, &content);
@@ -187,8 +193,8 @@ static int append_end(struct ms_writer *w, enum ms_trace_ending ending, int erro
 /* The files end here. What waits goes on into memory. */
 static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int error)
 {
-    struct ms_buffer waiting = w->waiting;
-    w->waiting = (struct ms_buffer){0};
+    struct ms_blob waiting = w->waiting;
+    w->waiting = (struct ms_blob){0};
     w->stats.ending = ending;
     w->stats.error = error;
     give_reserve(w);
@@ -197,7 +203,7 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     if (append_end(w, ending, error) == -EFBIG && open_segment(w) == 0 && append_end(w, ending, error) != 0) {
         ms__segment_delete(w->dir, w->info.process.name, w->info.segment);
     }
-    ms__bytes_free(&w->waiting);
+    ms_blob_free(&w->waiting);
     w->waiting = waiting;
     close(w->fd);
     w->fd = -1;
@@ -312,7 +318,7 @@ int ms__writer_rotate(struct ms_writer *w)
 
 /* ---- going on after another collector ---- */
 
-static int replay_block(struct ms_writer *w, const struct ms_block_head *head, struct ms_bytes content)
+static int recover_block(struct ms_writer *w, const struct ms_block_head *head, struct ms_bytes content)
 {
     struct ms_run run;
     struct ms_bytes data;
@@ -358,7 +364,7 @@ static int replay_block(struct ms_writer *w, const struct ms_block_head *head, s
 }
 
 /* Everything that the last segment tells; cuts it after its last sound block. */
-static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
+static int recover_segment(struct ms_writer *w, uint64_t segment, bool last)
 {
     int fd = open_file(w, segment, ".seg", O_RDWR);
     struct ms_blockfile file;
@@ -366,7 +372,7 @@ static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
         return fd;
     }
     int rc = ms_blockfile_init(&file, fd);
-    struct ms_buffer raw = {0};
+    struct ms_blob raw = {0};
     uint64_t sound_b = 0;
     while (rc == 0) {
         struct ms_block_head head;
@@ -378,21 +384,21 @@ static int replay_segment(struct ms_writer *w, uint64_t segment, bool last)
         }
         bool needed = last ? head.kind != MS_BLOCK_SWEEP : head.kind == MS_BLOCK_DEFINITIONS;
         raw.used_b = 0;
-        uint8_t *content = needed ? ms_buffer_room(&raw, head.raw_b + MS_BLOCK_SLACK_B) : NULL;
+        uint8_t *content = needed ? ms_blob_room(&raw, head.raw_b + MS_BLOCK_SLACK_B) : NULL;
         if (needed && content == NULL) {
             rc = -ENOMEM;
         } else if (needed && ms_blockfile_load(&file, &head, at, content) != NULL) {
             break;
         } else if (needed) {
-            rc = replay_block(w, &head, (struct ms_bytes){.at = content, .end = content + head.raw_b});
+            rc = recover_block(w, &head, (struct ms_bytes){.at = content, .end = content + head.raw_b});
         }
         sound_b = file.offset;
     }
     if (rc == 0 && last && ftruncate(fd, (off_t)sound_b) != 0) {
         rc = -errno;
     }
-    w->total_bytes += sound_b;
-    ms__bytes_free(&raw);
+    set_total(w, w->total_bytes + sound_b);
+    ms_blob_free(&raw);
     ms_blockfile_destroy(&file);
     return rc;
 }
@@ -430,7 +436,7 @@ static int resume(struct ms_writer *w)
         last = last > first ? last - 1 : 0;
     }
     for (uint64_t i = first; i <= last && last != 0 && rc == 0; i++) {
-        rc = replay_segment(w, i, i == last);
+        rc = recover_segment(w, i, i == last);
         rc = rc == -ENOENT ? 0 : rc;
     }
     return rc;
@@ -551,7 +557,7 @@ void ms_writer_close(struct ms_writer *w, enum ms_trace_ending ending)
     ms_overflow_release(w->overflow);
     ms_packer_free(w->packer);
     ms_catalog_destroy(&w->catalog);
-    ms__bytes_free(&w->waiting);
+    ms_blob_free(&w->waiting);
     free(w);
 }
 
@@ -581,7 +587,7 @@ void ms_writer_covered(struct ms_writer *w, uint64_t segment)
 
 void ms_writer_freed(struct ms_writer *w, uint64_t bytes)
 {
-    w->total_bytes -= bytes < w->total_bytes ? bytes : w->total_bytes;
+    set_total(w, bytes < w->total_bytes ? w->total_bytes - bytes : 0);
 }
 
 struct ms_catalog *ms__writer_catalog(struct ms_writer *w)
@@ -594,7 +600,7 @@ uint64_t ms__writer_epoch(const struct ms_writer *w)
     return w->epoch;
 }
 
-struct ms_overflow *ms__writer_overflow(struct ms_writer *w)
+struct ms_overflow *ms_writer_overflow(struct ms_writer *w)
 {
     return w->overflow;
 }

@@ -6,17 +6,20 @@
  * gone at the end).
  *
  * When the disk is full or the size limit is reached the files end with an end block that says so. A reader of the same
- * process (ms_trace_options.writer) is then served from memory, 64 MiB ahead at most, so that results stay right while
+ * process (ms_trace_options.overflow) is then served from memory, 64 MiB ahead at most, so that results stay right while
  * it keeps up; the rest is counted.
  *
  * Threads: a writer belongs to one thread, the drain's, except where said otherwise. */
 #ifndef MS_TRACE_WRITER_H
 #define MS_TRACE_WRITER_H
 
-#include "trace/reader.h"
+#include "trace/process.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+struct ms_overflow;
 struct ms_writer;
 
 struct ms_writer_options {
@@ -60,6 +63,9 @@ void ms_writer_covered(struct ms_writer *writer, uint64_t segment);
 
 /* So many bytes of segments were deleted by others (ms_trace_forget). */
 void ms_writer_freed(struct ms_writer *writer, uint64_t bytes);
+
+/* Where a reader in the same process continues after the end of the files. From any thread. */
+struct ms_overflow *ms_writer_overflow(struct ms_writer *writer);
 
 /* For a trace that nobody writes any more: deletes the oldest segments below `covered` until max_b is kept. */
 int ms_trace_trim(int dirfd, const char *name, uint64_t max_b, uint64_t covered);

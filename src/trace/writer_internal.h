@@ -1,55 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by writer, drain and reader; nobody else's. */
+/* The writer as the drain uses it. */
 #ifndef MS_TRACE_WRITER_INTERNAL_H
 #define MS_TRACE_WRITER_INTERNAL_H
 
 #include "trace/block.h"
 #include "trace/catalog.h"
-#include "trace/clock.h"
+#include "trace/segment.h"
 #include "trace/writer.h"
-
-/* ---- contents of small blocks ---- */
-
-/* PROCESS: who, which segment, and the anchor of the session's start. */
-struct ms_segment_info {
-    struct ms_process process;
-    uint64_t segment;
-    struct ms_anchor anchor;
-};
-int ms__segment_info_save(const struct ms_segment_info *info, struct ms_buffer *to);
-bool ms__segment_info_load(struct ms_segment_info *info, struct ms_bytes from);
-
-/* SWEEP: everything with a stamp below `low` (in ticks of the anchor's clock) is in the trace before this block. CLOCK:
- * the anchor alone counts. Stored as it is. */
-struct ms_sweep {
-    uint64_t number;
-    uint64_t low; /* UINT64_MAX: the process is dead, all is final */
-    struct ms_anchor anchor;
-};
-_Static_assert(sizeof(struct ms_sweep) == 48, "sweep");
-
-/* END. */
-struct ms_end {
-    uint32_t ending; /* enum ms_trace_ending */
-    int32_t error;   /* errno, 0: none */
-    uint64_t stamp;  /* since when there is nothing */
-    uint64_t lost[MS_GAP_CAUSES];
-};
-
-/* ---- files ---- */
-
-#define MS_TRACE_FILE_MODE 0600 /* as all data that is recorded */
-
-/* NAME.000001.seg, with suffix ".seg" or ".aux". False: does not fit. */
-bool ms__file_name(char *to, size_t size_b, const char *name, uint64_t segment, const char *suffix);
-/* Splits one: the segment's number and the length of NAME; 0: not such a name. */
-uint64_t ms__file_parse(const char *file, const char *suffix, size_t *name_length);
-bool ms__name_valid(const char *name);
-
-/* Deletes a segment and its aux file, unless that has symbols; bytes of the segment. */
-uint64_t ms__segment_delete(int dir, const char *name, uint64_t segment);
-/* Numbers of the first and last segment that is there (0: none) and bytes of all. 0 or -errno. */
-int ms__segments_find(int dir, const char *name, uint64_t *first, uint64_t *last, uint64_t *total_b);
 
 /* ---- what the drain does with a writer ---- */
 
@@ -65,8 +22,5 @@ bool ms__writer_should_flush(const struct ms_writer *writer); /* much waits */
 int ms__writer_rotate(struct ms_writer *writer);
 /* Losses by cause, for the end block. */
 void ms__writer_lost(struct ms_writer *writer, const uint64_t lost[MS_GAP_CAUSES]);
-
-/* Where a reader of the same process goes on after the end of the files. From any thread. */
-struct ms_overflow *ms__writer_overflow(struct ms_writer *writer);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace files: segments that stand alone, a collector that takes over, damage, checkpoints, limits. */
+#include "trace/aux.h"
 #include "trace_rig.h"
 
 #include "trace/writer_internal.h"
@@ -383,7 +384,7 @@ static struct ms_trace *begin_limited(struct rig *rig)
     struct ms_writer_options options = {.segment_b = 4096, .max_b = 16384};
     rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(rig, &options);
-    struct ms_trace_options live = {.live = true, .writer = rig->writer};
+    struct ms_trace_options live = {.live = true, .overflow = ms_writer_overflow(rig->writer)};
     return rig_read(rig, &live);
 }
 
@@ -491,7 +492,8 @@ static struct ms_trace *begin_in_memory(struct rig *rig)
     struct ms_writer_options options = {.memory = true};
     rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(rig, &options);
-    struct ms_trace_options live = {.live = true, .writer = rig->writer, .memory = true};
+    struct ms_trace_options live = {
+        .live = true, .overflow = ms_writer_overflow(rig->writer), .memory = true};
     struct ms_trace *t;
     assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
     return t;
@@ -608,7 +610,7 @@ static void test_how_far_it_has_been_read(void **state)
     struct ms_trace_stats stats;
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, NULL);
-    struct ms_trace_options live = {.live = true, .writer = rig.writer};
+    struct ms_trace_options live = {.live = true, .overflow = ms_writer_overflow(rig.writer)};
     struct ms_trace *t;
     assert_int_equal(ms_trace_open(rig.dir, "p", &live, &t), 0);
     record(&rig, 0, 1000, true);

@@ -12,6 +12,7 @@
 
 #include "trace/definitions.h"
 #include "trace/drain.h"
+#include "trace/reader.h"
 
 #include <dirent.h>
 #include <errno.h>

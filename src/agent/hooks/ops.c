@@ -224,22 +224,29 @@ static inline __attribute__((always_inline)) void record(const char *text, size_
 
 /* ---- which calls are recorded ---- */
 
+/* Operators that are running in a thread; kept in its context's owner_words, zero at first. */
+struct ms_running {
+    uint32_t recorded, beneath; /* recorded operators, and calls below them that are not recorded */
+    uint32_t before, version;   /* recorded operators that began before the session changed to this version */
+};
+_Static_assert(sizeof(struct ms_running) <= sizeof(((struct ms_ctx *)0)->owner_words), "fits the context");
+
 /* Calls nest, so the one that ends began last: counters of each kind suffice to know its kind. NULL: this thread has
  * recorded nothing yet, so no recorded operator is running. */
 static struct ms_running *running(void)
 {
     struct ms_ctx *ctx = ms_ctx_tls;
-    return ctx != NULL && !ctx->busy ? &ctx->running : NULL;
+    return ctx != NULL && !ctx->busy ? (struct ms_running *)(void *)ctx->owner_words : NULL;
 }
 
 /* An operator that began before start() or stop() has its end elsewhere: no end is recorded without its beginning. */
 static void follow_session(struct ms_running *run)
 {
-    const struct ms_shm *shm = ms_rec_session();
+    const struct ms_shm *shm = ms_rec_shm();
     uint32_t version = shm != NULL ? __atomic_load_n(&shm->config_version, __ATOMIC_RELAXED) : run->version;
     if (MS_UNLIKELY(run->version != version)) {
         run->version = version;
-        run->before = run->told;
+        run->before = run->recorded;
     }
 }
 
@@ -251,7 +258,7 @@ static bool beneath_autograd(void)
 static void on_begin(const void *function)
 {
     struct ms_running *run = running();
-    if (run != NULL && (run->beneath != 0 || (run->told != 0 && beneath_autograd()))) {
+    if (run != NULL && (run->beneath != 0 || (run->recorded != 0 && beneath_autograd()))) {
         run->beneath++;
         return;
     }
@@ -264,7 +271,7 @@ static void on_begin(const void *function)
         run = running(); /* it may exist only now */
         if (run != NULL) {
             follow_session(run);
-            run->told++;
+            run->recorded++;
         }
     }
     errno = error;
@@ -274,7 +281,7 @@ static void on_end(const void *function, void *context)
 {
     (void)context;
     struct ms_running *run = running();
-    if (run == NULL || (run->beneath | run->told) == 0) {
+    if (run == NULL || (run->beneath | run->recorded) == 0) {
         return; /* began before calls were counted */
     }
     if (run->beneath != 0) {
@@ -287,11 +294,11 @@ static void on_end(const void *function, void *context)
     const char *text = text_of(function, false, &made, &length_b);
     if (text != NULL) {
         follow_session(run);
-        run->told--;
-        if (run->told >= run->before) {
+        run->recorded--;
+        if (run->recorded >= run->before) {
             record(text, length_b, false);
         } else {
-            run->before = run->told;
+            run->before = run->recorded;
         }
     }
     errno = error;

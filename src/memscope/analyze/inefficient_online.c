@@ -68,7 +68,7 @@ static int on_access(void *self, const struct ms_block *block, const struct ms_e
     }
     struct ms_stamps *stamps = stamps_of(online, block->allocation_id);
     if (ms_inefficient_access(&online->counters, framework, stamps != NULL ? stamps : &unknown) != 0) {
-        ms_model_inefficient(online->model, block, stamps->found);
+        ms_model_set_inefficient(online->model, block->allocation_id, stamps->found);
     }
     return 0;
 }
@@ -92,7 +92,7 @@ static int on_free(void *self, const struct ms_block *block, enum ms_block_end h
         return 0;
     }
     if (how == MS_END_FREE && ms_inefficient_free(&online->counters, framework, &online->stamps[at]) != 0) {
-        ms_model_inefficient(online->model, block, online->stamps[at].found);
+        ms_model_set_inefficient(online->model, block->allocation_id, online->stamps[at].found);
     }
     online->stamps[at].malloc_api = online->free_head;
     online->free_head = (size_t)at + 1;

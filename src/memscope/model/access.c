@@ -92,7 +92,7 @@ static struct ms_row *begin_row(struct ms_model *model, const struct ms_event *e
         ms__owner_accessed(model, block);
     }
     if (block->state == MS_BLOCK_LIVE || block->state == MS_BLOCK_GHOST) {
-        MS__CALL(model, on_access, MS__SELF, block, event);
+        MS__REPORT(model, block, on_access, event);
     }
     struct ms_row *row =
         ms__row(model, MS_EV_ACCESS, types[type < MS_COUNT_OF(types) ? type : MS_ACCESS_UNKNOWN], event, device);

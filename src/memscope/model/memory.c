@@ -253,7 +253,7 @@ static void residual(struct ms_model *model, uint32_t number, const struct ms_ev
     if (block->state == MS_BLOCK_LIVE) {
         complain_double(model, block);
         if (pool != NULL) {
-            MS__CALL(model, on_free, MS__SELF, block, MS_END_RESIDUAL, &pool->state, event->time_ns);
+            MS__REPORT(model, block, on_free, MS_END_RESIDUAL, &pool->state, event->time_ns);
         }
         send_row(model, false, block, event, NULL, true);
     }
@@ -338,11 +338,11 @@ static int ends(struct ms_model *model, enum ms_space space, const struct ms_eve
         return 0;
     }
     if (ms__active(model, block->device)) {
-        MS__CALL(model, on_free, MS__SELF, block, MS_END_FREE, &pool->state, event->time_ns);
+        MS__REPORT(model, block, on_free, MS_END_FREE, &pool->state, event->time_ns);
         send_row(model, false, block, event, &pool->state, false);
         forget(model, number);
     } else {
-        MS__CALL(model, on_free, MS__SELF, block, MS_END_SHADOW, &pool->state, event->time_ns);
+        MS__REPORT(model, block, on_free, MS_END_SHADOW, &pool->state, event->time_ns);
         ms__blocks_hide(&model->blocks, number);
         block->state = MS_BLOCK_SHADOW_FREE;
     }
@@ -456,7 +456,7 @@ void ms__end_blocks(struct ms_model *model)
         if (block->state == MS_BLOCK_LIVE || block->state == MS_BLOCK_SHADOW_FREE) {
             if (block->state == MS_BLOCK_LIVE && pool != NULL) {
                 pool_sub(&pool->state, block->size_b);
-                MS__CALL(model, on_free, MS__SELF, block, MS_END_EXIT, &pool->state, model->last_ns + 1);
+                MS__REPORT(model, block, on_free, MS_END_EXIT, &pool->state, model->last_ns + 1);
             }
             send_row(model, false, block, NULL, NULL, true);
         }

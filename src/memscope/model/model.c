@@ -473,10 +473,13 @@ bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usa
     return false;
 }
 
-void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found)
+void ms_model_set_inefficient(struct ms_model *model, uint64_t allocation_id, uint8_t found)
 {
-    ((struct ms_block *)(uintptr_t)block)->inefficient = found; /* ours: consumers get it to read */
-    MS__CALL(model, on_late, MS__SELF, block);
+    struct ms_block *block = model->reported;
+    if (block != NULL && block->allocation_id == allocation_id) {
+        block->inefficient = found;
+        MS__CALL(model, on_late, MS__SELF, block);
+    }
 }
 
 int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn fn, void *argument)

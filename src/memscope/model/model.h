@@ -232,8 +232,8 @@ struct ms_usage {
     uint64_t device_b, process_b, total_b;
 };
 bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out); /* false: it was not asked */
-/* From a callback that has the block: patterns found so far (as ms_block.inefficient). Tells on_late. */
-void ms_model_inefficient(struct ms_model *model, const struct ms_block *block, uint8_t found);
+/* During on_access or on_free, for the block that was passed: sets ms_block.inefficient and calls on_late. */
+void ms_model_set_inefficient(struct ms_model *model, uint64_t allocation_id, uint8_t found);
 uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
 struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
 /* The innermost operator that runs in a thread; empty: none. */

@@ -175,7 +175,8 @@ struct ms_model {
     struct ms_model_stats stats;
     uint32_t logged[4]; /* per kind of complaint */
 
-    struct ms_row row; /* being made */
+    struct ms_block *reported; /* passed to on_access or on_free now; NULL: none */
+    struct ms_row row;         /* being built */
     char scratch[256];
 };
 
@@ -205,6 +206,13 @@ int ms__process(struct ms_model *model, const struct ms_event *event);
         }                                                                                                              \
     } while (0)
 #define MS__SELF ms_c->self
+/* The same for on_access and on_free: ms_model_set_inefficient may change the block meanwhile. */
+#define MS__REPORT(model, block, function, ...)                                                                        \
+    do {                                                                                                               \
+        (model)->reported = (block);                                                                                   \
+        MS__CALL(model, function, MS__SELF, block, __VA_ARGS__);                                                       \
+        (model)->reported = NULL;                                                                                      \
+    } while (0)
 
 /* rows.c */
 struct ms_row *ms__row(struct ms_model *model, enum ms_row_event event, enum ms_row_type type, const struct ms_event *e,

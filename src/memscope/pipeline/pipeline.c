@@ -11,6 +11,7 @@
 #include "memscope/options/options.h"
 #include "memscope/recording/frames.h"
 #include "memscope/recording/model_options.h"
+#include "trace/aux.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -301,8 +302,9 @@ int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeli
     }
     pipeline->options = *options;
     pipeline->settings = *options->settings;
-    struct ms_trace_options trace = {
-        .live = options->writer != NULL, .writer = options->writer, .memory = options->memory};
+    struct ms_trace_options trace = {.live = options->writer != NULL,
+                                     .overflow = options->writer != NULL ? ms_writer_overflow(options->writer) : NULL,
+                                     .memory = options->memory};
     int rc = ms_trace_open(options->tracefd, options->name, &trace, &pipeline->trace);
     rc = rc != 0 ? rc : open_frames(pipeline);
     rc = rc != 0 ? rc : open_model(pipeline);

@@ -11,6 +11,7 @@
 
 #include "memscope/model/model.h"
 #include "memscope/options/settings.h"
+#include "trace/aux.h"
 #include "trace/reader.h"
 
 struct ms_marks {

@@ -12,6 +12,7 @@
 
 #include "memscope/model/stacks.h"
 #include "memscope/recording/modules.h"
+#include "trace/aux.h"
 #include "trace/reader.h"
 
 struct ms_frames;

@@ -406,9 +406,9 @@ static void on_generated(void *argument, uint64_t pc)
     report(argument, "", 0, NULL, 0, pc);
 }
 
-struct ms_drain_watch ms_view_watch(struct ms_view *view)
+struct ms_drain_observer ms_view_watch(struct ms_view *view)
 {
-    return (struct ms_drain_watch){.module = on_module, .generated = on_generated, .argument = view};
+    return (struct ms_drain_observer){.module = on_module, .generated = on_generated, .argument = view};
 }
 
 static void take(struct report *r)

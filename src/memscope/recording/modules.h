@@ -23,8 +23,8 @@ void ms_modules_free(struct ms_modules *modules);
 struct ms_view *ms_view_new(struct ms_modules *modules, uint32_t pid, uint32_t pid_inside);
 void ms_view_free(struct ms_view *view);
 
-/* For ms_drain_watch: opens what is reported, as soon as possible. */
-struct ms_drain_watch ms_view_watch(struct ms_view *view);
+/* For ms_drain_observe: opens what is reported, as soon as possible. */
+struct ms_drain_observer ms_view_watch(struct ms_view *view);
 
 /* What is known about an address in a module, as in memscope/symbols/image.h, to be freed; NULL: nothing. */
 char *ms_view_text(struct ms_view *view, const struct ms_module *module, uint64_t offset, size_t *length_b);

@@ -15,7 +15,7 @@
 _Static_assert((int)MS_SLICE_COLUMN_COUNT <= (int)COLUMNS_MAX, "both kinds of files");
 
 struct csv_rows {
-    struct ms_rows rows;
+    struct ms_row_reader rows;
     struct ms_csv csv;
     unsigned columns;             /* of the header */
     unsigned wide;                /* the cell with free text */
@@ -124,7 +124,7 @@ static inline void take_cells(const struct csv_rows *r, struct ms_text *at, unsi
     }
 }
 
-static int next_row(struct ms_rows *rows, struct ms_row *row)
+static int next_row(struct ms_row_reader *rows, struct ms_row *row)
 {
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     int rc;
@@ -145,7 +145,7 @@ static int next_row(struct ms_rows *rows, struct ms_row *row)
     return rc;
 }
 
-static int next_slice(struct ms_rows *rows, struct ms_slice *slice)
+static int next_slice(struct ms_row_reader *rows, struct ms_slice *slice)
 {
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     int rc;
@@ -176,7 +176,7 @@ static int go_back(struct csv_rows *r)
     return rc;
 }
 
-static int rest_in_order(struct ms_rows *rows, enum ms_source_order order, uint64_t after, bool *in_order)
+static int rest_in_order(struct ms_row_reader *rows, enum ms_source_order order, uint64_t after, bool *in_order)
 {
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     unsigned cell = r->cell_of[order == MS_ORDER_TIME ? MS_COL_TIME : MS_COL_ID];
@@ -197,7 +197,7 @@ static int rest_in_order(struct ms_rows *rows, enum ms_source_order order, uint6
     return rc < 0 ? rc : back;
 }
 
-static void csv_close(struct ms_rows *rows)
+static void csv_close(struct ms_row_reader *rows)
 {
     struct csv_rows *r = MS_CONTAINER_OF(rows, struct csv_rows, rows);
     ms_csv_close(&r->csv);
@@ -208,7 +208,8 @@ static void csv_close(struct ms_rows *rows)
 static const struct ms_rows_ops dump_ops = {.next = next_row, .rest_in_order = rest_in_order, .close = csv_close};
 static const struct ms_rows_ops slice_ops = {.next_slice = next_slice, .close = csv_close};
 
-int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
+int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
+                      struct ms_row_reader **out)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -221,8 +222,8 @@ int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *fil
         close(fd);
         return -ENOMEM;
     }
-    r->rows =
-        (struct ms_rows){.ops = file->slices ? &slice_ops : &dump_ops, .source = source, .file = file, .quiet = quiet};
+    r->rows = (struct ms_row_reader){
+        .ops = file->slices ? &slice_ops : &dump_ops, .source = source, .file = file, .quiet = quiet};
     int rc = ms_csv_open(&r->csv, fd);
     rc = rc != 0 ? rc : read_header(r);
     if (rc != 0) {

@@ -20,7 +20,7 @@
 #define PROGRESS_ROWS 8192u
 
 struct db_rows {
-    struct ms_rows rows;
+    struct ms_row_reader rows;
     sqlite3 *handle;
     sqlite3_stmt *statement; /* at the row */
     char table[32];
@@ -290,7 +290,7 @@ static void tell_progress(struct db_rows *r, bool ended)
     }
 }
 
-static int next_row(struct ms_rows *rows, struct ms_row *row)
+static int next_row(struct ms_row_reader *rows, struct ms_row *row)
 {
     struct db_rows *r = MS_CONTAINER_OF(rows, struct db_rows, rows);
     while (step(r) == SQLITE_ROW) {
@@ -317,7 +317,7 @@ static int next_row(struct ms_rows *rows, struct ms_row *row)
     return 0;
 }
 
-static int rest_in_order(struct ms_rows *rows, enum ms_source_order order, uint64_t after, bool *in_order)
+static int rest_in_order(struct ms_row_reader *rows, enum ms_source_order order, uint64_t after, bool *in_order)
 {
     struct db_rows *r = MS_CONTAINER_OF(rows, struct db_rows, rows);
     int place = r->at[order == MS_ORDER_TIME ? MS_COL_TIME : MS_COL_ID];
@@ -356,7 +356,7 @@ static bool open_slices(struct db_rows *r)
     return r->slices != NULL;
 }
 
-static int next_slice(struct ms_rows *rows, struct ms_slice *slice)
+static int next_slice(struct ms_row_reader *rows, struct ms_slice *slice)
 {
     struct db_rows *r = MS_CONTAINER_OF(rows, struct db_rows, rows);
     while (open_slices(r)) {
@@ -387,7 +387,7 @@ static int next_slice(struct ms_rows *rows, struct ms_slice *slice)
 
 /* ---- life ---- */
 
-static void db_close(struct ms_rows *rows)
+static void db_close(struct ms_row_reader *rows)
 {
     struct db_rows *r = MS_CONTAINER_OF(rows, struct db_rows, rows);
     sqlite3_finalize(r->statement);
@@ -404,13 +404,14 @@ static void db_close(struct ms_rows *rows)
 static const struct ms_rows_ops ops = {
     .next = next_row, .next_slice = next_slice, .rest_in_order = rest_in_order, .close = db_close};
 
-int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
+int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
+                     struct ms_row_reader **out)
 {
     struct db_rows *r = calloc(1, sizeof(*r));
     if (r == NULL) {
         return -ENOMEM;
     }
-    r->rows = (struct ms_rows){.ops = &ops, .source = source, .file = file, .quiet = quiet};
+    r->rows = (struct ms_row_reader){.ops = &ops, .source = source, .file = file, .quiet = quiet};
     r->rowid = INT64_MIN;
     int rc = open_file(r);
     if (rc == 0 && !find_table(r)) {

@@ -26,7 +26,7 @@ struct open_range {
     uint32_t tid;
 };
 
-struct process {
+struct dump_process {
     uint32_t pid;
     struct ms_model *model;
     uint64_t range_ordinal, range_offset; /* of the ids, once known */
@@ -43,7 +43,7 @@ struct process {
 struct ms_events {
     struct ms_model_options options;
     struct ms_source_listener listener;
-    struct process **processes;
+    struct dump_process **processes;
     size_t count, last;
     struct ms_buffer text;
     int error;
@@ -51,7 +51,7 @@ struct ms_events {
 
 /* ---- processes ---- */
 
-static struct process *process_of(struct ms_events *events, uint32_t pid)
+static struct dump_process *process_of(struct ms_events *events, uint32_t pid)
 {
     if (events->count != 0 && (events->processes[events->last]->pid == pid || pid == MS_ID_NONE)) {
         return events->processes[events->last]; /* rows of the device have no process */
@@ -62,8 +62,8 @@ static struct process *process_of(struct ms_events *events, uint32_t pid)
             return events->processes[i];
         }
     }
-    struct process **grown = realloc(events->processes, (events->count + 1) * sizeof(struct process *));
-    struct process *process = calloc(1, sizeof(*process));
+    struct dump_process **grown = realloc(events->processes, (events->count + 1) * sizeof(struct dump_process *));
+    struct dump_process *process = calloc(1, sizeof(*process));
     if (grown != NULL) {
         events->processes = grown;
     }
@@ -86,7 +86,7 @@ static struct process *process_of(struct ms_events *events, uint32_t pid)
     return process;
 }
 
-static int feed(struct process *process, struct ms_event *event)
+static int feed(struct dump_process *process, struct ms_event *event)
 {
     event->order = ms_record_specs[event->kind].order;
     event->stamp = event->time_ns;
@@ -165,7 +165,7 @@ static bool is_pinned(const struct ms_row *row)
            (row->type == MS_TYPE_HOST && text_is(text_of(row, MS_ATTR_PINNED), "true"));
 }
 
-static int tell_total(struct process *process, const struct ms_row *row, uint8_t pool)
+static int tell_total(struct dump_process *process, const struct ms_row *row, uint8_t pool)
 {
     if (row->type == MS_TYPE_HOST || ms__attr(row, MS_ATTR_TOTAL) == NULL) {
         return 0;
@@ -183,7 +183,7 @@ static int tell_total(struct process *process, const struct ms_row *row, uint8_t
     return feed(process, &event);
 }
 
-static int tell_usage(struct process *process, const struct ms_row *row)
+static int tell_usage(struct dump_process *process, const struct ms_row *row)
 {
     if (ms__attr(row, MS_ATTR_DEVICE_USED) == NULL && ms__attr(row, MS_ATTR_PROCESS_USED) == NULL) {
         return 0;
@@ -203,7 +203,7 @@ static int tell_usage(struct process *process, const struct ms_row *row)
 
 #define NO_MODULE 0xffu /* a dump names the module in the owner, if at all */
 
-static int driver_malloc(struct process *process, const struct ms_row *row, struct ms_event *event)
+static int driver_malloc(struct dump_process *process, const struct ms_row *row, struct ms_event *event)
 {
     struct ms_text page = text_of(row, MS_ATTR_PAGE_TYPE);
     bool huge = text_is(page, "huge"), giant = text_is(page, "giant");
@@ -220,7 +220,7 @@ static int driver_malloc(struct process *process, const struct ms_row *row, stru
     return 0;
 }
 
-static int on_malloc_row(struct process *process, const struct ms_row *row)
+static int on_malloc_row(struct dump_process *process, const struct ms_row *row)
 {
     struct ms_event event = event_of(row, MS_R_POOL_ALLOC);
     event.size_b = number_of(row, MS_ATTR_SIZE, 0);
@@ -237,7 +237,7 @@ static int on_malloc_row(struct process *process, const struct ms_row *row)
     return rc != 0 ? rc : feed(process, &event);
 }
 
-static int on_free_row(struct process *process, const struct ms_row *row, struct ms_event *event)
+static int on_free_row(struct dump_process *process, const struct ms_row *row, struct ms_event *event)
 {
     *event = event_of(row, MS_R_POOL_FREE);
     event->pool = pool_of_type(row->type);
@@ -253,7 +253,7 @@ static int on_free_row(struct process *process, const struct ms_row *row, struct
 
 /* ---- FREE rows that may not have happened ---- */
 
-static int wait_free(struct process *process, const struct ms_row *row)
+static int wait_free(struct dump_process *process, const struct ms_row *row)
 {
     if (process->waiting_count == process->waiting_room) {
         size_t room = process->waiting_room != 0 ? process->waiting_room * 2 : 256;
@@ -270,7 +270,7 @@ static int wait_free(struct process *process, const struct ms_row *row)
     return rc;
 }
 
-static int feed_waiting(struct process *process)
+static int feed_waiting(struct dump_process *process)
 {
     int rc = 0;
     for (size_t i = 0; i < process->waiting_count; i++) {
@@ -283,7 +283,7 @@ static int feed_waiting(struct process *process)
 
 /* ---- marks and ranges ---- */
 
-static uint64_t begin_range(struct process *process, uint32_t tid)
+static uint64_t begin_range(struct dump_process *process, uint32_t tid)
 {
     uint64_t ordinal = ++process->range_ordinal;
     if (process->range_count == OPEN_RANGES_MAX) { /* the oldest ones have lost their ends */
@@ -296,7 +296,7 @@ static uint64_t begin_range(struct process *process, uint32_t tid)
 }
 
 /* The number that its start was given; 0: it has no start. */
-static uint64_t end_range(struct process *process, uint32_t tid, struct ms_text name)
+static uint64_t end_range(struct dump_process *process, uint32_t tid, struct ms_text name)
 {
     static const char words[] = "Range end from id ";
     uint64_t id = 0;
@@ -331,7 +331,7 @@ static uint64_t end_range(struct process *process, uint32_t tid, struct ms_text 
     return ordinal;
 }
 
-static int on_mark_row(struct process *process, const struct ms_row *row)
+static int on_mark_row(struct dump_process *process, const struct ms_row *row)
 {
     struct ms_event event = event_of(row, MS_R_MARK);
     event.text = row->name;
@@ -348,7 +348,7 @@ static int on_mark_row(struct process *process, const struct ms_row *row)
 
 /* ---- operators, kernels, accesses ---- */
 
-static int on_op_row(struct ms_events *events, struct process *process, const struct ms_row *row)
+static int on_op_row(struct ms_events *events, struct dump_process *process, const struct ms_row *row)
 {
     bool start = row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATB_START;
     struct ms_event event = event_of(row, start ? MS_R_OP_START : MS_R_OP_END);
@@ -372,7 +372,7 @@ static int on_op_row(struct ms_events *events, struct process *process, const st
     return feed(process, &event);
 }
 
-static int on_kernel_row(struct process *process, const struct ms_row *row)
+static int on_kernel_row(struct dump_process *process, const struct ms_row *row)
 {
     static const struct {
         uint8_t type, kind;
@@ -417,7 +417,7 @@ static struct ms_text access_attributes(struct ms_events *events, const struct m
     return (struct ms_text){.s = out->used != 0 ? out->s : "", .length_b = (uint32_t)out->used};
 }
 
-static int on_access_row(struct ms_events *events, struct process *process, const struct ms_row *row)
+static int on_access_row(struct ms_events *events, struct dump_process *process, const struct ms_row *row)
 {
     struct ms_event event = event_of(row, MS_R_ACCESS);
     struct ms_text pool = text_of(row, MS_ATTR_TYPE);
@@ -434,7 +434,7 @@ static int on_access_row(struct ms_events *events, struct process *process, cons
 
 /* ---- the rest ---- */
 
-static int on_system_row(struct process *process, const struct ms_row *row)
+static int on_system_row(struct dump_process *process, const struct ms_row *row)
 {
     static const uint8_t kinds[] = {
         [MS_TYPE_ACL_INIT] = MS_R_ACL_INIT, [MS_TYPE_ACL_FINI] = MS_R_ACL_FINI, [MS_TYPE_START_TRACE] = MS_R_START,
@@ -447,7 +447,7 @@ static int on_system_row(struct process *process, const struct ms_row *row)
     return event.kind != MS_R_NONE ? feed(process, &event) : 0;
 }
 
-static int on_snapshot_row(struct process *process, const struct ms_row *row)
+static int on_snapshot_row(struct dump_process *process, const struct ms_row *row)
 {
     struct ms_event event = event_of(row, MS_R_SNAPSHOT);
     event.text = row->name;
@@ -461,7 +461,7 @@ static int on_snapshot_row(struct process *process, const struct ms_row *row)
 }
 
 /* The largest and the most recent blocks are found again by the model. */
-static int on_oom_row(struct process *process, const struct ms_row *row)
+static int on_oom_row(struct dump_process *process, const struct ms_row *row)
 {
     if (row->type != MS_TYPE_OOM_TRIGGER) {
         return 0;
@@ -478,7 +478,7 @@ static int on_oom_row(struct process *process, const struct ms_row *row)
 static int on_row(void *self, const struct ms_row *row)
 {
     struct ms_events *events = self;
-    struct process *process = process_of(events, row->pid);
+    struct dump_process *process = process_of(events, row->pid);
     if (process == NULL) {
         return events->error;
     }
@@ -525,7 +525,7 @@ static int on_row(void *self, const struct ms_row *row)
 static int on_slice(void *self, const struct ms_slice *slice)
 {
     struct ms_events *events = self;
-    struct process *process = process_of(events, slice->pid);
+    struct dump_process *process = process_of(events, slice->pid);
     if (process == NULL) {
         return events->error;
     }
@@ -545,7 +545,7 @@ static int on_close(void *self)
     struct ms_events *events = self;
     int rc = 0;
     for (size_t i = 0; i < events->count; i++) {
-        struct process *process = events->processes[i];
+        struct dump_process *process = events->processes[i];
         int one = ms_model_end(process->model);
         if (events->listener.end != NULL) {
             int told = events->listener.end(events->listener.argument, process->pid, process->model);
@@ -578,7 +578,7 @@ void ms__events_free(struct ms_events *events)
         return;
     }
     for (size_t i = 0; i < events->count; i++) {
-        struct process *process = events->processes[i];
+        struct dump_process *process = events->processes[i];
         ms_model_free(process->model);
         ms_map_free(&process->handles);
         ms_map_free(&process->totals);

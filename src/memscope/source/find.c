@@ -20,7 +20,7 @@
 
 #define DEPTH_MAX 8
 
-struct search {
+struct dump_search {
     struct ms_source *source;
     const char *project; /* directory of the recording that is being searched; NULL: none */
     const char *trace_dir;
@@ -59,7 +59,7 @@ static struct ms_source_group *add_group(struct ms_source *source, enum ms_sourc
 
 static int found_trace(void *argument, const struct ms_process *process)
 {
-    struct search *search = argument;
+    struct dump_search *search = argument;
     struct ms_source_group *group = add_group(search->source, MS_SOURCE_TRACE, search->project, process->pid);
     if (group != NULL) {
         group->trace_dir = strdup(search->trace_dir);
@@ -76,7 +76,7 @@ static int found_trace(void *argument, const struct ms_process *process)
 
 static int unreadable_trace(void *argument, const struct ms_damage *damage)
 {
-    struct search *search = argument;
+    struct dump_search *search = argument;
     char file[PATH_MAX];
     snprintf(file, sizeof(file), "%s/%s", search->trace_dir, damage->file);
     if (strcmp(file, search->unreadable) != 0) {
@@ -87,7 +87,7 @@ static int unreadable_trace(void *argument, const struct ms_damage *damage)
     return 0;
 }
 
-static bool find_traces(struct search *search, const char *project, const char *trace_dir)
+static bool find_traces(struct dump_search *search, const char *project, const char *trace_dir)
 {
     int fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
@@ -170,7 +170,7 @@ static uint32_t pid_of(const char *path, bool db)
 {
     struct ms_source quiet = {0};
     struct ms_source_file file = {.path = (char *)(uintptr_t)path, .db = db};
-    struct ms_rows *rows;
+    struct ms_row_reader *rows;
     uint32_t pid = 0;
     if (ms__rows_open(&quiet, &file, true, &rows) == 0) {
         struct ms_row row;
@@ -221,7 +221,7 @@ static struct ms_source_group *group_of(struct ms_source *source, enum ms_source
     return add_group(source, kind, path, pid);
 }
 
-static int add_dump(struct search *search, const char *path, const char *group_path)
+static int add_dump(struct dump_search *search, const char *path, const char *group_path)
 {
     bool db = ends_with(path, ".db");
     enum ms_source_kind kind = db ? MS_SOURCE_DB : MS_SOURCE_CSV;
@@ -243,7 +243,7 @@ static int not_hidden(const struct dirent *entry)
 }
 
 /* project: directory of the process whose files these are; NULL: every directory stands for itself. */
-static int search_directory(struct search *search, const char *path, const char *project, int depth)
+static int search_directory(struct dump_search *search, const char *path, const char *project, int depth)
 {
     char below[4096 + 256];
     snprintf(below, sizeof(below), "%s/%s", path, MS_TRACE_DIR);
@@ -297,7 +297,7 @@ static void drop_doubles(struct ms_source *source)
 
 int ms__find(struct ms_source *source, const char *path)
 {
-    struct search search = {.source = source};
+    struct dump_search search = {.source = source};
     struct stat st;
     if (stat(path, &st) != 0) {
         int rc = -errno;

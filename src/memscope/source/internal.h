@@ -75,17 +75,17 @@ bool ms__parse_slice(const struct ms_text cells[MS_SLICE_COLUMN_COUNT], struct m
 
 /* ---- files of rows ---- */
 
-struct ms_rows; /* a file that is read */
+struct ms_row_reader; /* a file that is read */
 
 struct ms_rows_ops {
-    int (*next)(struct ms_rows *rows, struct ms_row *row);       /* 1, 0: no more, -errno */
-    int (*next_slice)(struct ms_rows *rows, struct ms_slice *s); /* NULL: has none */
+    int (*next)(struct ms_row_reader *rows, struct ms_row *row);       /* 1, 0: no more, -errno */
+    int (*next_slice)(struct ms_row_reader *rows, struct ms_slice *s); /* NULL: has none */
     /* Are the rows from here on in order of their keys? Goes back to the first row of the file in any case. */
-    int (*rest_in_order)(struct ms_rows *rows, enum ms_source_order order, uint64_t after, bool *in_order);
-    void (*close)(struct ms_rows *rows);
+    int (*rest_in_order)(struct ms_row_reader *rows, enum ms_source_order order, uint64_t after, bool *in_order);
+    void (*close)(struct ms_row_reader *rows);
 };
 
-struct ms_rows {
+struct ms_row_reader {
     const struct ms_rows_ops *ops;
     struct ms_source *source;
     const struct ms_source_file *file;
@@ -94,11 +94,11 @@ struct ms_rows {
 };
 
 /* Is a problem at this position (offset of a CSV file, rowid of a database) to be told? It is then taken as told. */
-bool ms__is_new(struct ms_rows *rows, uint64_t position);
+bool ms__is_new(struct ms_row_reader *rows, uint64_t position);
 
 /* A row that cannot be used, at a line (0: of a database) and position: told and counted. */
-void ms__bad_row(struct ms_rows *rows, enum ms_parse why, const struct ms_cells *cells, enum ms_dump_column column,
-                 uint64_t line, uint64_t position);
+void ms__bad_row(struct ms_row_reader *rows, enum ms_parse why, const struct ms_cells *cells,
+                 enum ms_dump_column column, uint64_t line, uint64_t position);
 
 static inline uint64_t ms__key_of(const struct ms_row *row, enum ms_source_order order)
 {
@@ -106,16 +106,16 @@ static inline uint64_t ms__key_of(const struct ms_row *row, enum ms_source_order
 }
 
 int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
-                      struct ms_rows **out); /* csv_rows.c */
+                      struct ms_row_reader **out); /* csv_rows.c */
 int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
-                     struct ms_rows **out); /* db_rows.c */
+                     struct ms_row_reader **out); /* db_rows.c */
 /* quiet: the file was opened before, and what is wrong with it told. */
-int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out);
+int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_row_reader **out);
 
 /* ---- sort.c: one file in order ---- */
 
 struct ms_sorted;
-int ms__sorted_open(struct ms_rows *rows, enum ms_source_order order, struct ms_sorted **out); /* takes rows */
+int ms__sorted_open(struct ms_row_reader *rows, enum ms_source_order order, struct ms_sorted **out); /* takes rows */
 int ms__sorted_next(struct ms_sorted *sorted, struct ms_row *row);
 void ms__sorted_close(struct ms_sorted *sorted);
 

@@ -14,7 +14,7 @@ struct row_stream {
 };
 
 struct slice_stream {
-    struct ms_rows *rows;
+    struct ms_row_reader *rows;
     struct ms_slice slice;
     bool has_slice;
 };
@@ -49,7 +49,7 @@ static int advance_slice(struct slice_stream *stream)
 /* Files that cannot be opened at all are told and passed over. */
 static int open_file(struct merge *merge, const struct ms_source_file *file)
 {
-    struct ms_rows *rows;
+    struct ms_row_reader *rows;
     if (!file->slices) {
         int rc = ms__rows_open(merge->source, file, false, &rows);
         if (rc != 0) {

@@ -20,37 +20,37 @@
 #define FIRST_B      (4u << 20) /* in order so far: time to look at the rest */
 #define RUN_BUFFER_B (64u * 1024)
 
-struct entry {
+struct sort_entry {
     uint64_t key, second; /* second: the id, when sorted by time */
     uint64_t offset;      /* of the packed row; also the order of the file */
 };
 
-struct run {
+struct sorted_run {
     uint64_t at, end; /* in the file: not read yet */
     char *bytes;      /* [used, filled) is not consumed */
     size_t room, used, filled;
-    struct entry head; /* key of the row at `used` */
+    struct sort_entry head; /* key of the row at `used` */
 };
 
 enum mode { STREAMED, IN_MEMORY, MERGED };
 
 struct ms_sorted {
-    struct ms_rows *rows;
+    struct ms_row_reader *rows;
     enum ms_source_order order;
     enum mode mode;
     struct ms_buffer packed;
-    struct entry *entries;
+    struct sort_entry *entries;
     size_t count, room, at;
     bool in_order; /* what is collected stands in the file so */
     int fd;
     uint64_t spilled_b;
-    struct run *runs;
+    struct sorted_run *runs;
     size_t run_count;
     size_t *heap; /* numbers of runs, the smallest first */
     size_t heap_count;
 };
 
-static bool before(const struct entry *a, const struct entry *b)
+static bool before(const struct sort_entry *a, const struct sort_entry *b)
 {
     return a->key != b->key ? a->key < b->key : a->second != b->second ? a->second < b->second : a->offset < b->offset;
 }
@@ -60,11 +60,11 @@ static int compare_entries(const void *a, const void *b)
     return before(a, b) ? -1 : before(b, a);
 }
 
-static struct entry entry_of(const struct ms_sorted *sorted, const struct ms_row *row, uint64_t offset)
+static struct sort_entry entry_of(const struct ms_sorted *sorted, const struct ms_row *row, uint64_t offset)
 {
-    return (struct entry){.key = ms__key_of(row, sorted->order),
-                          .second = sorted->order == MS_ORDER_TIME ? row->id : 0,
-                          .offset = offset};
+    return (struct sort_entry){.key = ms__key_of(row, sorted->order),
+                               .second = sorted->order == MS_ORDER_TIME ? row->id : 0,
+                               .offset = offset};
 }
 
 /* ---- collecting ---- */
@@ -81,7 +81,7 @@ static int collect(struct ms_sorted *sorted, size_t limit_b, bool *ended)
 {
     struct ms_row row;
     *ended = false;
-    while (sorted->packed.used + sorted->count * sizeof(struct entry) < limit_b) {
+    while (sorted->packed.used + sorted->count * sizeof(struct sort_entry) < limit_b) {
         int rc = sorted->rows->ops->next(sorted->rows, &row);
         if (rc <= 0) {
             *ended = true;
@@ -89,14 +89,14 @@ static int collect(struct ms_sorted *sorted, size_t limit_b, bool *ended)
         }
         if (sorted->count == sorted->room) {
             size_t room = sorted->room != 0 ? sorted->room * 2 : 1024;
-            struct entry *entries = realloc(sorted->entries, room * sizeof(*entries));
+            struct sort_entry *entries = realloc(sorted->entries, room * sizeof(*entries));
             if (entries == NULL) {
                 return -ENOMEM;
             }
             sorted->entries = entries;
             sorted->room = room;
         }
-        struct entry entry = entry_of(sorted, &row, sorted->packed.used);
+        struct sort_entry entry = entry_of(sorted, &row, sorted->packed.used);
         sorted->in_order =
             sorted->in_order && (sorted->count == 0 || before(&sorted->entries[sorted->count - 1], &entry));
         sorted->entries[sorted->count++] = entry;
@@ -138,7 +138,7 @@ static int temporary_file(void)
 
 static int spill(struct ms_sorted *sorted)
 {
-    struct run *runs = realloc(sorted->runs, (sorted->run_count + 1) * sizeof(*runs));
+    struct sorted_run *runs = realloc(sorted->runs, (sorted->run_count + 1) * sizeof(*runs));
     if (runs == NULL) {
         return -ENOMEM;
     }
@@ -159,13 +159,13 @@ static int spill(struct ms_sorted *sorted)
         }
     }
     ms_buffer_free(&out);
-    runs[sorted->run_count++] = (struct run){.at = begin, .end = sorted->spilled_b};
+    runs[sorted->run_count++] = (struct sorted_run){.at = begin, .end = sorted->spilled_b};
     sorted->rows->source->stats.spilled_b += sorted->spilled_b - begin;
     return rc;
 }
 
 /* Makes the next row of the run complete in its buffer. 1, 0: no more, -errno. */
-static int run_fill(struct ms_sorted *sorted, struct run *run)
+static int run_fill(struct ms_sorted *sorted, struct sorted_run *run)
 {
     while (ms_row_packed_b(run->bytes + run->used, run->filled - run->used) == 0) {
         if (run->at == run->end) {
@@ -229,7 +229,7 @@ static int start_merge(struct ms_sorted *sorted)
         return -ENOMEM;
     }
     for (size_t i = 0; i < sorted->run_count; i++) {
-        struct run *run = &sorted->runs[i];
+        struct sorted_run *run = &sorted->runs[i];
         run->bytes = malloc(RUN_BUFFER_B);
         run->room = run->bytes != NULL ? RUN_BUFFER_B : 0;
         int rc = run->bytes != NULL ? run_fill(sorted, run) : -ENOMEM;
@@ -250,7 +250,7 @@ static int next_merged(struct ms_sorted *sorted, struct ms_row *row)
 {
     /* The row that was given last is consumed now: its texts were in the buffer. */
     if (sorted->at != 0) {
-        struct run *run = &sorted->runs[sorted->heap[0]];
+        struct sorted_run *run = &sorted->runs[sorted->heap[0]];
         run->used += ms_row_packed_b(run->bytes + run->used, run->filled - run->used);
         int rc = run_fill(sorted, run);
         if (rc < 0) {
@@ -312,7 +312,7 @@ static int prepare(struct ms_sorted *sorted)
     return rc != 0 ? rc : start_merge(sorted);
 }
 
-int ms__sorted_open(struct ms_rows *rows, enum ms_source_order order, struct ms_sorted **out)
+int ms__sorted_open(struct ms_row_reader *rows, enum ms_source_order order, struct ms_sorted **out)
 {
     struct ms_sorted *sorted = calloc(1, sizeof(*sorted));
     if (sorted == NULL) {

@@ -38,7 +38,7 @@ void ms__problem(struct ms_source *source, const char *file, uint64_t line, uint
     ms_buffer_free(&shown);
 }
 
-bool ms__is_new(struct ms_rows *rows, uint64_t position)
+bool ms__is_new(struct ms_row_reader *rows, uint64_t position)
 {
     if (rows->quiet || position < rows->told_until) {
         return false;
@@ -47,8 +47,8 @@ bool ms__is_new(struct ms_rows *rows, uint64_t position)
     return true;
 }
 
-void ms__bad_row(struct ms_rows *rows, enum ms_parse why, const struct ms_cells *cells, enum ms_dump_column column,
-                 uint64_t line, uint64_t position)
+void ms__bad_row(struct ms_row_reader *rows, enum ms_parse why, const struct ms_cells *cells,
+                 enum ms_dump_column column, uint64_t line, uint64_t position)
 {
 #define X(name, text, sql) text,
     static const char *const names[] = {MS_DUMP_COLUMNS(X)};
@@ -128,7 +128,7 @@ struct ms_stack_source ms_source_stacks(struct ms_source *source)
 
 /* ---- reading ---- */
 
-int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_rows **out)
+int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_row_reader **out)
 {
     return file->db ? ms__db_rows_open(source, file, quiet, out) : ms__csv_rows_open(source, file, quiet, out);
 }

@@ -19,7 +19,7 @@ struct ends { /* equal for equal texts */
     uint64_t head, tail;
 };
 
-struct word {
+struct known_word {
     struct ends ends;
     const char *text; /* NULL: the slot is free */
     uint32_t length_b;
@@ -27,7 +27,7 @@ struct word {
 };
 
 struct words {
-    struct word slots[SLOTS];
+    struct known_word slots[SLOTS];
     const char *const *texts;
 };
 
@@ -84,7 +84,7 @@ static void fill(struct words *words, size_t count)
         while (words->slots[at].text != NULL) {
             at = (at + 1) % SLOTS;
         }
-        words->slots[at] = (struct word){ends, text, (uint32_t)strlen(text), (uint32_t)i};
+        words->slots[at] = (struct known_word){ends, text, (uint32_t)strlen(text), (uint32_t)i};
     }
 }
 
@@ -109,7 +109,7 @@ static unsigned find(const struct words *words, const char *s, size_t length_b, 
     }
     struct ends ends = ends_of(s, length_b);
     for (unsigned at = slot_of(ends, length_b); words->slots[at].text != NULL; at = (at + 1) % SLOTS) {
-        const struct word *word = &words->slots[at];
+        const struct known_word *word = &words->slots[at];
         if (word->ends.head == ends.head && word->ends.tail == ends.tail && word->length_b == length_b &&
             (length_b <= 16 || memcmp(word->text, s, length_b) == 0)) {
             return word->number;
