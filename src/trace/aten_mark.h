@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks by which operators of PyTorch and what they touch are told:
+/* Marks that report PyTorch operators and the tensors they access:
  *
  *     memscope-aten-b: name=torch._ops.aten.add.Tensor                     begins
  *     memscope-aten-e: name=torch._ops.aten.add.Tensor                     ends
  *     memscope-aten-ac:ptr=1234;tensor_size=64;is_write=True;is_read=False;name=...
  *
- * A value ends at ';' or '}' or with the text. */
+ * A value ends at ';', at '}' or at the end of the text. */
 #ifndef MS_TRACE_ATEN_MARK_H
 #define MS_TRACE_ATEN_MARK_H
 
@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MS_ATEN_MARK "memscope-aten-" /* a letter follows: b, e, a */
+#define MS_ATEN_MARK "memscope-aten-" /* followed by a letter: b, e, a */
 enum { MS_ATEN_MARK_B = sizeof(MS_ATEN_MARK) - 1 };
 
 struct ms_aten_value {
-    const char *s; /* NULL: there is no such key */
+    const char *s; /* NULL: no such key */
     size_t length_b;
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aux files: checkpoints and symbols, written beside the segments by the export worker, read when a trace is opened.
+/* Aux files: checkpoints and symbols, written next to the segments by the export thread and read when a trace is
+ * opened.
  *
- * A checkpoint stands in the aux file of the segment where its position begins, so that deleting a segment deletes what
- * only that segment needs. Symbols are good for all segments: they stand in the aux file of segment 0, which there is
- * not. Contents: docs/format/trace.md. Symbols of a trace are loaded at the first question for one. */
+ * A checkpoint is in the aux file of the segment where its position begins, so deleting a segment deletes what only
+ * that segment needs. Symbols apply to all segments: they are in the aux file of segment 0, which does not exist as
+ * a segment. Contents: docs/format/trace.md. Symbols of a trace are loaded on the first lookup. */
 #include "trace/aux.h"
 #include "trace/reader_internal.h"
 
@@ -171,17 +172,16 @@ int ms_trace_add_symbol(struct ms_trace *trace, uint32_t module, uint64_t offset
 
 /* ---- checkpoints ---- */
 
-/* Content of a checkpoint: head, payload, clocks, then definitions as in a DEFINITIONS block. It stands in one
- * CHECKPOINT block or in several, one after the other: first_seq counts them, last_seq is larger if another one
- * follows. */
+/* Content of a checkpoint: head, payload, clocks, then definitions as in a DEFINITIONS block. It takes one CHECKPOINT
+ * block or several consecutive ones: first_seq counts them, last_seq is larger if another one follows. */
 #define PART_B           (16u << 20)
-#define CHECKPOINT_MAX_B ((size_t)2 << 30) /* more is not believed */
+#define CHECKPOINT_MAX_B ((size_t)2 << 30) /* larger ones are rejected */
 struct checkpoint_head {
     struct ms_position position;
     uint64_t payload_b, clocks_b;
 };
 
-/* The whole content has arrived; its definitions are loaded once it is chosen. */
+/* The whole content has arrived; its definitions are loaded if this checkpoint is selected. */
 static void take_content(struct ms_trace *t, struct ms_blob *content)
 {
     struct checkpoint_head c;
@@ -217,7 +217,7 @@ static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head
     }
     bool next = head->first_seq == t->checkpoint_part && part_b <= CHECKPOINT_MAX_B - parts->used_b;
     uint8_t *to = next ? ms_blob_room(parts, part_b) : NULL;
-    if (to == NULL) { /* one is missing: the others are worth nothing */
+    if (to == NULL) { /* a part is missing: the others are useless */
         t->checkpoint_part = UINT64_MAX;
         return;
     }
@@ -230,7 +230,7 @@ static void meet_checkpoint(struct ms_trace *t, const struct ms_block_head *head
     }
 }
 
-/* The checkpoint that a file holds is good if its segment is there. */
+/* A checkpoint is usable if its segment exists. */
 static bool take_checkpoint(struct ms_trace *t, uint64_t number)
 {
     t->have_checkpoint = false;
@@ -253,7 +253,7 @@ static int use_checkpoint(struct ms_trace *t)
     const uint8_t *raw = t->checkpoint_content.data, *end = raw + t->checkpoint_content.used_b;
     const uint8_t *clocks = raw + MS_ROUND_UP(sizeof(struct checkpoint_head) + t->checkpoint.payload_b, 8);
     if (clocks > end || t->checkpoint_clocks_b > (size_t)(end - clocks) || t->checkpoint_clocks_b % 8 != 0) {
-        return 0; /* cut short: without them */
+        return 0; /* truncated: go on without them */
     }
     const uint8_t *definitions = clocks + t->checkpoint_clocks_b;
     ms__clocks_load(t, (struct ms_bytes){.at = clocks, .end = definitions});
@@ -363,7 +363,7 @@ static int append_block(struct ms_aux *aux, struct tail *tail, struct ms_block_h
     return rc;
 }
 
-/* What a failed write left is cut off. */
+/* Remains of a failed write are truncated. */
 static int close_tail(struct tail *tail, int rc)
 {
     if (rc != 0 && ftruncate(tail->fd, tail->begin) != 0) {
@@ -373,7 +373,7 @@ static int close_tail(struct tail *tail, int rc)
     return rc;
 }
 
-/* A definition and what it refers to, each once. */
+/* A definition and those it refers to, each once. */
 static int put_definition(struct ms_trace *t, struct ms_blob *to, uint32_t id, uint64_t mark)
 {
     struct ms_def *def = id != 0 ? ms_deftable_get(t->definitions, id) : NULL;
@@ -393,7 +393,7 @@ static int put_definition(struct ms_trace *t, struct ms_blob *to, uint32_t id, u
     return rc != 0 ? rc : ms_catalog_put_definition(to, def);
 }
 
-/* A checkpoint on its way into the file, a part at a time. */
+/* A checkpoint being written to the file, one part at a time. */
 struct checkpoint_writer {
     struct ms_aux *aux;
     struct tail tail;
@@ -413,7 +413,7 @@ static int put_part(struct checkpoint_writer *w, bool last)
     return rc;
 }
 
-/* Before more is added; so the last part is never empty. */
+/* Called before more is added, so the last part is never empty. */
 static int make_room(struct checkpoint_writer *w)
 {
     return w->part.used_b >= PART_B ? put_part(w, false) : 0;
@@ -448,7 +448,7 @@ int ms_aux_checkpoint(struct ms_aux *aux, const struct ms_position *position, co
     for (unsigned i = 0; i < pieces; i++) {
         c.payload_b += payload[i].iov_len;
     }
-    if (c.payload_b > CHECKPOINT_MAX_B / 2) { /* the other half is for what it refers to */
+    if (c.payload_b > CHECKPOINT_MAX_B / 2) { /* the other half is for the definitions it refers to */
         return -E2BIG;
     }
     int rc = open_tail(aux, position->segment, &w.tail);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing and checking of single blocks. Nothing is kept between blocks but the compressor's memory. A block that does
- * not shrink is stored as it is. */
+/* Packs and checks single blocks. Only the compressor's memory survives from block to block. A block that does not
+ * shrink is stored unpacked. */
 #include "trace/block.h"
 
 #define XXH_INLINE_ALL
@@ -19,9 +19,9 @@ struct ms_unpacker {
 };
 
 #define LEVEL       1
-#define HASH_LOG    11 /* of the compressor's table: 8 KiB stay in the first cache, see docs/design/12-collector.md */
-#define MATCH_B     7 /* differences repeat rarely: looking for shorter ones costs 10 ns per record and saves 0.4 bytes */
-#define TOO_SMALL_B 96 /* not worth the compressor's own head; an END block, which is rewritten in place, stays so */
+#define HASH_LOG    11 /* of the compressor's table: 8 KiB fit the L1 cache, see docs/design/12-collector.md */
+#define MATCH_B     7  /* shorter matches cost 10 ns per record and save 0.4 bytes */
+#define TOO_SMALL_B 96 /* too small to pack; END blocks, rewritten in place, also stay unpacked */
 
 struct ms_packer *ms_packer_new(void)
 {
@@ -51,7 +51,7 @@ size_t ms_block_bound(size_t raw_b)
     return sizeof(struct ms_block_head) + ZSTD_compressBound(raw_b) + 8;
 }
 
-/* A fuzzer would not get past checksums: its builds take any. */
+/* A fuzzer would never pass the checksums, so fuzzing builds accept any. */
 static bool agree(uint64_t found, uint64_t expected)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -100,7 +100,7 @@ size_t ms_block_pack(struct ms_packer *packer, struct ms_block_head *head, const
 const char *ms_block_check_head(const struct ms_block_head *head)
 {
     if (head->magic != MS_BLOCK_MAGIC) {
-        return "no block begins here";
+        return "not a block";
     }
     if (!agree(head->head_check, head_check(head))) {
         return "the head of the block is damaged";
@@ -110,7 +110,7 @@ const char *ms_block_check_head(const struct ms_block_head *head)
     }
     if (head->raw_b > MS_BLOCK_MAX_B || head->packed_b > MS_BLOCK_MAX_B + 1024 ||
         (head->packing == MS_PACKING_NONE && head->raw_b != head->packed_b)) {
-        return "impossible length";
+        return "invalid length";
     }
     return NULL;
 }
@@ -151,6 +151,6 @@ const char *ms_block_unpack(struct ms_unpacker *unpacker, const struct ms_block_
                    ? NULL
                    : "the content of the block cannot be unpacked";
     default:
-        return "packed in an unknown way";
+        return "unknown packing";
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads are read through a small window, content by one read per block. After a damaged head the search for the next
- * one goes in steps of 8 bytes, which is where blocks begin, and ends at the end of the file: bounded by its size, and
- * every byte is looked at once. A head whose content is damaged has a sound length, so the walk goes on behind it. */
+/* Heads are read through a small window, content with one read per block. After a damaged head the search for the next
+ * one advances in steps of 8 bytes, where blocks begin, and stops at the end of the file: each byte is looked at once.
+ * If only the content is damaged, the length in the head is valid, and the walk continues after the block. */
 #include "trace/blockfile.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static size_t read_at(struct ms_blockfile *file, void *to, size_t length_b, uint
     return got;
 }
 
-/* length_b bytes at offset, or fewer at the end of the file. */
+/* Reads length_b bytes at offset, fewer at the end of the file. */
 static const uint8_t *peek(struct ms_blockfile *file, uint64_t offset, size_t length_b, size_t *got_b)
 {
     if (offset < file->window_at || offset + length_b > file->window_at + file->window_b) {
@@ -66,7 +66,7 @@ static const char *head_at(struct ms_blockfile *file, uint64_t offset, struct ms
 {
     const uint8_t *bytes = peek(file, offset, sizeof(*head), got_b);
     if (*got_b < sizeof(*head)) {
-        return "the file ends within a block";
+        return "the file ends inside a block";
     }
     memcpy(head, bytes, sizeof(*head));
     return ms_block_check_head(head);
@@ -120,13 +120,13 @@ const char *ms_blockfile_load(struct ms_blockfile *file, const struct ms_block_h
     if (head->packed_b > file->packed_room_b) {
         uint8_t *grown = realloc(file->packed, head->packed_b);
         if (grown == NULL) {
-            return "no memory for the block";
+            return "out of memory";
         }
         file->packed = grown;
         file->packed_room_b = head->packed_b;
     }
     if (read_at(file, file->packed, head->packed_b, at + sizeof(*head)) != head->packed_b) {
-        return file->error != 0 ? "the file cannot be read" : "the file ends within a block";
+        return file->error != 0 ? "the file cannot be read" : "the file ends inside a block";
     }
     return ms_block_unpack(file->unpacker, head, file->packed, raw);
 }

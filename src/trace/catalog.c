@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of STREAMS and DEFINITIONS blocks: docs/format/trace.md. Content of definitions is padded so that it lies on a
- * multiple of 8 in the (aligned) block and can be used where it stands. */
+/* Bytes of STREAMS and DEFINITIONS blocks: docs/format/trace.md. Content of definitions is padded to a multiple of 8 in
+ * the (aligned) block, so it can be used in place. */
 #include "trace/catalog.h"
 
 #include "trace/parts.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writing side of a trace knows across segments: how far each stream has been taken, what the ids of each
- * stream mean, and all definitions of the process. It is put into the trace (at the head of each segment, and piece by
- * piece with the definitions), so that a collector that takes over after another one died goes on without loss or
- * doubling. One thread. */
+/* What the writing side of a trace knows across segments: the position of each stream, the meaning of its ids, and all
+ * definitions of the process. It is saved in the trace (at the head of each segment, and step by step with the
+ * definitions), so that a new collector can continue after a crash without lost or duplicate records. One thread. */
 #ifndef MS_TRACE_CATALOG_H
 #define MS_TRACE_CATALOG_H
 
@@ -11,7 +10,7 @@
 #include "trace/definitions.h"
 #include "trace/wire.h"
 
-/* Streams 0 ... MS_STREAMS_MAX - 1 are threads; the collector's own records stand in the one after. */
+/* Streams 0 ... MS_STREAMS_MAX - 1 are threads; the next one holds the collector's own records. */
 #define MS_STREAM_COLLECTOR MS_STREAMS_MAX
 #define MS_CATALOG_STREAMS  (MS_STREAMS_MAX + 1)
 
@@ -19,7 +18,7 @@ struct ms_stream_state {
     uint64_t next_seq;
     uint64_t last_stamp;
     uint32_t clock_kind; /* of that stamp */
-    uint32_t ids;        /* room in `meaning` */
+    uint32_t ids;        /* capacity of `meaning` */
     uint32_t *meaning;   /* id of the stream - 1 -> id of the process, 0: none */
 };
 
@@ -31,7 +30,7 @@ struct ms_catalog {
 int ms_catalog_init(struct ms_catalog *catalog); /* 0 or -ENOMEM */
 void ms_catalog_destroy(struct ms_catalog *catalog);
 
-/* The stream's id means this from now on. 0 or -errno. */
+/* Binds an id of the stream to this meaning. 0 or -errno. */
 int ms_catalog_bind(struct ms_catalog *catalog, uint32_t stream, uint32_t id, uint32_t meaning);
 
 static inline uint32_t ms_catalog_meaning(const struct ms_catalog *catalog, uint32_t stream, uint32_t id)
@@ -42,12 +41,12 @@ static inline uint32_t ms_catalog_meaning(const struct ms_catalog *catalog, uint
 
 /* ---- in the file ---- */
 
-/* A buffer that grows. */
+/* A growing buffer of bytes. */
 struct ms_blob {
     uint8_t *data;
     size_t used_b, room_b;
 };
-/* Room for length_b more bytes; NULL: out of memory. */
+/* Makes space for length_b more bytes; NULL: out of memory. */
 uint8_t *ms_blob_room(struct ms_blob *buffer, size_t length_b);
 int ms_blob_varint(struct ms_blob *buffer, uint64_t value);
 int ms_blob_bytes(struct ms_blob *buffer, const void *bytes, size_t length_b); /* length first */
@@ -57,7 +56,7 @@ void ms_blob_free(struct ms_blob *buffer);
 int ms_catalog_save(const struct ms_catalog *catalog, struct ms_blob *to);
 bool ms_catalog_load(struct ms_catalog *catalog, struct ms_bytes from); /* false: damaged */
 
-/* Content of a DEFINITIONS block: definitions and meanings, in the order in which they were put. */
+/* Content of a DEFINITIONS block: definitions and meanings, in the order in which they were added. */
 int ms_catalog_put_definition(struct ms_blob *to, const struct ms_def *def);
 int ms_catalog_put_binding(struct ms_blob *to, uint32_t stream, uint32_t id, uint32_t meaning);
 struct ms_definition_item {
@@ -67,7 +66,7 @@ struct ms_definition_item {
 /* The next item; false: no more, or damaged (see ms_bytes_ok). */
 bool ms_catalog_next_item(struct ms_bytes *from, struct ms_definition_item *item);
 
-/* Whether content read from a file is what a definition of this kind must look like: lengths add up. */
+/* Whether content from a file is valid for a definition of this kind: the lengths add up. */
 bool ms_definition_sound(unsigned kind, unsigned flags, const void *content, size_t content_b);
 
 #endif

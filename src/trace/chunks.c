@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks, as producers see them: taking one, filling it up, and what happens when there is none.
+/* Chunks, as producers see them: taking one, filling it, and what happens when none is free.
  *
- * Chunks that the collector freed are taken before fresh ones: their pages and cache lines are warm. The free stack is
- * a Treiber stack whose top carries a tag, so that a chunk that was taken and freed in between is noticed; both sides
- * pop and push, all indices are checked because the program may have scribbled over them.
+ * Chunks that the collector freed are taken before fresh ones, because their pages and cache lines are warm. The
+ * free list is a Treiber stack whose top carries a tag, so that a chunk that was taken and freed in between is
+ * detected. Both sides push and pop; all indices are checked because the program may have overwritten them.
  *
- * Back-pressure is on the backlog, that is, on FULL chunks of the whole process: one bounded wait, then the process
- * drops (and counts) records until the collector has moved. Waiting under any lock of the application is safe because
- * the collector needs nothing from this process.
+ * Back-pressure depends on the backlog, the number of FULL chunks of the whole process: one bounded wait, then the
+ * process drops (and counts) records until the collector makes progress. Waiting while the application holds a lock
+ * is safe because the collector needs nothing from this process.
  *
- * Called in the slow path: signals are blocked, the context is busy. No failure but "no room". */
+ * Called on the slow path: signals are blocked, the context is busy. The only failure is "no free chunk". */
 #include "trace/producer_internal.h"
 
 #include <linux/futex.h>
@@ -57,8 +57,8 @@ static uint32_t take_fresh(struct ms_shm *shm, bool whole)
             return 0;
         }
     } while (!__atomic_compare_exchange_n(&shm->fresh, &index, index + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    /* One call for some chunks instead of a fault per page; where the kernel does not know the request the pages come
-     * one by one. Two threads may ask for the same pages, which does no harm. */
+    /* One call for several chunks instead of a fault per page; kernels without this request fault the pages in one by
+     * one. Two threads may request the same pages, which is harmless. */
     if (whole && index >= __atomic_load_n(&ms_gate->populated, __ATOMIC_RELAXED)) {
         uint32_t left = shm->chunk_max - index, count = left < POPULATE_CHUNKS ? left : POPULATE_CHUNKS;
         __atomic_store_n(&ms_gate->populated, index + count, __ATOMIC_RELAXED);
@@ -114,7 +114,7 @@ static bool room_comes(struct ms_shm *shm)
     }
     uint32_t progress = __atomic_load_n(&shm->progress, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&shm->full_chunks, __ATOMIC_RELAXED) < __atomic_load_n(&shm->backlog_max, __ATOMIC_RELAXED)) {
-        return true; /* it came while we looked */
+        return true; /* it arrived meanwhile */
     }
     ring_bell(shm);
     uint32_t wait_ms = __atomic_load_n(&shm->full_wait_ms, __ATOMIC_RELAXED);
@@ -140,7 +140,7 @@ bool ms__chunk_take(struct ms_ctx *ctx, uint32_t *cause)
     }
     uint32_t index = pop_freed(shm);
     if (index == 0) {
-        index = take_fresh(shm, ctx->seq != 0); /* most threads never need more than a page of their first chunk */
+        index = take_fresh(shm, ctx->seq != 0); /* most threads never need more than one page of their first chunk */
     }
     if (index == 0) {
         *cause = MS_GAP_NO_ROOM;

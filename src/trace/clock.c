@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which counter can be trusted is the kernel's judgement, not ours: it watches the TSC against other clocks and gives
- * it up when it drifts. Its own clock source tells. Under KVM and Hyper-V the source is a layer over the TSC; there the
- * CPU must also call it constant and non-stop. A process may have the instruction forbidden (PR_SET_TSC); then it would
- * be killed. On aarch64 the architecture guarantees one steady counter. Everything else stamps with CLOCK_MONOTONIC. */
+/* The kernel decides which counter can be trusted: it compares the TSC with other clocks and abandons it when it
+ * drifts, which its current clock source shows. Under KVM and Hyper-V the source is a layer over the TSC; there the CPU
+ * must also report it as constant and non-stop. A process may be forbidden to read the TSC (PR_SET_TSC) and would be
+ * killed. On aarch64 the architecture guarantees one steady counter. All other cases use CLOCK_MONOTONIC. */
 #include "trace/clock.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@ void ms_anchor_take(struct ms_anchor *anchor, uint32_t clock_kind)
         uint64_t after = ms_stamp(clock_kind);
         uint64_t realtime_ns = ms_clock_ns(CLOCK_REALTIME);
         if (clock_kind == MS_CLOCK_MONOTONIC) {
-            before = after = monotonic_ns; /* the same clock: no doubt about it */
+            before = after = monotonic_ns; /* the same clock: no uncertainty */
         }
         if (i == 0 || after - before < anchor->uncertainty) {
             anchor->ticks = before + (after - before) / 2;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encoder and decoder of runs, side by side. A record begins with a byte:
+/* Encoder and decoder of runs, next to each other. A record begins with a byte:
  *
- *     0           so many (a varint follows) sequence numbers belong to definitions
+ *     0           a varint follows: the number of sequence numbers that belong to definitions
  *     1 ... 64    a record of that form
- *     65 ... 128  the same, and the form is told: kind, flags (bytes), arg (varint)
+ *     65 ... 128  the same, and the form is defined here: kind, flags (bytes), arg (varint)
  *
  * then a group of numbers: the difference of the stamp, the fields of the shape, the stack ids; then the bytes of
  * inline texts. */
@@ -25,24 +25,24 @@ void ms_encode_begin(struct ms_encoder *e, const struct ms_run *run, uint8_t *to
     e->at = to + MS_RUN_HEAD_MAX_B;
 }
 
-/* The form of a record; *told: it is new. */
-static inline uint32_t find_form(struct ms_encoder *e, const struct ms_record *r, bool *told)
+/* The form of a record; *is_new: it must be defined. */
+static inline uint32_t find_form(struct ms_encoder *e, const struct ms_record *r, bool *is_new)
 {
     uint64_t key = r->kind | (uint32_t)r->flags << 8 | (uint64_t)r->arg << 32;
-    *told = false;
+    *is_new = false;
     for (uint32_t i = 0; i < e->forms; i++) {
         if (e->key[i] == key) {
             return i;
         }
     }
-    *told = true;
+    *is_new = true;
     uint32_t at = e->forms < MS_FORMS ? e->forms++ : e->next_form++ % MS_FORMS;
     e->key[at] = key;
     e->form[at] = (struct ms_form){.arg = r->arg, .kind = r->kind, .flags = r->flags};
     return at;
 }
 
-/* Fields of the payload as numbers of the group; returns the length of inline texts. */
+/* Converts the fields of the payload to the numbers of the group; returns the length of inline texts. */
 static uint64_t payload_numbers(const struct ms_record *r, const char *shape, struct ms_form *form, uint64_t *number)
 {
     const uint8_t *payload = (const uint8_t *)(r + 1);
@@ -95,8 +95,8 @@ static uint8_t *put_any(uint8_t *at, const struct ms_record *r, const struct ms_
     return at;
 }
 
-/* The same for a payload of so many words and nothing else, which most records have: allocations and frees. The number
- * of fields is a constant where this is inlined, and all numbers stay in registers. */
+/* The same for a payload that consists of words only, as in most records: allocations and frees. The number of fields
+ * is constant where this is inlined, and all numbers stay in registers. */
 static inline __attribute__((always_inline)) uint8_t *put_words(uint8_t *at, const struct ms_record *r, unsigned fields,
                                                                 struct ms_form *form, uint64_t stamp_number)
 {
@@ -131,8 +131,8 @@ void ms_encode(struct ms_encoder *e, const struct ms_record *r)
 {
     const struct ms_record_spec *spec = &ms_record_specs[r->kind];
     uint8_t *at = e->at;
-    bool told;
-    uint32_t index = find_form(e, r, &told);
+    bool is_new;
+    uint32_t index = find_form(e, r, &is_new);
     struct ms_form *form = &e->form[index];
 
     if (e->skipped != 0) {
@@ -140,8 +140,8 @@ void ms_encode(struct ms_encoder *e, const struct ms_record *r)
         at = ms_put_varint(at, e->skipped);
         e->skipped = 0;
     }
-    *at++ = (uint8_t)(1 + index + (told ? MS_FORMS : 0));
-    if (told) {
+    *at++ = (uint8_t)(1 + index + (is_new ? MS_FORMS : 0));
+    if (is_new) {
         *at++ = r->kind;
         *at++ = r->flags;
         at = ms_put_varint(at, r->arg);
@@ -156,8 +156,8 @@ void ms_encode(struct ms_encoder *e, const struct ms_record *r)
     e->run.sequences++;
 }
 
-/* The head stands in front of the records and is as long as it is: records were written behind room for the longest one
- * and move up to it. */
+/* The head precedes the records and has a variable length: records were written after space for the longest head, and
+ * are moved up to the actual one. */
 uint8_t *ms_encode_end(struct ms_encoder *e)
 {
     uint8_t *data = e->start + MS_RUN_HEAD_MAX_B;
@@ -238,7 +238,7 @@ static struct ms_form *read_form(struct ms_decoder *d)
     return d->known >> index & 1 ? form : NULL;
 }
 
-/* The fields of the shape from the numbers of the group; false: an impossible text. */
+/* Converts the numbers of the group to the fields of the shape; false: an impossible text. */
 static bool payload_fields(struct ms_decoder *d, const char *shape, struct ms_form *form, const uint64_t *number,
                            struct ms_decoded *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs: records of one stream, one after the other, in few bytes.
+/* Runs: consecutive records of one stream, encoded in few bytes.
  *
- * Each record is a form (kind, flags and arg, told once per run) and the differences to the record before of the same
- * form. A run is decodable by itself. Definitions are not part of it, but their sequence numbers are passed over. The
- * decoder trusts nothing. */
+ * Each record has a form (kind, flags and arg, defined once per run) and differences to the previous record of the
+ * same form. A run can be decoded by itself. Definitions are not part of it, but their sequence numbers are skipped.
+ * The decoder trusts nothing in its input. */
 #ifndef MS_TRACE_CODEC_H
 #define MS_TRACE_CODEC_H
 
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MS_FIELDS_MAX 8 /* of a kind that is not a definition */
+#define MS_FIELDS_MAX 8 /* of kinds that are not definitions */
 #define MS_FORMS      64
 
 struct ms_form {
@@ -22,14 +22,14 @@ struct ms_form {
     struct ms_stack_ids stacks;
 };
 
-/* What is the same for all records of a run. */
+/* Common to all records of a run. */
 struct ms_run {
     uint32_t stream;
     uint32_t tid;
     uint32_t clock_kind; /* of the first record */
-    uint32_t records;    /* definitions not counted */
+    uint32_t records;    /* without definitions */
     uint64_t first_seq;
-    uint64_t sequences; /* numbers that the run covers, definitions counted */
+    uint64_t sequences; /* sequence numbers covered, definitions included */
     uint64_t first_stamp;
 };
 
@@ -45,15 +45,15 @@ struct ms_encoder {
     struct ms_form form[MS_FORMS];
 };
 
-/* Most bytes that one record can take, beyond its inline texts, with what is written ahead. */
+/* Upper bound of the size of one record without its inline texts, including bytes written ahead. */
 #define MS_ENCODED_MAX_B  160u
 #define MS_RUN_HEAD_MAX_B (8 * MS_VARINT_MAX_B)
 
-/* Begins a run at `to`; its head is written by ms_encode_end. */
+/* Begins a run at `to`; ms_encode_end writes its head. */
 void ms_encode_begin(struct ms_encoder *encoder, const struct ms_run *run, uint8_t *to);
-/* A checked record with ids of the process. The caller has made sure that there is room. */
+/* Adds a checked record with ids of the process. The caller has ensured that there is space. */
 void ms_encode(struct ms_encoder *encoder, const struct ms_record *record);
-/* A definition stands here in the stream. */
+/* A definition at this place in the stream. */
 static inline void ms_encode_skip(struct ms_encoder *encoder)
 {
     encoder->skipped++;
@@ -84,10 +84,10 @@ struct ms_decoder {
     struct ms_form form[MS_FORMS];
 };
 
-/* Reads the head of the run at `in` and moves `in` behind the run; `data` receives its records. False: damaged. */
+/* Reads the head of the run at `in` and moves `in` past the run; `data` receives its records. False: damaged. */
 bool ms_run_read(struct ms_bytes *in, struct ms_run *run, struct ms_bytes *data);
 void ms_decode_begin(struct ms_decoder *decoder, const struct ms_run *run, struct ms_bytes data);
-/* 1: a record; 0: the run is over; -1: damaged. */
+/* 1: a record; 0: end of the run; -1: damaged. */
 int ms_decode(struct ms_decoder *decoder, struct ms_decoded *out);
 
 #endif

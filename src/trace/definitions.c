@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stream has defined already, and how it defines more.
+/* What a stream has already defined, and how it defines more.
  *
- * The table has 4096 entries in sets of two; the older one of a set is pushed out. An entry holds 96 bits of hash and
- * no content: two different things that agree in all of them would be taken for one, which we accept.
- * Ids come from a queue of 8192: an id that was pushed out returns to its end, so a caller may hold an id while some
- * thousand others are defined (a deep stack of code objects never seen before), and the collector's map per stream
- * stays small.
+ * The table has 4096 entries in sets of two; the older one of a set is evicted. An entry holds 96 bits of hash and
+ * no content; collisions in all of them are accepted. Ids come from a queue of 8192: an evicted id goes to its end,
+ * so a caller may hold an id while some thousand others are defined (a deep stack of new code objects), and the
+ * collector's map per stream stays small.
  *
- * Forgetting works by salt: a counter that is part of every hash of its kind. Modules have one; code objects have 4096,
- * so that the death of one costs its neighbours little. Any thread may move them; what was remembered is then never
- * found again.
+ * Entries are invalidated by salts: counters that are part of every hash of their kind. Modules have one; code
+ * objects have 4096, so that destroying one invalidates few others. Any thread may change a salt; older entries are
+ * then never found again.
  *
- * Threads: everything but the salts belongs to the calling thread. A signal handler that comes in between finds the
- * context busy, or the table consistent: an entry becomes valid by its last store. */
+ * Threads: everything but the salts belongs to the calling thread. A signal handler that interrupts it finds the
+ * context busy, or the table consistent: an entry becomes valid with its last store. */
 #include "trace/definitions.h"
 
 #include "trace/producer_internal.h"
@@ -34,10 +33,10 @@ struct def_entry {
 
 struct ms_definitions {
     struct def_entry table[SETS][2];
-    uint16_t free_ids[MS_DEFINITION_IDS]; /* ring of ids that are not in the table; filled as fresh ones are used up */
+    uint16_t free_ids[MS_DEFINITION_IDS]; /* ring of ids that are not in the table; used after the fresh ones */
     uint32_t free_head, free_count;
     uint32_t fresh_id;   /* ids above were never used */
-    uint32_t seen[SEEN]; /* hashes of texts that were sent inline lately */
+    uint32_t seen[SEEN]; /* hashes of texts that were recently sent inline */
     struct ms_scratch scratch;
     struct ms_frame frames[MS_FRAMES_MAX];
 };
@@ -76,11 +75,11 @@ static struct ms_def_key key_end(struct ms_def_key key)
     return key;
 }
 
-/* Four words at a time: a multiplication waits for the one before. */
+/* Four words at a time, because each multiplication depends on the previous one. */
 enum { LANES = 4 };
 struct lanes {
     struct ms_def_key key[LANES];
-    uint64_t about; /* all the words: how many, under which salt */
+    uint64_t about; /* all the words: how many, and under which salt */
 };
 
 static inline struct lanes lanes_begin(unsigned kind, uint64_t about)
@@ -186,7 +185,7 @@ struct ms_scratch *ms_def_scratch(void)
     return d != NULL ? &d->scratch : NULL;
 }
 
-/* While set, hooks that are reached record nothing, and a signal handler keeps its hands off the table. */
+/* While set, hooks record nothing, and a signal handler does not touch the table. */
 static void guard(struct ms_ctx *ctx, bool on)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -228,7 +227,7 @@ static uint32_t define_end(struct definition *def, enum ms_record_kind kind, uin
     return def->id;
 }
 
-/* Bytes and the zeros that fill their last word. */
+/* Copies bytes and zero-pads their last word. */
 static char *put_padded(char *to, const void *bytes, size_t length_b)
 {
     size_t whole_b = MS_ROUND_UP(length_b, 8);
@@ -274,7 +273,7 @@ uint32_t ms_def_text(const char *text, size_t length_b)
     return id != 0 ? id : define_text(ctx, &key, text, length_b, flags);
 }
 
-/* Whether the text was among the last ones that were not defined; it is from now on. */
+/* Whether the text is among the last ones that were not defined; adds it. */
 static bool seen(struct ms_definitions *d, const struct ms_def_key *key)
 {
     uint32_t *last = &d->seen[(key->hash >> 16) % SEEN];
@@ -290,7 +289,7 @@ void ms_texts_add(struct ms_texts *texts, const char *text, size_t length_b, boo
     }
     uint32_t i = texts->count++;
     length_b = text == NULL ? 0 : length_b;
-    if (length_b > MS_TEXT_MAX_B - 512) { /* two of them and their record fit into a chunk */
+    if (length_b > MS_TEXT_MAX_B - 512) { /* two of them and their record fit a chunk */
         length_b = MS_TEXT_MAX_B - 512;
         texts->flags |= MS_RECORD_CUT;
     }
@@ -374,7 +373,7 @@ static uint32_t define_module(struct ms_ctx *ctx, const struct ms_module_info *i
     return define_end(&def, MS_R_DEF_MODULE, 0);
 }
 
-/* The modules of one stack are few and come in runs: those found for this stack are asked first. */
+/* A stack has few modules, in runs: those already found for this stack are tried first. */
 #define STACK_MODULES 8
 struct stack_modules {
     struct {
@@ -470,7 +469,7 @@ uint32_t ms_def_modules_epoch(void)
 
 /* ---- Python stacks ---- */
 
-/* By address: the upper 16 bits of a code may be something of the caller's. */
+/* By address; the caller may use the upper 16 bits of a code for its own purpose. */
 static uint32_t *code_salt(uintptr_t code)
 {
     return &code_salts[(code << 16) * 0x9e3779b97f4a7c15u >> 52];
@@ -482,7 +481,7 @@ static uint64_t code_identity(uintptr_t code)
     return code + __atomic_load_n(code_salt(code), __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15u;
 }
 
-#define OWN_CODE UINT32_MAX /* more than any id; never defined */
+#define OWN_CODE UINT32_MAX /* above every id; never defined */
 
 static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn describe)
 {
@@ -528,7 +527,7 @@ static uint32_t define_code(struct ms_ctx *ctx, uintptr_t code, ms_code_fn descr
     return define_end(&def, MS_R_DEF_CODE, flags);
 }
 
-/* Code and instruction of a frame as one word: instructions are small, so they are spread first. */
+/* Code and instruction of a frame as one word. Instructions are small, so they are spread first. */
 static inline uint64_t frame_word(const struct ms_py_frame *frame)
 {
     return code_identity(frame->code) + frame->instruction * 0xd6e8feb86659fd93u;
@@ -564,15 +563,15 @@ uint32_t ms_def_python_stack(const struct ms_py_frame *frames, uint32_t count, u
     if (MS_LIKELY(id != 0)) {
         return id;
     }
-    uint32_t told = 0;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t code = define_code(ctx, frames[i].code, describe);
         if (code != OWN_CODE) {
-            ctx->definitions->frames[told++] =
+            ctx->definitions->frames[kept++] =
                 (struct ms_frame){.in = code, .offset = code != 0 ? frames[i].instruction : frames[i].code};
         }
     }
-    return told != 0 ? define_stack(ctx, &key, MS_R_DEF_PYSTACK, told, cut) : 0;
+    return kept != 0 ? define_stack(ctx, &key, MS_R_DEF_PYSTACK, kept, cut) : 0;
 }
 
 static __attribute__((noinline)) uint32_t describe_text(struct ms_ctx *ctx, const struct ms_def_key *key,

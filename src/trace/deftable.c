@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries in order of entering, found through two open-addressing indexes (by content, by number), so that memory
- * follows what is there and not the numbers that a file claims. Content lies in an arena of blocks that never move:
- * readers hold pointers into it. */
+/* Entries in insertion order, found through two open-addressing indexes (by content, by id), so that memory depends on
+ * the entries and not on the ids that a file claims. Content is in an arena of blocks that never move, because readers
+ * hold pointers into it. */
 #include "trace/deftable.h"
 
 #include "base/macros.h"
@@ -48,7 +48,7 @@ static void index_put(struct index *index, uint64_t hash, uint32_t entry)
     index->slots[at] = entry + 1;
 }
 
-/* Indexes of twice the size, filled again. */
+/* Rebuilds the indexes with twice the size. */
 static int grow_indexes(struct ms_deftable *table)
 {
     uint32_t size = table->by_id.size == 0 ? 1024 : table->by_id.size * 2;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps: from shared memory to blocks of a trace.
  *
- * Order of a sweep: anchor (T), heads (low), table, copies in order of stream and sequence, blocks, SWEEP, write, free.
- * A FULL chunk is freed only when everything taken before has been handed to the kernel; if the collector dies before,
- * its successor finds the chunk again and cuts off by sequence number what is in the trace already.
+ * Order of a sweep: anchor (T), heads (low), table, copies in order of stream and sequence, blocks, SWEEP, write,
+ * free. A FULL chunk is freed only after everything taken from it has been written; if the collector dies before,
+ * its successor finds the chunk again and skips, by sequence number, what the trace already has.
  *
- * Failure policy: damage in shared memory is counted and costs at most the rest of its chunk; only missing memory of
- * our own is an error, and leaves everything as it was. */
+ * Failure policy: damage in shared memory is counted and costs at most the rest of its chunk; the only error is lack
+ * of memory in the collector itself, which changes nothing. */
 #include "trace/drain_internal.h"
 
 #include "base/clock.h"
@@ -22,9 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTIVE_SWEEP_NS 1000000000u  /* while there are records: a clock entry at least that often */
+#define ACTIVE_SWEEP_NS 1000000000u  /* while there are records: a clock entry at least this often */
 #define IDLE_SWEEP_NS   10000000000u /* otherwise */
-#define FUTURE_NS       60000000000u /* a stamp that lies further ahead is damage */
+#define FUTURE_NS       60000000000u /* a stamp further in the future is damage */
 
 const char *ms_damage_text(enum ms_damage_cause cause)
 {
@@ -38,7 +38,7 @@ const char *ms_damage_text(enum ms_damage_cause cause)
 
 /* ---- taking records ---- */
 
-/* Whether the record may be taken apart. */
+/* Whether the record can be decoded. */
 static bool sound(struct ms_drain *d, const struct ms_record *r, uint32_t left_b)
 {
     const struct ms_record_spec *spec = left_b >= sizeof(*r) ? ms_record_spec(r->kind) : NULL;
@@ -54,7 +54,7 @@ static bool sound(struct ms_drain *d, const struct ms_record *r, uint32_t left_b
     return true;
 }
 
-/* Stamps of a stream never go back; one that does, or that nobody can have taken yet, is replaced by the one before. */
+/* Stamps of a stream never decrease; one that does, or that is in the future, is replaced by the previous one. */
 static void check_stamp(struct ms_drain *d, struct ms_stream_state *s, struct ms_chunk_view *v, struct ms_record *r)
 {
     if (r->kind == MS_R_CLOCK && r->arg != 0 && r->arg < MS_CLOCK_KINDS) {
@@ -71,7 +71,7 @@ static void check_stamp(struct ms_drain *d, struct ms_stream_state *s, struct ms
     s->last_stamp = r->stamp;
 }
 
-/* One record of a chunk. 0, -EBADMSG if it is damaged, or -errno of our own. */
+/* One record of a chunk. 0, -EBADMSG if it is damaged, or another -errno. */
 static inline int take_record(struct ms_drain *d, struct ms_chunk_view *v, struct ms_record *r, struct ms_run *where)
 {
     struct ms_stream_state *s = &d->out.catalog->stream[v->stream];
@@ -101,7 +101,7 @@ static inline int take_record(struct ms_drain *d, struct ms_chunk_view *v, struc
     return 0;
 }
 
-/* Takes what was copied of a chunk. 0 or -errno of our own; what was not reached then stays in the chunk. */
+/* Takes the records copied from a chunk. 0 or -errno; records not reached then stay in the chunk. */
 static int take_records(struct ms_drain *d, struct ms_chunk_view *v, uint32_t length_b)
 {
     char *at = (char *)d->copy;
@@ -111,7 +111,7 @@ static int take_records(struct ms_drain *d, struct ms_chunk_view *v, uint32_t le
         struct ms_record *r = (struct ms_record *)(void *)at;
         int rc = sound(d, r, left_b) ? take_record(d, v, r, &where) : -EBADMSG;
         if (rc == -EBADMSG) {
-            v->bad = true; /* where the next record begins is not known any more */
+            v->bad = true; /* the start of the next record is unknown */
         } else if (rc != 0) {
             v->taken_b -= left_b;
             return rc;
@@ -123,7 +123,7 @@ static int take_records(struct ms_drain *d, struct ms_chunk_view *v, uint32_t le
     return 0;
 }
 
-/* What is packed goes to the kernel, and the chunks it came from to the producers. */
+/* Writes packed blocks, then returns the chunks they came from to the producers. */
 static int write_and_free(struct ms_drain *d)
 {
     int rc = ms__out_flush(&d->out);
@@ -134,8 +134,8 @@ static int write_and_free(struct ms_drain *d)
     return rc;
 }
 
-/* A producer may have filled a chunk that the walk had passed, and gone on to one that it then found. The next walk
- * finds both; what is missing then, or when there is no producer any more, is missing. */
+/* A producer may have filled a chunk that the walk had already passed, and continued in one that the walk then found.
+ * The next walk finds both; records still missing then, or after the last producer is gone, are lost. */
 static bool lacks_former(struct ms_drain *d, struct ms_chunk_view *v)
 {
     bool lacks = !v->waited && !v->bad && v->taken_b == 0 && v->next_seq > d->out.catalog->stream[v->stream].next_seq;
@@ -143,7 +143,7 @@ static bool lacks_former(struct ms_drain *d, struct ms_chunk_view *v)
     return lacks;
 }
 
-/* *again: there are chunks that wait for the next walk. */
+/* *again: some chunks wait for the next walk. */
 static int take_found(struct ms_drain *d, bool final, bool *again)
 {
     int rc = 0;
@@ -163,7 +163,7 @@ static int take_found(struct ms_drain *d, bool final, bool *again)
         }
         if (rc == 0 && ms__writer_should_flush(d->writer)) {
             rc = write_and_free(d);
-            rc = rc != 0 ? rc : ms__writer_rotate(d->writer); /* however much there is, a segment has its size */
+            rc = rc != 0 ? rc : ms__writer_rotate(d->writer); /* even during a large sweep a segment keeps its size */
         }
     }
     *again = held != UINT32_MAX;
@@ -220,7 +220,7 @@ static int tell_lost(struct ms_drain *d, struct ms_lost *lost)
     return gap.since_stamp != 0 || gap.lost != 0 ? ms_drain_record(d, MS_R_GAP, 0, &gap, sizeof(gap)) : 0;
 }
 
-/* Losses that no producer can tell of: threads without a stream; at the end also those of all streams. */
+/* Losses that no producer can report: those of threads without a stream; at the end also those of all streams. */
 static int tell_losses(struct ms_drain *d, bool final)
 {
     int rc = tell_lost(d, &d->shm->lost);
@@ -242,7 +242,7 @@ static bool sweep_is_due(const struct ms_drain *d, const struct ms_anchor *now, 
     return d->out.max_stamp >= d->sweep_low || idle_ns >= IDLE_SWEEP_NS || (records != 0 && idle_ns >= ACTIVE_SWEEP_NS);
 }
 
-/* The word is the collector's, but lies in memory that the program can reach. */
+/* The collector's own word, but in memory that the program can overwrite. */
 static uint32_t session_clock(const struct ms_drain *d)
 {
     uint32_t kind = __atomic_load_n(&d->shm->clock_kind, __ATOMIC_RELAXED);
@@ -270,7 +270,7 @@ static int64_t sweep(struct ms_drain *d, bool final)
     rc = take_all(d, final);
     rc = rc != 0 ? rc : tell_losses(d, final);
     rc = rc != 0 ? rc : ms__out_flush(&d->out);
-    if (rc == 0 && d->other_clock != 0) { /* its stamps need anchors around them as well */
+    if (rc == 0 && d->other_clock != 0) { /* its stamps need anchors on both sides as well */
         struct ms_sweep anchor = {.number = d->stats.sweeps};
         ms_anchor_take(&anchor.anchor, d->other_clock);
         rc = ms__out_sweep(&d->out, MS_BLOCK_CLOCK, &anchor);
@@ -313,7 +313,7 @@ uint64_t ms_drain_now(const struct ms_drain *d)
 
 /* ---- opening ---- */
 
-/* Checks a copy of the header and keeps the layout from it. */
+/* Checks a copy of the header and takes the layout from it. */
 static int adopt(struct ms_drain *d, struct ms_shm *shm, size_t size_b)
 {
     struct ms_shm head;
@@ -362,7 +362,7 @@ int ms_drain_open_memory(struct ms_shm *shm, size_t size_b, struct ms_writer *wr
                  : ms__out_init(&d->out, writer, d->stats.damage);
     }
     if (rc != 0) {
-        d->shm = NULL; /* stays the caller's */
+        d->shm = NULL; /* remains the caller's */
         ms_drain_close(d);
         return rc;
     }
@@ -452,7 +452,7 @@ void ms_drain_stats(const struct ms_drain *d, struct ms_drain_stats *out)
 #define SYS_futex_waitv 449
 #endif
 
-/* Layout of the kernel's structure, for headers that do not know it. */
+/* Layout of the kernel's structure, for older headers. */
 struct waiter {
     uint64_t value, address;
     uint32_t flags, reserved;
@@ -478,7 +478,7 @@ static bool wait_for_many(struct ms_drain *const *drains, const uint32_t *bell, 
 void ms_drain_sleep(struct ms_drain *const *drains, unsigned count, unsigned timeout_ms)
 {
     const unsigned blind_ms =
-        10; /* where only one word can be waited for (before Linux 5.16), the others must not wait long */
+        10; /* before Linux 5.16 only one word can be waited for, so the others must not wait long */
     uint32_t bell[WAITERS_MAX] = {0};
     bool backlog = false;
     for (unsigned i = 0; i < count; i++) {

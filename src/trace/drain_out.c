@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outgoing side of the drain: ids of streams become ids of the process, records become runs, runs become blocks.
  *
- * A definition is written before its first use in an epoch of the writer (a segment), with the definitions that it
- * refers to before it; DEFINITIONS blocks therefore always go in front of the RECORDS block that was filled meanwhile.
- */
+ * A definition is written before its first use in an epoch of the writer (a segment), after the definitions that it
+ * refers to; so DEFINITIONS blocks always precede the RECORDS block that was filled meanwhile. */
 #include "trace/drain_internal.h"
 
 #include "trace/parts.h"
@@ -11,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Room behind block_end: the longest record with its head, the head of its run. */
+/* Space after block_end: the longest record with its head, and the head of its run. */
 #define SLACK_B (MS_RECORD_MAX_B + MS_ENCODED_MAX_B + MS_RUN_HEAD_MAX_B)
 
 static void empty_block(struct ms_outgoing *out)
@@ -67,7 +66,7 @@ int ms__out_flush(struct ms_outgoing *out)
             .items = out->records,
             .runs = out->runs,
             .stream = MS_STREAM_MANY,
-            .first_stamp = out->records != 0 ? out->first_stamp : 0, /* definitions alone have none */
+            .first_stamp = out->records != 0 ? out->first_stamp : 0, /* definitions have none */
             .last_stamp = out->last_stamp,
         };
         if (out->runs == 1) {
@@ -112,7 +111,7 @@ static int write_definition(struct ms_outgoing *out, struct ms_def *def)
     return ms_catalog_put_definition(&out->definitions, def);
 }
 
-/* What an id of the stream means, if it is of that kind; 0: nothing (counted). The definition is in the trace
+/* Meaning of an id of the stream, if it is of that kind; 0: none (counted). The definition is in the trace
  * afterwards. */
 static uint32_t resolve(struct ms_outgoing *out, uint32_t stream, uint32_t id, unsigned kind, bool write)
 {
@@ -155,7 +154,7 @@ static int define(struct ms_outgoing *out, uint32_t stream, struct ms_record *r,
         frame->reserved = 0;
     }
     for (uint32_t i = 0; i < parts->texts; i++) {
-        if (parts->ref[i]->id != 0) { /* never done by a producer: what is defined holds its texts itself */
+        if (parts->ref[i]->id != 0) { /* never done by a producer: definitions hold their texts inline */
             *parts->ref[i] = (struct ms_text_ref){0};
             out->damage[MS_DAMAGE_REFERENCE]++;
         }
@@ -230,7 +229,7 @@ int ms__out_record(struct ms_outgoing *out, const struct ms_run *where, struct m
     const struct ms_record_spec *spec = ms_record_spec(r->kind);
     size_t content_b = (size_t)r->words * 8 - sizeof(*r);
     struct ms_parts parts;
-    if (spec->plain && (r->flags & MS_RECORD_STACKS) == 0) { /* no ids, no lengths: nothing to take apart */
+    if (spec->plain && (r->flags & MS_RECORD_STACKS) == 0) { /* no ids and no lengths: nothing to decode */
         int rc = content_b == spec->payload_b ? run_for(out, where, (size_t)r->words * 8) : -EBADMSG;
         if (rc == 0) {
             encode(out, r);

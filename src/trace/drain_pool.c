@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared memory as the drain sees it. Every word is read once into private memory and checked there; offsets and sizes
- * of the header were copied when the memory was opened.
+/* Shared memory as the drain sees it. Every word is read once into private memory and checked there; offsets and
+ * sizes of the header were copied when the memory was opened.
  *
- * Why a sweep is complete: the heads are read first, and whatever was committed when a head was read lies in chunks
- * that were OWNED before (the producer's release, our acquire), so the walk over the table that follows sees them. If
- * a chunk of a stream is found, all earlier ones of the stream were FULL before it was taken; they are copied after the
- * walk, in order of sequence, hence completely. But for those that were FREE when the walk came by: what was found
- * behind them waits for the next walk. All of it was committed after the heads were read, so `low` holds nevertheless.
+ * Why a sweep is complete: the heads are read first, and everything committed when a head was read is in chunks that
+ * were OWNED before (the producer's release, our acquire), so the following walk over the table sees them. If a
+ * chunk of a stream is found, all earlier chunks of the stream were FULL before it was taken; they are copied after
+ * the walk, in order of sequence, hence completely. The exception are chunks that were FREE when the walk passed
+ * them: the chunks found after them wait for the next walk. All their records were committed after the heads were
+ * read, so `low` still holds.
+ *
  * Why `low` holds: a producer stores `reserved` before it takes a stamp. A stream that shows reserved == committed
- * after T was read will stamp its next record later than T, but for the time that the store may wait in the store
- * buffer: that is what the millisecond is for. A stream in flight will not go below its last committed stamp. */
+ * after T was read will stamp its next record later than T, except for the time that the store may spend in the
+ * store buffer; the millisecond covers that. A stream in flight will not go below its last committed stamp. */
 #include "trace/drain_internal.h"
 
 #include "base/clock.h"
@@ -21,13 +23,13 @@
 #include <sys/stat.h>
 
 #define LOW_MARGIN_NS 1000000u
-#define FLIGHT_MAX_NS 60000000000u /* a stream that claims to be in flight for longer is not believed */
+#define FLIGHT_MAX_NS 60000000000u /* a stream that claims to be in flight for longer is ignored */
 #define AHEAD_B       (1u << 20)
 #define SEQUENCE_JUMP (1u << 24) /* more cannot be missing between two chunks */
 
 /* ---- watermark ---- */
 
-/* Ticks per nanosecond, roughly: from the two anchors that we have; at first from nothing but the kind. */
+/* Ticks per nanosecond, roughly: from the last two anchors; at first from the kind alone. */
 static uint64_t margin_ticks(const struct ms_drain *d, const struct ms_anchor *now)
 {
     const struct ms_anchor *then = &d->anchor;
@@ -39,7 +41,7 @@ static uint64_t margin_ticks(const struct ms_drain *d, const struct ms_anchor *n
     return (uint64_t)(rate * LOW_MARGIN_NS) + 1;
 }
 
-/* Last committed stamp of a stream in flight; UINT64_MAX: not in flight. 0: cannot be told now. */
+/* Last committed stamp of a stream in flight; UINT64_MAX: not in flight. 0: unknown at the moment. */
 static uint64_t flight_bound(struct ms_drain *d, uint32_t stream, const struct ms_anchor *now)
 {
     struct ms_stream_head *head = &d->heads[stream];
@@ -63,7 +65,7 @@ static uint64_t flight_bound(struct ms_drain *d, uint32_t stream, const struct m
         return UINT64_MAX;
     }
     if (kind != now->clock_kind || __atomic_load_n(&head->clock_kind, __ATOMIC_ACQUIRE) != kind) {
-        return 0; /* its clock is changing, or still the one before */
+        return 0; /* its clock is changing, or still the previous one */
     }
     return stamp;
 }
@@ -97,7 +99,7 @@ static int by_stream_and_sequence(const void *a, const void *b)
     return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-/* First look at a chunk in this ownership. */
+/* First look at a chunk with its current owner. */
 static void get_to_know(struct ms_drain *d, uint32_t index)
 {
     const struct ms_chunk *chunk = &d->chunks[index];
@@ -122,14 +124,14 @@ void ms__pool_look(struct ms_drain *d)
     uint32_t fresh = __atomic_load_n(&d->shm->fresh, __ATOMIC_ACQUIRE);
     fresh = fresh < d->chunk_max ? fresh : d->chunk_max;
     d->found_count = 0;
-    d->emptied_count = 0; /* what could not be freed is still FULL, and found again */
+    d->emptied_count = 0; /* chunks that could not be freed are still FULL and will be found again */
     d->stats.chunks_in_use = 0;
     for (uint32_t i = 0; i < fresh; i++) {
         MS_TESTPOINT("walking");
         uint32_t state = __atomic_load_n(&d->table[i].state, __ATOMIC_ACQUIRE) & MS_CHUNK_STATE;
         struct ms_chunk_view *v = &d->view[i];
         if (state == MS_CHUNK_FREE) {
-            v->known = false; /* only damage frees a chunk behind our back */
+            v->known = false; /* only damage frees a chunk without the drain */
             continue;
         }
         if (state == MS_CHUNK_STATE) {
@@ -151,7 +153,7 @@ void ms__pool_look(struct ms_drain *d)
 
 /* ---- taking ---- */
 
-/* Where the chunk claims to be in its stream, against what we know. */
+/* Compares the chunk's claimed position in its stream with what is known. */
 static void check_sequence(struct ms_drain *d, struct ms_chunk_view *v)
 {
     const struct ms_stream_state *s = &ms__writer_catalog(d->writer)->stream[v->stream];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event as the reader releases it: a record, decoded, in its place of the total order, with texts resolved.
+/* An event as the reader releases it: a record, decoded, at its place in the total order, with texts resolved.
  *
- * Order of release within a process: (stamp, ends of lives before beginnings, stream, sequence); it is the same live,
- * after a kill and on every re-read. `index` numbers the events in that order without holes. `time_ns` is file time
+ * Order of release within a process: (stamp, frees before allocations, stream, sequence); it is the same live, after
+ * a kill and on every re-read. `index` numbers the events in that order without holes. `time_ns` is file time
  * (realtime nanoseconds) and strictly increases with index, except for events of device time (MS_R_KERNEL_EXECUTE),
- * which carry the time at which the device did it.
+ * which carry the time on the device.
  *
- * One flat structure for all kinds: a member that a kind does not fill is 0 (device: MS_DEV_UNKNOWN, texts: empty). The
- * tables of records.h say which kind fills which member. An allocation from a dump has its owner as text.
+ * One flat structure for all kinds: a member that a kind does not fill is 0 (device: MS_DEV_UNKNOWN, texts: empty).
+ * The tables of records.h say which kind fills which member. An allocation from a dump has its owner as text.
  *
- * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK may
- * come from the collector or from the reader itself; its stream is the one that lost records. */
+ * Definitions and clock changes are consumed by the reader and never appear. A GAP whose cause is DAMAGED or DISK
+ * may come from the collector or from the reader itself; its stream is the one that lost records. */
 #ifndef MS_TRACE_EVENT_H
 #define MS_TRACE_EVENT_H
 
@@ -19,11 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Not terminated by 0 in general; valid until the next call of the reader. */
+/* Not always terminated by 0; valid until the next call of the reader. */
 struct ms_text {
     const char *s;
     uint32_t length_b;
-    uint32_t id; /* of the process, 0: the text stood in the record itself; equal ids are equal texts */
+    uint32_t id; /* of the process, 0: the text was inline; equal ids mean equal texts */
 };
 
 struct ms_event_gap {
@@ -103,7 +103,7 @@ struct ms_code {
     uint32_t first_line, version;
     const uint8_t *line_table;
     uint32_t line_table_b;
-    bool cut; /* the line table is not complete */
+    bool cut; /* the line table is truncated */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memfd is made when the reader attaches: most writers never come here. Pages that were read are punched out, so
- * the file is long but its memory is not. */
+/* The memfd is created when the reader attaches: most writers never need it. Pages that were read are punched out, so
+ * the file is long but uses little memory. */
 #include "trace/overflow.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ bool ms_overflow_append(struct ms_overflow *o, const void *data, size_t length_b
     if (room) {
         o->written += length_b;
     } else if (done != 0 && ftruncate(o->fd, (off_t)o->written) != 0) {
-        close(o->fd); /* a piece of a block would stay: better nothing from here on */
+        close(o->fd); /* part of a block would remain: rather nothing from here on */
         o->fd = -1;
     }
     pthread_mutex_unlock(&o->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on their way from a writer whose files have ended to a reader of the same process, through memory.
+/* Passes blocks through memory from a writer whose files have ended to a reader in the same process.
  *
- * A memfd that grows at its end and loses its pages at its beginning; at most MS_OVERFLOW_B lie between. Without a
+ * A memfd that grows at its end and loses its pages at its beginning, at most MS_OVERFLOW_B in between. Without a
  * reader nothing is kept. Threads: one writer, one reader; a mutex (leaf) protects the positions. */
 #ifndef MS_TRACE_OVERFLOW_H
 #define MS_TRACE_OVERFLOW_H
@@ -14,22 +14,22 @@
 
 struct ms_overflow;
 struct ms_overflow *ms_overflow_new(void);
-void ms_overflow_release(struct ms_overflow *overflow); /* writer and reader each release what they hold */
+void ms_overflow_release(struct ms_overflow *overflow); /* writer and reader each release their reference */
 
-/* Writer. False: there is no room, or nobody reads; nothing was kept. */
+/* Writer. False: full, or no reader; nothing was kept. */
 bool ms_overflow_append(struct ms_overflow *overflow, const void *data, size_t length_b);
-/* Writer: so many records found no room; the last ones before them have the stamp. */
+/* Writer: this many records did not fit; since_stamp is the last stamp before them. */
 void ms_overflow_lose(struct ms_overflow *overflow, uint64_t records, uint64_t since_stamp);
 
-/* Bytes of all segment files: set by the writer, from any thread. */
+/* Bytes of all segment files: set by the writer, read from any thread. */
 void ms_overflow_set_segments(struct ms_overflow *overflow, uint64_t bytes);
 uint64_t ms_overflow_segments_b(const struct ms_overflow *overflow);
 
-/* Reader: takes part from now on; a descriptor of its own for the memory, or -errno. */
+/* Reader: attaches; returns its own descriptor of the memory, or -errno. */
 int ms_overflow_attach(struct ms_overflow *overflow);
-/* Everything before the offset has been read for good. */
+/* Everything before the offset has been read and is no longer needed. */
 void ms_overflow_consumed(struct ms_overflow *overflow, uint64_t offset);
-/* All that were lost, and since when. */
+/* Number of lost records, and since when. */
 uint64_t ms_overflow_lost(struct ms_overflow *overflow, uint64_t *since_stamp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One walk over the shape. Alignment: content is aligned to 8 and all parts but texts are whole words. */
+/* One walk over the shape. Alignment: content is aligned to 8, and all parts but texts are whole words. */
 #include "trace/parts.h"
 
 #include "base/macros.h"

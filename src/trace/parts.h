@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking payload and tail of a record apart by its shape (records.h), checking every length on the way. For memory that
- * the caller alone can change: a copy of a chunk, a block of a file. */
+/* Splits payload and tail of a record by its shape (records.h) and checks every length. For memory that only the caller
+ * can change: a copy of a chunk, a block of a file. */
 #ifndef MS_TRACE_PARTS_H
 #define MS_TRACE_PARTS_H
 
@@ -15,7 +15,7 @@ struct ms_parts {
     struct ms_text_ref *ref[MS_PART_TEXTS]; /* in the payload */
     const char *text[MS_PART_TEXTS];        /* bytes of inline texts */
     uint32_t texts;
-    uint32_t texts_b; /* inline bytes together */
+    uint32_t texts_b; /* total of inline bytes */
     struct ms_frame *frame;
     uint32_t frames;
     const uint8_t *bytes; /* a line table */
@@ -23,10 +23,10 @@ struct ms_parts {
     struct ms_stack_ids *stacks; /* NULL: none */
 };
 
-/* content: what stands behind the head. False: the lengths inside do not add up to content_b exactly. */
+/* content: everything after the head. False: the lengths inside do not add up to content_b exactly. */
 bool ms_parts(const struct ms_record_spec *spec, unsigned flags, void *content, size_t content_b, struct ms_parts *out);
 
-/* A module as it stands in a definition; good as long as that. */
+/* The module in a definition; valid as long as the definition. */
 struct ms_module;
 void ms__module_of(const void *content, const struct ms_parts *parts, struct ms_module *out);
 

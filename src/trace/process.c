@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One entry per number, in file order: saving and loading go through the same list. */
+/* One entry per number, in file order, used for both saving and loading. */
 #define NUMBERS(X)                                                                                                     \
     X(segment)                                                                                                         \
     X(process.pid)                                                                                                     \
@@ -65,7 +65,7 @@ bool ms__segment_info_load(struct ms_segment_info *info, struct ms_bytes from)
 #define X(field) get_text(&from, info->field, sizeof(info->field));
     TEXTS(X)
 #undef X
-    if (ms_bytes_ok(&from) && from.at != from.end) { /* not told by the first releases */
+    if (ms_bytes_ok(&from) && from.at != from.end) { /* missing in traces of the first releases */
         get_text(&from, info->process.settings, sizeof(info->process.settings));
     }
     return ms_bytes_ok(&from);

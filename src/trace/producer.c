@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slow path of recording: attaching the process, giving threads a context and a stream, and records that need more than
- * room in the current chunk.
+/* Slow path of recording: attaching the process, giving threads a context and a stream, and records that need more
+ * than space in the current chunk.
  *
- * Invariants: a context is used by one thread at a time; its chunk is OWNED by its stream. Sequence numbers of a stream
- * have no holes: what cannot be recorded is counted in the stream's head and told by a GAP record in front of the next
- * one. Each owner of a stream begins with a THREAD record; a change of the clock is a CLOCK record. Locks: gate->lock,
- * a futex word in the gate page, held for a few instructions (for the time of attaching once per process); nothing is
- * called under it but the attach function. It is unlocked in a forked child because the page is wiped. Failure policy:
- * every failure loses the record, counts it by cause, and lets the program go on. errno is kept. Signals are blocked in
- * here, so that a handler cannot find the lock held by its own thread. No cancellation points.
+ * Invariants: a context is used by one thread at a time; its chunk is OWNED by its stream. Sequence numbers of a
+ * stream have no holes: records that are lost are counted in the stream's head and reported by a GAP record before
+ * the next one. Each owner of a stream begins with a THREAD record; a change of the clock is a CLOCK record.
  *
- * Fork in a signal handler that interrupts a record: the child finishes that record too. Its context is abandoned and
- * turned to a private dummy, so that the parent's counters stay the parent's; at most the bytes of the same record are
- * written a second time with the same values. */
+ * Locks: gate->lock, a futex word in the gate page, held for a few instructions (and once per process while
+ * attaching); only the attach function is called under it. It is unlocked in a forked child because the page is
+ * wiped.
+ *
+ * Failure policy: every failure loses the record, counts it by cause, and lets the program continue. errno is
+ * preserved. Signals are blocked here, so a handler cannot find the lock held by its own thread. No cancellation
+ * points.
+ *
+ * Fork in a signal handler that interrupts a record: the child finishes that record too. Its context is abandoned
+ * and redirected to a private dummy, so that the parent's counters are not touched; at most the bytes of the same
+ * record are written again with the same values. */
 #include "trace/producer_internal.h"
 
 #include <errno.h>
@@ -33,34 +37,31 @@
 void (*ms_testpoint_hook)(const char *label);
 #endif
 
-/* What a process that does not record looks at: a memory that says OFF. */
+/* A process that does not record uses this memory, whose state is OFF. */
 static struct ms_shm off_memory;
 static struct ms_gate closed_gate = {.shm = &off_memory};
 struct ms_gate *ms_gate = &closed_gate;
 
 __thread struct ms_ctx *ms_ctx_tls;
 
-/* Stands in ms_ctx_tls while a thread without a context is in the slow path: whatever it reaches from there finds it
- * busy. */
+/* In ms_ctx_tls while a thread without a context is on the slow path: hooks called from there find it busy. */
 static struct ms_ctx starting = {.busy = 1};
 
 static ms_attach_fn attach_process MS_EARLY;
 static pthread_key_t thread_end MS_EARLY;
 static bool have_key MS_EARLY;
 
-/* Contexts come from one static reserve (pages are touched as they are used); more threads than this at once record
- * nothing, and are counted. */
+/* Contexts come from one static array (pages are touched on first use); further concurrent threads record nothing, and
+ * are counted. */
 static struct ms_ctx contexts[MS_STREAMS_MAX];
-static uint32_t contexts_touched MS_EARLY; /* survives fork, unlike gate->contexts_used: how many hold something */
+static uint32_t contexts_touched MS_EARLY; /* survives fork, unlike gate->contexts_used: contexts that hold something */
 
 /* Where the interrupted record of a forked child goes. */
-static struct ms_stream_head nobodys_head;
-static struct ms_chunk nobodys_chunk;
+static struct ms_stream_head abandoned_head;
+static struct ms_chunk abandoned_chunk;
 
-#define FIRST_KEYS                                                                                                     \
-    32 /* glibc keeps so many thread-specific values in the thread itself; further ones are allocated                  \
-        */
-#define CHECK_CONTEXTS   64 /* from so many contexts on, look for vanished threads before taking a new one */
+#define FIRST_KEYS       32 /* values that glibc stores in the thread itself; further ones are allocated */
+#define CHECK_CONTEXTS   64 /* with more contexts, look for vanished threads before taking a new one */
 #define CHECKS_PER_START 8
 
 /* ---- signals and errno around the slow path ---- */
@@ -115,14 +116,14 @@ void ms__count_lost(struct ms_ctx *ctx, unsigned order, uint32_t cause)
         __atomic_store_n(&lost->since_stamp, now < ctx->last_stamp ? ctx->last_stamp : now, __ATOMIC_RELAXED);
     }
     __atomic_fetch_add(&lost->allocs, order == MS_ORDER_ALLOC,
-                       __ATOMIC_RELAXED); /* a handler may interrupt the counting */
+                       __ATOMIC_RELAXED); /* a signal handler may interrupt the update */
     __atomic_fetch_add(&lost->frees, order == MS_ORDER_FREE, __ATOMIC_RELAXED);
     __atomic_fetch_add(&lost->records, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&ctx->shm->lost_total[cause % MS_GAP_CAUSES], 1, __ATOMIC_RELAXED);
     ctx->limit = 0;
 }
 
-/* For a thread without a stream: on the account of the process. */
+/* For a thread without a stream: counted for the process. */
 static void count_lost_unowned(struct ms_shm *shm, unsigned order, uint32_t cause)
 {
     uint64_t unset = 0;
@@ -146,7 +147,7 @@ static void put_into_pool(struct ms_ctx *ctx)
     ms_gate->pool = ctx;
 }
 
-/* A thread ends: destructor of its thread-specific value. It runs again if the thread records again afterwards. */
+/* A thread ends: destructor of its thread-specific value. It runs again if the thread records afterwards. */
 static void release_context(void *argument)
 {
     struct ms_ctx *ctx = argument;
@@ -160,12 +161,12 @@ static void release_context(void *argument)
         gate_lock();
         put_into_pool(ctx);
         gate_unlock();
-    } /* else: its parent's from before fork, or already taken back */
+    } /* else: the parent's from before fork, or already reclaimed */
     ms_ctx_tls = NULL;
     quiet_end(before);
 }
 
-/* Threads that end without running destructors leave their contexts behind. Called with the lock held. */
+/* Reclaims contexts of threads that ended without running destructors. Called with the lock held. */
 static void take_back_some(void)
 {
     uint32_t used = ms_gate->contexts_used;
@@ -224,7 +225,7 @@ static struct ms_ctx *take_context(struct ms_shm *shm)
     }
     if (ctx != NULL) {
         ctx->busy = 1;
-        ctx->told = 0;
+        ctx->thread_written = 0;
         ctx->of_owner = NULL;
         memset(ctx->owner_words, 0, sizeof(ctx->owner_words));
         /* In a vfork child the tid is the child's, but the context will be the parent's. */
@@ -246,16 +247,16 @@ static struct ms_ctx *take_context(struct ms_shm *shm)
 
 /* ---- process ---- */
 
-/* What the parent of a forked child left in private memory. None of its contexts is used again: the thread that forked
- * still points to its own, and whoever comes here first cannot know which that is. */
+/* Cleans up what the parent of a forked child left in private memory. Its contexts are never reused: the thread that
+ * forked still points to its own, and the first thread that gets here cannot know which one. */
 static void forget_parent(void)
 {
     struct ms_ctx *mine = ms_ctx_tls;
     for (uint32_t i = 0; i < contexts_touched; i++) {
         struct ms_ctx *ctx = &contexts[i];
         if (ctx == mine && ctx->busy) {
-            ctx->head = &nobodys_head;
-            ctx->chunk = &nobodys_chunk;
+            ctx->head = &abandoned_head;
+            ctx->chunk = &abandoned_chunk;
         } else if (!ctx->abandoned) {
             ms__definitions_drop(ctx);
             memset(ctx, 0, sizeof(*ctx));
@@ -336,7 +337,7 @@ void ms_producer_forked(void)
 
 /* ---- the record itself ---- */
 
-/* Room for a record in the context's chunk, or in a new one. */
+/* Makes space for a record in the context's chunk, or in a new one. */
 static bool make_room(struct ms_ctx *ctx, size_t length_b, uint32_t *cause)
 {
     if (ctx->chunk != NULL && ctx->offset + length_b <= MS_CHUNK_DATA_B) {
@@ -346,7 +347,7 @@ static bool make_room(struct ms_ctx *ctx, size_t length_b, uint32_t *cause)
     return ms__chunk_take(ctx, cause);
 }
 
-/* A record of our own in front of the one that is wanted; the context stays busy. */
+/* A record of the recorder itself before the requested one; the context stays busy. */
 static bool write_own(struct ms_ctx *ctx, enum ms_record_kind kind, uint32_t arg, const void *payload, size_t payload_b,
                       uint32_t *cause)
 {
@@ -361,7 +362,7 @@ static bool write_own(struct ms_ctx *ctx, enum ms_record_kind kind, uint32_t arg
     return true;
 }
 
-static bool tell_thread(struct ms_ctx *ctx, uint32_t *cause)
+static bool write_thread(struct ms_ctx *ctx, uint32_t *cause)
 {
     struct {
         struct ms_p_thread thread;
@@ -370,8 +371,8 @@ static bool tell_thread(struct ms_ctx *ctx, uint32_t *cause)
     prctl(PR_GET_NAME, payload.name);
     payload.thread.name.length_b = (uint32_t)strnlen(payload.name, sizeof(payload.name));
     size_t payload_b = sizeof(payload.thread) + MS_ROUND_UP(payload.thread.name.length_b, 8);
-    ctx->told = write_own(ctx, MS_R_THREAD, ctx->tid, &payload, payload_b, cause);
-    return ctx->told;
+    ctx->thread_written = write_own(ctx, MS_R_THREAD, ctx->tid, &payload, payload_b, cause);
+    return ctx->thread_written;
 }
 
 static bool tell_loss(struct ms_ctx *ctx, uint32_t *cause)
@@ -394,7 +395,7 @@ static bool tell_loss(struct ms_ctx *ctx, uint32_t *cause)
     return true;
 }
 
-/* The collector has changed the clock. While the head says kind 0 its last stamp means nothing. */
+/* The collector has changed the clock. While the head has kind 0, its last stamp is meaningless. */
 static bool tell_clock(struct ms_ctx *ctx, uint32_t kind, uint32_t *cause)
 {
     struct ms_p_clock payload = {.before = ctx->last_stamp};
@@ -404,9 +405,9 @@ static bool tell_clock(struct ms_ctx *ctx, uint32_t kind, uint32_t *cause)
     __atomic_store_n(&ctx->head->clock_kind, 0, __ATOMIC_RELEASE);
     ctx->clock_kind = kind;
     ctx->last_stamp = 0;
-    bool told = write_own(ctx, MS_R_CLOCK, kind, &payload, sizeof(payload), cause);
+    bool written = write_own(ctx, MS_R_CLOCK, kind, &payload, sizeof(payload), cause);
     __atomic_store_n(&ctx->head->clock_kind, kind, __ATOMIC_RELEASE);
-    return told;
+    return written;
 }
 
 static struct ms_ctx *begin(size_t payload_b, unsigned order)
@@ -431,7 +432,7 @@ static struct ms_ctx *begin(size_t payload_b, unsigned order)
     size_t length_b = sizeof(struct ms_record) + payload_b;
     bool room = length_b <= MS_RECORD_MAX_B && payload_b % 8 == 0 &&
                 (clock_kind == ctx->clock_kind || tell_clock(ctx, clock_kind, &cause)) &&
-                (ctx->told || tell_thread(ctx, &cause)) &&
+                (ctx->thread_written || write_thread(ctx, &cause)) &&
                 (ctx->head->lost.since_stamp == 0 || tell_loss(ctx, &cause)) && make_room(ctx, length_b, &cause);
     if (!room) {
         ms__count_lost(ctx, order, cause);
@@ -447,7 +448,7 @@ struct ms_ctx *ms_rec_begin_slow(size_t payload_b, unsigned order)
 {
     struct ms_ctx *ctx = ms_ctx_tls;
     if (ctx == &starting) {
-        return NULL; /* reached from inside the slow path itself */
+        return NULL; /* called from inside the slow path */
     }
     if (ctx != NULL && ctx->shm == ms_gate->shm) {
         if (ctx->busy) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader as its users see it: opening, the next event, definitions, where it stands. */
+/* The reader's interface: opening, the next event, definitions, position. */
 #include "trace/reader_internal.h"
 
 #include "trace/overflow.h"
@@ -45,8 +45,8 @@ static int first_name(void *argument, const struct ms_process *process)
     return 1;
 }
 
-/* Something that proves it a trace: who recorded, or any sound block. Nothing yet is fine while the writer is at work.
- */
+/* Reads until something proves that this is a trace: the process, or any valid block. An empty file is fine while the
+ * writer is running. */
 static int meet_first_blocks(struct ms_trace *t)
 {
     for (;;) {
@@ -145,8 +145,8 @@ const struct ms_process *ms_trace_process(const struct ms_trace *t)
 
 /* ---- events ---- */
 
-/* What was lost in the middle shows as holes between records. Behind the last record nothing shows: the writer's own
- * reader asks what found no room in memory, any other one what the end block counts. */
+/* Losses between records show as holes in the sequence. After the last record nothing shows: the writer's own reader
+ * takes the count of records that did not fit in memory, any other reader that of the end block. */
 static bool lost_at_end(struct ms_trace *t, struct ms_event *event)
 {
     bool cut = t->stats.ending == MS_ENDING_DISK || t->stats.ending == MS_ENDING_LIMIT;
@@ -154,10 +154,10 @@ static bool lost_at_end(struct ms_trace *t, struct ms_event *event)
     uint64_t lost = t->overflow != NULL ? ms_overflow_lost(t->overflow, &since_stamp)
                     : cut               ? t->stats.counted[MS_GAP_DISK]
                                         : 0;
-    if (t->tail_told || lost <= t->holes) {
+    if (t->tail_reported || lost <= t->holes) {
         return false;
     }
-    t->tail_told = true;
+    t->tail_reported = true;
     ms__event_tail(t, lost - t->holes, since_stamp, event);
     return true;
 }
@@ -191,7 +191,7 @@ int ms_trace_next(struct ms_trace *t, struct ms_event *event)
     }
 }
 
-/* The record that was released last no longer counts. */
+/* The record that was released last is done. */
 bool ms_trace_position(struct ms_trace *t, struct ms_position *out)
 {
     if (t->current != NULL) {
@@ -327,7 +327,7 @@ bool ms_trace_code(const struct ms_trace *t, uint32_t id, struct ms_code *out)
 void ms_trace_stats(const struct ms_trace *t, struct ms_trace_stats *out)
 {
     *out = t->stats;
-    uint64_t below = t->released_low; /* not low: of what may be released, some may wait for the next call */
+    uint64_t below = t->released_low; /* not low: records that may be released can still wait for the next call */
     out->released_below_stamp = below;
     out->released_below_ns = below == UINT64_MAX ? UINT64_MAX : below != 0 ? ms__file_ns(t, t->low_kind, below) : 0;
     out->bytes_read += t->file.fd >= 0 ? t->file.offset : 0;
@@ -353,7 +353,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct ms_process *)a)->name, ((const struct ms_process *)b)->name);
 }
 
-/* Fills the process of a file's name, from the first segment that tells. */
+/* Fills in the process of a file name, from the first segment that has it. */
 static bool read_process(int dirfd, struct ms_process *process)
 {
     struct ms_trace *t;
@@ -425,7 +425,7 @@ int ms_trace_list(int dirfd, int (*fn)(void *argument, const struct ms_process *
     return rc;
 }
 
-/* What is wrong with the beginning of a file. */
+/* Finds out what is wrong with the beginning of a file. */
 static void examine(struct ms_trace *t, uint64_t segment, struct ms_damage *damage)
 {
     struct ms_blockfile file;
@@ -441,14 +441,14 @@ static void examine(struct ms_trace *t, uint64_t segment, struct ms_damage *dama
     case MS_WALK_NO_MORE:
         damage->reason = file.error != 0                 ? "the file cannot be read"
                          : ms_blockfile_size(&file) == 0 ? "the file is empty"
-                                                         : "the file ends within its first block";
+                                                         : "the file ends inside its first block";
         break;
     case MS_WALK_DAMAGE:
         break;
     case MS_WALK_BLOCK:
         raw = malloc(head.raw_b + MS_BLOCK_SLACK_B);
-        damage->reason = raw == NULL ? "no memory for the block" : ms_blockfile_load(&file, &head, damage->offset, raw);
-        damage->reason = damage->reason != NULL ? damage->reason : "the file does not tell whose trace it is";
+        damage->reason = raw == NULL ? "out of memory" : ms_blockfile_load(&file, &head, damage->offset, raw);
+        damage->reason = damage->reason != NULL ? damage->reason : "no PROCESS block: not known whose trace it is";
         free(raw);
         break;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks whose records are not released yet. When their content takes more than the cache may hold, the content of the
- * latest ones is dropped, for it is needed last, and read again when its turn comes: a thread that is stopped for an
- * hour costs time, not memory. */
+/* Blocks whose records are not all released yet. When their content exceeds the cache, the content of the latest ones
+ * is dropped, because it is needed last, and read again when it is needed: a thread that is stopped for an hour costs
+ * time, not memory. */
 #include "trace/reader_internal.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct ms_pending_block *ms__block_add(struct ms_trace *t, const struct ms_block
     b->segment = t->segment;
     b->offset = offset;
     b->raw = raw;
-    b->runs_left = 1; /* whoever adds the runs holds one until it is done */
+    b->runs_left = 1; /* the caller that adds the runs holds one until it is done */
     b->before = t->blocks_last;
     *(t->blocks_last != NULL ? &t->blocks_last->after : &t->blocks) = b;
     t->blocks_last = b;
@@ -57,7 +57,7 @@ static const char *load_again(struct ms_trace *t, struct ms_pending_block *b)
     }
     b->raw = malloc(b->head.raw_b + MS_BLOCK_SLACK_B);
     if (b->raw == NULL) {
-        return "no memory for the block";
+        return "out of memory";
     }
     const char *reason = ms_blockfile_load(&t->again, &b->head, b->offset, b->raw);
     if (reason != NULL) {

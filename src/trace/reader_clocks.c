@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks of a reader as a checkpoint keeps them, so that times after it come out the same as without it: the points of
- * the timeline from the last one before the position on, and what is known about the counters of devices. Numbers of 8
- * bytes: how many points; clock kind, ticks, time each; how many counters; device, counter, time, kHz each. */
+/* Clocks of a reader as a checkpoint keeps them, so that later times are the same as without it: the points of the
+ * timeline from the last one before the position on, and what is known about device counters. Numbers of 8 bytes:
+ * number of points; clock kind, ticks, time each; number of counters; device, counter, time, kHz each. */
 #include "trace/reader_internal.h"
 
 #include <errno.h>

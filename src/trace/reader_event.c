@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From decoded records to events: times, texts, and the meaning of fields by kind. */
+/* Converts decoded records to events: times, texts, and fields by kind. */
 #include "trace/reader_internal.h"
 
 #include <stdlib.h>
@@ -45,8 +45,8 @@ void ms__learn_device_clock(struct ms_trace *t, uint32_t device, uint64_t counte
     clock->count++;
 }
 
-/* Through the latest anchor that is not later than the counter (or the earliest that is kept) and the one after it;
- * where there is none after it, at the nominal rate. */
+/* Interpolates between the latest anchor that is not later than the counter (or the earliest one kept) and the next
+ * one; without a next one, uses the nominal rate. */
 bool ms_trace_device_time_ns(const struct ms_trace *t, uint32_t device, uint64_t counter, uint64_t *out)
 {
     const struct ms_device_clock *clock = device_clock(t, device);
@@ -62,7 +62,7 @@ bool ms_trace_device_time_ns(const struct ms_trace *t, uint32_t device, uint64_t
     if (i + 1 < clock->count) {
         other = (i + 1) % MS_DEVICE_ANCHORS;
     } else if (i > oldest) {
-        other = (i - 1) % MS_DEVICE_ANCHORS; /* the last rate that was seen goes on */
+        other = (i - 1) % MS_DEVICE_ANCHORS; /* the last known rate continues */
     }
     double ticks = (double)((int64_t)(clock->anchor[other].counter - clock->anchor[here].counter));
     double ns = (double)((int64_t)(clock->anchor[other].time_ns - clock->anchor[here].time_ns));
@@ -93,7 +93,7 @@ static struct ms_text text_of(const struct ms_trace *t, uint64_t field, const ch
     return text;
 }
 
-/* The operand of the record, by the column `arg` of the table. */
+/* The record's operand, by the column `arg` of the table. */
 static inline void fill_NONE(struct ms_event *e, uint32_t arg)
 {
 }
@@ -138,8 +138,8 @@ static void finish_gap(struct ms_trace *t, struct ms_event *e)
     t->stats.lost += e->gap.lost;
 }
 
-/* Fields and operand to the members that the tables of records.h name. The compiler sees one case per kind, with constant
- * indexes. */
+/* Copies fields and operand to the members named in the tables of records.h. The compiler sees one case per kind, with
+ * constant indexes. */
 #define NUMBER(to) e->to = (__typeof__(e->to))f[n++];
 #define FILL_a(to) NUMBER(to)
 #define FILL_q(to) NUMBER(to)
@@ -179,7 +179,7 @@ static void fill_fields(struct ms_trace *t, const struct ms_cursor *c, struct ms
     (void)texts;
 }
 
-/* What goes beyond copying. */
+/* Everything beyond copying. */
 static void finish(struct ms_trace *t, const struct ms_cursor *c, struct ms_event *e)
 {
     switch (e->kind) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segment files in their order, and what each block does to the reader.
+/* Segment files in order, and the effect of each block on the reader.
  *
- * The end of the files is one of: an END block; the last sound block of the last segment when nobody writes any more;
- * or, live, only "not yet". A live reader goes to the next segment when that exists and the current one gives nothing
- * more; the writer never touches a segment again once it has begun another. */
+ * The end of the files is one of: an END block; the last valid block of the last segment when there is no writer any
+ * more; or, live, only "not yet". A live reader moves to the next segment when that exists and the current one has
+ * no more blocks; the writer never touches a segment again once it has begun another. */
 #include "trace/reader_internal.h"
 
 #include "trace/overflow.h"
@@ -38,7 +38,7 @@ int ms__files_open(struct ms_trace *t, uint64_t segment, const char *suffix)
         return -ENAMETOOLONG;
     }
     struct stat status;
-    int fd = openat(t->dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+    int fd = openat(t->dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would block until it has a writer */
     if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
         close(fd);
         return -EPROTO;
@@ -144,7 +144,7 @@ static void meet_process(struct ms_trace *t, struct ms_bytes content)
     ms_timeline_add(t->timeline, &info.anchor);
 }
 
-/* How far the streams were when the first segment that we read began. */
+/* Positions of the streams when the first segment that is read began. */
 static void meet_streams(struct ms_trace *t, struct ms_bytes content)
 {
     struct ms_catalog catalog;
@@ -164,7 +164,7 @@ int ms__load_definitions(struct ms_trace *t, struct ms_bytes content)
     struct ms_definition_item item;
     while (ms_catalog_next_item(&content, &item)) {
         if (item.def.kind == 0) {
-            continue; /* what ids of streams mean concerns writers only */
+            continue; /* only writers need the meaning of stream ids */
         }
         if (!ms_definition_sound(item.def.kind, item.def.flags, item.def.content, item.def.content_b)) {
             return -EPROTO;
@@ -199,10 +199,10 @@ static void meet_sweep(struct ms_trace *t, const struct ms_sweep *sweep)
     t->low_kind = sweep->anchor.clock_kind;
 }
 
-/* Whether the content of a block is wanted here. */
+/* Whether the content of a block is needed here. */
 static bool wanted(const struct ms_trace *t, const struct ms_block_head *head, uint64_t at)
 {
-    bool passing = at < t->first_record_at; /* on the way to a position: meanings, not records */
+    bool passing = at < t->first_record_at; /* before the start position: definitions, not records */
     switch (head->kind) {
     case MS_BLOCK_RECORDS:
         return !passing;
@@ -230,7 +230,7 @@ static const char *meet_block(struct ms_trace *t, const struct ms_block_head *he
         struct ms_pending_block *block = ms__block_add(t, head, at, raw);
         if (block == NULL) {
             free(raw);
-            return "no memory for the block";
+            return "out of memory";
         }
         return ms__merge_add_runs(t, block) ? NULL : "a run of records is damaged";
     }
@@ -273,8 +273,8 @@ static const char *meet_block(struct ms_trace *t, const struct ms_block_head *he
     return wrong;
 }
 
-/* The files have ended for want of room; their writer, if it is ours, goes on in memory. It says so in an END block,
- * or, if not even that could be written, by leaving. */
+/* The files have ended for lack of space; a writer in this process continues in memory. It says so in an END block, or,
+ * if not even that could be written, by closing. */
 static bool go_on_in_memory(struct ms_trace *t)
 {
     int fd = t->overflow_fd;
@@ -295,7 +295,7 @@ static bool go_on_in_memory(struct ms_trace *t)
     return true;
 }
 
-/* The other way: what began in memory goes on in files, if we know where. */
+/* The reverse: what began in memory continues in files, once the directory is known. */
 static enum ms_advance go_on_in_files(struct ms_trace *t)
 {
     if (t->dir < 0) {
@@ -303,7 +303,7 @@ static enum ms_advance go_on_in_files(struct ms_trace *t)
     }
     t->moved = false;
     t->memory_at = t->file.offset;
-    t->overflow_fd = fcntl(t->file.fd, F_DUPFD_CLOEXEC, 3); /* if the disk should be full one day */
+    t->overflow_fd = fcntl(t->file.fd, F_DUPFD_CLOEXEC, 3); /* in case the disk is full later */
     if (ms__files_begin(t) != 0) {
         ms__damage(t, 2, 0, "the segment cannot be opened");
         t->ended = true;
@@ -312,7 +312,8 @@ static enum ms_advance go_on_in_files(struct ms_trace *t)
     return MS_ADVANCE_BLOCK;
 }
 
-/* Whether the current file has got another block meanwhile: its last one may have come just before the next segment. */
+/* Whether another block was added to the current file meanwhile: its last one may have been written just before the
+ * next segment. */
 static bool more_has_come(struct ms_trace *t)
 {
     struct ms_block_head head;
@@ -340,8 +341,8 @@ static int go_to_checkpoint(struct ms_trace *t)
     return rc;
 }
 
-/* Segments before this one are gone: where does a state stand with which the rest makes sense? Records that still wait
- * belong to what is gone; the state has them. */
+/* Segments before this one are gone: finds a checkpoint from which the rest can be read. Records that still wait belong
+ * to the deleted part; the checkpoint includes them. */
 static bool jump(struct ms_trace *t, uint64_t segment)
 {
     if (ms__aux_checkpoint_from(t, segment) != 0 || t->checkpoint.position.index < t->next_index) {
@@ -361,7 +362,7 @@ static void measure_segments(struct ms_trace *t)
     }
 }
 
-/* No block is left in the current file, which ends with so many bytes of an incomplete one. */
+/* No block is left in the current file, which ends with `cut` bytes of an incomplete one. */
 static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cut)
 {
     uint64_t next = t->segment != 0 ? next_segment(t) : 0;
@@ -380,7 +381,7 @@ static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cu
         ms__damage(t, t->segment, at, "the file cannot be read");
     } else if (cut != 0) {
         t->stats.cuts++;
-        ms__damage(t, t->segment, at, "the file ends within a block");
+        ms__damage(t, t->segment, at, "the file ends inside a block");
     }
     if (next == 0 && go_on_in_memory(t)) {
         return MS_ADVANCE_BLOCK;
@@ -394,7 +395,7 @@ static enum ms_advance file_is_over(struct ms_trace *t, uint64_t at, uint64_t cu
     }
     if (open_segment(t, next) != 0) {
         ms_blockfile_destroy(&t->file);
-        t->segment = next; /* pass over it */
+        t->segment = next; /* skip it */
         ms__damage(t, next, 0, "the segment cannot be opened");
     }
     return MS_ADVANCE_BLOCK;
@@ -422,7 +423,7 @@ enum ms_advance ms__files_advance(struct ms_trace *t)
     }
     if (wanted(t, &head, at)) {
         uint8_t *raw = malloc(head.raw_b + MS_BLOCK_SLACK_B);
-        reason = raw == NULL ? "no memory for the block" : ms_blockfile_load(&t->file, &head, at, raw);
+        reason = raw == NULL ? "out of memory" : ms_blockfile_load(&t->file, &head, at, raw);
         if (reason != NULL) {
             free(raw);
         } else {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging the streams of a process into one order.
+/* Merges the streams of a process into one order.
  *
- * Order: a stream's records stay in their sequence; between streams the smaller stamp goes first, at equal stamps what
- * ends a life goes before what neither ends nor begins one, and that before what begins one, then the smaller stream.
- * Stamps of different clocks are compared as times.
+ * Order: records of a stream keep their sequence; between streams the smaller stamp goes first; at equal stamps
+ * frees go before other records, and those before allocations; then the smaller stream. Stamps of different clocks
+ * are compared as times.
  *
- * A cursor holds the next record of its stream; the heap holds the cursors that have one. What a file cannot give any
- * more shows as a jump in the sequence and becomes a GAP in front of the next record. What it gives twice is passed
- * over. */
+ * A cursor holds the next record of its stream; the heap holds the cursors that have one. Missing records show as a
+ * jump in the sequence and become a GAP before the next record. Duplicates are skipped. */
 #include "trace/reader_internal.h"
 
 #include <stdlib.h>
 
 /* ---- heap ---- */
 
-/* A clock that no mark has told about yet: its records wait for the mark, behind all others. */
+/* A clock without a mark so far: its records wait for the mark, after all others. */
 static uint64_t time_of(struct ms_trace *t, uint32_t clock_kind, uint64_t stamp)
 {
     return ms_timeline_knows(t->timeline, clock_kind) ? ms_timeline_at(t->timeline, clock_kind, stamp) : UINT64_MAX;
@@ -103,7 +102,7 @@ static void end_run(struct ms_trace *t, struct ms_cursor *c)
     }
 }
 
-/* Where a run stands in its stream; false: all of it was there before. */
+/* Checks the position of a run in its stream; false: all of it is a duplicate. */
 static bool meet_run(struct ms_cursor *c, const struct ms_run *run)
 {
     uint64_t end = run->first_seq + run->sequences;
@@ -120,7 +119,7 @@ static bool meet_run(struct ms_cursor *c, const struct ms_run *run)
     return true;
 }
 
-/* False: no run waits. */
+/* False: no run is queued. */
 static bool begin_run(struct ms_trace *t, struct ms_cursor *c)
 {
     while (c->first != NULL) {
@@ -129,7 +128,7 @@ static bool begin_run(struct ms_trace *t, struct ms_cursor *c)
         c->first = p->next;
         const uint8_t *raw = NULL;
         if (meet_run(c, &p->run) && p->run.records == 0) {
-            c->next_seq = p->run.first_seq + p->run.sequences; /* nothing but definitions */
+            c->next_seq = p->run.first_seq + p->run.sequences; /* only definitions */
         } else if (c->next_seq < p->run.first_seq + p->run.sequences) {
             raw = ms__block_pin(t, block);
         }
@@ -146,7 +145,7 @@ static bool begin_run(struct ms_trace *t, struct ms_cursor *c)
     return false;
 }
 
-/* The next record of the stream that is not a repetition; false: none yet. */
+/* The next record of the stream that is not a duplicate; false: none yet. */
 static bool decode_next(struct ms_trace *t, struct ms_cursor *c)
 {
     while (c->block != NULL || begin_run(t, c)) {
@@ -193,7 +192,7 @@ static bool released_before(struct ms_trace *t, const struct ms_cursor *c, uint6
     return ms_timeline_at(t->timeline, c->clock_kind, stamp) < ms_timeline_at(t->timeline, t->skip_kind, t->skip_below);
 }
 
-/* Puts a GAP in front of the record. */
+/* Inserts a GAP before the record. */
 static void put_gap(struct ms_trace *t, struct ms_cursor *c)
 {
     t->holes += c->missing;
@@ -213,7 +212,7 @@ static void put_gap(struct ms_trace *t, struct ms_cursor *c)
 /* Loads the next record into the cursor; false: none yet. */
 static bool advance(struct ms_trace *t, struct ms_cursor *c)
 {
-    if (c->gap) { /* the gap was released: now what comes after it */
+    if (c->gap) { /* the gap was released: now the record after it */
         c->gap = false;
         c->record = c->after_gap;
         c->order = order_of(c->record.kind);
@@ -280,7 +279,7 @@ static bool add_run(struct ms_trace *t, struct ms_pending_block *block, const st
 
 bool ms__merge_add_runs(struct ms_trace *t, struct ms_pending_block *block)
 {
-    block->pins++; /* the content must stay while we walk over it */
+    block->pins++; /* the content must stay during the walk */
     struct ms_bytes content = {.at = block->raw, .end = block->raw + block->head.raw_b};
     bool ok = true;
     while (ok && content.at != content.end) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making the shared memory. Runs in the target, inside the attach function: raw system calls, no allocation, errno is
- * the caller's to keep.
+/* Creates the shared memory. Runs in the target, inside the attach function: raw system calls, no allocation, the
+ * caller preserves errno.
  *
- * RLIMIT_FSIZE: growing a memfd beyond it raises SIGXFSZ, which kills by default, so the limit is asked first. */
+ * RLIMIT_FSIZE: growing a memfd beyond it raises SIGXFSZ, which kills by default, so the limit is checked first. */
 #include "trace/shm.h"
 
 #include "base/macros.h"

@@ -4,12 +4,12 @@
  *     header | stream heads | chunk table | chunks
  *
  * A chunk belongs to one stream at a time:  FREE -> OWNED (by a stream) -> FULL -> FREE. Producers take and fill
- * chunks, only the collector frees them. A thread's records stand in its chunks in the order of their sequence numbers;
- * the order between threads is found by the reader.
+ * chunks, only the collector frees them. A thread's records are in its chunks in the order of their sequence
+ * numbers; the reader determines the order between threads.
  *
- * Everything in here is written by a process that may be killed at any instruction and may be scribbled over by a bug
- * of the program: the collector believes nothing it has not checked on a copy, and producers check every index that
- * they find here. Atomics are lock-free 32- and 64-bit words, so that both sides may be different builds. */
+ * All of this is written by a process that may be killed at any instruction, and a bug of the program may overwrite
+ * it: the collector trusts nothing that it has not checked on a copy, and producers check every index they read
+ * here. Atomics are lock-free 32- and 64-bit words, so both sides may be different builds. */
 #ifndef MS_TRACE_SHM_H
 #define MS_TRACE_SHM_H
 
@@ -31,16 +31,16 @@ enum ms_trace_state { MS_STATE_OFF = 0, MS_STATE_SHADOW = 1, MS_STATE_ON = 2 };
 
 enum ms_clock_kind { MS_CLOCK_MONOTONIC = 1, MS_CLOCK_TSC = 2, MS_CLOCK_CNTVCT = 3, MS_CLOCK_KINDS = 4 };
 
-/* What could not be recorded and stands in no GAP record yet. */
+/* Losses that no GAP record reports yet. */
 struct ms_lost {
-    uint64_t since_stamp; /* of the first one; 0: nothing is lost */
+    uint64_t since_stamp; /* of the first one; 0: nothing was lost */
     uint64_t records, allocs, frees;
     uint32_t cause; /* of the first one; enum ms_gap_cause */
     uint32_t reserved;
 };
 
-/* One per thread that records; heads are pooled and outlive threads. Written by the owner, read by the collector.
- * reserved != committed: a record is between its stamp and its publication. */
+/* One per recording thread; heads are pooled and outlive threads. Written by the owner, read by the collector. reserved
+ * != committed: a record is between its stamp and its publication. */
 struct ms_stream_head {
     uint64_t reserved;   /* records begun: stored before the stamp is taken */
     uint64_t committed;  /* records published: release-stored after everything else of the record */
@@ -51,7 +51,7 @@ struct ms_stream_head {
     uint32_t clock_kind; /* of the stamps */
     uint64_t unused[3];
 
-    struct ms_lost lost; /* second cache line: touched only when something is lost */
+    struct ms_lost lost; /* second cache line: only touched when something is lost */
     uint64_t unused2[3];
 };
 
@@ -88,10 +88,10 @@ struct ms_shm {
     _Alignas(128) uint32_t state; /* enum ms_trace_state */
     uint32_t event_mask;          /* MS_WANT_* */
     uint32_t c_depth, python_depth;
-    uint32_t clock_kind;       /* enum ms_clock_kind: what to stamp with; streams follow at their next chunk */
-    uint32_t config_version;   /* moves with every change of the words above */
+    uint32_t clock_kind;       /* enum ms_clock_kind to stamp with; streams follow at their next chunk */
+    uint32_t config_version;   /* changes with the words above */
     uint32_t backlog_max;      /* FULL chunks that make a producer wait */
-    uint32_t full_wait_ms;     /* how long; 0: drop at once */
+    uint32_t full_wait_ms;     /* for how long; 0: drop at once */
     uint32_t attached;         /* 1: a collector has mapped this memory */
     uint32_t collector_asleep; /* 1: wake it through `bell` */
 
@@ -101,10 +101,10 @@ struct ms_shm {
     uint32_t full_chunks;            /* FULL now */
     uint32_t streams_used;           /* stream heads ever used */
     uint32_t bell;                   /* futex of the collector */
-    uint32_t progress;               /* moves when chunks were freed; futex of producers that wait for room */
+    uint32_t progress;               /* changes when chunks are freed; futex of producers that wait for space */
     uint32_t waiting;                /* producers in that wait */
     struct ms_lost lost;             /* of threads that have no stream */
-    uint64_t lost_total[8];          /* records of all threads by enum ms_gap_cause; never goes back */
+    uint64_t lost_total[8];          /* records of all threads by enum ms_gap_cause; never decreases */
 };
 
 _Static_assert(sizeof(struct ms_stream_head) == 128, "two cache lines");
@@ -126,17 +126,17 @@ static inline struct ms_chunk *ms_shm_chunk(const struct ms_shm *shm, uint32_t i
     return (struct ms_chunk *)(void *)((char *)(uintptr_t)shm + shm->chunks_off + (uint64_t)i * MS_CHUNK_B);
 }
 
-/* Formats fresh zeroed memory of size_b bytes, state OFF; the caller sets the collector's words as the session says.
- * Returns the size that is used (at most size_b), 0 if size_b is too small. */
+/* Formats fresh zeroed memory of size_b bytes, state OFF; the caller sets the collector's words from the session.
+ * Returns the size used (at most size_b), 0 if size_b is too small. */
 size_t ms_shm_format(void *memory, size_t size_b, uint32_t pid, uint32_t clock_kind);
 
 /* Smallest and usual size of the memory, in bytes. */
 #define MS_SHM_MIN_B   (8u << 20)
 #define MS_SHM_USUAL_B (1ull << 30)
 
-/* A sealed memfd of (at most) size_b bytes, formatted and mapped; respects RLIMIT_FSIZE and RLIMIT_AS by taking less.
- * *fd receives the descriptor, which the caller sends to the collector and closes. NULL with errno when even
- * MS_SHM_MIN_B is not to be had. Raw system calls only: fit for the attach function of a producer. */
+/* A sealed memfd of (at most) size_b bytes, formatted and mapped; takes less if RLIMIT_FSIZE or RLIMIT_AS require it.
+ * *fd receives the descriptor, which the caller sends to the collector and closes. NULL with errno when not even
+ * MS_SHM_MIN_B is available. Raw system calls only, so it can be used in the attach function of a producer. */
 struct ms_shm *ms_shm_create(size_t size_b, uint32_t pid, uint32_t clock_kind, int *fd);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks of the session clock.
  *
- * Stamps order the lives of an address: a free is stamped before the real call, an allocation after it. When an address
- * goes from one thread to another, the later of the two must have the larger stamp, so the counter must not be read
- * before whatever told the later thread that it may go on (a lock, a flag). Processors read it early if they are let:
- * of 6 million addresses handed over through a mutex, 16 were freed before they were allocated; ordered, none. This
- * holds for both directions, so every read is ordered. It costs 10 ns. */
+ * Stamps order the blocks at one address: a free is stamped before the real call, an allocation after it. When an
+ * address passes from one thread to another, the later event must have the larger stamp, so the counter must not be
+ * read before the synchronisation between the threads (a lock, a flag). Processors read it early if allowed to: of 6
+ * million addresses passed through a mutex, 16 were freed before they were allocated; with ordered reads, none. This
+ * holds in both directions, so every read is ordered. It costs 10 ns. */
 #ifndef MS_TRACE_STAMP_H
 #define MS_TRACE_STAMP_H
 
@@ -17,7 +17,7 @@
 #include <x86intrin.h>
 #endif
 
-/* Not before anything earlier in program order has been done. */
+/* Reads the clock after everything earlier in program order. */
 static inline uint64_t ms_stamp(uint32_t clock_kind)
 {
 #if defined(__x86_64__)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled points where tests stop, kill or delay a thread. Nothing at all unless a file is compiled with
- * MS_TESTPOINTS. */
+/* Labelled points where tests stop, kill or delay a thread. Compiled to nothing without MS_TESTPOINTS. */
 #ifndef MS_TRACE_TESTPOINT_H
 #define MS_TRACE_TESTPOINT_H
 

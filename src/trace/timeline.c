@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anchors are kept in order, at most MAX per clock; when they are more, every second one of the older half goes (by
- * number only, so that every reader of the same file drops the same ones). Lookups come nearly in order: the last piece
- * is asked first. */
+/* Anchors are kept in order, at most MAX per clock; beyond that, every second one of the older half is dropped (by
+ * number only, so that every reader of the same file drops the same ones). Lookups are nearly in order: the last piece
+ * is tried first. */
 #include "trace/timeline.h"
 
 #include "base/macros.h"
@@ -14,7 +14,7 @@
 
 struct point {
     uint64_t ticks, time;
-    uint64_t rate; /* time per tick towards the next point, 32 bits behind the point */
+    uint64_t rate; /* time per tick up to the next point, 32 fractional bits */
 };
 
 struct series {
@@ -98,7 +98,7 @@ void ms_timeline_add_point(struct ms_timeline *timeline, uint32_t clock_kind, co
         }
         before->rate = p.rate = rate_between(before, &p);
     } else {
-        p.rate = (uint64_t)MS_TIME_UNITS << 32; /* a nanosecond per tick, until the next anchor tells */
+        p.rate = (uint64_t)MS_TIME_UNITS << 32; /* a nanosecond per tick, until the next anchor */
     }
     if (s->count == MAX) {
         thin(s);

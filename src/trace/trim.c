@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deleting segments of a trace; while it is written (writer.c) and afterwards. */
+/* Deletes segments of a trace, while it is written (writer.c) and afterwards. */
 #include "trace/reader_internal.h"
 #include "trace/writer.h"
 
@@ -11,7 +11,7 @@
 
 #define FILE_B 96
 
-/* Symbols in an aux file serve all segments. */
+/* Symbols in an aux file apply to all segments. */
 static bool has_symbols(int dir, const char *aux)
 {
     struct ms_blockfile file;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in as few bytes as they need. Signed differences are folded so that small ones of either sign are short.
  *
- * Varints, for what is rare: seven bits per byte, low bits first, the high bit says that more follow.
- * Groups, for what is frequent: the lengths (0 to 8 bytes) of all numbers of a group as half bytes, low half first,
- * then the numbers, low byte first. No branch depends on a number, which is what makes them fast. */
+ * Varints, for rare numbers: seven bits per byte, low bits first; the high bit is set if more follow.
+ * Groups, for frequent numbers: the lengths (0 to 8 bytes) of all numbers of a group as half bytes, low half first,
+ * then the numbers, low byte first. No branch depends on a number, which makes them fast. */
 #ifndef MS_TRACE_WIRE_H
 #define MS_TRACE_WIRE_H
 
@@ -70,7 +70,7 @@ static inline uint64_t ms_get_varint(struct ms_bytes *b)
     return 0;
 }
 
-/* length_b bytes that stand there, NULL if there are not so many. */
+/* The next length_b bytes, NULL if there are fewer. */
 static inline const uint8_t *ms_get_bytes(struct ms_bytes *b, uint64_t length_b)
 {
     const uint8_t *at = b->at;
@@ -107,7 +107,7 @@ static inline uint8_t *ms_put_group(uint8_t *to, const uint64_t *value, unsigned
     return to;
 }
 
-/* Looks at up to 8 * (count + 1) bytes, whether they belong to the numbers or not: see MS_BLOCK_SLACK_B. */
+/* Reads up to 8 * (count + 1) bytes, whether they belong to the numbers or not: see MS_BLOCK_SLACK_B. */
 static inline void ms_get_group(struct ms_bytes *b, uint64_t *value, unsigned count)
 {
     const uint8_t *at = b->at;

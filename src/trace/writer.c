@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segment files: naming, appending, rotation, limits, the end.
  *
- * Invariants: blocks are appended whole and in order; `waiting` holds packed blocks that the kernel does not have yet,
- * and a failed write leaves them there. A segment begins with PROCESS and STREAMS; the epoch changes with each segment,
- * and whoever writes records writes each definition before its first use in an epoch. Failure policy: a full disk (or
- * any other error of write) ends the files with an END block, for which NAME.reserve keeps space; after that blocks go
- * to a reader in memory, or are counted as lost. The drain never fails because of the disk. */
+ * Invariants: blocks are appended whole and in order; `waiting` holds packed blocks that are not written yet, and a
+ * failed write leaves them there. A segment begins with PROCESS and STREAMS; the epoch changes with each segment,
+ * and each definition is written before its first use in an epoch. Failure policy: a full disk (or any other write
+ * error) ends the files with an END block, for which NAME.reserve keeps space; after that blocks go to a reader in
+ * memory, or are counted as lost. The drain never fails because of the disk. */
 #include "trace/writer_internal.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 
 #define SEGMENT_B    ((uint64_t)64 << 20)
 #define RESERVE_B    ((off_t)1 << 20)
-#define WAITING_B    ((size_t)1 << 20) /* written when so much waits */
+#define WAITING_B    ((size_t)1 << 20) /* written when this much waits */
 #define FILE_B       96
 #define SEGMENTS_MAX 1000000
 
@@ -34,7 +34,7 @@ struct ms_writer {
     struct ms_blob waiting;
     uint64_t waiting_records;
     uint64_t segment_bytes; /* of the current segment, whole blocks */
-    uint64_t total_bytes;   /* of all segments that are left */
+    uint64_t total_bytes;   /* of all remaining segments */
     uint64_t first_segment;
     uint64_t covered; /* atomic */
     uint64_t epoch;
@@ -43,8 +43,8 @@ struct ms_writer {
     uint64_t lost[MS_GAP_CAUSES];
     struct ms_overflow *overflow; /* where blocks go once the files have ended */
     uint64_t end_at;              /* offset of the END block of files that ended before the process */
-    uint64_t end_stamp;           /* since when nothing is in them */
-    uint64_t left_out;            /* records that came after that */
+    uint64_t end_stamp;           /* of the last record in them */
+    uint64_t left_out;            /* records after that */
     struct ms_writer_stats stats;
 };
 
@@ -97,7 +97,7 @@ static void set_total(struct ms_writer *w, uint64_t bytes)
     ms_overflow_set_segments(w->overflow, bytes);
 }
 
-/* 0 or -errno; what was written before a failure is cut off again, so that the file ends with a whole block. */
+/* 0 or -errno; a partial write is truncated, so that the file ends with a whole block. */
 static int append(struct ms_writer *w, const uint8_t *data, size_t length_b)
 {
     size_t done = 0;
@@ -159,7 +159,7 @@ static int pack_end(struct ms_writer *w, enum ms_trace_ending ending, int error)
     return pack(w, &head, &end, sizeof(end));
 }
 
-/* The next file is the current one; what it begins with waits. */
+/* Opens the next file; its first blocks wait to be written. */
 static int open_segment(struct ms_writer *w)
 {
     int fd = -EEXIST;
@@ -190,7 +190,7 @@ static int append_end(struct ms_writer *w, enum ms_trace_ending ending, int erro
     return rc;
 }
 
-/* The files end here. What waits goes on into memory. */
+/* The files end here. Blocks that wait go to memory. */
 static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int error)
 {
     struct ms_blob waiting = w->waiting;
@@ -199,7 +199,7 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     w->stats.error = error;
     give_reserve(w);
     w->end_stamp = w->written_stamp;
-    /* A file that may not grow has no room for its end, however much the disk has: another file has. */
+    /* A file at its size limit has no space for its end, however much the disk has: use another file. */
     if (append_end(w, ending, error) == -EFBIG && open_segment(w) == 0 && append_end(w, ending, error) != 0) {
         ms__segment_delete(w->dir, w->info.process.name, w->info.segment);
     }
@@ -209,14 +209,14 @@ static void end_files(struct ms_writer *w, enum ms_trace_ending ending, int erro
     w->fd = -1;
 }
 
-/* Only now it is known how much is not in the files. The block is as long as before: it needs no room. */
+/* Only now is it known how much is missing from the files. The block has the same length, so it needs no space. */
 static void complete_end(struct ms_writer *w)
 {
     int fd = open_file(w, w->info.segment, ".seg", O_WRONLY);
     w->waiting.used_b = 0;
     if (fd >= 0 && pack_end(w, (enum ms_trace_ending)w->stats.ending, w->stats.error) == 0) {
         ssize_t n = pwrite(fd, w->waiting.data, w->waiting.used_b, (off_t)w->end_at);
-        (void)n; /* what stands there says nearly the same */
+        (void)n; /* the existing block says nearly the same */
     }
     w->waiting.used_b = 0;
     if (fd >= 0) {
@@ -230,7 +230,7 @@ static void flush_to_memory(struct ms_writer *w)
     if (w->waiting.used_b != 0 && !ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b)) {
         w->stats.lost_disk += w->waiting_records;
         ms_overflow_lose(w->overflow, w->waiting_records, w->written_stamp);
-        w->epoch++; /* definitions may be among what is lost */
+        w->epoch++; /* definitions may be among the lost blocks */
     } else {
         w->written_stamp = w->last_stamp;
     }
@@ -311,12 +311,12 @@ int ms__writer_rotate(struct ms_writer *w)
     if (w->fd < 0 || w->segment_bytes < w->options.segment_b) {
         return 0;
     }
-    /* A segment that cannot be begun (descriptors, a quota of files) is no reason to stop: the current one grows. */
+    /* If a segment cannot be created (descriptors, a quota of files), the current one grows. */
     int rc = begin_segment(w);
     return rc == -ENOMEM ? rc : 0;
 }
 
-/* ---- going on after another collector ---- */
+/* ---- continuing after another collector ---- */
 
 static int recover_block(struct ms_writer *w, const struct ms_block_head *head, struct ms_bytes content)
 {
@@ -363,7 +363,7 @@ static int recover_block(struct ms_writer *w, const struct ms_block_head *head, 
     }
 }
 
-/* Everything that the last segment tells; cuts it after its last sound block. */
+/* Reads the state from the last segment and truncates it after its last valid block. */
 static int recover_segment(struct ms_writer *w, uint64_t segment, bool last)
 {
     int fd = open_file(w, segment, ".seg", O_RDWR);
@@ -380,7 +380,7 @@ static int recover_segment(struct ms_writer *w, uint64_t segment, bool last)
         const char *reason;
         enum ms_walk walk = ms_blockfile_next(&file, &head, &at, &cut, &reason);
         if (walk != MS_WALK_BLOCK) {
-            break; /* damage: a crash in the middle of a write; nothing sound comes after it */
+            break; /* damage: a crash during a write; nothing valid follows */
         }
         bool needed = last ? head.kind != MS_BLOCK_SWEEP : head.kind == MS_BLOCK_DEFINITIONS;
         raw.used_b = 0;
@@ -403,7 +403,7 @@ static int recover_segment(struct ms_writer *w, uint64_t segment, bool last)
     return rc;
 }
 
-/* Whether the segment has its first two blocks; a collector may have died while it began it. */
+/* Whether the segment has its first two blocks; a collector may have died while creating it. */
 static bool begun(struct ms_writer *w, uint64_t segment)
 {
     static const uint8_t kinds[] = {MS_BLOCK_PROCESS, MS_BLOCK_STREAMS};
@@ -522,7 +522,7 @@ int ms_writer_to_files(struct ms_writer *w, int dirfd, const char *settings)
     }
     w->first_segment = w->info.segment;
     w->options.memory = false;
-    rc = pack_end(w, MS_ENDING_MOVED, 0); /* only now: a reader that is told looks for the segment at once */
+    rc = pack_end(w, MS_ENDING_MOVED, 0); /* only now: a notified reader looks for the segment at once */
     if (rc == 0) {
         ms_overflow_append(w->overflow, w->waiting.data, w->waiting.used_b);
     }

@@ -13,11 +13,11 @@
 struct ms_catalog *ms__writer_catalog(struct ms_writer *writer);
 /* Number that changes whenever definitions must be written again before their next use. */
 uint64_t ms__writer_epoch(const struct ms_writer *writer);
-/* Packs a block behind what waits to be written. */
+/* Packs a block after those that wait to be written. */
 int ms__writer_add(struct ms_writer *writer, struct ms_block_head *head, const void *raw, size_t raw_b);
-/* Hands what waits to the kernel. A full disk is not a failure of this function, see writer.h. */
+/* Writes waiting blocks. A full disk is not a failure of this function, see writer.h. */
 int ms__writer_flush(struct ms_writer *writer);
-bool ms__writer_should_flush(const struct ms_writer *writer); /* much waits */
+bool ms__writer_should_flush(const struct ms_writer *writer); /* many blocks wait */
 /* Begins a new segment if the current one is long enough. Between sweeps only. */
 int ms__writer_rotate(struct ms_writer *writer);
 /* Losses by cause, for the end block. */

@@ -81,8 +81,8 @@ COMMANDS = {
     "memory_viz": lambda path, out: ["export", path, "--format=memory_viz", "-o", out]}
 
 # What is said; "": the input is good enough, and everything must end well.
-WRONG = {"empty.csv": "the file is empty", "empty.db": "the file is empty", "other.csv": "not a dump of msmemscope",
-         "other.db": "not a dump of msmemscope", "binary.csv": "not a dump of msmemscope", "binary.db": "not a database",
+WRONG = {"empty.csv": "the file is empty", "empty.db": "the file is empty", "other.csv": "not a msmemscope dump",
+         "other.db": "not a msmemscope dump", "binary.csv": "not a msmemscope dump", "binary.db": "not a database",
          "notes.txt": ".csv nor .db|suffix must be .csv or .db", "nothing": "no recording and no dump|not a regular file",
          "missing.csv": "No such file|invalid paths input", "zeros.csv": "the file is empty|too large",
          "zeros.db": "not a database|too large", "cut.csv": "the file ends in the middle of this row",

@@ -283,7 +283,7 @@ def test_invalid_input(check, tmp_path):
     assert "usage: msmemscope check leaks" in check("--help").stdout
     text = tmp_path / "notes.csv"
     text.write_text("a,b,c\n1,2,3\n")
-    assert "not a dump of msmemscope" in check("leaks", text, "--mark=x", expect=2).stderr
+    assert "not a msmemscope dump" in check("leaks", text, "--mark=x", expect=2).stderr
     empty = tmp_path / "empty.csv"
     empty.write_text("")
     assert "the file is empty" in check("inefficient", empty, expect=2).stderr

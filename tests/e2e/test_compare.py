@@ -156,7 +156,7 @@ def kernel_rows(count):
 @pytest.mark.parametrize("name, content, message", [
     ("empty.csv", "", "empty.csv:1: the file is empty"),
     ("nothing.csv", HEADER, "has no kernels"),
-    ("other.csv", "Name,Size(KB)\nx,1\n", "other.csv:1: not a dump of msmemscope"),
+    ("other.csv", "Name,Size(KB)\nx,1\n", "other.csv:1: not a msmemscope dump"),
     ("text.txt", "hello\n", "neither .csv nor .db"),
     ("text.db", "hello\n", "not a database"),
 ])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded by tests: makes the n-th call of a function fail in the recorder, and in nothing else.
+/* Preloaded by tests: makes the n-th call of a function fail in the recorder only.
  *
- *     MSMEMSCOPE_TEST_FAIL=WHERE:FUNCTION:N[+]:ERRNO      WHERE: collector, or target (calls of the agent alone)
+ *     MSMEMSCOPE_TEST_FAIL=WHERE:FUNCTION:N[+]:ERRNO      WHERE: collector, or target (only calls of the agent)
  *     MSMEMSCOPE_TEST_FAIL_COUNT=FILE                     the number of calls is written there at the end
  *
- * N counts from 1; with "+" all later calls fail as well; 0: none does, they are counted. In the target FUNCTION may be
- * the name of a system call that the agent makes by syscall(). */
+ * N counts from 1; with "+" all later calls fail as well; 0: none fails, calls are only counted. In the target
+ * FUNCTION may be the name of a system call that the agent makes with syscall(). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static char function[64];
 static long wanted;
 static int and_later, error_number, armed;
 static long calls;
-static uintptr_t from, to; /* only calls from here count; 0, 0: all */
+static uintptr_t from, to; /* only calls from this range count; 0, 0: all */
 
 static int is_agent(struct dl_phdr_info *info, size_t size, void *argument)
 {

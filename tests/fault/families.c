@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and threads that come and go in ways that no handler of fork or thread exit sees.
+/* Processes and threads that start and end in ways that no fork or thread-exit handler sees.
  *
  *     families WHAT [N]
  *
- * Sizes tell who has allocated: see block(). */
+ * Sizes show which process allocated: see block(). */
 #define _GNU_SOURCE
 #include <ascend_hal.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 #define ON_DEVICE_0 (1u << 10) /* space "device", device 0 */
 
-/* From the driver: a forked child may use that, the runtime refuses it. */
+/* From the driver: a forked child may use it, whereas the runtime refuses. */
 static void *block(unsigned size)
 {
     void *p = NULL;
@@ -36,14 +36,14 @@ static int ended(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-/* Parent and child allocate in turn after the split, each frees what it has from before. */
+/* Parent and child allocate in turn after the fork; each frees what it had before. */
 static int forked(pid_t (*split)(void))
 {
     void *old = block(1);
     fflush(NULL);
     pid_t pid = split();
     if (pid == 0) {
-        halMemFree(old); /* inherited: the parent's block, if it is one here */
+        halMemFree(old); /* inherited from the parent */
         for (int i = 0; i < 100; i++) {
             halMemFree(block(2));
         }
@@ -68,7 +68,7 @@ static pid_t by_clone(void) /* no handler of libc runs */
     return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-/* A child that shares our memory until it execs. */
+/* A child that shares the parent's memory until it execs. */
 static int vforked(char **argv)
 {
     halMemFree(block(1));

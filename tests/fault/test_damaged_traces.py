@@ -52,11 +52,11 @@ def as_link(path):
 
 @pytest.mark.parametrize("spoil, offset, reason", [
     (lambda path: os.truncate(path, 0), 0, "the file is empty"),
-    (lambda path: os.truncate(path, 20), 0, "the file ends within its first block"),
-    (lambda path: path.write_bytes(os.urandom(20000)), 0, "no block begins here"),
-    (lambda path: path.write_text("ID,Event,Event Type\n" * 99), 0, "no block begins here"),
+    (lambda path: os.truncate(path, 20), 0, "the file ends inside its first block"),
+    (lambda path: path.write_bytes(os.urandom(20000)), 0, "not a block"),
+    (lambda path: path.write_text("ID,Event,Event Type\n" * 99), 0, "not a block"),
     (lambda path: scribble(path, 8, b"\xff\xff"), 0, "the head of the block is damaged"),
-    (as_directory, 0, "not a regular file"), (as_pipe, 0, "not a regular file"), (as_link, 0, "no block begins here")],
+    (as_directory, 0, "not a regular file"), (as_pipe, 0, "not a regular file"), (as_link, 0, "not a block")],
     ids=["empty", "cut", "garbage", "text", "head", "directory", "pipe", "link"])
 @pytest.mark.parametrize("command", ["info", "export", "recover"])
 def test_no_trace(damaged, command, spoil, offset, reason):
@@ -75,7 +75,7 @@ def test_foreign_file_beside_a_good_one(damaged, command):
     foreign = damaged.segment.with_name("p1.000001.seg")
     shutil.copy("/bin/ls", foreign)
     done = damaged.tool(command, *(["-o", damaged.output.parent / "again"] if command == "export" else []))
-    assert done.returncode == 1 and f"{foreign}: offset 0: no block begins here" in done.stderr
+    assert done.returncode == 1 and f"{foreign}: offset 0: not a block" in done.stderr
     if command == "export":
         (copy,) = (damaged.output.parent / "again").glob("*/device_0/dump/*.csv")
         assert copy.read_bytes() == damaged.dumps()[0].read_bytes()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kills the process at a labelled point of the recorder (src/trace/testpoint.h):
  *
- *     MSMEMSCOPE_TEST_POINT=LABEL:N      at the N-th time that a thread comes there */
+ *     MSMEMSCOPE_TEST_POINT=LABEL:N      when a thread reaches it for the N-th time */
 #include "trace/testpoint.h"
 
 #include <signal.h>

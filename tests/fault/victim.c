@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates and frees device memory in several threads, keeps a true account of it in a shared file, and ends in the
- * way that it is told to.
+/* Allocates and frees device memory in several threads, keeps an exact account in a shared file, and ends as
+ * requested.
  *
  *     victim ACCOUNT THREADS COUNT ENDING [NUMBER]
  *
- * ACCOUNT  file for struct account, mapped shared: it outlives every death
- * COUNT    allocations of each thread; 0: for ever
+ * ACCOUNT  file for struct account, mapped shared: it survives any death
+ * COUNT    allocations of each thread; 0: endless
  * ENDING   exit, _exit, abort, segv, raise (NUMBER: status or signal), memory (abort when no memory is left)
  *
- * The i-th allocation of a thread has 4096 + 512 * (i mod 1000) bytes. Each thread keeps its last LIVE blocks. What is
- * `done` was published before the victim died; what is `begun` may have been. */
+ * The i-th allocation of a thread has 4096 + 512 * (i mod 1000) bytes. Each thread keeps its last LIVE blocks.
+ * Allocations counted in `done` were published before the victim died; those in `begun` may have been. */
 #define _GNU_SOURCE
 #include <acl/acl.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* All the memory that a limit leaves, then some more work without any. */
+/* Uses all memory up to the limit, then works on without any. */
 static void use_up_memory(void)
 {
     struct rlimit limit = {256u << 20, 256u << 20};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of CSV files: quotes and commas by the rules and as they come, broken lines, long ones, and wherever a buffer
- * ends. */
+/* Records of CSV files: correct and stray quotes and commas, broken lines, long ones, and every possible end of a
+ * buffer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static int file_of(const char *text, size_t text_b)
     return fd;
 }
 
-/* Cells of a text, each in <>, records one per line; what is wrong in []. */
+/* Cells of a text, each in <>, records one per line; errors in []. */
 static const char *cells_of(const char *text, unsigned columns)
 {
     static char out[4096];
@@ -63,14 +63,14 @@ static void test_cells(void **state)
                         "<a><b>1\n<x\r\ny><2>3\n<3><4>5\n");
     assert_string_equal(cells_of("1,\"a \"\"b\"\", c\",3\n", 3), "<1><a \"b\", c><3>1\n");
     assert_string_equal(cells_of("1,\"\",3\n", 3), "<1><><3>1\n");
-    /* quotes as they come: inside, at the end, several around */
+    /* stray quotes: inside, at the end, several around */
     assert_string_equal(cells_of("1,\"a \"b\" c\",3\n", 3), "<1><a \"b\" c><3>1\n");
     assert_string_equal(cells_of("1,\"ends \"b\"\",3\n4,5,6\n", 3), "<1><ends \"b\"><3>1\n<4><5><6>2\n");
     assert_string_equal(cells_of("1,\"\"step start\"\",3\n", 3), "<1><\"step start\"><3>1\n");
-    /* commas as they come go to the cell of names */
+    /* stray commas go to the cell of names */
     assert_string_equal(cells_of("1,f<a,b,c>,3\n", 3), "<1><f<a,b,c>><3>1\n");
     assert_string_equal(cells_of("1,\"say \"hi\", bob\",3\n", 3), "<1><say \"hi\", bob><3>1\n");
-    /* broken ones cost themselves alone */
+    /* a broken record costs only itself */
     assert_string_equal(cells_of("1,2,3\n4,5\n6,7,8\n", 3), "<1><2><3>1\n[uneven 2]\n<6><7><8>3\n");
     assert_string_equal(cells_of("1,2,3\n4,5", 3), "<1><2><3>1\n[cut 2]\n");
     assert_string_equal(cells_of("1,2,3\n4,5,\"6", 3), "<1><2><3>1\n[cut 2]\n");
@@ -97,7 +97,7 @@ static void test_long_records(void **state)
     free(text);
 }
 
-/* Wherever the reader's buffer of 256 KiB ends: in a cell, a line end, a quote or what follows it. */
+/* The reader's buffer of 256 KiB ends anywhere: in a cell, a line end, a quote or after it. */
 static void test_ends_of_the_buffer(void **state)
 {
     (void)state;

@@ -346,7 +346,7 @@ struct running {
     FILE *report, *log;
 };
 
-/* Analyses have no checkpoints: a split run looks at the dump alone. */
+/* Analyses have no checkpoints: a split run checks the dump alone. */
 static int start(struct running *r, const struct model_case *c, bool analyses)
 {
     struct ms_model_options options = c->options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever comes in, rows are consistent: random events of several threads and devices, with lost events, double
- * allocations, failed frees, tracing switched on and off. Totals are counted again here, from the rows alone. */
+/* Rows are consistent for any input: random events of several threads and devices, with lost events, double
+ * allocations, failed frees, tracing switched on and off. Totals are recomputed here, from the rows alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,11 +148,11 @@ static void rows_are_consistent(void **state)
         for (unsigned i = 0; i < 3000; i++) {
             struct ms_event event = random_event(&time_ns, options.deferred);
             assert_int_equal(ms_model_feed(model, &event), 0);
-            if (i % 500 == 499) { /* saved and restored, nothing may change */
+            if (i % 500 == 499) { /* saving and restoring must change nothing */
                 void *saved, *again;
                 size_t saved_b, again_b;
                 int rc = ms_model_save(model, &saved, &saved_b);
-                if (rc == -EAGAIN) { /* something waits; the next time will do */
+                if (rc == -EAGAIN) { /* events are held back; try again later */
                     continue;
                 }
                 assert_int_equal(rc, 0);
@@ -183,7 +183,7 @@ static void rows_are_consistent(void **state)
     }
 }
 
-/* A checkpoint of which any byte is wrong is refused or taken, but never read beyond its end. */
+/* A checkpoint with any byte changed is refused or accepted, but never read beyond its end. */
 static void damaged_checkpoints_do_no_harm(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void damaged_checkpoints_do_no_harm(void **state)
     uint8_t *saved;
     size_t saved_b;
     struct ms_event later = {.kind = MS_R_MARK, .pid = 7, .time_ns = time_ns + 1000000, .text.s = "", .text2.s = ""};
-    ms_model_feed(model, &later); /* lets go what waits */
+    ms_model_feed(model, &later); /* releases held events */
     assert_int_equal(ms_model_save(model, (void **)&saved, &saved_b), 0);
     ms_model_free(model);
     for (unsigned i = 0; i < 3000; i++) {
@@ -256,7 +256,7 @@ static void segments_join_pools_and_handles(void **state)
     assert_int_equal(segment.device, 1);
     assert_int_equal(segment.backing->size_b, 0x4000);
     assert_int_equal(segment.pool_blocks, 2);
-    assert_int_equal(segment.pool_used_b, 0x300); /* the second block sticks out */
+    assert_int_equal(segment.pool_used_b, 0x300); /* the second block is only partly inside */
     assert_false(ms_model_segment(model, 0x500000, &segment));
     uint64_t total = 0;
     assert_int_equal(ms_model_segments(model, count_segment, &total), 0);

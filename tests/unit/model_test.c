@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the cases of tests/model: the rows, reports and log lines that their events give.
+/* Runs the cases of tests/model: the rows, reports and log lines that their events produce.
  *
  *     model_test                      all cases
- *     model_test --update FILE...     writes what comes out into the files; look at the difference before committing
+ *     model_test --update FILE...     writes the output into the files; review the difference before committing
  *     model_test --dump FORMAT FILE DIR      leaves the dump (csv or db) in DIR, for other tests
  *
- * Each case is run once as it is, and then once for each event with the model saved and restored before it, which must
- * change nothing. */
+ * Each case is run once normally, and then once for each event with the model saved and restored before it, which
+ * must change nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void run_case(void **state)
         free(actual);
     }
     assert_true(ok);
-    /* a dump that waits for late attributes asks the model that it was made for */
+    /* a dump that waits for late attributes queries the model that it was created for */
     bool late = (c.options.analysis & (MS_ANALYSIS_DECOMPOSE | MS_ANALYSIS_INEFFICIENT)) != 0;
     for (size_t split = 1; !late && split < c.event_count; split++) {
         struct case_result result;

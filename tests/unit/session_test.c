@@ -38,7 +38,7 @@ static void text_round_trip(void **state)
     assert_int_equal(0, ms_session_parse(text, &out));
     assert_memory_equal(&in, &out, sizeof(in));
 
-    /* Cut like snprintf, at every length. */
+    /* Truncated like snprintf, at every length. */
     for (size_t size = 0; size <= n; size++) {
         char *exact = malloc(size + 1);
         exact[size] = 'x';
@@ -192,7 +192,7 @@ static void check_registration(const struct ms_session *s, int listener)
     assert_int_equal(getuid(), uid);
     assert_int_equal(getpid(), pid);
 
-    /* Start time as /proc says it. */
+    /* Start time as in /proc. */
     unsigned long long start = 0;
     FILE *f = fopen("/proc/self/stat", "r");
     assert_int_equal(
@@ -201,7 +201,7 @@ static void check_registration(const struct ms_session *s, int listener)
     fclose(f);
     assert_int_equal(start, got.hello.start_time);
 
-    /* Nothing is kept: the connection is at its end. */
+    /* Nothing is kept: the connection is closed. */
     assert_int_equal(0, recv(connection, &got, sizeof(got), 0));
     close(fd);
     close(connection);
@@ -220,7 +220,7 @@ static void registration(void **state)
     check_registration(&s, listener);
     s.listener = (uint64_t)getpid();
     check_registration(&s, listener);
-    s.listener++; /* we see another number than the listener knows: the namespace is looked up */
+    s.listener++; /* the pid differs from the one the listener has: the namespace is looked up */
     s.pid_namespace++;
     int memfd = memfd_create("test", MFD_CLOEXEC), fd, connection;
     assert_int_equal(0, ms_session_register(&s, memfd, 4096, 2));
@@ -236,7 +236,7 @@ static void registration(void **state)
     close(listener);
 }
 
-/* Arguments as a constructor sees them; those that were moved are not believed. */
+/* Arguments as a constructor sees them; those that were moved are not trusted. */
 static char **own_argv;
 static int own_argc;
 static __attribute__((constructor)) void keep_arguments(int argc, char **argv)
@@ -265,7 +265,7 @@ static void registration_by_file(void **state)
     assert_int_equal(0, mkdir(directory, 0700));
     struct ms_session s;
     ms_session_init(&s);
-    assert_int_equal(0, ms_session_new_socket(&s)); /* nobody listens there */
+    assert_int_equal(0, ms_session_new_socket(&s)); /* no listener there */
     snprintf(s.fallback, sizeof(s.fallback), "%s/sock", directory);
     int listener = ms_session_listen(&s, true);
     assert_true(listener >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading dumps: cells, rows, order, files that are broken, and the way back to events.
+/* Reading dumps: cells, rows, order, damaged files, and conversion back to events.
  *
- * Cases of tests/model are dumped as CSV and as databases, read again and dumped again: nothing may change. */
+ * Cases of tests/model are dumped as CSV and as databases, read and dumped again: nothing may change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,8 +195,8 @@ static void test_rows(void **state)
                    "5 KERNEL_LAUNCH KERNEL_EXECUTE_END 'K<a,b>' streamId=3 taskId=17\n");
 }
 
-/* Who asks for little gets it, with the same errors; an address that stands in the attributes alone is always found,
- * and what a row has no room for is not found by asking for less. */
+/* A caller that needs few columns gets those, with the same errors; an address that is only in the attributes is always
+ * found, and attributes beyond the capacity of a row are not found by requesting fewer. */
 static void test_wishes(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_wishes(void **state)
 static void test_other_headers(void **state)
 {
     (void)state;
-    /* documented spelling, other order, no stacks, a column more, CR LF */
+    /* documented spelling, other order, no stacks, an extra column, CR LF */
     assert_int_equal(read_rows(write_text("b.csv", "Event Type,Event,Thread ID,Timestamp(ns),More,Device ID,ID,Name\r\n"
                                                    "MindSpore,MALLOC,1,5,x,0,9,N/A\r\n"),
                                MS_ORDER_ID, NULL),
@@ -244,7 +244,7 @@ static void test_bad_files(void **state)
     assert_int_equal(read_rows(write_text("c.csv", ""), MS_ORDER_ID, NULL), -EPROTO);
     assert_string_equal(seen.text, "! c.csv:1: the file is empty\n");
     assert_int_equal(read_rows(write_text("c.csv", "Name,Size(KB)\na,1\n"), MS_ORDER_ID, NULL), -EPROTO);
-    assert_string_equal(seen.text, "! c.csv:1: not a dump of msmemscope; the first line begins with 'Name'\n");
+    assert_string_equal(seen.text, "! c.csv:1: not a msmemscope dump; the first line begins with 'Name'\n");
     assert_int_equal(read_rows(write_text("c.db", "hello"), MS_ORDER_ID, NULL), -EPROTO);
     assert_string_equal(seen.text, "! c.db:0: not a database\n");
     assert_int_equal(read_rows(write_text("c.txt", "hello"), MS_ORDER_ID, NULL), -ENOENT);
@@ -260,8 +260,8 @@ static void test_bad_files(void **state)
     assert_int_equal(read_rows(path, MS_ORDER_ID, &stats), 0);
     assert_string_equal(seen.text,
                         "! c.csv:3: ID is not a number: 'x'\n"
-                        "! c.csv:4: Event 'CLEAN_UP' is not known to this version; such rows are left out (remark)\n"
-                        "! c.csv:5: not the number of cells that the header has\n"
+                        "! c.csv:4: Event 'CLEAN_UP' is unknown to this version; such rows are skipped (remark)\n"
+                        "! c.csv:5: the number of cells differs from the header\n"
                         "! c.csv:7: the file ends in the middle of this row\n"
                         "1 MSTX Mark 'a'\n5 MSTX Mark 'c'\n");
     assert_true(stats.partial && stats.bad_rows == 3 && stats.unknown_rows == 1);
@@ -269,7 +269,7 @@ static void test_bad_files(void **state)
     assert_int_equal(read_rows(path, MS_ORDER_ID, NULL), 77);
 }
 
-/* Rows in the order of frees, as the original writes them, in two files of one process and beside calls. */
+/* Rows in the order of frees, as the original writes them, in two files of one process and next to calls. */
 static void test_order(void **state)
 {
     (void)state;
@@ -339,7 +339,8 @@ static void test_spilling(void **state)
 {
     (void)state;
     const uint64_t rows = 20000;
-    for (int shuffled = 0; shuffled < 3; shuffled++) { /* in order; everywhere; only behind what fits into memory */
+    for (int shuffled = 0; shuffled < 3;
+         shuffled++) { /* in order; shuffled everywhere; shuffled only after the part that fits into memory */
         char path[128];
         snprintf(path, sizeof(path), "%s/s.csv", directory);
         FILE *file = fopen(path, "w");
@@ -392,7 +393,7 @@ static void test_databases(void **state)
     assert_int_equal(read_rows(path, MS_ORDER_ID, NULL), 0);
     assert_string_equal(seen.text, "1 MALLOC PTA allocation_id=1 addr=0x10 size=8 k\"=a\\b C(f\n)\nslice f 15 16\n"
                                    "2 MSTX Mark 'b'\n");
-    DIR *dir = opendir(directory); /* nothing was left beside it */
+    DIR *dir = opendir(directory); /* nothing was left next to it */
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         assert_null(strstr(entry->d_name, "-shm"));
     }
@@ -402,8 +403,8 @@ static void test_databases(void **state)
     assert_int_equal(read_rows(path, MS_ORDER_ID, NULL), -EPROTO);
 }
 
-/* A database that ends in the middle of a page gives what is before. */
-static void test_cut_database(void **state)
+/* A database that ends in the middle of a page yields everything before. */
+static void test_truncated_database(void **state)
 {
     (void)state;
     char path[128];
@@ -416,7 +417,7 @@ static void test_cut_database(void **state)
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     uint64_t before = 5000;
-    for (int part = 9; part > 0; part--) { /* a part of a page is left at each of these places, with cells of zeros */
+    for (int part = 9; part > 0; part--) { /* a part of a page is left at each of these places, with zeroed cells */
         assert_int_equal(truncate(path, st.st_size * part / 10 / 4096 * 4096 + 100 + 400 * part), 0);
         assert_int_equal(read_rows(path, MS_ORDER_ID, &stats), 0);
         assert_true(stats.partial);
@@ -428,7 +429,7 @@ static void test_cut_database(void **state)
     seen.used = 0;
 }
 
-/* ---- there and back ---- */
+/* ---- round trip ---- */
 
 static struct ms_dump *open_dump(const char *dir, struct ms_source *source, const struct ms_model *model,
                                  enum ms_dump_format format)
@@ -483,7 +484,7 @@ static void check_case(const char *path)
             nftw(copy, remove_one, 16, FTW_DEPTH | FTW_PHYS);
             ms_source_close(source);
         }
-        assert_int_equal(seen.problems, rc == 0 ? 0 : 1); /* cases without rows give no dump */
+        assert_int_equal(seen.problems, rc == 0 ? 0 : 1); /* cases without rows produce no dump */
         case_result_free(&result);
     }
     case_result_free(&csv);
@@ -596,8 +597,8 @@ static int watch_ids(void *argument, uint32_t pid, struct ms_model *model)
     return ms_model_add(model, &consumer);
 }
 
-/* Rows that the model adds (details of a failed allocation, what is live at the end) take no id of the dump's. */
-static void test_ids_stay(void **state)
+/* Rows that the model adds (details of a failed allocation, blocks live at the end) do not reuse ids of the dump. */
+static void test_ids_are_kept(void **state)
 {
     (void)state;
     const char *path = write_text(
@@ -621,10 +622,17 @@ static void test_ids_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wishes),    cmocka_unit_test(test_rows),         cmocka_unit_test(test_other_headers),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_order),        cmocka_unit_test(test_spilling),
-        cmocka_unit_test(test_databases), cmocka_unit_test(test_cut_database), cmocka_unit_test(test_copies_are_equal),
-        cmocka_unit_test(test_events),    cmocka_unit_test(test_ids_stay),
+        cmocka_unit_test(test_wishes),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_other_headers),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_spilling),
+        cmocka_unit_test(test_databases),
+        cmocka_unit_test(test_truncated_database),
+        cmocka_unit_test(test_copies_are_equal),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_ids_are_kept),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

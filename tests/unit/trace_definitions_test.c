@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of the producing side: texts, stacks of C and Python, and those that were lost. */
+/* Definitions on the producing side: texts, C and Python stacks, and lost definitions. */
 #include "trace_tally.h"
 
 #define TEXTS 20000
@@ -17,7 +17,7 @@ static void look_texts(struct ms_trace *t, const struct ms_event *e)
     }
 }
 
-/* Five times more texts than a stream remembers, twice in a row each, in two laps. */
+/* Five times more texts than a stream remembers, each twice in a row, in two rounds. */
 static void test_texts_beyond_the_table(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void look_long(struct ms_trace *t, const struct ms_event *e)
     }
 }
 
-static void test_long_texts_are_cut(void **state)
+static void test_long_texts_are_truncated(void **state)
 {
     (void)state;
     struct rig rig;
@@ -69,7 +69,7 @@ static void test_long_texts_are_cut(void **state)
     rig_end(&rig);
 }
 
-/* A made-up address space: modules of 64 KiB at each multiple of 1 MiB up to 16 MiB; nothing elsewhere. */
+/* A fake address space: modules of 64 KiB at each multiple of 1 MiB up to 16 MiB; nothing elsewhere. */
 static int module_calls;
 static const char *module_suffix = "";
 static bool find_module(uintptr_t pc, struct ms_module_info *out)
@@ -77,7 +77,7 @@ static bool find_module(uintptr_t pc, struct ms_module_info *out)
     static char path[64];
     uintptr_t base = pc & ~(uintptr_t)0xfffff;
     module_calls++;
-    assert_false(rig_number(99)); /* a hook that the search runs into records nothing */
+    assert_false(rig_number(99)); /* a hook called by the search records nothing */
     if (base == 0 || base > 16u << 20 || pc - base >= 65536) {
         return false;
     }
@@ -161,9 +161,10 @@ static void look_stacks(struct ms_trace *t, const struct ms_event *e)
         assert_int_equal(code.line_table_b, 3);
         assert_memory_equal(code.line_table, "\1\2\3", 3);
         assert_int_equal(frames[0].offset, 77);
-        assert_int_equal(frames[1].in, 0); /* could not be described: the code's address */
+        assert_int_equal(frames[1].in, 0); /* not describable: the code's address */
         assert_int_equal(frames[1].offset, 13);
-        assert_true(stacks_seen == 1 || e->python_stack == first_python_stack); /* with or without frames of ours */
+        assert_true(stacks_seen == 1 ||
+                    e->python_stack == first_python_stack); /* with or without frames of the recorder */
         first_c_stack = e->c_stack;
         first_python_stack = e->python_stack;
         break;
@@ -182,7 +183,7 @@ static void look_stacks(struct ms_trace *t, const struct ms_event *e)
         assert_int_equal(cut, 500);
         assert_int_equal(e->python_stack, MS_STACK_NO_GIL);
         break;
-    case 4: /* the same stack from another stream has the same number */
+    case 4: /* the same stack from another stream has the same id */
         assert_int_equal(e->c_stack, first_c_stack);
         break;
     default:
@@ -192,10 +193,10 @@ static void look_stacks(struct ms_trace *t, const struct ms_event *e)
 
 static const uintptr_t pcs[] = {(3u << 20) + 0x1234, 0x7f0000001000, (3u << 20) + 0x10};
 static const struct ms_py_frame py_frames[] = {{.code = 5, .instruction = 77}, {.code = 13, .instruction = 1}};
-static const struct ms_py_frame with_ours[] = {{.code = 7, .instruction = 1},
-                                               {.code = 5, .instruction = 77},
-                                               {.code = 7, .instruction = 2},
-                                               {.code = 13, .instruction = 1}};
+static const struct ms_py_frame with_own[] = {{.code = 7, .instruction = 1},
+                                              {.code = 5, .instruction = 77},
+                                              {.code = 7, .instruction = 2},
+                                              {.code = 13, .instruction = 1}};
 
 static void *record_stack_elsewhere(void *argument)
 {
@@ -222,8 +223,8 @@ static void test_stacks(void **state)
     assert_int_equal(ms_def_python_stack(py_frames, 2, 0, describe_code), python);
     assert_int_equal(module_calls, 2); /* once per stack and module, and for the address without one */
     assert_int_equal(code_calls, 2);
-    assert_true(record_with_stacks(c, ms_def_python_stack(with_ours, 4, 0, describe_code)));
-    assert_int_equal(ms_def_python_stack(with_ours, 1, 0, describe_code), 0); /* there is no other */
+    assert_true(record_with_stacks(c, ms_def_python_stack(with_own, 4, 0, describe_code)));
+    assert_int_equal(ms_def_python_stack(with_own, 1, 0, describe_code), 0); /* no frames remain */
     module_suffix = code_suffix = "new";
     ms_def_forget_modules();
     ms_def_forget_code(5);
@@ -280,7 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_beyond_the_table),
-        cmocka_unit_test(test_long_texts_are_cut),
+        cmocka_unit_test(test_long_texts_are_truncated),
         cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_lost_definitions),
     };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From producers through the drain into a trace and out again, all in one process, so that sanitizers see every side.
- */
+/* From producers through the drain into a trace and back, all in one process, so that sanitizers see every side. */
 #include "trace_rig.h"
 
 static const uint32_t clocks[] = {
@@ -48,7 +47,7 @@ static void test_round_trip(void **state)
             assert_int_equal(e.kind, MS_R_MARK);
             assert_int_equal(e.text.length_b, 5);
             assert_memory_equal(e.text.s, "hello", 5);
-            assert_int_equal(e.text.id != 0, i == 1); /* inline when seen first */
+            assert_int_equal(e.text.id != 0, i == 1); /* inline the first time */
             assert_int_equal(e.device, 3);
             assert_int_equal(e.stream_id, 5);
         }
@@ -73,8 +72,8 @@ static void test_round_trip(void **state)
 #define THREADS 6
 #define EVENTS  20000
 
-/* Each thread hands addresses over to the next one through a mailbox: it frees what it finds there and puts in what it
- * allocates. The stamps must order the lives of each address. */
+/* Each thread passes addresses to the next one through a mailbox: it frees the address it finds there and puts in one
+ * that it allocates. The stamps must order the blocks at each address. */
 struct mailbox {
     pthread_mutex_t lock;
     uint64_t addr; /* 0: empty */
@@ -82,7 +81,7 @@ struct mailbox {
 static struct mailbox mailboxes[4];
 static uint32_t stamp_clock;
 
-/* An address takes longer from one processor to another than the counter takes for a tick, but for emulated ones. */
+/* Passing an address to another processor takes longer than a tick of the counter, except for emulated counters. */
 static void next_tick(void)
 {
     for (uint64_t before = ms_stamp(stamp_clock); ms_stamp(stamp_clock) == before;) {
@@ -154,7 +153,7 @@ static void check_event(struct reading *r, const struct ms_event *e)
 static void *drain_until_stopped(void *argument)
 {
     struct rig *rig = argument;
-    while (__atomic_load_n(&rig->shm->reserved, __ATOMIC_ACQUIRE) == 0) { /* a word that nobody else uses */
+    while (__atomic_load_n(&rig->shm->reserved, __ATOMIC_ACQUIRE) == 0) { /* a word with no other user */
         require(ms_drain_sweep(rig->drain) >= 0);
         ms_drain_sleep(&rig->drain, 1, 1);
     }
@@ -186,8 +185,7 @@ static void *read_live(void *argument)
     return NULL;
 }
 
-/* What the order is by definition: again and again the smallest among the first records that are left of all streams.
- */
+/* The order by definition: repeatedly the smallest among the first remaining records of all streams. */
 static void check_against_reference(const struct seen *seen, uint64_t count, uint32_t streams)
 {
     uint64_t *at = calloc(streams, sizeof(*at)), *length = calloc(streams, sizeof(*length));
@@ -255,11 +253,11 @@ static void run_many(uint32_t clock_kind, size_t segment_b)
     rig_finish(&rig);
     pthread_join(reader, NULL);
     const uint64_t expected = (uint64_t)THREADS * (EVENTS + (EVENTS + 63) / 64);
-    assert_in_range(live.count, expected + 1, expected + THREADS); /* and the announcements of threads */
+    assert_in_range(live.count, expected + 1, expected + THREADS); /* and the THREAD records */
     assert_int_equal(live.marks, THREADS * ((EVENTS + 63) / 64));
     check_against_reference(live.seen, live.count, THREADS + 1);
 
-    /* Read again, it is the same. */
+    /* Reading it again yields the same. */
     struct ms_trace *t = rig_read(&rig, NULL);
     struct ms_event e;
     while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {

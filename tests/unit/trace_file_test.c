@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace files: segments that stand alone, a collector that takes over, damage, checkpoints, limits. */
+/* Trace files: segments that can be read alone, a collector that takes over, damage, checkpoints, limits. */
 #include "trace/aux.h"
 #include "trace_rig.h"
 
@@ -40,7 +40,7 @@ static void record(struct rig *rig, uint64_t from, uint64_t count, bool sweep)
     }
 }
 
-/* Sweeps until everything that was recorded is final. */
+/* Sweeps until everything recorded is final. */
 static void settle(struct rig *rig)
 {
     struct ms_drain_stats stats;
@@ -51,7 +51,7 @@ static void settle(struct rig *rig)
     } while (stats.low_stamp <= now);
 }
 
-static void test_segments_stand_alone(void **state)
+static void test_each_segment_is_readable_alone(void **state)
 {
     (void)state;
     struct rig rig;
@@ -72,7 +72,7 @@ static void test_segments_stand_alone(void **state)
     struct ms_event e;
     uint64_t last = 0, steps = 0, marks = 0;
     while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
-        assert_int_not_equal(e.kind, MS_R_GAP); /* what is not there any more is no loss */
+        assert_int_not_equal(e.kind, MS_R_GAP); /* a deleted segment is not a loss */
         if (e.kind == MS_R_STEP) {
             assert_true(last == 0 || e.value == last + 1);
             last = e.value;
@@ -88,8 +88,8 @@ static void test_segments_stand_alone(void **state)
     rig_end(&rig);
 }
 
-/* The collector dies without a word, its last block half written; the next one goes on. Nothing is lost or doubled. */
-static void test_taking_over(void **state)
+/* The collector dies silently, its last block half written; the next one continues. Nothing is lost or duplicated. */
+static void test_a_new_collector_continues(void **state)
 {
     (void)state;
     struct rig rig;
@@ -142,9 +142,9 @@ static void test_mutations(void **state)
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(pwrite(fd, bad, length_b, 0), (ssize_t)length_b);
         uint64_t steps = read_steps(&rig, &gaps, &damages);
-        assert_true(steps <= 4000); /* what is readable, and no crash */
+        assert_true(steps <= 4000); /* whatever is readable, and no crash */
         if (steps < 4000 && i % 4 != 0 && damages == 0) {
-            fail_msg("mutation %d lost %d steps and nobody says so", i, (int)(4000 - steps));
+            fail_msg("mutation %d lost %d steps without any report", i, (int)(4000 - steps));
         }
     }
     free(good);
@@ -170,7 +170,7 @@ static void test_checkpoint(void **state)
     rig_begin(&rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(&rig, &options);
     record(&rig, 0, 10000, true);
-    settle(&rig); /* a position is where everything before is final */
+    settle(&rig); /* a position is where everything before it is final */
     record(&rig, 10000, 10000, true);
     rig_finish(&rig);
     struct ms_trace *t = rig_read(&rig, NULL);
@@ -212,7 +212,7 @@ static void test_checkpoint(void **state)
     rig_end(&rig);
 }
 
-/* Larger than one block can be; and if one of its blocks is damaged, the checkpoint before it is taken. */
+/* Larger than a block; if one of its blocks is damaged, the previous checkpoint is used. */
 static void test_large_checkpoint(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_large_checkpoint(void **state)
     uint32_t random = 1;
     char *large = malloc(LARGE_B);
     assert_non_null(large);
-    for (size_t i = 0; i < LARGE_B; i++) { /* such that packed it is larger than a block, too */
+    for (size_t i = 0; i < LARGE_B; i++) { /* incompressible, so that it exceeds a block when packed, too */
         random = random * 1664525 + 1013904223;
         large[i] = (char)(random >> 24);
     }
@@ -283,12 +283,12 @@ static void test_large_checkpoint(void **state)
     rig_end(&rig);
 }
 
-struct told {
+struct seen_event {
     uint64_t index, time_ns, value;
 };
 
-/* Everything from some event on; the events of a reading without holes are in `all`. */
-static void compare_rest(struct ms_trace *t, const struct told *all, uint64_t index, uint64_t count)
+/* Everything from some event on; `all` holds the events of a complete reading. */
+static void compare_rest(struct ms_trace *t, const struct seen_event *all, uint64_t index, uint64_t count)
 {
     struct ms_event e;
     int rc;
@@ -303,12 +303,12 @@ static void compare_rest(struct ms_trace *t, const struct told *all, uint64_t in
     assert_int_equal(index, count);
 }
 
-/* Segments in the middle, then also those at the beginning, are deleted: reading goes on with a checkpoint, and what
- * comes out is the same, times included. */
+/* Segments in the middle, then also those at the beginning, are deleted: reading continues from a checkpoint, and the
+ * events are the same, times included. */
 static void test_jump(void **state)
 {
     (void)state;
-    static struct told all[30000];
+    static struct seen_event all[30000];
     struct rig rig;
     struct ms_writer_options options = {.segment_b = 2048};
     rig_begin(&rig, ms_clock_choose(), 16u << 20);
@@ -329,7 +329,7 @@ static void test_jump(void **state)
     uint64_t count = 0, made[64], checkpoints = 0;
     assert_int_equal(ms_aux_open(t, &aux), 0);
     while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
-        all[count++] = (struct told){e.index, e.time_ns, e.value};
+        all[count++] = (struct seen_event){e.index, e.time_ns, e.value};
         if (checkpoints < 64 && ms_trace_position(t, &position) &&
             (checkpoints == 0 || position.segment > made[checkpoints - 1])) {
             assert_int_equal(checkpoint_of(aux, &position, &count, sizeof(count), NULL, 0), 0);
@@ -378,7 +378,7 @@ static void test_jump(void **state)
 
 /* ---- limits ---- */
 
-/* A trace that soon reaches its size, and the writer's own reader. */
+/* A trace that soon reaches its size limit, and the writer's own reader. */
 static struct ms_trace *begin_limited(struct rig *rig)
 {
     struct ms_writer_options options = {.segment_b = 4096, .max_b = 16384};
@@ -409,11 +409,11 @@ static void test_size_limit(void **state)
     uint64_t gaps, damages;
     steps = read_steps(&rig, &gaps, &damages);
     assert_true(steps > 1000 && steps < 40000 && damages == 0);
-    assert_int_equal(gaps, 1); /* at the end: the files alone do not have everything */
+    assert_int_equal(gaps, 1); /* at the end: the files alone are incomplete */
     rig_end(&rig);
 }
 
-/* No file of ours may be larger from now on, until *before is the limit again. */
+/* Limits the size of all files until *before is restored. */
 static void limit_files(rlim_t size_b, struct rlimit *before)
 {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, before), 0);
@@ -423,7 +423,7 @@ static void limit_files(rlim_t size_b, struct rlimit *before)
 }
 
 /* Not even for the few bytes that say why it ends. */
-static void test_a_file_that_may_not_grow(void **state)
+static void test_file_size_limit(void **state)
 {
     (void)state;
     struct rig rig;
@@ -453,9 +453,9 @@ static void test_a_file_that_may_not_grow(void **state)
     rig_end(&rig);
 }
 
-/* The files have ended and then memory has no room either: what is missing at the end has nothing behind it that would
- * show the hole, and must be told all the same. */
-static void test_nothing_shows_what_the_end_lacks(void **state)
+/* The files have ended and then memory is full too: no record follows that would show the hole at the end, and it must
+ * be reported nevertheless. */
+static void test_loss_at_the_end_is_reported(void **state)
 {
     (void)state;
     struct rig rig;
@@ -471,7 +471,7 @@ static void test_nothing_shows_what_the_end_lacks(void **state)
     uint64_t steps = 0, last_ns = 0;
     struct ms_event e, gap = {0};
     while (ms_trace_next(t, &e) == MS_TRACE_EVENT) {
-        assert_int_equal(gap.kind, 0); /* nothing comes behind it */
+        assert_int_equal(gap.kind, 0); /* nothing follows it */
         gap = e.kind == MS_R_GAP ? e : gap;
         last_ns = e.kind == MS_R_GAP ? last_ns : e.time_ns;
         steps += e.kind == MS_R_STEP;
@@ -499,7 +499,7 @@ static struct ms_trace *begin_in_memory(struct rig *rig)
     return t;
 }
 
-/* A trace that begins in memory, where nobody else sees it, and goes on in files; the files alone make sense from
+/* A trace that begins in memory, invisible to other readers, and continues in files; the files alone are usable from
  * their first checkpoint on. */
 static void test_from_memory_to_files(void **state)
 {
@@ -519,7 +519,7 @@ static void test_from_memory_to_files(void **state)
     assert_int_equal(steps, 5000);
     assert_false(ms_trace_position(t, &position));
     assert_int_equal(ms_writer_to_files(rig.writer, rig.dir, ""), 0);
-    assert_int_equal(ms_trace_next(t, &e), MS_TRACE_AGAIN); /* it does not know where */
+    assert_int_equal(ms_trace_next(t, &e), MS_TRACE_AGAIN); /* the directory is unknown */
     assert_int_equal(ms_trace_follow(t, rig.dir), 0);
     record(&rig, 5000, 1000, true);
     settle(&rig);
@@ -554,7 +554,7 @@ static void test_from_memory_to_files(void **state)
     rig_end(&rig);
 }
 
-static struct ms_trace *waiting; /* reads on whenever a segment is about to be made */
+static struct ms_trace *waiting; /* reads on whenever a segment is about to be created */
 static bool refused;
 
 int openat(int dir, const char *path, int flags, ...) /* instead of the C library's */
@@ -574,9 +574,9 @@ int openat(int dir, const char *path, int flags, ...) /* instead of the C librar
     return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
-/* A reader that waits for the files looks for them as soon as it is told of them, so they are there by then; if they
- * cannot be made, everything goes on in memory. */
-static void test_told_of_files_that_are_there(void **state)
+/* A reader that waits for the files looks for them as soon as it is notified, so they must exist by then; if they
+ * cannot be created, everything continues in memory. */
+static void test_files_exist_when_the_reader_is_notified(void **state)
 {
     (void)state;
     struct rig rig;
@@ -601,8 +601,8 @@ static void test_told_of_files_that_are_there(void **state)
     rig_end(&rig);
 }
 
-/* Whoever waits for a moment to be in the files must not be told so while events before it are still to be read. */
-static void test_how_far_it_has_been_read(void **state)
+/* A caller that waits for a stamp must not be notified while earlier events are still unread. */
+static void test_released_stamp_excludes_unread_events(void **state)
 {
     (void)state;
     struct rig rig;
@@ -664,7 +664,7 @@ static void test_ring(void **state)
     record(&rig, 0, 20000, true);
     struct ms_writer_stats stats;
     ms_writer_stats(rig.writer, &stats);
-    assert_int_equal(stats.first_segment, 1); /* nothing covers it yet */
+    assert_int_equal(stats.first_segment, 1); /* no checkpoint covers it yet */
     ms_writer_covered(rig.writer, stats.segment);
     record(&rig, 20000, 1000, true);
     ms_writer_stats(rig.writer, &stats);
@@ -696,18 +696,18 @@ static void test_not_a_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_segments_stand_alone),
-        cmocka_unit_test(test_taking_over),
+        cmocka_unit_test(test_each_segment_is_readable_alone),
+        cmocka_unit_test(test_a_new_collector_continues),
         cmocka_unit_test(test_mutations),
         cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_large_checkpoint),
         cmocka_unit_test(test_jump),
         cmocka_unit_test(test_size_limit),
-        cmocka_unit_test(test_a_file_that_may_not_grow),
-        cmocka_unit_test(test_nothing_shows_what_the_end_lacks),
+        cmocka_unit_test(test_file_size_limit),
+        cmocka_unit_test(test_loss_at_the_end_is_reported),
         cmocka_unit_test(test_from_memory_to_files),
-        cmocka_unit_test(test_told_of_files_that_are_there),
-        cmocka_unit_test(test_how_far_it_has_been_read),
+        cmocka_unit_test(test_files_exist_when_the_reader_is_notified),
+        cmocka_unit_test(test_released_stamp_excludes_unread_events),
         cmocka_unit_test(test_sync),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_not_a_trace),

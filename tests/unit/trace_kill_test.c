@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer killed at each labelled point, and memory that somebody scribbled over: what was committed is read, and
- * nothing dies of the rest. Built with MS_TESTPOINTS. */
+/* A producer killed at each labelled point, and overwritten memory: committed records are read, and the rest does no
+ * harm. Built with MS_TESTPOINTS. */
 #include "trace_rig.h"
 
 static const char *const labels[] = {
@@ -17,7 +17,7 @@ static void kill_here(const char *label)
     }
 }
 
-/* In the child: records until it is killed, and counts what was committed. */
+/* In the child: records until it is killed, and counts committed records. */
 static void produce_until_killed(struct rig *rig, uint64_t *committed, const char *label, int after)
 {
     rig_current = rig;
@@ -35,7 +35,7 @@ static void produce_until_killed(struct rig *rig, uint64_t *committed, const cha
     _exit(2);
 }
 
-/* How many there are: in their order, and none missing in between. */
+/* Number of records: in order, and none missing in between. */
 static uint64_t steps_of(struct rig *rig)
 {
     struct ms_trace *t = rig_read(rig, NULL);
@@ -64,7 +64,7 @@ static void kill_at(const char *label, int after)
         produce_until_killed(&rig, committed, label, after);
     }
     assert_int_equal(ms_writer_open(rig.dir, &rig.process, NULL, &rig.writer), 0);
-    assert_int_equal(ms_drain_open(rig.memfd, rig.writer, &rig.drain), 0); /* another mapping, as a collector has */
+    assert_int_equal(ms_drain_open(rig.memfd, rig.writer, &rig.drain), 0); /* another mapping, as in a collector */
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         assert_true(ms_drain_sweep(rig.drain) >= 0);
@@ -77,10 +77,10 @@ static void kill_at(const char *label, int after)
     rig_end(&rig);
 }
 
-/* ---- producers that go on during a walk ---- */
+/* ---- producers that continue during a walk ---- */
 
 static uint64_t number_next;
-static int walk_left; /* places of the table until records are made */
+static int walk_left; /* table entries until records are written */
 
 static void make_records(unsigned count)
 {
@@ -92,11 +92,11 @@ static void make_records(unsigned count)
 static void record_while_walking(const char *label)
 {
     if (strcmp(label, "walking") == 0 && walk_left-- == 0) {
-        make_records(4000); /* several chunks: some where the walk has been, some where it is going to be */
+        make_records(4000); /* several chunks: some before the walk's position, some after it */
     }
 }
 
-static void test_chunks_behind_the_walk(void **state)
+static void test_chunks_filled_after_the_walk_passed(void **state)
 {
     (void)state;
     struct rig rig;
@@ -124,13 +124,13 @@ static void test_killed_anywhere(void **state)
     (void)state;
     for (unsigned i = 0; i < MS_COUNT_OF(labels); i++) {
         kill_at(labels[i], 0);
-        kill_at(labels[i], i >= 5 ? 3 : 2500); /* the later ones come once per chunk */
+        kill_at(labels[i], i >= 5 ? 3 : 2500); /* the later ones are reached once per chunk */
     }
 }
 
 /* ---- hostile memory ---- */
 
-static void test_scribbled_memory(void **state)
+static void test_overwritten_memory(void **state)
 {
     (void)state;
     uint64_t seed = 4711;
@@ -143,7 +143,7 @@ static void test_scribbled_memory(void **state)
             rig_mark(i % 3 == 0 ? "abc" : "def", true);
         }
         char *memory = (char *)rig.shm;
-        for (int k = 0; k < 200; k++) { /* anything but the part that was checked when the memory was opened */
+        for (int k = 0; k < 200; k++) { /* anything but the part that was checked on opening */
             uint64_t chunks_off = rig.shm->chunks_off, from = k % 4 == 0 ? rig.shm->streams_off : chunks_off;
             uint64_t span = k % 4 == 0 ? 4096 : k % 4 == 1 ? 64 : 16u * MS_CHUNK_B;
             uint64_t at = from + rig_random(&seed) % span;
@@ -163,7 +163,7 @@ static void test_scribbled_memory(void **state)
         assert_int_equal(rc, MS_TRACE_END);
         struct ms_trace_stats stats;
         ms_trace_stats(t, &stats);
-        assert_int_equal(stats.damages, 0); /* whatever came, the file is sound */
+        assert_int_equal(stats.damages, 0); /* in any case the file is valid */
         ms_trace_close(t);
         rig_end(&rig);
     }
@@ -193,9 +193,9 @@ static void test_foreign_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunks_behind_the_walk),
+        cmocka_unit_test(test_chunks_filled_after_the_walk_passed),
         cmocka_unit_test(test_killed_anywhere),
-        cmocka_unit_test(test_scribbled_memory),
+        cmocka_unit_test(test_overwritten_memory),
         cmocka_unit_test(test_foreign_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

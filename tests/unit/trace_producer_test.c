@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The producing side: threads that come and go, signals, fork, no room. What was recorded is looked at through drain
- * and reader. */
+/* The producing side: threads that start and end, signals, fork, lack of space. Results are checked through drain and
+ * reader. */
 #include "trace_tally.h"
 
 #include <sched.h>
@@ -15,7 +15,7 @@ static bool attach_recorded;
 static struct ms_shm *attach_nothing(void)
 {
     attach_calls++;
-    attach_recorded |= rig_number(1); /* as a hook that the attach function runs into */
+    attach_recorded |= rig_number(1); /* as a hook called by the attach function */
     attach_recorded |= ms_rec_state() != MS_STATE_OFF;
     errno = ENOTTY;
     return NULL;
@@ -53,7 +53,7 @@ static void test_attach_later(void **state)
     rig_end(&rig);
 }
 
-static void test_errno_is_kept(void **state)
+static void test_errno_is_preserved(void **state)
 {
     (void)state;
     struct rig rig;
@@ -62,7 +62,7 @@ static void test_errno_is_kept(void **state)
     rig.shm->backlog_max = 4;
     rig.shm->full_wait_ms = 1;
     errno = 4711;
-    for (int i = 0; i < 5000; i++) { /* new chunks, then a wait in vain, then drops */
+    for (int i = 0; i < 5000; i++) { /* new chunks, then a wait that times out, then drops */
         rig_alloc((uint64_t)i, 1);
         ms_def_text("a text", 6);
         assert_int_equal(errno, 4711);
@@ -129,8 +129,8 @@ static void *with_late_destructor(void *argument)
     return NULL;
 }
 
-/* Destructors of others run after ours and record. */
-static void test_records_after_our_destructor(void **state)
+/* Other destructors run after the recorder's and record. */
+static void test_records_after_the_recorders_destructor(void **state)
 {
     (void)state;
     struct rig rig;
@@ -147,7 +147,7 @@ static void test_records_after_our_destructor(void **state)
     rig_end(&rig);
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they cannot bear threads that end like this */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they do not support threads that end like this */
 #define ABRUPT_THREADS
 static void *end_abruptly(void *argument)
 {
@@ -169,7 +169,7 @@ static void test_thread_without_destructors(void **state)
         assert_int_equal(pthread_create(&thread, NULL, end_abruptly, NULL), 0);
         pthread_join(thread, NULL);
     }
-    assert_true(rig.shm->streams_used < 100); /* vanished threads are looked for from 64 on */
+    assert_true(rig.shm->streams_used < 100); /* vanished threads are searched for from 64 on */
     assert_int_equal(finish_and_read(&rig, NULL).steps, 300);
     rig_end(&rig);
 }
@@ -189,7 +189,8 @@ static void record_in_handler(int signal)
     ms_def_text("in handler", 10);
 }
 
-/* A timer interrupts at any instruction, and as often on a busy machine: nobody else has to be scheduled for it. */
+/* A timer interrupts at any instruction, and equally often on a busy machine: no other thread has to be scheduled for
+ * it. */
 static void interrupt_every(long us)
 {
     struct itimerval interval = {.it_interval.tv_usec = us, .it_value.tv_usec = us};
@@ -220,12 +221,12 @@ static void test_signals(void **state)
     }
     interrupt_every(0);
     sigaction(SIGALRM, &before, NULL);
-    assert_true(rig_number(1)); /* tells what is not told yet */
+    assert_true(rig_number(1)); /* reports what was not reported yet */
     struct tally tally = finish_and_read(&rig, NULL);
     assert_int_equal(tally.allocs, recorded);
     assert_int_equal(recorded, offered);
     assert_int_equal(tally.frees, handler_recorded);
-    /* Of a handler's two attempts each is recorded or counted. */
+    /* Each of a handler's two attempts is recorded or counted. */
     assert_int_equal(tally.lost_free, handler_runs - handler_recorded);
     if (tally.lost != 0) {
         assert_int_equal(tally.cause, MS_GAP_REENTERED);
@@ -233,7 +234,7 @@ static void test_signals(void **state)
     rig_end(&rig);
 }
 
-/* ---- no room ---- */
+/* ---- no space ---- */
 
 static void test_dropping_is_counted(void **state)
 {
@@ -252,7 +253,7 @@ static void test_dropping_is_counted(void **state)
         assert_true(ms_drain_sweep(rig.drain) > 0);
     }
     assert_true(recorded[0] < offered[0]);
-    assert_true(rig_number(1)); /* the collector moved: on it goes, with a gap told first */
+    assert_true(rig_number(1)); /* the collector made progress: recording continues, after a gap record */
     struct tally tally = finish_and_read(&rig, NULL);
     assert_int_equal(tally.allocs, recorded[0]);
     assert_int_equal(tally.frees, recorded[1]);
@@ -264,7 +265,7 @@ static void test_dropping_is_counted(void **state)
     rig_end(&rig);
 }
 
-/* A loss that the thread itself never tells of stands in the trace at the end. */
+/* A loss that the thread itself never reports is in the trace at the end. */
 static void test_loss_at_the_end(void **state)
 {
     (void)state;
@@ -293,7 +294,7 @@ static void *sweep_until_stopped(void *argument)
     return NULL;
 }
 
-static void test_waiting_for_room(void **state)
+static void test_waiting_for_space(void **state)
 {
     (void)state;
     struct rig rig;
@@ -342,7 +343,7 @@ static int raw_fork(void)
     return (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-/* In the child: a memory of its own, and everything recorded is there. Exit status 0 if so. */
+/* In the child: it has its own memory, and everything recorded is there. Exit status 0 if so. */
 static void child_of_fork(struct rig *parent)
 {
     struct rig rig;
@@ -384,7 +385,7 @@ static void test_fork(void **state)
     }
 }
 
-/* A vfork child shares everything; what it records belongs to its parent. */
+/* A vfork child shares everything; its records belong to its parent. */
 static void test_vfork(void **state)
 {
     (void)state;
@@ -410,7 +411,7 @@ static void fork_in_handler(int signal)
     forked_in_handler = fork();
 }
 
-/* The worst moment: between begin and commit. Both processes go on from there. */
+/* The worst moment: between begin and commit. Both processes continue from there. */
 static void test_fork_within_a_record(void **state)
 {
     (void)state;
@@ -465,7 +466,7 @@ static void *record_one(void *argument)
     return NULL;
 }
 
-/* The collector gives up the counter: streams follow at their own pace, the order stays. */
+/* The collector abandons the counter: streams follow at their own pace, the order stays. */
 static void test_clock_changes(void **state)
 {
     (void)state;
@@ -475,7 +476,7 @@ static void test_clock_changes(void **state)
     last_time_ns = last_value = 0;
     uint64_t value = 1;
     for (int round = 0; round < 6; round++) {
-        for (int i = 0; i < 700; i++) { /* more than a chunk: the change is noticed within */
+        for (int i = 0; i < 700; i++) { /* more than a chunk: the change is noticed within it */
             assert_true(rig_number(value++));
             if (i % 100 == 0) {
                 pthread_t thread;
@@ -483,7 +484,7 @@ static void test_clock_changes(void **state)
                 pthread_join(thread, NULL);
             }
         }
-        uint64_t end_ns = ms_clock_ns(CLOCK_MONOTONIC) + 2000000; /* so that the mark of the sweep is behind them all */
+        uint64_t end_ns = ms_clock_ns(CLOCK_MONOTONIC) + 2000000; /* so that the sweep's mark is after them all */
         while (ms_clock_ns(CLOCK_MONOTONIC) < end_ns) {
         }
         assert_true(ms_drain_sweep(rig.drain) >= 0);
@@ -496,13 +497,13 @@ static void test_clock_changes(void **state)
 
 /* ---- memory ---- */
 
-static void test_limits_of_files(void **state)
+static void test_file_limits(void **state)
 {
     (void)state;
     static const rlim_t limits[] = {1 << 20, 64 << 20};
     for (unsigned i = 0; i < MS_COUNT_OF(limits); i++) {
         pid_t pid = fork();
-        if (pid == 0) { /* beyond the limit the kernel would kill by SIGXFSZ */
+        if (pid == 0) { /* beyond the limit the kernel would kill with SIGXFSZ */
             struct rlimit limit = {.rlim_cur = limits[i], .rlim_max = limits[i]};
             int fd = -1;
             setrlimit(RLIMIT_FSIZE, &limit);
@@ -521,22 +522,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_attach_later),
-        cmocka_unit_test(test_errno_is_kept),
+        cmocka_unit_test(test_errno_is_preserved),
         cmocka_unit_test(test_thousands_of_threads),
-        cmocka_unit_test(test_records_after_our_destructor),
+        cmocka_unit_test(test_records_after_the_recorders_destructor),
 #ifdef ABRUPT_THREADS
         cmocka_unit_test(test_thread_without_destructors),
 #endif
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_dropping_is_counted),
         cmocka_unit_test(test_loss_at_the_end),
-        cmocka_unit_test(test_waiting_for_room),
+        cmocka_unit_test(test_waiting_for_space),
         cmocka_unit_test(test_memory_is_used_up),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_vfork),
         cmocka_unit_test(test_fork_within_a_record),
         cmocka_unit_test(test_clock_changes),
-        cmocka_unit_test(test_limits_of_files),
+        cmocka_unit_test(test_file_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

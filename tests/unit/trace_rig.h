@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of src/trace share: a trace directory, a process's shared memory in this process, writer, drain,
+/* Shared by the tests of src/trace: a trace directory, a process's shared memory in this process, writer, drain,
  * reader. */
 #ifndef TRACE_RIG_H
 #define TRACE_RIG_H
@@ -43,7 +43,7 @@ struct rig {
     uint32_t clock_kind;
 };
 
-/* The one that the attach function of this process serves. */
+/* The one that this process's attach function serves. */
 static struct rig *rig_current;
 
 static inline struct ms_shm *rig_attach(void)
@@ -82,7 +82,7 @@ static inline void rig_open_trace(struct rig *rig, const struct ms_writer_option
     assert_int_equal(ms_drain_open_memory(rig->shm, rig->shm->size_b, rig->writer, &rig->drain), 0);
 }
 
-/* Fresh memory to record into, state ON, and a new directory; the process's producer starts anew. */
+/* Fresh memory to record into, state ON, and a new directory; the process's producer starts over. */
 static inline void rig_begin(struct rig *rig, uint32_t clock_kind, size_t size_b)
 {
     *rig = (struct rig){.clock_kind = clock_kind, .memfd = -1};
@@ -93,7 +93,7 @@ static inline void rig_begin(struct rig *rig, uint32_t clock_kind, size_t size_b
     rig_current = rig;
     assert_int_equal(ms_producer_setup(rig_attach), 0);
     ms_producer_forked();
-    ms_ctx_tls = NULL; /* a real fork would leave it, but no thread that ended would have used it since */
+    ms_ctx_tls = NULL; /* a real fork would keep it, but no ended thread would have used it since */
 }
 
 static inline void rig_start(struct rig *rig, uint32_t clock_kind)
@@ -110,7 +110,7 @@ static inline void rig_close_trace(struct rig *rig, enum ms_trace_ending ending)
     rig->writer = NULL;
 }
 
-/* Everything that was recorded is in the trace, and the trace is closed. */
+/* Everything recorded is in the trace, and the trace is closed. */
 static inline void rig_finish(struct rig *rig)
 {
     assert_true(ms_drain_finish(rig->drain) >= 0);
@@ -120,7 +120,7 @@ static inline void rig_finish(struct rig *rig)
 static inline void rig_end(struct rig *rig)
 {
     rig_close_trace(rig, MS_ENDING_OPEN);
-    ms_producer_forked(); /* nobody records into it any more */
+    ms_producer_forked(); /* no thread records into it any more */
     rig_current = NULL;
     if (rig->shm != NULL) {
         munmap(rig->shm, rig->shm->size_b);
@@ -193,7 +193,7 @@ static inline bool rig_number(uint64_t value)
     return true;
 }
 
-/* Next event that is not the announcement of a thread. */
+/* Next event other than THREAD. */
 static inline int rig_next(struct ms_trace *trace, struct ms_event *event)
 {
     int rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was recorded, added up: for tests of the producing side. */
+/* Totals of what was recorded: for tests of the producing side. */
 #ifndef TRACE_TALLY_H
 #define TRACE_TALLY_H
 
@@ -10,7 +10,7 @@ struct tally {
     uint32_t cause;
 };
 
-/* Drains everything, reads it, and adds it up; each event goes to `look` too. */
+/* Drains and reads everything, and adds it up; passes each event to `look` too. */
 static inline struct tally finish_and_read(struct rig *rig, void (*look)(struct ms_trace *t, const struct ms_event *e))
 {
     struct tally tally = {0};

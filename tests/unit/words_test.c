@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in a dump, back to numbers, eight bytes at a time: compared with the plain way. Every text is in memory
- * of its own size, so that a sanitizer sees a byte too much. */
+/* Parsing of dump contents, eight bytes at a time, compared with a plain implementation. Every text is in memory of its
+ * exact size, so that a sanitizer sees any overrun. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static unsigned random_below(unsigned limit)
     return (unsigned)(seed >> 33) % limit;
 }
 
-/* Mostly of the alphabet; now and then a byte of any kind. */
+/* Mostly from the alphabet; now and then any byte. */
 static char *random_text(const char *alphabet, size_t length_b)
 {
     char *text = malloc(length_b != 0 ? length_b : 1);
@@ -54,7 +54,7 @@ static void test_bytes(void **state)
     }
 }
 
-/* By the C library: false if it is not a number of this base that fits. */
+/* With the C library: false if it is not a number of this base that fits. */
 static bool number_of(const char *s, size_t length_b, int base, uint64_t *out)
 {
     char text[64];
@@ -123,7 +123,7 @@ static void test_words(void **state)
             size_t length_b = strlen(word) - 1;
             assert_int_equal(find(family, word, length_b), i);
             assert_int_equal(find(family, word, length_b + 1), family->none);
-            for (size_t at = 0; at < length_b; at++) { /* one letter is another */
+            for (size_t at = 0; at < length_b; at++) { /* one letter differs */
                 word[at] ^= 1;
                 assert_int_not_equal(find(family, word, length_b), i);
                 word[at] ^= 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accesses: which block was read or written.
  *
- * An access names its pool and an address anywhere in a block. Not found there, the other pools of the device are
- * asked, then the driver (programs that give plain device memory to operators). What is nobody's becomes a ghost, a
- * block of which only accesses are known, so that accesses to one address share an allocation id. */
+ * An access names its pool and an address anywhere in a block. If the pool has no such block, the other pools of the
+ * device are searched, then the driver (programs that pass plain device memory to operators). An address without a
+ * block becomes a ghost, a block of which only accesses are known, so that accesses to one address share an
+ * allocation id. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
@@ -42,7 +43,7 @@ static struct ms_block ghost_of(struct ms_model *model, enum ms_space space, con
 static uint32_t add_ghost(struct ms_model *model, enum ms_space space, const struct ms_event *event, uint64_t addr,
                           uint64_t size_b)
 {
-    if (model->stats.ghosts >= MS_GHOSTS_MAX) { /* more of them cost an id each, but no memory */
+    if (model->stats.ghosts >= MS_GHOSTS_MAX) { /* further ones cost an id each, but no memory */
         return 0;
     }
     struct ms_block ghost = ghost_of(model, space, event, addr, size_b);
@@ -55,7 +56,7 @@ static const char *pool_text(enum ms_space space)
     return ms_type_name(space == MS_SPACE_REGISTER ? MS_TYPE_HOST : ms_space_type(space));
 }
 
-/* Begins the row of an access; NULL: nothing is to be told. */
+/* Begins the row of an access; NULL: there is nothing to report. */
 static struct ms_row *begin_row(struct ms_model *model, const struct ms_event *event, enum ms_space space,
                                 uint32_t type, uint64_t addr, uint64_t size_b)
 {

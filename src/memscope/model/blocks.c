@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storage of blocks and the ways to find one.
+/* Storage of blocks and lookup.
  *
- * Blocks stand in chunks that never move and have numbers, 1, 2 ...; a freed number is used again. A hash table leads
- * from (space, address) to the number: the device is compared, not hashed, because frees often do not know it. Live
- * blocks form a list in order of allocation. Trees in order of address exist only once somebody asked for a block
- * around an address; programs that report no accesses never pay for them. */
+ * Blocks are in chunks that never move and have numbers, 1, 2 ...; a freed number is reused. A hash table maps
+ * (space, address) to the number: the device is compared, not hashed, because frees often do not know it. Live
+ * blocks form a list in order of allocation. Trees in order of address are built on the first lookup of an address
+ * inside a block; programs that report no accesses never pay for them. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
@@ -246,7 +246,7 @@ bool ms__blocks_show(struct ms_blocks *blocks, uint32_t number)
         return false;
     }
     if (blocks->ordered && !index_add(blocks, number)) {
-        index_free(blocks); /* made anew when it is asked for */
+        index_free(blocks); /* rebuilt on demand */
     }
     return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of call stacks as parts, see calls.h:
- *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      without what is not known
+ *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      without unknown parts
  *   Python  file(line): function
- * Offsets and addresses are left out of what has a name, so that calls from several places of a function are one.
- * A line of another form is a function's name as it stands. */
+ * Offsets and addresses are left out if there is a name, so that calls from several places of a function are one.
+ * A line of any other form is taken as the name of a function. */
 #include "memscope/model/calls.h"
 
 #include "base/macros.h"

@@ -7,11 +7,11 @@
 
 #include <stddef.h>
 
-/* A line of a call stack; texts point into that of the stack. */
+/* A line of a call stack; texts point into the text of the stack. */
 struct ms_call {
-    struct ms_text function; /* or, where it is not known, what there is: library(+0x12), [0x7f0012345678] */
+    struct ms_text function; /* or, if unknown, the best available: library(+0x12), [0x7f0012345678] */
     struct ms_text file;     /* source file, else the module; may be empty */
-    uint32_t line;           /* 0: not known */
+    uint32_t line;           /* 0: unknown */
 };
 
 struct ms_calls {
@@ -23,12 +23,12 @@ struct ms_call ms_call_parse(struct ms_text line, bool python);
 /* Takes the next line, which is never empty, off the text of a stack, innermost call first; false: there is none. */
 bool ms_stack_line(struct ms_text *stack, struct ms_text *line);
 void ms_calls_free(struct ms_calls *calls);
-/* Adds a call; all those of a stack's text, the last line first. */
+/* Adds one call; or all calls of a stack's text, the last line first. */
 int ms__calls_push(struct ms_calls *calls, struct ms_call call);
 int ms__calls_add(struct ms_calls *calls, struct ms_text stack, bool python);
 
-/* Is this line of a C stack (from the name of its library on) one of an allocator or recorder? Everybody's memory comes
- * through them, so they tell nothing. */
+/* Whether this line of a C stack (from the name of its library on) belongs to an allocator or the recorder. All memory
+ * comes through them, so these lines say nothing about a block. */
 bool ms_call_is_plumbing(const char *s, size_t length_b);
 
 #endif

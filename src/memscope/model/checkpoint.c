@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: the whole state of a model as bytes, so that reading a trace can begin in its middle.
  *
- * Numbers are LEB128, texts have their length before them. Sections stand in a fixed order behind a magic word and a
- * version; the end is marked, so that a cut payload is refused. What is restored may come from a damaged file: every
- * number that is used as an index is checked. Stacks and thread names are ids of the trace and stay its business. */
+ * Numbers are LEB128, texts are preceded by their length. Sections follow a magic word and a version in a fixed
+ * order; the end is marked, so that a truncated payload is refused. The input may come from a damaged file: every
+ * number used as an index is checked. Stacks and thread names are ids of the trace and are not stored here. */
 #include "memscope/model/model_internal.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static uint64_t get(struct in *in)
     return 0;
 }
 
-/* A number below a limit, which an index or a count must be. */
+/* A number below a limit, for indexes and counts. */
 static uint64_t get_below(struct in *in, uint64_t limit)
 {
     uint64_t number = get(in);
@@ -103,7 +103,7 @@ static const char *get_text(struct in *in, size_t *length_b)
     return s;
 }
 
-/* ---- fields, once for both directions ---- */
+/* ---- fields, shared by both directions ---- */
 
 #define COUNTERS(X)                                                                                                    \
     X(next_row)                                                                                                        \
@@ -116,7 +116,7 @@ static const char *get_text(struct in *in, size_t *length_b)
     X(tracing)                                                                                                         \
     X(step_source)                                                                                                     \
     X(step_leader)                                                                                                     \
-    X(step_conflict_told)                                                                                              \
+    X(step_conflict_reported)                                                                                          \
     X(stats.events)                                                                                                    \
     X(stats.reordered)                                                                                                 \
     X(stats.double_mallocs)                                                                                            \
@@ -267,7 +267,7 @@ static void put_blocks(struct out *out, const struct ms_model *model)
     for (uint32_t n = model->blocks.oldest; n != 0; n = ms__block(&model->blocks, n)->newer) {
         put_block(out, ms__block(&model->blocks, n));
     }
-    /* frees whose failure may still be told */
+    /* frees whose failure may still be reported */
     uint64_t kept = model->freed_count < MS_FREED_KEPT ? model->freed_count : MS_FREED_KEPT;
     put(out, kept);
     for (uint64_t i = model->freed_count - kept; i < model->freed_count; i++) {
@@ -346,7 +346,7 @@ static int get_owners(struct in *in, struct ms_model *model)
         size_t length_b;
         const char *s = get_text(in, &length_b);
         if (!in->failed && ms_intern(&model->texts, s, length_b) != i + 1) {
-            return -EPROTO; /* a text twice, or empty */
+            return -EPROTO; /* a duplicate or empty text */
         }
     }
     uint64_t sets = get(in);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the output, once for everybody: events and their types, columns, attribute keys.
+/* The words of the output, in one place: events and their types, columns, attribute keys.
  *
- * The CSV header, the SQLite schema, the rows, the readers of dumps and the reference page all come from these tables.
- * Insight reads the columns by position and the attributes by name: append, never reorder. */
+ * The CSV header, the SQLite schema, the rows, the readers of dumps and the reference page all come from these
+ * tables. Insight reads the columns by position and the attributes by name: append, never reorder. */
 #ifndef MS_MODEL_COLUMNS_H
 #define MS_MODEL_COLUMNS_H
 
@@ -43,7 +43,7 @@
     X(SNAPSHOT, "SNAPSHOT")                                                                                            \
     X(OOM_DETAIL, "OOM_DETAIL")
 
-/* Types: of which event (MEMORY: of MALLOC and FREE), text, what it tells. */
+/* Types: event (MEMORY: MALLOC and FREE), text, meaning. */
 #define MS_EVENT_TYPES(X)                                                                                              \
     X(SYSTEM, ACL_INIT, "ACL_INIT", "aclInit returned")                                                                \
     X(SYSTEM, ACL_FINI, "ACL_FINI", "aclFinalize returned")                                                            \
@@ -86,7 +86,7 @@
     X(2, LATE, MS_LATE_DEALLOCATION)                                                                                   \
     X(3, IDLE, MS_TEMPORARY_IDLENESS)
 
-/* Attribute keys, in the order in which a row has them. */
+/* Attribute keys, in the order of a row. */
 #define MS_ATTR_KEYS(X)                                                                                                \
     X(ALLOCATION_ID, "allocation_id")                                                                                  \
     X(ADDR, "addr")                                                                                                    \
@@ -172,7 +172,7 @@ enum ms_inefficient_type {
 #undef X
 };
 
-/* Texts of the tables; a number out of range gives "UNKNOWN". */
+/* Texts of the tables; "UNKNOWN" for a number out of range. */
 const char *ms_event_name(unsigned event);
 const char *ms_type_name(unsigned type);
 const char *ms_attr_name(unsigned key);

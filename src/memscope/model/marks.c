@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks, ranges, operators and kernels: rows that stand for themselves. The texts that our own Python side sends
- * through mstx marks are understood here. */
+/* Marks, ranges, operators and kernels: events that become one row each. Also interprets the texts that the Python API
+ * sends through mstx marks. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
@@ -29,7 +29,7 @@ static bool is_step(struct ms_text text)
     return text.length_b == 10 && memcmp(text.s, "step start", 10) == 0;
 }
 
-/* A cell that begins like this is a formula for a spreadsheet. */
+/* A spreadsheet takes a cell that begins like this for a formula. */
 static struct ms_text safe_text(struct ms_model *model, struct ms_text text)
 {
     if (text.length_b != 0 && strchr("=+-@", text.s[0]) != NULL && text.s[0] != 0) {
@@ -66,7 +66,7 @@ static bool wants_launch(const struct ms_model *model, uint32_t level)
     return (model->collect & MS_WANT_LAUNCH) != 0 && (model->options.levels & level) != 0;
 }
 
-static void tell_op(struct ms_model *model, const struct ms_event *event, bool begins, bool atb, struct ms_text name)
+static void notify_op(struct ms_model *model, const struct ms_event *event, bool begins, bool atb, struct ms_text name)
 {
     struct ms_op_info op = {.device = event->device,
                             .tid = event->tid,
@@ -77,7 +77,7 @@ static void tell_op(struct ms_model *model, const struct ms_event *event, bool b
     MS__CALL(model, on_op, MS__SELF, &op);
 }
 
-/* Behind "name=", which stands first in what we send ourselves; others may have more in front of it. */
+/* The text after "name=", which comes first in marks of the Python API; others may have more before it. */
 static struct ms_text aten_name(const char *s, size_t length_b)
 {
     static const char first[] = " name=";
@@ -98,7 +98,7 @@ static void aten_op(struct ms_model *model, const struct ms_event *event, bool b
         op_leave(model, event->tid);
     }
     if (ms__active(model, event->device) && wants_launch(model, MS_WANT_OP)) {
-        tell_op(model, event, begin, false, name);
+        notify_op(model, event, begin, false, name);
         ms__row(model, MS_EV_OP_LAUNCH, begin ? MS_TYPE_ATEN_START : MS_TYPE_ATEN_END, event, event->device)->name =
             name;
         ms__row_send(model, MS_WANT_LAUNCH);
@@ -207,7 +207,7 @@ int ms__launch(struct ms_model *model, const struct ms_event *event)
         return 0;
     }
     if (kind.event == MS_EV_OP_LAUNCH) {
-        tell_op(model, event, event->kind == MS_R_OP_START, true, event->text);
+        notify_op(model, event, event->kind == MS_R_OP_START, true, event->text);
     }
     struct ms_row *row = ms__row(model, kind.event, kind.type, event, event->device);
     row->name = event->text;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks: their beginning, their end, and the rows that tell of both.
+/* Blocks: allocation, free, and the rows of both.
  *
- * Every allocation becomes a block, wanted or not, so that its free is understood. While nothing is traced (before
- * START, after STOP, outside of --steps) blocks are kept as shadows; when tracing begins they get the MALLOC row that
- * they missed, and blocks that were freed meanwhile get their FREE row, both marked shadow:true. What is still live at
- * the end of the process gets a FREE row marked so.
+ * Every allocation becomes a block, requested or not, so that its free can be matched. While not tracing (before
+ * START, after STOP, outside --steps) blocks are kept as shadows; when tracing begins they get the MALLOC row that
+ * they missed, and blocks that were freed meanwhile get their FREE row, both marked shadow:true. Blocks still live
+ * at the end of the process get a FREE row marked the same way.
  *
- * A free is recorded before it is done. If it fails, a record says so, and the block lives on under its allocation id;
- * since its FREE row is out, a second MALLOC row (shadow:true) follows. */
+ * A free is recorded before it is executed. If it fails, a record says so, and the block lives on under its
+ * allocation id; since its FREE row is already written, a second MALLOC row (shadow:true) follows. */
 #include "memscope/model/model_internal.h"
 
 #include "ascend_hal.h" /* flags of halMemAlloc */
@@ -57,7 +57,7 @@ bool ms__frees_same(const struct ms_event *alloc, const struct ms_event *event)
            (event->device == alloc->device || event->device == MS_DEV_UNKNOWN || !MS_SPACE_IS_POOL(space_of(a, alloc)));
 }
 
-/* Everything about a new block that its event tells. */
+/* Everything that the event says about a new block. */
 static struct ms_block describe(enum ms_space space, const struct ms_event *event)
 {
     struct ms_block block = {
@@ -86,7 +86,7 @@ static struct ms_block describe(enum ms_space space, const struct ms_event *even
     case MS_SPACE_HANDLE:
         block.module_id = event->module_id < 256 ? (uint8_t)event->module_id : 255;
         block.page_type = event->page_type < MEM_MAX_PAGE_TYPE ? (uint8_t)event->page_type : MEM_NORMAL_PAGE_TYPE;
-        if (event->side != MEM_DEV_SIDE) { /* host memory, whatever number the property carries */
+        if (event->side != MEM_DEV_SIDE) { /* host memory, whatever device the property names */
             block.device = MS_DEV_CPU;
             block.type = MS_TYPE_HOST_PINNED;
         }
@@ -132,7 +132,7 @@ static void statistics(struct ms_model *model, struct ms_row *row, const struct 
     }
 }
 
-/* event NULL: synthetic, by nobody. */
+/* event NULL: synthetic. */
 static void send_row(struct ms_model *model, bool malloc_row, struct ms_block *block, const struct ms_event *event,
                      const struct ms_pool_state *pool, bool shadow)
 {
@@ -176,19 +176,19 @@ static void send_row(struct ms_model *model, bool malloc_row, struct ms_block *b
     ms__row_send(model, malloc_row ? MS_WANT_ALLOC : MS_WANT_FREE);
 }
 
-/* ---- complaints, for the log; the first of each kind only, the rest is counted ---- */
+/* ---- warnings for the log; a limited number of each kind, the rest is counted ---- */
 
-#define COMPLAINTS_MAX 100u
+#define WARNINGS_MAX 100u
 
 static const char *pool_name(const struct ms_block *block)
 {
     return ms_type_name(block->type);
 }
 
-static void complain_double(struct ms_model *model, const struct ms_block *block)
+static void warn_double(struct ms_model *model, const struct ms_block *block)
 {
     model->stats.double_mallocs++;
-    if (model->logged[0]++ >= COMPLAINTS_MAX) {
+    if (model->logged[0]++ >= WARNINGS_MAX) {
         return;
     }
     if (block->type == MS_TYPE_HAL) {
@@ -199,10 +199,10 @@ static void complain_double(struct ms_model *model, const struct ms_block *block
     }
 }
 
-static void complain_unmatched(struct ms_model *model, enum ms_space space, const struct ms_event *event)
+static void warn_unmatched(struct ms_model *model, enum ms_space space, const struct ms_event *event)
 {
     model->stats.unmatched_frees++;
-    if (model->logged[1]++ >= COMPLAINTS_MAX) {
+    if (model->logged[1]++ >= WARNINGS_MAX) {
         return;
     }
     if (!MS_SPACE_IS_POOL(space)) {
@@ -214,7 +214,7 @@ static void complain_unmatched(struct ms_model *model, enum ms_space space, cons
     }
 }
 
-/* ---- life ---- */
+/* ---- allocation and free ---- */
 
 static void pool_add(struct ms_pool_state *pool, uint64_t size_b)
 {
@@ -242,7 +242,7 @@ static void forget(struct ms_model *model, uint32_t number)
     ms__blocks_remove(&model->blocks, number);
 }
 
-/* Another allocation has the address: the block must be gone. */
+/* Another allocation got the address, so the block must be gone. */
 static void residual(struct ms_model *model, uint32_t number, const struct ms_event *event)
 {
     struct ms_block *block = ms__block(&model->blocks, number);
@@ -251,7 +251,7 @@ static void residual(struct ms_model *model, uint32_t number, const struct ms_ev
         pool_sub(&pool->state, block->size_b);
     }
     if (block->state == MS_BLOCK_LIVE) {
-        complain_double(model, block);
+        warn_double(model, block);
         if (pool != NULL) {
             MS__REPORT(model, block, on_free, MS_END_RESIDUAL, &pool->state, event->time_ns);
         }
@@ -303,7 +303,7 @@ static int begins(struct ms_model *model, enum ms_space space, const struct ms_e
 static void remember_freed(struct ms_model *model, const struct ms_block *block)
 {
     if (MS_SPACE_IS_POOL(block->space) || block->space == MS_SPACE_HOST) {
-        return; /* what is told by a pool does not fail */
+        return; /* frees reported by a pool do not fail */
     }
     if (model->freed == NULL) {
         model->freed = calloc(MS_FREED_KEPT, sizeof(*model->freed));
@@ -322,8 +322,8 @@ static int ends(struct ms_model *model, enum ms_space space, const struct ms_eve
         if (block != NULL) {
             forget(model, number);
         }
-        if (space != MS_SPACE_HOST) { /* of CPU tensors those are unknown that are older than the recording */
-            complain_unmatched(model, space, event);
+        if (space != MS_SPACE_HOST) { /* CPU tensors older than the recording are unknown */
+            warn_unmatched(model, space, event);
         }
         return 0;
     }
@@ -333,7 +333,7 @@ static int ends(struct ms_model *model, enum ms_space space, const struct ms_eve
     }
     pool_sub(&pool->state, block->size_b);
     remember_freed(model, block);
-    if (block->state != MS_BLOCK_LIVE) { /* hidden, or never shown */
+    if (block->state != MS_BLOCK_LIVE) { /* hidden, or without a row */
         forget(model, number);
         return 0;
     }
@@ -349,7 +349,7 @@ static int ends(struct ms_model *model, enum ms_space space, const struct ms_eve
     return 0;
 }
 
-/* A free did not happen. */
+/* A recorded free failed. */
 static int revives(struct ms_model *model, enum ms_space space, const struct ms_event *event)
 {
     uint64_t kept = model->freed_count < MS_FREED_KEPT ? model->freed_count : MS_FREED_KEPT;
@@ -361,7 +361,7 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
         }
     }
     if (freed == NULL || ms__blocks_find(&model->blocks, space, freed->device, freed->addr) != 0) {
-        return 0; /* the free was of nothing that is known */
+        return 0; /* the block was not known */
     }
     struct ms_block block = *freed;
     freed->state = 0;
@@ -373,7 +373,7 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
     for (uint32_t n = model->blocks.newest; n != 0; n = ms__block(&model->blocks, n)->older) {
         struct ms_block *there = ms__block(&model->blocks, n);
         if (there->state == MS_BLOCK_SHADOW_FREE && there->allocation_id == block.allocation_id) {
-            there->state = MS_BLOCK_LIVE; /* its FREE row is not out yet */
+            there->state = MS_BLOCK_LIVE; /* its FREE row is not written yet */
             there->shadow = 1;
             there->revived++;
             pool_add(&pool->state, block.size_b);
@@ -383,7 +383,7 @@ static int revives(struct ms_model *model, enum ms_space space, const struct ms_
     }
     block.revived++;
     bool active = ms__active(model, block.device);
-    if (block.state != MS_BLOCK_HIDDEN) { /* its rows, if any, are out: it begins anew */
+    if (block.state != MS_BLOCK_HIDDEN) { /* its rows, if any, are written: it begins again */
         block.state = active ? MS_BLOCK_LIVE : MS_BLOCK_SHADOW;
     }
     uint32_t number = ms__blocks_add(&model->blocks, &block);
@@ -446,7 +446,7 @@ void ms__promote(struct ms_model *model, uint32_t device, const struct ms_event 
     }
 }
 
-/* The process is gone: whatever has a MALLOC row gets its FREE row. */
+/* The process has ended: every block with a MALLOC row gets its FREE row. */
 void ms__end_blocks(struct ms_model *model)
 {
     for (uint32_t n = model->blocks.oldest, newer; n != 0; n = newer) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's outer side: options, devices, tracing state, and which part an event goes to. */
+/* The model's interface: options, devices, tracing state, and dispatch of events. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
@@ -125,7 +125,7 @@ static void system_row(struct ms_model *model, const struct ms_event *event, enu
 {
     ms__row(model, MS_EV_SYSTEM, type, event, MS_DEV_UNKNOWN);
     if (type == MS_TYPE_START_TRACE) {
-        const struct ms_device *first = NULL; /* the one with the smallest number, as far as its memory is known */
+        const struct ms_device *first = NULL; /* the one with the smallest number whose memory is known */
         for (uint32_t i = 0; i < model->device_count; i++) {
             const struct ms_device *entry = model->devices[i];
             if (entry->usage_known && entry->device < MS_DEV_UNKNOWN &&
@@ -164,7 +164,7 @@ static int stop(struct ms_model *model, const struct ms_event *event)
     model->tracing = false;
     model->stop_ns = event->time_ns;
     for (uint32_t i = 0; i < model->thread_count; i++) {
-        model->threads[i].op_depth = 0; /* the ends of operators that run now are not recorded */
+        model->threads[i].op_depth = 0; /* the ends of running operators will not be recorded */
     }
     ms__update_activity(model, event);
     MS__CALL(model, on_stop, MS__SELF);
@@ -175,7 +175,7 @@ static int gap(struct ms_model *model, const struct ms_event *event)
 {
     model->stats.gaps++;
     model->stats.lost += event->gap.lost;
-    uint64_t lost_memory = event->gap.lost_alloc + event->gap.lost_free; /* each at most, where nobody knows */
+    uint64_t lost_memory = event->gap.lost_alloc + event->gap.lost_free; /* an upper bound if the kinds are unknown */
     model->stats.lost_memory += lost_memory < event->gap.lost ? lost_memory : event->gap.lost;
     bool memory = event->gap.lost_alloc != 0 || event->gap.lost_free != 0 || event->gap.lost == 0;
     if (memory && model->stats.uncertain_since_ns == 0) {
@@ -241,7 +241,7 @@ static int access_of_pool(struct ms_model *model, const struct ms_event *event)
 
 /* ---- dispatch ---- */
 
-/* NULL: the kind means nothing to the model. */
+/* NULL: the model ignores the kind. */
 static int (*const handlers[MS_R_LIMIT])(struct ms_model *model, const struct ms_event *event) = {
     [MS_R_HAL_ALLOC] = ms__memory_event,
     [MS_R_HAL_FREE] = ms__memory_event,
@@ -312,15 +312,15 @@ int ms_model_feed(struct ms_model *model, const struct ms_event *event)
         }
     } else {
         rc = ms__hold(model, event);
-        if (rc == 0) { /* STOP completes the files, wherever it stands */
+        if (rc == 0) { /* STOP completes the files in any case */
             rc = ms__release(model, event->order != MS_ORDER_DEVICE ? event->time_ns : 0, event->kind == MS_R_STOP);
         }
     }
     return rc != 0 ? rc : model->error;
 }
 
-/* What waits for its free goes on waiting: letting it go because the reader has caught up would make live rows differ
- * from those of a later reading. */
+/* Events that wait for their free go on waiting: releasing them because the reader has caught up would make live rows
+ * differ from those of a later reading. */
 int ms_model_flush(struct ms_model *model)
 {
     model->error = 0;
@@ -342,7 +342,7 @@ int ms_model_end(struct ms_model *model)
     return rc != 0 ? rc : model->error;
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 static void free_state(struct ms_model *model)
 {
@@ -431,7 +431,7 @@ void ms__note(struct ms_model *model, int level, const char *format, ...)
     model->options.log(model->options.argument, level, line);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool ms_model_active(struct ms_model *model)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model: replays the events of one process, in the order in which the trace reader releases them, into block life
- * cycles, pools, segments, steps and rows. Collector, offline commands and Python analyzers use this one engine.
+/* The model: applies the events of one process, in the order in which the trace reader releases them, and maintains
+ * blocks, pools, segments, steps and rows. Collector, offline commands and Python analyzers all use it.
  *
  *     struct ms_model *model;
  *     ms_model_new(&options, &model);
@@ -8,18 +8,18 @@
  *     ms_model_add(model, ms_leaks_consumer(leaks));      // analyses
  *     while (ms_trace_next(trace, &event) == MS_TRACE_EVENT)
  *         ms_model_feed(model, &event);
- *     ms_model_end(model);                                // the process is gone: synthetic frees, then on_end
+ *     ms_model_end(model);                                // the process is gone: on_end, then synthetic frees
  *     ms_model_free(model);
  *
- * Rows come out in order of their ids. A model may hold events back (an allocation at a live address waits up to 2 us
- * of event time for the free that the clock put behind it) until later events, STOP or the end let them go.
+ * Rows come out in order of their ids. A model may hold events back (an allocation at a live address waits up to 2
+ * us of event time for a free that the clock put after it) until later events, STOP or the end release them.
  *
- * Steps: a device that marks none of its own follows the first one that does (marks of threads without a device count
- * for all such devices).
+ * Steps: a device without marks of its own follows the first one that has some (marks of threads without a device
+ * count for all such devices).
  *
- * Memory is O(live blocks + texts used as owners + threads), never O(events). One thread at a time. Functions return 0
- * or -errno; an error of a consumer is returned by the feed that met it and does not stop the model: rows go on to the
- * other consumers. */
+ * Memory is O(live blocks + texts used as owners + threads), never O(events). One thread at a time. Functions return
+ * 0 or -errno; an error of a consumer is returned by the feed in which it occurred and does not stop the model: rows
+ * still go to the other consumers. */
 #ifndef MS_MODEL_MODEL_H
 #define MS_MODEL_MODEL_H
 
@@ -38,7 +38,7 @@ struct ms_model_options {
     uint32_t events;     /* MS_WANT_ALLOC|FREE|LAUNCH|ACCESS|TRACEBACK as the user named them */
     uint32_t levels;     /* MS_WANT_OP|KERNEL */
     uint32_t analysis;   /* MS_ANALYSIS_* */
-    bool events_only;    /* write only what was named, not what it implies */
+    bool events_only;    /* write only the named events, not those they imply */
     bool deferred;       /* nothing is traced before START */
     bool cpu;            /* --device has cpu */
     bool all_npu;        /* --device has npu */
@@ -46,9 +46,9 @@ struct ms_model_options {
     uint32_t step_count; /* --steps; 0: all */
     uint32_t steps[MS_MODEL_STEPS_MAX];
     uint32_t oom_top_k; /* 0: 10 */
-    bool event_ids;     /* the index of an event is the id of its rows: it comes from a dump, which has snapshots too */
+    bool event_ids;     /* the index of an event is the id of its rows: for dumps, which contain snapshots too */
 
-    /* CONFIG events: turns their text into new options; NULL: they are ignored. True: *options was changed. */
+    /* CONFIG events: converts their text to new options; NULL: they are ignored. True: *options was changed. */
     bool (*parse_config)(void *argument, const char *text, size_t length_b, struct ms_model_options *options);
     void *config_argument;
     /* Lines for the log file. NULL: none. */
@@ -64,7 +64,7 @@ struct ms_model_options {
 
 /* ---- blocks ---- */
 
-/* Spaces: where an address belongs; blocks of different spaces may have equal addresses. Name, type of the rows of its
+/* Spaces: where an address belongs; blocks of different spaces may have equal addresses. Name, row type of its
  * blocks, title in reports.
  *
  *   HAL       halMemAlloc, on a device or (then of type HOST_PINNED) on the host
@@ -72,7 +72,7 @@ struct ms_model_options {
  *   REGISTER  aclrtHostRegister
  *   HOST      CPU tensors
  *
- * The other ones are pools, named as in enum ms_pool. */
+ * The others are pools, named as in enum ms_pool. */
 #define MS_SPACES(X)                                                                                                   \
     X(HAL, HAL, "driver")                                                                                              \
     X(HANDLE, HAL, "driver")                                                                                           \
@@ -94,11 +94,11 @@ const char *ms_space_title(unsigned space); /* "PTA", "driver"; "unknown" if out
 #define MS_SPACE_IS_POOL(space) ((space) >= MS_SPACE_PTA && (space) <= MS_SPACE_MINDSPORE)
 
 enum ms_block_state {
-    MS_BLOCK_LIVE = 1,    /* its MALLOC row was written (or is not wanted) */
+    MS_BLOCK_LIVE = 1,    /* its MALLOC row is written (or not requested) */
     MS_BLOCK_SHADOW,      /* allocated while not tracing: no row yet */
-    MS_BLOCK_SHADOW_FREE, /* has a MALLOC row, was freed while not tracing: its FREE row comes at START or at the end */
+    MS_BLOCK_SHADOW_FREE, /* has a MALLOC row, freed while not tracing: its FREE row follows at START or at the end */
     MS_BLOCK_GHOST,       /* only accesses are known */
-    MS_BLOCK_HIDDEN,      /* on a device that is not wanted */
+    MS_BLOCK_HIDDEN,      /* on a device that was not requested */
 };
 
 struct ms_block {
@@ -120,12 +120,12 @@ struct ms_block {
     uint8_t page_type;     /* enum drv_mem_pg_type: 0 normal, 1 huge, 2 giant */
     uint8_t module_id;     /* HAL */
     uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
-    uint8_t revived;       /* times that its free failed */
-    uint8_t shadow;        /* allocated while nothing was traced: its MALLOC row was made later */
+    uint8_t revived;       /* number of failed frees */
+    uint8_t shadow;        /* allocated while not tracing: its MALLOC row was written later */
     uint32_t accesses;
     uint64_t first_access_ns, last_access_ns;
 
-    uint32_t older, newer; /* of the model: list of live blocks in order of allocation */
+    uint32_t older, newer; /* private to the model: list of live blocks in order of allocation */
 };
 
 enum ms_block_end {
@@ -137,7 +137,7 @@ enum ms_block_end {
 
 /* State of the pool (or of HAL, HOST ...) that a block belongs to, after the event. */
 struct ms_pool_state {
-    uint64_t total_b, used_b;           /* total is 0 where nobody reports it */
+    uint64_t total_b, used_b;           /* total is 0 if it is not reported */
     uint64_t peak_total_b, peak_used_b; /* since the beginning */
     uint64_t live_blocks;
 };
@@ -145,13 +145,13 @@ struct ms_pool_state {
 /* ---- consumers ---- */
 
 struct ms_step_info {
-    uint32_t device; /* a device that was seen; one call for each that follows the mark */
+    uint32_t device; /* a known device; one call for each that follows the mark */
     uint32_t step;   /* 1, 2, 3 ... */
     bool begins;
     uint64_t time_ns, row; /* row: id of the next row */
 };
 
-/* An operator begins or ends: while it is traced, at level op, and if launches are wanted. */
+/* An operator begins or ends: while tracing, at level op, and if launches are recorded. */
 struct ms_op_info {
     uint32_t device, tid;
     bool begins;
@@ -161,7 +161,7 @@ struct ms_op_info {
 };
 
 /* Any function may be NULL. Called in order of events; for one event: on_malloc or on_free, then on_row. Analyses see
- * what is traced and on a wanted device, whatever is written; exporters see what is written. */
+ * everything traced on a requested device, written or not; exporters see what is written. */
 struct ms_consumer {
     void *self;
     int (*on_row)(void *self, const struct ms_row *row);
@@ -175,11 +175,11 @@ struct ms_consumer {
     int (*on_op)(void *self, const struct ms_op_info *op); /* before its row */
     int (*on_gap)(void *self, const struct ms_event *event);
     int (*on_watch)(void *self, const struct ms_event *event); /* content of a watched tensor */
-    /* owner or inefficient_type of a block changed after its MALLOC row went out; the block may be freed already */
+    /* owner or inefficient_type of a block changed after its MALLOC row was written; the block may already be freed */
     int (*on_late)(void *self, const struct ms_block *block);
     int (*on_stop)(void *self);  /* STOP: files must be complete up to here */
-    int (*on_end)(void *self);   /* live blocks are still there: ms_model_blocks; their synthetic frees come after */
-    int (*on_close)(void *self); /* nothing follows */
+    int (*on_end)(void *self);   /* live blocks still exist: ms_model_blocks; their synthetic frees follow */
+    int (*on_close)(void *self); /* end of the calls */
 };
 
 /* ---- running ---- */
@@ -189,27 +189,27 @@ void ms_model_free(struct ms_model *model);
 int ms_model_add(struct ms_model *model, const struct ms_consumer *consumer); /* copied; not from a callback */
 
 int ms_model_feed(struct ms_model *model, const struct ms_event *event);
-int ms_model_flush(struct ms_model *model); /* what can be told by now; never changes what is told in the end */
+int ms_model_flush(struct ms_model *model); /* releases what is final; never changes the final result */
 int ms_model_end(struct ms_model *model);
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-/* Do events become rows now: tracing, and within a wanted step of some device? */
+/* Whether events become rows now: tracing, and within a requested step of some device. */
 bool ms_model_active(struct ms_model *model);
 
 struct ms_model_stats {
-    uint64_t events, rows; /* rows: ids given */
-    uint64_t blocks;       /* allocation ids given */
+    uint64_t events, rows; /* rows: number of ids */
+    uint64_t blocks;       /* number of allocation ids */
     uint64_t live, live_b;
     uint64_t reordered;               /* allocations whose free came up to 2 us later */
     uint64_t double_mallocs;          /* residual blocks */
-    uint64_t unmatched_frees;         /* of addresses that were never seen allocated (inherited by fork, or lost) */
-    uint64_t ghosts;                  /* accesses to addresses that were never seen allocated, by block */
+    uint64_t unmatched_frees;         /* of addresses without a known allocation (inherited by fork, or lost) */
+    uint64_t ghosts;                  /* blocks without a known allocation that were accessed */
     uint64_t revived;                 /* frees that failed */
-    uint64_t gaps, lost, lost_memory; /* events lost; of them allocations and frees */
+    uint64_t gaps, lost, lost_memory; /* events lost; of which allocations and frees */
     uint64_t uncertain_since_ns;      /* time of the first loss of allocations or frees; 0: none */
     uint64_t row_counts[MS_EV_COUNT];
-    size_t memory_b; /* what the model holds */
+    size_t memory_b; /* held by the model */
     uint64_t last_ns;
     uint32_t pid;
     bool steps_by_mstx, steps_by_api;
@@ -218,43 +218,43 @@ struct ms_model_stats {
 void ms_model_stats(const struct ms_model *model, struct ms_model_stats *out);
 
 /* Live blocks (every state), oldest first; stops when fn returns nonzero and returns that. The model must not be fed
- * meanwhile. newest_first walks the other way. */
+ * meanwhile. newest_first reverses the order. */
 typedef int (*ms_block_fn)(void *argument, const struct ms_block *block);
 int ms_model_blocks(const struct ms_model *model, bool newest_first, ms_block_fn fn, void *argument);
 
-/* The block of that space and device that holds the address; NULL: none. O(log n). device is ignored for the spaces of
- * the driver; MS_DEV_UNKNOWN: any. */
+/* The block of that space and device that contains the address; NULL: none. O(log n). device is ignored for the spaces
+ * of the driver; MS_DEV_UNKNOWN: any. */
 const struct ms_block *ms_model_find(struct ms_model *model, enum ms_space space, uint32_t device, uint64_t addr);
 
 bool ms_model_pool(const struct ms_model *model, enum ms_space space, uint32_t device, struct ms_pool_state *out);
-/* What the driver said last about a device: used by everybody, used by this process, all there is. */
+/* The driver's last report about a device: bytes used by all processes, by this process, and in total. */
 struct ms_usage {
     uint64_t device_b, process_b, total_b;
 };
-bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out); /* false: it was not asked */
+bool ms_model_usage(const struct ms_model *model, uint32_t device, struct ms_usage *out); /* false: unknown */
 /* During on_access or on_free, for the block that was passed: sets ms_block.inefficient and calls on_late. */
 void ms_model_set_inefficient(struct ms_model *model, uint64_t allocation_id, uint8_t found);
-uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* last one that began; 0: none yet */
+uint32_t ms_model_step(const struct ms_model *model, uint32_t device);    /* the last one that began; 0: none yet */
 struct ms_text ms_model_owner(const struct ms_model *model, uint32_t id); /* "PTA@model@weight" */
-/* The innermost operator that runs in a thread; empty: none. */
+/* The innermost running operator of a thread; empty: none. */
 struct ms_text ms_model_op(struct ms_model *model, uint32_t tid);
 struct ms_text ms_model_text(const struct ms_model *model, uint32_t id);
 const char *ms_module_name(unsigned module_id); /* "RUNTIME"; "UNKNOWN" */
 
-/* Segments: ranges of addresses that the driver backs with memory, by halMemAlloc or by mapping a handle. */
+/* Segments: address ranges backed with memory by the driver, through halMemAlloc or by mapping a handle. */
 struct ms_segment {
     uint64_t addr, size_b;
     uint32_t device;
     bool mapped;                    /* false: halMemAlloc, handle is 0 */
-    uint64_t handle, offset_b;      /* where in the handle */
-    uint64_t reserve, reserve_b;    /* the reservation around it, 0 if not seen */
-    const struct ms_block *backing; /* its HAL block; NULL: not seen */
-    uint64_t pool_used_b;           /* bytes of pool blocks inside; a block over two segments counts with its part */
+    uint64_t handle, offset_b;      /* offset in the handle */
+    uint64_t reserve, reserve_b;    /* the reservation around it, 0 if unknown */
+    const struct ms_block *backing; /* its HAL block; NULL: unknown */
+    uint64_t pool_used_b;           /* bytes of pool blocks inside; a block across two segments counts in parts */
     uint32_t pool_blocks;           /* that begin inside */
 };
 typedef int (*ms_segment_fn)(void *argument, const struct ms_segment *segment);
 bool ms_model_segment(struct ms_model *model, uint64_t addr, struct ms_segment *out);
-/* The physical handle that is mapped at the address; NULL: none. Cheaper than ms_model_segment. */
+/* The physical handle mapped at the address; NULL: none. Cheaper than ms_model_segment. */
 const struct ms_block *ms_model_mapped(const struct ms_model *model, uint64_t addr);
 int ms_model_segments(struct ms_model *model, ms_segment_fn fn, void *argument); /* in order of address */
 /* Pool blocks that overlap the range, in order of address within each pool. */
@@ -262,13 +262,13 @@ int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, m
 
 /* ---- checkpoints: payload of the trace's CHECKPOINT block ---- */
 
-/* The whole state as bytes (*out to be freed by the caller). -EAGAIN: events are held back, feed more first. */
+/* The whole state as bytes (*out is freed by the caller). -EAGAIN: events are held back, feed more first. */
 int ms_model_save(struct ms_model *model, void **out, size_t *out_b);
-/* The state becomes that of the checkpoint, whatever was fed before; options (NULL: as they are) must be those of that
- * time, consumers stay. -EPROTO: not a checkpoint, or damaged; the model is of no use then. */
+/* Replaces the state by that of the checkpoint; options (NULL: unchanged) must be those of that time, consumers stay.
+ * -EPROTO: not a checkpoint, or damaged; the model is unusable then. */
 int ms_model_restore(struct ms_model *model, const struct ms_model_options *options, const void *payload,
                      size_t payload_b);
-/* Definitions of the trace that the state refers to, each once (*out to be freed by the caller). */
+/* Definitions of the trace that the state refers to, each once (*out is freed by the caller). */
 int ms_model_definitions(const struct ms_model *model, uint32_t **out, size_t *count);
 
 #endif

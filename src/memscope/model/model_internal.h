@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the model: its parts, and what they call of each other. See model.h for what it does. */
+/* Private to the model: its parts, and the functions they share. See model.h. */
 #ifndef MS_MODEL_MODEL_INTERNAL_H
 #define MS_MODEL_MODEL_INTERNAL_H
 
@@ -17,7 +17,7 @@ struct ms_block_index { /* blocks of one space (and device, for pools) in order 
 };
 
 struct ms_block_slot {
-    uint32_t block; /* number + 1 would do as well: block 0 is never used */
+    uint32_t block; /* 0: free; block 0 is never used */
     uint32_t hash;
 };
 
@@ -29,7 +29,7 @@ struct ms_blocks {
     uint32_t oldest, newest;
     struct ms_block_slot *table;
     uint32_t table_mask, table_count;
-    bool ordered; /* the indexes are made when first asked for, and kept up from then on */
+    bool ordered; /* the indexes are built on first use, and maintained from then on */
     struct ms_block_index *indexes;
     uint32_t index_count;
 };
@@ -41,17 +41,17 @@ static inline struct ms_block *ms__block(const struct ms_blocks *blocks, uint32_
     return &blocks->chunks[number / MS_BLOCK_CHUNK][number % MS_BLOCK_CHUNK];
 }
 
-/* 0: not there. device MS_DEV_UNKNOWN matches any. */
+/* 0: none. device MS_DEV_UNKNOWN matches any. */
 uint32_t ms__blocks_find(const struct ms_blocks *blocks, enum ms_space space, uint32_t device, uint64_t addr);
-/* The block that holds the address, exactly at its start or inside. */
+/* The block that contains the address, at its start or inside. */
 uint32_t ms__blocks_containing(struct ms_blocks *blocks, enum ms_space space, uint32_t device, uint64_t addr);
-/* A copy of *block becomes the newest one; 0: no memory. */
+/* Adds a copy of *block as the newest one; 0: no memory. */
 uint32_t ms__blocks_add(struct ms_blocks *blocks, const struct ms_block *block);
-/* Address no longer leads to it, but it stays in the list. */
+/* The address no longer leads to it, but it stays in the list. */
 void ms__blocks_hide(struct ms_blocks *blocks, uint32_t number);
 bool ms__blocks_show(struct ms_blocks *blocks, uint32_t number);
 void ms__blocks_remove(struct ms_blocks *blocks, uint32_t number);
-bool ms__blocks_order(struct ms_blocks *blocks); /* makes the indexes; false: no memory */
+bool ms__blocks_order(struct ms_blocks *blocks); /* builds the indexes; false: no memory */
 void ms__blocks_free(struct ms_blocks *blocks);
 size_t ms__blocks_memory(const struct ms_blocks *blocks);
 
@@ -93,7 +93,7 @@ struct ms_thread_state {
     uint8_t user_depth;
     uint32_t label_total; /* labels that are set now */
     uint32_t ops[MS_OP_DEPTH];
-    uint32_t op_depth; /* may be larger than what is kept */
+    uint32_t op_depth; /* may exceed MS_OP_DEPTH */
 };
 
 struct ms_map_entry { /* MAP */
@@ -108,7 +108,7 @@ struct ms_segments {
     struct ms_map_entry *maps;
     struct ms_reserve_entry *reserves;
     uint32_t map_room, reserve_room, map_free, reserve_free, map_used, reserve_used;
-    struct ms_map_entry unmapped[64]; /* the last ones, in case that the call failed */
+    struct ms_map_entry unmapped[64]; /* the last ones, in case the call failed */
     struct ms_reserve_entry released[64];
     uint32_t unmapped_at, released_at;
 };
@@ -129,7 +129,7 @@ struct ms_held {
 
 struct ms_model {
     struct ms_model_options options;
-    uint32_t collect, dump; /* MS_WANT_* with what is implied; what is written */
+    uint32_t collect, dump; /* MS_WANT_* including implied ones; those that are written */
     struct ms_consumer *consumers;
     unsigned consumer_count;
     int error; /* first of this feed */
@@ -139,10 +139,10 @@ struct ms_model {
     uint32_t pool_count, pool_last;
     struct ms_device **devices;
     uint32_t device_count, device_last;
-    struct ms_step_state steps; /* of devices that mark none of their own */
-    uint32_t step_leader;       /* whose marks these are */
+    struct ms_step_state steps; /* of devices without marks of their own */
+    uint32_t step_leader;       /* device whose marks these are */
     uint8_t step_source;        /* enum ms_step_source */
-    bool step_conflict_told;
+    bool step_conflict_reported;
     bool tracing;
     bool ended;
 
@@ -160,20 +160,20 @@ struct ms_model {
     struct ms_heap *heaps;
     uint32_t heap_count, heap_room;
 
-    struct ms_block *freed; /* ring: blocks of the driver that were freed last */
+    struct ms_block *freed; /* ring: driver blocks that were freed last */
     uint64_t freed_count;
 
-    struct ms_held *held; /* events that wait: [held_first, held_end) */
+    struct ms_held *held; /* events held back: [held_first, held_end) */
     uint32_t held_first, held_end, held_room;
-    bool forced; /* process even if it contradicts */
+    bool forced; /* process even if it contradicts the live blocks */
 
     uint64_t next_row, last_allocation, last_ns; /* last_ns: of a row */
     uint64_t stop_ns;
-    uint64_t oom_ns; /* when details were written last */
+    uint64_t oom_ns; /* when details were last written */
     uint32_t kernel_index;
     uint32_t pid;
     struct ms_model_stats stats;
-    uint32_t logged[4]; /* per kind of complaint */
+    uint32_t logged[4]; /* per kind of warning */
 
     struct ms_block *reported; /* passed to on_access or on_free now; NULL: none */
     struct ms_row row;         /* being built */
@@ -182,20 +182,22 @@ struct ms_model {
 
 enum ms_step_source { MS_STEPS_NONE, MS_STEPS_MSTX, MS_STEPS_API };
 
-/* What processing an event may answer besides 0 and -errno: it contradicts what is live, and may come right later. */
+/* Result of processing an event besides 0 and -errno: it contradicts the live blocks, and a later event may resolve
+ * that. */
 #define MS_HOLD 1
 
 /* model.c */
 struct ms_device *ms__device(struct ms_model *model, uint32_t device); /* NULL: no memory */
 void ms__note(struct ms_model *model, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void ms__clear(struct ms_model *model, const struct ms_model_options *options); /* as new; consumers stay */
+void ms__clear(struct ms_model *model, const struct ms_model_options *options); /* resets; consumers stay */
 void ms__keep_error(struct ms_model *model, int rc);
-bool ms__is_wanted(struct ms_model *model, uint32_t device); /* traced now, on a wanted device and in a wanted step */
-bool ms__active(struct ms_model *model, uint32_t device);    /* the same as of the last update */
+bool ms__is_wanted(struct ms_model *model,
+                   uint32_t device);                      /* tracing, on a requested device and in a requested step */
+bool ms__active(struct ms_model *model, uint32_t device); /* the same, as of the last update */
 void ms__update_activity(struct ms_model *model, const struct ms_event *event);
 int ms__process(struct ms_model *model, const struct ms_event *event);
 
-/* CALL(model, on_row, row): every consumer that has the function */
+/* MS__CALL(model, on_row, MS__SELF, row): every consumer that has the function */
 #define MS__CALL(model, function, ...)                                                                                 \
     do {                                                                                                               \
         for (unsigned ms_i = 0; ms_i < (model)->consumer_count; ms_i++) {                                              \
@@ -217,7 +219,7 @@ int ms__process(struct ms_model *model, const struct ms_event *event);
 /* rows.c */
 struct ms_row *ms__row(struct ms_model *model, enum ms_row_event event, enum ms_row_type type, const struct ms_event *e,
                        uint32_t device);
-void ms__row_at(struct ms_model *model, uint64_t time_ns); /* gives it a later time; strictly after the row before */
+void ms__row_at(struct ms_model *model, uint64_t time_ns); /* sets a later time; strictly after the previous row */
 void ms__attr_number(struct ms_row *row, enum ms_attr_key key, uint64_t number);
 void ms__attr_form(struct ms_row *row, enum ms_attr_key key, enum ms_attr_form form, uint64_t number);
 void ms__attr_text(struct ms_row *row, enum ms_attr_key key, const char *s, size_t length_b);
@@ -232,7 +234,7 @@ int ms__pool_heap(struct ms_model *model, const struct ms_event *event);
 enum ms_space ms__space_of_pool(unsigned pool); /* enum ms_pool; MS_SPACE_COUNT: none */
 
 /* memory.c */
-int ms__memory_event(struct ms_model *model, const struct ms_event *event); /* may answer MS_HOLD */
+int ms__memory_event(struct ms_model *model, const struct ms_event *event); /* may return MS_HOLD */
 bool ms__frees_same(const struct ms_event *alloc, const struct ms_event *event);
 void ms__promote(struct ms_model *model, uint32_t device, const struct ms_event *event);
 void ms__end_blocks(struct ms_model *model);

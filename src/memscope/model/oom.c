@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots, and what is told when the driver runs out of memory: a snapshot, the call that failed, and (analysis oom)
- * the live blocks that are the most recent and the largest. Allocators try again at once: details come at most every
- * two seconds, triggers always. */
+/* Snapshots, and the rows for a driver out of memory: a snapshot, the failed call, and (analysis oom) the most recent
+ * and the largest live blocks. Allocators retry at once: details are written at most every two seconds, triggers
+ * always. */
 #include "memscope/model/model_internal.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static double percent(uint64_t part, uint64_t whole)
     return whole != 0 ? (double)part / (double)whole * 100.0 : 0.0;
 }
 
-/* Both sets of keys: those of the program and those of its documentation. */
+/* Both sets of keys: those of the original program and those of its documentation. */
 static void snapshot_row(struct ms_model *model, const struct ms_event *event, struct ms_text name,
                          const struct memory_facts *m)
 {
@@ -46,7 +46,7 @@ static void snapshot_row(struct ms_model *model, const struct ms_event *event, s
     ms__row_send(model, 0);
 }
 
-/* What the model knows of the device at the moment. */
+/* What the model knows about the device. */
 static struct memory_facts facts_of(struct ms_model *model, uint32_t device)
 {
     static const uint8_t frameworks[] = {MS_SPACE_PTA, MS_SPACE_MINDSPORE, MS_SPACE_ATB, MS_SPACE_HAL, MS_SPACE_HOST};
@@ -75,7 +75,8 @@ static uint64_t or_known(uint64_t given, uint64_t known)
     return given != UINT64_MAX ? given : known;
 }
 
-/* A row that the program requested, so it is written outside tracing, too. The model fills in what the program left open. */
+/* A row requested by the program, so it is also written outside tracing. The model fills in what the program left
+ * open. */
 int ms__snapshot(struct ms_model *model, const struct ms_event *event)
 {
     const struct ms_device *device = ms__device(model, event->device);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owners: who a block belongs to, as labels of eight levels.
+/* Owners: what a block belongs to, as labels of eight levels.
  *
- * Level 0 is where the memory comes from (CANN@RUNTIME, PTA, ATB ...), 1 component, 2 process, 3 what a model uses it
- * for (weight, gradient, optimizer_state, activation), 4 more of that (lora, attn ...) or "ops" once an operator has
- * used it, 5 to 7 the user's. Threads
- * carry labels of levels 1 to 7 for what they allocate; labels by address come later and replace. Shown as
+ * Level 0 is the source of the memory (CANN@RUNTIME, PTA, ATB ...), 1 component, 2 process, 3 its use in a model
+ * (weight, gradient, optimizer_state, activation), 4 a detail of that (lora, attn ...) or "ops" once an operator has
+ * used it, 5 to 7 the user's. Threads carry labels of levels 1 to 7 for their allocations; labels by address come
+ * later and replace them. Shown as
  *
  *     source [@model@<3> | @ops@aten] [@<1>] [@<2>] [@<4>] [@<5>] [@<6>] [@<7>]
  *
- * A set of labels is interned like a text, so a block carries one number, and the text is made once. */
+ * A set of labels is interned like a text, so a block carries one number, and the text is built once. */
 #include "memscope/model/model_internal.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static bool is_word(const char *s, size_t length_b, const char *word)
     return strlen(word) == length_b && memcmp(s, word, length_b) == 0;
 }
 
-/* A label; what would break a line or a terminal is written as an escape. */
+/* Appends a label; characters that would break a line or a terminal are escaped. */
 static size_t append_label(char *out, size_t at, size_t room, struct ms_intern_text label)
 {
     static const char controls[] = "\n\f\r\b\t\v\x7f";
@@ -268,16 +268,16 @@ uint32_t ms__owner_at_malloc(struct ms_model *model, const struct ms_block *bloc
     return intern_set(model, &set);
 }
 
-/* The labels of an owner's text, as any generation of dumps writes it: PTA@model@weight@x, PTA@ops@aten@x, but also
- * PTA@fsdp2@weight@ops@x. Which of the remaining words are component, process or the user's it does not tell; their
- * order is kept, so the text comes out the same. */
+/* The labels in an owner's text, as any generation of dumps writes it: PTA@model@weight@x, PTA@ops@aten@x, but also
+ * PTA@fsdp2@weight@ops@x. The text does not say which of the remaining words are component, process or the user's;
+ * their order is kept, so the text is reproduced. */
 uint32_t ms__owner_given(struct ms_model *model, struct ms_text text)
 {
     static const char *const details[] = {"weight", "gradient", "optimizer_state", "activation"};
     static const uint8_t rest[] = {COMPONENT, PROCESS, 5, 6, 7};
     struct label_set set = {{0}};
     const char *at = text.s, *end = text.s + text.length_b;
-    bool cann = text.length_b > 5 && memcmp(text.s, "CANN@", 5) == 0; /* its module belongs to it */
+    bool cann = text.length_b > 5 && memcmp(text.s, "CANN@", 5) == 0; /* its module is part of the source */
     unsigned used = 0;
     bool model_word = false;
     for (bool first = true; at < end; first = false) {
@@ -331,7 +331,7 @@ void ms__owner_set(struct ms_model *model, struct ms_block *block, unsigned leve
     change(model, block, &set);
 }
 
-/* The first access by an operator; the weakest of all marks. */
+/* The first access by an operator; any label takes precedence. */
 void ms__owner_accessed(struct ms_model *model, struct ms_block *block)
 {
     bool tensor = block->type == MS_TYPE_PTA || block->type == MS_TYPE_HOST;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Totals: how much each pool has reserved and given out, per device; the driver and the host count as pools too. */
+/* Totals: bytes that each pool has reserved and allocated, per device; the driver and the host count as pools too. */
 #include "memscope/model/model_internal.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ const char *ms_space_title(unsigned space)
     return space < MS_SPACE_COUNT ? titles[space] : "unknown";
 }
 
-/* Physical handles are memory of the driver like any other; pinned memory of both kinds is one sum. */
+/* Physical handles count as driver memory; pinned memory of both kinds is one sum. */
 static uint8_t pool_of_space(enum ms_space space, uint32_t device)
 {
     if (space == MS_SPACE_HANDLE || space == MS_SPACE_HAL) {
@@ -101,7 +101,7 @@ int ms__pool_total(struct ms_model *model, const struct ms_event *event)
     return 0;
 }
 
-/* Heaps add up; the end of one knows only its address. */
+/* Heaps add up; the record of a heap's end has only its address. */
 int ms__pool_heap(struct ms_model *model, const struct ms_event *event)
 {
     enum ms_space space = ms__space_of_pool(event->pool);

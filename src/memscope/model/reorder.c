@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that wait: an allocation at a live address, for the free that a coarse clock put behind it.
+/* Events held back: an allocation at a live address waits for a free that a coarse clock put after it.
  *
- * The order between threads is the order of stamps, and two threads may hand an address over within one tick. If the
- * free arrives from another stream within 2 us, both change places; otherwise it is a double allocation. Meanwhile
- * everything behind waits too, so that rows keep their order. */
+ * The order between threads is the order of stamps, and two threads may pass on an address within one tick. If the
+ * free arrives from another stream within 2 us, both are swapped; otherwise it is a double allocation. Later events
+ * wait as well, so that rows keep their order. */
 #include "memscope/model/model_internal.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ int ms__hold(struct ms_model *model, const struct ms_event *event)
     return 0;
 }
 
-/* The free that the first held event waits for; 0: not here. */
+/* The free that the first held event waits for; 0: not among the held events. */
 static uint32_t find_free(const struct ms_model *model)
 {
     const struct ms_event *alloc = &model->held[model->held_first].event;

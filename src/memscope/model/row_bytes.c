@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What a row is without its attributes. */
+/* A row without its attributes. */
 #define HEAD_B offsetof(struct ms_row, attr)
 
 void ms_row_pack(struct ms_buffer *buffer, const struct ms_row *row)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row as bytes: its numbers, then its attributes, then the bytes of its texts, one after the other. For rows that
- * wait in memory or in a file without a name; only the process that wrote them reads them. */
+/* A row as bytes: its numbers, then its attributes, then the bytes of its texts. For rows that wait in memory or in an
+ * unnamed file; only the process that wrote them reads them. */
 #ifndef MS_MODEL_ROW_BYTES_H
 #define MS_MODEL_ROW_BYTES_H
 
@@ -9,10 +9,10 @@
 
 void ms_row_pack(struct ms_buffer *buffer, const struct ms_row *row);
 
-/* Length of the packed row that begins here; 0: not all of it is there. */
+/* Length of the packed row that begins here; 0: it is incomplete. */
 size_t ms_row_packed_b(const char *bytes, size_t bytes_b);
 
-/* The row; its texts point into bytes. */
+/* Unpacks a row; its texts point into bytes. */
 void ms_row_unpack(const char *bytes, struct ms_row *row);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making rows. One row is made at a time, in model->row; sending it gives the next id to the next row, whether anybody
- * wanted this one or not, so that ids do not depend on what is written. */
+/* Builds rows, one at a time, in model->row. Sending a row increments the id whether or not any consumer writes it, so
+ * that ids do not depend on what is written. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
 
 #include <string.h>
 
-/* Time of a row: that of its event, but after the row before. Device times stay as they are. */
+/* Time of a row: that of its event, but after the previous row. Device times are unchanged. */
 void ms__row_at(struct ms_model *model, uint64_t time_ns)
 {
     model->row.time_ns = time_ns > model->last_ns ? time_ns : model->last_ns + 1;
@@ -86,7 +86,7 @@ void ms__attr_parse(struct ms_row *row, const char *s, size_t length_b)
         const char *value = colon + 1;
         const char *next_colon = value;
         const char *value_end = end;
-        /* a colon inside of a value has no comma since the key: "a:b:c" */
+        /* a colon inside a value has no comma since the key: "a:b:c" */
         while ((next_colon = memchr(next_colon, ':', (size_t)(end - next_colon))) != NULL) {
             const char *comma = memrchr(value, ',', (size_t)(next_colon - value));
             if (comma != NULL) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments: which memory of the driver lies under an address.
+/* Segments: the driver memory at an address.
  *
- * halMemAlloc gives an address directly. Virtual memory reserves a range, creates a physical handle and maps the handle
- * into the range; pool blocks then live in the range. Maps and reservations never become rows. */
+ * halMemAlloc returns an address directly. Virtual memory reserves a range, creates a physical handle and maps the
+ * handle into the range; pool blocks are then in that range. Maps and reservations never become rows. */
 #include "memscope/model/model_internal.h"
 
 #include "base/macros.h"
@@ -12,7 +12,7 @@
 
 /* ---- tables ---- */
 
-/* A free place of an array that has a list of free places through its first field. */
+/* A free slot of an array whose free slots are linked through their first field. */
 static uint32_t take(void **array, size_t entry_b, uint32_t *room, uint32_t *used, uint32_t *free_head)
 {
     if (*free_head != 0) {
@@ -20,7 +20,7 @@ static uint32_t take(void **array, size_t entry_b, uint32_t *room, uint32_t *use
         *free_head = (uint32_t) * (uint64_t *)(void *)((char *)*array + at * entry_b);
         return at;
     }
-    uint32_t at = *used + 1; /* place 0 is never used */
+    uint32_t at = *used + 1; /* slot 0 is never used */
     if (at >= *room) {
         uint32_t bigger = *room != 0 ? *room * 2 : 64;
         void *moved = realloc(*array, bigger * entry_b);
@@ -144,7 +144,7 @@ void ms__segments_free(struct ms_segments *s)
     *s = (struct ms_segments){0};
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int ms_model_blocks_in(struct ms_model *model, uint64_t addr, uint64_t size_b, ms_block_fn fn, void *argument)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps: mstx ranges called "step start", or calls of step(); whichever comes first counts, the other is refused.
+/* Steps: mstx ranges called "step start", or calls of step(); the first kind that occurs counts, the other is
+ * refused.
  *
- * A device counts its own marks. Devices without marks, and events without a device, follow the leader: the device (or
- * the threads without device) that marked first. The end of a step is the end of the very range that began it. */
+ * A device counts its own marks. Devices without marks, and events without a device, follow the leader: the device
+ * (or the threads without a device) that marked first. A step ends with the same range that began it. */
 #include "memscope/model/model_internal.h"
 
 static bool own_steps(const struct ms_device *device)
@@ -43,17 +44,17 @@ static bool take_source(struct ms_model *model, enum ms_step_source source)
     if (model->step_source == source) {
         return true;
     }
-    if (!model->step_conflict_told) {
-        model->step_conflict_told = true;
+    if (!model->step_conflict_reported) {
+        model->step_conflict_reported = true;
         ms__note(model, 3, "%s cannot be used simultaneously to update the step.",
                  source == MS_STEPS_MSTX ? "'Mstx' and 'msmemcope.step()'" : "'msmemcope.step()' and 'Mstx'");
     }
     return false;
 }
 
-/* Tells consumers, once for each device that goes by this state. */
-static void tell(struct ms_model *model, const struct ms_step_state *state, uint32_t device, bool begins,
-                 uint64_t time_ns)
+/* Notifies consumers, once for each device that follows this state. */
+static void notify(struct ms_model *model, const struct ms_step_state *state, uint32_t device, bool begins,
+                   uint64_t time_ns)
 {
     for (uint32_t i = 0; i < model->device_count; i++) {
         const struct ms_device *entry = model->devices[i];
@@ -73,13 +74,13 @@ static void begin(struct ms_model *model, struct ms_step_state *state, uint32_t 
 {
     if (state->inside) { /* its end was lost, or ranges overlap */
         state->inside = false;
-        tell(model, state, device, false, event->time_ns);
+        notify(model, state, device, false, event->time_ns);
     }
     state->number++;
     state->inside = true;
     state->used = true;
     state->range_id = event->range_id;
-    tell(model, state, device, true, event->time_ns);
+    notify(model, state, device, true, event->time_ns);
 }
 
 void ms__step_begin(struct ms_model *model, const struct ms_event *event)
@@ -92,7 +93,7 @@ void ms__step_begin(struct ms_model *model, const struct ms_event *event)
     }
     struct ms_device *entry = event->device != MS_DEV_UNKNOWN ? ms__device(model, event->device) : NULL;
     if (entry != NULL) {
-        entry->steps.used = true; /* before the leader's state is told: this device has marks of its own */
+        entry->steps.used = true; /* before the leader's state is reported: this device has marks of its own */
     }
     if (event->device == model->step_leader) {
         begin(model, &model->steps, MS_DEV_UNKNOWN, event);
@@ -108,7 +109,7 @@ static bool end(struct ms_model *model, struct ms_step_state *state, uint32_t de
         return false;
     }
     state->inside = false;
-    tell(model, state, device, false, event->time_ns);
+    notify(model, state, device, false, event->time_ns);
     return true;
 }
 
@@ -124,7 +125,7 @@ bool ms__step_end(struct ms_model *model, const struct ms_event *event)
     return ended;
 }
 
-/* The k-th call ends step k and begins step k + 1. */
+/* Call k ends step k and begins step k + 1. */
 void ms__step_api(struct ms_model *model, const struct ms_event *event)
 {
     if (!take_source(model, MS_STEPS_API)) {
@@ -134,11 +135,11 @@ void ms__step_api(struct ms_model *model, const struct ms_event *event)
     uint32_t ends = event->value != 0 ? (uint32_t)event->value : state->number + !state->used;
     state->number = ends;
     state->inside = false;
-    tell(model, state, MS_DEV_UNKNOWN, false, event->time_ns);
+    notify(model, state, MS_DEV_UNKNOWN, false, event->time_ns);
     state->number = ends + 1;
     state->inside = true;
     state->used = true;
-    tell(model, state, MS_DEV_UNKNOWN, true, event->time_ns);
+    notify(model, state, MS_DEV_UNKNOWN, true, event->time_ns);
 }
 
 uint32_t ms_model_step(const struct ms_model *model, uint32_t device)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See csv.h. The buffer slides over the file: what belongs to the record that is being read moves to its front, and it
- * grows only for a record that does not fit. A cell is a range of that buffer, except those with doubled quotes, which
- * are copied. */
+/* See csv.h. The buffer slides over the file: bytes of the current record move to its front, and it grows only for a
+ * record that does not fit. A cell is a range of that buffer, except cells with doubled quotes, which are copied. */
 #include "memscope/source/csv.h"
 
 #include "base/swar.h"
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 #define BUFFER_B (256u * 1024)
-#define LARGE_B  (1u << 20) /* a record of this size is more likely one with a stray quote */
+#define LARGE_B  (1u << 20) /* a record of this size more likely has a stray quote */
 
 enum { MORE = -1, BROKEN = -2, UNENDED = -3 };
 
@@ -21,13 +20,14 @@ struct record { /* its cells are in csv->cells, without their quotes; one bit ea
     uint64_t quoted, doubled;
     const char *after;
     uint64_t lines;
-    bool line_end; /* it was ended, not cut */
+    bool line_end; /* it is complete, not truncated */
 };
 _Static_assert(MS_CSV_CELLS_MAX <= 64, "a bit for each");
 
 /* ---- bytes ---- */
 
-/* Behind the last byte stand commas, so that whoever looks for the end of a cell need not look for theirs. */
+/* The last byte is followed by commas, so that the search for the end of a cell needs no check for the end of the
+ * buffer. */
 static void put_fence(struct ms_csv *csv)
 {
     memset(csv->bytes + csv->end, ',', MS_SWAR_B);
@@ -70,8 +70,8 @@ int ms_csv_rewind(struct ms_csv *csv)
     return 0;
 }
 
-/* A file that was never written to its end, as after a power failure, ends with a hole, of any size. Bytes that were
- * just read are part of it: nothing follows them. */
+/* A file that was not written to its end, as after a power failure, ends with a hole of any size. The bytes just read
+ * are part of it: nothing follows them. */
 static bool is_final_hole(const struct ms_csv *csv, size_t read_b)
 {
     const char *bytes = csv->bytes + csv->end;
@@ -84,7 +84,7 @@ static bool is_final_hole(const struct ms_csv *csv, size_t read_b)
     return true;
 }
 
-/* More bytes behind those that are there. False: the record is too long, or no memory. */
+/* Reads more bytes. False: the record is too long, or no memory. */
 static bool refill(struct ms_csv *csv)
 {
     memmove(csv->bytes, csv->bytes + csv->at, csv->end - csv->at);
@@ -115,7 +115,7 @@ static bool refill(struct ms_csv *csv)
 
 /* ---- records ---- */
 
-/* Is this the edge of a cell? MORE: the byte that decides is not there yet. */
+/* Whether this is the edge of a cell. MORE: the deciding byte is not read yet. */
 static int is_edge(const char *s, const char *end, bool eof)
 {
     if (s == end) {
@@ -127,7 +127,7 @@ static int is_edge(const char *s, const char *end, bool eof)
     return *s == ',' || *s == '\n';
 }
 
-/* The quote that ends the cell, of which begin is the first one. NULL: *why. */
+/* The quote that ends the cell whose first quote is `begin`. NULL: *why. */
 static const char *closing_quote(const char *begin, const char *end, bool eof, bool loose, bool *doubled, int *why)
 {
     for (const char *quote = begin + 1; quote < end; quote++) {
@@ -164,7 +164,7 @@ static uint64_t count_lines(const char *s, const char *end)
     return lines;
 }
 
-/* The comma or line end behind an unquoted cell, or the fence. */
+/* The comma or line end after an unquoted cell, or the fence. */
 static const char *cell_end(const char *s)
 {
     for (;; s += MS_SWAR_B) {
@@ -176,7 +176,7 @@ static const char *cell_end(const char *s)
     }
 }
 
-/* The record where the reader stands, into csv->cells: number of its cells, or MORE, BROKEN, UNENDED. */
+/* Splits the current record into csv->cells: number of its cells, or MORE, BROKEN, UNENDED. */
 static int split(struct ms_csv *csv, bool loose, struct record *record)
 {
     const char *s = csv->bytes + csv->at, *end = csv->bytes + csv->end;
@@ -244,7 +244,7 @@ static void undouble_cells(struct ms_csv *csv, const struct record *record)
     }
 }
 
-/* Cell `wide` and so many behind it are one text. */
+/* Joins cell `wide` and the surplus cells after it to one text. */
 static void join_cells(struct ms_csv *csv, const struct record *record, unsigned wide, unsigned surplus)
 {
     struct ms_text *first = &csv->cells[wide];
@@ -257,7 +257,8 @@ static void join_cells(struct ms_csv *csv, const struct record *record, unsigned
     csv->count -= surplus;
 }
 
-/* Cells for the caller. Quotes are doubled only in records that follow the rules, and surplus only in the others. */
+/* Prepares cells for the caller. Only records that follow the rules have doubled quotes, and only the others have
+ * surplus cells. */
 static void give(struct ms_csv *csv, const struct record *record, unsigned count, unsigned columns, unsigned wide)
 {
     csv->count = count;

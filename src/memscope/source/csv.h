@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV as it is found: records of cells, one at a time, from a file of any size.
+/* Reads CSV as it occurs in practice: records of cells, one at a time, from a file of any size.
  *
- * Cells may be quoted, with doubled quotes and line ends inside; lines may end with CR LF; a byte order mark is passed
- * over. Where that reading fails (the original writes names and stacks with quotes and commas as they come), a record
- * is read again with the quotes taken as text unless they stand at the edge of a cell.
+ * Cells may be quoted, with doubled quotes and line ends inside; lines may end with CR LF; a byte order mark is
+ * skipped. If that fails (the original writes names and stacks with unescaped quotes and commas), the record is read
+ * again with quotes taken as text unless they are at the edge of a cell.
  *
  * One record must fit into memory: MS_CSV_RECORD_MAX_B. */
 #ifndef MS_SOURCE_CSV_H
@@ -38,24 +38,24 @@ struct ms_csv {
 enum ms_csv_result {
     MS_CSV_RECORD = 1,
     MS_CSV_END = 0,
-    MS_CSV_CUT = 2,    /* the file ends inside of the record; cells that are there are given */
-    MS_CSV_LONG = 3,   /* longer than can be kept */
-    MS_CSV_UNEVEN = 4, /* not the number of cells that was asked for */
+    MS_CSV_CUT = 2,    /* the file ends inside the record; returns its complete cells */
+    MS_CSV_LONG = 3,   /* too long to keep */
+    MS_CSV_UNEVEN = 4, /* not the requested number of cells */
 };
 
-/* fd becomes the reader's. 0 or -errno. */
+/* Takes ownership of fd. 0 or -errno. */
 int ms_csv_open(struct ms_csv *csv, int fd);
 void ms_csv_close(struct ms_csv *csv);
 
-/* The next record. columns 0: any number of cells, else so many; if there are more, cell number `wide` (the one that
- * may hold free text) takes the surplus. A record without a single byte (an empty line) is passed over. After CUT, LONG
- * and UNEVEN the reader stands where it stood: go on with ms_csv_skip. Or -errno. */
+/* The next record. columns 0: any number of cells, else exactly this many; if there are more, cell number `wide` (the
+ * one with free text) takes the surplus. Empty lines are skipped. After CUT, LONG and UNEVEN the position is unchanged:
+ * continue with ms_csv_skip. Or -errno. */
 int ms_csv_next(struct ms_csv *csv, unsigned columns, unsigned wide);
 
-/* Passes over the line, and with `digits` over all that follow which do not begin with a digit (rows do). */
+/* Skips the line, and with `digits` all following lines that do not begin with a digit (rows do). */
 void ms_csv_skip(struct ms_csv *csv, bool digits);
 
-/* From the first byte on again. 0 or -errno. */
+/* Back to the first byte. 0 or -errno. */
 int ms_csv_rewind(struct ms_csv *csv);
 
 #endif

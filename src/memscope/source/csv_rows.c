@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV files of rows: memscope_dump and python_trace. Columns are found by their names, in any order; a file of an older
+/* CSV files of rows: memscope_dump and python_trace. Columns are found by name, in any order; files of an older
  * generation may lack some. */
 #include "memscope/source/csv.h"
 #include "memscope/source/internal.h"
@@ -19,11 +19,11 @@ struct csv_rows {
     struct ms_csv csv;
     unsigned columns;             /* of the header */
     unsigned wide;                /* the cell with free text */
-    uint8_t cell_of[COLUMNS_MAX]; /* by enum ms_dump_column or ms_slice_column; NO_CELL: there is none */
+    uint8_t cell_of[COLUMNS_MAX]; /* by enum ms_dump_column or ms_slice_column; NO_CELL: missing */
     bool id_first;
     struct ms_buffer scratch;
     uint64_t row;      /* number, for files without ids */
-    uint64_t reported; /* bytes, to progress */
+    uint64_t reported; /* bytes reported as progress */
     bool ended;
 };
 
@@ -66,7 +66,7 @@ static int read_header(struct csv_rows *r)
     unsigned need = slices ? 1u << MS_SLICE_COL_FUNCTION | 1u << MS_SLICE_COL_START | 1u << MS_SLICE_COL_END
                            : 1u << MS_COL_EVENT | 1u << MS_COL_TYPE | 1u << MS_COL_TIME;
     if ((seen & need) != need) {
-        return fail_header(r, slices ? "not a python_trace file" : "not a dump of msmemscope");
+        return fail_header(r, slices ? "not a python_trace file" : "not a msmemscope dump");
     }
     return 0;
 }
@@ -75,8 +75,8 @@ static int read_header(struct csv_rows *r)
 static void pass(struct csv_rows *r, int result)
 {
     static const char *const reasons[] = {[MS_CSV_CUT] = "the file ends in the middle of this row",
-                                          [MS_CSV_LONG] = "a row without an end: a quote is missing",
-                                          [MS_CSV_UNEVEN] = "not the number of cells that the header has"};
+                                          [MS_CSV_LONG] = "unterminated row: a quote is missing",
+                                          [MS_CSV_UNEVEN] = "the number of cells differs from the header"};
     if (ms__is_new(&r->rows, r->csv.record_offset)) {
         r->rows.source->stats.bad_rows++;
         ms__problem(r->rows.source, r->rows.file->path, r->csv.line, r->csv.record_offset, true, "%s", reasons[result]);
@@ -104,7 +104,7 @@ static int next_record(struct csv_rows *r)
         }
         if (rc == MS_CSV_END && r->csv.hole && ms__is_new(&r->rows, r->csv.offset + r->csv.end)) {
             ms__problem(r->rows.source, r->rows.file->path, r->csv.next_line, r->csv.offset + r->csv.end, true,
-                        "from here on the file is empty: it was not written to its end");
+                        "the rest of the file is empty: it was not written completely");
         }
         if (rc <= 0 || rc == MS_CSV_RECORD) {
             if (rc < 0) {
@@ -158,7 +158,7 @@ static int next_slice(struct ms_row_reader *rows, struct ms_slice *slice)
         }
         rows->source->stats.bad_rows++;
         ms__problem(rows->source, rows->file->path, r->csv.line, r->csv.record_offset, true,
-                    "a time or a number of the call cannot be read");
+                    "invalid time or number of a call");
     }
     return rc;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Databases of rows: memscope_dump (of old data: leaks_dump) and, in the same file, python_trace_<pid>.
+/* Databases of rows: memscope_dump (in old data: leaks_dump) and, in the same file, python_trace_<pid>.
  *
- * The file is opened so that nothing is written beside it: a database that says "WAL" and has no -wal file is taken as
- * it is. Rows are read in order of their rowid. Where a page is missing or damaged, reading goes on behind it, at
- * rowids that are further and further away. */
+ * The file is opened so that nothing is written next to it: a database in WAL mode without a -wal file is read as it
+ * is. Rows are read in order of their rowid. If a page is missing or damaged, reading continues after it, at
+ * increasingly distant rowids. */
 #include "memscope/source/internal.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct db_rows {
     sqlite3 *handle;
     sqlite3_stmt *statement; /* at the row */
     char table[32];
-    int at[MS_DUMP_COLUMN_COUNT]; /* place in the result; -1: the table has no such column */
+    int at[MS_DUMP_COLUMN_COUNT]; /* position in the result; -1: the table has no such column */
     char columns[1024];           /* of the SELECT */
     int64_t rowid;                /* of the last row */
     uint64_t row;
@@ -33,7 +33,7 @@ struct db_rows {
     char **slice_tables;
     size_t slice_count, slice_at;
     sqlite3_stmt *slices;
-    uint64_t rows_done, rows_told;
+    uint64_t rows_done, rows_reported;
 };
 
 /* ---- opening ---- */
@@ -70,7 +70,7 @@ static int look(struct ms_source *source, const char *path, bool *wal)
     return 0;
 }
 
-/* The path as a URI: what means something there is escaped. */
+/* The path as a URI, with special characters escaped. */
 static char *uri_of(const char *path, bool immutable)
 {
     struct ms_buffer uri = {0};
@@ -97,7 +97,7 @@ static char *uri_of(const char *path, bool immutable)
 
 #define LOOK_AT_SCHEMA "SELECT count(*) FROM sqlite_master"
 
-/* *cut: the file is shorter than it says. SQLite refuses such files unless it is told to keep off its schema checks. */
+/* *cut: the file is shorter than its header says. SQLite refuses such files unless its schema checks are disabled. */
 static int open_handle(const char *path, bool immutable, sqlite3 **out, bool *cut)
 {
     char *uri = uri_of(path, immutable);
@@ -106,7 +106,7 @@ static int open_handle(const char *path, bool immutable, sqlite3 **out, bool *cu
     }
     int rc = sqlite3_open_v2(uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     free(uri);
-    if (rc == SQLITE_OK) { /* the file is read only now */
+    if (rc == SQLITE_OK) { /* the file is not read before this */
         sqlite3_busy_timeout(*out, 5000);
         char pragma[64];
         snprintf(pragma, sizeof(pragma), "PRAGMA cache_size=-%d; PRAGMA query_only=1", CACHE_KIB);
@@ -147,7 +147,7 @@ static int open_file(struct db_rows *r)
         return code == SQLITE_NOMEM ? -ENOMEM : -EPROTO;
     }
     if (cut && ms__is_new(&r->rows, 0)) {
-        ms__problem(r->rows.source, path, 0, 0, true, "the file is shorter than it says: it was cut off");
+        ms__problem(r->rows.source, path, 0, 0, true, "the file is truncated");
     }
     return 0;
 }
@@ -224,19 +224,19 @@ static int select_after(struct db_rows *r, int64_t rowid)
     return sqlite3_bind_int64(r->statement, 1, rowid);
 }
 
-/* Rowids increase, except in pages that are not what they were: reading would begin anew there, again and again. */
+/* Rowids increase, except in damaged pages, where reading would start over endlessly. */
 static bool goes_on(const struct db_rows *r)
 {
     return sqlite3_column_int64(r->statement, 0) > r->rowid;
 }
 
-/* Something is damaged behind the last row: goes to the next one that can be read. False: there is none. */
+/* Something is damaged after the last row: moves to the next readable one. False: there is none. */
 static bool pass_damage(struct db_rows *r, int code)
 {
     bool damage = (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_NOTADB;
     uint64_t position = r->rowid > 0 ? (uint64_t)r->rowid : 0;
     if (ms__is_new(&r->rows, position)) {
-        ms__problem(r->rows.source, r->rows.file->path, 0, position, true, "rows behind this one cannot be read: %s",
+        ms__problem(r->rows.source, r->rows.file->path, 0, position, true, "rows after this one cannot be read: %s",
                     sqlite3_errstr(code));
     }
     for (unsigned bit = 0; damage && bit < 40; bit++) {
@@ -255,7 +255,7 @@ static bool pass_damage(struct db_rows *r, int code)
     return false;
 }
 
-/* SQLITE_ROW with the statement at it, or SQLITE_DONE. */
+/* SQLITE_ROW with the statement at the row, or SQLITE_DONE. */
 static int step(struct db_rows *r)
 {
     if (r->statement == NULL && select_after(r, r->rowid) != SQLITE_OK) {
@@ -282,11 +282,11 @@ static struct ms_text text_at(sqlite3_stmt *s, int place)
                             .length_b = text != NULL ? (uint32_t)sqlite3_column_bytes(s, place) : 0};
 }
 
-static void tell_progress(struct db_rows *r, bool ended)
+static void report_progress(struct db_rows *r, bool ended)
 {
-    if (++r->rows_done % PROGRESS_ROWS == 0 || ended) { /* a database does not say where it is: 200 bytes a row */
-        ms__progress(r->rows.source, (r->rows_done - r->rows_told) * 200);
-        r->rows_told = r->rows_done;
+    if (++r->rows_done % PROGRESS_ROWS == 0 || ended) { /* the position is unknown: assume 200 bytes a row */
+        ms__progress(r->rows.source, (r->rows_done - r->rows_reported) * 200);
+        r->rows_reported = r->rows_done;
     }
 }
 
@@ -305,7 +305,7 @@ static int next_row(struct ms_row_reader *rows, struct ms_row *row)
         }
         enum ms_dump_column column;
         enum ms_parse parsed = ms__parse_row(&rows->source->stacks, &r->scratch, &cells, row, &column);
-        tell_progress(r, false);
+        report_progress(r, false);
         if (parsed == MS_PARSED) {
             row->id = cells.at[MS_COL_ID].s != NULL ? row->id : r->row;
             r->row++;
@@ -313,7 +313,7 @@ static int next_row(struct ms_row_reader *rows, struct ms_row *row)
         }
         ms__bad_row(rows, parsed, &cells, column, 0, (uint64_t)r->rowid);
     }
-    tell_progress(r, true);
+    report_progress(r, true);
     return 0;
 }
 
@@ -371,7 +371,7 @@ static int next_slice(struct ms_row_reader *rows, struct ms_slice *slice)
                 return 1;
             }
             rows->source->stats.bad_rows++;
-            ms__problem(rows->source, rows->file->path, 0, 0, true, "table %s: a call cannot be read",
+            ms__problem(rows->source, rows->file->path, 0, 0, true, "table %s: unreadable call",
                         r->slice_tables[r->slice_at - 1]);
             continue;
         }
@@ -385,7 +385,7 @@ static int next_slice(struct ms_row_reader *rows, struct ms_slice *slice)
     return 0;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static void db_close(struct ms_row_reader *rows)
 {
@@ -415,13 +415,13 @@ int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file
     r->rowid = INT64_MIN;
     int rc = open_file(r);
     if (rc == 0 && !find_table(r)) {
-        ms__problem(source, file->path, 0, 0, true, "no table memscope_dump in it: not a dump of msmemscope");
+        ms__problem(source, file->path, 0, 0, true, "no table memscope_dump: not a msmemscope dump");
         rc = -EPROTO;
     }
     if (rc == 0) {
         find_columns(r);
         if (r->at[MS_COL_EVENT] < 0 || r->at[MS_COL_TYPE] < 0 || r->at[MS_COL_TIME] < 0) {
-            ms__problem(source, file->path, 0, 0, true, "table %s lacks columns: not a dump of msmemscope", r->table);
+            ms__problem(source, file->path, 0, 0, true, "table %s lacks columns: not a msmemscope dump", r->table);
             rc = -EPROTO;
         }
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a dump back to the events that made them, so that the one model replays dumps as it replays traces.
+/* Converts rows of a dump back to the events behind them, so that the same model handles dumps and traces.
  *
- * What a dump does not say is inferred:
- *  - ids of ranges: they are given in order of their starts, and only the row of the end shows one; the first end tells
- *    the difference, and where the rule does not hold, an end belongs to the last open range of its thread;
- *  - whether a FREE of the driver's memory releases a handle: if the handle was created;
- *  - which FREE rows marked shadow:true are real: those at the very end stand for "still live when the process ended"
- *    and are left to the model, which makes them again.
+ * What a dump does not contain is inferred:
+ *  - ids of ranges: they are assigned in order of the starts, and only the row of the end shows one; the first end
+ *    yields the offset, and where the rule does not hold, an end belongs to the last open range of its thread;
+ *  - whether a FREE of driver memory releases a handle: if the handle was created;
+ *  - which FREE rows marked shadow:true are real: those at the very end mean "still live when the process ended"
+ *    and are left to the model, which creates them again.
  *
- * One model per process id. Memory: O(open ranges + live handles) beside the models. */
+ * One model per process id. Memory: O(open ranges + live handles) besides the models. */
 #include "memscope/source/internal.h"
 
 #include "ascend_hal.h" /* flags of halMemAlloc */
@@ -34,7 +34,7 @@ struct dump_process {
     struct open_range ranges[OPEN_RANGES_MAX];
     uint32_t range_count;
     struct ms_map handles;        /* live ones */
-    struct ms_map totals, usages; /* last value told, by pool and device */
+    struct ms_map totals, usages; /* last reported value, by pool and device */
     struct ms_event *waiting;
     size_t waiting_count, waiting_room;
     bool tracing;
@@ -94,7 +94,7 @@ static int feed(struct dump_process *process, struct ms_event *event)
     return ms_model_feed(process->model, event);
 }
 
-/* ---- what a row says ---- */
+/* ---- contents of a row ---- */
 
 static uint64_t number_of(const struct ms_row *row, enum ms_attr_key key, uint64_t none)
 {
@@ -112,7 +112,7 @@ static uint64_t number_of(const struct ms_row *row, enum ms_attr_key key, uint64
     return number;
 }
 
-/* The first of two keys: generations differ. */
+/* Either of two keys: generations differ. */
 static uint64_t either(const struct ms_row *row, enum ms_attr_key key, enum ms_attr_key other)
 {
     return number_of(row, key, number_of(row, other, 0));
@@ -158,14 +158,14 @@ static uint8_t pool_of_type(unsigned type)
     return type < MS_TYPE_COUNT ? pools[type] : MS_POOL_NONE;
 }
 
-/* Is this pinned memory? A generation calls it HOST, like CPU tensors, and marks it. */
+/* Whether this is pinned memory. One generation calls it HOST, like CPU tensors, and adds an attribute. */
 static bool is_pinned(const struct ms_row *row)
 {
     return row->type == MS_TYPE_HOST_PINNED ||
            (row->type == MS_TYPE_HOST && text_is(text_of(row, MS_ATTR_PINNED), "true"));
 }
 
-static int tell_total(struct dump_process *process, const struct ms_row *row, uint8_t pool)
+static int feed_total(struct dump_process *process, const struct ms_row *row, uint8_t pool)
 {
     if (row->type == MS_TYPE_HOST || ms__attr(row, MS_ATTR_TOTAL) == NULL) {
         return 0;
@@ -183,7 +183,7 @@ static int tell_total(struct dump_process *process, const struct ms_row *row, ui
     return feed(process, &event);
 }
 
-static int tell_usage(struct dump_process *process, const struct ms_row *row)
+static int feed_usage(struct dump_process *process, const struct ms_row *row)
 {
     if (ms__attr(row, MS_ATTR_DEVICE_USED) == NULL && ms__attr(row, MS_ATTR_PROCESS_USED) == NULL) {
         return 0;
@@ -226,13 +226,13 @@ static int on_malloc_row(struct dump_process *process, const struct ms_row *row)
     event.size_b = number_of(row, MS_ATTR_SIZE, 0);
     event.text = text_of(row, MS_ATTR_OWNER);
     event.pool = pool_of_type(row->type);
-    int rc = tell_usage(process, row);
+    int rc = feed_usage(process, row);
     if (is_pinned(row)) {
         event.kind = MS_R_HOST_REGISTER;
     } else if (row->type == MS_TYPE_HAL) {
         rc = rc != 0 ? rc : driver_malloc(process, row, &event);
     } else {
-        rc = rc != 0 ? rc : tell_total(process, row, event.pool);
+        rc = rc != 0 ? rc : feed_total(process, row, event.pool);
     }
     return rc != 0 ? rc : feed(process, &event);
 }
@@ -246,12 +246,12 @@ static int on_free_row(struct dump_process *process, const struct ms_row *row, s
     } else if (row->type == MS_TYPE_HAL) {
         event->kind = ms_map_remove(&process->handles, row->addr, NULL) ? MS_R_HAL_RELEASE : MS_R_HAL_FREE;
     } else {
-        return tell_total(process, row, event->pool);
+        return feed_total(process, row, event->pool);
     }
-    return tell_usage(process, row);
+    return feed_usage(process, row);
 }
 
-/* ---- FREE rows that may not have happened ---- */
+/* ---- FREE rows that may be synthetic ---- */
 
 static int wait_free(struct dump_process *process, const struct ms_row *row)
 {
@@ -295,7 +295,7 @@ static uint64_t begin_range(struct dump_process *process, uint32_t tid)
     return ordinal;
 }
 
-/* The number that its start was given; 0: it has no start. */
+/* The ordinal of the range's start; 0: it has none. */
 static uint64_t end_range(struct dump_process *process, uint32_t tid, struct ms_text name)
 {
     static const char words[] = "Range end from id ";
@@ -353,7 +353,7 @@ static int on_op_row(struct ms_events *events, struct dump_process *process, con
     bool start = row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATB_START;
     struct ms_event event = event_of(row, start ? MS_R_OP_START : MS_R_OP_END);
     event.text = row->name;
-    if (row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATEN_END) { /* as our Python side marks them */
+    if (row->type == MS_TYPE_ATEN_START || row->type == MS_TYPE_ATEN_END) { /* as the Python API marks them */
         event.kind = MS_R_MARK;
         events->text.used = 0;
         MS_BUFFER_TEXT(&events->text, MS_ATEN_MARK);
@@ -460,7 +460,7 @@ static int on_snapshot_row(struct dump_process *process, const struct ms_row *ro
     return feed(process, &event);
 }
 
-/* The largest and the most recent blocks are found again by the model. */
+/* The model finds the largest and most recent blocks again. */
 static int on_oom_row(struct dump_process *process, const struct ms_row *row)
 {
     if (row->type != MS_TYPE_OOM_TRIGGER) {
@@ -548,8 +548,8 @@ static int on_close(void *self)
         struct dump_process *process = events->processes[i];
         int one = ms_model_end(process->model);
         if (events->listener.end != NULL) {
-            int told = events->listener.end(events->listener.argument, process->pid, process->model);
-            one = one != 0 ? one : told;
+            int end_rc = events->listener.end(events->listener.argument, process->pid, process->model);
+            one = one != 0 ? one : end_rc;
         }
         rc = rc != 0 ? rc : one;
     }

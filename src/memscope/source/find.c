@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is to read below a path. A directory is searched to a fixed depth, links are not followed. A recording
- * (project directory with a trace) is taken from its trace, unless dumps are asked for; otherwise the dump files of one
+/* Finds what can be read below a path. A directory is searched to a fixed depth, links are not followed. A recording
+ * (project directory with a trace) is read from its trace, unless dumps are requested; otherwise the dump files of one
  * directory tree that begin with the same process id belong together, one per device. If a process was dumped both as
  * CSV and as a database, the database is read. */
 #include "memscope/source/internal.h"
@@ -22,9 +22,9 @@
 
 struct dump_search {
     struct ms_source *source;
-    const char *project; /* directory of the recording that is being searched; NULL: none */
+    const char *project; /* directory of the recording being searched; NULL: none */
     const char *trace_dir;
-    char unreadable[PATH_MAX]; /* told last: a directory may be looked into twice, for itself and for its parent */
+    char unreadable[PATH_MAX]; /* reported last: a directory may be visited twice, for itself and for its parent */
     int rc;
 };
 
@@ -165,7 +165,7 @@ static int add_file(struct ms_source_group *group, const char *path)
     return 0;
 }
 
-/* Process of the first row that has one; 0: none could be read. Problems are told when the file is read. */
+/* Process of the first row that has one; 0: none could be read. Problems are reported when the file is read. */
 static uint32_t pid_of(const char *path, bool db)
 {
     struct ms_source quiet = {0};
@@ -184,7 +184,7 @@ static uint32_t pid_of(const char *path, bool db)
     return pid;
 }
 
-/* Calls of the Python trace stand in the directory of the dump. */
+/* Calls of the Python trace are in the directory of the dump. */
 static int add_slices_beside(struct ms_source_group *group, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -242,7 +242,7 @@ static int not_hidden(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* project: directory of the process whose files these are; NULL: every directory stands for itself. */
+/* project: directory of the process that owns the files; NULL: every directory is a process of its own. */
 static int search_directory(struct dump_search *search, const char *path, const char *project, int depth)
 {
     char below[4096 + 256];
@@ -276,7 +276,7 @@ static int search_directory(struct dump_search *search, const char *path, const 
     return rc;
 }
 
-/* Dumped twice: the database stays. */
+/* Dumped twice: the database is used. */
 static void drop_doubles(struct ms_source *source)
 {
     for (size_t i = source->group_count; i-- > 0;) {
@@ -308,7 +308,7 @@ int ms__find(struct ms_source *source, const char *path)
         const char *slash = strrchr(path, '/');
         const char *name = slash != NULL ? slash + 1 : path;
         if (!ends_with(name, ".csv") && !ends_with(name, ".db")) {
-            ms__problem(source, path, 0, 0, true, "neither .csv nor .db: not a dump of msmemscope");
+            ms__problem(source, path, 0, 0, true, "neither .csv nor .db: not a msmemscope dump");
             return -ENOENT;
         }
         return add_dump(&search, path, path);
@@ -317,7 +317,7 @@ int ms__find(struct ms_source *source, const char *path)
         ms__problem(source, path, 0, 0, true, "neither a file nor a directory");
         return -ENOENT;
     }
-    char *clean = strdup(path); /* without slashes at the end */
+    char *clean = strdup(path); /* without trailing slashes */
     if (clean == NULL) {
         return -ENOMEM;
     }
@@ -328,7 +328,7 @@ int ms__find(struct ms_source *source, const char *path)
     free(clean);
     drop_doubles(source);
     if (rc == 0 && source->group_count == 0) {
-        ms__problem(source, path, 0, 0, true, "no recording and no dump of msmemscope in it");
+        ms__problem(source, path, 0, 0, true, "contains no msmemscope recording or dump");
         rc = -ENOENT;
     }
     return rc;

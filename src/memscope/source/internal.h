@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the sources: files of rows, and what is made of them. */
+/* Private to the sources: files of rows, and what is built on them. */
 #ifndef MS_SOURCE_INTERNAL_H
 #define MS_SOURCE_INTERNAL_H
 
@@ -14,7 +14,7 @@
 struct ms_source_file {
     char *path;
     uint64_t bytes;
-    uint32_t device; /* by the name of its directory; MS_DEV_UNKNOWN: none */
+    uint32_t device; /* from the name of its directory; MS_DEV_UNKNOWN: none */
     bool slices;     /* python_trace */
     bool db;
 };
@@ -36,14 +36,14 @@ struct ms_source {
     size_t group_count, group_room;
     struct ms_stack_texts stacks;
     struct ms_stack_source stack_source;
-    const struct ms_source_wish *wish; /* of who is reading now */
+    const struct ms_source_wish *wish; /* of the current caller */
     struct ms_source_stats stats;
     uint64_t bytes_total;
 };
 
 void ms__group_free(struct ms_source_group *group);
 
-/* Tells a problem; after the first hundred of a source they are only counted. */
+/* Reports a problem; after the first hundred of a source they are only counted. */
 void ms__problem(struct ms_source *source, const char *file, uint64_t line, uint64_t offset, bool lost,
                  const char *format, ...) MS_PRINTF(6, 7);
 void ms__progress(struct ms_source *source, uint64_t bytes_more);
@@ -59,14 +59,13 @@ struct ms_cells {
     enum ms_name_quotes {                    /* around names of marks */
                           MS_QUOTES_NONE,
                           MS_QUOTES_ONE, /* databases keep them */
-                          MS_QUOTES_ALL, /* not written by the rules: the original puts more around them for each file
-                                          */
+                          MS_QUOTES_ALL, /* not written by the rules: the original adds more of them for each file */
     } name_quotes;
 };
 
 enum ms_parse { MS_PARSED, MS_UNREADABLE, MS_UNKNOWN };
 
-/* Texts of the row point into the cells, or into scratch. On UNREADABLE *column is what is wrong. */
+/* Texts of the row point into the cells, or into scratch. On UNREADABLE *column is the bad column. */
 enum ms_parse ms__parse_row(struct ms_stack_texts *stacks, struct ms_buffer *scratch, const struct ms_cells *cells,
                             struct ms_row *row, enum ms_dump_column *column);
 bool ms__is_none(struct ms_text cell); /* empty, or N/A */
@@ -75,12 +74,12 @@ bool ms__parse_slice(const struct ms_text cells[MS_SLICE_COLUMN_COUNT], struct m
 
 /* ---- files of rows ---- */
 
-struct ms_row_reader; /* a file that is read */
+struct ms_row_reader; /* an open file */
 
 struct ms_rows_ops {
     int (*next)(struct ms_row_reader *rows, struct ms_row *row);       /* 1, 0: no more, -errno */
     int (*next_slice)(struct ms_row_reader *rows, struct ms_slice *s); /* NULL: has none */
-    /* Are the rows from here on in order of their keys? Goes back to the first row of the file in any case. */
+    /* Whether the rows from here on are in order of their keys. Returns to the first row of the file in any case. */
     int (*rest_in_order)(struct ms_row_reader *rows, enum ms_source_order order, uint64_t after, bool *in_order);
     void (*close)(struct ms_row_reader *rows);
 };
@@ -89,14 +88,15 @@ struct ms_row_reader {
     const struct ms_rows_ops *ops;
     struct ms_source *source;
     const struct ms_source_file *file;
-    bool quiet;          /* looking ahead: problems will be met again */
-    uint64_t told_until; /* position up to which they were told: a file may be read twice */
+    bool quiet;              /* reading ahead: problems will be found again */
+    uint64_t reported_until; /* position up to which they were reported: a file may be read twice */
 };
 
-/* Is a problem at this position (offset of a CSV file, rowid of a database) to be told? It is then taken as told. */
+/* Whether to report a problem at this position (offset of a CSV file, rowid of a database). It counts as reported
+ * afterwards. */
 bool ms__is_new(struct ms_row_reader *rows, uint64_t position);
 
-/* A row that cannot be used, at a line (0: of a database) and position: told and counted. */
+/* Reports and counts a row that cannot be used, at a line (0: of a database) and position. */
 void ms__bad_row(struct ms_row_reader *rows, enum ms_parse why, const struct ms_cells *cells,
                  enum ms_dump_column column, uint64_t line, uint64_t position);
 
@@ -109,13 +109,14 @@ int ms__csv_rows_open(struct ms_source *source, const struct ms_source_file *fil
                       struct ms_row_reader **out); /* csv_rows.c */
 int ms__db_rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet,
                      struct ms_row_reader **out); /* db_rows.c */
-/* quiet: the file was opened before, and what is wrong with it told. */
+/* quiet: the file was opened before, and its problems were reported. */
 int ms__rows_open(struct ms_source *source, const struct ms_source_file *file, bool quiet, struct ms_row_reader **out);
 
 /* ---- sort.c: one file in order ---- */
 
 struct ms_sorted;
-int ms__sorted_open(struct ms_row_reader *rows, enum ms_source_order order, struct ms_sorted **out); /* takes rows */
+int ms__sorted_open(struct ms_row_reader *rows, enum ms_source_order order,
+                    struct ms_sorted **out); /* takes ownership of rows */
 int ms__sorted_next(struct ms_sorted *sorted, struct ms_row *row);
 void ms__sorted_close(struct ms_sorted *sorted);
 

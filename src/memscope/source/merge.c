@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All files of a process as one stream: rows in order, each once (rows without a device stand in every device's file),
- * and between them the calls of the Python trace, each before the first row that is later. In order AS_WRITTEN the
- * files follow each other instead and nothing is left out. */
+/* All files of a process as one stream: rows in order, each once (rows without a device are in every device's file),
+ * and between them the calls of the Python trace, each before the first later row. In order AS_WRITTEN the files follow
+ * each other instead and nothing is left out. */
 #include "memscope/source/internal.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int advance_slice(struct slice_stream *stream)
     return rc < 0 ? rc : 0;
 }
 
-/* Files that cannot be opened at all are told and passed over. */
+/* Files that cannot be opened at all are reported and skipped. */
 static int open_file(struct merge *merge, const struct ms_source_file *file)
 {
     struct ms_row_reader *rows;
@@ -154,7 +154,7 @@ int ms__merge(struct ms_source *source, const struct ms_source_group *group, enu
         rc = open_file(&merge, &group->files[i]);
     }
     if (rc == 0 && merge.row_count == 0) {
-        rc = -EPROTO; /* why was told file by file */
+        rc = -EPROTO; /* reported file by file */
     }
     rc = rc != 0 ? rc : run(&merge);
     for (size_t i = 0; i < merge.row_count; i++) {

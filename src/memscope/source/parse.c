@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From cells to rows. Attributes keep their order and spelling: a number or an address that would be written back the
- * same way becomes a number, everything else stays text. */
+/* Converts cells to rows. Attributes keep their order and spelling: a number or an address that would be written back
+ * the same way becomes a number, everything else stays text. */
 #include "memscope/source/internal.h"
 
 #include "base/swar.h"
@@ -9,7 +9,7 @@
 
 /* ---- numbers ---- */
 
-/* A number of 20 digits may be too large; of 19 it cannot. */
+/* A number of 20 digits may overflow; one of 19 cannot. */
 static bool parse_20(const char *s, uint64_t *out)
 {
     uint64_t number = 0;
@@ -124,10 +124,10 @@ const struct ms_attr *ms__attr(const struct ms_row *row, enum ms_attr_key key)
     return NULL;
 }
 
-struct attrs { /* of a row that is read */
+struct attrs { /* of a row being read */
     struct ms_row *row;
-    uint64_t wanted; /* bits of keys that are still looked for: of a key the first one counts */
-    unsigned seen;   /* a row has room for so many, wanted or not */
+    uint64_t wanted; /* bits of keys still to be found: the first occurrence of a key counts */
+    unsigned seen;   /* the capacity of a row counts all of them, needed or not */
 };
 
 static bool is_wanted(struct attrs *attrs, unsigned key)
@@ -176,7 +176,7 @@ static struct ms_text between(const char *begin, const char *end)
     return (struct ms_text){.s = begin, .length_b = (uint32_t)(end - begin)};
 }
 
-/* Values may hold commas ("shape:[1,5,]"): a key begins behind the last comma before its colon. */
+/* Values may hold commas ("shape:[1,5,]"): a key begins after the last comma before its colon. */
 static void parse_plain(struct attrs *attrs, const char *s, const char *end)
 {
     const char *key = s, *colon = NULL, *comma = NULL;
@@ -217,7 +217,7 @@ static void add_utf8(struct ms_buffer *out, unsigned code)
     }
 }
 
-/* A JSON string or a bare value at s, to its end. NULL: broken. Room for its text is there in scratch. */
+/* A JSON string or a bare value at s, to its end. NULL: invalid. The caller has reserved space in scratch. */
 static const char *json_value(struct ms_buffer *scratch, const char *s, const char *end, struct ms_text *out)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
@@ -294,7 +294,7 @@ static void parse_json(struct ms_buffer *scratch, struct attrs *attrs, const cha
     }
 }
 
-/* "{k:v,k:v}" or JSON, as far as it can be understood. */
+/* "{k:v,k:v}" or JSON, as far as it can be parsed. */
 static void parse_attrs(struct ms_buffer *scratch, struct ms_text text, uint64_t wanted, struct ms_row *row)
 {
     const char *s = text.s, *end = text.s + text.length_b;

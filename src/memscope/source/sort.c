@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One file's rows in order of id or time.
  *
- * Rows are collected in memory up to a limit. A file that fits is sorted there. Of a larger one that is in order so far
- * the rest is looked over once, keys only, and if it is in order it is streamed from the file itself; our own dumps
- * are. Otherwise (the original writes the rows of a block when it is freed) what was collected is sorted and goes as a
- * run into a file without a name, and so on; the runs are merged. Equal keys keep the order of the file. */
+ * Rows are collected in memory up to a limit. A file that fits is sorted there. If a larger file is in order so far,
+ * the rest is scanned once, keys only, and if it is in order too, it is streamed from the file itself; npuscope's
+ * own dumps are. Otherwise (the original writes the rows of a block when it is freed) the collected rows are sorted
+ * and written as a run to an unnamed file, and so on; the runs are merged. Equal keys keep the order of the file. */
 #include "memscope/source/internal.h"
 
 #include "memscope/model/row_bytes.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MEMORY_B     (64u << 20)
-#define FIRST_B      (4u << 20) /* in order so far: time to look at the rest */
+#define FIRST_B      (4u << 20) /* in order so far: check the rest */
 #define RUN_BUFFER_B (64u * 1024)
 
 struct sort_entry {
@@ -41,7 +41,7 @@ struct ms_sorted {
     struct ms_buffer packed;
     struct sort_entry *entries;
     size_t count, room, at;
-    bool in_order; /* what is collected stands in the file so */
+    bool in_order; /* the collected rows are in file order */
     int fd;
     uint64_t spilled_b;
     struct sorted_run *runs;
@@ -76,7 +76,7 @@ static void clear(struct ms_sorted *sorted)
     sorted->in_order = true;
 }
 
-/* More, until limit_b are there; *ended: there is no more. */
+/* Collects more, up to limit_b; *ended: there is no more. */
 static int collect(struct ms_sorted *sorted, size_t limit_b, bool *ended)
 {
     struct ms_row row;
@@ -164,7 +164,7 @@ static int spill(struct ms_sorted *sorted)
     return rc;
 }
 
-/* Makes the next row of the run complete in its buffer. 1, 0: no more, -errno. */
+/* Completes the next row of the run in its buffer. 1, 0: no more, -errno. */
 static int run_fill(struct ms_sorted *sorted, struct sorted_run *run)
 {
     while (ms_row_packed_b(run->bytes + run->used, run->filled - run->used) == 0) {
@@ -248,7 +248,7 @@ static int start_merge(struct ms_sorted *sorted)
 
 static int next_merged(struct ms_sorted *sorted, struct ms_row *row)
 {
-    /* The row that was given last is consumed now: its texts were in the buffer. */
+    /* Only now is the last returned row consumed: its texts were in the buffer. */
     if (sorted->at != 0) {
         struct sorted_run *run = &sorted->runs[sorted->heap[0]];
         run->used += ms_row_packed_b(run->bytes + run->used, run->filled - run->used);
@@ -270,7 +270,7 @@ static int next_merged(struct ms_sorted *sorted, struct ms_row *row)
     return 1;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static int prepare(struct ms_sorted *sorted)
 {

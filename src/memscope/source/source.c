@@ -25,7 +25,7 @@ void ms__problem(struct ms_source *source, const char *file, uint64_t line, uint
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
-    /* What is quoted from a file may be anything; it is shown on a terminal. */
+    /* Text quoted from a file may contain anything, and is shown on a terminal. */
     for (char *s = reason; *s != '\0'; s++) {
         *s = (unsigned char)*s < ' ' || *s == '\x7f' ? '?' : *s;
     }
@@ -40,10 +40,10 @@ void ms__problem(struct ms_source *source, const char *file, uint64_t line, uint
 
 bool ms__is_new(struct ms_row_reader *rows, uint64_t position)
 {
-    if (rows->quiet || position < rows->told_until) {
+    if (rows->quiet || position < rows->reported_until) {
         return false;
     }
-    rows->told_until = position + 1;
+    rows->reported_until = position + 1;
     return true;
 }
 
@@ -62,7 +62,7 @@ void ms__bad_row(struct ms_row_reader *rows, enum ms_parse why, const struct ms_
     if (why == MS_UNKNOWN) {
         if (source->stats.unknown_rows++ == 0) {
             ms__problem(source, rows->file->path, line, position, false,
-                        "%s '%.*s' is not known to this version; such rows are left out", names[column], shown, cell.s);
+                        "%s '%.*s' is unknown to this version; such rows are skipped", names[column], shown, cell.s);
         }
         return;
     }
@@ -106,7 +106,7 @@ static void begin_dump(struct ms_source *source)
     source->stack_source = (struct ms_stack_source){source, c_stack, python_stack};
 }
 
-/* Whoever holds a copy of this asks for the process that is being read. */
+/* A copy of this returns the stacks of the process being read. */
 static struct ms_text current_c(void *self, uint32_t id)
 {
     struct ms_source *source = self;
@@ -169,7 +169,7 @@ int ms_source_feed(struct ms_source *source, size_t at, const struct ms_model_op
     return rc;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 void ms__group_free(struct ms_source_group *group)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces as a source: the reader and the model of one process. Rows come with the settings of the recording, so that
- * they are those of its dump; events are fed with the options of whoever asks. */
+/* Traces as a source: the reader and the model of one process. Rows use the settings of the recording, so they equal
+ * those of its dump; events use the caller's options. */
 #include "memscope/source/internal.h"
 
 #include "memscope/options/options.h"
@@ -20,7 +20,7 @@
 struct opened {
     int dirfd;
     struct ms_trace *trace;
-    struct ms_modules *modules; /* files of the program, as far as they are still there */
+    struct ms_modules *modules; /* files of the program, if they still exist */
     struct ms_view *view;
     struct ms_frames *frames;
     struct ms_settings settings; /* as recorded, and changed by CONFIG events */
@@ -79,8 +79,8 @@ static int open_trace(struct ms_source *source, const struct ms_source_group *gr
     return 0;
 }
 
-/* A ring forgets its beginning, and a program that starts its recording itself has one that was never written: the
- * state at the oldest part that is there comes from a checkpoint. Worth a word if there were rows before it. */
+/* A ring discards its beginning, and a program that starts its own recording has a beginning that was never written:
+ * the state at the oldest existing part comes from a checkpoint. Reported if there were rows before it. */
 static int new_model(struct ms_source *source, const struct ms_source_group *group, struct opened *opened,
                      const struct ms_model_options *options)
 {
@@ -97,7 +97,7 @@ static int new_model(struct ms_source *source, const struct ms_source_group *gro
     return rc;
 }
 
-static void tell_damage(struct ms_source *source, const struct ms_source_group *group, struct ms_trace *trace)
+static void report_damage(struct ms_source *source, const struct ms_source_group *group, struct ms_trace *trace)
 {
     struct ms_damage damage;
     while (ms_trace_next_damage(trace, &damage)) {
@@ -111,32 +111,33 @@ static int run(struct ms_source *source, const struct ms_source_group *group, st
 {
     struct ms_event event;
     struct ms_trace_stats stats;
-    uint64_t told_b = 0;
+    uint64_t reported_b = 0;
     int rc, failed = 0;
     while (failed == 0 && (rc = ms_trace_next(opened->trace, &event)) == MS_TRACE_EVENT) {
         failed = ms_model_feed(opened->model, &event);
         if (event.index % PROGRESS_EVENTS == 0) {
             ms_trace_stats(opened->trace, &stats);
-            ms__progress(source, stats.bytes_read - told_b);
-            told_b = stats.bytes_read;
+            ms__progress(source, stats.bytes_read - reported_b);
+            reported_b = stats.bytes_read;
         }
     }
-    tell_damage(source, group, opened->trace);
+    report_damage(source, group, opened->trace);
     if (failed != 0 || rc < 0) {
         return failed != 0 ? failed : rc;
     }
     ms_trace_stats(opened->trace, &stats);
     if (stats.lost != 0) {
-        ms__problem(source, group->trace_dir, 0, 0, true, "%llu events were lost while it was recorded",
+        ms__problem(source, group->trace_dir, 0, 0, true, "%llu events were lost while recording",
                     (unsigned long long)stats.lost);
     }
     if (stats.ending == MS_ENDING_OPEN) {
-        ms__problem(source, group->trace_dir, 0, 0, false, "the recording has no end: it goes on, or was killed");
+        ms__problem(source, group->trace_dir, 0, 0, false,
+                    "the recording has no end: it is still running, or was killed");
     }
     return ms_model_end(opened->model);
 }
 
-struct rows_only { /* counts, and hides what is not promised */
+struct rows_only { /* counts, and hides callbacks that are not promised */
     const struct ms_consumer *consumer;
     struct ms_source *source;
 };

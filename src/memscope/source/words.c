@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of columns.h, back to their numbers: one small hash table per family, made at first use, and the spellings
- * of other generations and of the documentation beside them.
+/* Maps the words of columns.h back to numbers: one small hash table per family, built on first use, plus the
+ * spellings of other generations and of the documentation.
  *
- * A word is known by its length, its first eight bytes and its last eight, which is all of most: two comparisons. */
+ * A word is identified by its length, its first eight and its last eight bytes, which cover most words: two
+ * comparisons. */
 #include "memscope/source/internal.h"
 
 #include "base/swar.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SLOT_BITS 7u /* at least three times as many as the longest family has words */
+#define SLOT_BITS 7u /* at least three slots per word of the longest family */
 #define SLOTS     (1u << SLOT_BITS)
 
 struct ends { /* equal for equal texts */
@@ -54,7 +55,7 @@ static struct words events = {.texts = event_texts}, types = {.texts = type_text
 _Static_assert(MS_ATTR_KEY_COUNT < 64, "a bit for each in a wish");
 _Static_assert(3 * MS_ATTR_KEY_COUNT <= SLOTS && 3 * MS_TYPE_COUNT <= SLOTS, "longer families than slots");
 
-/* Of a text that is not empty. */
+/* Of a non-empty text. */
 static struct ends ends_of(const char *s, size_t length_b)
 {
     if (length_b >= 8) {
@@ -141,7 +142,7 @@ unsigned ms__attr_of(const char *s, size_t length_b)
     return attr == MS_ATTR_OTHER && is(s, length_b, "inefficient") ? MS_ATTR_INEFFICIENT_TYPE : attr;
 }
 
-/* Headers are read once per file, in any case of letters: documentation and program differ in it. */
+/* Headers are read once per file and ignore case: documentation and program differ. */
 int ms__column_of(const char *s, size_t length_b)
 {
 #define X(name, text, sql)                                                                                             \
