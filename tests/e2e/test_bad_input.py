@@ -83,10 +83,10 @@ COMMANDS = {
 # What is said; "": the input is good enough, and everything must end well.
 WRONG = {"empty.csv": "the file is empty", "empty.db": "the file is empty", "other.csv": "not a msmemscope dump",
          "other.db": "not a msmemscope dump", "binary.csv": "not a msmemscope dump", "binary.db": "not a database",
-         "notes.txt": ".csv nor .db|suffix must be .csv or .db", "nothing": "no recording and no dump|not a regular file",
+         "notes.txt": ".csv nor .db|suffix must be .csv or .db", "nothing": "contains no msmemscope recording|not a regular file",
          "missing.csv": "No such file|invalid paths input", "zeros.csv": "the file is empty|too large",
          "zeros.db": "not a database|too large", "cut.csv": "the file ends in the middle of this row",
-         "cut.db": "the file is shorter than it says", "hole.csv": "from here on the file is empty|too large",
+         "cut.db": "the file is truncated", "hole.csv": "the rest of the file is empty|too large",
          "header.csv": "no rows|nothing in it|has no operators|count", "shuffled.csv": "", "frees.csv": ""}
 
 
