@@ -30,12 +30,11 @@ struct ms_trace;
 enum ms_trace_result { MS_TRACE_EVENT = 1, MS_TRACE_AGAIN = 0, MS_TRACE_END = 2, MS_TRACE_JUMP = 3 };
 
 struct ms_trace_options {
-    size_t cache_b;   /* decoded blocks kept; 0: 64 MiB */
-    bool live;        /* the writer may still be running: without an end block return AGAIN, not END */
-    bool from_latest; /* begin at the latest checkpoint, not at the first segment */
-    struct ms_overflow
-        *overflow; /* live, in the writer's process: ms_writer_overflow; read on there when the disk is full */
-    bool memory;   /* the writer began in memory: begin there; the directory is not needed yet */
+    size_t cache_b;               /* decoded blocks kept; 0: 64 MiB */
+    bool live;                    /* the writer may still be running: without an end block return AGAIN, not END */
+    bool from_latest;             /* begin at the latest checkpoint, not at the first segment */
+    struct ms_overflow *overflow; /* live, in the writer's process: where it continues when the disk is full */
+    bool memory;                  /* the writer began in memory: begin there; the directory is not needed yet */
 };
 
 /* ---- which processes a trace directory holds ---- */

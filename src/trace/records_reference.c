@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct field {
+struct field_text {
     const char *type, *name, *meaning;
 };
 
-static const struct payload {
+static const struct payload_text {
     const char *name;
-    struct field fields[10];
+    struct field_text fields[10];
 } payloads[] = {
 #define F(type, name, to, meaning)                    {#type, #name, meaning},
 #define R(type, name, meaning)                        {#type, #name, meaning},
@@ -22,7 +22,7 @@ static const struct payload {
 #undef X
 };
 
-static const struct kind {
+static const struct kind_text {
     const char *order, *arg, *meaning;
 } kinds[MS_R_LIMIT] = {
 #define X(number, kind, payload, order, arg, meaning) [number] = {#order, #arg, meaning},
@@ -70,7 +70,7 @@ int main(void)
     puts("\n| payload | type | field | meaning |\n|---|---|---|---|");
     for (unsigned i = 0; i < MS_COUNT_OF(payloads); i++) {
         if (payloads[i].name != NULL && is_first(i)) {
-            for (const struct field *field = payloads[i].fields; field->name != NULL; field++) {
+            for (const struct field_text *field = payloads[i].fields; field->name != NULL; field++) {
                 printf("| %s | `%s` | %s | %s |\n", payloads[i].name, field->type, field->name, field->meaning);
             }
         }

@@ -87,7 +87,7 @@ WRONG = {"empty.csv": "the file is empty", "empty.db": "the file is empty", "oth
          "missing.csv": "No such file|invalid paths input", "zeros.csv": "the file is empty|too large",
          "zeros.db": "not a database|too large", "cut.csv": "the file ends in the middle of this row",
          "cut.db": "the file is truncated", "hole.csv": "the rest of the file is empty|too large",
-         "header.csv": "no rows|nothing in it|has no operators|count", "shuffled.csv": "", "frees.csv": ""}
+         "header.csv": "no rows|nothing in it|No events|has no operators|count", "shuffled.csv": "", "frees.csv": ""}
 
 
 def state_of(path):

@@ -492,8 +492,7 @@ static struct ms_trace *begin_in_memory(struct rig *rig)
     struct ms_writer_options options = {.memory = true};
     rig_begin(rig, MS_CLOCK_MONOTONIC, 16u << 20);
     rig_open_trace(rig, &options);
-    struct ms_trace_options live = {
-        .live = true, .overflow = ms_writer_overflow(rig->writer), .memory = true};
+    struct ms_trace_options live = {.live = true, .overflow = ms_writer_overflow(rig->writer), .memory = true};
     struct ms_trace *t;
     assert_int_equal(ms_trace_open(-1, "p", &live, &t), 0);
     return t;
