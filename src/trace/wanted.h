@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events that can be requested (--events) and the analyses that run while recording (--analysis): words, bits, and the
- * events that each of them needs. Parser, formatter, help, model, agent, session string and the Python API all use these
- * tables. The bits are part of config.json, of the session string and of shared memory: they never change. */
+/* The events that can be requested (--events) and the analyses that run while recording (--analysis): words, bits,
+ * and the events that each of them needs. Parser, formatter, help, model, agent, session string and the Python API
+ * all use these tables. The bits are part of config.json, of the session string and of shared memory: they never
+ * change. */
 #ifndef MS_TRACE_WANTED_H
 #define MS_TRACE_WANTED_H
 
@@ -41,7 +42,8 @@ enum {
 #undef X
 };
 
-/* The events that must be collected for `events` and the analyses; they are also written, unless --events-only is set. */
+/* The events that must be collected for `events` and the analyses; they are also written, unless --events-only is
+ * set. */
 static inline uint32_t ms_events_implied(uint32_t events, uint32_t analysis)
 {
 #define X(NAME, word, bit, needed, argument) events |= (analysis & (bit)) != 0 ? (needed) : 0u;

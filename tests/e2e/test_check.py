@@ -290,7 +290,7 @@ def test_invalid_input(check, tmp_path):
     good = tmp_path / "good.csv"
     write_csv(good, random_rows(1, 50))
     before = good.read_bytes()
-    for arguments, word in ((["leaks", good], "which marks?"), (["leaks", good, "--mark", "  "], "must not be blank"),
+    for arguments, word in ((["leaks", good], "no mark given"), (["leaks", good, "--mark", "  "], "must not be blank"),
                             (["leaks", good, "--mark=x", "--start=-1"], "not a number"),
                             (["inefficient", good, "--idle=0"], "greater than 0"),
                             (["inefficient", good, "--type=never"], "unknown"),

@@ -284,7 +284,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 def test_time_limit(recorded, softnpu, memscope):
     done = softnpu.run(memscope, "query", recorded, ENDLESS, "--timeout=0.2")
-    assert done.returncode == 1 and "not done after 0.2 s" in done.stderr
+    assert done.returncode == 1 and "timed out after 0.2 s" in done.stderr
 
 
 def test_interrupt(recorded, softnpu, memscope, until):

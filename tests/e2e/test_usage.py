@@ -153,5 +153,5 @@ def test_output_directories_that_cannot_be_used(recorder, tmp_path):
     for path, reason in [(tmp_path / "file", "Not a directory"), (tmp_path / "file" / "x", "Not a directory"),
                          ("/proc/nonexistent", "No such file or directory"), ("/dev/null/x", "Not a directory")]:
         done = recorder.softnpu.run(recorder.command, f"--output={path}", "--", "touch", tmp_path / "ran")
-        assert done.returncode == 2 and f"the output directory {path} cannot be used: {reason}." in done.stderr, done
+        assert done.returncode == 2 and f"cannot use the output directory {path}: {reason}." in done.stderr, done
     assert not (tmp_path / "ran").exists()

@@ -108,7 +108,7 @@ def test_cut(damaged, keep):
     """As a kill of everybody leaves it: what is before the cut is recovered."""
     os.truncate(damaged.segment, int(damaged.segment.stat().st_size * keep))
     done = damaged.tool("info")
-    assert done.returncode == 0 and "open: the recorder is at work or was killed" in done.stdout
+    assert done.returncode == 0 and "open: being recorded, or the recorder was killed" in done.stdout
     again = damaged.output.parent / "again"
     assert damaged.tool("export", "-o", again).returncode == 0
     (part,) = again.glob("*/device_0/dump/*.csv")

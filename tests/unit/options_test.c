@@ -148,7 +148,7 @@ static void names_and_order(void **state)
     assert_int_equal(MS_OPTIONS_VERSION, parse("-V"));
     assert_int_equal(MS_OPTIONS_VERSION, parse("--vers"));
 
-    /* Abbreviations that were clear before there were options of ours. */
+    /* Abbreviations that are unambiguous among msMemScope's options stay valid. */
     assert_int_equal(MS_OPTIONS_RUN, parse("--event=access --s=3 --e launch prog --sync --ri"));
     assert_int_equal(MS_WANT_LAUNCH, s.events);
     assert_int_equal(3, s.steps[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope check: the functions on dumps that the Python package has as well. Exit status 0; 1: leaks were found, a
- * device has too few marks, or rows are missing; 2: wrong usage, or the dump cannot be used. */
+/* msmemscope check: analyses of dumps, also available in the Python package. Exit status 0; 1: leaks were found, a
+ * device has too few marks, or rows are missing; 2: wrong usage, or the dump is unusable. */
 #include "base/parse.h"
 #include "cli/msmemscope/recordings.h"
 #include "memscope/analyze/api.h"
@@ -15,12 +15,12 @@ enum { EXIT_FOUND = 1, EXIT_WRONG = 2 };
 static const char usage[] =
     "usage: msmemscope check leaks FILE --mark TEXT [--start N]\n"
     "       msmemscope check inefficient FILE [--min-size SIZE] [--type LIST] [--idle N]\n\n"
-    "FILE is a dump, .csv or .db, ours or msMemScope's.\n\n"
-    "leaks: driver memory that was allocated between the mark TEXT number N (from 0) and the next one, and not freed\n"
-    "until the one after that. Exit status 1 if there is some.\n"
+    "FILE is a dump, .csv or .db, written by npuscope or msMemScope.\n\n"
+    "leaks: driver memory that was allocated between mark TEXT number N (from 0) and the next one, and was not freed\n"
+    "before the one after that. Exits 1 if leaks are found.\n"
     "inefficient: finds blocks that are allocated too early, freed too late, or idle in between, and writes\n"
-    "inefficient_type into their rows of FILE. The file before is kept as FILE.orig.\n"
-    "  --min-size SIZE   blocks of this size and more (0), such as 512K\n"
+    "inefficient_type into their rows of FILE. The original file is kept as FILE.orig.\n"
+    "  --min-size SIZE   blocks of at least this size (0), such as 512K\n"
     "  --type LIST       " MS_EARLY_ALLOCATION "," MS_LATE_DEALLOCATION "," MS_TEMPORARY_IDLENESS " (all)\n"
     "  --idle N          operators without an access before a block is idle (3000)\n";
 
@@ -86,7 +86,7 @@ static int fail(const char *why)
     return EXIT_WRONG;
 }
 
-/* Tells what is missing. checked: something was looked at. */
+/* Warns about missing rows. checked: there were rows to check. */
 static bool is_incomplete(const struct arguments *a, uint64_t left_out, bool checked)
 {
     if (problems != 0) {
@@ -105,7 +105,7 @@ static int check_leaks(const struct arguments *a, const struct ms_analyze_io *io
     struct ms_check_leaks_result result;
     uint64_t start = 0;
     if (a->mark == NULL) {
-        return wrong("which marks? --mark TEXT", NULL);
+        return wrong("no mark given (--mark TEXT)", NULL);
     }
     if (a->start != NULL && ms_parse_u64(a->start, 0, UINT64_MAX, &start) != 0) {
         return wrong("--start: not a number:", a->start);
@@ -146,7 +146,7 @@ static int check_inefficient(const struct arguments *a, const struct ms_analyze_
         }
     }
     if (result.kept[0] != '\0') {
-        printf("%llu rows changed; the file before is %s\n", (unsigned long long)result.rows_changed, result.kept);
+        printf("%llu rows changed; the original file is %s\n", (unsigned long long)result.rows_changed, result.kept);
     } else {
         puts("no row changed");
     }
@@ -190,7 +190,7 @@ int cmd_check(int argc, char **argv)
         }
     }
     if (a.file == NULL) {
-        return wrong("which file?", NULL);
+        return wrong("no file given", NULL);
     }
     struct ms_analyze_io io = {
         .sz = sizeof(io), .line = print_line, .problem = print_problem, .progress = show_progress};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope, the launcher: what its files share. It links libc alone, so that no library path of the user's can break
- * it; everything heavier lives in the collector's program, which is started with a clean environment. */
+/* Declarations shared by the files of msmemscope, the launcher. It links only libc, so that the user's library paths
+ * cannot break it; everything larger is in the collector's program, which is started with a clean environment. */
 #ifndef MS_CLI_MSMEMSCOPE_H
 #define MS_CLI_MSMEMSCOPE_H
 
@@ -21,7 +21,7 @@ void cli_say(const char *line);
 void cli_error(const char *format, ...) MS_PRINTF(1, 2); /* "[msmemscope] Error: ..." */
 void cli_warn(const char *format, ...) MS_PRINTF(1, 2);  /* "[msmemscope] Warn: ..." */
 
-/* ---- home.c: where we are installed ---- */
+/* ---- home.c: the installation directory ---- */
 struct home {
     char lib64[MS_PATH_MAX_B + 1];
     char collector[MS_PATH_MAX_B + 1];
@@ -32,39 +32,39 @@ bool home_find(const char *argv0, struct home *out);
 void version_print(void);
 void banner_print(void); /* on stderr */
 
-/* ---- program.c: the program to run, before it runs ---- */
+/* ---- program.c: finding and checking the program ---- */
 struct program {
     char path[MS_PATH_MAX_B + 1];
-    char needs_first[256]; /* a library that must be the first of LD_PRELOAD (libasan); empty: none */
+    char needs_first[256]; /* a library that must be first in LD_PRELOAD (libasan); empty: none */
 };
 /* 0, or MS_EXIT_NOT_FOUND, MS_EXIT_NOT_EXEC after a message. */
 int program_find(const char *name, struct program *out);
-void program_look(struct program *program); /* warns if it cannot be recorded; sets needs_first */
+void program_inspect(struct program *program); /* warns if it cannot be recorded; sets needs_first */
 
 /* ---- preload.c ---- */
 /* Sets LD_PRELOAD for the target. 0, or -1 after a message. */
 int preload_set(const struct home *home, const struct program *program);
 
 /* ---- python_path.c ---- */
-/* The Python package of this installation can be imported by the target. 0, or -1 with errno. */
+/* Sets PYTHONPATH so that the target can import this installation's package. 0, or -1 with errno. */
 int python_path_set(const struct home *home);
 
 /* ---- target.c ---- */
-/* Runs the program as a child in our process group. -1 with errno; *pid is set when it runs. in_child is called there,
- * before it becomes the program. */
+/* Runs the program as a child in the launcher's process group. in_child is called in the child before exec. 0 with
+ * *pid, or -1 with errno. */
 int target_start(const char *path, char **argv, void (*in_child)(void *), void *argument, pid_t *pid);
 void target_signals_block(void); /* before the first thread and process */
-int target_signal_fd(void);      /* readable when a signal came */
-/* Handles signals that came. Returns true once the target has ended, with its wait status. */
+int target_signal_fd(void);      /* readable when a signal is pending */
+/* Handles pending signals. Returns true once the target has ended, with its wait status. */
 bool target_turn(pid_t pid, int *status);
-bool target_interrupted(void); /* the user wants us to stop waiting */
+bool target_interrupted(void); /* the user has asked the launcher to stop waiting */
 void target_end_like(int status) __attribute__((noreturn));
 
 /* ---- launch.c ---- */
 int launch(const struct home *home, const struct ms_settings *settings, char **argv);
 
 /* ---- command.c ---- */
-/* Is this a subcommand (info, recover, export in front of a directory)? */
+/* Is this a subcommand (info, recover, export ... followed by a directory)? */
 bool command_is(int argc, char **argv);
 int command_run(const struct home *home, int argc, char **argv);
 int command_compare(const struct home *home, int argc, char **argv);

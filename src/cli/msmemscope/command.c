@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subcommands. They must not take names away from programs: a word (or two) is a command only as the first argument,
- * and only in front of an existing directory or dump file, or of --help or --schema, or if PATH has no program of that
- * name. The work is done by the collector's program, in a clean environment. */
+/* Subcommands. They must not hide programs of the same name: a word (or two) is a command only as the first argument,
+ * and only if an existing directory or dump file, --help or --schema follows, or if PATH has no program of that name.
+ * The collector's program does the work, in a clean environment. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -18,7 +18,7 @@ extern char **environ;
 static const char *const words[] = {"info", "recover", "export", "report", "query", "check"};
 static const char *const checks[] = {"leaks", "inefficient"}; /* the second word of check */
 static const char *const with_value[] = {"-o",     "-f",       "--output",
-                                         "--file", "--format", "--timeout"}; /* as a word behind */
+                                         "--file", "--format", "--timeout"}; /* options whose value is the next word */
 
 static bool is_one_of(const char *word, const char *const *list, size_t count)
 {
@@ -75,7 +75,7 @@ bool command_is(int argc, char **argv)
     return false;
 }
 
-/* Libraries of the user's are not for us. */
+/* The user's library paths must not affect the tool. */
 static void clean_environment(void)
 {
     for (char **entry = environ; *entry != NULL;) {
@@ -101,7 +101,7 @@ int command_run(const struct home *home, int argc, char **argv)
     return MS_EXIT_TOOL;
 }
 
-/* --compare is an option for users, a command for the collector's program. */
+/* --compare: an option of msmemscope, but a command of the collector's program. */
 int command_compare(const struct home *home, int argc, char **argv)
 {
     static char name[] = "compare";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope --compare: two recordings or dumps, or two steps of one. Exit status 0; 1 with --fail-above when memory
- * grew by more, or when an input could be read in part only; 2 when there is nothing to compare. */
+/* msmemscope --compare: two recordings or dumps, or two steps of one. Exit status 0; 1 if memory
+ * grew by more than --fail-above, or an input was read only partially; 2 if there is nothing to compare. */
 #include "memscope/analyze/compare.h"
 #include "base/parse.h"
 #include "cli/msmemscope/inputs.h"
@@ -72,7 +72,7 @@ static int write_file(const struct ms_compare *compare, const char *directory, c
 {
     char path[MS_PATH_MAX_B + 128];
     int fd = -1;
-    for (int i = 0; fd < 0 && i < 1000; i++) { /* never over a file that is there */
+    for (int i = 0; fd < 0 && i < 1000; i++) { /* never overwrites a file */
         char number[16] = "";
         if (i != 0) {
             snprintf(number, sizeof(number), "_%d", i);
@@ -102,7 +102,7 @@ static int write_files(const struct ms_compare *compare, const struct ms_setting
     ms_time_text(time(NULL), when);
     int rc = make_directories(directory);
     if (rc != 0) {
-        fprintf(stderr, "[msmemscope] Error: %s cannot be used: %s.\n", directory, strerror(-rc));
+        fprintf(stderr, "[msmemscope] Error: cannot use %s: %s.\n", directory, strerror(-rc));
         return rc;
     }
     rc = write_file(compare, directory, "memory_compare", when, ms_compare_write);
@@ -157,8 +157,8 @@ int cmd_compare(int argc, char **argv)
     struct ms_compare_options options = {
         .legacy = settings.compare_legacy, .levels = levels, .names = {paths[0], paths[1]}};
     if (settings.step_count > 2 || (settings.compare_legacy && settings.step_count != 0)) {
-        return fail(settings.compare_legacy ? "--compare-legacy knows no steps."
-                                            : "--steps: one step of both, or one of each is needed.");
+        return fail(settings.compare_legacy ? "--compare-legacy cannot compare steps."
+                                            : "--steps: name one step of both, or one step of each.");
     }
     if (settings.step_count != 0) {
         options.steps[0] = settings.steps[0];

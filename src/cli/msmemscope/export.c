@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope export and recover: files from traces, and export from dumps as well. `recover` is an export of every
- * recording in DIR to where its files belong, in the format of its settings; what a killed collector left there is
- * replaced when the new is complete.
- */
+/* msmemscope export and recover. `export` writes files from traces and dumps. `recover` exports every recording in
+ * DIR to its own directory, in the format of its settings; partial files of a killed collector are replaced once the
+ * new ones are complete. */
 #include "cli/msmemscope/export_dumps.h"
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
@@ -18,8 +17,8 @@
 #include <unistd.h>
 
 struct export_task {
-    const struct ms_exporter *format; /* NULL: as recorded; of dumps, the other one */
-    const char *out;                  /* NULL: beside the input; "-": stdout */
+    const struct ms_exporter *format; /* NULL: as recorded; for dumps, the other one */
+    const char *out;                  /* NULL: next to the input; "-": stdout */
     bool recover;
     int failures;
 };
@@ -47,7 +46,7 @@ static int fail(struct export_task *task, const struct recording *recording, int
     return 0;
 }
 
-/* A directory per process, so that files of several do not meet. */
+/* A directory per process, so that files of different processes do not collide. */
 static int open_out(const struct export_task *task, const struct recording *recording, char path[MS_PATH_MAX_B + 1])
 {
     const char *name = strrchr(recording->path, '/');
@@ -62,7 +61,7 @@ static int open_out(const struct export_task *task, const struct recording *reco
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Can all of it be read? What a trace with damage gives is less than what may be there already. */
+/* Can the whole trace be read? Files from a damaged trace would contain less than existing ones may. */
 static bool is_sound(const struct recording *recording)
 {
     struct ms_trace *trace;
@@ -86,8 +85,8 @@ static int export_one(void *argument, const struct recording *recording)
     ms_settings_init(&settings);
     if (ms_options_apply_text(&settings, recording->process->settings, &why) != 0) {
         progress_end();
-        fprintf(stderr, "msmemscope: %s: settings of the recording are not understood, defaults are used: %s\n",
-                recording->path, why.error);
+        fprintf(stderr, "msmemscope: %s: invalid settings in the recording, using defaults: %s\n", recording->path,
+                why.error);
     }
     char path[MS_PATH_MAX_B + 1];
     int out = open_out(task, recording, path);
@@ -118,16 +117,16 @@ static int export_one(void *argument, const struct recording *recording)
         progress_end();
         struct ms_pipeline_stats stats;
         ms_pipeline_stats(pipeline, &stats);
-        task->failures += stats.damages > stats.cuts; /* told; what could be read is written */
+        task->failures += stats.damages > stats.cuts; /* reported; what could be read is written */
         ms_pipeline_close(pipeline);
     }
     close(out);
     return rc < 0 ? fail(task, recording, rc) : 0;
 }
 
-/* ---- by the source ---- */
+/* ---- from any source ---- */
 
-/* The directory of the recording that a dump belongs to, or that it stands in. */
+/* The directory of the recording that a dump belongs to, or else the one that contains it. */
 static void home_of_dump(const char *path, char out[MS_PATH_MAX_B + 1])
 {
     struct stat st;
@@ -158,7 +157,8 @@ static int export_source(struct export_task *task, struct ms_source *source, siz
     char path[MS_PATH_MAX_B + 1];
     home_of_dump(process->path, path);
     if (task->out == NULL && strcmp(name, kinds[process->kind]) == 0) {
-        fprintf(stderr, "msmemscope: %s is %s already; with -o DIR it is written anew there\n", process->path, name);
+        fprintf(stderr, "msmemscope: %s is already in %s format; use -o DIR to write it again there\n", process->path,
+                name);
         return 1;
     }
     bool to_stdout = task->out != NULL && strcmp(task->out, "-") == 0;
@@ -178,8 +178,8 @@ static int export_source(struct export_task *task, struct ms_source *source, siz
     return rc != 0;
 }
 
-/* Everything below the path. Traces become dumps by the pipeline that the collector runs; whatever else there is goes the
- * same way for traces and dumps. */
+/* Exports everything below the path. Dumps of traces are written by the collector's pipeline; all other formats take
+ * the same path for traces and dumps. */
 static int export_all(struct export_task *task, const char *path)
 {
     struct ms_source *source;
@@ -189,7 +189,7 @@ static int export_all(struct export_task *task, const char *path)
     }
     if (task->out != NULL && strcmp(task->out, "-") == 0 && ms_source_count(source) > 1 && !task->format->joins) {
         fprintf(stderr,
-                "msmemscope: %s: there are %zu processes, which do not fit into one %s file; name one of them, "
+                "msmemscope: %s: %zu processes cannot be written to one %s file; name one of them, "
                 "or use -o DIR:\n",
                 path, ms_source_count(source), task->format->name);
         for (size_t i = 0; i < ms_source_count(source); i++) {
@@ -203,7 +203,7 @@ static int export_all(struct export_task *task, const char *path)
         const struct ms_source_process *process = ms_source_process(source, i);
         if (process->kind != MS_SOURCE_TRACE || (task->format != NULL && task->format->stem != NULL)) {
             task->failures += export_source(task, source, i);
-        } else if (strcmp(process->path, last) != 0) { /* a directory may hold several */
+        } else if (strcmp(process->path, last) != 0) { /* a directory may contain several */
             task->failures += recordings_each(process->path, export_one, task) < 0;
             last = process->path;
         }
@@ -225,16 +225,16 @@ static int usage(const char *command)
 {
     if (strcmp(command, "recover") == 0) {
         puts("usage: msmemscope recover DIR [--format=csv|db]\n\n"
-             "Finishes the dump files of recordings whose collector was killed, and prints their reports.");
+             "Completes the dump files of recordings whose collector was killed, and prints their reports.");
         return 0;
     }
     puts("usage: msmemscope export DIR|FILE [--format=FORMAT] [-o OUT]\n\n"
-         "Writes other files from the recordings in DIR, or from dumps (.csv, .db; ours or msMemScope's), into the\n"
+         "Converts the recordings in DIR, or from dumps (.csv, .db; from npuscope or msMemScope), to the\n"
          "directory of each process, or below OUT. With -o - the file goes to stdout (not csv and db, which are\n"
          "several files).\n\n"
          "Formats:");
     list_formats(stdout);
-    puts("\nExit status: 0, 1 if something is missing in the result (what, is told on stderr), 2 for wrong options.\n\n"
+    puts("\nExit status: 0; 1 if the result is incomplete (details are on stderr); 2 for wrong options.\n\n"
          "Examples:\n"
          "  msmemscope export run --format=memory_viz -o out          # drop the .pickle on pytorch.org/memory_viz\n"
          "  msmemscope export run --format=pprof -o - | go tool pprof -top /dev/stdin\n"
@@ -269,11 +269,11 @@ int cmd_export(int argc, char **argv)
     }
     task.format = format != NULL ? ms_exporter_find(format) : NULL;
     if (dir == NULL) {
-        fprintf(stderr, "msmemscope %s: which directory? See msmemscope %s --help\n", argv[1], argv[1]);
+        fprintf(stderr, "msmemscope %s: no directory given; see msmemscope %s --help\n", argv[1], argv[1]);
         return 2;
     }
     if (format != NULL && (task.format == NULL || (task.recover && task.format->stem != NULL))) {
-        fprintf(stderr, "msmemscope %s: there is no format '%s'; it can be%s\n", argv[1], format,
+        fprintf(stderr, "msmemscope %s: unknown format '%s'; use%s\n", argv[1], format,
                 task.recover ? " csv or db" : ":");
         if (!task.recover) {
             list_formats(stderr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope export, of dumps: every process is written anew in another format. A dump may hold rows of several
- * processes; the first one's files go to the directory itself, those of another to process_<pid> in it. */
+/* msmemscope export of dumps: writes every process in another format. A dump may contain rows of several processes; the
+ * files of the first one go to the directory itself, those of the others to process_<pid> in it. */
 #include "cli/msmemscope/export_dumps.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct output { /* of one process */
+struct output { /* one process */
     uint32_t pid;
     int dirfd;
     struct ms_export *export;
@@ -24,10 +24,10 @@ struct exporting {
     struct ms_source *source;
     const struct ms_exporter *format;
     const char *dir, *name;
-    int fd; /* instead of files in dir, if not 0 */
+    int fd; /* if not 0: used instead of files in dir */
     struct output *outputs;
     size_t count, last;
-    uint64_t doubled; /* rows with an id that was there before */
+    uint64_t doubled; /* rows with a duplicate id */
     int error;
 };
 
@@ -42,7 +42,8 @@ static void file_created(void *argument, const char *path, const char *table)
 static struct output *add_output(struct exporting *e, uint32_t pid, struct ms_model *model)
 {
     if (e->fd != 0 && e->count != 0 && !e->format->joins) {
-        fprintf(stderr, "msmemscope: %s has rows of several processes, which do not fit into one %s file; use -o DIR\n",
+        fprintf(stderr,
+                "msmemscope: %s has rows of several processes, which cannot be written to one %s file; use -o DIR\n",
                 e->name, e->format->name);
         e->error = -ENODATA;
         return NULL;
@@ -156,11 +157,11 @@ int export_process(struct ms_source *source, size_t at, const struct ms_exporter
         rc = rc != 0 ? rc : close_rc;
     }
     if (e.doubled != 0) {
-        fprintf(stderr, "[msmemscope] Warn: %s: %llu rows have the ID of another one and were left out.\n",
-                process->path, (unsigned long long)e.doubled);
+        fprintf(stderr, "[msmemscope] Warn: %s: %llu rows with duplicate IDs were skipped.\n", process->path,
+                (unsigned long long)e.doubled);
     }
     if (rc == 0 && e.count == 0) {
-        fprintf(stderr, "msmemscope: %s: there are no rows in it\n", process->path);
+        fprintf(stderr, "msmemscope: %s: has no rows\n", process->path);
         rc = -ENODATA;
     }
     free(e.outputs);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exporting one process of a source, whatever the source is, into a directory. */
+/* Exports one process of any source to a directory. */
 #ifndef MS_CLI_EXPORT_DUMPS_H
 #define MS_CLI_EXPORT_DUMPS_H
 
 #include "memscope/export/exporter.h"
 #include "memscope/source/source.h"
 
-/* dir is made if it is not there. fd: where the one file of the format goes instead, if not 0. 0 or -errno; -ENODATA
- * has been told. */
+/* Creates dir if it does not exist. fd: if not 0, the format's file is written there instead. 0 or -errno; -ENODATA was
+ * reported. */
 int export_process(struct ms_source *source, size_t at, const struct ms_exporter *format, const char *dir, int fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the installation is: LD_PRELOAD_PATH as the wrapper gives it, beside the command as it was called, beside the
- * file that it really is. The build tree's links make all three differ. */
+/* Finds the installation: LD_PRELOAD_PATH as set by the wrapper, next to the command as it was called, or next to the
+ * file it links to. Because of the build tree's links, all three may differ. */
 #include "cli/msmemscope/cli.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool try_root(const char *root, struct home *out)
     return (size_t)snprintf(out->lib64, sizeof(out->lib64), "%s/lib64", path) < sizeof(out->lib64);
 }
 
-/* The directory above the one that holds this file. */
+/* The parent of the file's directory. */
 static bool try_beside(const char *file, struct home *out)
 {
     char root[MS_PATH_MAX_B + 8];

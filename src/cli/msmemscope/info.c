@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope info DIR: what was recorded. Reads every event once; text for people, --json for programs. */
+/* msmemscope info DIR: what was recorded. Reads every event once. Prints text, or JSON with --json. */
 #include "cli/msmemscope/recordings.h"
 
 #include "base/buffer.h"
@@ -25,11 +25,11 @@ struct counts {
     struct ms_trace_stats stats;
     uint64_t damages;
     uint64_t stacks;               /* events with a call stack */
-    struct ms_event_recorder cost; /* all 0: not recorded */
-    uint64_t begins_at, jumps;     /* parts that were deleted: before this event; in the middle */
+    struct ms_event_recorder cost; /* all 0: unknown */
+    uint64_t begins_at, jumps;     /* deleted parts: before this event; in the middle */
 };
 
-static const char *const endings[] = {[MS_ENDING_OPEN] = "open: the recorder is at work or was killed",
+static const char *const endings[] = {[MS_ENDING_OPEN] = "open: being recorded, or the recorder was killed",
                                       [MS_ENDING_PROCESS] = "complete: the process ended",
                                       [MS_ENDING_STOPPED] = "stopped on request",
                                       [MS_ENDING_DISK] = "cut: the disk was full",
@@ -146,8 +146,8 @@ static void print_json(const struct recording *recording, const struct counts *c
     printf("}}");
 }
 
-/* What recording took from the machine. Time in hooks is an estimate: events, at what the collector has measured for
- * one on that machine. */
+/* The overhead of recording. Time in hooks is an estimate: number of events times the cost of one event, as measured by
+ * the collector on that machine. */
 static void print_cost(const struct counts *counts)
 {
     const struct ms_event_recorder *cost = &counts->cost;
@@ -163,10 +163,10 @@ static void print_cost(const struct counts *counts)
                (double)counts->stats.events * (double)cost->record_ps / 1e9, (double)cost->record_ps / 1e3,
                counts->stacks != 0 ? ", call stacks not counted" : "");
     }
-    printf("%.3f ms of draining; buffers %s, collector %s\n", (double)cost->drain_ns / 1e6, buffers, collector);
+    printf("%.3f ms draining; buffers %s, collector %s\n", (double)cost->drain_ns / 1e6, buffers, collector);
 }
 
-/* A trace that had to end before its process. */
+/* A trace that ended before its process. */
 static void print_cut(const struct counts *counts)
 {
     if (counts->stats.ending != MS_ENDING_DISK && counts->stats.ending != MS_ENDING_LIMIT) {
@@ -204,7 +204,7 @@ static void print_text(const struct recording *recording, const struct counts *c
         printf(" (%llu while not tracing)", (unsigned long long)counts->shadow);
     }
     if (counts->begins_at > 0) {
-        printf(", from number %llu on: what is older was not traced, or forgotten (--ring)",
+        printf(", from number %llu on: older ones were not traced, or discarded (--ring)",
                (unsigned long long)counts->begins_at);
     }
     if (counts->jumps > 0) {
@@ -285,7 +285,7 @@ int cmd_info(int argc, char **argv)
         }
     }
     if (dir == NULL) {
-        fputs("msmemscope info: which directory?\n", stderr);
+        fputs("msmemscope info: no directory given; see msmemscope info --help\n", stderr);
         return 2;
     }
     bool all = recordings_each(dir, show_one, &show) >= 0;

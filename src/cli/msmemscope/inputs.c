@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static void tell_problem(void *argument, const struct ms_problem *problem)
+static void print_problem(void *argument, const struct ms_problem *problem)
 {
     (void)argument;
     progress_end();
@@ -19,7 +19,7 @@ static void tell_problem(void *argument, const struct ms_problem *problem)
     fprintf(stderr, " %s\n", problem->reason);
 }
 
-static void tell_progress(void *argument, uint64_t bytes_read, uint64_t bytes_total)
+static void show_progress(void *argument, uint64_t bytes_read, uint64_t bytes_total)
 {
     (void)argument;
     progress_show("reading", bytes_read, bytes_total);
@@ -27,7 +27,7 @@ static void tell_progress(void *argument, uint64_t bytes_read, uint64_t bytes_to
 
 int input_open(const char *path, bool dumps, struct ms_source **out)
 {
-    struct ms_source_options options = {.dumps = dumps, .problem = tell_problem, .progress = tell_progress};
+    struct ms_source_options options = {.dumps = dumps, .problem = print_problem, .progress = show_progress};
     return ms_source_open(path, &options, out);
 }
 
@@ -45,7 +45,7 @@ bool input_close(struct ms_source *source, const char *path)
                 left_out);
     }
     if (stats.unknown_rows != 0) {
-        fprintf(stderr, "[msmemscope] Warn: %s has %llu rows of kinds that this version does not know.\n", path,
+        fprintf(stderr, "[msmemscope] Warn: %s has %llu rows of unknown kinds.\n", path,
                 (unsigned long long)stats.unknown_rows);
     }
     ms_source_close(source);

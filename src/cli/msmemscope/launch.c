@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope PROG: launcher, target, collector.
  *
- * The launcher refuses before anything runs if the output cannot be written, starts a collector (apart from
- * everything), runs the program as its child, and waits for both: for the program to end, then for the files to be
- * complete, and up to --linger for registered processes that outlive the program. It ends as the program ended. If it
- * is killed, program and collector go on. */
+ * The launcher checks that the output can be written, starts a collector in a session of its own, runs the program as
+ * its child, and waits for both: for the program to end, then for the files to be complete, and up to --linger for
+ * registered processes that outlive the program. Its exit status is the program's. If it is killed, program and
+ * collector continue. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/bar.h"
@@ -34,7 +34,7 @@ static int open_output(const struct ms_settings *settings, bool *is_new)
 {
     const char *path = settings->output;
     if (*path == '\0') {
-        cli_error("the current directory has no usable name; give --output.");
+        cli_error("the current directory has no usable path; use --output.");
         return -1;
     }
     if (ms_path_trust(path, settings->strict_paths, cli_say) != 0) {
@@ -42,13 +42,13 @@ static int open_output(const struct ms_settings *settings, bool *is_new)
     }
     int fd = ms_output_open(path, is_new);
     if (fd < 0) {
-        cli_error("the output directory %s cannot be used: %s.", path, strerror(-fd));
+        cli_error("cannot use the output directory %s: %s.", path, strerror(-fd));
         return -1;
     }
     return fd;
 }
 
-/* The file socket is the proof that files can be made there; only where sockets are not possible we do without. */
+/* Creating the socket file also proves that the directory is writable. A file system without sockets is accepted. */
 static int open_listeners(struct ms_session *session, const struct ms_settings *settings, int listeners[2])
 {
     int rc = ms_session_new_socket(session);
@@ -57,7 +57,7 @@ static int open_listeners(struct ms_session *session, const struct ms_settings *
         rc = ms_session_listen(session, false);
     }
     if (rc < 0) {
-        cli_error("no socket for the recorder: %s.", strerror(-rc));
+        cli_error("cannot create the recorder's socket: %s.", strerror(-rc));
         return -1;
     }
     listeners[count++] = rc;
@@ -70,7 +70,7 @@ static int open_listeners(struct ms_session *session, const struct ms_settings *
     }
     session->fallback[0] = '\0';
     if (rc == -EROFS || rc == -EACCES || rc == -ENOSPC || rc == -EDQUOT || rc == -ENOENT || rc == -EIO) {
-        cli_error("the output directory %s cannot be written: %s.", settings->output, strerror(-rc));
+        cli_error("cannot write to the output directory %s: %s.", settings->output, strerror(-rc));
         close(listeners[0]);
         return -1;
     }
@@ -87,7 +87,7 @@ static void print_text(int stream, bool info, const char *text, size_t text_b)
     while (text_b > 0) {
         ssize_t n = write(stream, text, text_b);
         if (n < 0 && errno != EINTR) {
-            return; /* the reader is gone; the files are what counts */
+            return; /* the reader has closed the pipe; the files are still written */
         }
         n = n < 0 ? 0 : n;
         text += n;
@@ -120,7 +120,7 @@ static void show_progress(const struct ms_supervisor_state *state, bool *shown)
 
 #define NOTICE_NS 5000000000ull
 
-/* The program has ended: files first, then whoever lives on. */
+/* The program has ended: waits for its files, then for processes that outlive it. */
 static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, uint32_t linger_ms)
 {
     uint64_t begin_ns = ms_clock_raw_ns(), linger_ns = linger_ms * 1000000ull;
@@ -130,13 +130,13 @@ static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, ui
         struct ms_supervisor_state state = ms_supervisor_state(supervisor);
         uint64_t passed_ns = ms_clock_raw_ns() - begin_ns;
         if (getpid() == 1 && passed_ns >= linger_ns && state.living > 0 && !asked) {
-            /* Process 1 takes everybody with it: let them end, and their files be finished, before that. */
+            /* When process 1 exits, all others are killed: terminate them first, so that their files are completed. */
             kill(-1, SIGTERM);
             asked = true;
             linger_ns += 5000000000ull;
         }
-        /* The program itself is dead; until the collector knows, its files are not even begun to be finished. One that
-         * says nothing any more holds nobody up. */
+        /* Until the collector has noticed that the program ended, it does not complete the files. NOTICE_NS limits the
+         * wait for a collector that does not respond. */
         bool unnoticed = passed_ns < NOTICE_NS && ms_supervisor_living(supervisor, program);
         bool wait = state.unfinished > 0 || unnoticed || (state.living > 0 && passed_ns < linger_ns);
         if (!wait || state.lost || target_interrupted()) {
@@ -158,7 +158,7 @@ static void wait_for_results(struct ms_supervisor *supervisor, pid_t program, ui
     }
 }
 
-/* What a process needs that outlives us and the collector, and begins to record only then. */
+/* For processes that outlive launcher and collector and start recording only then. */
 static void describe_for_children(const struct ms_settings *settings, struct ms_session *session)
 {
     if (strlen(settings->output) >= sizeof(session->output) ||
@@ -203,7 +203,7 @@ int launch(const struct home *home, const struct ms_settings *settings, char **a
     if (geteuid() == 0 && !settings->quiet) {
         cli_warn("Current user is root, skip permission check.");
     }
-    program_look(&program);
+    program_inspect(&program);
     quiet = settings->quiet;
 
     options.output = open_output(settings, &options.output_is_new);

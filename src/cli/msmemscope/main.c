@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope: reads the command line and does what it says. */
+/* msmemscope: parses the command line and runs what it requests. */
 #include "cli/msmemscope/cli.h"
 
 #include "memscope/options/options.h"
@@ -40,7 +40,7 @@ void cli_warn(const char *format, ...)
 static int wrong(const struct ms_why *why)
 {
     cli_say(why->error);
-    cli_say("Try 'msmemscope --help'. Options of the program stand behind '--': msmemscope [options] -- <prog> [args]");
+    cli_say("Try 'msmemscope --help'. Options of the program follow '--': msmemscope [options] -- <prog> [args]");
     return MS_EXIT_USAGE;
 }
 
@@ -55,10 +55,10 @@ int main(int argc, char **argv)
         return MS_EXIT_USAGE;
     }
     bool found = home_find(argv[0], &home);
-    argv[0] = name; /* as getopt and everybody else shall call us */
+    argv[0] = name; /* the name that getopt prints */
     if (command_is(argc, argv)) {
         if (!found) {
-            cli_error("msmemscope-collector is missing; the installation is not complete.");
+            cli_error("msmemscope-collector is missing; the installation is incomplete.");
             return MS_EXIT_TOOL;
         }
         return command_run(&home, argc, argv);
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         return wrong(&why);
     }
     if (!found) {
-        cli_error("msmemscope-collector is missing; the installation is not complete.");
+        cli_error("msmemscope-collector is missing; the installation is incomplete.");
         return MS_EXIT_TOOL;
     }
     if (settings.compare) {

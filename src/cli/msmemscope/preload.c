@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD of the target: our library first (after a sanitizer's, which insists on being first), the ATB hook that
- * fits ATB_HOME_PATH, then what the user had, without what we have put there already. */
+/* LD_PRELOAD of the target: the recorder's library first (after a sanitizer's, which must be first), the ATB hook that
+ * matches ATB_HOME_PATH, then the user's entries, without those added before. */
 #include "cli/msmemscope/cli.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define RECORDER "libascend_kernel_hook.so"
 
-/* Entries are separated by colons or blanks; so a path with one cannot be preloaded at all. */
+/* Entries are separated by colons or blanks, so a path that contains one cannot be preloaded. */
 static const char separators[] = ": \t\n";
 
 static bool ends_with(const char *text, const char *end)
@@ -55,13 +55,13 @@ int preload_set(const struct home *home, const struct program *program)
     const char *old = getenv("LD_PRELOAD");
     old = old != NULL ? old : "";
     if (home->lib64[strcspn(home->lib64, separators)] != '\0') {
-        cli_error("%s cannot be preloaded: a path with blanks or colons is not possible there.", home->lib64);
+        cli_error("cannot preload %s: LD_PRELOAD does not support paths with blanks or colons.", home->lib64);
         return -1;
     }
     char path[MS_PATH_MAX_B + 64];
     snprintf(path, sizeof(path), "%s/" RECORDER, home->lib64);
     if (access(path, R_OK) != 0) {
-        cli_error("%s is missing; the installation is not complete.", path);
+        cli_error("%s is missing; the installation is incomplete.", path);
         return -1;
     }
     size_t room = strlen(old) + 2 * sizeof(path) + sizeof(program->needs_first) + 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the program, and telling beforehand what will not work: programs that the dynamic loader does not preload
- * into. Nothing here stops the program from being run; an unrecorded run with one clear word is what the user gets.
+/* Finds the program, and warns if it cannot be recorded because the dynamic loader does not preload into it. The
+ * program is run in any case.
  *
- * ELF files are read with every offset checked: the file may be anything. */
+ * ELF files are untrusted: every offset is checked. */
 #include "cli/msmemscope/cli.h"
 
 #include <elf.h>
@@ -26,13 +26,13 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As the original: a file of that name in the current directory wins over PATH, also without "./". */
+/* As in msMemScope, a file of that name in the current directory takes precedence over PATH, even without "./". */
 int program_find(const char *name, struct program *out)
 {
     struct stat st;
     memset(out, 0, sizeof(*out));
     if (*name == '\0' || strlen(name) > MS_PATH_MAX_B) {
-        cli_error("cannot run '%.100s': not a name of a program.", name);
+        cli_error("cannot run '%.100s': not a program name.", name);
         return MS_EXIT_NOT_FOUND;
     }
     bool here = stat(name, &st) == 0;
@@ -80,7 +80,7 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t size_b)
     return offset <= INT64_MAX && pread(fd, out, size_b, (off_t)offset) == (ssize_t)size_b;
 }
 
-/* Name of the first library it needs that must stand before ours. */
+/* Name of the first needed library that must be loaded before the recorder. */
 static void find_sanitizer(int fd, const Elf64_Phdr *headers, unsigned count, char *out, size_t out_b)
 {
     const Elf64_Phdr *dynamic = NULL;
@@ -97,7 +97,7 @@ static void find_sanitizer(int fd, const Elf64_Phdr *headers, unsigned count, ch
     for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++) {
         strings = entries[i].d_tag == DT_STRTAB ? entries[i].d_un.d_ptr : strings;
     }
-    for (unsigned i = 0; i < count; i++) { /* its address, in the file */
+    for (unsigned i = 0; i < count; i++) { /* its offset in the file */
         if (headers[i].p_type == PT_LOAD && strings >= headers[i].p_vaddr &&
             strings - headers[i].p_vaddr < headers[i].p_filesz) {
             uint64_t base = headers[i].p_offset + (strings - headers[i].p_vaddr);
@@ -132,7 +132,7 @@ static const char *look_at_elf(int fd, struct program *program)
     const unsigned machine = header.e_machine;
 #endif
     if (header.e_machine != machine) {
-        return "it is a program for another processor";
+        return "it was built for another processor";
     }
     static Elf64_Phdr headers[HEADERS_MAX];
     unsigned count = header.e_phnum < HEADERS_MAX ? header.e_phnum : HEADERS_MAX;
@@ -172,11 +172,11 @@ static const char *look_at_rights(int fd)
                : NULL;
 }
 
-void program_look(struct program *program)
+void program_inspect(struct program *program)
 {
     int fd = open(program->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return; /* executable but not readable: nothing to say */
+        return; /* executable but not readable: cannot be checked */
     }
     const char *reason = look_at_rights(fd);
     reason = reason != NULL ? reason : look_at_elf(fd, program);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PYTHONPATH of the target: the package of this installation, after what the user has there. An installation by pip has
- * none beside it; there the package is where the interpreter looks anyway. */
+/* PYTHONPATH of the target: the user's entries, then the package of this installation. A pip installation needs none:
+ * the interpreter finds the package anyway. */
 #include "cli/msmemscope/cli.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope query: SQL over recordings and dumps. Exit status 0; 1 if the data is not complete or time was up; 2 for
+/* msmemscope query: SQL over recordings and dumps. Exit status 0; 1 if the data is incomplete or on timeout; 2 for
  * wrong options and statements; 130 after Ctrl-C. */
 #include "cli/msmemscope/inputs.h"
 #include "cli/msmemscope/recordings.h"
@@ -22,7 +22,7 @@ enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2, EXIT_STOPPED = 130 };
 struct query_task {
     const char **paths;
     size_t path_count;
-    const char *sql, *file; /* the statement, or where it stands ("-": stdin) */
+    const char *sql, *file; /* the statement, or the file that contains it ("-": stdin) */
     enum ms_query_output output;
     double limit_s;
 };
@@ -41,13 +41,13 @@ static int usage(void)
         "usage: msmemscope query DIR|FILE... \"SELECT ...\" [options]\n"
         "       msmemscope query DIR|FILE... -f STATEMENT.sql [options]      (-f -, or a pipe: from stdin)\n"
         "       msmemscope query --schema\n\n"
-        "Asks recordings and dumps (.csv, .db; ours or msMemScope's) in SQL. Several, for example those of all ranks, are\n"
-        "asked together; the column `process` tells them apart. Nothing is changed.\n\n"
+        "Queries recordings and dumps (.csv, .db; from npuscope or msMemScope) in SQL. Several, such as those of all ranks,\n"
+        "are queried together; the column `process` distinguishes them. Nothing is changed.\n\n"
         "  --format=table|csv|json   how the result is printed (table)\n"
-        "  -f, --file=FILE           where the statement stands\n"
+        "  -f, --file=FILE           file that contains the statement\n"
         "  --timeout=SECONDS         how long the statement may run, without reading (no limit)\n"
         "  --schema                  tables, views and their columns\n\n"
-        "Exit status: 0; 1 if the data could not be read completely, or time was up; 2 for wrong options or statements.\n\n"
+        "Exit status: 0; 1 if the data could not be read completely, or on timeout; 2 for wrong options or statements.\n\n"
         "Examples:\n"
         "  # what was live when the pool was fullest, by call site\n"
         "  msmemscope query run \"SELECT site, human(sum(size)) FROM peak_blocks WHERE pool = 'PTA' GROUP BY site\n"
@@ -89,7 +89,7 @@ static char *statement(const struct query_task *task)
     char *text = file != NULL ? read_all(file) : NULL;
     if (text == NULL) {
         fprintf(stderr, "msmemscope query: %s: %s\n", from_stdin ? "stdin" : task->file,
-                file == NULL ? strerror(errno) : "cannot be read, or is larger than 1 MiB");
+                file == NULL ? strerror(errno) : "unreadable, or larger than 1 MiB");
     }
     if (file != NULL && !from_stdin) {
         fclose(file);
@@ -115,7 +115,7 @@ static int parse_option(struct query_task *task, int argc, char **argv, int *at)
     char *end;
     if ((value = value_of("--format", argc, argv, at)) != NULL) {
         return ms_query_output_find(value, &task->output) ? 0
-                                                          : wrong("--format can be table, csv or json, not ", value);
+                                                          : wrong("--format must be table, csv or json, not ", value);
     }
     if ((value = value_of("--file", argc, argv, at)) != NULL || (value = value_of("-f", argc, argv, at)) != NULL) {
         task->file = value;
@@ -125,7 +125,7 @@ static int parse_option(struct query_task *task, int argc, char **argv, int *at)
         task->limit_s = strtod(value, &end);
         return end != value && *end == '\0' && task->limit_s > 0 && task->limit_s < 1e9
                    ? 0
-                   : wrong("--timeout is a number of seconds, not ", value);
+                   : wrong("--timeout must be a number of seconds, not ", value);
     }
     return wrong("unexpected ", argv[*at]);
 }
@@ -147,11 +147,11 @@ static int parse(struct query_task *task, int argc, char **argv)
         task->sql = task->paths[--task->path_count];
     }
     if (task->path_count == 0) {
-        return wrong("which directory or dump?", "");
+        return wrong("no directory or dump given", "");
     }
     if (task->sql == NULL && task->file == NULL) {
         if (isatty(STDIN_FILENO)) {
-            return wrong("which statement? For example: \"SELECT * FROM devices\"", "");
+            return wrong("no statement given; for example \"SELECT * FROM devices\"", "");
         }
         task->file = "-";
     }
@@ -168,7 +168,7 @@ static int read_inputs(struct ms_query *query, const struct query_task *task, in
         struct ms_source *source;
         struct ms_source_stats stats;
         if (input_open(task->paths[i], false, &source) != 0) {
-            *status = EXIT_PARTIAL; /* the reason has been told */
+            *status = EXIT_PARTIAL; /* the reason was reported */
             continue;
         }
         rc = ms_query_read(query, source);
@@ -176,7 +176,7 @@ static int read_inputs(struct ms_query *query, const struct query_task *task, in
         input_close(source, task->paths[i]);
         *status = stats.partial ? EXIT_PARTIAL : *status;
         good++;
-        if (rc == -EPROTO) { /* the reason has been told; others may be sound */
+        if (rc == -EPROTO) { /* the reason was reported; others may be readable */
             *status = EXIT_PARTIAL;
             rc = 0;
         } else if (rc != 0 && rc != -EINTR) {
@@ -201,7 +201,7 @@ static int answer(struct ms_query *query, const struct query_task *task)
         fputs("msmemscope query: stopped\n", stderr);
         return EXIT_STOPPED;
     case -ETIME:
-        fprintf(stderr, "msmemscope query: not done after %g s (--timeout); the result is not complete\n",
+        fprintf(stderr, "msmemscope query: timed out after %g s (--timeout); the result is incomplete\n",
                 task->limit_s);
         return EXIT_PARTIAL;
     case -EINVAL:
@@ -233,10 +233,11 @@ int cmd_query(int argc, char **argv)
         return status != 0 ? status : EXIT_WRONG;
     }
     if (ms_query_new(&running) != 0) {
-        fputs("msmemscope query: no memory\n", stderr);
+        fputs("msmemscope query: out of memory\n", stderr);
         status = EXIT_PARTIAL;
     } else {
-        struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND}; /* the second time it ends us */
+        struct sigaction action = {.sa_handler = stop,
+                                   .sa_flags = (int)SA_RESETHAND}; /* the second signal terminates */
         sigaction(SIGINT, &action, NULL);
         ms_query_limit(running, task.limit_s);
         if (ms_query_prepare(running, sql) != 0) {

@@ -19,7 +19,7 @@ struct recording_search {
     void *argument;
     const char *path;
     int dirfd, tracefd;
-    bool own_trace; /* the files are in a directory "trace" */
+    bool own_trace; /* the files are in a directory named "trace" */
     int count, unreadable, stopped;
 };
 
@@ -41,8 +41,8 @@ static int complain(void *argument, const struct ms_damage *damage)
     return 0;
 }
 
-/* A project directory, or one that holds trace files itself. */
-static void look_into(struct recording_search *search, const char *path, int dirfd)
+/* Visits a project directory, or one that contains trace files itself. */
+static void visit(struct recording_search *search, const char *path, int dirfd)
 {
     search->path = path;
     search->dirfd = dirfd;
@@ -71,7 +71,7 @@ int recordings_each(const char *dir, int (*fn)(void *argument, const struct reco
         fprintf(stderr, "msmemscope: %s: %s\n", dir, strerror(errno));
         return -1;
     }
-    look_into(&search, dir, fd);
+    visit(&search, dir, fd);
     DIR *entries = search.count == 0 ? fdopendir(fd) : NULL;
     char **names = NULL;
     size_t count = 0;
@@ -90,7 +90,7 @@ int recordings_each(const char *dir, int (*fn)(void *argument, const struct reco
         if (sub >= 0) {
             char path[MS_PATH_MAX_B + MS_PROJECT_NAME_B];
             snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-            look_into(&search, path, sub);
+            visit(&search, path, sub);
             close(sub);
         }
         free(names[i]);
@@ -102,7 +102,7 @@ int recordings_each(const char *dir, int (*fn)(void *argument, const struct reco
         close(fd);
     }
     if (search.count == 0 && search.unreadable == 0) {
-        fprintf(stderr, "msmemscope: %s: no recording there\n", dir);
+        fprintf(stderr, "msmemscope: %s: no recording found\n", dir);
     }
     return search.count == 0 || search.unreadable > 0 ? -1 : search.count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope report DIR|FILE...: what the memory was used for, and what to do about it. */
+/* msmemscope report DIR|FILE...: what memory was used for, and how to use less. */
 #include "cli/msmemscope/recordings.h"
 #include "cli/msmemscope/report_page.h"
 #include "cli/msmemscope/report_read.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { EXIT_PARTIAL = 1, EXIT_WRONG = 2 };
-#define PAGE_TOP 200u /* tables of a page can be searched */
+#define PAGE_TOP 200u /* a page's tables can be searched */
 
 struct wanted {
     struct report_inputs inputs;
@@ -30,23 +30,23 @@ static int usage(void)
 {
     puts(
         "usage: msmemscope report DIR|FILE... [options]\n\n"
-        "Says for each device when memory was fullest, what was live then and where it was allocated, what can be\n"
-        "done about it and how much that saves, where every byte goes, and what each step leaves behind.\n"
-        "Reads recordings and dumps (.csv, .db; ours or msMemScope's), one process or many. Of many, the same step on\n"
-        "all ranks, and the first one to diverge from the others.\n\n"
-        "  --html FILE       one page with charts instead of text: needs a browser, nothing else\n"
+        "Shows for each device when memory use was at its peak, what was live then and where it was allocated, how to\n"
+        "save memory and how much, what every byte is used for, and what each step leaves allocated.\n"
+        "Reads recordings and dumps (.csv, .db; from npuscope or msMemScope), of one process or many. For many, it\n"
+        "compares the same step on all ranks and shows the first one that diverges.\n\n"
+        "  --html FILE       a self-contained page with charts instead of text\n"
         "  --json            one JSON object instead of text (docs/format/report.md)\n"
-        "  --steps=N[,N...]  only what happens in these steps (at most 5)\n"
-        "  --device=D[,D...] only these: 0, npu:0, npu, cpu\n"
-        "  --top N           entries of each list (10; of a page 200)\n"
-        "  --all             advice that saves less than 1 % of the peak, too\n"
-        "  --idle N          operators without use that make a block idle (3000)\n"
-        "  --marks           instead of the report, a CSV line for each block that msMemScope's definitions of\n"
-        "                    inefficient memory mark, whatever it would save\n\n"
-        "For advice about use (freed too late, never used ...) record accesses, for source lines call stacks:\n"
+        "  --steps=N[,N...]  only events of these steps (at most 5)\n"
+        "  --device=D[,D...] only these devices: 0, npu:0, npu, cpu\n"
+        "  --top N           entries per list (10; on a page 200)\n"
+        "  --all             also advice that saves less than 1 % of the peak\n"
+        "  --idle N          operators without an access before a block is idle (3000)\n"
+        "  --marks           instead of the report, a CSV line for each block that is inefficient by msMemScope's\n"
+        "                    definitions, whatever it would save\n\n"
+        "Advice about use (freed too late, never used ...) requires accesses, source lines require call stacks:\n"
         "  msmemscope --events=alloc,free,access,launch --call-stack=c -- PROGRAM\n\n"
-        "Exit status: 0; 1 if something could not be read (the result is then partial, and says so) or events were\n"
-        "lost; 2 for wrong options.");
+        "Exit status: 0; 1 if something could not be read (the report says that it is partial) or events were lost;\n"
+        "2 for wrong options.");
     return 0;
 }
 
@@ -154,7 +154,7 @@ static const char *value_of(const char *name, int argc, char **argv, int *at)
     return argv[*at][length] == '\0' && *at + 1 < argc ? argv[++*at] : NULL;
 }
 
-/* 0: go on; -1: done (help); else an exit status. */
+/* 0: continue; -1: done (help); otherwise an exit status. */
 static int parse(int argc, char **argv, struct wanted *wanted)
 {
     for (int i = 2; i < argc; i++) {
@@ -172,7 +172,7 @@ static int parse(int argc, char **argv, struct wanted *wanted)
         }
         if (value != NULL) {
             if (!valued[which].parse(value, wanted)) {
-                return wrong("'%s' cannot be used there", value);
+                return wrong("invalid value '%s'", value);
             }
         } else if (strcmp(argument, "--json") == 0) {
             wanted->json = true;
@@ -186,7 +186,7 @@ static int parse(int argc, char **argv, struct wanted *wanted)
             return wrong("unexpected '%s'", argument);
         }
     }
-    return wanted->inputs.count != 0 ? 0 : wrong("%s", "which directory or file?");
+    return wanted->inputs.count != 0 ? 0 : wrong("%s", "no directory or file given");
 }
 
 /* ---- marks ---- */
@@ -217,7 +217,7 @@ static int show(const struct ms_report *report, const struct wanted *wanted)
     }
     rc = rc == 0 && fflush(stdout) != 0 ? -errno : rc;
     if (rc != 0 && rc != -EPIPE && wanted->page == NULL) {
-        fprintf(stderr, "msmemscope: the report could not be written: %s\n", strerror(-rc));
+        fprintf(stderr, "msmemscope: cannot write the report: %s\n", strerror(-rc));
     }
     return rc;
 }
@@ -237,7 +237,7 @@ static int make(const struct wanted *wanted)
         struct ms_report whole = *report;
         whole.ranks = ranks;
         status = show(&whole, wanted) != 0 || report->partial || report->process_count == 0 ? EXIT_PARTIAL : 0;
-    } else if (rc != -ENOENT && rc != -EPROTO) { /* those were told */
+    } else if (rc != -ENOENT && rc != -EPROTO) { /* those were reported */
         fprintf(stderr, "msmemscope: %s: %s\n", inputs->options.input, strerror(-rc));
     }
     ms_ranks_free(ranks);

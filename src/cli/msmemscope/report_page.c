@@ -20,7 +20,7 @@
 
 static int tell(const char *path, int rc)
 {
-    fprintf(stderr, "msmemscope: %s cannot be written: %s\n", path, strerror(-rc));
+    fprintf(stderr, "msmemscope: cannot write %s: %s\n", path, strerror(-rc));
     return rc;
 }
 
@@ -30,7 +30,7 @@ bool report_page_ready(const char *path)
     struct stat st;
     if (!ms_html_available()) {
         fputs(
-            "msmemscope: this build has no page: install esbuild, then build again (scripts/bootstrap build; the option"
+            "msmemscope: this build cannot write pages: install esbuild, then build again (scripts/bootstrap build; the option"
             " is -Dpage)\n",
             stderr);
         return false;
@@ -67,7 +67,7 @@ static int write_beside(struct ms_buffer *page, const char *path)
     return rc;
 }
 
-/* More devices get less each, so that a page of many ranks can still be sent. */
+/* The more devices, the less detail for each, so that a page of many ranks can still be mailed. */
 static struct ms_reduce_options limits(const struct ms_report *report)
 {
     size_t devices = 0;

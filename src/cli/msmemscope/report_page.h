@@ -5,9 +5,9 @@
 
 #include "memscope/analyze/report/report.h"
 
-/* Can a page be made there? Asked before hours of reading; false after a message. */
+/* Can a page be written there? Checked before hours of reading; false after a message. */
 bool report_page_ready(const char *path);
-/* The file appears when it is complete, in the place of one that was there. 0 or -errno after a message. */
+/* Replaces the file atomically once the page is complete. 0, or -errno after a message. */
 int report_page_write(const struct ms_report *report, const char *path);
 
 #endif

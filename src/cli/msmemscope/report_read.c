@@ -11,12 +11,12 @@
 #define BUILDERS  2u
 #define ALL_SITES 100000u
 
-/* A process that is being read, for one builder or two at once. */
+/* The process that is being read, for one or two builders. */
 struct report_reading {
     struct ms_report_builder *builders[BUILDERS];
     struct ms_source *source;
     size_t path, at;
-    struct report_origins *origins; /* NULL: not wanted */
+    struct report_origins *origins; /* NULL: not needed */
 };
 
 static int begin(void *argument, uint32_t pid, struct ms_model *model)
@@ -84,11 +84,11 @@ static int read_input(const struct report_inputs *inputs, struct report_reading 
         int failed = feed(reading, &inputs->model);
         if (failed == -ENOMEM) {
             rc = failed;
-        } else if (failed != 0) { /* the others may be sound */
-            bool told = failed == -EPROTO || failed == -ENODATA;
+        } else if (failed != 0) { /* others may be readable */
+            bool reported = failed == -EPROTO || failed == -ENODATA;
             ms_report_note(builder, MS_NOTE_PARTIAL, "partial: %s could not be read: %s",
                            ms_source_process(reading->source, reading->at)->path,
-                           told ? "not a dump or trace, or nothing in it" : strerror(-failed));
+                           reported ? "not a dump or trace, or nothing in it" : strerror(-failed));
         }
     }
     struct ms_source_stats stats;
@@ -109,7 +109,7 @@ int report_read(const struct report_inputs *inputs, struct ms_report_builder *bu
     int rc = 0, last = 0;
     for (; rc == 0 && reading.path < inputs->count; reading.path++) {
         rc = read_input(inputs, &reading);
-        if (rc == -ENOENT || rc == -EPROTO) { /* was told */
+        if (rc == -ENOENT || rc == -EPROTO) { /* was reported */
             ms_report_note(builder, MS_NOTE_PARTIAL, "partial: nothing could be read from %s",
                            inputs->paths[reading.path]);
             last = rc;
@@ -122,13 +122,13 @@ int report_read(const struct report_inputs *inputs, struct ms_report_builder *bu
 
 /* ---- ranks ---- */
 
-/* Reads one process again, with builders that look at one step each. */
+/* Reads one process again, with builders for one step each. */
 static int read_again(const struct report_inputs *inputs, struct report_origin origin,
                       struct ms_report_builder *builders[BUILDERS])
 {
     struct report_reading reading = {.path = origin.path, .at = origin.at};
     memcpy(reading.builders, builders, sizeof(reading.builders));
-    struct ms_source_options quiet = {0}; /* everything was told the first time */
+    struct ms_source_options quiet = {0}; /* problems were reported the first time */
     int rc = ms_source_open(inputs->paths[origin.path], &quiet, &reading.source);
     if (rc == 0) {
         rc = origin.at < ms_source_count(reading.source) ? feed(&reading, &inputs->model) : -ESTALE;
@@ -137,7 +137,7 @@ static int read_again(const struct report_inputs *inputs, struct report_origin o
     return rc;
 }
 
-/* The live set of a rank that a builder has seen; false: it is not there any more. */
+/* The live set of a rank that a builder has seen; false: no longer available. */
 static bool find_set(struct ms_report_builder *builder, const struct ms_report *report, const struct ms_rank *rank,
                      struct ms_rank_set *out)
 {
@@ -189,7 +189,7 @@ int report_ranks(const struct report_inputs *inputs, const struct report_origins
     int rc = ms_ranks_find(report, out);
     if (rc == 0 && *out != NULL && (*out)->diverges) {
         int why = explain(inputs, origins, report, *out, again);
-        rc = why == -ENOMEM ? why : 0; /* a recording that goes on, or is gone: the figures hold without reasons */
+        rc = why == -ENOMEM ? why : 0; /* still being recorded, or deleted: the figures are valid, but without causes */
     }
     return rc;
 }

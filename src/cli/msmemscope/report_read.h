@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope report: what is read for it, once for the report, and again where two moments of a rank explain more. */
+/* msmemscope report: reads the inputs once for the report, and again where comparing two moments of a rank explains a
+ * difference. */
 #ifndef MS_CLI_REPORT_READ_H
 #define MS_CLI_REPORT_READ_H
 
@@ -13,21 +14,20 @@ struct report_inputs {
     struct ms_model_options model;
 };
 
-/* Where a process of the report was read from. */
+/* The input of a process in the report. */
 struct report_origin {
-    size_t path, at; /* input, and process of it */
+    size_t path, at; /* index of the input, and of the process in it */
 };
 struct report_origins {
-    struct report_origin *list; /* as the processes of the report; to be freed by the caller */
+    struct report_origin *list; /* in the order of the report's processes; freed by the caller */
     size_t count, room;
 };
 
-/* Everything, in the order of the inputs. What cannot be read is told and makes the report partial; if that is
- * everything, -errno. */
+/* Reads all inputs in order. Unreadable ones are reported and make the report partial; -errno if none is readable. */
 int report_read(const struct report_inputs *inputs, struct ms_report_builder *builder, struct report_origins *origins);
 
-/* All ranks, and if one diverges, why: *again holds the texts of the causes, to be freed after the ranks. NULL in *out:
- * there are less than two. */
+/* Compares all ranks and, if one diverges, finds out why: *again holds the texts of the causes and must be freed
+ * after the ranks. *out is NULL if there are fewer than two. */
 int report_ranks(const struct report_inputs *inputs, const struct report_origins *origins,
                  const struct ms_report *report, struct ms_ranks **out, struct ms_report_builder *again[2]);
 

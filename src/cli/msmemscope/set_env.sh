@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Source this file: puts this installation's python and bin first in PYTHONPATH and PATH, and takes entries of other
-# installations (with the word msmemscope in them) out.
+# Source this file: puts this installation's python and bin first in PYTHONPATH and PATH, and removes entries of other
+# installations (those that contain the word msmemscope).
 _msmemscope_front() { # list, new first entry
     _msmemscope_rest=$1: _msmemscope_kept=
     while [ -n "$_msmemscope_rest" ]; do
@@ -16,7 +16,7 @@ if [ -n "${ZSH_EVAL_CONTEXT-}" ]; then
     eval '_msmemscope_home=${(%):-%x}'
 elif [ -n "${BASH_SOURCE-}" ]; then
     _msmemscope_home=$BASH_SOURCE
-else # a shell that does not tell where this file is, but has it open
+else # other shells do not know where this file is, but have it open
     _msmemscope_home=
     for _msmemscope_rest in /proc/"$$"/fd/*; do
         _msmemscope_rest=$(readlink "$_msmemscope_rest" 2>/dev/null)
@@ -32,7 +32,7 @@ if [ -e "$_msmemscope_home/bin/msmemscope" ]; then
     unset _msmemscope_home _msmemscope_rest _msmemscope_kept
     unset -f _msmemscope_front
 else
-    echo "[msmemscope] ERROR: set_env.sh does not know where it is; source it with its full path, from bash or zsh." >&2
+    echo "[msmemscope] ERROR: set_env.sh cannot find its own path; source it with its full path, from bash or zsh." >&2
     unset _msmemscope_home _msmemscope_rest _msmemscope_kept
     unset -f _msmemscope_front
     false

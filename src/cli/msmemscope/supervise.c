@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope-collector --supervise SESSION: the small process beside a program that was started without msmemscope. It
- * keeps a collector for it (and for its children), until the last of them is gone. Started by the recorder inside the
- * program, which has bound the socket of the session and left it to us. */
+/* msmemscope-collector --supervise SESSION: the supervisor of a program that was started without msmemscope. It
+ * keeps a collector running for the program and its children until the last of them has ended. The recorder in the
+ * program starts it and passes it the bound socket of the session. */
 #include "cli/msmemscope/recordings.h"
 
 #include "base/clock.h"
@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #define LISTENER_FD 3
-#define PATIENCE_NS 10000000000ull /* for the first one to register */
+#define PATIENCE_NS 10000000000ull /* timeout for the first registration */
 
 static bool take_settings(const struct ms_session *session, struct ms_settings *settings)
 {
     struct ms_why why;
-    ms_settings_init(settings); /* the output directory below the program's current one, which is ours too */
+    ms_settings_init(settings); /* the output directory is below the current one, which is the program's */
     if (ms_options_apply_text(settings, session->settings, &why) != 0) {
         return false;
     }
@@ -72,8 +72,8 @@ int cmd_supervise(const char *text)
                                             .settings = &settings,
                                             .collector = self,
                                             .listeners = {LISTENER_FD},
-                                            .listener_count = 1}; /* and no console */
-    /* With the API nothing is made before start(), which says where. */
+                                            .listener_count = 1}; /* there is no console */
+    /* With the API nothing is created before start(), which selects the directory. */
     options.output = (session.flags & MS_SESSION_API) != 0 ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
                                                            : ms_output_open(settings.output, &options.output_is_new);
     if (options.output < 0) {
@@ -85,7 +85,7 @@ int cmd_supervise(const char *text)
     if (ms_supervisor_start(&options, &supervisor, &clock_kind, &why) != 0) {
         return 1;
     }
-    if (chdir("/") == 0) { /* holds up nobody who wants to unmount */
+    if (chdir("/") == 0) { /* does not keep a file system busy */
         keep(supervisor);
     }
     ms_supervisor_leave(supervisor);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program as our child: in our process group, session and terminal, with the signals and limits that we were
- * started with. We pass on what is sent to us, and end as it ends.
+/* The program as a child of the launcher: in the same process group, session and terminal, with the signals and limits
+ * that the launcher was started with. The launcher forwards signals, and exits as the program does.
  *
- * Signals of the terminal reach the program without us (si_code SI_KERNEL), so they are never passed on; those that
- * somebody sends to our pid are. SIGSTOP, SIGTSTP and their like stop us as they stop it. */
+ * Signals of the terminal (si_code SI_KERNEL) reach the program directly and are not forwarded; those sent to the
+ * launcher's pid are. SIGSTOP, SIGTSTP and similar signals stop the launcher too. */
 #include "cli/msmemscope/cli.h"
 
 #include "base/macros.h"
@@ -38,9 +38,9 @@ void target_signals_block(void)
     sigprocmask(SIG_BLOCK, &set, &original_mask);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &original_pipe);
-    /* An ignored SIGCHLD, as some parents leave it, would take the program's status from us. */
+    /* With SIGCHLD ignored, as inherited from some parents, the program's status would be lost. */
     signal(SIGCHLD, SIG_DFL);
-    /* Many processes register; each costs two descriptors. */
+    /* Each registered process needs two descriptors. */
     if (getrlimit(RLIMIT_NOFILE, &original_files) == 0) {
         struct rlimit raised = {original_files.rlim_max, original_files.rlim_max};
         setrlimit(RLIMIT_NOFILE, &raised);
@@ -66,7 +66,7 @@ int target_start(const char *path, char **argv, void (*in_child)(void *), void *
         }
         sigaction(SIGPIPE, &original_pipe, NULL);
         sigprocmask(SIG_SETMASK, &original_mask, NULL);
-        execvp(path, argv); /* with a slash in it: no search, but scripts without #! run as in a shell */
+        execvp(path, argv); /* the path has a slash: no search, but scripts without #! run as in a shell */
         int error = errno;
         ssize_t n = write(failure[1], &error, sizeof(error));
         (void)n;
@@ -89,7 +89,7 @@ int target_start(const char *path, char **argv, void (*in_child)(void *), void *
     return 0;
 }
 
-/* Takes the status of the target; as process 1 also of everybody who became our child. */
+/* Collects the target's status; as process 1 also that of adopted children. */
 static bool reap(pid_t pid, int *status)
 {
     bool ended = false;
@@ -148,5 +148,5 @@ void target_end_like(int status)
     sigaddset(&set, number);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     raise(number);
-    _exit(128 + number); /* process 1, or a signal that does not end us */
+    _exit(128 + number); /* process 1, or a signal that does not terminate */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope-collector: the collector, and the commands on recordings. Started by the launcher only, always with a
- * clean environment. */
+/* msmemscope-collector: the collector, and the commands on recordings. Only the launcher starts it, with a clean
+ * environment. */
 #include "cli/msmemscope/recordings.h"
 #include "collect/collect_main.h"
 
@@ -34,6 +34,6 @@ int main(int argc, char **argv)
             return commands[i].run(argc, argv);
         }
     }
-    fprintf(stderr, "msmemscope-collector: started by msmemscope, not by hand.\n");
+    fprintf(stderr, "msmemscope-collector: internal program of msmemscope; run msmemscope instead.\n");
     return 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version and banner, in the original's words. */
+/* Version and banner, worded as in msMemScope. */
 #include "cli/msmemscope/cli.h"
 #include "version.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recorded processes need to know of the settings. */
+/* The part of the settings that recorded processes need. */
 #ifndef MS_SUPERVISE_SESSION_SETTINGS_H
 #define MS_SUPERVISE_SESSION_SETTINGS_H
 

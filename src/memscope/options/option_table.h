@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option table. Each group of options is a file (options_<group>.c) in which an option has one row, and beside it the
+/* The option table. Each group of options is a file (options_<group>.c) in which an option has one row, next to the
  * functions that parse and format its value. Everything else loops over the rows: command line, config() of the API,
  * settings in sessions and traces, help, reference page, manual page.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading options. getopt_long does the work; its static state makes ms_options_parse usable by one thread at a time.
- */
+/* Parsing of options, by getopt_long: because of its static state, only one thread at a time may call
+ * ms_options_parse. */
 #include "memscope/options/options.h"
 
 #include "base/macros.h"
@@ -20,7 +20,7 @@ static int apply(const struct ms_option *spec, struct ms_settings *settings, con
     return spec->set(settings, value, why);
 }
 
-/* getopt's tables: the value of a long option is the index of its row + 256, out of the way of letters. */
+/* getopt's tables. The value of a long option is 256 + the index of its row, so that it is never a letter. */
 struct getopt_tables {
     struct option *all, *original; /* at most two names per row, and the end */
     char *letters;                 /* at most two per row, each with a colon */
@@ -79,13 +79,13 @@ static const struct ms_option *row_of(int c)
     return NULL;
 }
 
-/* Scripts abbreviate the original's options; ours must not make that ambiguous. So an abbreviation that fits any of the
- * original's is read as if there were no others. */
+/* Scripts abbreviate msMemScope's options, and options that it does not have must not make those ambiguous: an
+ * abbreviation that matches one of its options is looked up among them alone. */
 static const struct option *table_for(const struct getopt_tables *tables, char **argv)
 {
     char **next = &argv[optind > 0 ? optind : 1];
     while (*next != NULL && (*next)[0] != '-') {
-        next++; /* getopt passes over what is no option */
+        next++; /* getopt skips arguments that are not options */
     }
     if (*next == NULL || strncmp(*next, "--", 2) != 0) {
         return tables->all;

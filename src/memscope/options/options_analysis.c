@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of analyses. Messages are those of msMemScope, which scripts search for; a rule changes nothing unless the whole
- * value is valid. */
+/* Options of analyses. Messages are those of msMemScope, which scripts search for; a rule changes nothing unless the
+ * whole value is valid. */
 #include "memscope/options/option_table.h"
 
 #include "base/parse.h"
@@ -18,7 +18,7 @@ static const struct ms_option_word analyses[] = {
 #define X(NAME, word, bit, needed, argument) word argument ", "
 static const char analysis_help[] =
     MS_ANALYSES(X) "or none;\n"
-                   "each brings the events that it needs. K: 1 to 1000 largest blocks (10)";
+                   "each implies the events that it needs. K: blocks to list, 1 to 1000 (10)";
 #undef X
 
 static int set_analysis(struct ms_settings *s, const char *value, struct ms_why *why)
@@ -164,9 +164,9 @@ const struct ms_option ms_options_analysis[] = {
      .format = format_watch,
      .initial = "none",
      .shown = "off",
-     .help = "[START[#CALL][:OUT],]END[,full-content]: note the outputs of operator START in front\n"
-             "of and behind every operator until END, to find who overwrites them.\n"
-             "OUT: that output alone; CALL: of that call of START alone"},
+     .help = "[START[#CALL][:OUT],]END[,full-content]: check the outputs of operator START before\n"
+             "and after every operator until END, to find the one that overwrites them.\n"
+             "OUT: only that output; CALL: only that call of START"},
     {.name = "compare",
      MS_OPTION_FLAG_OF(compare),
      .help = "compare two recordings, see --input; with --steps=N one step of both,\n"
@@ -174,13 +174,13 @@ const struct ms_option ms_options_analysis[] = {
     {.name = "compare-legacy",
      MS_OPTION_FLAG_OF(compare_legacy),
      .later = true,
-     .help = "compute the differences as the first releases did"},
+     .help = "compute the differences as early releases did"},
     {.name = "fail-above",
      .argument = "SIZE",
      .set = set_fail_above,
      .local = true,
      .later = true,
-     .help = "with --compare: exit status 1 if the peak, or what is left at the end,\n"
-             "is larger by more than SIZE (such as 64M) in the second one"},
+     .help = "with --compare: exit status 1 if the peak, or the memory in use at the end,\n"
+             "is larger by more than SIZE (such as 64M) in the second recording"},
     {.name = NULL},
 };

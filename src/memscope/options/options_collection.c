@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that select what is recorded. Messages are those of msMemScope, which scripts search for; a rule changes nothing
- * unless the whole value is valid. */
+/* Options that select what is recorded. Messages are those of msMemScope, which scripts search for; a rule changes
+ * nothing unless the whole value is valid. */
 #include "memscope/options/option_table.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const struct ms_option_word events[] = {
 };
 #define X(NAME, word, bit, implied) word ", "
 static const char events_help[] = MS_WANTED_EVENTS(X) "or none.\n"
-                                                      "alloc brings free with it and free alloc; access brings both";
+                                                      "alloc and free imply each other; access implies both";
 #undef X
 
 static int set_events(struct ms_settings *s, const char *value, struct ms_why *why)
@@ -238,7 +238,7 @@ const struct ms_option ms_options_collection[] = {
     {.name = "events-only",
      MS_OPTION_FLAG_OF(events_only),
      .later = true,
-     .help = "write only the events that --events names, not those they or the analyses bring along"},
+     .help = "write only the events that --events names, not those that they or the analyses imply"},
     {.name = "level",
      .argument = "LIST",
      .set = set_level,
@@ -256,14 +256,14 @@ const struct ms_option ms_options_collection[] = {
      .set = set_steps,
      .format = format_steps,
      .shown = "all steps",
-     .help = "write only what happens in these steps: one to five numbers"},
+     .help = "write only the events of these steps: one to five numbers"},
     {.name = "call-stack",
      .argument = "LIST",
      .set = set_call_stack,
      .format = format_call_stack,
      .initial = MS_DEFAULT_CALL_STACK,
      .help = "c[:DEPTH], python[:DEPTH]: stacks of memory events, DEPTH 0 to 1000 (50);\n"
-             "c:fp[:DEPTH]: by frame pointers, for programs built with them"},
+             "c:fp[:DEPTH]: unwind by frame pointers, for programs built with them"},
     {.name = "collect-mode",
      .argument = "MODE",
      .set = set_collect_mode,
@@ -273,6 +273,6 @@ const struct ms_option ms_options_collection[] = {
     {.name = "no-children",
      MS_OPTION_FLAG_OF(no_children),
      .later = true,
-     .help = "record the program alone, not the processes that it starts"},
+     .help = "record only the program, not the processes that it starts"},
     {.name = NULL},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options about input and output files. Messages are those of msMemScope, which scripts search for; a rule changes nothing
- * unless the whole value is valid. */
+/* Options about input and output files. Messages are those of msMemScope, which scripts search for; a rule changes
+ * nothing unless the whole value is valid. */
 #include "memscope/options/option_table.h"
 
 #include "memscope/options/paths.h"
@@ -39,7 +39,7 @@ static int set_output(struct ms_settings *s, const char *value, struct ms_why *w
 
 /* ---- input ---- */
 
-/* Why it cannot be read; NULL: it can. */
+/* Why the input cannot be read; NULL: it can. */
 static const char *input_fault(const char *path)
 {
     struct stat st;
@@ -103,7 +103,7 @@ static void format_format(const struct ms_option *option, const struct ms_settin
 /* ---- the rows ---- */
 
 const struct ms_option ms_options_files[] = {
-    /* The output directory is passed on outside of the settings' text: the default need not follow the rules. */
+    /* The output directory is not part of the settings' text: its default need not follow the rules for given paths. */
     {.name = "output",
      .alias = "output-path",
      .letters = "o",
@@ -111,7 +111,7 @@ const struct ms_option ms_options_files[] = {
      .set = set_output,
      .local = true,
      .shown = "./" MS_OUTPUT_DEFAULT,
-     .help = "where the files go"},
+     .help = "output directory"},
     {.name = "data-format",
      .alias = "format",
      .argument = "FORMAT",
@@ -126,10 +126,10 @@ const struct ms_option ms_options_files[] = {
      .set = set_input,
      .local = true,
      .help = "what to compare: dump files (csv, db) or directories with recordings;\n"
-             "one only with --steps=N,M"},
+             "a single one only with --steps=N,M"},
     {.name = "strict-paths",
      MS_OPTION_FLAG_OF(strict_paths),
      .later = true,
-     .help = "refuse links, foreign owners and directories that others may write to"},
+     .help = "refuse symbolic links, other owners and directories that others can write to"},
     {.name = NULL},
 };

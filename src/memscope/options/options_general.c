@@ -46,6 +46,6 @@ const struct ms_option ms_options_general[] = {
      .set = set_log_level,
      .format = format_log_level,
      .initial = "warn",
-     .help = "debug, info, warn (or warning), error: what goes into the log file;\nwins over --verbose and --quiet"},
+     .help = "level of the log file: debug, info, warn (or warning), error;\noverrides --verbose and --quiet"},
     {.name = NULL},
 };

@@ -13,22 +13,22 @@ const struct ms_help_text ms_help_text = {
              "       msmemscope --compare --input=<file1>,<file2> [options]\n"
              "       msmemscope info|report|query|export|recover DIR [options]\n",
     .grammar =
-        "Options may stand anywhere before \"--\", also behind the program's name; what follows it belongs to the program.\n"
-        "Lists are separated by commas of either width. Defaults stand in parentheses at the end.\n",
+        "Options are accepted anywhere before \"--\", even after the program's name; everything after \"--\" belongs to the\n"
+        "program. Lists are separated by half- or full-width commas. Defaults are in parentheses at the end.\n",
     .environment =
         "  source msmemscope --load-api-env     set LD_PRELOAD and LD_LIBRARY_PATH for programs that use the Python API\n"
-        "  source msmemscope --unload-api-env   and take it back\n",
+        "  source msmemscope --unload-api-env   and undo it\n",
     .commands =
-        "  msmemscope info DIR             what was recorded: processes, devices, events, gaps, the recorder's own cost\n"
-        "  msmemscope report DIR|FILE      peak, account of every byte, advice with what it saves; see report --help\n"
-        "  msmemscope query DIR|FILE... \"SELECT ...\"            questions in SQL, see query --help and --schema\n"
+        "  msmemscope info DIR             what was recorded: processes, devices, events, gaps, overhead\n"
+        "  msmemscope report DIR|FILE      peak, use of every byte, advice and its savings; see report --help\n"
+        "  msmemscope query DIR|FILE... \"SELECT ...\"            query in SQL, see query --help and --schema\n"
         "  msmemscope export DIR|FILE --format=FORMAT [-o OUT]   files for other viewers, see export --help\n"
-        "  msmemscope recover DIR          finish what a killed collector left behind\n"
-        "  msmemscope check leaks FILE --mark TEXT        driver memory that is left between marks, see check --help\n"
+        "  msmemscope recover DIR          complete the files of a killed collector\n"
+        "  msmemscope check leaks FILE --mark TEXT        driver memory leaked between marks, see check --help\n"
         "  msmemscope check inefficient FILE              blocks held longer than used, written into FILE\n"
         "\n"
         "  DIR: an output directory, or the directory of one process in it. FILE: a dump, .csv or .db. These words are\n"
-        "  commands only in front of something that is there (or --help); \"msmemscope -- info x\" always runs a program of\n"
+        "  commands only if an existing DIR or FILE (or --help) follows; \"msmemscope -- info x\" always runs a program of\n"
         "  that name.\n",
     .examples = "  msmemscope ./train                                    record, look for leaks\n"
                 "  msmemscope --call-stack=c:20 -- ./train --epochs 3    with C stacks of 20 frames\n"
@@ -41,9 +41,9 @@ const struct ms_help_text ms_help_text = {
         "      device_<N>/dump/memscope_dump_<time>.csv or .db    events\n"
         "      config.json                                        settings\n"
         "      msmemscope_logs/msmemscope_<time>.log              log\n"
-        "      trace/                                             the recording itself, for export and info\n"
-        "  The command ends as the program ends: same status, or same signal. 2: wrong usage or unusable output directory,\n"
-        "  126: the program cannot be executed, 127: it was not found, 125: the recorder could not be started.\n",
+        "      trace/                                             the recording, for export, report, query and info\n"
+        "  Exit status: that of the program, or the same signal; 2: wrong usage or unusable output directory, 125: the\n"
+        "  recorder could not be started, 126: the program cannot be executed, 127: the program was not found.\n",
 };
 
 void ms_option_names(const struct ms_option *option, char *out, size_t out_b)
@@ -123,7 +123,7 @@ void ms_options_help_md(FILE *out)
 {
     fprintf(out,
             "# msmemscope: options\n\n"
-            "Made from the table of options by `msmemscope --help=md`.\n\n```\n%s```\n\n%s\n"
+            "Generated from the option table by `msmemscope --help=md`.\n\n```\n%s```\n\n%s\n"
             "## Environment setup\n\n```\n%s```\n",
             ms_help_text.usage, ms_help_text.grammar, ms_help_text.environment);
     for (const struct ms_option_group *group = ms_option_groups; group->title != NULL; group++) {

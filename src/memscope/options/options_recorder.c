@@ -96,12 +96,12 @@ const struct ms_option ms_options_recorder[] = {
      .format = format_max_trace_size,
      .shown = "no limit",
      .later = true,
-     .help = "end the recording of a process when its trace is so large, at least 16M"},
+     .help = "stop recording a process when its trace reaches SIZE, at least 16M"},
     {.name = "ring",
      MS_OPTION_FLAG_OF(ring),
      .later = true,
-     .help = "at --max-trace-size forget the oldest part instead of ending (1G if not set);\n"
-             "with --export=end the dump files have the rest only"},
+     .help = "at --max-trace-size (1G if not set) discard the oldest part instead of stopping;\n"
+             "with --export=end the dump files contain only what is left"},
     {.name = "on-full",
      .argument = "POLICY",
      .set = set_on_full,
@@ -109,7 +109,7 @@ const struct ms_option ms_options_recorder[] = {
      .initial = "wait:20",
      .later = true,
      .help = "wait[:MS]: a program that outruns the recorder waits up to MS milliseconds;\n"
-             "drop: it never waits. What is lost is counted and reported"},
+             "drop: it never waits. Lost events are counted and reported"},
     {.name = "linger",
      .argument = "SECONDS",
      .set = set_linger,
@@ -120,6 +120,6 @@ const struct ms_option ms_options_recorder[] = {
     {.name = "sync",
      MS_OPTION_FLAG_OF(sync),
      .later = true,
-     .help = "force the trace to the disk once a second (safe against power loss)"},
+     .help = "flush the trace to disk every second (survives power loss)"},
     {.name = NULL},
 };

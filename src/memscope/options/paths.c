@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths that users name. Nothing here creates or opens a file. */
+/* Checks of paths given by the user. Nothing here creates or opens a file. */
 #include "memscope/options/paths.h"
 
 #include "base/macros.h"
@@ -29,7 +29,7 @@ bool ms_path_absolute(const char *path, char out[MS_PATH_MAX_B + 1])
         out[0] = '\0';
         return false;
     }
-    /* The result never gets longer than what was read: done in place. */
+    /* The output never gets ahead of the input: normalized in place. */
     size_t n = 0;
     for (const char *p = whole; *p != '\0';) {
         p += strspn(p, "/");

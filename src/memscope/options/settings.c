@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defaults, and what follows from settings. */
+/* Defaults, and values derived from settings. */
 #include "memscope/options/settings.h"
 
 #include "memscope/options/option_table.h"
@@ -20,8 +20,8 @@ void ms_settings_init(struct ms_settings *s)
             option->set(s, option->initial, &why);
         }
     }
-    s->log_level_given = false;
-    ms_path_absolute("./" MS_OUTPUT_DEFAULT, s->output); /* empty if the current directory has no name */
+    s->log_level_given = false;                          /* set by the rule, but this is a default */
+    ms_path_absolute("./" MS_OUTPUT_DEFAULT, s->output); /* empty if the current directory has no path */
 }
 
 uint32_t ms_settings_collected(const struct ms_settings *s)

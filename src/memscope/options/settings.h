@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user wants of a recording: the values behind the options of the command line and the keys of the API's
- * config(). One structure, filled by the option table (options.h); config.json, the session string and the collector
- * take what they need from it. Bits are those of config.json. */
+/* The settings of a recording: the values of the command line's options and of the API's config(). The option table
+ * (option_table.h) fills this structure; config.json, the session string and the collector read it. Bits are those of
+ * config.json. */
 #ifndef MS_OPTIONS_SETTINGS_H
 #define MS_OPTIONS_SETTINGS_H
 
@@ -38,22 +38,22 @@ struct ms_settings {
     uint32_t steps[MS_STEPS_MAX]; /* the rest 0 */
     uint32_t step_count;          /* 0: all */
     bool all_npus, cpu;
-    uint32_t npu_mask; /* named devices; counts only without all_npus */
+    uint32_t npu_mask; /* named devices; unused with all_npus */
     uint32_t level;    /* MS_LEVEL_* */
     uint32_t events;   /* MS_WANT_* as the user wrote them */
-    bool events_only;  /* write just those, not the implied ones */
+    bool events_only;  /* write only those, not the implied ones */
     bool c_stack, python_stack, frame_pointers;
     uint32_t c_depth, python_depth;
     enum ms_collect_mode collect_mode;
     bool no_children;
 
-    /* what is made of it */
+    /* analyses and output */
     uint32_t analysis; /* MS_ANALYSIS_* */
     uint32_t oom_top_k;
     struct {
         bool on, full_content;
         uint32_t output_id; /* UINT32_MAX: all */
-        uint32_t call;      /* of start, from 1; 0: every one */
+        uint32_t call;      /* which call of start, from 1; 0: all */
         char start[MS_WATCH_OP_B], end[MS_WATCH_OP_B];
     } watch;
     enum ms_format format;
@@ -63,7 +63,7 @@ struct ms_settings {
     uint32_t input_count;
 
     /* where and how */
-    char output[MS_PATH_MAX_B + 1]; /* absolute, normal */
+    char output[MS_PATH_MAX_B + 1]; /* absolute, lexically normal */
     bool strict_paths;
     enum ms_log_level log_level;
     bool log_level_given, verbose, quiet;
@@ -75,19 +75,19 @@ struct ms_settings {
     bool sync;
 };
 
-/* Defaults; the output directory below the current one. */
+/* Sets the defaults; the output directory is below the current one. */
 void ms_settings_init(struct ms_settings *settings);
 
-/* Events that must be recorded so that those wanted, and the analyses, have what they need. */
+/* Events that must be recorded: the requested ones, and those that they and the analyses imply. */
 uint32_t ms_settings_collected(const struct ms_settings *settings);
 
-/* Events of which rows are written: all that are collected, or with events_only the named ones. */
+/* Events that become rows: all that are collected, or with events_only the requested ones. */
 uint32_t ms_settings_written(const struct ms_settings *settings);
 
 /* The levels as bits MS_WANT_OP, MS_WANT_KERNEL. */
 uint32_t ms_settings_levels(const struct ms_settings *settings);
 
-/* Bytes of a trace beyond which it ends, or forgets its oldest part; 0: no limit. */
+/* Size in bytes at which a trace ends or, as a ring, discards its oldest segments; 0: no limit. */
 uint64_t ms_settings_trace_limit(const struct ms_settings *settings);
 
 enum ms_log_level ms_settings_log_level(const struct ms_settings *settings);
@@ -95,15 +95,14 @@ enum ms_log_level ms_settings_log_level(const struct ms_settings *settings);
 /* --watch as the user would write it; empty when off. */
 void ms_settings_watch_text(const struct ms_settings *settings, char *out, size_t out_b);
 
-/* ---- rules of values; each returns 0, or -EINVAL with a message in why (the original's words) and *settings as it was
- * before ---- */
+/* ---- rules: each returns 0, or -EINVAL with msMemScope's message in why and *settings unchanged ---- */
 
 #define MS_WHY_B 512
-struct ms_why {             /* whole lines for the console, the last one not ended */
+struct ms_why {             /* whole lines for the console, without the last line end */
     char error[MS_WHY_B];   /* set when a rule returns nonzero */
     char warning[MS_WHY_B]; /* empty: none */
 };
-/* Sets error to "[msmemscope] Error: " and the message; -EINVAL. */
+/* Sets error to "[msmemscope] Error: " and the message. Returns -EINVAL. */
 int ms_refuse(struct ms_why *why, const char *format, ...) MS_PRINTF(2, 3);
 
 typedef int (*ms_setting_rule)(struct ms_settings *settings, const char *value, struct ms_why *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See pipeline.h. Errors of an output (disk full) do not stop the pipeline: reports are still right; the first one is told
- * at the end. */
+/* See pipeline.h. An output error (disk full) does not stop the pipeline, because reports are still correct; the first
+ * error is returned at the end. */
 #include "memscope/pipeline/pipeline.h"
 
 #include "base/clock.h"
@@ -30,13 +30,13 @@ struct running_analysis {
 
 struct ms_pipeline {
     struct ms_pipeline_options options;
-    struct ms_settings settings; /* as the events have changed them */
+    struct ms_settings settings; /* as changed by CONFIG events */
     struct ms_trace *trace;
-    struct ms_modules *modules; /* of a trace of the past; NULL: the recording's own */
+    struct ms_modules *modules; /* offline only; NULL: the recording has its own */
     struct ms_view *view;
     struct ms_aux *aux; /* NULL: nothing is added to the trace */
     struct ms_frames *frames;
-    struct ms_model *model; /* NULL: of no use */
+    struct ms_model *model; /* NULL: not needed */
     struct ms_checkpoints checkpoints;
     struct ms_export *dump;
     struct ms_watch_dump *watch_dump;
@@ -45,12 +45,12 @@ struct ms_pipeline {
     FILE *report;
     char *report_text;
     size_t report_b;
-    int error; /* first one of an output */
+    int error; /* first output error */
     bool ended;
-    uint64_t shown_ns; /* when files were last brought up to date */
+    uint64_t shown_ns; /* when files were last flushed */
 };
 
-/* ---- settings for the others ---- */
+/* ---- callbacks ---- */
 
 static void log_line(void *argument, int level, const char *line);
 
@@ -79,7 +79,7 @@ static void file_created(void *argument, const char *path, const char *table)
                             (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* ---- going on in the middle ---- */
+/* ---- starting from a checkpoint ---- */
 
 static void MS_PRINTF(2, 3) warn(struct ms_pipeline *pipeline, const char *format, ...)
 {
@@ -92,24 +92,24 @@ static void MS_PRINTF(2, 3) warn(struct ms_pipeline *pipeline, const char *forma
                             (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static uint64_t rows_so_far(const struct ms_pipeline *pipeline)
+static uint64_t row_count(const struct ms_pipeline *pipeline)
 {
     struct ms_model_stats stats;
     ms_model_stats(pipeline->model, &stats);
     return stats.rows;
 }
 
-/* Earlier segments were deleted: from here on with the state that was saved. */
-static int go_on_from_checkpoint(struct ms_pipeline *pipeline)
+/* Earlier segments were deleted: continues with the state saved in the checkpoint. */
+static int restore_checkpoint(struct ms_pipeline *pipeline)
 {
     struct ms_model_options options;
-    uint64_t before = rows_so_far(pipeline);
+    uint64_t before = row_count(pipeline);
     full_model_options(pipeline, &options);
     if (ms_checkpoints_settings(pipeline->trace, &pipeline->settings)) {
         ms_recording_model_options(&pipeline->settings, &options);
     }
     int rc = ms_checkpoints_restore(pipeline->trace, pipeline->model, &options);
-    uint64_t after = rows_so_far(pipeline);
+    uint64_t after = row_count(pipeline);
     if (rc == 0 && after > before && pipeline->options.format != NULL) {
         warn(pipeline,
              "[msmemscope] Warn: %s: the oldest part of the trace was deleted (--ring); rows %llu to %llu are not in "
@@ -252,7 +252,7 @@ static int open_consumers(struct ms_pipeline *pipeline)
     return rc != 0 ? rc : open_analyses(pipeline);
 }
 
-/* Where the text of stacks comes from. A trace of the past is only read; files of its program may still be here. */
+/* Where stack texts come from. An offline trace is only read; the files of its program may still exist. */
 static int open_frames(struct ms_pipeline *pipeline)
 {
     const struct ms_pipeline_options *options = &pipeline->options;
@@ -278,9 +278,9 @@ static int open_model(struct ms_pipeline *pipeline)
     full_model_options(pipeline, &model);
     int rc = ms_model_new(&model, &pipeline->model);
     if (rc == 0 && ms_trace_checkpoint(pipeline->trace, &checkpoint)) {
-        rc = go_on_from_checkpoint(pipeline);
-        /* Rows that are not in the trace any more may be in the files that are there. */
-        pipeline->options.replace = pipeline->options.replace && rc == 0 && rows_so_far(pipeline) == 0;
+        rc = restore_checkpoint(pipeline);
+        /* Existing files may contain rows that are no longer in the trace. */
+        pipeline->options.replace = pipeline->options.replace && rc == 0 && row_count(pipeline) == 0;
     }
     if (pipeline->options.marks != NULL) {
         ms_checkpoints_init(&pipeline->checkpoints, pipeline->trace, pipeline->model, pipeline->aux,
@@ -335,7 +335,7 @@ static void keep_error(struct ms_pipeline *pipeline, int rc)
     pipeline->error = pipeline->error == 0 && rc < 0 ? rc : pipeline->error;
 }
 
-static void tell_damage(struct ms_pipeline *pipeline)
+static void log_damage(struct ms_pipeline *pipeline)
 {
     struct ms_damage damage;
     while (ms_trace_next_damage(pipeline->trace, &damage)) {
@@ -366,16 +366,16 @@ static int finish(struct ms_pipeline *pipeline)
     if (pipeline->aux != NULL) {
         ms_frames_complete(pipeline->frames);
         ms_view_keep_perf_map(pipeline->view, pipeline->options.tracefd, ms_trace_process(pipeline->trace)->name);
-        ms_aux_flush(pipeline->aux); /* a full disk costs the texts alone */
+        ms_aux_flush(pipeline->aux); /* on a full disk only these texts are lost */
     }
     return pipeline->error != 0 ? pipeline->error : MS_PIPELINE_END;
 }
 
-static void make_checkpoint(struct ms_pipeline *pipeline, int rc)
+static void log_checkpoint_error(struct ms_pipeline *pipeline, int rc)
 {
     if (rc != 0) {
         char line[256];
-        snprintf(line, sizeof(line), "a checkpoint cannot be written, so old segments of the trace stay: %s",
+        snprintf(line, sizeof(line), "cannot write a checkpoint, so old segments of the trace are kept: %s",
                  strerror(-rc));
         pipeline->options.log(pipeline->options.argument, MS_LOG_WARN, line);
     }
@@ -386,7 +386,8 @@ void ms_pipeline_trace_closed(struct ms_pipeline *pipeline)
     ms_trace_writer_closed(pipeline->trace);
 }
 
-/* Caught up: whoever looks at the files sees what has happened. Rows whose attributes come late stay back. */
+/* Called when the reader has caught up, so that readers of the files see recent rows. Rows with late attributes are
+ * held back. */
 static void show_rows(struct ms_pipeline *pipeline)
 {
     uint64_t now_ns = ms_clock_raw_ns();
@@ -404,13 +405,13 @@ int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events)
         rc = ms_trace_next(pipeline->trace, &event);
         if (rc == MS_TRACE_EVENT && pipeline->model != NULL) {
             keep_error(pipeline, ms_model_feed(pipeline->model, &event));
-            make_checkpoint(pipeline, ms_checkpoints_after(&pipeline->checkpoints, &event, &pipeline->settings));
+            log_checkpoint_error(pipeline, ms_checkpoints_after(&pipeline->checkpoints, &event, &pipeline->settings));
         } else if (rc == MS_TRACE_JUMP) {
-            int restored = pipeline->model != NULL ? go_on_from_checkpoint(pipeline) : 0;
+            int restored = pipeline->model != NULL ? restore_checkpoint(pipeline) : 0;
             rc = restored != 0 ? restored : MS_TRACE_EVENT;
         }
     }
-    tell_damage(pipeline);
+    log_damage(pipeline);
     switch (rc) {
     case MS_TRACE_EVENT:
         return MS_PIPELINE_MORE;
@@ -419,8 +420,8 @@ int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events)
             keep_error(pipeline, ms_model_flush(pipeline->model));
         }
         show_rows(pipeline);
-        if (pipeline->checkpoints.aux != NULL) { /* without an event that would bring it about */
-            make_checkpoint(pipeline, ms_checkpoints_make(&pipeline->checkpoints, &pipeline->settings));
+        if (pipeline->checkpoints.aux != NULL) { /* one may be due without a further event */
+            log_checkpoint_error(pipeline, ms_checkpoints_make(&pipeline->checkpoints, &pipeline->settings));
         }
         if (pipeline->aux != NULL) {
             ms_aux_flush(pipeline->aux);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a trace to the files that users read: reader, model, dump, leaks, fluctuation, for one process. The collector
- * runs it beside the recording, a slice at a time; `export` and `recover` run it to the end. One thread at a time. */
+/* From the trace of one process to the files that users read: reader, model, analyses and dump connected. The collector
+ * runs it during the recording, a slice at a time; `export` and `recover` run it to the end. One thread at a time. */
 #ifndef MS_PIPELINE_PIPELINE_H
 #define MS_PIPELINE_PIPELINE_H
 
@@ -12,26 +12,26 @@
 struct ms_pipeline;
 
 struct ms_pipeline_options {
-    int tracefd;                        /* directory of the trace; the caller's, as all below */
-    const char *name;                   /* of the process in it */
-    int outfd;                          /* project directory, or where the files shall go */
+    int tracefd;                        /* directory of the trace; owned by the caller, as is everything below */
+    const char *name;                   /* the process in it */
+    int outfd;                          /* project directory, or another one for the files */
     const char *out;                    /* its path as users see it */
     const struct ms_exporter *format;   /* of the dump; NULL: no files, only the texts of call stacks are added to the
                                            trace, for an export elsewhere (and checkpoints, if there are marks) */
-    const struct ms_settings *settings; /* at the beginning; CONFIG events change a copy */
-    struct ms_writer *writer;           /* being recorded: needed during ms_pipeline_open only; NULL: offline */
-    bool memory;                        /* the writer began in memory, see ms_pipeline_to_files; format is NULL */
-    struct ms_view *view;               /* being recorded: files of the process, its texts go into the trace; or NULL */
-    struct ms_marks *marks;             /* makes checkpoints, and tells so here; NULL: makes none */
-    bool replace;                       /* results of a run that was cut off are there: write them anew */
-    bool reports;                       /* leaks and fluctuation, as texts to print */
-    /* For the console: stream 1 or 2; info: may be left out. */
+    const struct ms_settings *settings; /* initial; CONFIG events change a copy */
+    struct ms_writer *writer;           /* live: used only during ms_pipeline_open; NULL: offline */
+    bool memory;                        /* the writer started in memory, see ms_pipeline_to_files; format is NULL */
+    struct ms_view *view;               /* live: files of the process; its texts are added to the trace; or NULL */
+    struct ms_marks *marks;             /* where checkpoints are announced; NULL: none are written */
+    bool replace;                       /* replace the files of an interrupted run */
+    bool reports;                       /* print the reports of analyses */
+    /* Prints on the console: stream 1 or 2; info: may be suppressed. */
     void (*print)(void *argument, int stream, bool info, const char *text, size_t text_b);
     void (*log)(void *argument, int level, const char *line);
     void *argument;
 };
 
-/* The format that the settings ask for. */
+/* The format that the settings select. */
 const struct ms_exporter *ms_pipeline_format(const struct ms_settings *settings);
 
 int ms_pipeline_open(const struct ms_pipeline_options *options, struct ms_pipeline **out);
@@ -40,33 +40,33 @@ enum ms_pipeline_result {
     MS_PIPELINE_MORE = 1,
     MS_PIPELINE_AGAIN = 0,
     MS_PIPELINE_END = 2
-}; /* or -errno: it cannot go on */
+}; /* or -errno: cannot continue */
 
-/* The trace goes on in files (tracefd), and so may the results: what the options say of format, out and outfd counts
- * from now on, and the settings. 0 or -errno. */
+/* The trace continues in files (tracefd). From now on tracefd, outfd, out, format, reports and settings of these
+ * options apply. 0 or -errno. */
 int ms_pipeline_to_files(struct ms_pipeline *pipeline, const struct ms_pipeline_options *options);
 
-/* The trace will not grow any more, whether its end was written or not. */
+/* The trace will not grow further, whether or not its end was written. */
 void ms_pipeline_trace_closed(struct ms_pipeline *pipeline);
 
-/* Takes up to so many events. END: the files are complete. */
+/* Processes up to `events` events. END: the files are complete. */
 int ms_pipeline_run(struct ms_pipeline *pipeline, unsigned events);
 
 struct ms_pipeline_stats {
     uint64_t events, rows;
-    uint64_t done_stamp; /* everything below is in the files, or on its way with the next flush */
+    uint64_t done_stamp; /* everything below is in the files, or will be after the next flush */
     uint64_t bytes_read, bytes_total;
     uint64_t gaps, lost, damages, cuts;
     uint32_t ending; /* enum ms_trace_ending */
-    int error;       /* first one of an output, -errno: files are not complete; 0: none */
+    int error;       /* first output error, -errno: files are incomplete; 0: none */
 };
 void ms_pipeline_stats(const struct ms_pipeline *pipeline, struct ms_pipeline_stats *out);
 
-/* Blocks that seem to leak when tracing is stopped, see memscope/analyze/leaks.h; "": none, or nobody looks for leaks. *stops
- * tells one from another. */
+/* Blocks that were suspected leaks at the last stop, see memscope/analyze/leaks.h; "": none, or leaks are not analysed.
+ * *stops counts the stops. */
 const char *ms_pipeline_suspects(const struct ms_pipeline *pipeline, uint64_t *stops);
 
-/* Before END: cut off; what was written stays and is valid. */
+/* May be called before END: the files stay as they are, and are valid. */
 void ms_pipeline_close(struct ms_pipeline *pipeline);
 
 #endif

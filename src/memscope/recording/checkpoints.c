@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See checkpoints.h. The payload of a CHECKPOINT block: head, settings as lines, padded to 8 bytes, state of the model.
- */
+/* See checkpoints.h. The payload of a CHECKPOINT block: head, settings as lines (padded to 8 bytes), state of the
+ * model. */
 #include "memscope/recording/checkpoints.h"
 
 #include "base/macros.h"
@@ -25,7 +25,7 @@ void ms_checkpoints_init(struct ms_checkpoints *c, struct ms_trace *trace, struc
     *c = (struct ms_checkpoints){.trace = trace, .model = model, .aux = aux, .marks = marks, .segment = UINT64_MAX};
 }
 
-/* ---- making ---- */
+/* ---- writing ---- */
 
 static bool idle(const struct ms_checkpoints *c, uint64_t *rows)
 {
@@ -78,13 +78,13 @@ int ms_checkpoints_make(struct ms_checkpoints *c, const struct ms_settings *sett
     }
     int rc = write_checkpoint(c, &position, settings);
     if (rc == -EAGAIN) {
-        return 0; /* the model holds events back: at the next sweep */
+        return 0; /* the model holds events back: retried at the next sweep */
     }
     c->due = false;
     if (rc != 0) {
-        bool told = c->too_large;
+        bool reported = c->too_large;
         c->too_large = true;
-        return told ? 0 : rc;
+        return reported ? 0 : rc;
     }
     __atomic_store_n(&c->marks->covered, position.segment, __ATOMIC_RELEASE);
     if (idle(c, &rows) && c->idle_from != 0 && rows == c->idle_rows && position.segment > c->idle_from) {
@@ -95,9 +95,9 @@ int ms_checkpoints_make(struct ms_checkpoints *c, const struct ms_settings *sett
     return 0;
 }
 
-/* ---- going on from one ---- */
+/* ---- restoring ---- */
 
-/* Parts of the payload; false: not ours. */
+/* Splits the payload; false: there is none, or it is invalid. */
 static bool read_payload(const struct ms_trace *trace, struct payload_head *head, const char **text,
                          struct ms_checkpoint *checkpoint)
 {
@@ -127,7 +127,7 @@ bool ms_checkpoints_settings(const struct ms_trace *trace, struct ms_settings *s
     if (ms_options_apply_text(&found, copy, &why) != 0) {
         return false;
     }
-    memcpy(found.output, settings->output, sizeof(found.output)); /* not a matter of the trace */
+    memcpy(found.output, settings->output, sizeof(found.output)); /* does not belong to the trace */
     *settings = found;
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.json: settings under the keys of the original, sorted, four blanks per level. */
+/* config.json: settings under msMemScope's keys, sorted, indented by four blanks per level. */
 #include "memscope/recording/project.h"
 
 #include <errno.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are not UTF-8 become U+FFFD: the file must be JSON whatever the path is. */
+/* Length of the UTF-8 character at p; 0: invalid. Invalid bytes become U+FFFD, so that the file is JSON for any
+ * path. */
 static size_t utf8_length(const unsigned char *p)
 {
     size_t n = p[0] < 0x80                   ? 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See frames.h. Texts are kept in a table by id for the life of the trace: memory is bounded by the definitions, which
- * the reader keeps as well. */
+/* See frames.h. Texts stay in a table by id as long as the trace is open: memory is bounded by the number of
+ * definitions, which the reader keeps too. */
 #include "memscope/recording/frames.h"
 
 #include "memscope/symbols/python_lines.h"
@@ -50,7 +50,7 @@ void ms_frames_free(struct ms_frames *frames)
     free(frames);
 }
 
-/* Place of an id in the table; NULL without memory. Ids are given one after the other. */
+/* Entry of an id in the table; NULL: no memory. Ids are consecutive. */
 static struct ms_text *slot_of(struct texts *texts, uint32_t id)
 {
     if (id >= texts->count) {
@@ -71,7 +71,7 @@ static struct ms_text *slot_of(struct texts *texts, uint32_t id)
 
 /* ---- C ---- */
 
-/* What is known about an address: from the trace, else from the files, once. False: nothing. */
+/* The text of an address: from the trace, or else, once, from the files. False: unknown. */
 static bool known(struct ms_frames *frames, const struct ms_frame *frame, const struct ms_module *module,
                   struct ms_text *out)
 {
@@ -83,7 +83,7 @@ static bool known(struct ms_frames *frames, const struct ms_frame *frame, const 
     char *text = frames->view == NULL ? NULL
                  : module != NULL     ? ms_view_text(frames->view, module, frame->offset, &text_b)
                                       : ms_view_generated_text(frames->view, frame->offset, &text_b);
-    /* Nothing is an answer as well, but not one to keep: the file may be found another time. */
+    /* An unknown address is not stored in the trace: the file may be found another time. */
     if (text != NULL && frames->aux != NULL) {
         ms_aux_symbol(frames->aux, id, frame->offset, text, text_b);
     } else {
@@ -102,7 +102,7 @@ static void put_generated(FILE *out, struct ms_frames *frames, const struct ms_f
     fprintf(out, "[0x%llx]\n", (unsigned long long)frame->offset);
 }
 
-/* One line per function of the text: name and file are separated by a tab, either may be missing. */
+/* The text has a line per function: name and file separated by a tab, either may be missing. */
 static void put_functions(FILE *out, const struct ms_module *module, const struct ms_frame *frame,
                           const struct ms_text *text)
 {

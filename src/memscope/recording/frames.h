@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of call stacks of one trace, made once per stack.
+/* Texts of the call stacks in one trace, built once per stack.
  *
- *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      a line per function, inlined ones included; without
- *           what is not known, down to module(+0xOFFSET) [0xADDRESS], and [0xADDRESS] for code of no file
- *   Python  file(line): function, without those of our own package
+ *   C       module(function+0xOFFSET) [0xADDRESS] at file:line      a line per function, inlined ones included; unknown
+ *           parts are left out: module(+0xOFFSET) [0xADDRESS], or [0xADDRESS] for code without a file
+ *   Python  file(line): function, without frames of the msmemscope package
  *
- * Texts of C frames are taken from the trace if they are there; else from the files that the addresses belong to, and
- * then put into the trace, so that it can be read where these files are not. */
+ * Texts of C frames come from the trace if it has them, or else from the files that contain the addresses. Those are
+ * added to the trace, so that it can be read on a machine without the files. */
 #ifndef MS_RECORDING_FRAMES_H
 #define MS_RECORDING_FRAMES_H
 
@@ -17,11 +17,11 @@
 
 struct ms_frames;
 
-/* view: where files are looked for, NULL: nowhere. aux: where new texts are kept, NULL: they are not. All of them must
- * outlive it. */
+/* view: where files are searched; NULL: nowhere. aux: where new texts are stored; NULL: they are not. All of them must
+ * outlive the frames. */
 int ms_frames_new(struct ms_trace *trace, struct ms_view *view, struct ms_aux *aux, struct ms_frames **out);
 struct ms_stack_source ms_frames_source(struct ms_frames *frames);
-/* Makes the texts of all addresses that the trace has defined so far, also those that no row has shown. */
+/* Builds the texts of all addresses that the trace has defined so far, even if no row has used them. */
 void ms_frames_complete(struct ms_frames *frames);
 void ms_frames_free(struct ms_frames *frames);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log file of a process: "YYYY-MM-DD HH:MM:SS [LEVEL] [file:line] text". A line is one write to a file opened for
- * appending, so threads need no lock except for making it. */
+ * appending, so threads need no lock except to create it. */
 #include "memscope/recording/project.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* leaf: protects fd and name of every log */
+static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER; /* leaf: protects fd and name of every log */
 
 void ms_log_init(struct ms_log *log, int dirfd, enum ms_log_level level)
 {
     *log = (struct ms_log){.dirfd = dirfd, .fd = -1, .level = level};
 }
 
-static int make(struct ms_log *log)
+static int create(struct ms_log *log)
 {
     if (mkdirat(log->dirfd, "msmemscope_logs", 0750) != 0 && errno != EEXIST) {
         return -2;
@@ -45,14 +45,14 @@ bool ms_log_write(struct ms_log *log, enum ms_log_level level, const char *file,
     if (level < log->level) {
         return false;
     }
-    bool made = false;
-    pthread_mutex_lock(&making);
+    bool created = false;
+    pthread_mutex_lock(&create_lock);
     if (log->fd == -1) {
-        log->fd = make(log);
-        made = log->fd >= 0;
+        log->fd = create(log);
+        created = log->fd >= 0;
     }
     int fd = log->fd;
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&create_lock);
     if (fd < 0) {
         return false;
     }
@@ -66,9 +66,9 @@ bool ms_log_write(struct ms_log *log, enum ms_log_level level, const char *file,
                      line, text);
     n = n < (int)sizeof(out) - 1 ? n : (int)sizeof(out) - 2;
     out[n++] = '\n';
-    ssize_t written = write(fd, out, (size_t)n); /* a full disk costs a line of the log, nothing else */
+    ssize_t written = write(fd, out, (size_t)n); /* on a full disk the line is lost */
     (void)written;
-    return made;
+    return created;
 }
 
 void ms_log_close(struct ms_log *log)

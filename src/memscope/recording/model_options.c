@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a CONFIG event. False: it is invalid, or there is no memory; nothing has changed then. */
+/* The text of a CONFIG event. False: it is invalid, or out of memory; nothing was changed. */
 static bool apply_config(void *settings, const char *text, size_t length_b, struct ms_model_options *out)
 {
     struct ms_why why;

@@ -24,23 +24,23 @@
 struct module_file {
     uint8_t build_id[32];
     uint32_t build_id_b;
-    uint64_t dev, inode; /* what stands for the build id of those that have none */
+    uint64_t dev, inode; /* identify a file without a build id */
     int fd, debug_fd;    /* -1: none */
-    int number;          /* of the symbolizer; -1: not asked yet; -2: no good */
+    int number;          /* number in the symbolizer; -1: not requested yet; -2: unusable */
 };
 
-/* Something that a process has reported. */
+/* A report of a process: a module, or generated code. */
 struct report {
     struct report *next;
     struct ms_view *view;
-    uint64_t pc; /* of generated code; 0: a module */
+    uint64_t pc; /* generated code; 0: a module */
     uint8_t build_id[32];
     uint32_t build_id_b;
     char path[];
 };
 
 struct ms_modules {
-    pthread_mutex_t lock; /* of files; held for looking and entering, never while opening */
+    pthread_mutex_t lock; /* protects files; held for lookup and insertion, never while opening a file */
     struct module_file **files;
     size_t count, room;
     struct ms_symbolizer *symbolizer;
@@ -60,12 +60,13 @@ struct module_mapping {
 struct ms_view {
     struct ms_modules *modules;
     uint32_t pid, pid_inside;
-    int root, exe;    /* -1: none */
-    FILE *maps;       /* opened while it lived: after its death it is empty, not another process's; NULL: none */
-    char *exe_path;   /* as the process calls it; NULL: unknown */
-    uint32_t pending; /* atomic: reports on their way */
+    int root, exe; /* -1: none */
+    FILE *
+        maps; /* opened while the process lived: reads as empty after its death, never as another process; NULL: none */
+    char *exe_path;   /* as the process sees it; NULL: unknown */
+    uint32_t pending; /* atomic: reports not handled yet */
 
-    pthread_mutex_t lock; /* of the rest */
+    pthread_mutex_t lock; /* protects the rest */
     struct module_mapping *mappings;
     size_t mapping_count;
     struct ms_perf_map perf_map;
@@ -74,7 +75,7 @@ struct ms_view {
 
 /* ---- opening ---- */
 
-/* A path as the process sees it: links lead back into its own root. Only files are wanted, and no terminal. */
+/* Opens a path as the process sees it: links are resolved below its root. Regular files only, never a terminal. */
 static int open_in(int root, const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -156,7 +157,7 @@ static struct module_file *find_or_enter(struct ms_modules *modules, struct modu
     return file;
 }
 
-/* The file of a module, opened now if it was not yet. NULL: cannot be had. */
+/* The file of a module, opened now if it is not open yet. NULL: not available. */
 static struct module_file *file_of(struct ms_view *view, const char *path, const uint8_t *build_id, uint32_t build_id_b)
 {
     struct module_file wanted = {.fd = -1, .debug_fd = -1, .number = -1};
@@ -194,7 +195,7 @@ static int number_of(struct ms_modules *modules, struct module_file *file)
     if (number == -1) {
         number = ms_symbolizer_file(modules->symbolizer, file->fd, file->debug_fd, file->build_id, file->build_id_b);
         number = number < 0 ? -2 : number;
-        __atomic_store_n(&file->number, number, __ATOMIC_RELEASE); /* two at once: both numbers are good */
+        __atomic_store_n(&file->number, number, __ATOMIC_RELEASE); /* in a race, both numbers are valid */
     }
     return number;
 }
@@ -252,7 +253,7 @@ static void read_mappings(struct ms_view *view)
         const char *name = name_at > 0 ? line + name_at : "";
         snprintf(mapping->name, sizeof(mapping->name), "%.*s", (int)strcspn(name, "\n"), name);
         if (mapping->name[0] == '\0') {
-            strcpy(mapping->name, "//anon"); /* as perf calls it */
+            strcpy(mapping->name, "//anon"); /* the name that perf uses */
         }
     }
     free(line);
@@ -281,7 +282,7 @@ static int open_perf_map(const struct ms_view *view)
     return view->pid != 0 ? open_in(view->root, path) : -1;
 }
 
-/* What is to be found in the map; reads it again if it has grown. */
+/* Looks an address up in the map, which is read again if it has grown. */
 static const struct ms_perf_entry *named(struct ms_view *view, uint64_t pc)
 {
     const struct ms_perf_entry *entry = ms_perf_map_find(&view->perf_map, pc);
@@ -345,7 +346,7 @@ void ms_view_keep_perf_map(struct ms_view *view, int dirfd, const char *trace_na
         while (done < length_b && (n = write(out, text + done, length_b - done)) > 0) {
             done += (size_t)n;
         }
-        if (done < length_b) { /* the disk is full: half a map is none */
+        if (done < length_b) { /* disk full: a partial map is not kept */
             unlinkat(dirfd, name, 0);
         }
         close(out);
@@ -380,7 +381,7 @@ static void report(struct ms_view *view, const char *path, size_t path_b, const 
     struct ms_modules *modules = view->modules;
     struct report *r = modules->has_thread ? calloc(1, sizeof(*r) + path_b + 1) : NULL;
     if (r == NULL) {
-        return; /* it is opened when it is asked for */
+        return; /* it is opened at the first lookup */
     }
     r->view = view;
     r->pc = pc;
@@ -449,7 +450,7 @@ static void *open_reported(void *argument)
     return NULL;
 }
 
-/* ---- lives ---- */
+/* ---- creating and freeing ---- */
 
 struct ms_modules *ms_modules_new(void)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECONDS_AHEAD 3600 /* how far a name may lie in the future before we give up */
+#define SECONDS_AHEAD 3600 /* limit for the time in a name, when earlier names are taken */
 
 void ms_time_text(time_t time, char out[16])
 {
