@@ -9,24 +9,17 @@
 #include <stddef.h>
 
 /* In the order of data flow: a module that receives data starts after the modules that it passes the data to. */
+/* clang-format off */
 static const struct mon_daemon_module *const modules[] = {
     &mon_module_service,
-    /* metrics: the store, back ends, collectors */
-    &mon_module_metrics,
-    &mon_module_json,
-    &mon_module_tensorboard,
-    &mon_module_prometheus,
-    &mon_module_otlp,
-    &mon_module_kernel,
-    &mon_module_process,
-    &mon_module_pmu,
-    &mon_module_dcmi,
-    &mon_module_npu,
-    /* IPC and RPC */
+#define X(name) &mon_module_##name,
+    MON_METRICS_MODULES(X)
+#undef X
     &mon_module_ipc,
     &mon_module_rpc,
     NULL,
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

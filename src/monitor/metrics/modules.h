@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules for metrics, in start order; see the table in cli/dynolog/main.c. */
+/* Modules for metrics, in start order; cli/dynolog/main.c has the list of all modules. */
 #ifndef MON_METRICS_MODULES_H
 #define MON_METRICS_MODULES_H
 
 #include "monitor/daemon/daemon.h"
 #include "monitor/metrics/process.h"
 
-extern const struct mon_daemon_module mon_module_metrics; /* the store: before every module that records */
-/* Back ends. */
-extern const struct mon_daemon_module mon_module_json;
-extern const struct mon_daemon_module mon_module_tensorboard;
-extern const struct mon_daemon_module mon_module_prometheus;
-extern const struct mon_daemon_module mon_module_otlp;
-/* Collectors. */
-extern const struct mon_daemon_module mon_module_kernel;
-extern const struct mon_daemon_module mon_module_process;
-extern const struct mon_daemon_module mon_module_pmu;
-extern const struct mon_daemon_module mon_module_dcmi;
-extern const struct mon_daemon_module mon_module_npu;
+/* The store comes first, before every module that records; then back ends; then collectors. */
+#define MON_METRICS_MODULES(X)                                                                                         \
+    X(metrics)                                                                                                         \
+    X(json)                                                                                                            \
+    X(tensorboard)                                                                                                     \
+    X(prometheus)                                                                                                      \
+    X(otlp)                                                                                                            \
+    X(kernel)                                                                                                          \
+    X(process)                                                                                                         \
+    X(pmu)                                                                                                             \
+    X(dcmi)                                                                                                            \
+    X(npu)
+
+#define X(name) extern const struct mon_daemon_module mon_module_##name;
+MON_METRICS_MODULES(X)
+#undef X
 
 /* The processes of jobs, including the training processes behind helpers, as of the last round over them. */
 const struct mon_process_target *mon_job_processes(size_t *count);
