@@ -23,6 +23,10 @@
     X(INEFFICIENT, "inefficient", 4, MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_ACCESS | MS_WANT_LAUNCH, "")               \
     X(OOM, "oom", 8, MS_WANT_ALLOC | MS_WANT_FREE, "[:K]")
 
+/* The analyses in the order in which they receive events and write their reports: ms_<name>_analysis in
+ * memscope/analyze. Several may run for one word of --analysis; watch depends on --watch and on the program. */
+#define MS_ANALYSIS_ORDER(X) X(inefficient_online) X(watch) X(oom) X(leaks) X(fluctuation)
+
 enum {
 #define X(NAME, word, bit, implied) MS_WANT_##NAME = bit,
     MS_WANTED_EVENTS(X)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The analyses that run while recording. Each one is a consumer of the model in a file of its own, which ends with
- * its description (struct ms_analysis); registry.c lists them, and the pipeline opens those that apply. A word for
- * --analysis is a row in trace/wanted.h. */
+/* The analyses that run while recording. Each one is a consumer of the model in a file of its own, which ends with its
+ * description (struct ms_analysis). trace/wanted.h lists them, and has the words of --analysis; the pipeline opens those
+ * that apply. */
 #ifndef MS_ANALYZE_ANALYSIS_H
 #define MS_ANALYZE_ANALYSIS_H
 

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of analyses that run while recording. */
+/* The list of analyses that run while recording, from the table in trace/wanted.h. */
 #include "memscope/analyze/analysis.h"
 
-#define ANALYSES(X)                                                                                                    \
-    X(ms_inefficient_online_analysis)                                                                                  \
-    X(ms_watch_analysis)                                                                                               \
-    X(ms_oom_analysis)                                                                                                 \
-    X(ms_leaks_analysis)                                                                                               \
-    X(ms_fluctuation_analysis)
-
-#define X(analysis) extern const struct ms_analysis analysis;
-ANALYSES(X)
+#define X(name) extern const struct ms_analysis ms_##name##_analysis;
+MS_ANALYSIS_ORDER(X)
 #undef X
 
+/* clang-format off */
 const struct ms_analysis *const ms_analyses[] = {
-#define X(analysis) &analysis,
-    ANALYSES(X)
+#define X(name) &ms_##name##_analysis,
+    MS_ANALYSIS_ORDER(X)
 #undef X
-        NULL};
+    NULL,
+};
+/* clang-format on */
