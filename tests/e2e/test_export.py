@@ -98,7 +98,7 @@ def test_wrong_use(softnpu, memscope, tmp_path, export):
     path = tmp_path / "memscope_dump_1.csv"
     path.write_text(HEADER + '1,MSTX,Mark,"m",1,7,7,0,N/A,,,\n2,MSTX,Mark,"n",2,7,7,0,N/A,,,\n')
     done = softnpu.run(memscope, "export", path, "--format=csv")
-    assert done.returncode == 1 and "is csv already" in done.stderr
+    assert done.returncode == 1 and "is already in csv format" in done.stderr
     assert softnpu.run(memscope, "export", path, "--format=png").returncode == 2
     assert softnpu.run(memscope, "export", path).returncode == 0  # the other format, next to the dump
     assert len(dumps(tmp_path, "db")) == 1

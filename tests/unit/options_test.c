@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of options: values, messages, both generations of names, text and back, help. */
+/* The option table: values, messages, names and aliases, formatting and parsing, help. */
 #include "collect/supervise/session_settings.h"
 #include "memscope/options/option_table.h"
 #include "memscope/options/options.h"
@@ -128,7 +128,7 @@ static void good_values(void **state)
 static void names_and_order(void **state)
 {
     (void)state;
-    /* Both generations, abbreviations, letters, options behind the program. */
+    /* Names, aliases, abbreviations, letters, options after the program. */
     assert_int_equal(MS_OPTIONS_RUN, parse("--format=db -o /tmp/x prog"));
     assert_int_equal(MS_FORMAT_DB, s.format);
     assert_string_equal("/tmp/x", s.output);
@@ -156,7 +156,7 @@ static void names_and_order(void **state)
     assert_int_equal(MS_OPTIONS_RUN, parse("x --events-o --export=none"));
     assert_true(s.events_only);
     assert_int_equal(MS_EXPORT_NONE, s.export_mode);
-    assert_int_equal(MS_OPTIONS_WRONG, parse("--l=op prog")); /* level and log-level, then as now */
+    assert_int_equal(MS_OPTIONS_WRONG, parse("--l=op prog")); /* ambiguous in msMemScope too: level, log-level */
 
     static const struct {
         const char *text;
@@ -242,7 +242,7 @@ static void wrong_values(void **state)
         assert_int_equal(MS_OPTIONS_WRONG, parse(text));
         assert_string_equal(cases[i].error, why.error);
     }
-    /* Too long a path falls back to the default, loudly. */
+    /* A path that is too long is replaced by the default, with a warning. */
     char text[5000] = "--output=/";
     memset(text + strlen(text), 'a', 4200);
     strcpy(text + 4200, " prog");
@@ -262,7 +262,7 @@ static void paths(void **state)
     (void)state;
     assert_int_equal(MS_OPTIONS_RUN, parse("--output=/tmp/\xe5\x86\x85\xe5\xad\x98_1.a-b~ x"));
     assert_int_equal(MS_OPTIONS_WRONG, parse("--output=/tmp/\xc3\xa9 x")); /* not an ideograph */
-    assert_int_equal(MS_OPTIONS_WRONG, parse("--output=/tmp/\xe5\x86 x")); /* cut */
+    assert_int_equal(MS_OPTIONS_WRONG, parse("--output=/tmp/\xe5\x86 x")); /* truncated character */
     static const char *const cases[][2] = {{"/", "/"},
                                            {"/..", "/"},
                                            {"/../../a", "/a"},
@@ -436,7 +436,7 @@ static void config_json(void **state)
     close(file);
     assert_int_equal(0, unlinkat(fd, "config.json", 0));
 
-    /* Names: one process after the other in the same second. */
+    /* Two processes in the same second get different names. */
     char first[MS_PROJECT_NAME_B], second[MS_PROJECT_NAME_B];
     int dir, trace;
     assert_int_equal(0, ms_project_make(fd, 42, first, &dir, &trace));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* msmemscope PROG: launcher, target, collector.
  *
- * The launcher checks that the output can be written, starts a collector in a session of its own, runs the program as
+ * The launcher checks that the output can be written, starts a detached collector, runs the program as
  * its child, and waits for both: for the program to end, then for the files to be complete, and up to --linger for
  * registered processes that outlive the program. Its exit status is the program's. If it is killed, program and
  * collector continue. */

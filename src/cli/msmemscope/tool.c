@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msmemscope-collector: the collector, and the commands on recordings. Only the launcher starts it, with a clean
- * environment. */
+/* msmemscope-collector: the collector, and the commands on recordings. The launcher, or the recorder
+ * in a program, starts it with a clean environment. */
 #include "cli/msmemscope/recordings.h"
 #include "collect/collect_main.h"
 
