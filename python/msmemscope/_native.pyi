@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C side, see _native/*.c."""
+"""The C extension, see _native/*.c."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike

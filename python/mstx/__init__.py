@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and ranges for tools that watch this program.
+"""Marks and ranges for profiling and memory tools.
 
     import mstx
 
@@ -8,8 +8,8 @@
     ...
     mstx.range_end(step)
 
-They go to the tool that is injected (msmemscope, a profiler), and cost next to nothing without one. Domains are an
-addition of this package: `mstx.Domain("io").mark("read")`.
+They go to the injected tool (msmemscope, a profiler) and cost next to nothing without one. Domains are an extension of
+this package: `mstx.Domain("io").mark("read")`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Domain", "get_tool_id", "mark", "range_end", "range_start"]
 
 
 class Domain:
-    """Marks and ranges of a part of the program, kept apart by tools that know domains; nothing for those that do not."""
+    """A namespace for marks and ranges. Tools that do not support domains ignore them."""
 
     __slots__ = ("name", "_handle")
 
@@ -33,14 +33,14 @@ class Domain:
         _mstx.domain_mark(self._handle, message, stream)
 
     def range_start(self, message: str, stream: int | None = None) -> int:
-        """Number of the range; 0 if no tool has heard it."""
+        """Returns the id of the range; 0 if no tool received it."""
         return _mstx.domain_range_start(self._handle, message, stream)
 
     def range_end(self, range_id: int) -> None:
         _mstx.domain_range_end(self._handle, range_id)
 
     def destroy(self) -> None:
-        """Tells the tool that nothing more will come; calls after that do nothing."""
+        """Destroys the domain in the tool; later calls do nothing."""
         handle, self._handle = self._handle, None
         _mstx.domain_destroy(handle)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mstx for Python: marks and ranges for whatever tool is injected, the recorder or another one.
+/* mstx for Python: marks and ranges for the injected tool, the recorder or another one.
  *
- * The front end is that of the C header: it looks for a tool at the first call. A tool that comes later, as the
- * recorder does when msmemscope is imported after the first mark, is found after refresh(). Calls are made without the
- * GIL: a tool may take its time. */
+ * Uses the front end of the C header, which looks for a tool at the first call. A tool that is loaded later, as the
+ * recorder is when msmemscope is imported after the first mark, is found after refresh(). Calls release the GIL,
+ * because a tool may be slow. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x03090000
@@ -17,7 +17,7 @@
 
 static const char capsule[] = "mstx.domain";
 
-/* Converter of PyArg_Parse...: None, or the handle of a stream as a number. */
+/* Converter for PyArg_Parse...: None, or a stream handle as an int. */
 static int stream_of(PyObject *object, void *out)
 {
     void **stream = out;
@@ -33,7 +33,7 @@ static int stream_of(PyObject *object, void *out)
     return PyErr_Occurred() == NULL;
 }
 
-/* The same: a domain that was created here and not destroyed; NULL: the tool has no use for it. */
+/* Converter: a domain created here and not destroyed; NULL if the tool does not support domains. */
 static int domain_of(PyObject *object, void *out)
 {
     mstxDomainHandle_t *domain = out;
@@ -190,28 +190,28 @@ static PyObject *refresh(PyObject *module, PyObject *unused)
         }
     }
     int ready = MSTX_IMPL_READY;
-    if (!found) { /* one that is in use stays */
+    if (!found) { /* keep a tool that is in use */
         __atomic_compare_exchange_n(&context->state, &ready, MSTX_IMPL_FRESH, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
     Py_RETURN_NONE;
 }
 
-/* Functions with keywords have a type of their own, which goes through void: any function pointer type will do. */
+/* Functions with keywords have another type; the cast goes through void (*)(void) to avoid a warning. */
 #define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef methods[] = {
     {"mark", WITH_KEYWORDS(mark), METH_VARARGS | METH_KEYWORDS, "mark(message, stream=None)"},
     {"range_start", WITH_KEYWORDS(range_start), METH_VARARGS | METH_KEYWORDS,
-     "range_start(message, stream=None) -> int: number of the range; 0 without a tool"},
+     "range_start(message, stream=None) -> int: id of the range; 0 without a tool"},
     {"range_end", WITH_KEYWORDS(range_end), METH_VARARGS | METH_KEYWORDS, "range_end(rangeId)"},
     {"get_tool_id", get_tool_id, METH_NOARGS, "get_tool_id() -> int: 0 without a tool"},
     {"domain_create", domain_create, METH_VARARGS,
-     "domain_create(name) -> handle, or None if the tool has no use for it"},
+     "domain_create(name) -> handle, or None if the tool does not support domains"},
     {"domain_destroy", domain_destroy, METH_VARARGS, "domain_destroy(handle)"},
     {"domain_mark", domain_mark, METH_VARARGS, "domain_mark(handle, message, stream=None)"},
     {"domain_range_start", domain_range_start, METH_VARARGS, "domain_range_start(handle, message, stream=None) -> int"},
     {"domain_range_end", domain_range_end, METH_VARARGS, "domain_range_end(handle, id)"},
-    {"refresh", refresh, METH_NOARGS, "refresh(): looks for a tool again, if none was found"},
+    {"refresh", refresh, METH_NOARGS, "refresh(): looks for a tool again if none was found"},
     {NULL, NULL, 0, NULL},
 };
 

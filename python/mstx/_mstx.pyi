@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C side, see _mstx.c."""
+"""The C extension, see _mstx.c."""
 
 from typing import Any
 

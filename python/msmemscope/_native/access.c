@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accesses of operators: the function that PyTorch's dispatch mode calls for each, and what is known of operators.
+/* Accesses of operators: the function that PyTorch's dispatch mode calls for each operator, and a cache of operator
+ * facts.
  *
- * What an operator does with each of its arguments and results follows from its schema; that is worked out in Python,
- * once (_torch_access.py), and kept here by the address of the operator's object, which is kept, too. So an operator
- * comes to us, and goes on to PyTorch, without a line of Python.
+ * What an operator does with each argument and result follows from its schema. Python derives this once per operator
+ * (_torch_access.py); the result is cached here under the address of the operator object, to which the cache holds a
+ * reference. An operator therefore passes through here and on to PyTorch without running Python code.
  *
- * Nothing of this may disturb an operator: what fails is passed over, exceptions of it are forgotten; exceptions of the
- * operator itself are the program's. PyTorch hands a tensor that was made of a number (of 1.5 in `x * 1.5`) to a mode
- * as a number again, as argument and as result, and does not take it back from every operator: then we make a tensor of
- * it. With the GIL; an operator may let it go while it runs, so that others are added meanwhile: they lie where they
- * are until the process ends. */
+ * Recording must not disturb an operator: failures are skipped and their exceptions cleared; exceptions of the operator
+ * itself propagate to the program. PyTorch passes a tensor made from a number (1.5 in `x * 1.5`) to a mode as a number,
+ * both as argument and as result, and some operators do not accept the number in place of the tensor: then it is
+ * converted back to a tensor. Needs the GIL; an operator may release it while it runs, so entries can be added
+ * meanwhile. Cached entries never move and live until the process ends. */
 #include "access.h"
 
 #include "trace/records.h"
@@ -18,30 +19,30 @@ enum { NOTHING, READ, WRITE }; /* as in _torch_access.py */
 
 /* ---- operators ---- */
 
-struct op {
-    PyObject *function; /* what PyTorch calls it by */
-    PyObject *run;      /* what its __call__ comes down to */
-    PyObject *facts;    /* keeps the rest */
+struct access_op {
+    PyObject *function; /* the operator object that PyTorch passes */
+    PyObject *run;      /* what its __call__ ends up calling */
+    PyObject *facts;    /* owns the fields below */
     struct ms_agent_text name;
     const char *inputs, *outputs;
     Py_ssize_t input_count, output_count;
     PyObject *keywords;
-    int returns_tensor; /* one, and nothing else */
+    int returns_tensor; /* exactly one result, a tensor */
     bool kept;
 };
 
-#define OPERATORS_MAX 8192u /* further ones are worked out at each call */
+#define OPERATORS_MAX 8192u /* beyond this, facts are derived at each call */
 #define SLOTS         (2 * OPERATORS_MAX)
-static struct op *operators[SLOTS];
+static struct access_op *operators[SLOTS];
 static uint32_t operator_count;
 
 static PyObject *work_out;   /* operator -> facts */
-static PyObject *restore;    /* operator, arguments, keywords -> the same with tensors for numbers, or None */
+static PyObject *restore;    /* operator, arguments, keywords -> the same with numbers converted to tensors, or None */
 static PyObject *tensor_of;  /* number -> tensor */
-static PyObject *plain_type; /* of operators that only hand their arguments on to _op */
+static PyObject *plain_type; /* class of operators whose __call__ only forwards to _op */
 static bool on;
 
-static void forget(struct op *op)
+static void forget(struct access_op *op)
 {
     Py_XDECREF(op->function);
     Py_XDECREF(op->run);
@@ -50,9 +51,9 @@ static void forget(struct op *op)
 }
 
 /* NULL with an exception. */
-static struct op *new_operator(PyObject *function)
+static struct access_op *new_operator(PyObject *function)
 {
-    struct op *op = PyMem_Calloc(1, sizeof(*op));
+    struct access_op *op = PyMem_Calloc(1, sizeof(*op));
     if (op == NULL) {
         PyErr_NoMemory();
         return NULL;
@@ -81,8 +82,8 @@ static struct op *new_operator(PyObject *function)
     return op;
 }
 
-/* NULL: nothing is known of it. */
-static struct op *operator_of(PyObject *function)
+/* NULL: its facts cannot be derived. */
+static struct access_op *operator_of(PyObject *function)
 {
     uint32_t at = (uint32_t)(((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u >> 40);
     for (; operators[at % SLOTS] != NULL; at++) {
@@ -90,11 +91,11 @@ static struct op *operator_of(PyObject *function)
             return operators[at % SLOTS];
         }
     }
-    struct op *op = new_operator(function);
+    struct access_op *op = new_operator(function);
     if (op == NULL) {
         PyErr_Clear();
     } else if (operator_count < OPERATORS_MAX) {
-        while (operators[at % SLOTS] != NULL) { /* others were added while Python ran */
+        while (operators[at % SLOTS] != NULL) { /* entries may have been added while Python ran */
             at++;
         }
         op->kept = true;
@@ -106,14 +107,15 @@ static struct op *operator_of(PyObject *function)
 
 /* ---- arguments and results ---- */
 
-static void look_at(const struct ms_agent_v1 *agent, const struct op *op, PyObject *object, long what)
+static void look_at(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *object, long what)
 {
     if (what != NOTHING) {
         access_record(agent, object, what == WRITE ? MS_ACCESS_WRITE : MS_ACCESS_READ, op->name);
     }
 }
 
-static void inputs(const struct ms_agent_v1 *agent, const struct op *op, PyObject *positional, PyObject *keywords)
+static void inputs(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *positional,
+                   PyObject *keywords)
 {
     Py_ssize_t count = PyTuple_Size(positional);
     for (Py_ssize_t i = 0; i < count && i < op->input_count; i++) {
@@ -128,7 +130,7 @@ static void inputs(const struct ms_agent_v1 *agent, const struct op *op, PyObjec
     PyErr_Clear();
 }
 
-static void outputs(const struct ms_agent_v1 *agent, const struct op *op, PyObject *result)
+static void outputs(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *result)
 {
     if (op->output_count == 1) {
         look_at(agent, op, result, op->outputs[0]);
@@ -141,8 +143,9 @@ static void outputs(const struct ms_agent_v1 *agent, const struct op *op, PyObje
 
 /* ---- the call ---- */
 
-/* The operator has refused its arguments: once more, with tensors, if there are numbers in the place of some. */
-static PyObject *run_again(const struct op *op, PyObject *positional, PyObject *keywords)
+/* Called after the operator refused its arguments: retries with tensors where numbers were passed in place of
+ * tensors. */
+static PyObject *run_again(const struct access_op *op, PyObject *positional, PyObject *keywords)
 {
     PyObject *type, *value, *traceback, *result = NULL;
     PyErr_Fetch(&type, &value, &traceback);
@@ -151,7 +154,7 @@ static PyObject *run_again(const struct op *op, PyObject *positional, PyObject *
     PyObject *tensors, *named;
     if (restored == NULL || restored == Py_None ||
         !PyArg_ParseTuple(restored, "O!O!", &PyTuple_Type, &tensors, &PyDict_Type, &named)) {
-        PyErr_Restore(type, value, traceback); /* of the operator; ours is gone */
+        PyErr_Restore(type, value, traceback); /* the operator's exception replaces ours */
     } else {
         Py_XDECREF(type);
         Py_XDECREF(value);
@@ -162,7 +165,7 @@ static PyObject *run_again(const struct op *op, PyObject *positional, PyObject *
     return result;
 }
 
-static PyObject *run(const struct op *op, PyObject *positional, PyObject *keywords)
+static PyObject *run(const struct access_op *op, PyObject *positional, PyObject *keywords)
 {
     PyObject *result = PyObject_Call(op->run, positional, keywords);
     if (result == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
@@ -177,22 +180,22 @@ static PyObject *run(const struct op *op, PyObject *positional, PyObject *keywor
     return result;
 }
 
-/* ---- what Python calls ---- */
+/* ---- functions for Python ---- */
 
-/* As PyTorch calls it: arguments by position, the last of which may be absent. */
+/* PyTorch passes all arguments by position and may omit the last ones. */
 static PyObject *dispatch(PyObject *mode, PyObject *arguments)
 {
     PyObject *function, *types, *positional = NULL, *keywords = NULL;
     if (!PyArg_UnpackTuple(arguments, "__torch_dispatch__", 2, 4, &function, &types, &positional, &keywords)) {
         return NULL;
     }
-    positional = positional != NULL ? PySequence_Tuple(positional) : PyTuple_New(0); /* of a tuple: itself */
+    positional = positional != NULL ? PySequence_Tuple(positional) : PyTuple_New(0); /* a tuple is returned as is */
     if (positional == NULL) {
         return NULL;
     }
     keywords = keywords != NULL && PyDict_Check(keywords) ? keywords : NULL;
     const struct ms_agent_v1 *agent = on ? native_agent() : NULL;
-    struct op *op = work_out != NULL ? operator_of(function) : NULL;
+    struct access_op *op = work_out != NULL ? operator_of(function) : NULL;
     if (op == NULL) {
         PyObject *result = PyObject_Call(function, positional, keywords);
         Py_DECREF(positional);
@@ -212,7 +215,7 @@ static PyObject *dispatch(PyObject *mode, PyObject *arguments)
     return result;
 }
 
-/* A method of that object: PyTorch wants to find the mode in its __self__. */
+/* Bound to the mode: PyTorch expects to find it in __self__. */
 static PyObject *bind(PyObject *module, PyObject *mode)
 {
     static PyMethodDef method = {"__torch_dispatch__", dispatch, METH_VARARGS,
@@ -258,14 +261,14 @@ static PyObject *look(PyObject *module, PyObject *arguments)
 
 static PyMethodDef methods[] = {
     {"access_begin", begin, METH_VARARGS,
-     "access_begin(Tensor, Parameter, OpOverload, facts, restore, tensor_of, examples) -> bool: the classes of what has "
-     "memory and of operators; what works out the facts of one, makes tensors of numbers among arguments, and of one "
-     "number; tensors to learn from. True: tensors can be looked at"},
-    {"access_on", turn, METH_O, "access_on(bool): record what dispatch modes see"},
-    {"access_bind", bind, METH_O, "access_bind(mode): its __torch_dispatch__"},
+     "access_begin(Tensor, Parameter, OpOverload, facts, restore, tensor_of, examples) -> bool: the classes of tensors "
+     "and operators; functions that derive the facts of an operator, convert numbers among its arguments to tensors, "
+     "and convert one number; probe tensors. Returns whether tensors can be read from memory"},
+    {"access_on", turn, METH_O, "access_on(bool): switches recording of accesses on or off"},
+    {"access_bind", bind, METH_O, "access_bind(mode): returns its __torch_dispatch__"},
     {"access_of", look, METH_VARARGS,
-     "access_of(tensor, seen) -> (address, bytes, description, pool, device) | None: as it is recorded, looked at or "
-     "asked"},
+     "access_of(tensor, seen) -> (address, bytes, description, pool, device) | None: what is recorded, read from "
+     "memory (seen) or through methods"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accesses of operators: what the files about them share.
+/* Memory accesses of PyTorch operators: declarations shared by these files.
  *
- *   access.c          operators, and the call that PyTorch makes for each
- *   access_tensor.c   what is asked of a tensor, and its record
- *   access_layout.c   where PyTorch keeps it
+ *   access.c          operators, and the function that PyTorch calls for each
+ *   access_tensor.c   properties of a tensor, and the record of an access to it
+ *   access_layout.c   where PyTorch stores these properties
  *
- * Everything here has the GIL. */
+ * All functions need the GIL. */
 #ifndef MS_PYTHON_ACCESS_H
 #define MS_PYTHON_ACCESS_H
 
@@ -13,34 +13,34 @@
 
 /* ---- access_layout.c ---- */
 
-#define ACCESS_SIZES 5u /* as many sizes stand in a tensor itself */
+#define MS_TENSOR_SIZES 5u /* number of sizes that PyTorch stores in the tensor itself */
 
-/* A tensor as it lies in memory. */
+/* The fields of a tensor, read from its memory. */
 struct access_view {
-    uint64_t base;  /* where its storage begins */
+    uint64_t base;  /* start of its storage */
     int64_t offset; /* in elements */
     const int64_t *sizes;
-    uint32_t dimensions; /* up to ACCESS_SIZES */
+    uint32_t dimensions; /* at most MS_TENSOR_SIZES */
     uint16_t type;
     int8_t device, device_index;
 };
 
-/* False: this tensor has to be asked by the methods of its class. */
+/* False: this tensor's memory cannot be read; use the methods of its class. */
 bool access_see(PyObject *tensor, struct access_view *out);
-/* Finds out where everything is, by tensors of which it is known: (tensor, data_ptr, base, offset, sizes, type, device)
- * each. False, without an exception: it cannot be found here. */
+/* Finds the offsets of all fields with probe tensors: tuples (tensor, base, offset, sizes, type, device). False,
+ * without an exception, if an offset is not found. */
 bool access_learn(PyObject *examples);
 
 /* ---- access_tensor.c ---- */
 
-/* The classes whose objects have memory: those that only stand for tensors, as for tracers, have others. -1: exception.
- */
+/* Sets the classes whose objects have memory; placeholders for tensors, as tracers use them, are of other classes. -1
+ * with an exception. */
 int access_tensors(PyObject *tensor, PyObject *parameter);
-/* Records what an operator does with an object: a tensor, or a list of some; anything else is passed over. No
- * exceptions. type: enum ms_access. */
+/* Records an operator's access to an object: a tensor, or a list or tuple of tensors; anything else is skipped. Raises
+ * no exception. type: enum ms_access. */
 void access_record(const struct ms_agent_v1 *agent, PyObject *object, unsigned type, struct ms_agent_text operation);
-/* What is recorded of a tensor, (address, bytes, description, pool, device), as it is seen or as it is asked; None:
- * nothing. */
+/* What is recorded for a tensor, (address, bytes, description, pool, device), read from its memory (seen) or through
+ * its methods; None: nothing is recorded. */
 PyObject *access_of(const struct ms_agent_v1 *agent, PyObject *tensor, bool seen);
 
 #endif

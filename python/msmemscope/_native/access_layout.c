@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where PyTorch keeps what is to be known of a tensor: address, offset, sizes, type, device.
+/* Where PyTorch stores the properties of a tensor: address, offset, sizes, type, device.
  *
- * To ask a tensor by its methods takes a microsecond for all of it, several times per operator; to look takes
- * nanoseconds. How tensors lie in memory is nobody's promise and differs between versions, so nothing of it is written
- * here: it is searched for, once, in tensors that were made for it and of which everything is known. A place counts if
- * it is the only one that fits all of them. If one cannot be found, tensors are asked.
+ * Querying a tensor through its methods takes about a microsecond, several times per operator; reading its memory takes
+ * nanoseconds. The layout is not documented and differs between versions, so it is not hard-coded: it is found once,
+ * with probe tensors whose values are known. An offset is accepted if it is the only one that fits all of them. If one
+ * is not found, tensors are queried through their methods.
  *
  *     PyObject --impl--> TensorImpl --storage--> StorageImpl --data--> elements
- *                        back: the PyObject (whose lowest bit may be a mark); offset, dimensions, sizes, type, device
+ *                        back: the PyObject (lowest bit may be a tag); offset, dimensions, sizes, type, device
  *
- * What is looked at later is the right thing, because it points back to its object. Not seen are tensors without
- * storage (sparse and opaque ones, those of transformations) or with more sizes than stand in the tensor itself, and
- * those with none of their elements here: sizes of nested and symbolic ones are elsewhere, and zero here. */
+ * A later read is valid because the implementation points back to its object. Not readable: tensors without storage
+ * (sparse, opaque, and those of transformations), tensors with more dimensions than fit in the object, and tensors with
+ * a size of 0, which includes nested and symbolic ones: their real sizes are stored elsewhere. */
 #include "access.h"
 
 #include "base/peek.h"
 
 #include <string.h>
 
-static struct layout {
+static struct tensor_layout {
     uint32_t impl, back, storage, data, offset, dimensions, type, device;
 } layout;
 static bool known;
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static inline uint64_t word_at(const void *thing, uint32_t at)
 {
@@ -48,7 +48,7 @@ bool access_see(PyObject *tensor, struct access_view *out)
     }
     const void *storage = pointer_at(impl, layout.storage);
     uint64_t dimensions = word_at(impl, layout.dimensions);
-    if (MS_UNLIKELY(storage == NULL || dimensions > ACCESS_SIZES)) {
+    if (MS_UNLIKELY(storage == NULL || dimensions > MS_TENSOR_SIZES)) {
         return false;
     }
     const char *in = impl;
@@ -72,69 +72,70 @@ bool access_see(PyObject *tensor, struct access_view *out)
 enum { OBJECT_B = 64, IMPL_B = 208, STORAGE_B = 64, EXAMPLES_MAX = 16 };
 #define NOWHERE UINT32_MAX
 
-/* A tensor, what is known of it, and copies of the memory that it has. */
-struct example {
+/* A probe tensor, its known values, and copies of its memory. */
+struct layout_example {
     PyObject *tensor; /* borrowed */
     unsigned long long base;
-    long long offset, sizes[ACCESS_SIZES];
+    long long offset, sizes[MS_TENSOR_SIZES];
     Py_ssize_t dimensions;
     int type, device;
     char object[OBJECT_B], impl[IMPL_B], storage[STORAGE_B];
 };
 
-struct lesson {
-    struct example examples[EXAMPLES_MAX];
+struct layout_lesson {
+    struct layout_example examples[EXAMPLES_MAX];
     Py_ssize_t count;
 };
 
-/* Part of the memory of an example, by where its copy is. */
-struct part {
+/* One of the memory copies in an example. */
+struct example_part {
     size_t copy, length_b;
 };
-#define PART(name) ((struct part){offsetof(struct example, name), sizeof(((struct example *)NULL)->name)})
+#define PART(name)                                                                                                     \
+    ((struct example_part){offsetof(struct layout_example, name), sizeof(((struct layout_example *)NULL)->name)})
 
-typedef bool (*fits_fn)(const struct example *example, uint32_t at);
+typedef bool (*fits_fn)(const struct layout_example *example, uint32_t at);
 
-static bool is_back(const struct example *example, uint32_t at)
+static bool is_back(const struct layout_example *example, uint32_t at)
 {
     return (word_at(example->impl, at) & ~1ull) == (uintptr_t)example->tensor;
 }
 
-static bool is_data(const struct example *example, uint32_t at)
+static bool is_data(const struct layout_example *example, uint32_t at)
 {
     return word_at(example->storage, at) == example->base;
 }
 
-static bool is_offset(const struct example *example, uint32_t at)
+static bool is_offset(const struct layout_example *example, uint32_t at)
 {
     return (long long)word_at(example->impl, at) == example->offset;
 }
 
-/* How many, and then the sizes. */
-static bool is_dimensions(const struct example *example, uint32_t at)
+/* The number of dimensions, followed by the sizes. */
+static bool is_dimensions(const struct layout_example *example, uint32_t at)
 {
-    bool fits = at + 8 * (1 + ACCESS_SIZES) <= IMPL_B && word_at(example->impl, at) == (uint64_t)example->dimensions;
+    bool fits = at + 8 * (1 + MS_TENSOR_SIZES) <= IMPL_B && word_at(example->impl, at) == (uint64_t)example->dimensions;
     for (Py_ssize_t i = 0; i < example->dimensions && fits; i++) {
         fits = (long long)word_at(example->impl, at + 8 * (1 + (uint32_t)i)) == example->sizes[i];
     }
     return fits;
 }
 
-static bool is_type(const struct example *example, uint32_t at)
+static bool is_type(const struct layout_example *example, uint32_t at)
 {
     uint16_t type;
     memcpy(&type, example->impl + at, sizeof(type));
     return type == example->type;
 }
 
-/* The kind of device, and which of them: no example's has a number. */
-static bool is_device(const struct example *example, uint32_t at)
+/* The device type, followed by the index, which is -1 for all examples. */
+static bool is_device(const struct layout_example *example, uint32_t at)
 {
     return at + 1 < IMPL_B && example->impl[at] == example->device && (signed char)example->impl[at + 1] == -1;
 }
 
-/* The only place that fits all examples. */
-static uint32_t find_place(const struct lesson *lesson, size_t length_b, uint32_t step, fits_fn fits)
+/* The only offset that fits all examples; NOWHERE if there is none or more than one. */
+static uint32_t find_place(const struct layout_lesson *lesson, size_t length_b, uint32_t step, fits_fn fits)
 {
     uint32_t place = NOWHERE;
     for (uint32_t at = 0; at + step <= length_b; at += step) {
@@ -152,8 +153,8 @@ static uint32_t find_place(const struct lesson *lesson, size_t length_b, uint32_
     return place;
 }
 
-/* Copies what the words at a place point to. */
-static bool follow(struct lesson *lesson, struct part from, uint32_t at, struct part to)
+/* Copies what the words at an offset point to. */
+static bool follow(struct layout_lesson *lesson, struct example_part from, uint32_t at, struct example_part to)
 {
     bool all = true;
     for (Py_ssize_t i = 0; i < lesson->count && all; i++) {
@@ -163,8 +164,9 @@ static bool follow(struct lesson *lesson, struct part from, uint32_t at, struct 
     return all;
 }
 
-/* The only pointer to something that has a place that fits; copies are those of what it points to, then. */
-static uint32_t find_pointer(struct lesson *lesson, struct part from, struct part to, fits_fn fits)
+/* The only pointer to an object that has a fitting offset; on success `to` holds copies of these objects. */
+static uint32_t find_pointer(struct layout_lesson *lesson, struct example_part from, struct example_part to,
+                             fits_fn fits)
 {
     uint32_t place = NOWHERE;
     for (uint32_t at = 0; at + 8 <= from.length_b; at += 8) {
@@ -178,7 +180,7 @@ static uint32_t find_pointer(struct lesson *lesson, struct part from, struct par
     return place != NOWHERE && follow(lesson, from, place, to) ? place : NOWHERE;
 }
 
-static bool read_example(PyObject *item, struct example *out)
+static bool read_example(PyObject *item, struct layout_example *out)
 {
     PyObject *sizes;
     if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "OKLO!ii", &out->tensor, &out->base, &out->offset,
@@ -186,16 +188,16 @@ static bool read_example(PyObject *item, struct example *out)
         return false;
     }
     out->dimensions = PyTuple_Size(sizes);
-    for (Py_ssize_t i = 0; i < out->dimensions && i < (Py_ssize_t)ACCESS_SIZES; i++) {
+    for (Py_ssize_t i = 0; i < out->dimensions && i < (Py_ssize_t)MS_TENSOR_SIZES; i++) {
         out->sizes[i] = PyLong_AsLongLong(PyTuple_GetItem(sizes, i));
     }
-    return !PyErr_Occurred() && out->dimensions <= (Py_ssize_t)ACCESS_SIZES &&
+    return !PyErr_Occurred() && out->dimensions <= (Py_ssize_t)MS_TENSOR_SIZES &&
            ms_peek((uintptr_t)out->tensor, out->object, sizeof(out->object));
 }
 
 bool access_learn(PyObject *examples)
 {
-    struct lesson lesson = {.count = PyList_Size(examples)};
+    struct layout_lesson lesson = {.count = PyList_Size(examples)};
     bool readable = lesson.count > 0 && lesson.count <= EXAMPLES_MAX;
     for (Py_ssize_t i = 0; i < lesson.count && readable; i++) {
         readable = read_example(PyList_GetItem(examples, i), &lesson.examples[i]);
@@ -204,7 +206,7 @@ bool access_learn(PyObject *examples)
     if (!readable) {
         return false;
     }
-    struct layout found;
+    struct tensor_layout found;
     known = (found.impl = find_pointer(&lesson, PART(object), PART(impl), is_back)) != NOWHERE &&
             (found.back = find_place(&lesson, IMPL_B, 8, is_back)) != NOWHERE &&
             (found.storage = find_pointer(&lesson, PART(impl), PART(storage), is_data)) != NOWHERE &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of a tensor: where it is, how large, of which kind; and the record of an access to it.
+/* Address, size and description of a tensor, and the record of an access to it.
  *
- * What can be seen (access_layout.c) is looked at; the rest is asked by the methods of the class. The text that
- * describes a tensor is made once for each pair of type and shape; those met last are found without Python.
+ * Tensors are read from memory where possible (access_layout.c), else queried through the methods of their class. The
+ * description of a tensor is formatted once for each pair of type and shape; recent ones are found without Python.
  *
- * Nothing of this may disturb an operator: what fails is passed over, exceptions of it are forgotten. With the GIL. */
+ * Recording must not disturb an operator: failures are skipped and their exceptions cleared. Needs the GIL. */
 #include "access.h"
 
 #include "trace/records.h"
@@ -17,30 +17,31 @@ static struct {
     PyObject *is_cpu, *get_device, *data_ptr, *dtype, *shape, *element_size, *numel;
 } names;
 
-#define FORMS_MAX 65536 /* then it is begun anew: shapes may change without end */
+#define FORMS_MAX 65536 /* then the cache is cleared: the number of shapes is unbounded */
 
 static bool is_tensor(PyObject *object)
 {
     return Py_TYPE(object) == tensor_type || Py_TYPE(object) == parameter_type;
 }
 
-/* Pool and device, as the recorder counts them; false: of no device that has memory of ours. */
-struct place {
+/* Pool and device, numbered as in the recorder. */
+struct tensor_place {
     unsigned pool;
     uint32_t device;
 };
 
-static bool place_at(const struct ms_agent_v1 *agent, bool on_cpu, long index, struct place *out)
+/* False: neither the CPU nor an NPU. */
+static bool place_at(const struct ms_agent_v1 *agent, bool on_cpu, long index, struct tensor_place *out)
 {
     if (on_cpu) {
-        *out = (struct place){MS_POOL_HOST, MS_DEV_CPU};
+        *out = (struct tensor_place){MS_POOL_HOST, MS_DEV_CPU};
     } else if (index >= 0) {
-        *out = (struct place){MS_POOL_PTA, agent->device_of_user((uint32_t)index)};
+        *out = (struct tensor_place){MS_POOL_PTA, agent->device_of_user((uint32_t)index)};
     }
     return on_cpu || index >= 0;
 }
 
-/* ---- asking ---- */
+/* ---- queries through methods ---- */
 
 static unsigned long long number(PyObject *object, PyObject *method)
 {
@@ -50,7 +51,7 @@ static unsigned long long number(PyObject *object, PyObject *method)
     return value;
 }
 
-static bool place_of(const struct ms_agent_v1 *agent, PyObject *tensor, struct place *out)
+static bool place_of(const struct ms_agent_v1 *agent, PyObject *tensor, struct tensor_place *out)
 {
     PyObject *cpu = PyObject_GetAttr(tensor, names.is_cpu);
     bool on_cpu = cpu == Py_True;
@@ -66,22 +67,22 @@ static bool place_of(const struct ms_agent_v1 *agent, PyObject *tensor, struct p
 
 /* ---- descriptions ---- */
 
-/* Borrowed from `forms`: good until something is added there. */
-struct form {
+/* Borrowed from `forms`: valid until an entry is added there. */
+struct tensor_form {
     struct ms_agent_text description;
     uint64_t size_b;
 };
 
-/* Of what was seen: the forms met last. */
-struct memo {
-    struct form form; /* without a description: empty */
+/* Recent forms of tensors that were read from memory. */
+struct tensor_memo {
+    struct tensor_form form; /* no description: unused */
     uint16_t type;
     uint16_t dimensions;
-    int64_t sizes[ACCESS_SIZES];
+    int64_t sizes[MS_TENSOR_SIZES];
     uint64_t elements;
 };
 #define MEMOS 2048u
-static struct memo memos[MEMOS];
+static struct tensor_memo memos[MEMOS];
 
 static PyObject *new_form(PyObject *tensor, PyObject *key)
 {
@@ -100,11 +101,11 @@ static PyObject *new_form(PyObject *tensor, PyObject *key)
     }
     Py_XDECREF(text);
     Py_XDECREF(encoded);
-    Py_XDECREF(form); /* the dictionary has it */
+    Py_XDECREF(form); /* the dictionary holds a reference */
     return form;
 }
 
-static bool form_of(PyObject *tensor, struct form *out)
+static bool form_of(PyObject *tensor, struct tensor_form *out)
 {
     PyObject *dtype = PyObject_GetAttr(tensor, names.dtype), *shape = PyObject_GetAttr(tensor, names.shape);
     PyObject *key = dtype != NULL && shape != NULL ? PyTuple_Pack(2, dtype, shape) : NULL;
@@ -123,41 +124,41 @@ static bool form_of(PyObject *tensor, struct form *out)
     return form != NULL;
 }
 
-/* The memo of a form that is seen; NULL: it cannot be described. */
-static const struct memo *memo_of(PyObject *tensor, const struct access_view *view)
+/* The memo for a tensor read from memory; NULL: it cannot be described. */
+static const struct tensor_memo *memo_of(PyObject *tensor, const struct access_view *view)
 {
     uint64_t hash = view->type + ((uint64_t)view->dimensions << 16), elements = 1;
     for (uint32_t i = 0; i < view->dimensions; i++) {
         hash = (hash ^ (uint64_t)view->sizes[i]) * 0x9e3779b97f4a7c15u;
         elements *= (uint64_t)view->sizes[i];
     }
-    struct memo *memo = &memos[hash >> 32 & (MEMOS - 1)];
+    struct tensor_memo *memo = &memos[hash >> 32 & (MEMOS - 1)];
     size_t sizes_b = view->dimensions * sizeof(view->sizes[0]);
     if (MS_LIKELY(memo->form.description.text != NULL && memo->type == view->type &&
                   memo->dimensions == view->dimensions && memcmp(memo->sizes, view->sizes, sizes_b) == 0)) {
         return memo;
     }
-    struct form form;
+    struct tensor_form form;
     if (!form_of(tensor, &form)) {
         return NULL;
     }
-    *memo = (struct memo){form, view->type, (uint16_t)view->dimensions, {0}, elements};
+    *memo = (struct tensor_memo){form, view->type, (uint16_t)view->dimensions, {0}, elements};
     memcpy(memo->sizes, view->sizes, sizes_b);
     return memo;
 }
 
 /* ---- recording ---- */
 
-struct access {
+struct tensor_access {
     uint64_t address;
-    struct place place;
-    struct form form;
+    struct tensor_place place;
+    struct tensor_form form;
 };
 
-static bool see(const struct ms_agent_v1 *agent, PyObject *tensor, struct access *out)
+static bool see(const struct ms_agent_v1 *agent, PyObject *tensor, struct tensor_access *out)
 {
     struct access_view view;
-    const struct memo *memo;
+    const struct tensor_memo *memo;
     if (!access_see(tensor, &view) || !place_at(agent, view.device == 0, view.device_index, &out->place) ||
         (memo = memo_of(tensor, &view)) == NULL) {
         return false;
@@ -167,7 +168,7 @@ static bool see(const struct ms_agent_v1 *agent, PyObject *tensor, struct access
     return true;
 }
 
-static bool ask(const struct ms_agent_v1 *agent, PyObject *tensor, struct access *out)
+static bool ask(const struct ms_agent_v1 *agent, PyObject *tensor, struct tensor_access *out)
 {
     if (!place_of(agent, tensor, &out->place)) {
         return false;
@@ -178,7 +179,7 @@ static bool ask(const struct ms_agent_v1 *agent, PyObject *tensor, struct access
 
 static void record(const struct ms_agent_v1 *agent, PyObject *tensor, unsigned type, struct ms_agent_text operation)
 {
-    struct access access;
+    struct tensor_access access;
     bool known = see(agent, tensor, &access);
     if (MS_UNLIKELY(!known)) {
         PyErr_Clear();
@@ -193,7 +194,7 @@ static void record(const struct ms_agent_v1 *agent, PyObject *tensor, unsigned t
 
 PyObject *access_of(const struct ms_agent_v1 *agent, PyObject *tensor, bool seen)
 {
-    struct access access;
+    struct tensor_access access;
     bool known = is_tensor(tensor) && (seen ? see : ask)(agent, tensor, &access);
     PyErr_Clear();
     if (!known) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder of this process: one that is there already, preloaded or brought by another library, or else the one of
- * our installation, loaded now. It is never unloaded: hooks of it may be bound anywhere.
+/* The recorder of this process: the one already there, preloaded or loaded by another library, else the one of this
+ * installation. It is never unloaded, because its hooks may be bound anywhere.
  *
- * Loaded late it is put into the global scope, so that libraries which are loaded after it bind to its hooks as if it
- * had been preloaded; what is there already is bound by attach(). */
+ * If loaded here, it is loaded into the global scope, so that libraries loaded later bind to its hooks as if it had
+ * been preloaded; attach() binds the libraries that are already loaded. */
 #include "native.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const struct ms_agent_v1 *agent;
-static bool brought; /* by us */
+static bool loaded_here; /* by load(), not preloaded */
 
 const struct ms_agent_v1 *native_agent(void)
 {
@@ -30,20 +30,21 @@ bool native_text(PyObject *text, struct ms_agent_text *out)
 {
     Py_ssize_t length_b;
     if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "a str is needed");
+        PyErr_SetString(PyExc_TypeError, "expected a str");
         return false;
     }
-    if (!PyArg_Parse(text, "s#", &out->text, &length_b)) { /* what 3.10 calls PyUnicode_AsUTF8AndSize */
+    if (!PyArg_Parse(text, "s#", &out->text,
+                     &length_b)) { /* PyUnicode_AsUTF8AndSize is in the limited API from 3.10 only */
         return false;
     }
     out->length_b = (size_t)length_b;
     return true;
 }
 
-/* A table that we understand, or NULL. */
+/* The table if its version is supported, else NULL. */
 static const struct ms_agent_v1 *checked(const struct ms_agent_v1 *table)
 {
-    const size_t first_b = offsetof(struct ms_agent_v1, state); /* up to here it was made in one go */
+    const size_t first_b = offsetof(struct ms_agent_v1, state); /* the entries before this one are in every version */
     return table != NULL && table->version == MS_AGENT_V1 && table->size_b >= first_b ? table : NULL;
 }
 
@@ -60,14 +61,14 @@ static PyObject *load(PyObject *module, PyObject *path)
         void *library = dlopen(PyBytes_AsString(encoded), RTLD_NOW | RTLD_GLOBAL);
         const char *error = library == NULL ? dlerror() : NULL;
         agent = library != NULL ? checked(dlsym(library, "ms_agent_v1")) : NULL;
-        brought = agent != NULL;
+        loaded_here = agent != NULL;
         Py_DecRef(encoded);
         if (agent == NULL) {
-            return PyErr_Format(PyExc_OSError, "the recorder cannot be loaded: %s",
-                                error != NULL ? error : "it is of another version");
+            return PyErr_Format(PyExc_OSError, "cannot load the recorder: %s",
+                                error != NULL ? error : "unsupported version");
         }
     }
-    return PyBool_FromLong(brought);
+    return PyBool_FromLong(loaded_here);
 }
 
 static PyObject *loaded(PyObject *module, PyObject *unused)
@@ -91,7 +92,7 @@ static PyObject *attach(PyObject *module, PyObject *session)
 static PyObject *state(PyObject *module, PyObject *unused)
 {
     struct ms_agent_state now = {0};
-    if (agent != NULL && NATIVE_HAS(agent, state)) {
+    if (agent != NULL && MS_NATIVE_HAS(agent, state)) {
         agent->state(&now);
     }
     return Py_BuildValue("(IIIIIIII)", now.recorded, now.state, now.event_mask, now.analysis, now.flags, now.npu_mask,
@@ -105,7 +106,7 @@ static PyObject *wants(PyObject *module, PyObject *unused)
 
 static PyObject *quiet(PyObject *module, PyObject *value)
 {
-    if (agent != NULL && NATIVE_HAS(agent, quiet)) {
+    if (agent != NULL && MS_NATIVE_HAS(agent, quiet)) {
         agent->quiet(value == Py_True);
     }
     Py_RETURN_NONE;
@@ -117,7 +118,7 @@ static PyObject *own(PyObject *module, PyObject *path)
     if (!PyUnicode_FSConverter(path, &encoded)) {
         return NULL;
     }
-    if (agent != NULL && NATIVE_HAS(agent, python_own)) {
+    if (agent != NULL && MS_NATIVE_HAS(agent, python_own)) {
         agent->python_own(PyBytes_AsString(encoded));
     }
     Py_DecRef(encoded);
@@ -125,15 +126,16 @@ static PyObject *own(PyObject *module, PyObject *path)
 }
 
 static PyMethodDef methods[] = {
-    {"load", load, METH_O, "load(path) -> bool: finds the recorder, or loads it; true if it came late, by us"},
-    {"loaded", loaded, METH_NOARGS, "loaded() -> bool: load() has found one"},
-    {"attach", attach, METH_O, "attach(session | None) -> int: hooks what is loaded; number of calls newly hooked"},
+    {"load", load, METH_O, "load(path) -> bool: finds the recorder, or loads it; true if it was loaded here"},
+    {"loaded", loaded, METH_NOARGS, "loaded() -> bool: whether load() has found a recorder"},
+    {"attach", attach, METH_O,
+     "attach(session | None) -> int: hooks the loaded libraries; returns the number of newly hooked calls"},
     {"state", state, METH_NOARGS,
-     "state() -> (recorded, state, events, analysis, flags, npus, c depth, python depth); attaches nothing"},
-    {"wants", wants, METH_NOARGS, "wants() -> int: events that are being traced now; 0: nothing is"},
+     "state() -> (recorded, state, events, analysis, flags, npus, c depth, python depth); does not attach"},
+    {"wants", wants, METH_NOARGS, "wants() -> int: mask of the events being traced; 0: none"},
     {"own", own, METH_O,
-     "own(path): functions of this file, or of files in this directory, are not traced, and not shown in call stacks"},
-    {"quiet", quiet, METH_O, "quiet(bool): what this thread does from now on is not recorded, until it is said again"},
+     "own(path): excludes functions of this file, or of files in this directory, from traces and call stacks"},
+    {"quiet", quiet, METH_O, "quiet(bool): suspends or resumes recording of this thread"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Analyses of dumps: the engine is a library of the installation (memscope/analyze/api.h), loaded when the first one is asked
- * for, out of everybody's sight. It runs without the GIL; lines that it prints are handed to a Python function as they
- * come. An exception there, or a signal, ends the analysis. */
+/* Analyses of dumps. The engine is a library of the installation (memscope/analyze/api.h), loaded on first use and with
+ * local scope. It runs without the GIL; each line that it prints is passed to a Python function at once. An exception
+ * in that function, or a signal, ends the analysis. */
 #include "native.h"
 
 #include "memscope/analyze/api.h"
@@ -34,34 +34,34 @@ static bool engine_load(PyObject *path)
     {                                                                                                                  \
         void *found = library != NULL ? dlsym(library, #name) : NULL;                                                  \
         memcpy(&engine.name, &found, sizeof(found));                                                                   \
-        error = error == NULL && found == NULL ? "it has no " #name : error;                                           \
+        error = error == NULL && found == NULL ? "no function " #name : error;                                         \
     }
     FUNCTIONS(X)
 #undef X
     if (error == NULL && engine.ms_analyze_version() != MS_ANALYZE_API_VERSION) {
-        error = "it is of another version";
+        error = "unsupported version";
     }
     if (error != NULL) {
         engine.ms_analyze_version = NULL;
-        PyErr_Format(PyExc_OSError, "the analyses cannot be loaded: %s", error);
+        PyErr_Format(PyExc_OSError, "cannot load the analyses: %s", error);
         return false;
     }
     return true;
 }
 
-/* A call under way: who gets lines, and whether something went wrong there. */
-struct run {
+/* A running analysis: the functions that receive lines and problems, and whether one raised an exception. */
+struct analyze_run {
     PyObject *line, *problem;
     bool failed;
 };
 
-static void hand_over(struct run *run, PyObject *function, const char *text)
+static void hand_over(struct analyze_run *run, PyObject *function, const char *text)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
     if (!run->failed) {
         PyObject *line = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
         PyObject *result = line != NULL ? PyObject_CallFunctionObjArgs(function, line, NULL) : NULL;
-        run->failed = result == NULL; /* the exception stays set in this thread, which is the caller's */
+        run->failed = result == NULL; /* the exception stays set in this thread, which is the caller's thread */
         Py_XDECREF(line);
         Py_XDECREF(result);
     }
@@ -70,26 +70,26 @@ static void hand_over(struct run *run, PyObject *function, const char *text)
 
 static void on_line(void *argument, const char *text)
 {
-    struct run *run = argument;
+    struct analyze_run *run = argument;
     hand_over(run, run->line, text);
 }
 
 static void on_problem(void *argument, const char *text)
 {
-    struct run *run = argument;
+    struct analyze_run *run = argument;
     hand_over(run, run->problem, text);
 }
 
 static int on_progress(void *argument, uint64_t done, uint64_t total)
 {
-    struct run *run = argument;
+    struct analyze_run *run = argument;
     PyGILState_STATE gil = PyGILState_Ensure();
     run->failed = run->failed || PyErr_CheckSignals() != 0;
     PyGILState_Release(gil);
     return run->failed;
 }
 
-static struct ms_analyze_io io_of(struct run *run)
+static struct ms_analyze_io io_of(struct analyze_run *run)
 {
     return (struct ms_analyze_io){
         .sz = sizeof(struct ms_analyze_io),
@@ -100,8 +100,8 @@ static struct ms_analyze_io io_of(struct run *run)
     };
 }
 
-/* The end of an analysis: NULL with the exception that stopped it, or with its own error; else the result. */
-static PyObject *result_of(const struct run *run, int rc, const char *why, PyObject *result)
+/* The result of an analysis, or NULL with the exception that stopped it or with the analysis's own error. */
+static PyObject *result_of(const struct analyze_run *run, int rc, const char *why, PyObject *result)
 {
     if (!run->failed && rc == 0) {
         return result;
@@ -115,7 +115,7 @@ static PyObject *check_leaks(PyObject *module, PyObject *arguments)
     PyObject *library, *path;
     const char *mark;
     unsigned long long index;
-    struct run run = {0};
+    struct analyze_run run = {0};
     if (!PyArg_ParseTuple(arguments, "OO&sKOO", &library, PyUnicode_FSConverter, &path, &mark, &index, &run.line,
                           &run.problem)) {
         return NULL;
@@ -140,7 +140,7 @@ static PyObject *check_inefficient(PyObject *module, PyObject *arguments)
     PyObject *library, *path;
     unsigned long long smallest, idle;
     unsigned long types;
-    struct run run = {0};
+    struct analyze_run run = {0};
     if (!PyArg_ParseTuple(arguments, "OO&KkKOO", &library, PyUnicode_FSConverter, &path, &smallest, &types, &idle,
                           &run.line, &run.problem)) {
         return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start, stop, step, config: what the functions of the same names come down to. They wait for the collector without the
- * GIL, so that other threads of the program go on, and allocate, meanwhile. */
+/* start, stop, step, config: the C part of the functions of these names. They wait for the collector without the GIL,
+ * so that other threads continue to run and to allocate. */
 #include "native.h"
 
 #include "memscope/options/settings.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* There may be paths in it, and paths are any bytes. */
+/* Messages may contain paths, which need not be valid UTF-8. */
 static PyObject *text_of(const char *why)
 {
     return PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
@@ -34,7 +34,7 @@ static PyObject *answer(int rc, const char *why)
 
 static PyObject *ask(int (*call)(char *why, size_t why_b))
 {
-    char why[NATIVE_WHY_B] = "";
+    char why[MS_NATIVE_WHY_B] = "";
     PyThreadState *thread = PyEval_SaveThread();
     int rc = call(why, sizeof(why));
     PyEval_RestoreThread(thread);
@@ -56,7 +56,7 @@ static PyObject *stop(PyObject *module, PyObject *unused)
 static PyObject *suspects(PyObject *module, PyObject *unused)
 {
     const struct ms_agent_v1 *agent = native_agent();
-    return agent != NULL && NATIVE_HAS(agent, suspects) ? ask(agent->suspects) : PyUnicode_FromString("");
+    return agent != NULL && MS_NATIVE_HAS(agent, suspects) ? ask(agent->suspects) : PyUnicode_FromString("");
 }
 
 static PyObject *step(PyObject *module, PyObject *unused)
@@ -65,8 +65,8 @@ static PyObject *step(PyObject *module, PyObject *unused)
     if (agent == NULL || agent->wants() == 0) {
         Py_RETURN_NONE;
     }
-    char why[NATIVE_WHY_B] = "";
-    int rc = agent->step(why, sizeof(why)); /* waits for nothing */
+    char why[MS_NATIVE_WHY_B] = "";
+    int rc = agent->step(why, sizeof(why)); /* does not wait */
     return answer(rc, why);
 }
 
@@ -78,9 +78,9 @@ static PyObject *config(PyObject *module, PyObject *text)
         return NULL;
     }
     if (strlen(lines.text) != lines.length_b) {
-        return native_failed(-EINVAL, "[msmemscope] Error: a value has a character that cannot be in one.");
+        return native_failed(-EINVAL, "[msmemscope] Error: a value contains a NUL character.");
     }
-    char why[NATIVE_WHY_B] = "";
+    char why[MS_NATIVE_WHY_B] = "";
     PyThreadState *thread = PyEval_SaveThread();
     int rc = agent->config(lines.text, why, sizeof(why));
     PyEval_RestoreThread(thread);
@@ -94,13 +94,13 @@ static PyObject *output(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"start", start, METH_NOARGS, "start() -> str: tracing begins"},
-    {"stop", stop, METH_NOARGS, "stop() -> str: tracing ends; files are complete when it returns"},
-    {"suspects", suspects, METH_NOARGS, "suspects() -> str: what stop() would answer, while tracing goes on"},
-    {"step", step, METH_NOARGS, "step(): the next step begins, if something is traced"},
+    {"start", start, METH_NOARGS, "start() -> str: starts tracing"},
+    {"stop", stop, METH_NOARGS, "stop() -> str: stops tracing; files are complete when it returns"},
+    {"suspects", suspects, METH_NOARGS, "suspects() -> str: what stop() would return; tracing continues"},
+    {"step", step, METH_NOARGS, "step(): begins the next step if tracing"},
     {"config", config, METH_O,
-     "config(lines) -> str: settings by the names of the command line; a warning, or nothing"},
-    {"output", output, METH_NOARGS, "output() -> str: directory of this process's files"},
+     "config(lines) -> str: changes settings, named as on the command line; returns a warning or an empty string"},
+    {"output", output, METH_NOARGS, "output() -> str: output directory of this process"},
     {NULL, NULL, 0, NULL},
 };
 

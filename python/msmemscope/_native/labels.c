@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels of describe: of what this thread allocates from now on, and of one block by its address. The recorder keeps
- * the stacks of labels; here they only pass through. */
+/* Labels of msmemscope.describe: for the following allocations of this thread, or for one block by its address. The
+ * recorder keeps the label stacks; these functions only forward. */
 #include "native.h"
 
 static PyObject *change(PyObject *arguments, bool push)
@@ -46,7 +46,7 @@ static PyObject *label_address(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* Many at once: the parameters of a model. What has no memory, or is no tensor, is passed over. */
+/* Many at once, such as the parameters of a model. Objects that are not tensors, or have no memory, are skipped. */
 static PyObject *label_tensors(PyObject *module, PyObject *arguments)
 {
     static PyObject *data_ptr;
@@ -72,11 +72,12 @@ static PyObject *label_tensors(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"label_push", label_push, METH_VARARGS, "label_push(level, label): of what this thread allocates from now on"},
-    {"label_pop", label_pop, METH_VARARGS, "label_pop(level, label): no longer"},
-    {"label_address", label_address, METH_VARARGS, "label_address(level, address, label): of the block that holds it"},
+    {"label_push", label_push, METH_VARARGS, "label_push(level, label): labels what this thread allocates from now on"},
+    {"label_pop", label_pop, METH_VARARGS, "label_pop(level, label): removes the label again"},
+    {"label_address", label_address, METH_VARARGS,
+     "label_address(level, address, label): labels the block that contains the address"},
     {"label_tensors", label_tensors, METH_VARARGS,
-     "label_tensors(level, label, tensors): of the blocks that hold them"},
+     "label_tensors(level, label, tensors): labels the blocks that contain them"},
     {NULL, NULL, 0, NULL},
 };
 

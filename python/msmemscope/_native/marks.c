@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks for the sanitizer ("sanitizer-op:...") on their way from the thread that makes them to a Python function.
+/* Marks for the sanitizer ("sanitizer-op:..."), passed from the thread that sets them to a Python function.
  *
- * A mark may come from any thread, under any lock, with or without the GIL: it is copied into a ring, and the main
- * thread is asked to call the function when it next runs Python code. An exception of the function's is raised there.
- * Marks that find the ring full, or are longer than they may be, are counted.
+ * A mark may come from any thread, under any lock, with or without the GIL. It is copied into a ring, and a pending
+ * call makes the main thread call the function when it next runs Python code. An exception of the function is raised
+ * there. Marks that are too long, or find the ring full, are counted as lost.
  *
- * Threads: a slot is taken by whoever moves `head`, filled, and given away by its `full`; only drain(), under the GIL,
- * takes from it. */
+ * Threads: the thread that advances `head` owns the slot, fills it and publishes it by setting `full`. Only drain(),
+ * under the GIL, consumes slots. */
 #include "native.h"
 
 #include <string.h>
@@ -14,21 +14,21 @@
 #define SLOTS  64u
 #define TEXT_B 1025u
 
-static struct slot {
+static struct mark_slot {
     uint32_t full;
     void *stream;
     char text[TEXT_B];
 } ring[SLOTS];
 static uint64_t head, tail, lost;
-static uint32_t asked; /* for a call of drain() */
+static uint32_t pending; /* a call of drain() is queued */
 static PyObject *handler;
 
 static int drain(void *unused);
 
-static void ask(void)
+static void queue_drain(void)
 {
-    if (__atomic_exchange_n(&asked, 1, __ATOMIC_ACQ_REL) == 0 && Py_AddPendingCall(drain, NULL) != 0) {
-        __atomic_store_n(&asked, 0, __ATOMIC_RELEASE); /* the interpreter has no room; the next mark asks again */
+    if (__atomic_exchange_n(&pending, 1, __ATOMIC_ACQ_REL) == 0 && Py_AddPendingCall(drain, NULL) != 0) {
+        __atomic_store_n(&pending, 0, __ATOMIC_RELEASE); /* the interpreter's queue is full; the next mark retries */
     }
 }
 
@@ -42,27 +42,27 @@ static void take(const char *text, void *stream)
             return;
         }
     } while (!__atomic_compare_exchange_n(&head, &at, at + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    struct slot *slot = &ring[at % SLOTS];
+    struct mark_slot *slot = &ring[at % SLOTS];
     memcpy(slot->text, text, length_b);
     slot->text[length_b] = '\0';
     slot->stream = stream;
     __atomic_store_n(&slot->full, 1, __ATOMIC_RELEASE);
-    ask();
+    queue_drain();
 }
 
 static int drain(void *unused)
 {
     int rc = 0;
     (void)unused;
-    __atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&pending, 0, __ATOMIC_RELEASE);
     for (;;) {
         uint64_t at = __atomic_load_n(&tail, __ATOMIC_RELAXED);
-        struct slot *slot = &ring[at % SLOTS];
+        struct mark_slot *slot = &ring[at % SLOTS];
         if (at == __atomic_load_n(&head, __ATOMIC_ACQUIRE) || __atomic_load_n(&slot->full, __ATOMIC_ACQUIRE) == 0) {
             return rc;
         }
-        if (rc != 0) { /* after an exception: the rest in a call of its own */
-            ask();
+        if (rc != 0) { /* after an exception, deliver the rest in another call */
+            queue_drain();
             return rc;
         }
         PyObject *text = PyUnicode_DecodeUTF8(slot->text, (Py_ssize_t)strlen(slot->text), "replace");
@@ -90,12 +90,12 @@ static PyObject *sanitizer(PyObject *module, PyObject *function)
     if (agent == NULL) {
         return NULL;
     }
-    if (!NATIVE_HAS(agent, on_sanitizer_mark)) {
+    if (!MS_NATIVE_HAS(agent, on_sanitizer_mark)) {
         PyErr_SetString(PyExc_RuntimeError, "the preloaded recorder is too old for the sanitizer");
         return NULL;
     }
     if (function != Py_None && !PyCallable_Check(function)) {
-        PyErr_SetString(PyExc_TypeError, "a function or None is needed");
+        PyErr_SetString(PyExc_TypeError, "expected a function or None");
         return NULL;
     }
     PyObject *before = handler;
@@ -112,8 +112,10 @@ static PyObject *sanitizer_lost(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"sanitizer", sanitizer, METH_O, "sanitizer(function | None): who gets marks for the sanitizer, (text, stream)"},
-    {"sanitizer_lost", sanitizer_lost, METH_NOARGS, "sanitizer_lost() -> int: marks that were too many or too long"},
+    {"sanitizer", sanitizer, METH_O,
+     "sanitizer(function | None): sets the function that receives marks for the sanitizer as (text, stream)"},
+    {"sanitizer_lost", sanitizer_lost, METH_NOARGS,
+     "sanitizer_lost() -> int: number of marks lost because the ring was full or they were too long"},
     {NULL, NULL, 0, NULL},
 };
 

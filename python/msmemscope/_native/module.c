@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module msmemscope._native: puts the parts together, see native.h. */
+/* The module msmemscope._native: joins the parts, see native.h. */
 #include "native.h"
 
 static int begin(PyObject *module)
 {
     static const struct native_part *const parts[] = {
 #define X(name) &native_part_##name,
-        NATIVE_PARTS(X)
+        MS_NATIVE_PARTS(X)
 #undef X
     };
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
@@ -33,7 +33,7 @@ PyMODINIT_FUNC PyInit__native(void)
     static PyModuleDef definition = {
         PyModuleDef_HEAD_INIT,
         .m_name = "msmemscope._native",
-        .m_doc = "What of msmemscope is done in C: the way to the recorder of this process.",
+        .m_doc = "C part of msmemscope: access to the recorder of this process.",
         .m_slots = slots,
     };
     slots[0] = (PyModuleDef_Slot){Py_mod_exec, exec.object};

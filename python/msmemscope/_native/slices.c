@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices of a Python trace that the program itself names, see RecordFunction. */
+/* Named slices of the Python trace, see RecordFunction. */
 #include "native.h"
 
 static PyObject *stamp(PyObject *module, PyObject *unused)
 {
     const struct ms_agent_v1 *agent = native_agent();
-    return PyLong_FromUnsignedLongLong(agent != NULL && NATIVE_HAS(agent, stamp) ? agent->stamp() : 0);
+    return PyLong_FromUnsignedLongLong(agent != NULL && MS_NATIVE_HAS(agent, stamp) ? agent->stamp() : 0);
 }
 
 static PyObject *slice(PyObject *module, PyObject *arguments)
@@ -17,7 +17,7 @@ static PyObject *slice(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "KU", &start, &name) || !native_text(name, &text)) {
         return NULL;
     }
-    if (agent != NULL && NATIVE_HAS(agent, slice) && start != 0) {
+    if (agent != NULL && MS_NATIVE_HAS(agent, slice) && start != 0) {
         uint64_t end = agent->stamp();
         if (end != 0) {
             agent->slice(start, end, 0, text);
@@ -27,8 +27,8 @@ static PyObject *slice(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"stamp", stamp, METH_NOARGS, "stamp() -> int: the recorder's clock; 0: nothing is traced"},
-    {"slice", slice, METH_VARARGS, "slice(start, text): a slice from then to now"},
+    {"stamp", stamp, METH_NOARGS, "stamp() -> int: the recorder's clock; 0 if not tracing"},
+    {"slice", slice, METH_VARARGS, "slice(start, text): records a slice from start to now"},
     {NULL, NULL, 0, NULL},
 };
 

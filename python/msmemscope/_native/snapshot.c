@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots of devices: numbers that somebody asked a framework for, or none, which the model of the recording fills in
- * from what it knows. */
+/* Snapshots of devices: numbers that the framework reports; the model fills in missing ones from the recording. */
 #include "native.h"
 
 #include "trace/records.h"
 
 #include <dlfcn.h>
 
-/* By name, so that nothing is needed: in the global scope, or in a library that a framework has loaded for itself. */
+/* Looked up by name, to avoid a dependency: in the global scope, or in a library that a framework loaded locally. */
 static void *acl_function(const char *name)
 {
     static const char *const libraries[] = {"libascendcl.so", "libacl_rt.so"};
@@ -58,7 +57,7 @@ static PyObject *snapshot(PyObject *module, PyObject *arguments)
     if (agent == NULL || !PyArg_ParseTuple(arguments, "iUO", &number, &name, &memory) || !native_text(name, &text)) {
         return NULL;
     }
-    if (!NATIVE_HAS(agent, snapshot)) {
+    if (!MS_NATIVE_HAS(agent, snapshot)) {
         PyErr_SetString(PyExc_RuntimeError, "the preloaded recorder is too old for snapshots");
         return NULL;
     }
@@ -73,7 +72,7 @@ static PyObject *snapshot(PyObject *module, PyObject *arguments)
             return NULL;
         }
     }
-    char why[NATIVE_WHY_B] = "";
+    char why[MS_NATIVE_WHY_B] = "";
     PyThreadState *thread = PyEval_SaveThread();
     int rc = agent->snapshot(number < 0 ? MS_DEV_CPU : agent->device_of_user((uint32_t)number), memory_b, text, why,
                              sizeof(why));
@@ -85,11 +84,11 @@ static PyObject *snapshot(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"devices", devices, METH_NOARGS, "devices() -> int: NPUs that this program sees"},
-    {"device", device, METH_NOARGS, "device() -> int: NPU that is current in this thread; -1: none"},
+    {"devices", devices, METH_NOARGS, "devices() -> int: number of NPUs visible to this program"},
+    {"device", device, METH_NOARGS, "device() -> int: current NPU of this thread; -1: none"},
     {"snapshot", snapshot, METH_VARARGS,
-     "snapshot(device, name, (reserved, max reserved, allocated, max allocated, total, free)): None for what is not "
-     "known; device -1: the host"},
+     "snapshot(device, name, (reserved, max reserved, allocated, max allocated, total, free)): None for unknown "
+     "values; device -1: the host"},
     {NULL, NULL, 0, NULL},
 };
 

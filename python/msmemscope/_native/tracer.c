@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Python trace, which is the recorder's (agent/python_trace.h): here it is only switched. */
+/* Switches the Python trace, which the recorder implements (agent/python_trace.h). */
 #include "native.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@ static PyObject *trace(PyObject *module, PyObject *argument)
     if (on < 0) {
         return NULL;
     }
-    if (agent == NULL || !NATIVE_HAS(agent, python_trace)) {
+    if (agent == NULL || !MS_NATIVE_HAS(agent, python_trace)) {
         return on ? PyUnicode_FromString("the recorder is not loaded, or too old") : PyUnicode_FromString("");
     }
-    char why[NATIVE_WHY_B] = "";
+    char why[MS_NATIVE_WHY_B] = "";
     int rc = agent->python_trace(on, why, sizeof(why));
     if (rc < 0 && rc != -EALREADY && rc != -ENOTSUP) {
         return native_failed(rc, why);
@@ -23,7 +23,9 @@ static PyObject *trace(PyObject *module, PyObject *argument)
 }
 
 static PyMethodDef methods[] = {
-    {"trace", trace, METH_O, "trace(on) -> str: begins or ends the Python trace; why it cannot be, or nothing"},
+    {"trace", trace, METH_O,
+     "trace(on) -> str: starts or stops the Python trace; returns the reason if it is not possible, else an empty "
+     "string"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors and ranges of memory that the program itself wants to have dumped around operators. */
+/* Tensors and memory ranges that the program requests to be dumped around operators. */
 #include "native.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 static const struct ms_agent_v1 *watching_agent(void)
 {
     const struct ms_agent_v1 *agent = native_agent_needed();
-    if (agent != NULL && !NATIVE_HAS(agent, watch_remove)) {
+    if (agent != NULL && !MS_NATIVE_HAS(agent, watch_remove)) {
         PyErr_SetString(PyExc_RuntimeError, "the preloaded recorder is too old to watch memory");
         return NULL;
     }
@@ -27,7 +27,7 @@ static PyObject *watch(PyObject *module, PyObject *arguments)
     }
     int rc = agent->watch_add(address, size_b, text, dumps);
     if (rc < 0) {
-        return native_failed(rc, rc == -ENOSPC ? "[msmemscope] Error: too many ranges are watched." : "");
+        return native_failed(rc, rc == -ENOSPC ? "[msmemscope] Error: too many watched ranges." : "");
     }
     Py_RETURN_NONE;
 }
@@ -43,8 +43,8 @@ static PyObject *unwatch(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"watch", watch, METH_VARARGS, "watch(address, size, name, dumps): negative dumps for no limit"},
-    {"unwatch", unwatch, METH_VARARGS, "unwatch(address, size) -> bool: it was watched"},
+    {"watch", watch, METH_VARARGS, "watch(address, size, name, dumps): watches a range; negative dumps: no limit"},
+    {"unwatch", unwatch, METH_VARARGS, "unwatch(address, size) -> bool: stops; returns whether the range was watched"},
     {NULL, NULL, 0, NULL},
 };
 
