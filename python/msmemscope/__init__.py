@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what happens to the memory of this program, and says who owns it.
+"""Records the memory events of this program and the owners of its memory.
 
     import msmemscope
     msmemscope.config(call_stack="python")
@@ -9,8 +9,8 @@
         msmemscope.step()
     msmemscope.stop()
 
-Works in a program that was started with `msmemscope PROGRAM`, with the libraries preloaded, or plainly; start() says what
-cannot be seen then. Needs nothing but Python; everything but the four functions above is loaded when it is used.
+Works in a program started with `msmemscope PROGRAM`, with the libraries preloaded, or without either; in the last case start()
+warns about what cannot be recorded. Needs only Python. Everything except the four functions above is loaded on first use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ._watcher import watcher
     from .analyzer import analyze, check_inefficient, check_leaks, get_analyzer_config, list_analyzers
 
-# Where each of the other public names comes from.
+# Modules of the other public names.
 _HOMES = {
     "analyze": "analyzer",
     "check_inefficient": "analyzer",

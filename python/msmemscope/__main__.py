@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m msmemscope: the command msmemscope of this installation."""
+"""python -m msmemscope: runs the msmemscope command of this installation."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from . import _home, _recorder
 
 
 def main() -> None:
-    command = os.path.join(_home.find(), "bin", "msmemscope.bin")  # the command itself is a script for shells around it
+    command = os.path.join(_home.find(), "bin", "msmemscope.bin")  # bin/msmemscope is a shell wrapper around it
     _recorder.withdraw()
     os.execv(command, [command, *sys.argv[1:]])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A context manager around a function, as a decorator: also around one that is suspended and goes on later.
+"""Runs a function inside a context manager; supports generators and coroutines.
 
-While a generator or a coroutine is suspended, its thread does other things. These are outside, unless the context is about
-the time that passes.
+While a generator or a coroutine is suspended, its thread does other things. The context is left meanwhile, unless it is about
+elapsed time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., Any])
     Context = AbstractContextManager[Any]
 
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of co_flags; inspect, which knows more, is large
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # bits of co_flags; importing inspect is slow
 _nothing = nullcontext()
 
 
 def around(context: Context, function: Function, *, suspended: bool = False) -> Function:
-    """suspended: what happens while the function is suspended is inside, too."""
+    """Returns function wrapped in context. suspended: stay in the context while the function is suspended."""
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     for flag, kind in _KINDS:
         if flags & flag:
@@ -40,7 +40,7 @@ def around(context: Context, function: Function, *, suspended: bool = False) -> 
 
 
 def _run(parts: Context, inner: Any) -> Any:
-    """A generator that does what the inner one, or the inner coroutine, does."""
+    """A generator that forwards to the inner generator or coroutine, each resumption inside `parts`."""
     go_on, value = inner.send, None
     while True:
         with parts:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the recording is done in Python, switched on and off as the recording wants it.
+"""The parts of the recording that are written in Python, switched on and off with the state of the recording.
 
-  decompose        labels of what memory is used for (_torch_labels, _hooks)
-  access           which memory operators read and write (_torch_access)
+  decompose        labels for the use of memory (_torch_labels, _hooks)
+  access           memory that operators read and write (_torch_access)
 
-Asked by config(), start() and stop(), and by the recorder itself, from the main thread and between two instructions, in a
+Called by config(), start() and stop(), and by the recorder itself, from the main thread and between two instructions, in a
 program that was started with `msmemscope PROGRAM` and has begun to use PyTorch.
 """
 
@@ -16,7 +16,7 @@ from . import _hijack, _recorder
 
 
 def follow(state: _recorder.State) -> None:
-    """The state is new."""
+    """Switches the collectors to a new state."""
     labels = state.tracing and bool(state.analysis & _recorder.DECOMPOSE)
     if labels:
         from . import _hooks, _torch_labels
@@ -52,7 +52,7 @@ def again() -> None:
 
 
 def begin() -> str | None:
-    """For the recorder, as soon as PyTorch allocates something; not None: PyTorch is still being imported, ask again."""
+    """Called by the recorder at PyTorch's first allocation. Not None: PyTorch is still being imported, call again."""
     if not torch_is_complete():
         return "later"
     again()

@@ -21,12 +21,12 @@ _ONCE = {
 }
 
 starts = 0  # calls of start()
-_effective = "MSMEMSCOPE_SESSION" in os.environ  # the command line has configured this process; then config() does
+_effective = "MSMEMSCOPE_SESSION" in os.environ  # this process is configured, by the command line or by config()
 
 
 def config(*args: str, **settings: str) -> None:
-    """Says what is recorded from now on. Every call begins with the defaults; format, output and watch stay as they were
-    first given. The values are those of the command line's options:
+    """Sets what is recorded from now on. Every call starts from the defaults; format, output and watch keep the value that was
+    set first. Values are those of the command line's options:
 
     device, level, events, call_stack, analysis, watch, data_format (or format), output (or output_path)
     """
@@ -46,7 +46,7 @@ def _configure(settings: dict[str, str]) -> None:
     again = False
     for key, value in settings.items():
         if "\n" in value or "\0" in value:
-            raise _failed(f"the value of '{key}' has a line end or a zero in it.")
+            raise _failed(f"the value of '{key}' contains a newline or NUL character.")
         if key in _SETTINGS:
             lines[_SETTINGS[key]] = value
         elif key in _ONCE:
@@ -54,7 +54,7 @@ def _configure(settings: dict[str, str]) -> None:
             if not _effective:
                 once.setdefault(_ONCE[key], _absolute(value) if _ONCE[key] == "output" else value)
         else:
-            raise _failed(f"'{key}' is no setting: {', '.join([*_SETTINGS, *_ONCE])}.")
+            raise _failed(f"unknown setting '{key}'; known: {', '.join([*_SETTINGS, *_ONCE])}.")
     lines["collect-mode"] = "deferred"
     text = [f"{option}={value}" for option, value in lines.items()]
     kept = [f"{option}={value}" for option, value in once.items()]
@@ -66,7 +66,7 @@ def _configure(settings: dict[str, str]) -> None:
             if error.errno != errno.EBUSY or not kept:
                 raise
             once = {}
-            again, warning = True, _native.config("\n".join(text))  # there are files already
+            again, warning = True, _native.config("\n".join(text))  # files exist already
     except OSError as error:
         if _recorder.left_out(error):
             return
@@ -74,7 +74,7 @@ def _configure(settings: dict[str, str]) -> None:
             raise _recorder.explained(error) from None
         raise _failed(error.strerror or "") from None
     except UnicodeEncodeError as error:
-        raise _failed(f"a value is no text: {error}.") from None
+        raise _failed(f"a value is not valid text: {error}.") from None
     _effective = True
     _recorder.said.update({**lines, **once})
     if warning:
@@ -85,7 +85,7 @@ def _configure(settings: dict[str, str]) -> None:
 
 
 def start() -> None:
-    """Begins to trace. What was allocated before is known, as far as the recorder was there to see it."""
+    """Starts tracing. Earlier allocations are known if the recorder was loaded when they were made."""
     global starts
     with _recorder.lock:
         try:
@@ -97,15 +97,15 @@ def start() -> None:
             raise _recorder.explained(error) from None
         starts += 1
         _recorder.say("Info", "Start tracing.")
-        _recorder.tell_unseen()
+        _recorder.warn_unseen()
         _recorder.changed()
 
 
 def stop() -> None:
-    """Ends tracing. When it returns, everything that happened before is in the files, or it has said why not."""
+    """Stops tracing. When it returns, all earlier events are in the files, or an error has been printed."""
     with _recorder.lock:
         if not _recorder.State().tracing:
-            _recorder.warn("stop() has nothing to stop: nothing is traced.")
+            _recorder.warn("stop() has no effect: tracing is not active.")
             return
         _recorder.say("Info", "Stop tracing.")
         _native.trace(False)
@@ -113,7 +113,7 @@ def stop() -> None:
         try:
             suspects = _native.stop()
             _recorder.say("Info", "Fflush temporary cache events to file!")
-        except OSError as error:  # no reason for the program to end
+        except OSError as error:  # must not end the program
             _recorder.complain(_recorder.explained(error).strerror or str(error))
         _recorder.changed()
         if suspects:
@@ -123,8 +123,8 @@ def stop() -> None:
 
 
 def at_exit() -> None:
-    """Of the interpreter, when all objects are still there: who holds what has outlived its step, also in a program that was
-    traced until now."""
+    """Runs at interpreter exit, while all objects still exist: reports what holds memory that outlived its step, also if tracing
+    is still active."""
     try:
         state = _recorder.State()
         suspects = _native.suspects() if state.tracing and state.analysis & _recorder.LEAKS else ""
@@ -135,22 +135,22 @@ def at_exit() -> None:
                 _holders.note(suspects)
             _holders.at_exit()
     except Exception:
-        return  # the collector may be gone, and parts of the interpreter
+        return  # the collector, or parts of the interpreter, may be gone
 
 
 def step() -> None:
-    """Ends a step of the program's and begins the next; nothing happens while nothing is traced."""
+    """Ends the current step and begins the next one. Does nothing while tracing is not active."""
     _native.step()
 
 
 def _absolute(path: str) -> str:
-    """The collector has a working directory of its own."""
+    """An absolute path, because the collector has another working directory."""
     if not path.strip() or path.startswith("/"):
         return path
     try:
         return os.path.join(os.getcwd(), path)
     except OSError as error:
-        raise _failed(f"{path} is below the working directory, which is gone: {error.strerror}.") from None
+        raise _failed(f"cannot resolve {path}: no working directory: {error.strerror}.") from None
 
 
 def _print(line: str) -> None:
@@ -160,7 +160,7 @@ def _print(line: str) -> None:
 
 
 def _failed(reason: str) -> ValueError:
-    """The words that scripts look for, after the reason in the command line's words."""
+    """Prints the reason, worded as on the command line, and returns the exception that scripts expect."""
     if reason:
         _recorder.complain(reason)
     return ValueError("Set msmemscope trace config failed!")

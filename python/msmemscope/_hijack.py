@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of other packages, replaced by ones of ours around them: now if their module is loaded, else when it is.
+"""Wraps functions of other packages: at once if their module is loaded, else when it is loaded.
 
-Nothing is imported for that. A target that does not exist is passed over. What was put in place is taken out again in any
-order; where somebody else has wrapped our function meanwhile, it stays and only passes calls on.
+Nothing is imported for that. Targets that do not exist are skipped. Wrappers can be removed in any order; a wrapper that was
+itself wrapped by other code meanwhile stays in place and only forwards calls.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _MARK = "__msmemscope_patch__"
 
 
 class Patch:
-    """One function in the place of another. factory(original, patch) makes it; it must pass calls on while not
-    patch.active."""
+    """One wrapped function. factory(original, patch) returns the wrapper, which must only forward calls while patch.active is
+    false."""
 
     def __init__(self, target: Target, factory: Callable[[Callable[..., Any], Patch], Callable[..., Any]]) -> None:
         self.target, self.factory = target, factory
@@ -53,7 +53,7 @@ class Patch:
         self._wrapper: Any = None
 
     def apply(self) -> None:
-        """If the module is there, complete, and has such a function."""
+        """Installs the wrapper if the module is loaded completely and has the function."""
         module = sys.modules.get(self.target.module)
         if self._wrapper is not None or module is None or is_loading(module):
             return
@@ -62,7 +62,7 @@ class Patch:
             return
         found = vars(holder).get(self.target.function)
         self._inherited = found is None
-        if found is None:  # as it stands in the base: a static method as such
+        if found is None:  # inherited: take the raw attribute of the base class, to recognise static methods
             found = next((vars(base)[self.target.function] for base in getattr(holder, "__mro__", ())
                           if self.target.function in vars(base)), getattr(holder, self.target.function, None))
         kind, function = None, found
@@ -77,13 +77,13 @@ class Patch:
         try:
             setattr(holder, self.target.function, placed)
         except (AttributeError, TypeError):
-            return  # of a built-in type
+            return  # attributes of built-in types cannot be set
         self._holder, self._original, self._wrapper = holder, found, placed
 
     def remove(self) -> None:
         self.active = False
         if self._wrapper is None or vars(self._holder).get(self.target.function) is not self._wrapper:
-            return  # never there, or below somebody else's
+            return  # not installed, or wrapped by other code
         original = self._original
         while (below := getattr(getattr(original, "__func__", original), _MARK, None)) is not None and not below.active:
             original = below._original
@@ -107,7 +107,7 @@ def add(patch: Patch) -> Patch:
 
 
 def remove(*patches: Patch) -> None:
-    """Several together: a function that a module has imported may be one of ours of another module."""
+    """Removes several at once: the original of one may be the wrapper of another, if a module imported it."""
     with _lock:
         for patch in patches:
             patch.active = False
@@ -119,19 +119,19 @@ def remove(*patches: Patch) -> None:
 
 
 def apply_all() -> None:
-    """For modules that were just being loaded when their functions were asked for."""
+    """Installs wrappers in modules that were still loading when the patches were added."""
     with _lock:
         for patch in list(_patches):
             patch.apply()
 
 
-# ---- modules that are loaded later ----
+# ---- modules loaded later ----
 
 _arrivals: dict[str, list[Callable[[], None]]] = {}
 
 
 def when_loaded(module: str, call: Callable[[], None]) -> None:
-    """Calls once this module is complete, which it must not be yet."""
+    """Calls `call` once this module is loaded; it must not be loaded yet."""
     with _lock:
         _arrivals.setdefault(module, []).append(call)
         _follow_imports()
@@ -144,7 +144,7 @@ def _arrived(module: str) -> None:
             try:
                 patch.apply()
             except Exception as error:
-                _recorder.warn(f"{'.'.join(filter(None, patch.target))} cannot be followed: {error}")
+                _recorder.warn(f"{'.'.join(filter(None, patch.target))} cannot be hooked: {error}")
         _follow_imports()
     for call in calls:
         call()
@@ -162,7 +162,7 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        if module.__spec__ is not None:  # complete, as far as we are concerned
+        if module.__spec__ is not None:  # regard it as loaded
             before, module.__spec__._initializing = is_loading(module), False  # type: ignore[attr-defined]
             try:
                 _arrived(module.__name__)
@@ -174,7 +174,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Loading(ModuleSpec):
-    """The spec of a module that was being loaded already when it was first waited for: tells when it is complete."""
+    """The spec of a module that was already loading when it was first waited for; notices when loading ends."""
 
     @property
     def _initializing(self) -> bool:
@@ -214,7 +214,7 @@ _wanted: frozenset[str] = frozenset()
 
 
 def _follow_imports() -> None:
-    """Our finder stands in sys.meta_path as long as a module is waited for."""
+    """Keeps the finder in sys.meta_path while a module is waited for."""
     global _wanted
     names = {patch.target.module for patch in _patches} | set(_arrivals)
     _wanted = frozenset(name for name in names if name not in sys.modules)
@@ -227,13 +227,13 @@ def _follow_imports() -> None:
         sys.meta_path.remove(_finder)
 
 
-# ---- the usual kind: something before, something after ----
+# ---- hooks that run before and after a function ----
 
 class Hook:
-    """before() is called ahead of the function, after() behind it, also if it raised (done False). What they raise goes no
-    further than a warning; without before() there is no after()."""
+    """Calls before() before the function and after() after it, also if the function raised (done is False). Their exceptions are
+    reported once as a warning. If before() fails, after() is not called."""
 
-    told = False
+    warned = False
 
     def before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         pass
@@ -242,8 +242,8 @@ class Hook:
         pass
 
     def _complain(self, error: Exception) -> None:
-        if not self.told:
-            self.told = True
+        if not self.warned:
+            self.warned = True
             _recorder.warn(f"a hook of msmemscope failed: {type(error).__name__}: {error}")
 
     def __call__(self, original: Callable[..., Any], patch: Switch) -> Callable[..., Any]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds a block of memory: the way from a variable, an attribute, a class or a running function to the tensor.
+"""Finds the Python objects that hold a block of memory: the path of references from a variable, an attribute, a class or a
+running function to the tensor.
 
-Found by asking the garbage collector who refers to whom, backwards from the tensor: a scan of all objects for each step
-of the way, so for a question that somebody asks, not for every event. Nothing that is found is kept, or changed.
+The search follows references backwards from the tensor with the garbage collector's help. Each step scans all objects, so it
+is done on request, not for every event. It keeps no references to objects that it finds, and changes none.
 """
 
 from __future__ import annotations
@@ -25,47 +26,47 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_STEPS = 12  # of a way, at most
-_WAYS = 100  # from one object to blocks
-_NODES = 100000  # of autograd's graphs that are looked at
-_OWN = os.path.dirname(__file__) + os.sep  # files of ours
-_OPTIMIZED = 1  # flag of code whose local variables are no dictionary
+_STEPS = 12  # longest path
+_PATHS = 100  # most references followed from one object
+_NODES = 100000  # most nodes of autograd graphs that are visited
+_OWN = os.path.dirname(__file__) + os.sep  # files of this package
+_OPTIMIZED = 1  # flag of code whose local variables are not in a dictionary
 
 
 class Holder(NamedTuple):
-    """One that holds a block."""
+    """An object that holds a block."""
 
     name: str  # "__main__.losses[3]", "loss in train()"
-    type: str  # of the object that holds it: the list in the first case
-    where: str  # where that was created, or the variable gets its value, or the class is defined; empty: not known
-    held: str  # what of the block's it holds: "Tensor", "Tensor saved by MulBackward0"
-    cycle: bool  # no variable leads here, only objects that refer to each other: gc.collect() may end it
+    type: str  # of the object that holds it: list in the first example
+    where: str  # where that object was created, the variable assigned, or the class defined; empty: unknown
+    held: str  # what it holds that keeps the block: "Tensor", "graph whose MulBackward0 keeps the block"
+    cycle: bool  # held only by a reference cycle, not by a variable: gc.collect() may free it
 
     def __str__(self) -> str:
         text = f"{self.name} ({self.type})" + (f", {self.where}" if self.where else "")
         if self.cycle:
-            text += ", a cycle that only the garbage collector ends"
+            text += ", a cycle that only the garbage collector can free"
         return text + (f", holds a {self.held}" if self.held else "")
 
 
 def holders(what: object, limit: int = 10) -> list[Holder]:
-    """Python objects that hold a tensor, or the block at an address: those that are nearest first.
+    """Python objects that hold a tensor, or the block at an address; the nearest ones first.
 
-    A block that no Python object holds has none; C code may hold it then.
+    Empty if no Python object holds the block; C code may still hold it.
     """
     with _collector_off():
         return _Search({0: _targets(what)}, limit).found()[0]
 
 
 def holders_of(addresses: list[int], limit: int = 1) -> dict[int, list[Holder]]:
-    """The same for many blocks at once."""
+    """holders() for many addresses at once."""
     with _collector_off():
         return _Search(blocks(addresses), limit).found()
 
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """What is being looked at stays as it is."""
+    """Disables automatic collection, so that objects do not disappear during the search."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -76,17 +77,17 @@ def _collector_off() -> Iterator[None]:
 
 
 def _is(thing: object, kinds: type[T] | tuple[type[T], ...]) -> TypeGuard[T]:
-    """As isinstance, but asks the object nothing: it may answer anything, or raise."""
+    """Like isinstance, but does not call into the object, which could return anything or raise."""
     return issubclass(type(thing), kinds)
 
 
 def _of_class(kind: type, name: str) -> Any:
-    """What every class has; asked of Python, not of the class of the class."""
+    """An attribute that every class has, read without calling its metaclass."""
     return type.__getattribute__(kind, name)
 
 
 def _attributes(thing: object) -> Any:
-    """The dictionary of an object's attributes; empty if it has none, or will not tell."""
+    """The dictionary of an object's attributes; empty if it has none or does not return it."""
     try:
         found = getattr(thing, "__dict__", {})
     except Exception:
@@ -101,11 +102,11 @@ def is_tensor(thing: object) -> bool:
     try:
         return callable(getattr(type(thing), "data_ptr", None))
     except Exception:
-        return False  # a class that answers for itself
+        return False  # a metaclass that raises
 
 
 def memory_of(tensor: Any) -> tuple[int, int]:
-    """Address and bytes of what a tensor keeps, which is its storage; 0 if it has none."""
+    """Address and size of a tensor's storage; 0 if it has none."""
     for storage in ("untyped_storage", "_storage", "storage"):
         if callable(getattr(type(tensor), storage, None)):
             try:
@@ -116,11 +117,11 @@ def memory_of(tensor: Any) -> tuple[int, int]:
     try:
         return int(tensor.data_ptr()), int(getattr(tensor, "nbytes", 1) or 1)
     except Exception:
-        return 0, 0  # of a kind that has no memory
+        return 0, 0  # a tensor without memory
 
 
 def _targets(what: object) -> list[tuple[object, str]]:
-    """Objects that keep the block, with what they are to it."""
+    """Objects that keep the block, each with a description of how."""
     if not _is(what, int) and not is_tensor(what):
         return [(what, "")]
     address = what if _is(what, int) else memory_of(what)[0]
@@ -130,7 +131,7 @@ def _targets(what: object) -> list[tuple[object, str]]:
 
 
 def blocks(addresses: list[int]) -> dict[int, list[tuple[object, str]]]:
-    """The same for many addresses at once."""
+    """_targets() for many addresses at once."""
     from bisect import bisect_right
 
     found: dict[int, list[tuple[object, str]]] = {address: [] for address in addresses}
@@ -168,7 +169,7 @@ def _graph(tensor: Any) -> Any:
 
 
 def _referred(tensors: list[Any], before: set[int]) -> list[Any]:
-    """Those that something in Python refers to: PyTorch keeps the objects of others too, as long as C++ needs the tensor."""
+    """The tensors that a Python object refers to: PyTorch also keeps the Python objects of tensors that only C++ needs."""
     numbers = {id(tensor) for tensor in tensors}
     held = {number for variables in _running().values() for number in variables if number in numbers}
     for referrer in gc.get_referrers(*tensors) if tensors else ():
@@ -178,13 +179,13 @@ def _referred(tensors: list[Any], before: set[int]) -> list[Any]:
 
 
 def _saved(node: Any, seen: dict[int, object], most: int) -> Iterator[tuple[Any, str]]:
-    """Tensors that a graph of autograd keeps for its backward pass; C++ holds them, no Python object does."""
+    """Tensors that an autograd graph saves for its backward pass; they are held by C++, not by a Python object."""
     waiting = [node]
     while waiting and len(seen) < most:
         node = waiting.pop()
         if node is None or id(node) in seen:
             continue
-        seen[id(node)] = node  # as long as it is there its number is its own
+        seen[id(node)] = node  # keeps it alive, so that its id is not reused
         for name in dir(type(node)):
             if name.startswith("_saved_"):
                 try:
@@ -197,24 +198,24 @@ def _saved(node: Any, seen: dict[int, object], most: int) -> Iterator[tuple[Any,
         waiting += [after for after, _ in getattr(node, "next_functions", ())]
 
 
-# ---- the way to them ----
+# ---- the search ----
 
 
 class _Search:
-    """Backwards from the targets, all at once, until each way has come to something that has a name."""
+    """Follows references backwards from all targets at once, until each path reaches something that has a name."""
 
     def __init__(self, blocks: dict[int, list[tuple[object, str]]], limit: int) -> None:
-        self.limit = limit  # for each block
+        self.limit = limit  # per block
         self.result: dict[int, list[Holder]] = {block: [] for block in blocks}
-        self.held: dict[int, list[tuple[int, str]]] = {}  # a target: blocks that it holds, and as what
+        self.held: dict[int, list[tuple[int, str]]] = {}  # id of a target: the blocks that it holds, and how
         self.targets = [target for targets in blocks.values() for target, _ in targets]
         for block, targets in blocks.items():
             for target, held in targets:
                 self.held.setdefault(id(target), []).append((block, held))
-        self.next: dict[int, list[tuple[object, str]]] = {}  # an object: what it refers to on the way, and how
-        self.seen: dict[int, object] = {}  # and so that no number means another object meanwhile
+        self.next: dict[int, list[tuple[object, str]]] = {}  # id of an object: what it refers to on the path, and how
+        self.seen: dict[int, object] = {}  # visited objects, kept alive so that ids are not reused
         self.cyclic = False
-        self.before: set[int] = set()  # what was there before us: our own containers are nobody's holders
+        self.before: set[int] = set()  # ids of objects that existed before the search: its own containers do not count
 
     def found(self) -> dict[int, list[Holder]]:
         self.before = {id(thing) for thing in gc.get_objects()}
@@ -251,14 +252,14 @@ class _Search:
             if id(referent) not in level:
                 continue
             edge = _edge(referrer, referent)
-            self.before.add(id(_attributes(referrer)))  # in 3.11 and 3.12 it is made when it is asked for
+            self.before.add(id(_attributes(referrer)))  # 3.11 and 3.12 create it on access
             if root is not None:
                 self._add(root + edge, referent, _where_in(referrer, edge), referrer)
             elif id(referrer) in self.seen:
                 self.cyclic = True
             else:
                 ways = self.next.setdefault(id(referrer), [])
-                if len(ways) < _WAYS and not any(way[0] is referent for way in ways[-1:]):
+                if len(ways) < _PATHS and not any(way[0] is referent for way in ways[-1:]):
                     ways.append((referent, edge))
                 upper[id(referrer)] = referrer
 
@@ -266,7 +267,7 @@ class _Search:
         return all(len(found) >= self.limit for found in self.result.values())
 
     def _add(self, name: str, first: object, where: str, root: object = None, scope: str = "") -> None:
-        """Something with a name refers to `first`: what it leads to."""
+        """A named object refers to `first`: adds a holder for each target that `first` leads to."""
         top = root if _is(root, type) else _container(first)
         for path, target, last in self._down(first):
             holder = top if last is None or last is first else _container(last)
@@ -280,7 +281,7 @@ class _Search:
                 self.result[block].append(found)
 
     def _down(self, thing: object, above: object = None, depth: int = 0) -> Iterator[tuple[str, object, object]]:
-        """Ways down to targets: the words, the target, and what refers to it; None: the way begins with it."""
+        """Paths down to targets: (text of the path, target, the object that refers to it; None: the path is empty)."""
         if id(thing) in self.held:
             yield "", thing, above
         for after, edge in self.next.get(id(thing), ()) if depth < _STEPS else ():
@@ -288,7 +289,7 @@ class _Search:
                 yield edge + path, target, last
 
     def _cycles(self) -> None:
-        """No variable leads to them, but objects that refer to each other."""
+        """Adds holders of blocks that no variable leads to, only objects that refer to each other."""
         empty = {block for block, found in self.result.items() if not found}
         for thing in list(self.seen.values()) if empty else ():
             for path, target, _ in self._down(thing):
@@ -300,7 +301,7 @@ class _Search:
 
 
 def _running() -> dict[FrameType, dict[int, str]]:
-    """Functions that are running, in all threads, but ours: numbers of objects, and the variables that refer to them."""
+    """Running functions of all threads, except those of this package: ids of objects and the variables that refer to them."""
     found: dict[FrameType, dict[int, str]] = {}
     for frame in list(sys._current_frames().values()):
         upper: FrameType | None = frame
@@ -308,14 +309,14 @@ def _running() -> dict[FrameType, dict[int, str]]:
             if not upper.f_code.co_filename.startswith(_OWN):
                 found[upper] = {id(value): name for name, value in reversed(_variables(upper))}
             upper = upper.f_back
-        del frame  # may be our own, which would hold itself
+        del frame  # may be this function's own frame, which would refer to itself
     return found
 
 
 def _variables(frame: FrameType) -> list[tuple[str, object]]:
-    """Local variables of a function. Up to 3.12, asking for them makes a dictionary that lives as long as the frame and would
-    hold what it has: it is emptied again, unless somebody else has it. The body of a module or a class has a dictionary
-    that is found by itself."""
+    """Local variables of a function. Up to 3.12, f_locals creates a dictionary that lives as long as the frame and would hold the
+    values; it is cleared again, unless other code refers to it. Bodies of modules and classes have a dictionary that the
+    search finds by itself."""
     if not frame.f_code.co_flags & _OPTIMIZED:
         return []
     variables = frame.f_locals
@@ -326,12 +327,12 @@ def _variables(frame: FrameType) -> list[tuple[str, object]]:
 
 
 def _variable(frame: FrameType | None, thing: object) -> str:
-    """Of a function that is suspended."""
+    """The variable of a suspended function that refers to an object."""
     names = [name for name, value in _variables(frame) if value is thing] if frame is not None else []
     return f".{names[0]}" if names else ".<local>"
 
 
-# ---- words ----
+# ---- names ----
 
 
 def _type_name(thing: object) -> str:
@@ -344,7 +345,7 @@ def _class_name(kind: type, plain: tuple[object, ...] = ()) -> str:
 
 
 def _container(thing: object) -> object:
-    """The object whose attributes a dictionary is."""
+    """The object to which an attribute dictionary belongs; other objects are returned as they are."""
     if type(thing) is dict:
         for referrer in gc.get_referrers(thing):
             if not _is(referrer, FrameType) and _attributes(referrer) is thing:
@@ -353,7 +354,7 @@ def _container(thing: object) -> object:
 
 
 def _root_name(thing: object) -> str | None:
-    """The name of something that everybody can find; None: it has none."""
+    """The name of a module or class; None for anything else."""
     if _is(thing, ModuleType):
         return thing.__name__
     if _is(thing, type):
@@ -366,7 +367,7 @@ def _root_name(thing: object) -> str | None:
 
 
 def _edge(referrer: object, referent: object) -> str:
-    """How one refers to the other, as an expression."""
+    """How one object refers to the other, as an expression."""
     for kinds, describe in _EDGES:
         if _is(referrer, kinds):
             return describe(referrer, referent)
@@ -438,7 +439,7 @@ _EDGES: tuple[tuple[tuple[type, ...], Callable[[Any, object], str]], ...] = (
 
 
 def _tidy(name: str) -> str:
-    """Attributes are written as such, not as items of the dictionary that they are in."""
+    """Writes attributes as such, not as items of the attribute dictionary."""
     import re
 
     name = re.sub(r"\.__dict__\['(\w+)'\]", r".\1", name)
@@ -448,7 +449,7 @@ def _tidy(name: str) -> str:
     return name
 
 
-# ---- where ----
+# ---- locations ----
 
 
 def _code_name(code: CodeType) -> str:
@@ -460,7 +461,7 @@ def _place(code: CodeType, line: int | None = None) -> str:
 
 
 def _created(thing: object) -> str:
-    """Where it was created, if tracemalloc knows (python -X tracemalloc)."""
+    """Where an object was created, if tracemalloc is active (python -X tracemalloc)."""
     import tracemalloc
 
     trace = tracemalloc.get_object_traceback(thing) if tracemalloc.is_tracing() else None
@@ -468,7 +469,7 @@ def _created(thing: object) -> str:
 
 
 def _written(thing: object) -> str:
-    """Where what it is was written."""
+    """Where the function or class of an object is defined."""
     if _is(thing, MethodType):
         thing = thing.__func__
     if _is(thing, FunctionType):
@@ -481,13 +482,13 @@ def _written(thing: object) -> str:
 
 
 def _where_in(root: object, edge: str) -> str:
-    """The line that gives a variable of a module its value first."""
+    """The first line that assigns a module variable."""
     import re
 
     name = re.match(r"(?:\['|\.)(\w+)", edge)
     space = root if type(root) is dict else _attributes(root)
     path = None
-    if not _is(root, type):  # at its end the program itself has no __file__ any more
+    if not _is(root, type):  # at exit, __main__ has no __file__ any more
         path = space.get("__file__") or getattr(space.get("__loader__"), "path", None)
     if name is None or not _is(path, str) or not path.endswith(".py"):
         return ""
@@ -505,7 +506,7 @@ def _where_in(root: object, edge: str) -> str:
 
 # ---- report ----
 
-_suspects: dict[int, int] = {}  # blocks that outlived their step, at the last stop(): address and bytes; asked of nobody yet
+_suspects: dict[int, int] = {}  # blocks that outlived their step at the last stop(), not reported yet: address and bytes
 
 
 def _amount(sizes: list[int]) -> str:
@@ -513,54 +514,54 @@ def _amount(sizes: list[int]) -> str:
 
 
 def note(suspects: str) -> None:
-    """Blocks that outlived their step, as the recorder tells them: lines of address, bytes, device and step."""
+    """Stores blocks that outlived their step, as the recorder reports them: lines of address, bytes, device and step."""
     global _suspects
     lines = [line.split() for line in suspects.splitlines()]
     _suspects = {int(line[0], 16): int(line[1]) for line in lines if len(line) == 4}
 
 
 def remember(suspects: str) -> None:
-    """The same at stop(). To look for who holds them takes longer than stop() may: that waits until it is asked for, or for the
-    end of the program."""
+    """note() at stop(). Searching for holders takes longer than stop() may take, so it is done on request or at the end of the
+    program."""
     from ._recorder import say
 
     note(suspects)
     if _suspects:
-        say("Info", f"{_amount(list(_suspects.values()))} outlived their step; who holds them is told at the end of the program, "
-                    "or now by msmemscope.tell_holders().")
+        say("Info", f"{_amount(list(_suspects.values()))} outlived their step; their holders are printed when the program "
+                    "ends, or now by msmemscope.tell_holders().")
 
 
 def tell_holders() -> None:
-    """Prints which Python objects hold the memory that had outlived its step when stop() was called."""
+    """Prints the Python objects that hold memory that had outlived its step when stop() was called."""
     global _suspects
     suspects, _suspects = _suspects, {}
-    _tell(suspects, "no Python object")
+    _print_holders(suspects, "no Python object")
 
 
 def at_exit() -> None:
-    """What nobody holds by now may be freed, too: no word about it."""
-    _tell(_suspects, "")
+    """Prints holders at exit. Blocks without a holder may be freed by now, so they are not reported."""
+    _print_holders(_suspects, "")
 
 
-def _tell(suspects: dict[int, int], nobody: str) -> None:
+def _print_holders(suspects: dict[int, int], unheld: str) -> None:
     import re
 
     from ._recorder import put, say
 
-    groups: dict[Holder | None, list[tuple[int, str]]] = {}  # alike but for indices
+    groups: dict[Holder | None, list[tuple[int, str]]] = {}  # equal except for indices
     for address, found in holders_of(list(suspects)).items() if suspects else ():
         kind = found[0]._replace(name=re.sub(r"\[\d+\]", "[...]", found[0].name)) if found else None
-        if found or nobody:
+        if found or unheld:
             groups.setdefault(kind, []).append((suspects[address], found[0].name if found else ""))
     if groups:
-        say("Info", "Memory that outlived its step, and who holds it:")
+        say("Info", "Memory that outlived its step, and its holders:")
     for kind, held in sorted(groups.items(), key=lambda group: -sum(size for size, _ in group[1])):
-        text = kind._replace(name=_common([name for _, name in held])) if kind is not None else nobody
+        text = kind._replace(name=_common([name for _, name in held])) if kind is not None else unheld
         put(f"    {_amount([size for size, _ in held])}: {text}", sys.stdout)
 
 
 def _common(names: list[str]) -> str:
-    """One name for many that differ in indices."""
+    """One name for several that differ only in indices."""
     import re
 
     parts = zip(*(re.split(r"(?<=\[)(\d+)(?=\])", name) for name in names))

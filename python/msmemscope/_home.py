@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the programs and libraries of this installation are."""
+"""Locates the programs and libraries of this installation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ RECORDER = "libascend_kernel_hook.so"
 
 
 def candidates(package: str) -> list[str]:
-    """Trees that may belong to a package in this directory: as installed by `make install` and in a build tree, where the
-    package is part of the tree; as installed by pip, into a virtual environment or a system, or below one directory, or
-    with --editable, where the extension is in a build tree."""
+    """Installation trees that may belong to a package in this directory: installed by `make install` or in a build tree (the
+    package is part of the tree); installed by pip into a virtual environment or system, into one directory (--target), or
+    with --editable (the extension is in a build tree)."""
     site = os.path.dirname(package)
     prefix = os.path.dirname(os.path.dirname(os.path.dirname(site)))
     return [
@@ -25,9 +25,9 @@ def candidates(package: str) -> list[str]:
 
 
 def find() -> str:
-    """The tree with bin, lib64 and libexec."""
+    """The tree that contains bin, lib64 and libexec."""
     trees = candidates(os.path.dirname(os.path.abspath(__file__)))
     for tree in trees:
         if os.path.exists(os.path.join(tree, "lib64", RECORDER)):
             return tree
-    raise FileNotFoundError(f"[msmemscope] Error: the installation is not complete: no lib64/{RECORDER} in {', '.join(trees)}.")
+    raise FileNotFoundError(f"[msmemscope] Error: incomplete installation: no lib64/{RECORDER} in {', '.join(trees)}.")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known functions of frameworks, and what is done around them: init_framework_hooks and cleanup_framework_hooks.
+"""Hooks around known functions of frameworks: init_framework_hooks and cleanup_framework_hooks.
 
-One table: framework, version, component, type -> functions, each with the labels that memory allocated in it gets, or with
-what is looked at when it returns. With analysis "decompose" all tables of that type are in force without being asked for.
+One table maps framework, version, component and type to functions, each with the labels for memory allocated in it, or with a
+callback for its return. With analysis "decompose" all tables of that type are active automatically.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Label = tuple[int, str]
 
-# ---- what is done around a function ----
+# ---- kinds of hooks ----
 
 
 class Labels(Hook):
-    """What is allocated while the function runs has these labels."""
+    """Labels what is allocated while the function runs."""
 
     def __init__(self, *labels: Label) -> None:
         self.labels = labels
@@ -39,7 +39,7 @@ class Labels(Hook):
 
 
 class Callback(Hook):
-    """Something is looked at when the function has returned."""
+    """Calls another function after the hooked one has returned."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.function = function
@@ -50,7 +50,7 @@ class Callback(Hook):
 
 
 class Snapshots(Hook):
-    """The state of the device before and after."""
+    """Takes a snapshot of the device before and after."""
 
     def __init__(self, target: Target) -> None:
         self.name = "@".join(part or "" for part in target)
@@ -67,15 +67,15 @@ class Snapshots(Hook):
         take_snapshot(name=f"{self.name}@{what}")
 
 
-# ---- vLLM: whose a tensor is, is known when it is there ----
+# ---- vLLM: tensors are labelled after they were created ----
 
 def label_tensor(tensor: Any, labels: Iterable[Label], seen: set[int] | None = None) -> None:
-    """The block that holds a tensor; each address once."""
+    """Labels the block that contains a tensor; each address once."""
     tensor = getattr(tensor, "_local_tensor", tensor)
     try:
         address = tensor.data_ptr()
     except (AttributeError, RuntimeError):
-        return  # no tensor, or none with memory
+        return  # not a tensor, or without memory
     if address == 0 or (seen is not None and address in seen):
         return
     if seen is not None:
@@ -152,7 +152,7 @@ _FSDP2 = f"{_FSDP}._fully_shard"
 
 
 def _both(function: str, hook: Hook) -> list[tuple[Target, Hook]]:
-    """A function that one module defines and another has imported."""
+    """A function that one module defines and another one imports by name."""
     return [(Target(f"{_FSDP2}.{module}", None, function), hook) for module in ("_fsdp_collectives", "_fsdp_param_group")]
 
 
@@ -237,7 +237,7 @@ _TABLE: dict[str, dict[str, dict[str, dict[str, list[tuple[Target, Hook]]]]]] = 
 # ---- versions ----
 
 def _numbers(version: str) -> tuple[int, int, int]:
-    """"2.6.0a0+git": three numbers, what follows a number is cut."""
+    """Three numbers from a version such as "2.6.0a0+git"; suffixes are cut off."""
     parts = [int(match[0]) if (match := re.match(r"\d+", part)) else 0 for part in version.split("+")[0].split(".")[:3]]
     return tuple((*parts, 0, 0)[:3])  # type: ignore[return-value]
 
@@ -260,17 +260,17 @@ def _matching(versions: dict[str, Any], version: str) -> list[str]:
     return [key for key in versions if version_matches(key, version)]
 
 
-# ---- what is in force ----
+# ---- active hooks ----
 
 _manual: dict[Target, Patch] = {}
 _automatic: dict[Target, Patch] = {}
-_asked = False  # once somebody has chosen tables himself, none is in force by itself
+_asked = False  # the program has chosen tables itself: no automatic ones from then on
 
 
 def init_framework_hooks(framework: str, version: str, component: str, hook_type: str) -> None:
-    """Puts the known functions of a component of a framework under observation: hook_type "decompose" labels the memory that
-    they allocate, "snapshot" writes the state of the device before and after each. Functions of modules that are not
-    loaded follow when they are."""
+    """Hooks the known functions of a framework component: hook_type "decompose" labels the memory that they allocate, "snapshot"
+    takes a snapshot of the device before and after each. Functions in modules that are not loaded yet are hooked when the
+    module is loaded."""
     global _asked
     for name, value in (("framework", framework), ("version", version), ("component", component), ("hook_type", hook_type)):
         if not isinstance(value, str):
@@ -297,12 +297,12 @@ def init_framework_hooks(framework: str, version: str, component: str, hook_type
 
 
 def cleanup_framework_hooks() -> None:
-    """Takes everything out again that was put in."""
+    """Removes all hooks of frameworks."""
     _release(_manual, _automatic)
 
 
 def enable_automatic() -> None:
-    """All that label memory; one that fails is passed over."""
+    """Installs all hooks that label memory, unless the program has chosen tables itself."""
     if _asked:
         return
     for versions in _TABLE.values():
@@ -322,7 +322,7 @@ def _put(place: dict[Target, Patch], entries: list[tuple[Target, Hook]]) -> None
         try:
             place[target] = _hijack.add(Patch(target, hook))
         except Exception as error:
-            _recorder.warn(f"{'.'.join(filter(None, target))} cannot be followed: {error}")
+            _recorder.warn(f"{'.'.join(filter(None, target))} cannot be hooked: {error}")
 
 
 def _release(*places: dict[Target, Patch]) -> None:

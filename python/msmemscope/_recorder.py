@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder in this process: found, or loaded, and what it is asked for at the moment."""
+"""The recorder in this process: finds or loads it, and reports its current state."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ ACCESS, TRACEBACK, OP = _native.WANT_ACCESS, _native.WANT_TRACEBACK, _native.WAN
 LEAKS, DECOMPOSE = _native.ANALYSIS_LEAKS, _native.ANALYSIS_DECOMPOSE
 CPU, API = 4, 8
 
-# A session of our own: a collector that the API switches on, and until then everything noted for later.
+# The session used without a launcher: the API starts a collector; until then allocations are recorded in shadow state.
 _OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
 
-lock = RLock()  # calls that change the recording, one at a time; first of all locks
-said: dict[str, str] = {}  # options, as config() has set them
-_forked = False  # and nobody has told them to the collector of this process, which is another one
+lock = RLock()  # serialises calls that change the recording; taken before all other locks
+said: dict[str, str] = {}  # options set by config()
+_forked = False  # in a forked child whose own collector has not received them yet
 
 
 def _after_fork() -> None:
     global lock, _forked
-    lock = RLock()  # of the old one, the owner may not be here
+    lock = RLock()  # the thread that owns the old one may not exist in the child
     _forked = True
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
-_late = False  # the recorder came with us, not before the program's libraries
-_told: set[str] = set()  # warnings that are given once
+_late = False  # the recorder was loaded by this package, not before the program's libraries
+_warned: set[str] = set()  # warnings that are printed once
 
 
 class State:
-    """What is asked of this process, by the command line or by config()."""
+    """What is recorded in this process, as set by the command line or by config()."""
 
     __slots__ = ("recorded", "state", "events", "analysis", "flags", "npus", "c_depth", "python_depth")
 
@@ -56,8 +56,8 @@ class State:
         return self.state == ON
 
 
-# Called with the new state after config(), start() and stop(). What they raise is printed and goes no further: a collector
-# of ours that fails is no reason for the program to end.
+# Called with the new state after config(), start() and stop(). Their exceptions are printed, not propagated: a failing
+# listener must not end the program.
 _listeners: list[Callable[[State], None]] = []
 
 
@@ -90,7 +90,7 @@ def complain(text: str) -> None:
 
 
 def put(line: str, stream: TextIO | None) -> None:
-    """A stream that is closed, full, or not read by anybody is no reason for the program to end."""
+    """Prints a line. A stream that is closed, full or without a reader must not end the program."""
     try:
         if stream is not None:
             print(line, file=stream, flush=True)
@@ -99,10 +99,10 @@ def put(line: str, stream: TextIO | None) -> None:
 
 
 def load() -> None:
-    """At import, so that libraries which are loaded later are seen from their first event on."""
+    """Loads the recorder at import, so that libraries loaded later are recorded from their first event on."""
     path = os.path.join(_home.find(), "lib64", _home.RECORDER)
     if os.environ.get("MSMEMSCOPE_SHADOW") == "0" and "MSMEMSCOPE_SESSION" not in os.environ:
-        return  # only when it is asked for something
+        return  # load it on first use instead
     _load(path)
 
 
@@ -114,14 +114,14 @@ def _load(path: str) -> None:
         _announce(path)
 
 
-# What was in the environment before we came, by name; None: nothing.
+# Original values of the environment variables that _announce() changed; None: was not set.
 _environment: dict[str, str | None] = {}
 
 
 def _announce(path: str) -> None:
-    """torch_npu and MindSpore report their pools only where this library is preloaded, and look for that in the environment;
-    mstx finds a tool that is not preloaded by a variable of its own."""
-    possible = not any(letter.isspace() or letter == ":" for letter in path)  # else the loader takes it for several
+    """Changes the environment: torch_npu and MindSpore report their pools only if LD_PRELOAD names this library, and mstx finds a
+    tool that is not preloaded through MSTX_INJECTION_PATH."""
+    possible = not any(letter.isspace() or letter == ":" for letter in path)  # the loader would split the path there
     if possible and "ASCEND_HOME_PATH" in os.environ and not any(name in sys.modules for name in ("torch_npu", "mindspore")):
         preloaded = os.environ.get("LD_PRELOAD")
         _environment["LD_PRELOAD"] = preloaded
@@ -135,7 +135,7 @@ def _announce(path: str) -> None:
 
 
 def withdraw() -> None:
-    """The environment as it was before."""
+    """Restores the environment."""
     for name, value in _environment.items():
         if value is None:
             os.environ.pop(name, None)
@@ -144,7 +144,7 @@ def withdraw() -> None:
 
 
 def need(bind: bool = False) -> None:
-    """The recorder is there; with `bind`, it has hooked what is loaded by now. OSError if that cannot be."""
+    """Loads and attaches the recorder if necessary; with `bind`, also hooks libraries loaded since. Raises OSError on failure."""
     global _forked
     if not _native.loaded():
         _load(os.path.join(_home.find(), "lib64", _home.RECORDER))
@@ -161,43 +161,43 @@ def need(bind: bool = False) -> None:
 
 
 def left_out(error: OSError) -> bool:
-    """The command line has left this process out (--no-children), or its collector is gone: worth a line, no reason for the
-    program to end."""
+    """True, after a warning, if the session excludes this process (--no-children) or its collector is gone: the program must go
+    on."""
     if error.errno != errno.ENOTCONN or "MSMEMSCOPE_SESSION" not in os.environ:
         return False
-    warn("this process is not recorded: the session that it was started in has left it out, or has ended.")
+    warn("this process is not recorded: its session excludes it or has ended.")
     return True
 
 
 def explained(error: OSError) -> OSError:
-    """The same, with what to do if it is our own collector that does not answer: it may not run on this machine."""
+    """The error, with a hint if a collector that this process started does not respond: it may be unable to run here."""
     if error.errno not in (errno.ECONNREFUSED, errno.EPIPE, errno.ENOTCONN) or "MSMEMSCOPE_SESSION" in os.environ:
         return error
     program = os.path.join(_home.find(), "libexec", "msmemscope-collector")
-    return OSError(error.errno, f"[msmemscope] Error: the collector does not answer; does {program} run here (ldd shows libraries "
-                                "that are missing)?")
+    return OSError(error.errno, f"[msmemscope] Error: the collector does not respond; check that {program} can run here (ldd "
+                                "shows missing libraries).")
 
 
 def unseen() -> list[str]:
-    """What a recording of this process misses, because the recorder came late."""
+    """What is missing from a recording of this process because the recorder was loaded late."""
     if not _late:
         return []
-    missing = ["what was allocated before msmemscope was imported"]
+    missing = ["allocations before msmemscope was imported"]
     if "torch_npu" in sys.modules and _home.RECORDER not in os.environ.get("LD_PRELOAD", ""):
         missing.append("the memory pools of torch_npu, which was imported before msmemscope")
     if os.environ.get("ATB_HOME_PATH"):
-        missing.append("operators of ATB")
+        missing.append("ATB operators")
     return missing
 
 
-def tell_unseen() -> None:
-    """Once, where the user looks for trouble."""
+def warn_unseen() -> None:
+    """Warns once about what is not recorded."""
     missing = unseen()
-    if missing and "late" not in _told:
-        _told.add("late")
-        warn(f"this program was started without the recorder; not seen: {'; '.join(missing)}. "
-             "To see everything: msmemscope PROGRAM, or 'source msmemscope --load-api-env' before it.")
-    if "cpu" not in _told and "torch" in sys.modules and "torch_npu" not in sys.modules and not State().flags & CPU \
+    if missing and "late" not in _warned:
+        _warned.add("late")
+        warn(f"this program was started without the recorder; not recorded: {'; '.join(missing)}. "
+             "To record everything, start it with 'msmemscope PROGRAM', or run 'source msmemscope --load-api-env' first.")
+    if "cpu" not in _warned and "torch" in sys.modules and "torch_npu" not in sys.modules and not State().flags & CPU \
             and _native.devices() == 0:
-        _told.add("cpu")
-        warn('this program uses PyTorch without an NPU; not seen: its tensors on the CPU. To see them: device="cpu" in config().')
+        _warned.add("cpu")
+        warn('this program uses PyTorch without an NPU; not recorded: its CPU tensors. To record them, use config(device="cpu").')

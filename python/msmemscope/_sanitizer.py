@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""enable_npu_sanitizer: tells torch_npu's stream sanitizer what operators read and write that PyTorch does not see.
+"""enable_npu_sanitizer: reports to torch_npu's stream sanitizer what operators outside PyTorch read and write.
 
-Such operators announce themselves by marks:
+Such operators set marks:
 
     sanitizer-op: name=<op>;read=<alias:address:size>,...;write=<alias:address:size>,...
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 PREFIX = "sanitizer-op:"
 _LONGEST_ALIAS_B = 31
 
-_enabled: Any = None  # the handler of torch_npu
+_enabled: Any = None  # torch_npu's handler, whether it takes storages, class of its errors
 
 
 class Operator:
-    """What a mark says."""
+    """The contents of a mark."""
 
     __slots__ = ("name", "reads", "writes", "aliases")
 
@@ -39,7 +39,7 @@ def _number(text: str) -> int:
 
 
 def parse(text: str) -> Operator | None:
-    """None for a mark that is not of this form."""
+    """Returns None for a mark that does not have this form."""
     if not text.startswith(PREFIX):
         return None
     fields = dict(part.strip().partition("=")[::2] for part in text[len(PREFIX):].split(";"))
@@ -64,7 +64,7 @@ def parse(text: str) -> Operator | None:
 def _hand_over(text: str, stream: int) -> None:
     operator = parse(text)
     if operator is None:
-        _recorder.warn(f"a mark for the sanitizer is not understood: {text[:200]}")
+        _recorder.warn(f"malformed mark for the sanitizer: {text[:200]}")
         return
     handler, with_storage, errors = _enabled
     arguments: list[Any] = [stream, operator.reads - operator.writes, operator.writes, set(), operator.name,
@@ -79,7 +79,7 @@ def _hand_over(text: str, stream: int) -> None:
 
 
 def enable_npu_sanitizer() -> None:
-    """Switches torch_npu's stream sanitizer on and feeds it from marks; whether something is traced does not matter."""
+    """Switches torch_npu's stream sanitizer on and passes marks to it, whether or not tracing is active."""
     global _enabled
     try:
         from torch.cuda._sanitizer import CUDASanitizerErrors
@@ -89,7 +89,7 @@ def enable_npu_sanitizer() -> None:
     _sanitizer.enable_npu_sanitizer()
     try:
         _recorder.need()
-    except OSError as error:  # marks are heard all the same
+    except OSError as error:  # marks are received all the same
         if not _recorder.left_out(error):
             raise _recorder.explained(error) from None
     _enabled = (_sanitizer.npu_sanitizer.event_handler, hasattr(_stream_check, "NPURecordStreamHandler"),

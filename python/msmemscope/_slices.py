@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RecordFunction: parts of the program that shall stand by name in the Python trace."""
+"""RecordFunction: named slices in the Python trace."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONGEST_B = 128
 
 
 class RecordFunction(local):
-    """A slice of the Python trace with this name, while something is traced; context manager and decorator.
+    """Records a slice with this name in the Python trace while tracing is active; context manager and decorator.
 
-    One object may be used by many threads, and inside itself.
+    One object may be used by several threads and may be nested.
     """
 
     def __init__(self, name: str) -> None:

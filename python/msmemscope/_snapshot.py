@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""take_snapshot: what memory of a device is in use at this moment, as a row of the recording.
+"""take_snapshot: writes the current memory use of a device as a row of the recording.
 
-A framework that manages the device knows best; where there is none, the recording itself fills in what it has seen, and
-the driver what the device has.
+The numbers come from the framework that manages the device. Without one, the recording fills in what it knows, and the driver
+the size of the device.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _NAME = "Memory Snapshot"
 _HOST = -1
 
-_told: set[int] = set()  # devices that are not there
+_warned: set[int] = set()  # missing devices for which a warning was printed
 
 
 def _number(device: object) -> int:
-    """Of a device as people write it: 1, "npu:1", "cpu", torch.device("npu", 1), numpy.int64(1)."""
+    """The number of a device given as 1, "npu:1", "cpu", torch.device("npu", 1) or numpy.int64(1)."""
     if isinstance(device, bool) or device is None:
-        raise TypeError(f"a device is an int, 'npu:N' or 'cpu', not {device!r}")
+        raise TypeError(f"device must be an int, 'npu:N' or 'cpu', not {device!r}")
     if hasattr(device, "__index__"):
         number = device.__index__()
         if not 0 <= number <= 31:
@@ -43,22 +43,23 @@ def _number(device: object) -> int:
         return _HOST
     if kind == "npu" and (index.isdecimal() or text == "npu"):
         return _number(int(index)) if index else max(_native.device(), 0)
-    raise TypeError(f"a device is an int, 'npu:N' or 'cpu', not {device!r}")
+    raise TypeError(f"device must be an int, 'npu:N' or 'cpu', not {device!r}")
 
 
 def _count() -> int:
-    """Devices that the program sees."""
+    """Number of devices visible to the program."""
     npu = _framework()
     return int(npu.device_count()) if npu is not None else _native.devices()
 
 
 def _visible(wanted: list[int]) -> list[int]:
-    """A mask of all devices of a machine may stand in a program that sees one."""
+    """Drops devices that the program does not see: a mask may name all devices of the machine."""
     count = _count()
     missing = {number for number in wanted if number >= count > 0}
-    if missing - _told:
-        _told.update(missing)
-        _recorder.warn(f"no snapshot of device {', '.join(map(str, sorted(missing)))}: this program sees {count}, from 0 on.")
+    if missing - _warned:
+        _warned.update(missing)
+        _recorder.warn(f"no snapshot of device {', '.join(map(str, sorted(missing)))}: "
+                       f"this program sees devices 0 to {count - 1} only.")
     return [number for number in wanted if number not in missing]
 
 
@@ -68,7 +69,7 @@ def _framework() -> Any:
 
 
 def _memory(device: int) -> list[int | None]:
-    """Reserved, peak of it, allocated, peak of it, total, free; None for what nobody here knows."""
+    """Reserved, peak reserved, allocated, peak allocated, total, free; None for unknown values."""
     npu = _framework()
     if device == _HOST:
         page = os.sysconf("SC_PAGE_SIZE")
@@ -82,14 +83,14 @@ def _memory(device: int) -> list[int | None]:
 
 def _checked(device: Devices, name: str, device_mask: Devices) -> Devices:
     if device is not None and device_mask is not None:
-        raise TypeError("device and device_mask are the same; give one")
+        raise TypeError("device and device_mask are aliases; give only one")
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, not {type(name).__name__}")
     return device if device is not None else device_mask
 
 
 def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Devices = None) -> None:
-    """Writes a row for each device: a number, several, or None for all that are visible. Needs no start()."""
+    """Writes a row for each device: one, several, or None for all visible ones. Works without start()."""
     wanted = _checked(device, name, device_mask)
     if wanted is None:
         numbers = list(range(_count())) or [_HOST]
@@ -109,7 +110,7 @@ def take_snapshot(device: Devices = None, name: str = _NAME, *, device_mask: Dev
 
 
 class TakeSnapshot:
-    """Snapshots at both ends of a part of the program, "<name> Start" and "<name> End"; context manager and decorator."""
+    """Takes snapshots "<name> Start" and "<name> End" around a block or function; context manager and decorator."""
 
     __slots__ = ("_device", "_name")
 

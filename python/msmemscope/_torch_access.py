@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which memory each operator of PyTorch reads and writes.
 
-A dispatch mode sees every operator with its arguments. What its schema says about them is worked out here, once per operator;
-the rest is done in C (_native/access.c), and no Python runs for an operator. The mode alone costs several microseconds per
-operator, so it stands only while accesses are recorded. Begin and end of operators come from elsewhere: PyTorch's own
-observers.
+A dispatch mode receives every operator with its arguments. What the operator's schema says about them is derived here, once
+per operator; the rest is done in C (_native/access.c), so no Python code runs for an operator. The mode alone costs several
+microseconds per operator, so it is active only while accesses are recorded. Begin and end of operators are not recorded here;
+they come from PyTorch's own observers.
 
-A mode belongs to a thread; the threads of autograd take it over from the one that calls backward(), and threads that are
-started meanwhile get it, too.
+A mode belongs to a thread. Autograd's threads inherit it from the thread that calls backward(); threads that the program starts
+while it is active enter it, too.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _patches: list[Patch] = []
 
 
 def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes, bool]:
-    """Of an operator: its name; for each argument by position, each by name, and each result, whether it is read or
-    written; whether it returns one tensor."""
+    """Facts about an operator: its name; whether each argument (by position, and by name) and each result is read or written;
+    whether it returns exactly one tensor."""
     schema = function._schema
     name = schema.name.rpartition("::")[2]
     creates = name.startswith("new_") or name.endswith("_like")
@@ -43,7 +43,7 @@ def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes, bool]:
             return NOTHING
         if alias is None:
             return READ
-        return WRITE if alias.is_write else NOTHING  # else a view: nothing is touched
+        return WRITE if alias.is_write else NOTHING  # else a view: no access
 
     def result(alias: Any) -> int:
         return NOTHING if name == "empty_like" or (alias is not None and not alias.is_write) else WRITE
@@ -59,7 +59,7 @@ def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes, bool]:
 
 
 def tensor_of(number: Any) -> Any:
-    """As PyTorch makes one of a number of Python's; modes of the program's own do not see it."""
+    """Converts a Python number to a tensor as PyTorch does; hidden from the program's own modes."""
     import torch
 
     kinds = {bool: torch.bool, int: torch.int64, complex: torch.complex128}
@@ -68,7 +68,7 @@ def tensor_of(number: Any) -> Any:
 
 
 def restore(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any] | None) -> Any:
-    """The arguments of an operator with tensors where it wants tensors and was given numbers; None if it was not."""
+    """The arguments with numbers converted where the operator requires tensors; None if there are none to convert."""
     made = []
 
     def tensor(value: Any) -> Any:
@@ -88,15 +88,15 @@ def restore(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any]
     return (arguments, named) if made else None
 
 
-# Numbers that PyTorch has for them.
+# PyTorch's numbers for devices and types.
 _CPU, _META = 0, 14
 _TYPES = {"uint8": 0, "int64": 4, "float32": 6, "float64": 7, "bool": 11}
 _SHAPES = ((257,), (13, 17), (5, 3, 7), (2, 9, 4, 11), (3, 2, 8, 6, 1), ())
 
 
 def _examples(torch: Any) -> list[tuple[Any, int, int, tuple[int, ...], int, int]]:
-    """Tensors of many kinds: each with where its storage is, offset, sizes, and PyTorch's numbers for type and device. From
-    these _native/access_layout.c learns where a tensor keeps all this."""
+    """Probe tensors of many kinds, each with the address of its storage, offset, sizes, and PyTorch's numbers for type and
+    device. _native/access_layout.c uses them to find where a tensor stores these values."""
     found = []
     for i, shape in enumerate(_SHAPES):
         for j, (name, number) in enumerate(_TYPES.items()):
@@ -115,41 +115,41 @@ def _examples(torch: Any) -> list[tuple[Any, int, int, tuple[int, ...], int, int
 
 @contextlib.contextmanager
 def _unseen(torch: Any, *names: str) -> Iterator[None]:
-    """Modes do not see what happens here."""
+    """Hides operators from modes."""
     names = names or ("_DisableTorchDispatch", "DisableTorchFunction")
     guards = [getattr(torch._C, name)() for name in names if hasattr(torch._C, name)]
     with contextlib.ExitStack() as stack:
-        for guard in guards:  # some guard as long as they are there, some in a `with`
+        for guard in guards:  # some guard while they exist, some need a `with`
             if hasattr(guard, "__enter__"):
                 stack.enter_context(guard)
         yield
 
 
 def _learn(torch: Any) -> None:
-    """None of it is the program's: it is not recorded, either."""
+    """Prepares the C part. The probe tensors are not the program's, so they are not recorded."""
     examples = []
     with contextlib.ExitStack() as stack:
         _native.quiet(True)
         stack.callback(_native.quiet, False)
         stack.enter_context(_unseen(torch))
-        with contextlib.suppress(Exception):  # then tensors are asked instead of looked at
+        with contextlib.suppress(Exception):  # then tensors are queried through their methods
             examples = _examples(torch)
         _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, restore, tensor_of, examples)
-        examples.clear()  # while it is quiet
+        examples.clear()  # while recording is suspended
 
 
 def _make_mode() -> Any:
-    """The class needs PyTorch."""
+    """Creates the class of the mode, whose base class is PyTorch's."""
     import torch
     from torch.utils import _python_dispatch
 
     _learn(torch)
-    _native.own(_python_dispatch.__file__)  # a mode of ours brings functions of it into the stacks of all operators
+    _native.own(_python_dispatch.__file__)  # our mode puts its functions into the stack of every operator
 
     class AccessMode(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            # Of the object, not of the class: newer versions wrap what they find there.
+            # An attribute of the object, not of the class: newer versions wrap the class's method.
             self.__torch_dispatch__ = _native.access_bind(self)
 
     return AccessMode
@@ -159,7 +159,7 @@ _mode: Any = None
 
 
 def _enter() -> None:
-    """In this thread, unless it is in it already."""
+    """Enters the mode in this thread, unless it is active already."""
     global _mode
     if getattr(_thread, "mode", None) is None:
         if _mode is None:
@@ -170,7 +170,7 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    """If it is the innermost one of this thread; below another it stays, and passes everything on."""
+    """Leaves the mode if it is the innermost one of this thread; below another one it stays and only forwards."""
     mode = getattr(_thread, "mode", None)
     if mode is not None and _innermost() is mode:
         mode.__exit__(None, None, None)
@@ -201,8 +201,8 @@ def _around_run(original: Callable[..., Any], patch: Patch) -> Callable[..., Any
 
 
 def _around_new(original: Callable[..., Any], patch: Patch) -> Callable[..., Any]:
-    """Functions that make the object of a tensor themselves, and in 1.13 refuse one that has come through a mode, as it has an
-    object by then: once more, without modes."""
+    """These functions create the Python object of a tensor. In 1.13 they refuse a tensor that passed through a mode, because it
+    already has an object: retry without modes."""
     import torch
 
     def new(*args: Any, **kwargs: Any) -> Any:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model of PyTorch uses its memory for: weight, gradient, optimizer_state, activation.
+"""Labels the memory of a PyTorch model by its use: weight, gradient, optimizer_state, activation.
 
-  activation       what is allocated while a module runs that was called from outside of any module
+  activation       memory allocated while a module runs that was not called by another module
   weight           parameters and buffers of such modules, and parameters of optimizers
-  gradient         .grad of those parameters, when a backward pass or a step of an optimizer ends
-  optimizer_state  tensors in an optimizer's state, when a step ends
+  gradient         .grad of those parameters, at the end of a backward pass or an optimizer step
+  optimizer_state  tensors in an optimizer's state, at the end of a step
 
-Labels by address come late and stand in the row of the allocation all the same. Memory that none of this names, such as
-inputs, losses and temporaries of the backward pass, stays what it is: the rest.
+Labels by address are set after the allocation, but still appear in its row. Other memory, such as inputs, losses and
+temporaries of the backward pass, gets no label.
 
-Plain modules and optimizers, from PyTorch 1.13 on; distributed tensors by the part that is here.
+Supports plain modules and optimizers from PyTorch 1.13 on; of distributed tensors, the local part is labelled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _first_address(module: Any) -> int:
 
 
 def _label_weights(module: Any) -> None:
-    """Once, and again when they have moved."""
+    """Labels the weights once, and again after they have moved."""
     address = _first_address(module)
     if _roots.get(module) != address:
         _roots[module] = address
@@ -59,7 +59,7 @@ def _label_weights(module: Any) -> None:
 
 
 def _around_call(original: Callable[..., Any], patch: Patch) -> Callable[..., Any]:
-    """A hook of its own kind: it is in the way of every module."""
+    """Not a Hook, for speed: it runs for every module call."""
     push, pop = _native.label_push, _native.label_pop
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -69,7 +69,7 @@ def _around_call(original: Callable[..., Any], patch: Patch) -> Callable[..., An
         try:
             _label_weights(self)
         except Exception:
-            pass  # a module of a strange kind: its weights remain without a name
+            pass  # an unusual module: its weights get no label
         push(DETAIL_1, "activation")
         try:
             return original(self, *args, **kwargs)
@@ -99,7 +99,7 @@ class _Backward(Hook):
 # ---- optimizers ----
 
 class _Step(Hook):
-    """The outermost of the steps that a class and its bases have."""
+    """Labels at the outermost step(): a class and its bases may each have one."""
 
     def before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         steps = getattr(_inside, "steps", 0)
@@ -122,7 +122,7 @@ _classes: dict[type, Patch] = {}
 
 
 def _follow_class(kind: type) -> None:
-    """The class of an optimizer: its own step, and those that it inherits."""
+    """Hooks step() of an optimizer class, its own and the inherited ones."""
     for base in kind.__mro__:
         if base in _classes or "step" not in vars(base) or base.__name__ == "Optimizer":
             continue
@@ -133,7 +133,7 @@ def _follow_class(kind: type) -> None:
 
 
 class _ClassPatch(Patch):
-    """Of a class at hand, which need not be a member of its module."""
+    """Patches a given class, which need not be an attribute of its module."""
 
     def __init__(self, kind: type, target: Target) -> None:
         super().__init__(target, _Step())
@@ -145,20 +145,20 @@ class _ClassPatch(Patch):
             self._original, self._holder = original, self._kind
             self._wrapper = self.factory(original, self)
             self._wrapper.__wrapped__ = original
-            self._wrapper.hooked = getattr(original, "hooked", None)  # PyTorch looks whether it has wrapped it already
+            self._wrapper.hooked = getattr(original, "hooked", None)  # PyTorch checks this to avoid wrapping twice
             setattr(self._wrapper, _hijack._MARK, self)
             self._kind.step = self._wrapper  # type: ignore[attr-defined]
 
 
-class _Birth(Hook):
-    """A new optimizer."""
+class _NewOptimizer(Hook):
+    """Hooks the class of a new optimizer."""
 
     def after(self, done: bool, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         _follow_class(type(args[0]))
 
 
 def _follow_existing() -> None:
-    """Optimizers that were made before; schedulers of older versions have put a copy of step into them."""
+    """Hooks existing optimizers; schedulers of older versions store a wrapped step() in the instance."""
     kind = sys.modules[_OPTIMIZER].Optimizer
     for base in _subclasses(kind):
         _follow_class(base)
@@ -170,7 +170,7 @@ def _follow_existing() -> None:
 
 
 class _InstanceStep:
-    """A step that stands in the optimizer itself."""
+    """Replaces step() stored in an optimizer instance."""
 
     def __init__(self, optimizer: Any, original: Callable[..., Any]) -> None:
         self._optimizer = weakref.ref(optimizer)
@@ -194,14 +194,14 @@ def _subclasses(kind: type) -> list[type]:
 # ---- on and off ----
 
 def enable() -> None:
-    """PyTorch need not be complete; what comes later is followed when it is there."""
+    """PyTorch may still be loading; modules loaded later are hooked then."""
     if _patches:
         _hijack.apply_all()
         return
     for target, factory in (
         (Target(_MODULE, "Module", "__call__"), _around_call),
         (Target(_AUTOGRAD, None, "backward"), _Backward()),
-        (Target(_OPTIMIZER, "Optimizer", "__init__"), _Birth()),
+        (Target(_OPTIMIZER, "Optimizer", "__init__"), _NewOptimizer()),
     ):
         _patches.append(_hijack.add(Patch(target, factory)))
     module = sys.modules.get(_OPTIMIZER)

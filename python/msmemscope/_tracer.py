@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python trace: which functions ran when, on one clock with the memory events.
+"""The Python trace: which functions ran when, on the same clock as the memory events.
 
-On while something is traced and events has "traceback", or tracer.start() was called."""
+Active while tracing if events contains "traceback" or tracer.start() was called."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from . import _control, _native, _recorder
 
 
 class Tracer:
-    """What there was before events="traceback": switches the Python trace alone."""
+    """The older alternative to events="traceback": switches only the Python trace."""
 
     def __init__(self) -> None:
         self._asked = False
-        self._began = 0  # number of the start() that we have called, because nothing was traced; 0: we have not
+        self._began = 0  # number of the _control.start() call made by start(); 0: none
 
     def start(self) -> None:
-        """Begins the Python trace, and tracing with it if nothing is traced."""
+        """Starts the Python trace, and tracing as well if it is not active."""
         with _recorder.lock:
             if self._asked:
-                _recorder.warn("the Python tracer is active already.")
+                _recorder.warn("the Python tracer is already active.")
                 return
             _initialise_npu()
             self._asked = True
@@ -36,7 +36,7 @@ class Tracer:
             self._began = _control.starts
 
     def stop(self) -> None:
-        """Ends it, and tracing if nobody else has begun that."""
+        """Stops the Python trace, and tracing as well if start() started it."""
         with _recorder.lock:
             if not self._asked:
                 _recorder.warn("the Python tracer is not active.")
@@ -54,18 +54,18 @@ class Tracer:
 
 
 def _initialise_npu() -> None:
-    """Calls of a thread are shown beside the memory of a device: let there be one."""
+    """Initialises torch_npu, so that the trace belongs to a device."""
     npu = getattr(sys.modules.get("torch_npu"), "npu", None)
     begin = getattr(npu, "_lazy_init", None)
     if begin is not None:
         try:
             begin()
         except Exception as error:
-            _recorder.warn(f"torch_npu cannot be initialised: {error}")
+            _recorder.warn(f"cannot initialise torch_npu: {error}")
 
 
 def follow(state: _recorder.State) -> None:
-    """The state is new."""
+    """Switches the trace to a new state."""
     why = _native.trace(state.tracing and (tracer.asked or bool(state.events & _recorder.TRACEBACK)))
     if why:
         _recorder.warn(f"no Python trace: {why}.")

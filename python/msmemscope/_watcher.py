@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""watcher: tensors that are dumped around every operator, to find who overwrites them."""
+"""watcher: dumps tensors around every operator, to find the one that overwrites them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _UNLIMITED = -1
 
 
 def _is_tensor(value: object) -> bool:
-    """Tells a tensor without importing torch; parameters and other subclasses are tensors, too."""
+    """Recognises tensors, parameters and other subclasses without importing torch."""
     return any((kind.__module__, kind.__name__) in (("torch", "Tensor"), ("torch._tensor", "Tensor"))
                for kind in type(value).__mro__)
 
 
 def _range(args: tuple[Any, ...], length: Any, given: bool) -> tuple[int, int]:
-    """Address and size of what the one positional argument means."""
+    """Address and size given by the one positional argument and length."""
     if len(args) != 1:
         raise TypeError("Only one parameter without keywords can be input.")
     (what,) = args
@@ -41,11 +41,11 @@ def _unknown(function: str, keywords: dict[str, Any]) -> None:
 
 
 class Watcher:
-    """Dumps go to watch_dump in the output directory; operators are those that the recording sees."""
+    """Dumps watched memory into watch_dump in the output directory, around the operators that are recorded."""
 
     def watch(self, *args: Any, **keywords: Any) -> None:
-        """watch(tensor, *, name, dump_nums=-1), watch(address, *, length, name, dump_nums=-1): dump_nums is how many
-        dumps are made at most, negative for no limit."""
+        """watch(tensor, *, name, dump_nums=-1), watch(address, *, length, name, dump_nums=-1): dump_nums is the maximum
+        number of dumps; negative: no limit."""
         given, length = "length" in keywords, keywords.pop("length", None)
         if not given and not keywords:
             raise ValueError("At least one name keyword parameter must be entered.")
@@ -57,7 +57,7 @@ class Watcher:
         if len(name.encode(errors="surrogatepass")) > _LONGEST_B:
             raise ValueError(f"The name parameter exceeds maximum allowed length {_LONGEST_B}.")
         if "\0" in name:
-            raise ValueError("The name parameter is part of file names and must not have a zero in it.")
+            raise ValueError("The name parameter is part of file names and must not contain a NUL character.")
         if not isinstance(dumps, int) or isinstance(dumps, bool) or not -(1 << 31) <= dumps < 1 << 31:
             raise ValueError("The dump_nums parameter is invalid.")
         if address == 0 or size == 0:
@@ -71,7 +71,7 @@ class Watcher:
         _native.watch(address, size, name, dumps)
 
     def remove(self, *args: Any, **keywords: Any) -> None:
-        """remove(tensor), remove(address, length=n): no longer."""
+        """remove(tensor), remove(address, length=n): stops watching."""
         given, length = "length" in keywords, keywords.pop("length", None)
         _unknown("remove", keywords)
         where = _range(args, length, given)

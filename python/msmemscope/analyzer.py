@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of dumps that were written before: leaks between marks, memory that is used badly.
+"""Analyses of existing dumps: leaks between marks, and inefficient use of memory.
 
-The work is done by the same engine as that of the command line; here are the checks of what is asked for.
+The engine is the same as that of the command line; this module checks the arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class LeaksConfig:
-    """HAL blocks allocated between one mark and the next, and not freed until the one after that."""
+    """Settings of the leak analysis: HAL blocks allocated between two marks and not freed before the third."""
 
     parameters = ("input_path", "mstx_info", "start_index")
 
@@ -37,13 +37,13 @@ class LeaksConfig:
         if not isinstance(mstx_info, str):
             raise TypeError(f"mstx_info must be a str, not {type(mstx_info).__name__}")
         if not mstx_info.strip() or "\0" in mstx_info:
-            raise ValueError("mstx_info must not be blank: it is the text of the marks")
+            raise ValueError("mstx_info must not be blank; it is the text of the marks")
         self.mstx_info = mstx_info
         self.start_index = _checked_int("start_index", start_index, 0)
 
 
 class InefficientConfig:
-    """Blocks that are allocated too early, freed too late, or idle for long."""
+    """Settings of the analysis for blocks allocated too early, freed too late, or idle for a long time."""
 
     parameters = ("input_path", "mem_size", "inefficient_type", "idle_threshold")
 
@@ -65,18 +65,18 @@ class InefficientConfig:
 
 class LeaksAnalyzer:
     def analyze(self, config: LeaksConfig) -> None:
-        """Prints what it finds."""
+        """Prints the leaks."""
         if not isinstance(config, LeaksConfig):
-            raise TypeError(f"a LeaksConfig is needed, not {type(config).__name__}")
+            raise TypeError(f"config must be a LeaksConfig, not {type(config).__name__}")
         _run(lambda engine: _native.check_leaks(engine, config.input_path, config.mstx_info, config.start_index, _line,
                                                 _problem))
 
 
 class InefficientAnalyzer:
     def analyze(self, config: InefficientConfig) -> None:
-        """Writes what it finds into the file, beside what stands there; keeps the file as it was."""
+        """Writes its findings into the file and keeps a copy of the original."""
         if not isinstance(config, InefficientConfig):
-            raise TypeError(f"an InefficientConfig is needed, not {type(config).__name__}")
+            raise TypeError(f"config must be an InefficientConfig, not {type(config).__name__}")
         types = sum({_native.INEFFICIENT_TYPES[name] for name in config.inefficient_type})
         _run(lambda engine: _native.check_inefficient(engine, config.input_path, config.mem_size, types,
                                                       config.idle_threshold, _line, _problem))
@@ -95,36 +95,36 @@ def _kind(analyzer_type: str) -> tuple[Any, Any]:
 
 
 def list_analyzers() -> list[str]:
-    """The types that analyze() takes."""
+    """The types that analyze() accepts."""
     return list(_ANALYZERS)
 
 
 def get_analyzer_config(analyzer_type: str) -> dict[str, Any]:
-    """The arguments that analyze() takes for this type."""
+    """The arguments that analyze() accepts for this type."""
     config = _kind(analyzer_type)[1]
     return {"config_class": config.__name__, "parameters": list(config.parameters)}
 
 
 def analyze(analyzer_type: str, **kwargs: Any) -> None:
-    """Any of the analyses, see check_leaks and check_inefficient."""
+    """Runs an analysis by name, see check_leaks and check_inefficient."""
     analyzer, config = _kind(analyzer_type)
     analyzer().analyze(config(**kwargs))
 
 
 def check_leaks(input_path: Path, mstx_info: str, start_index: int) -> None:
-    """Prints HAL blocks that were allocated between mark number start_index (0, 1 ...) with the text mstx_info and the next
-    one, and not freed until the one after that."""
+    """Prints HAL blocks that were allocated between two consecutive marks and not freed before the third. Marks are those with
+    the text mstx_info; start_index (from 0) is the number of the first one."""
     LeaksAnalyzer().analyze(LeaksConfig(input_path, mstx_info, start_index))
 
 
 def check_inefficient(input_path: Path, mem_size: int = 0, inefficient_type: list[str] | str | None = None,
                       idle_threshold: int = 3000) -> None:
-    """Finds blocks of at least mem_size bytes that are allocated too early, freed too late, or not used for more than
-    idle_threshold operators, and writes it into the file."""
+    """Finds blocks of at least mem_size bytes that are allocated too early, freed too late, or unused for more than
+    idle_threshold operators, and writes the findings into the file."""
     InefficientAnalyzer().analyze(InefficientConfig(input_path, mem_size, inefficient_type, idle_threshold))
 
 
-# ---- what is asked for ----
+# ---- arguments ----
 
 
 def _checked_int(name: str, value: int, smallest: int) -> int:
@@ -146,7 +146,7 @@ def _checked_path(path: Path) -> str:
 
 # ---- the engine ----
 
-# What is wrong with the file, in the words of the exceptions that scripts expect.
+# Exceptions that scripts expect for problems with the file.
 _ERRORS: dict[int, type[Exception]] = {
     errno.EFBIG: ValueError,
     errno.ENAMETOOLONG: ValueError,

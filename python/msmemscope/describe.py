@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for memory: of what is allocated in a part of the program, or of one tensor.
+"""Labels for memory: of what a part of the program allocates, or of one tensor.
 
     from msmemscope import describe
 
-    with describe.describer(owner="cache"):        # what this thread allocates in here
+    with describe.describer(owner="cache"):        # what this thread allocates here
         ...
 
-    @describe.describer(owner="forward")           # and in this function
+    @describe.describer(owner="forward")           # or in this function
     def forward(x): ...
 
-    describe.describer(tensor, owner="embedding")  # the block of this tensor, or of an address
+    describe.describer(tensor, owner="embedding")  # the block of this tensor or address
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     class HasDataPtr(Protocol):
         def data_ptr(self) -> int: ...
 
-# The parts of an owner, in the order in which they are written.
+# The levels of an owner, in the order in which they are written.
 FRAMEWORK, COMPONENT, PROCESS, DETAIL_1, DETAIL_2, USER_DEFINED_1, USER_DEFINED_2, USER_DEFINED_3 = range(8)
 
 _LONGEST_B = 128
@@ -49,26 +49,26 @@ def _level(level: int) -> int:
 
 
 def describe_label(label: str, level: int = USER_DEFINED_1) -> None:
-    """What this thread allocates from now on has this label."""
+    """Labels what this thread allocates from now on."""
     if label := _checked(label):
         _native.label_push(_level(level), label)
 
 
 def undescribe_label(label: str, level: int = USER_DEFINED_1) -> None:
-    """No longer."""
+    """Removes the label set by describe_label()."""
     if label := _checked(label):
         _native.label_pop(_level(level), label)
 
 
 def describe_addr(address: int, labels: list[tuple[str, int]]) -> None:
-    """The block that holds this address has these labels."""
+    """Labels the block that contains this address."""
     for label, level in labels:
         if label := _checked(label):
             _native.label_address(_level(level), address, label)
 
 
 class _Describer:
-    """A label, as context manager and as decorator; one may be used many times, and inside itself."""
+    """A label, as context manager and decorator; reusable and nestable."""
 
     __slots__ = ("_owner",)
 
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
 
 def describer(obj: int | HasDataPtr | None = None, owner: str = "") -> _Describer | None:
-    """A label for a part of the program (obj None), or for the block of a tensor, or at an address."""
+    """Labels a part of the program (obj is None), or the block that contains a tensor or address."""
     if obj is None:
         return _Describer(owner)
     if isinstance(obj, int) and not isinstance(obj, bool):
@@ -106,6 +106,6 @@ def describer(obj: int | HasDataPtr | None = None, owner: str = "") -> _Describe
     else:
         raise NotImplementedError("Unsupported tensor type")
     if not 0 <= address < 1 << 64:
-        raise ValueError(f"{address} is no address")
+        raise ValueError(f"invalid address: {address}")
     describe_addr(address, [(owner, USER_DEFINED_1)])
     return None

@@ -55,7 +55,7 @@ def test_a_driver_that_was_loaded_before(target):
     assert len(target.mallocs("HAL")) == 6
     (line,) = done.err.splitlines()
     assert line.startswith("[msmemscope] Warn: this program was started without the recorder; not seen: ")
-    assert "allocated before msmemscope was imported" in line and "source msmemscope --load-api-env" in line
+    assert "allocations before msmemscope was imported" in line and "source msmemscope --load-api-env" in line
 
 
 def test_what_is_older_than_start_is_not_said_to_be_lost(target):
@@ -193,7 +193,7 @@ def test_wrong_calls(target, call, error, message):
     ("watch='op0,'", "[msmemscope] Error: invalid watch config."),
     ("data_format='xml'", "[msmemscope] Error: --data-format param is invalid. DATA_FORMAT can only be set csv,db."),
     ("output='/tmp/a*b'", "[msmemscope] Error: invalid output path."),
-    ("nonsense=''", "'nonsense' is no setting"),
+    ("nonsense=''", "unknown setting 'nonsense'"),
 ])
 def test_wrong_values_in_the_words_of_the_command_line(target, setting, words):
     done = fails(target, f"msmemscope.config({setting})", "ValueError", "Set msmemscope trace config failed!")

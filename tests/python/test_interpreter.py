@@ -228,7 +228,7 @@ def test_marks_that_are_not_understood(sanitized, text):
         from torch_npu.npu._sanitizer import npu_sanitizer
         assert npu_sanitizer.event_handler.calls == []
     """)
-    assert done.err == f"[msmemscope] Warn: a mark for the sanitizer is not understood: {text}\n"
+    assert done.err == f"[msmemscope] Warn: malformed mark for the sanitizer: {text}\n"
 
 
 def test_too_many_and_too_long_marks_are_counted(sanitized):

@@ -99,7 +99,7 @@ def test_a_collector_that_does_not_run_is_named(tmp_path, call):
     shutil.copy(HOME / "lib64" / "libascend_kernel_hook.so", recorder)
     done = subprocess.run([sys.executable, "-c", f"import msmemscope; msmemscope.{call}()"], capture_output=True, text=True,
                           cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path / "home" / "python")})
-    assert f"the collector does not answer; does {collector} run here" in done.stderr, done.stderr
+    assert f"the collector does not respond; check that {collector} can run here" in done.stderr, done.stderr
 
 
 SUBINTERPRETER = """

@@ -152,9 +152,9 @@ def test_both_ends_of_what_is_suspended(target):
 @pytest.mark.parametrize("function, arguments, error", [
     ("take_snapshot", "-1", "ValueError: device -1 is not in the range 0 to 31"),
     ("take_snapshot", "32", "ValueError: device 32 is not in the range 0 to 31"),
-    ("take_snapshot", "[0, 'gpu']", "TypeError: a device is an int, 'npu:N' or 'cpu', not 'gpu'"),
-    ("take_snapshot", "True", "TypeError: a device is an int, 'npu:N' or 'cpu', not True"),
-    ("take_snapshot", "0, device_mask=0", "TypeError: device and device_mask are the same; give one"),
+    ("take_snapshot", "[0, 'gpu']", "TypeError: device must be an int, 'npu:N' or 'cpu', not 'gpu'"),
+    ("take_snapshot", "True", "TypeError: device must be an int, 'npu:N' or 'cpu', not True"),
+    ("take_snapshot", "0, device_mask=0", "TypeError: device and device_mask are aliases; give only one"),
     ("take_snapshot", "0, 1", "TypeError: name must be a str, not int"),
     ("TakeSnapshot", "0, 1", "TypeError: name must be a str, not int"),
 ])

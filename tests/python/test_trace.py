@@ -219,7 +219,7 @@ def test_tracer(traced):
         msmemscope.stop()
     """)
     assert texts(traced.ours()).count("2: f") == 3
-    assert done.err.count("is active already") == 1 and done.err.count("is not active") == 1
+    assert done.err.count("is already active") == 1 and done.err.count("is not active") == 1
     assert done.out.count("Start tracing") == 2 and done.out.count("Stop tracing") == 2
 
 
