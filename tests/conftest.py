@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all scenario tests: where the build is, and a machine of its own for every test.
+"""Fixtures shared by all scenario tests: the build, and a separate machine for each test.
 
-Tests drive the real commands and programs of a build (NPUSCOPE_BUILD, default <repository>/build) and look only at what a
-user could see: exit status, output, files, other processes' view of the devices.
+Tests run the real commands and programs of a build (NPUSCOPE_BUILD, default <repository>/build) and check only what a user
+can see: exit status, output, files, other processes' view of the devices.
 """
 
 import json
@@ -25,7 +25,7 @@ from recorder import Recorder, Recording, wait_until  # noqa: E402
 BUILD = pathlib.Path(os.environ.get("NPUSCOPE_BUILD", ROOT / "build")).resolve()
 HOME = BUILD / "home"
 
-# Programs inherit what is ignored here: a shell in the background ignores SIGINT, nohup SIGHUP.
+# Programs inherit ignored signals: a background shell ignores SIGINT, nohup ignores SIGHUP.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -93,7 +93,7 @@ def home():
 
 @pytest.fixture
 def recording(softnpu, tmp_path):
-    """A command line of msmemscope and what it has recorded, below a directory that only this test uses."""
+    """An msmemscope command line and its recordings, in a directory that only this test uses."""
     return Recording(softnpu, BUILD / "msmemscope", tmp_path / "out", "--analysis=none")
 
 
@@ -104,7 +104,7 @@ def memscope(build):
 
 @pytest.fixture
 def export_to(softnpu, memscope, tmp_path):
-    """msmemscope export of a source to a format, each time into a directory of its own."""
+    """Runs msmemscope export of a source to a format, each time into a new directory."""
     count = 0
 
     def run(source, form, expect=0):
@@ -118,12 +118,12 @@ def export_to(softnpu, memscope, tmp_path):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "foreign_databases: leaves databases behind that are not meant to be good")
+    config.addinivalue_line("markers", "foreign_databases: leaves invalid databases behind on purpose")
 
 
 @pytest.fixture(autouse=True)
 def databases_open_in_insight(request):
-    """MindStudio Insight must be able to open every database that any test has made."""
+    """MindStudio Insight must be able to open every database that a test has written."""
     yield
     folder = request.node.funcargs.get("tmp_path")
     if folder is None or request.node.get_closest_marker("foreign_databases"):
@@ -159,13 +159,13 @@ def recorder(softnpu, tmp_path):
 
 @pytest.fixture(scope="session")
 def until():
-    """Waits for a condition; fails the test after some seconds."""
+    """Waits for a condition; fails the test on timeout."""
     return wait_until
 
 
 @pytest.fixture
 def dynolog(tmp_path):
-    """Starts monitoring daemons, each with its own port, sockets and log; they must end well."""
+    """Starts monitoring daemons, each with its own port, sockets and log; they must exit normally."""
     from monitor import Daemon
 
     daemons = []
@@ -181,7 +181,7 @@ def dynolog(tmp_path):
 
 @pytest.fixture
 def idle_job(dynolog):
-    """A daemon, and one NPU process that has told it that it is idle."""
+    """A daemon, and one NPU process that has reported itself idle."""
     from monitor import NpuClient
 
     daemon = dynolog("--enable_ipc_monitor")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an OTLP metrics request in the JSON encoding against the protocol: every key known, every type right.
+"""Checks an OTLP metrics request in JSON encoding against the protocol: known keys only, correct types.
 
-From the protocol's definition (opentelemetry-proto, metrics/v1): 64-bit integers are decimal texts, enumerations are
-numbers, keys are lowerCamelCase. What is returned is for the test to look at.
+From the protocol's definition (opentelemetry-proto, metrics/v1): 64-bit integers are decimal strings, enumerations are
+numbers, keys are lowerCamelCase. The contents are returned for the test to check.
 """
 
 import json
@@ -39,7 +39,7 @@ def check_point(point, cumulative, histogram):
 
 
 def check_request(body):
-    """Resource attributes, and {metric: [(labels, point)]}."""
+    """Returns the resource attributes and {metric: [(labels, point)]}."""
     request = json.loads(body)
     assert set(request) == {"resourceMetrics"}
     (resource,) = request["resourceMetrics"]

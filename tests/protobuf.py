@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads protocol buffers' wire format; written from its description, apart from the writers."""
+"""Reads the protocol buffers wire format; implemented from its description, independently of the writers."""
 
 import struct
 
 
 def varint(message, at):
-    """(value, where the next thing begins)"""
+    """(value, offset of the next item)"""
     value = shift = 0
     while True:
         byte = message[at]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python programs as targets: on a software NPU of their own, started in each of the ways that people start them."""
+"""Python programs as targets: each on its own software NPU, started in any of the supported ways."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ class Target:
         if any(libraries):
             self.env["LD_PRELOAD"] = ":".join(filter(None, libraries))
         if way == "launcher":
-            self.env["PYTHONPATH"] = f"{SUPPORT}"  # the launcher brings the package
+            self.env["PYTHONPATH"] = f"{SUPPORT}"  # the launcher adds the package
 
     def argv(self, code, options=()):
         script = self.folder / "target.py"
@@ -52,7 +52,7 @@ class Target:
         return process
 
     def collectors(self):
-        """Those that a program has started by itself end a moment after it, when the files are complete."""
+        """Running collectors. One that the program itself started exits shortly after it, when the files are complete."""
         found = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -72,7 +72,7 @@ class Target:
         return [row for path in self.files(output) for row in read_dump(path)]
 
     def mallocs(self, kind=None, output=None):
-        """Of the traced time: not what was there before."""
+        """Allocations made while tracing, without those made before."""
         return [row for row in self.rows(output) if row.event == "MALLOC" and "shadow" not in row.attr
                 and kind in (None, row.type)]
 
@@ -89,13 +89,13 @@ def target(softnpu, tmp_path):
 
 @pytest.fixture(params=WAYS)
 def target_any(softnpu, tmp_path, request):
-    """The same, in each of the ways to start a program."""
+    """A target for each way to start a program."""
     return Target(softnpu, tmp_path / "target", request.param)
 
 
 @pytest.fixture(scope="session")
 def requirement():
-    """The documents that say what must run word for word; they stand beside the repository, not in it."""
+    """The documents whose examples must run unchanged; they are next to the repository, not in it."""
     named = os.environ.get("NPUSCOPE_REQUIREMENT")
     places = [pathlib.Path(named)] if named else [parent / "shared" / "requirement" for parent in ROOT.parents]
     return next((place for place in places if place.is_dir()), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings in tests: msmemscope as users run it, and what it left behind."""
+"""Recordings in tests: runs msmemscope as users do, and reads its output."""
 
 import csv
 import json
@@ -14,13 +14,13 @@ COLUMNS = ("ID", "Event", "Event Type", "Name", "Timestamp(ns)", "Process Id", "
 
 
 def wait_until(condition, what="the condition", seconds=30):
-    """Waits for a condition, which is looked at often; a test fails when it does not come true in time."""
+    """Polls a condition until it is true; fails the test on timeout."""
     deadline = time.monotonic() + seconds
     while True:
         result = condition()
         if result:
             return result
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        assert time.monotonic() < deadline, f"timeout after {seconds} s: {what}"
         time.sleep(0.01)
 
 
@@ -45,7 +45,7 @@ def collector_of(output):
 
 
 class Row:
-    """A row of a dump, from either format. Attributes are texts, as in the files."""
+    """A row of a dump in either format. Attribute values are strings, as in the files."""
 
     def __init__(self, cells):
         self.id, self.event, self.type, self.name = int(cells[0]), cells[1], cells[2], cells[3].strip('"')
@@ -75,7 +75,7 @@ def read_dump(path):
 
 
 class Recorder:
-    """msmemscope on a machine of its own, writing below one directory."""
+    """msmemscope on a separate machine, writing below one directory."""
 
     def __init__(self, softnpu, home, output):
         self.softnpu, self.output = softnpu, output
@@ -110,7 +110,7 @@ class Recorder:
 
 
 class Recording(Recorder):
-    """The same with a command line as users write it, and rows of all files in either format."""
+    """A Recorder with a user-style command line, and the rows of all files in either format."""
 
     def __init__(self, softnpu, home, output, *options):
         super().__init__(softnpu, home, output)
@@ -123,7 +123,7 @@ class Recording(Recorder):
         return [self.command, *self.options, *options, *arguments[:max(split, 0)], "--", *arguments[split + 1:]]
 
     def count(self, kind):
-        """Events of one kind, a number for each process."""
+        """Number of events of one kind, per process."""
         return sorted(p["kinds"].get(kind, 0) for p in self.info())
 
     def dumps(self):

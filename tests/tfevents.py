@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TensorBoard event files, checking every frame; written from the format's description, apart from the writer."""
+"""Reads TensorBoard event files and checks every frame; implemented from the format's description, independently of the writer."""
 
 import struct
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch in tests: which Python has it, and sums over what was recorded of it."""
+"""PyTorch in tests: the Python that has it, and sums over recordings."""
 
 import collections
 import json
@@ -9,12 +9,12 @@ import re
 import textwrap
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples" / "torch"
-# The distribution's own interpreter, which its package of PyTorch is for.
+# The distribution's own interpreter, for which its PyTorch package is built.
 PYTHON = os.environ.get("NPUSCOPE_TORCH_PYTHON", "/usr/bin/python3")
 
 
 def program(folder, text):
-    """A script in a file: its lines have names."""
+    """Writes a script to a file, so that its lines have names."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "program.py"
     path.write_text(textwrap.dedent(text))
@@ -22,13 +22,13 @@ def program(folder, text):
 
 
 def number(done):
-    """What a program has printed as a line of its own; the recorder's lines may stand around it, and before its end."""
+    """The number that a program printed on a line; the recorder may print lines around it, or append to it."""
     (value,) = re.findall(r"^([0-9]+)(?:\[msmemscope\].*)?$", done.stdout, re.M)
     return int(value)
 
 
 def live_sums(rows):
-    """After each row of a CPU tensor: the row, and bytes by owner of what is live."""
+    """For each row of a CPU tensor: the row, and the live bytes by owner after it."""
     sums, owners = collections.Counter(), {}
     for row in rows:
         if row.type != "HOST":
@@ -42,7 +42,7 @@ def live_sums(rows):
         yield row, sums
 
 
-# Operators in all ways that a program may call them in; counted by a dispatch mode, or not.
+# Operators called in all possible ways; counted by a dispatch mode, or not.
 OPERATORS = """
     import collections, contextlib, json, sys
     import torch
@@ -73,9 +73,9 @@ OPERATORS = """
 
 
 def compare_operators(counted, rows):
-    """What a dispatch mode has counted and rows do not show, and what they show besides, by names."""
+    """Operators that a dispatch mode counted but rows do not show, and names of those that only rows show."""
     seen = collections.Counter(json.loads(counted))
     names = [row.name for row in rows if row.type == "ATEN_START"]
-    told = collections.Counter(names[names.index("torch._ops.aten.erfinv.default") + 1:])
-    del seen["torch._ops.aten.detach.default"], told["torch._ops.aten.detach.default"]  # autograd shares a tensor that nobody counts
-    return seen - told, {name.split(".")[3] for name in told - seen}
+    recorded = collections.Counter(names[names.index("torch._ops.aten.erfinv.default") + 1:])
+    del seen["torch._ops.aten.detach.default"], recorded["torch._ops.aten.detach.default"]  # autograd's internal detach is not counted
+    return seen - recorded, {name.split(".")[3] for name in recorded - seen}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of dumps, by the functions and by the classes."""
+"""Analyses of dumps, through the functions and through the classes."""
 
 import shutil
 
 import pytest
 from python_target import Target
 
-# Marks around allocations: one block of 2 MiB is left between the first two marks, one after them.
+# Marks around allocations: one block of 2 MiB leaks between the first two marks, one of 4 MiB after them.
 RECORD = """
     import msmemscope, mstx, npu
     npu.init()
@@ -45,12 +45,12 @@ CALLS = [
 ]
 
 
-def test_nobody_reads_what_is_found(target, dump):
+def test_analysis_works_without_stdout(target, dump):
     run(target, dump, "import sys; sys.stdout = sys.stderr = None; msmemscope.check_leaks(PATH, 'test', 0)")
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_leaks_between_marks(target, dump, call):
+def test_leaks_between_marks_are_reported(target, dump, call):
     lines = run(target, dump, call).out.splitlines()
     assert "INFO: Starting to analyze data for device 0..." in lines
     assert "====== ERROR: Detected memory leaks on device 0 ======" in lines
@@ -58,13 +58,13 @@ def test_leaks_between_marks(target, dump, call):
     assert leak.startswith("Direct Hal memory leak of 2.0")
 
 
-def test_marks_that_are_not_there(target, dump):
+def test_missing_marks_are_reported(target, dump):
     done = run(target, dump, "msmemscope.check_leaks(PATH, 'other', 0); msmemscope.check_leaks(PATH, 'test', 1)")
     assert "ERROR: Device 0 has fewer than 3 data points. Please re-collect the data points." in done.out
     assert "INFO: Start index 1 is out of bounds." in done.out
 
 
-def test_inefficient_use(target, dump):
+def test_inefficient_analysis_runs(target, dump):
     done = run(target, dump, """
 msmemscope.check_inefficient(PATH)
 msmemscope.analyze("inefficient", input_path=PATH, mem_size=0, inefficient_type="late_deallocation", idle_threshold=1)
@@ -72,7 +72,7 @@ msmemscope.analyze("inefficient", input_path=PATH, mem_size=0, inefficient_type=
     assert "INFO" in done.out
 
 
-def test_what_there_is(target):
+def test_analyzers_are_listed(target):
     done = target.run("""
         import msmemscope
         print(msmemscope.list_analyzers())
@@ -108,7 +108,7 @@ def test_what_there_is(target):
     ("check_inefficient('none.csv', inefficient_type=1)", "TypeError"),
     ("check_inefficient('none.csv', idle_threshold=0)", "ValueError"),
 ])
-def test_wrong_calls(target, call, error):
+def test_wrong_calls_raise(target, call, error):
     done = target.run(f"""
         import msmemscope
         try:
@@ -119,7 +119,7 @@ def test_wrong_calls(target, call, error):
     assert done.out.startswith(error), done.out
 
 
-def test_a_file_that_is_too_large(target):
+def test_oversized_file_is_refused(target):
     with open(target.folder / "large.csv", "wb") as file:
         file.truncate((8 << 30) + 1)
     done = target.run("""
@@ -132,8 +132,7 @@ def test_a_file_that_is_too_large(target):
     assert "Max allowed size is 8.00GB" in done.out
 
 
-def test_what_goes_wrong_while_printing(target, dump):
-    """An exception of the console's ends the analysis."""
+def test_exception_while_printing_ends_analysis(target, dump):
     done = run(target, dump, """
 import sys
 class Broken:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config, start, stop and step, however the program was started."""
+"""config, start, stop and step, for each way to start a program."""
 
 import os
 import resource
@@ -26,18 +26,18 @@ RECORD = """
 """
 
 
-def test_what_lies_between_start_and_stop(target_any):
+def test_records_between_start_and_stop(target_any):
     done = target_any.run(RECORD)
     assert done.out.splitlines() == ["[msmemscope] Info: Start tracing.", "[msmemscope] Info: Stop tracing.",
                                      "[msmemscope] Info: Fflush temporary cache events to file!"] * 2
     assert len(target_any.mallocs("HAL")) == 10
     rows = target_any.rows()
     assert [row.type for row in rows if row.event == "SYSTEM"] == ["START_TRACE", "STOP_TRACE"] * 2
-    assert len([row for row in rows if row.event == "MALLOC" and "shadow" in row.attr]) == 2  # live when it began
+    assert len([row for row in rows if row.event == "MALLOC" and "shadow" in row.attr]) == 2  # live at start()
 
 
-def test_a_driver_that_was_loaded_before(target):
-    """Its calls are hooked by start(); what it did before is not known, and that is said once."""
+def test_start_hooks_driver_loaded_earlier(target):
+    """start() hooks its calls; earlier allocations are unknown, which is reported once."""
     done = target.run("""
         import npu
         npu.init()
@@ -54,21 +54,21 @@ def test_a_driver_that_was_loaded_before(target):
     """)
     assert len(target.mallocs("HAL")) == 6
     (line,) = done.err.splitlines()
-    assert line.startswith("[msmemscope] Warn: this program was started without the recorder; not seen: ")
+    assert line.startswith("[msmemscope] Warn: this program was started without the recorder; not recorded: ")
     assert "allocations before msmemscope was imported" in line and "source msmemscope --load-api-env" in line
 
 
-def test_what_is_older_than_start_is_not_said_to_be_lost(target):
+def test_events_before_start_are_not_reported_as_deleted(target):
     target.run(RECORD)
     for word in ("info", "report"):
-        told = target.softnpu.run(HOME / "bin" / "msmemscope", word, target.output)
-        assert told.returncode == 0 and "deleted" not in told.stdout + told.stderr
+        done = target.softnpu.run(HOME / "bin" / "msmemscope", word, target.output)
+        assert done.returncode == 0 and "deleted" not in done.stdout + done.stderr
 
 
-def test_nothing_is_said_to_be_missing_with_the_recorder_there(softnpu, tmp_path):
+def test_no_warning_if_recorder_was_preloaded(softnpu, tmp_path):
     for way in ("launcher", "preload"):
         done = Target(softnpu, tmp_path / way, way).run(RECORD)
-        assert "not seen" not in done.err
+        assert "not recorded" not in done.err
 
 
 def test_files_are_complete_when_stop_returns(target_any):
@@ -91,7 +91,7 @@ def test_files_are_complete_when_stop_returns(target_any):
 
 
 @pytest.mark.parametrize("data_format", ["csv", "db"])
-def test_rows_without_a_device_too(target, data_format):
+def test_rows_without_device_are_complete_when_stop_returns(target, data_format):
     process = target.start(f"""
         import msmemscope, mstx
         msmemscope.config(analysis="", data_format="{data_format}")
@@ -109,7 +109,7 @@ def test_rows_without_a_device_too(target, data_format):
 
 
 @pytest.mark.parametrize("end", ["", "import os; os._exit(0)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
-def test_a_program_that_ends_without_stop(target, until, end):
+def test_program_exit_without_stop_completes_files(target, until, end):
     process = target.start(f"""
         import msmemscope, npu
         npu.init()
@@ -119,11 +119,11 @@ def test_a_program_that_ends_without_stop(target, until, end):
         {end}
     """)
     process.communicate(timeout=60)
-    until(lambda: not target.collectors())  # a file may be read half while it is written
+    until(lambda: not target.collectors())  # files are incomplete until it ends
     assert len([row for row in target.rows() if row.event == "FREE"]) == 100
 
 
-def test_steps(target_any):
+def test_step_writes_rows_while_tracing(target_any):
     target_any.run("""
         import msmemscope, npu
         npu.init()
@@ -140,13 +140,13 @@ def test_steps(target_any):
     assert [row.name for row in target_any.rows() if row.type == "STEP"] == ["1", "2", "3"]
 
 
-def test_stop_without_start(target_any):
+def test_stop_without_start_warns(target_any):
     done = target_any.run("import msmemscope; msmemscope.stop()")
-    assert done.out == "" and "nothing is traced" in done.err
+    assert done.out == "" and "tracing is not active" in done.err
     assert not target_any.output.exists()
 
 
-def test_import_alone_leaves_nothing(target_any):
+def test_import_alone_writes_nothing(target_any):
     done = target_any.run("import msmemscope, npu; npu.init(); npu.work(10); kept = npu.malloc()")
     assert (done.out, done.err) == ("", "")
     assert not list(target_any.output.glob("*/device_*"))
@@ -178,7 +178,7 @@ def fails(target, call, error, message, **more):
     ("msmemscope.config(events='\\udc80')", "ValueError", "Set msmemscope trace config failed!"),
     ("msmemscope.start(1)", "TypeError", "start() takes 0 positional arguments but 1 was given"),
 ])
-def test_wrong_calls(target, call, error, message):
+def test_wrong_calls_raise(target, call, error, message):
     fails(target, call, error, message)
 
 
@@ -195,12 +195,12 @@ def test_wrong_calls(target, call, error, message):
     ("output='/tmp/a*b'", "[msmemscope] Error: invalid output path."),
     ("nonsense=''", "unknown setting 'nonsense'"),
 ])
-def test_wrong_values_in_the_words_of_the_command_line(target, setting, words):
+def test_wrong_values_give_messages_of_command_line(target, setting, words):
     done = fails(target, f"msmemscope.config({setting})", "ValueError", "Set msmemscope trace config failed!")
     assert words in done.err
 
 
-def test_a_wrong_configuration_changes_nothing(target):
+def test_wrong_config_changes_nothing(target):
     target.run("""
         import msmemscope, npu
         npu.init()
@@ -217,7 +217,7 @@ def test_a_wrong_configuration_changes_nothing(target):
     assert file.suffix == ".db" and len(target.mallocs()) == 2
 
 
-def test_every_configuration_begins_with_the_defaults(target):
+def test_each_config_starts_from_defaults(target):
     target.run("""
         import msmemscope, npu
         npu.init()
@@ -235,7 +235,7 @@ def test_every_configuration_begins_with_the_defaults(target):
 
 
 @pytest.mark.parametrize("names", [("data_format", "output"), ("format", "output_path")])
-def test_what_can_be_set_once(target, tmp_path, names):
+def test_output_and_format_can_be_set_once(target, tmp_path, names):
     form, output = names
     done = target.run(f"""
         import msmemscope, npu
@@ -251,8 +251,8 @@ def test_what_can_be_set_once(target, tmp_path, names):
     assert not (tmp_path / "second").exists()
 
 
-def test_both_names_of_a_setting_at_once(target):
-    """The first counts, and so does everything else."""
+def test_first_of_two_alias_settings_wins(target):
+    """The other settings of the same call apply."""
     done = target.run("""
         import msmemscope, npu
         npu.init()
@@ -266,7 +266,7 @@ def test_both_names_of_a_setting_at_once(target):
 
 
 @pytest.mark.parametrize("use", ["msmemscope.start(); msmemscope.stop()", "msmemscope.take_snapshot(0)"])
-def test_files_that_are_there_stay(target, use):
+def test_config_keeps_existing_files(target, use):
     done = target.run(f"""
         import msmemscope, npu
         npu.init()
@@ -281,15 +281,14 @@ def test_files_that_are_there_stay(target, use):
     assert not (target.folder / "elsewhere").exists()
 
 
-def test_the_command_line_comes_first(softnpu, tmp_path):
+def test_command_line_overrides_config(softnpu, tmp_path):
     target = Target(softnpu, tmp_path / "target", "launcher")
     done = target.run("import msmemscope, npu; npu.init(); msmemscope.config(format='db'); msmemscope.start(); npu.work(1)")
     assert "can only be set once" in done.err
     assert [file.suffix for file in target.files()] == [".csv"]
 
 
-def test_a_process_that_the_command_line_has_left_out(softnpu, tmp_path):
-    """It is told, and goes on."""
+def test_excluded_process_warns_and_continues(softnpu, tmp_path):
     target = Target(softnpu, tmp_path / "target", "launcher")
     (target.folder / "child.py").write_text("""
 import msmemscope
@@ -310,7 +309,7 @@ msmemscope.stop()
     assert done.err.count("this process is not recorded") == 5 and done.out == "", done.out + done.err
 
 
-def test_a_relative_output_is_below_the_working_directory(target):
+def test_relative_output_is_below_working_directory(target):
     target.run("""
         import msmemscope, npu
         npu.init()
@@ -322,13 +321,13 @@ def test_a_relative_output_is_below_the_working_directory(target):
     assert len(target.mallocs(output=target.folder / "here" / "there")) == 2
 
 
-def test_a_working_directory_that_is_gone(target):
+def test_relative_output_in_deleted_working_directory_is_refused(target):
     fails(target, "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); msmemscope.config(output='there')",
           "ValueError", "Set msmemscope trace config failed!")
 
 
-def test_an_output_that_cannot_be_written(target):
-    """Is told by config(), which may be called with another one then."""
+def test_config_reports_unwritable_output(target):
+    """config() may then be called with another one."""
     done = target.run("""
         import msmemscope, npu
         npu.init()
@@ -353,7 +352,7 @@ def test_an_output_that_cannot_be_written(target):
     ("os.mkdir(b'\\xff'); os.chdir(b'\\xff'); open('memscopeDumpResults', 'w')",
      "cannot write to {folder}/\ufffd/memscopeDumpResults: "),
 ])
-def test_an_output_that_is_gone(target, where, words):
+def test_start_reports_unwritable_output(target, where, words):
     done = target.run(f"import os\n{where.replace('msmemscope', 'import msmemscope; msmemscope')}\n" + """
 import msmemscope
 try:
@@ -366,8 +365,8 @@ msmemscope.stop()
     assert "Start tracing" not in done.out
 
 
-def test_files_that_cannot_be_completed(target):
-    """stop() says so, and the program goes on."""
+def test_stop_reports_incomplete_files(target):
+    """The program continues."""
     process = target.start("""
         import msmemscope, npu
         npu.init()
@@ -388,37 +387,37 @@ def test_files_that_cannot_be_completed(target):
     assert f"[msmemscope] Error: results in {directory} are incomplete: File too large." in err.splitlines()
 
 
-def test_settings_are_told_to_whoever_listens(target):
+def test_listeners_get_new_state(target):
     done = target.run("""
         import msmemscope
         from msmemscope import _recorder
-        def tell(state):
+        def show(state):
             print(state.tracing, bool(state.events & _recorder.ACCESS), bool(state.analysis & _recorder.DECOMPOSE))
         def fail(state):
             raise RuntimeError("oh")
         _recorder.listen(fail)
-        _recorder.listen(tell)
+        _recorder.listen(show)
         msmemscope.config(analysis="decompose")
         msmemscope.start()
         msmemscope.stop()
         msmemscope.config(analysis="")
     """)
-    told = [line for line in done.out.splitlines() if not line.startswith("[msmemscope]")]
-    assert told == ["False True True", "True True True", "False True True", "False False False"]
+    shown = [line for line in done.out.splitlines() if not line.startswith("[msmemscope]")]
+    assert shown == ["False True True", "True True True", "False True True", "False False False"]
     assert done.err.count("failed: RuntimeError: oh") == 4
 
 
-def test_recording_can_be_switched_off_by_the_environment(target):
+def test_environment_switches_recording_off(target):
     target.run("import msmemscope, npu; npu.init(); npu.work(5)", MSMEMSCOPE_SHADOW=0)
     assert not target.output.exists()
 
 
-def test_nothing_else_needs_the_recorder(target):
+def test_other_functions_work_without_recorder(target):
     done = target.run("""
         import msmemscope, mstx
         from msmemscope import describe
         msmemscope.step()
-        mstx.mark("nobody hears it")
+        mstx.mark("not recorded")
         with msmemscope.RecordFunction("nor this"), describe.describer(owner="nor that"):
             describe.describer(4096, owner="nothing")
             msmemscope.watcher.remove(4096, length=4)
@@ -428,7 +427,7 @@ def test_nothing_else_needs_the_recorder(target):
     assert (done.out, done.err) == ("", "") and not target.output.exists()
 
 
-def test_but_start_works_all_the_same(target):
+def test_start_works_with_shadow_recording_off(target):
     target.run(RECORD, MSMEMSCOPE_SHADOW=0)
     assert len(target.mallocs("HAL")) == 10
 
@@ -439,8 +438,8 @@ def test_but_start_works_all_the_same(target):
     "sys.stdout = sys.stderr = open('/dev/full', 'w')",
     "sys.stdout = sys.stderr = type('Odd', (), {'write': lambda self, text: 1 / 0, 'flush': lambda self: None})()",
 ])
-def test_nobody_reads_what_is_said(target, spoil):
-    """Messages get lost, and nothing else."""
+def test_unusable_console_is_ignored(target, spoil):
+    """Only messages are lost."""
     target.run(f"""
         import os, sys
         import msmemscope, npu
@@ -461,8 +460,7 @@ def test_nobody_reads_what_is_said(target, spoil):
     assert len(target.mallocs()) == 3
 
 
-def test_many_threads_at_once(target):
-    """They wait for each other."""
+def test_concurrent_calls_are_serialised(target):
     target.run("""
         import msmemscope, npu, threading
         from msmemscope import _hijack
@@ -488,15 +486,15 @@ def test_many_threads_at_once(target):
     """)
 
 
-def test_a_fork_while_another_thread_stops(target):
-    """Its call is not the child's."""
+def test_fork_while_another_thread_is_in_stop(target):
+    """The child does not inherit the lock."""
     process = target.start("""
         import msmemscope, os, sys, threading
         from msmemscope import _native
         msmemscope.config(analysis="")
         msmemscope.start()
         input()
-        sys.setswitchinterval(1000)  # a thread goes on until it waits
+        sys.setswitchinterval(1000)  # a thread runs until it blocks
         under_way, stop = threading.Event(), _native.stop
         def stop_it():
             under_way.set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands and the C++ program of the document on collecting, as they are printed there: see test_documents."""
+"""Runs the commands and the C++ program of the collection guide unchanged; see test_documents."""
 
 import re
 import textwrap
@@ -7,15 +7,15 @@ import textwrap
 from python_target import HOME, Target
 from test_documents import snippets
 
-# In the order of the document's table.
+# In the order of the guide's table.
 LIBRARIES = ("libascend_kernel_hook.so", "libascend_mstx_hook.so", "libatb_abi_0_hook.so", "libatb_abi_1_hook.so",
              "libleaks_ascend_hal_hook.so")
 USE = "void *p; aclInit(nullptr); aclrtSetDevice(0); aclrtMalloc(&p, 4096, ACL_MEM_MALLOC_HUGE_FIRST);"
 WORK = "import npu\nnpu.init()\nnpu.work(4)\n"
 
 
-def test_a_shell_prepared_by_hand(softnpu, tmp_path, requirement):
-    """Five libraries in LD_PRELOAD: one recorder, nothing twice."""
+def test_hand_written_preload_records_once(softnpu, tmp_path, requirement):
+    """Five libraries in LD_PRELOAD load one recorder; no event is recorded twice."""
     for code in [code for code in snippets(requirement, "001") if "msmemscope.step()" in code]:
         target = Target(softnpu, tmp_path / "target")
         script = target.folder / "script.py"
@@ -31,7 +31,7 @@ def test_a_shell_prepared_by_hand(softnpu, tmp_path, requirement):
         assert len(target.mallocs("HAL")) == 30
 
 
-def test_ways_to_give_a_program(softnpu, tmp_path):
+def test_program_command_forms(softnpu, tmp_path):
     for number, (options, after) in enumerate([("", "bash user.sh"), ("--events=alloc", "-- python3 work.py first second"),
                                                ("--events=alloc", "./user.sh")]):
         target = Target(softnpu, tmp_path / f"target{number}")
@@ -43,8 +43,8 @@ def test_ways_to_give_a_program(softnpu, tmp_path):
         assert len(target.mallocs("HAL")) == 4, after
 
 
-def test_the_program_in_c(softnpu, tmp_path, requirement, compiler, recording):
-    """A mark and a step; the dots stand for what the user does in it."""
+def test_c_program_of_document(softnpu, tmp_path, requirement, compiler, recording):
+    """A mark and a step; the dots are replaced with user code."""
     if requirement is None:
         return
     (document,) = requirement.glob("001*.txt")

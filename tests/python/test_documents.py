@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of the documents that this project implements run as they are printed.
+"""Runs the Python examples of the implemented documents unchanged.
 
-The documents stand beside the repository (../shared/requirement, or NPUSCOPE_REQUIREMENT) and are read, not copied. Where
-they are not there is nothing to run. `train()`, which they call the user's code, allocates; lines of dots stand for it.
+The documents are next to the repository (../shared/requirement, or NPUSCOPE_REQUIREMENT) and are read, not copied. Without them
+the tests are skipped. `train()`, the user's code in the documents, allocates memory and replaces lines of dots.
 """
 
 import re
@@ -20,7 +20,7 @@ def train():
 builtins.train = train
 """
 
-# /home is empty but for what is there already, so that the documents' own paths can be made in it.
+# A private /home that shows the existing entries, so that the documents' own paths can be created in it.
 PRIVATE = """
 set -e
 old=$(mktemp -d)
@@ -40,7 +40,7 @@ done
 
 
 def snippets(requirement, number):
-    """The Python code of a document, and what names it."""
+    """The Python examples of a document, with names."""
     if requirement is None:
         return []
     (document,) = requirement.glob(f"{number}*.txt")
@@ -66,9 +66,9 @@ def run(target, code):
                           cwd=target.folder, env=target.softnpu.env(**target.env), capture_output=True, text=True, timeout=120)
 
 
-def test_collecting(softnpu, tmp_path, requirement):
+def test_collection_examples_run(softnpu, tmp_path, requirement):
     for number, code in enumerate(snippets(requirement, "001")):
-        way = "launcher" if "import mstx" in code else "plain"  # the document runs marks under the command
+        way = "launcher" if "import mstx" in code else "plain"  # the document runs marks with the command
         target = Target(softnpu, tmp_path / f"target{number}", way)
         done = run(target, code)
         assert done.returncode == 0, code + done.stdout + done.stderr
@@ -82,7 +82,7 @@ def test_collecting(softnpu, tmp_path, requirement):
             (database,) = target.folder.glob("memscope_dump_*.db")
 
 
-def test_analysing(softnpu, tmp_path, requirement):
+def test_analysis_examples_run(softnpu, tmp_path, requirement):
     recorded = Target(softnpu, tmp_path / "recorded")
     recorded.run(RECORD)
     (dump,) = recorded.files()
@@ -99,8 +99,8 @@ def test_analysing(softnpu, tmp_path, requirement):
         assert "Traceback" not in done.err
 
 
-def test_the_example_of_the_readme(target):
-    """Each step leaves one block behind, and the report says so."""
+def test_readme_example_runs(target):
+    """Each step leaks one block, and the report shows it."""
     done = target.run((ROOT / "examples/python/record.py").read_text())
     assert done.out.splitlines()[-1] == "6 steps recorded in memscopeDumpResults"
     kept = [row for row in target.mallocs("HAL") if row.attr["owner"] == "CANN@APP@activations@history"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each file of the extensions, over and over: right calls and wrong ones leave no reference and no memory behind."""
+"""Repeated calls of each file of the extensions, correct and wrong, leak no references and no memory."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def refused(call, *arguments, **keywords):
     raise AssertionError((call, arguments))
 """
 
-# For each file: what is called in every round.
+# For each file: the calls of one round.
 ROUNDS = {
     "agent": """
         _native.loaded(), _native.state(), _native.wants(), _native.attach(None), _native.load(path)
@@ -53,11 +53,11 @@ ROUNDS = {
         refused(_native.label_tensors, 3, name, (tensor,))
     """,
     "marks": """
-        def told(text, stream): 1 / 0
-        _native.sanitizer(told)
+        def failing(text, stream): 1 / 0
+        _native.sanitizer(failing)
         def marked():
             mstx.mark("sanitizer-op: name=add")
-            while True:  # the call comes between two instructions
+            while True:  # the pending call runs between two instructions
                 pass
         refused(marked)
         _native.sanitizer(None), _native.sanitizer_lost()
@@ -109,7 +109,7 @@ def state():
 msmemscope.start()
 tracemalloc.start(1)
 sys.stdout = quiet
-for _ in range(15):  # interpreters find references of their own again, fewer from time to time
+for _ in range(15):  # the interpreter's own references settle after some rounds
     for _ in range(50):
         once()
     before = state()
@@ -128,7 +128,7 @@ msmemscope.stop()
 
 
 @pytest.mark.parametrize("file", ROUNDS)
-def test_nothing_is_left_behind(target, file):
+def test_calls_leak_nothing(target, file):
     rounds = "def once():\n" + ROUNDS[file].replace("\n        ", "\n    ")
     done = target.run(BEFORE + rounds + AFTER)
     assert "same" in done.out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""init_framework_hooks and cleanup_framework_hooks, on stand-ins of the frameworks: lazy, exact, and gone without a trace."""
+"""init_framework_hooks and cleanup_framework_hooks with stub frameworks: lazy, exact, and removable without residue."""
 
 import sys
 import textwrap
@@ -31,7 +31,7 @@ VLLM = {
     "vllm_ascend/worker/worker.py": "class NPUWorker:\n    @staticmethod\n    def compile_or_warm_up_model(): return 'warm'\n",
 }
 
-# What the package says to the recorder is noted instead.
+# Calls of the package to the recorder are logged instead.
 PRELUDE = """
     import sys
     from msmemscope import _native
@@ -61,7 +61,7 @@ def run(softnpu, build, tmp_path):
 
 
 @pytest.mark.parametrize("order", ["hooks(); ", ""])
-def test_labels_cover_the_function(run, order):
+def test_labels_apply_while_function_runs(run, order):
     run(f"""
         {order}from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
@@ -73,7 +73,7 @@ def test_labels_cover_the_function(run, order):
 
 LABELS = {"C": 1, "P": 2, "D": 3}
 
-# Functions and what is done around them, as the tools that use them expect it.
+# Functions and their hooks, as tools that use them expect.
 TABLE = """
 vllm_ascend 11.0 worker decompose
     vllm_ascend.worker.model_runner_v1 NPUModelRunner profile_run       C=vllm P=profile
@@ -141,7 +141,7 @@ mindspeed_llm 0.12.1 training snapshot
 """
 
 
-def test_every_function_of_the_table(run):
+def test_every_function_of_table_is_hooked(run):
     tables = {}
     for line in TABLE.strip().splitlines():
         if not line.startswith(" "):
@@ -180,8 +180,8 @@ def test_every_function_of_the_table(run):
     """)
 
 
-def test_decompose_brings_its_hooks(run, tmp_path):
-    """All that label memory, while they are wanted; none once somebody has chosen some himself."""
+def test_decompose_activates_hooks(run, tmp_path):
+    """All hooks that label memory while decompose is active; none once the program has chosen tables itself."""
     run(f"""
         from msmemscope import _hooks
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
@@ -213,7 +213,7 @@ def test_decompose_brings_its_hooks(run, tmp_path):
     """)
 
 
-def test_nothing_is_imported(run):
+def test_hooks_import_nothing(run):
     run("""
         hooks()
         assert not [name for name in sys.modules if name.startswith("vllm")]
@@ -225,8 +225,8 @@ def test_nothing_is_imported(run):
     """)
 
 
-def test_asked_for_while_the_module_is_loaded(run, tmp_path):
-    """As in the first line of the file with the functions."""
+def test_hooks_requested_while_module_is_loading(run, tmp_path):
+    """As from the first line of the module that has the functions."""
     path = tmp_path / "vllm_ascend/worker/model_runner_v1.py"
     path.write_text("import sys\nsys.modules['__main__'].hooks()\n" + path.read_text())
     run("""
@@ -237,7 +237,7 @@ def test_asked_for_while_the_module_is_loaded(run, tmp_path):
     """)
 
 
-def test_a_module_that_fails_and_is_loaded_again(run, tmp_path):
+def test_hooks_apply_after_failed_import_is_retried(run, tmp_path):
     path = tmp_path / "vllm_ascend/worker/model_runner_v1.py"
     path.write_text("import sys\nsys.modules['__main__'].hooks()\n" + path.read_text() +
                     "\nif not hasattr(sys, 'again'):\n    sys.again = True\n    raise OSError\n")
@@ -252,7 +252,7 @@ def test_a_module_that_fails_and_is_loaded_again(run, tmp_path):
     """)
 
 
-def test_exceptions_pass_and_labels_go(run):
+def test_exception_propagates_and_labels_are_removed(run):
     run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
@@ -266,7 +266,7 @@ def test_exceptions_pass_and_labels_go(run):
     """)
 
 
-def test_a_hook_that_fails_disturbs_nothing(run):
+def test_failing_hook_is_reported_once(run):
     done = run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
@@ -279,7 +279,7 @@ def test_a_hook_that_fails_disturbs_nothing(run):
     assert done.stderr.count("broken") == 1
 
 
-def test_everything_is_put_back(run):
+def test_cleanup_restores_functions(run):
     run("""
         import vllm_ascend.worker.worker as worker
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
@@ -293,8 +293,8 @@ def test_everything_is_put_back(run):
     """)
 
 
-def test_a_function_that_another_module_has_imported(run, tmp_path):
-    """Under its hook from the start on; put back in both."""
+def test_function_imported_by_another_module(run, tmp_path):
+    """It is hooked in both modules and restored in both."""
     folder = tmp_path / "torch" / "distributed" / "fsdp" / "_fully_shard"
     folder.mkdir(parents=True)
     for package in (folder, *folder.parents[:3]):
@@ -313,7 +313,7 @@ def test_a_function_that_another_module_has_imported(run, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["", "@staticmethod", "@classmethod"])
-def test_methods_of_a_base_class(run, kind):
+def test_inherited_methods(run, kind):
     run(f"""
         from vllm_ascend.worker import model_runner_v1
         class Base:
@@ -332,7 +332,7 @@ def test_methods_of_a_base_class(run, kind):
     """)
 
 
-def test_somebody_elses_wrapper_stays(run):
+def test_cleanup_keeps_foreign_wrapper(run):
     run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
@@ -344,7 +344,7 @@ def test_somebody_elses_wrapper_stays(run):
     """)
 
 
-def test_tensors_of_a_result(run):
+def test_result_tensors_are_labelled(run):
     run("""
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
@@ -354,7 +354,7 @@ def test_tensors_of_a_result(run):
     """)
 
 
-def test_what_is_not_known_is_told(run):
+def test_unknown_names_are_reported(run):
     done = run("""
         msmemscope.init_framework_hooks("sglang", "1", "worker", "decompose")
         msmemscope.init_framework_hooks("vllm_ascend", "12.0", "worker", "decompose")
@@ -381,7 +381,7 @@ def test_what_is_not_known_is_told(run):
     ("*", "0", True), ("2.10+", "2.9", False), ("11.0", "11.0.0rc1", True), ("0.7.0", "0.7.0.dev1+git", True),
     ("0.7.0", "0.7.1", False),
 ])
-def test_versions(run, key, version, fits):
+def test_version_matching(run, key, version, fits):
     run(f"""
         from msmemscope._hooks import version_matches
         assert version_matches({key!r}, {version!r}) is {fits}

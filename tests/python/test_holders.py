@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds a block: variables, attributes, classes, closures, generators, running functions, cycles; with and without PyTorch."""
+"""Holders of blocks: variables, attributes, classes, closures, generators, running functions, cycles; with and without PyTorch."""
 
 import json
 import re
@@ -48,14 +48,14 @@ WAYS = {
     "class": ("Model.shared = Tensor(0x1000)", "__main__.Model.shared", "type"),
     "slot": ("slim = Slim(); slim.field = Tensor(0x1000)", "__main__.slim.field", "Slim"),
     "set": ("several = {Tensor(0x1000)}", "__main__.several{...}", "set"),
-    "block": ("inside = Tensor(0xf00, 0x200)", "__main__.inside", "Tensor"),  # the address lies in the middle
+    "block": ("inside = Tensor(0xf00, 0x200)", "__main__.inside", "Tensor"),  # an address inside the block
     "generator": ("def numbers():\n    local = Tensor(0x1000)\n    yield\nsuspended = numbers(); next(suspended)",
                   "__main__.suspended.local", "generator"),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ways(target, way):
+def test_holders_of_each_kind(target, way):
     code, name, kind = WAYS[way]
     line = PRELUDE.count("\n") + 1 + code.count("\n")
     ((holder,),) = asked(target, f"{code}\nshow(0x1000)\n")
@@ -64,8 +64,8 @@ def test_ways(target, way):
     assert way == "class" or holder["where"] == f"assigned at {target.folder}/target.py:{line}"
 
 
-def test_variables_of_running_functions(target):
-    """Of all threads; asking leaves nothing behind that would hold them."""
+def test_variables_of_running_functions_are_found(target):
+    """In all threads; the search itself leaves no reference to them."""
     first, second, third = asked(target, """
 import threading, weakref
 def work():
@@ -94,7 +94,7 @@ thread.join()
     assert third[0]["name"] == "captured in other()"
 
 
-def test_closures_and_hooks(target):
+def test_closures_and_hooks_are_found(target):
     (found,) = asked(target, """
 def register():
     kept = Tensor(0x1000)
@@ -106,8 +106,8 @@ show(0x1000)
     assert re.fullmatch(r"__main__\.hooks\['forward'\]\.(register\.<locals>\.)?hook\.__closure__\[0\]", found[0]["name"])
 
 
-def test_cycles(target):
-    """What only its own references keep is called so, and is gone after a collection."""
+def test_cycles_are_marked(target):
+    """Objects held only by a cycle are marked, and are gone after a collection."""
     before, after = asked(target, """
 gc.disable()
 model = Model()
@@ -122,7 +122,7 @@ assert not gc.isenabled()
     assert after == []
 
 
-def test_several_and_limit(target):
+def test_limit_of_holders(target):
     many, few, none = asked(target, """
 a = b = Tensor(0x1000)
 c = [a]
@@ -131,12 +131,11 @@ show(0x1000, 2)
 show(0x1000, 0)
 """)
     names = [holder["name"] for holder in many]
-    assert set(names) == {"__main__.a", "__main__.c[0]", "what in show()"}  # one name in each place
+    assert set(names) == {"__main__.a", "__main__.c[0]", "what in show()"}  # one name per scope
     assert len(few) == 2 and none == []
 
 
-def test_where_it_was_created(target):
-    """Exactly, if tracemalloc was on."""
+def test_tracemalloc_gives_exact_location(target):
     (found,) = asked(target, "def make():\n    return Slim()\nkept = make()\nkept.field = Tensor(0x1000)\nshow(0x1000)\n",
                      PYTHONTRACEMALLOC="5")
     assert found[0]["where"] == f"created at {target.folder}/target.py:{PRELUDE.count(chr(10)) + 2}"
@@ -164,28 +163,28 @@ print("stopped")
 HELD = r"    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.losses\[\.\.\.\] \(list\), assigned at .*target\.py:\d+, holds a Tensor"
 
 
-def told(done):
-    """What was told about leaks: behind stop(), and by whom they are held."""
+def reported(done):
+    """Whether stop() reported leaks, and the lines about their holders."""
     before, _, after = done.out.partition("stopped\n")
-    assert "who holds it:" not in before  # stop() does not wait for that
+    assert "its holders:" not in before  # stop() does not search
     return "outlived their step" in before, [line for line in after.splitlines() if "Mb(s) in" in line]
 
 
-def test_leaks_are_told_with_their_holders(target):
-    """At the end of the program, if nobody has asked; a clean run says nothing."""
-    assert told(target.run(LEAKING.replace("{leaks}", "False"))) == (False, [])
-    noticed, (line,) = told(target.run(LEAKING.replace("{leaks}", "True")))
+def test_leaks_are_reported_with_holders_at_exit(target):
+    """A clean run reports nothing."""
+    assert reported(target.run(LEAKING.replace("{leaks}", "False"))) == (False, [])
+    noticed, (line,) = reported(target.run(LEAKING.replace("{leaks}", "True")))
     assert noticed and re.fullmatch(HELD, line)
 
 
-def test_leaks_are_told_when_it_is_asked(target):
-    """Once; what has gone by then is held by nobody, and at the end not worth a word."""
+def test_tell_holders_reports_leaks(target):
+    """Once. Blocks freed since have no holder; at exit they are not reported."""
     leaking = LEAKING.replace("{leaks}", "True")
-    _, (line,) = told(target.run(leaking + "msmemscope.tell_holders()\nlosses.clear()\nmsmemscope.tell_holders()\n"))
+    _, (line,) = reported(target.run(leaking + "msmemscope.tell_holders()\nlosses.clear()\nmsmemscope.tell_holders()\n"))
     assert re.fullmatch(HELD, line)
-    _, (line,) = told(target.run(leaking + "losses.clear()\nmsmemscope.tell_holders()\n"))
+    _, (line,) = reported(target.run(leaking + "losses.clear()\nmsmemscope.tell_holders()\n"))
     assert line.endswith("in 4 allocation(s): no Python object")
-    assert told(target.run(leaking + "losses.clear()\n")) == (True, [])
+    assert reported(target.run(leaking + "losses.clear()\n")) == (True, [])
 
 
 # ---- PyTorch ----
@@ -200,8 +199,8 @@ def show(what, *limit):
 """
 
 
-def test_tensors(torch_target):
-    """A list of losses, whose graph keeps activations that no Python object refers to; a hook; an optimizer; a view."""
+def test_holders_of_torch_tensors(torch_target):
+    """A list of losses whose graph keeps activations without a Python reference; a hook; an optimizer; a view."""
     loss, activation, hook, weight, state, view = asked(torch_target, """
 model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
 kept, inner = {}, []
@@ -230,7 +229,7 @@ show(address)
     assert view[0]["name"] == "__main__.view"
 
 
-def test_report_of_a_training_that_keeps_its_losses(torch_target):
+def test_report_of_training_that_keeps_losses(torch_target):
     done = torch_target.run("""
         import msmemscope, torch
         msmemscope.config(device="cpu", analysis="leaks", events="alloc,free")
@@ -247,8 +246,8 @@ def test_report_of_a_training_that_keeps_its_losses(torch_target):
                                lines[0]), done.out
 
 
-def test_names_that_differ_in_indices(target):
-    """One line for many: what is the same in all of them stays."""
+def test_names_differing_in_indices_are_merged(target):
+    """Only the indices that differ are replaced."""
     done = target.run("""
         from msmemscope._holders import _common
         print(_common(["a[0].b[1]", "a[0].b[12]"]), _common(["a[0]"]), _common(["a['[1]']", "a['[2]']"]), _common(["", ""]) == "")
@@ -256,8 +255,8 @@ def test_names_that_differ_in_indices(target):
     assert done.out == "a[0].b[...] a[0] a['[...]'] True\n"
 
 
-def test_told_at_the_end_of_a_program_that_does_not_stop(softnpu, tmp_path):
-    """The command line traces to the end: who holds what is told while objects are still there, and nothing is stopped."""
+def test_holders_are_reported_at_exit_without_stop(softnpu, tmp_path):
+    """The command line traces until exit: holders are reported while objects still exist, and tracing is not stopped."""
     target = Target(softnpu, tmp_path / "target", "launcher")
     done = target.run("""
         import msmemscope, npu
@@ -273,12 +272,12 @@ def test_told_at_the_end_of_a_program_that_does_not_stop(softnpu, tmp_path):
             kept.append(Tensor())
             msmemscope.step()
     """)
-    assert re.search(r"who holds it:\n    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.kept\[\.\.\.\] \(list\), "
+    assert re.search(r"its holders:\n    4\.\d+ Mb\(s\) in 4 allocation\(s\): __main__\.kept\[\.\.\.\] \(list\), "
                      r"assigned at .*target\.py:10, holds a Tensor", done.out), done.out
     assert [row.type for row in target.rows() if row.event == "SYSTEM"] == ["START_TRACE", *["STEP"] * 6]
 
 
-# Objects that answer as they like, or raise; and containers and suspended functions of all kinds.
+# Objects whose methods return anything or raise; and containers and suspended functions of all kinds.
 HOSTILE = """
 import collections, types
 class Refusing(type):
@@ -323,7 +322,7 @@ waiting.close()
 """
 
 
-def test_objects_are_asked_nothing(target):
+def test_search_calls_no_object(target):
     found = asked(target, HOSTILE)
     assert [[holder["name"] for holder in holders] for holders in found] == [[f"__main__.{name}"] for name in (
         "refused.field", "items['a']", "row[0]", "queue[1]", "key[<Key>]", "plain[2]", "waiting.held", "giving.held")]

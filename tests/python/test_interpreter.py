@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads, forked and started processes, the end of the interpreter, and what runs in callbacks."""
+"""Threads, forked and started processes, interpreter shutdown, and callbacks."""
 
 import textwrap
 
@@ -8,8 +8,8 @@ from python_target import HOME
 from recorder import Recording
 
 
-def test_threads(target_any):
-    """Everything that threads do between two moments of the main thread is there once, also while others start and stop."""
+def test_events_of_all_threads_are_recorded_once(target_any):
+    """Between two points in the main thread, each event of a thread is recorded once, also while other threads start and stop."""
     target_any.run("""
         import msmemscope, npu, threading
         npu.init()
@@ -35,8 +35,8 @@ def test_threads(target_any):
     assert len(rows) == 400 and len({row.tid for row in rows}) == 8
 
 
-def test_calls_of_many_threads_at_once(target):
-    """One at a time; who comes in between is told so, nothing is damaged."""
+def test_concurrent_calls_of_many_threads(target):
+    """Calls are serialised; a call out of order is reported; nothing is damaged."""
     target.run("""
         import msmemscope, npu, threading
         npu.init()
@@ -64,8 +64,8 @@ def test_calls_of_many_threads_at_once(target):
     assert len([row for row in target.mallocs() if row.number("size") >= 1 << 22]) == 5
 
 
-def test_fork(target, until):
-    """A child is a process of its own, with files of its own beside the parent's, which goes on as before."""
+def test_forked_child_has_its_own_files(target, until):
+    """The child is recorded as a separate process; the parent continues as before."""
     target.run("""
         import msmemscope, npu, os
         msmemscope.config(analysis="", output="there", call_stack="python:3")
@@ -119,8 +119,8 @@ def test_multiprocessing(target, method):
     assert sorted(by_pid.values()) == [5, 7]
 
 
-def test_the_end_of_the_interpreter(target):
-    """Objects that use the package in their last moments."""
+def test_calls_during_interpreter_shutdown(target):
+    """From finalizers and exit handlers."""
     done = target.run("""
         import atexit, msmemscope, npu, sys
         from msmemscope import describe
@@ -140,7 +140,7 @@ def test_the_end_of_the_interpreter(target):
         atexit.register(lambda: npu.work(1))
         msmemscope._recorder.listen(lambda state: None)
     """)
-    assert done.err.count("\n") == 1  # what a late recorder cannot see, and nothing else
+    assert done.err.count("\n") == 1  # only the warning about the late recorder
     assert 1 <= len(target.mallocs()) <= 3
 
 
@@ -177,7 +177,7 @@ def sanitized(target):
 
 
 def test_marks_reach_the_sanitizer(sanitized):
-    """From Python and from C, from any thread; nothing is traced."""
+    """From Python and C, from any thread; tracing is not active."""
     sanitized.run("""
         import ctypes, msmemscope, mstx, threading
         msmemscope.enable_npu_sanitizer()
@@ -200,7 +200,7 @@ def test_marks_reach_the_sanitizer(sanitized):
     assert not sanitized.output.exists()
 
 
-def test_what_the_sanitizer_finds_is_raised(sanitized):
+def test_sanitizer_errors_are_raised(sanitized):
     done = sanitized.run("""
         import msmemscope, mstx
         from torch.cuda._sanitizer import CUDASanitizerErrors
@@ -218,7 +218,7 @@ def test_what_the_sanitizer_finds_is_raised(sanitized):
 
 @pytest.mark.parametrize("text", ["sanitizer-op:", "sanitizer-op: read=a:1:1", "sanitizer-op: name=a;read=b", "sanitizer-op: name=a;read=b:c:1",
                                   "sanitizer-op: name=a;write=b:1:"])
-def test_marks_that_are_not_understood(sanitized, text):
+def test_malformed_marks_are_reported(sanitized, text):
     done = sanitized.run(f"""
         import msmemscope, mstx
         msmemscope.enable_npu_sanitizer()
@@ -231,7 +231,7 @@ def test_marks_that_are_not_understood(sanitized, text):
     assert done.err == f"[msmemscope] Warn: malformed mark for the sanitizer: {text}\n"
 
 
-def test_too_many_and_too_long_marks_are_counted(sanitized):
+def test_lost_marks_are_counted(sanitized):
     sanitized.run("""
         import ctypes, msmemscope, mstx
         from msmemscope import _native
@@ -242,7 +242,7 @@ def test_too_many_and_too_long_marks_are_counted(sanitized):
     """)
 
 
-def test_without_torch_npu(target):
+def test_sanitizer_needs_torch_npu(target):
     done = target.run("""
         import msmemscope
         try:
@@ -256,7 +256,7 @@ def test_without_torch_npu(target):
 # ---- RecordFunction ----
 
 
-def test_named_slices(target_any):
+def test_named_slices_are_recorded(target_any):
     target_any.run("""
         import msmemscope, threading
         early = msmemscope.RecordFunction("early")
@@ -283,8 +283,8 @@ def test_named_slices(target_any):
     assert process["kinds"]["SLICE"] == 6
 
 
-def test_a_slice_for_each_part_of_a_generator(target):
-    """As the Python trace has them: while it is suspended it does not run."""
+def test_generator_has_slice_per_resumption(target):
+    """As in the Python trace: a suspended generator does not run."""
     target.run("""
         import msmemscope
         @msmemscope.RecordFunction("generator")
@@ -303,7 +303,7 @@ def test_a_slice_for_each_part_of_a_generator(target):
     ("'x' * 129", "ValueError: Input name exceeds maximum allowed length 128."),
     ("1", "TypeError: name must be a str, not int"),
 ])
-def test_names_of_slices(target, argument, error):
+def test_slice_names_are_checked(target, argument, error):
     done = target.run(f"""
         import msmemscope
         try:

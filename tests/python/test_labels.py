@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels: of a part of the program, of a function, of one block."""
+"""Labels of program parts, functions and single blocks."""
 
 import pytest
 
@@ -13,18 +13,18 @@ msmemscope.config(analysis="decompose", events="alloc,free")
 
 
 def owners(target):
-    """Of blocks, by their size."""
+    """Owners of blocks by size."""
     return {row.number("size"): row.attr.get("owner", "") for row in target.rows()
             if row.event == "MALLOC" and row.type == "PTA"}
 
 
 def sizes(target, code):
-    """The program allocates blocks of n * 512 bytes; what they are called, by n."""
+    """Owners by n, for a program that allocates blocks of n * 512 bytes."""
     target.run(PREPARE + code)
     return {size // 512: owner for size, owner in owners(target).items()}
 
 
-def test_a_part_of_the_program(target_any):
+def test_describer_as_context_manager(target_any):
     found = sizes(target_any, """
 def block(n):
     return pool.malloc(n * 512 - 32)
@@ -50,7 +50,7 @@ msmemscope.stop()
                      8: "PTA@early", 9: "PTA@early"}
 
 
-def test_a_function(target):
+def test_describer_as_decorator(target):
     found = sizes(target, """
 import asyncio, threading
 @describe.describer(owner="function")
@@ -80,8 +80,7 @@ msmemscope.stop()
     assert found == {1: "PTA@function", 2: "PTA@function", 3: "PTA", 4: "PTA@coroutine", 5: "PTA"}
 
 
-def test_functions_that_are_suspended(target):
-    """What others do meanwhile has not their label."""
+def test_suspended_functions_do_not_label_others(target):
     found = sizes(target, """
 import asyncio, inspect
 def block(n):
@@ -156,7 +155,7 @@ msmemscope.stop()
                      32: "both", 33: "both"}
 
 
-def test_one_block(target):
+def test_describer_of_one_block(target):
     found = sizes(target, """
 class Tensor:
     def __init__(self, pointer):
@@ -176,7 +175,7 @@ msmemscope.stop()
     assert found == {1: "PTA@from before", 2: "PTA@model@kv@by address", 3: "PTA@a view of a tensor"}
 
 
-def test_levels_of_labels(target):
+def test_label_levels(target):
     found = sizes(target, """
 msmemscope.start()
 describe.describe_label("serve", describe.PROCESS)
@@ -204,7 +203,7 @@ msmemscope.stop()
     ("describer(-1, owner='x')", "ValueError: invalid address: -1"),
     ("describer(1 << 64, owner='x')", "ValueError: invalid address: 18446744073709551616"),
 ])
-def test_wrong_calls(target, call, error):
+def test_wrong_calls_raise(target, call, error):
     done = target.run(f"""
         from msmemscope import describe
         try:
@@ -215,7 +214,7 @@ def test_wrong_calls(target, call, error):
     assert done.out == error + "\n"
 
 
-def test_longest_and_strangest_labels(target):
+def test_long_and_unusual_labels(target):
     found = sizes(target, r"""
 msmemscope.start()
 for n, label in enumerate(["x" * 128, "a\nb\tc\x7f", "\udc80"], 1):

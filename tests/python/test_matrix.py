@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package in every interpreter that this machine has: processes, subinterpreters, development mode, leaks of our own."""
+"""The package in every interpreter on this machine: processes, subinterpreters, development mode, leaks in the package."""
 
 import re
 
@@ -46,15 +46,14 @@ def traced(softnpu, tmp_path, request):
     return Traced(softnpu, tmp_path / "target", python=request.param)
 
 
-def test_development_mode(traced):
-    """Warnings are errors, memory and the interpreter's own rules are checked."""
+def test_development_mode_reports_nothing(traced):
+    """With warnings as errors, memory checks and the interpreter's own checks."""
     done = traced.run(EVERYTHING + "once(); once(); gc.collect()\n", PYTHONDEVMODE="1", PYTHONWARNINGS="error",
                       PYTHONMALLOC="debug")
     assert done.err.count("\n") == 1 and "started without the recorder" in done.err
 
 
-def test_nothing_is_kept(traced):
-    """References and memory do not grow from round to round."""
+def test_references_and_memory_do_not_grow(traced):
     traced.run(EVERYTHING + """
 import resource, tracemalloc
 sys.stdout = quiet
@@ -71,8 +70,8 @@ def state():
     gc.collect()
     return tracemalloc.get_traced_memory()[0], counts(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rounds(20)
-# Interpreters find back references of their own (None in frames that are used again), fewer from time to time: what they
-# have left must come to rest.
+# Interpreters release some references of their own late (None in reused frames), so counts drop for some rounds: they must
+# become stable.
 for attempt in range(15):
     before = state()
     rounds(20)
@@ -116,13 +115,13 @@ msmemscope.stop()
 
 
 def test_subinterpreters_are_refused(traced):
-    """In words; what is traced in the main interpreter goes on."""
+    """With a message; tracing in the main interpreter continues."""
     done = traced.run(SUBINTERPRETER)
     assert re.search(r"refused: .*(main interpreter|subinterpreters)", done.out)
     assert texts(traced.ours()).count("7: f") == 1
 
 
-def test_a_forked_child_is_traced(traced, until):
+def test_forked_child_is_traced(traced, until):
     traced.way = "launcher"
     traced.run("""\
         import os, threading
@@ -158,7 +157,7 @@ def test_a_forked_child_is_traced(traced, until):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_multiprocessing_traced(traced, until, method):
+def test_multiprocessing_is_traced(traced, until, method):
     traced.way = "launcher"
     traced.run(f"""\
         import multiprocessing
@@ -172,8 +171,8 @@ def test_multiprocessing_traced(traced, until, method):
     until(lambda: texts(traced.ours()).count("2: work") == 20)
 
 
-def test_exceptions_in_what_we_call(traced):
-    """A listener, a descriptor, a tensor that fail when they are asked: words, and the program goes on."""
+def test_exceptions_in_called_objects_are_reported(traced):
+    """A listener, a descriptor and a tensor that raise; the program continues."""
     traced.run(EVERYTHING + """
 class Bad:
     def data_ptr(self): raise RuntimeError("no memory")

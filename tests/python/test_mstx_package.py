@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package mstx: marks and ranges for whatever tool is there."""
+"""The package mstx: marks and ranges for the injected tool."""
 
 import pathlib
 
@@ -11,11 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(scope="module")
 def tool(tmp_path_factory, compiler):
-    """A tool that is not ours: writes what it hears into $MSTX_LOG.<pid>."""
+    """A foreign tool that logs its calls in $MSTX_LOG.<pid>."""
     return compiler(tmp_path_factory.mktemp("tool") / "libmstx_log.so", ROOT / "tests/e2e/mstx_log.c", flags=["-shared", "-fPIC"])
 
 
-def test_without_a_tool(target):
+def test_calls_without_tool(target):
     done = target.run("""
         import mstx
         print(mstx.get_tool_id(), mstx.mark("a"), mstx.range_start("b"), mstx.range_end(0))
@@ -26,7 +26,7 @@ def test_without_a_tool(target):
     assert done.out == "0 None 0 None\nmstx.Domain('io') None 0 None\n"
 
 
-def test_our_recorder(softnpu, tmp_path):
+def test_marks_and_ranges_are_recorded(softnpu, tmp_path):
     target = Target(softnpu, tmp_path / "target", "launcher")
     done = target.run("""
         import mstx, msmemscope, npu
@@ -48,7 +48,7 @@ def test_our_recorder(softnpu, tmp_path):
     assert [row.type for row in rows if row.type != "Mark"] == ["Range_start", "Range_end"] * 2
 
 
-def test_a_tool_of_somebody_else(target, tool):
+def test_marks_reach_foreign_tool(target, tool):
     done = target.run("""
         import mstx, os
         mstx.mark("hello")
@@ -60,10 +60,10 @@ def test_a_tool_of_somebody_else(target, tool):
     assert (target.folder / f"log.{pid}").read_text() == f"mark hello\nstart {number} a range\nend {number}\n"
 
 
-def test_a_recorder_that_comes_after_the_first_mark(target):
+def test_recorder_loaded_after_first_mark(target):
     target.run("""
         import mstx
-        mstx.mark("nobody hears this")
+        mstx.mark("not recorded")
         import msmemscope, npu
         npu.init()
         msmemscope.start()
@@ -87,7 +87,7 @@ def test_a_recorder_that_comes_after_the_first_mark(target):
     ("Domain(1)", "TypeError"),
     ("_mstx.domain_mark(7, 'a')", "ValueError"),
 ])
-def test_wrong_calls(target, call, error):
+def test_wrong_calls_raise(target, call, error):
     done = target.run(f"""
         import mstx
         from mstx import _mstx
@@ -99,7 +99,7 @@ def test_wrong_calls(target, call, error):
     assert done.out.startswith(error), done.out
 
 
-def test_messages_of_all_kinds(softnpu, tmp_path):
+def test_messages_with_unusual_text(softnpu, tmp_path):
     target = Target(softnpu, tmp_path / "target", "launcher")
     target.run("""
         import mstx, msmemscope

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package itself: what it offers, what it costs to import, where it works."""
+"""The package itself: its names, the cost of its import, where it works."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ NAMES = ["RecordFunction", "TakeSnapshot", "analyze", "analyzer", "check_ineffic
          "enable_npu_sanitizer", "get_analyzer_config", "list_analyzers", "start", "step", "stop", "take_snapshot", "watcher"]
 
 
-def test_names(target):
+def test_public_names(target):
     done = target.run("""
         import msmemscope
         missing = [name for name in msmemscope.__all__ if not hasattr(msmemscope, name)]
@@ -31,8 +31,8 @@ def test_names(target):
     assert error == "module 'msmemscope' has no attribute 'nonsense'"
 
 
-def test_import_brings_little(target):
-    """Nothing but what an interpreter has loaded anyway, or has in itself."""
+def test_import_loads_few_modules(target):
+    """Only modules that the interpreter has loaded anyway, or that are built in."""
     done = target.run("""
         import sys
         before = set(sys.modules)
@@ -43,8 +43,8 @@ def test_import_brings_little(target):
     assert [name for name in brought if name not in sys.builtin_module_names] == ["__future__"]
 
 
-def test_interpreters(softnpu, tmp_path):
-    """One extension for every interpreter that is here."""
+def test_extension_works_in_every_interpreter(softnpu, tmp_path):
+    """One extension file serves all of them."""
     found = {shutil.which(f"python3.{minor}") for minor in range(9, 15)} | {sys.executable, "/usr/bin/python3"}
     versions = pathlib.Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     found |= {str(path) for path in versions.glob("3.*/bin/python3")}
@@ -66,7 +66,7 @@ def test_interpreters(softnpu, tmp_path):
         assert [row.name for row in target.rows() if row.event == "MSTX"] == ["hello"], python
 
 
-def test_the_command(target, build):
+def test_module_runs_command(target, build):
     env = target.softnpu.env(**target.env)
     done = subprocess.run([sys.executable, "-m", "msmemscope", "--version"], capture_output=True, text=True, env=env)
     direct = subprocess.run([HOME / "bin" / "msmemscope", "--version"], capture_output=True, text=True, env=env)
@@ -77,10 +77,10 @@ def test_the_command(target, build):
     done = subprocess.run([sys.executable, "-m", "msmemscope", "--quiet", "--", sys.executable, "-c",
                            "import os; print(os.environ.get('MSTX_INJECTION_PATH'))"],
                           capture_output=True, text=True, cwd=target.folder, env=env)
-    assert done.stdout == "None\n"  # nothing of ours is left behind for the program
+    assert done.stdout == "None\n"  # the package's variables are not passed on to the program
 
 
-def test_an_incomplete_installation_says_so(tmp_path):
+def test_incomplete_installation_is_reported(tmp_path):
     shutil.copytree(HOME / "python" / "msmemscope", tmp_path / "msmemscope", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run([sys.executable, "-c", "import msmemscope"], capture_output=True, text=True, cwd=tmp_path,
                           env=os.environ | {"PYTHONPATH": str(tmp_path)})
@@ -88,8 +88,8 @@ def test_an_incomplete_installation_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("call", ["config", "start"])
-def test_a_collector_that_does_not_run_is_named(tmp_path, call):
-    """As where a library is missing that it needs."""
+def test_unusable_collector_is_reported(tmp_path, call):
+    """As when a library that it needs is missing."""
     shutil.copytree(HOME, tmp_path / "home", symlinks=True)
     collector = tmp_path / "home" / "libexec" / "msmemscope-collector"
     collector.unlink()
@@ -124,7 +124,7 @@ def test_subinterpreters_are_refused(target):
 
 
 @pytest.mark.parametrize("flags", [("-X", "dev"), ("-O",), ("-OO",), ("-S",)])
-def test_flags_of_the_interpreter(target, flags):
+def test_interpreter_flags(target, flags):
     script = target.folder / "flags.py"
     script.write_text("import msmemscope, npu\nnpu.init()\nmsmemscope.start()\nnpu.work(2)\nmsmemscope.stop()\n")
     done = subprocess.run([sys.executable, *flags, str(script)], cwd=target.folder, capture_output=True, text=True,

@@ -12,7 +12,7 @@ def snapshots(target):
     return [row for row in target.rows() if row.event == "SNAPSHOT"]
 
 
-def test_outside_of_tracing(target_any):
+def test_snapshot_without_tracing(target_any):
     target_any.run("""
         import msmemscope, npu
         npu.init()
@@ -32,7 +32,7 @@ def test_outside_of_tracing(target_any):
         assert row.attr["total"] == row.attr["total_mem"] and row.attr["max_reserved"] == row.attr["peak_reserved"]
 
 
-def test_numbers_of_what_was_recorded(target):
+def test_values_come_from_recording(target):
     target.run("""
         import msmemscope, npu
         npu.init()
@@ -49,13 +49,13 @@ def test_numbers_of_what_was_recorded(target):
     assert row.number("reserved") >= row.number("max_allocated")
 
 
-def test_all_devices(target):
+def test_default_is_all_devices(target):
     target.run("import msmemscope, npu; npu.init(); msmemscope.take_snapshot()", SOFTNPU_DEVICES=2)
     assert sorted((row.device, row.name) for row in snapshots(target)) == [("0", "Memory Snapshot"), ("1", "Memory Snapshot")]
 
 
-def test_devices_that_are_not_there(target):
-    """Passed over, and told once."""
+def test_missing_devices_are_skipped(target):
+    """With one warning."""
     done = target.run("""
         import msmemscope, npu
         npu.init()
@@ -69,10 +69,10 @@ def test_devices_that_are_not_there(target):
 
 
 @pytest.mark.parametrize("device", ["Number()", "[Number()]", "'npu:1'", "(1, 1)"])
-def test_a_device_as_people_write_it(target, device):
+def test_forms_of_device(target, device):
     target.run(f"""
         import msmemscope, npu
-        class Number:  # as numpy has them
+        class Number:  # like numpy's integers
             def __index__(self): return 1
         npu.init()
         msmemscope.take_snapshot({device})
@@ -81,14 +81,14 @@ def test_a_device_as_people_write_it(target, device):
     assert sorted(row.device for row in snapshots(target)) == ["1", "cpu"]
 
 
-def test_without_any_device_the_host(target):
+def test_host_is_used_without_devices(target):
     target.run("import msmemscope; msmemscope.take_snapshot(name='host')")
     (row,) = snapshots(target)
     assert row.name == "host" and row.number("total") > row.number("free") > 0
 
 
-def test_numbers_of_the_framework(target):
-    """torch_npu knows its own pool; a stand-in with the same functions."""
+def test_values_come_from_framework(target):
+    """A stub with the functions of torch_npu, which knows its own pool."""
     (target.folder / "torch_npu.py").write_text("""
 class npu:
     device_count = staticmethod(lambda: 1)
@@ -104,7 +104,7 @@ class npu:
     assert float(row.attr["device_utilization"].rstrip("%")) == 75 and float(row.attr["pt_utilization"].rstrip("%")) == 50
 
 
-def test_both_ends_of_a_part(target):
+def test_take_snapshot_context_manager(target):
     target.run("""
         import msmemscope
         with msmemscope.TakeSnapshot("cpu", "block"):
@@ -123,7 +123,7 @@ def test_both_ends_of_a_part(target):
         "block Start", "block End", "function Start", "function End", "function Start", "function End"]
 
 
-def test_both_ends_of_what_is_suspended(target):
+def test_snapshots_around_suspended_functions(target):
     target.run("""
         import asyncio, msmemscope
         @msmemscope.TakeSnapshot("cpu", "coroutine")
@@ -158,7 +158,7 @@ def test_both_ends_of_what_is_suspended(target):
     ("take_snapshot", "0, 1", "TypeError: name must be a str, not int"),
     ("TakeSnapshot", "0, 1", "TypeError: name must be a str, not int"),
 ])
-def test_wrong_calls(target, function, arguments, error):
+def test_wrong_calls_raise(target, function, arguments, error):
     done = target.run(f"""
         import msmemscope
         try:

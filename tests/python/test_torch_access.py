@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which memory operators of real PyTorch read and write."""
+"""Memory that operators of real PyTorch read and write."""
 
 import textwrap
 
@@ -17,15 +17,15 @@ def of(rows, name):
     return [(row.type, int(row.attr["size"]), row.attr["shape"]) for row in rows if row.name == f"torch._ops.aten.{name}"]
 
 
-def test_rules(recording):
+def test_reads_and_writes_of_operators(recording):
     _, rows = accesses(recording, """
         import torch
         a, b = torch.ones(301), torch.ones(301)
-        torch.add(a, b)                 # two are read, one is written
-        a.add_(b)                       # the first is written
-        a.view(7, 43)                   # a view touches nothing
-        torch.empty_like(a)             # nor does this
-        torch.zeros_like(b)             # the result is written, the model of it is not read
+        torch.add(a, b)                 # two reads, one write
+        a.add_(b)                       # writes the first
+        a.view(7, 43)                   # a view accesses nothing
+        torch.empty_like(a)             # same here
+        torch.zeros_like(b)             # writes the result, does not read the argument
         torch.cat([a, b])               # lists
         torch.add(a, b, out=torch.empty(301))
     """)
@@ -40,8 +40,8 @@ def test_rules(recording):
     assert {row.attr["type"] for row in rows} == {"HOST"} and {row.device for row in rows} == {"cpu"}
 
 
-def test_stacks_are_those_of_the_program(recording):
-    """PyTorch 1.13 has a function of its own around a dispatch mode; it is there because of us."""
+def test_stacks_show_only_the_program(recording):
+    """PyTorch 1.13 wraps a dispatch mode in a function of its own, which must not be shown."""
     script = program(recording.output.parent, """
         import torch
         x = torch.ones(301, requires_grad=True)
@@ -67,7 +67,7 @@ def test_accesses_belong_to_blocks(recording):
     assert int(read.ptr, 16) == start + 2000 and read.attr["allocation_id"] == block.attr["allocation_id"]
 
 
-def test_threads_and_the_backward_pass(recording):
+def test_accesses_in_threads_and_backward_pass(recording):
     _, rows = accesses(recording, """
         import threading
         import torch
@@ -86,8 +86,8 @@ def test_threads_and_the_backward_pass(recording):
     assert len({row.tid for row in products}) == 2
 
 
-def test_operators_are_told_once(recording):
-    """A dispatch mode announces an operator twice."""
+def test_operators_are_recorded_once(recording):
+    """Although a dispatch mode causes PyTorch to report them twice."""
     script = program(recording.output.parent, """
         import torch
         a = torch.ones(301)
@@ -100,7 +100,7 @@ def test_operators_are_told_once(recording):
     assert [row.type for row in rows] == ["ATEN_START", "READ", "WRITE", "ATEN_END"] * 5
 
 
-def test_exceptions_of_operators(recording):
+def test_operator_exceptions_propagate(recording):
     done, rows = accesses(recording, """
         import torch
         try:
@@ -114,7 +114,7 @@ def test_exceptions_of_operators(recording):
     assert of(rows, "neg.default")
 
 
-# What PyTorch 1.13 refuses to do in any dispatch mode, and programs do.
+# Operations that PyTorch 1.13 refuses in any dispatch mode, and programs use.
 DELICATE = """
     import sys
     import torch
@@ -144,7 +144,7 @@ DELICATE = """
 """
 
 
-def test_programs_do_what_they_do(recording, softnpu):
+def test_program_results_do_not_change(recording, softnpu):
     script = program(recording.output.parent, textwrap.dedent(DELICATE) + "print(behave(), file=open(sys.argv[1], 'w'))")
     plain, recorded = recording.output.parent / "plain.txt", recording.output.parent / "recorded.txt"
     done = softnpu.run(PYTHON, script, plain)
@@ -154,8 +154,8 @@ def test_programs_do_what_they_do(recording, softnpu):
     assert recorded.read_text() == plain.read_text() and plain.read_text().count("Error") == 3
 
 
-def test_programs_do_what_they_do_after_stop(softnpu, recording):
-    """And nothing of ours stays in PyTorch's classes."""
+def test_program_results_do_not_change_after_stop(softnpu, recording):
+    """And PyTorch's classes are restored."""
     script = program(recording.output.parent, textwrap.dedent(DELICATE) + textwrap.dedent(f"""
         import msmemscope
         plain = behave()
@@ -171,8 +171,8 @@ def test_programs_do_what_they_do_after_stop(softnpu, recording):
     assert done.returncode == 0, done.stderr
 
 
-def test_start_and_stop(softnpu, recording):
-    """Through the interface: only between start() and stop(), and user's own modes stay what they are."""
+def test_accesses_between_start_and_stop(softnpu, recording):
+    """Through the Python API: only between start() and stop(); the program's own modes are unaffected."""
     script = program(recording.output.parent, f"""
         import torch
         import msmemscope
@@ -201,7 +201,7 @@ def test_start_and_stop(softnpu, recording):
     assert [row.type for row in rows] == ["READ", "WRITE"] * 2
 
 
-# What a program needs to ask for accesses by itself.
+# Setup of a program that requests accesses through the Python API.
 LOOKING = """
     import torch
     import msmemscope
@@ -219,8 +219,8 @@ def by_interface(softnpu, recording, text):
     return done
 
 
-def test_what_is_seen_is_what_is_asked(softnpu, recording):
-    """Tensors are looked at instead of being asked: it comes to the same, or they are asked after all."""
+def test_memory_and_methods_agree(softnpu, recording):
+    """Tensors read from memory give the same values as their methods, or their methods are used."""
     by_interface(softnpu, recording, """
         import torch.nested
         def both(tensor):
@@ -245,8 +245,8 @@ def test_what_is_seen_is_what_is_asked(softnpu, recording):
     """)
 
 
-def test_what_is_done_to_learn_is_not_seen(softnpu, recording):
-    """Neither in the files nor by modes of the program."""
+def test_probe_tensors_are_not_recorded(softnpu, recording):
+    """They are neither in the files nor visible to the program's modes."""
     script = program(recording.output.parent, f"""
         import torch
         import msmemscope
@@ -269,13 +269,13 @@ def test_what_is_done_to_learn_is_not_seen(softnpu, recording):
     assert {row.attr["size"] for row in recording.rows() if row.event in ("MALLOC", "FREE")} == {str(4 * 301)}
 
 
-def test_nothing_is_kept_of_operators(softnpu, recording):
-    """References and memory do not grow from operator to operator, whatever becomes of it."""
+def test_operators_leak_nothing(softnpu, recording):
+    """References and memory do not grow, whether operators succeed or fail."""
     by_interface(softnpu, recording, """
         import gc, resource, sys, tracemalloc
         mode = object()
         aten, dispatch = torch.ops.aten, _native.access_bind(mode)
-        assert dispatch.__self__ is mode  # newer versions insist on it
+        assert dispatch.__self__ is mode  # required by newer versions
         a, b, nothing = torch.ones(7, 9), torch.ones(7, 9), {}
         pair, listed, out, deep = (a, b), ([a, b],), {"out": torch.empty(7, 9)}, (torch.ones(1, 1, 1, 1, 1, 2),)
         class Unknown:
@@ -325,7 +325,7 @@ def test_nothing_is_kept_of_operators(softnpu, recording):
     """)
 
 
-def test_nothing_is_kept_of_numbers(softnpu, recording):
+def test_numbers_leak_nothing(softnpu, recording):
     by_interface(softnpu, recording, """
         import gc, sys
         aten, dispatch = torch.ops.aten, _native.access_bind(object())

@@ -32,15 +32,15 @@ def test_each_tensor_is_a_block(recording):
     assert all(row.attr["allocation_id"] in freed for row in passing)
 
 
-def test_nothing_of_it_unless_the_cpu_is_wanted(recording):
+def test_cpu_tensors_are_recorded_only_on_request(recording):
     done = recording.run("--events=alloc,free", "--", PYTHON, "-c", "import torch; torch.ones(1000)")
     assert done.returncode == 0, done.stderr
     assert not tensors(recording)
 
 
 @pytest.mark.parametrize("device", ["npu", "cpu"])
-def test_that_they_are_not_recorded_is_told(softnpu, tmp_path, device):
-    """Once."""
+def test_unrecorded_cpu_tensors_are_reported(softnpu, tmp_path, device):
+    """With one warning."""
     done = Target(softnpu, tmp_path / "target", python=PYTHON).run(f"""
         import msmemscope
         msmemscope.start()
@@ -64,7 +64,7 @@ def test_totals_add_up(recording):
             assert row.number("total") == live
 
 
-def test_python_stack_of_a_tensor(recording):
+def test_tensor_has_python_stack(recording):
     script = program(recording.output.parent, """
         import torch
         def make():
@@ -78,8 +78,8 @@ def test_python_stack_of_a_tensor(recording):
     assert f"{script}(4): make" in lines[0] and f"{script}(5): <module>" in lines[1], row.python_stack
 
 
-def test_stacks_are_the_program_s(recording):
-    """Functions of ours that stand in between are not shown; those of a program that has a folder of our name are."""
+def test_stacks_show_only_the_program(recording):
+    """Functions of the package are not shown; those of a program in a folder of the same name are."""
     folder = recording.output.parent / "msmemscope"
     folder.mkdir(parents=True)
     (folder / "mine.py").write_text("def call(function):\n    return function()\n")
@@ -103,7 +103,7 @@ def test_stacks_are_the_program_s(recording):
     assert shown == [f"{script}(10): Model.forward", f"{folder}/mine.py(2): call", f"{script}(11): <module>"]
 
 
-def test_operators_of_all_threads(recording):
+def test_operators_of_all_threads_are_recorded(recording):
     script = program(recording.output.parent, """
         import threading
         import torch
@@ -123,7 +123,7 @@ def test_operators_of_all_threads(recording):
     rows = [row for row in recording.rows() if row.event == "OP_LAUNCH"]
     starts = [row for row in rows if row.type == "ATEN_START"]
     products = [row for row in starts if row.name == "torch._ops.aten.mm.default"]
-    assert len({row.tid for row in products}) == 2 and len(products) >= 4  # forward, and backward in whatever thread
+    assert len({row.tid for row in products}) == 2 and len(products) >= 4  # forward, and backward in any thread
     assert [row.name for row in starts if row.name.startswith("torch._ops.aten.add_.")][-1:] == ["torch._ops.aten.add_.Scalar"] \
         or "torch._ops.aten.add_.Tensor" in {row.name for row in starts}
     assert not [row.name for row in starts if "Backward" in row.name]
@@ -137,8 +137,8 @@ def test_operators_of_all_threads(recording):
         assert not depth
 
 
-def test_operators_are_those_that_a_dispatch_mode_sees(recording):
-    """And composite ones around them, and nothing of what kernels call."""
+def test_operators_match_dispatch_mode(recording):
+    """Plus the composite operators around them, without the operators that kernels call."""
     script = program(recording.output.parent, OPERATORS)
     done = subprocess.run([PYTHON, script, "count"], capture_output=True, text=True, check=True)
     counted = done.stdout
@@ -150,7 +150,7 @@ def test_operators_are_those_that_a_dispatch_mode_sees(recording):
 
 
 def ranges(recording):
-    """Types and names of operators' rows, range by range."""
+    """Types and names of operator rows, by range."""
     found = []
     for row in recording.rows():
         if row.type == "START_TRACE":
@@ -160,8 +160,8 @@ def ranges(recording):
     return found
 
 
-def test_operators_of_each_range(recording):
-    """Also of ranges that a thread begins while the main thread waits and has no ear for us."""
+def test_operators_are_recorded_in_each_range(recording):
+    """Also in ranges that another thread begins while the main thread is blocked."""
     script = program(recording.output.parent, """
         import threading
         import msmemscope
@@ -184,8 +184,8 @@ def test_operators_of_each_range(recording):
     assert [len(rows) for rows in ranges(recording)] == [100] * 8
 
 
-def test_no_end_without_its_beginning(recording):
-    """An operator that runs while one range ends and another begins."""
+def test_operator_ends_have_their_begin(recording):
+    """An operator may run while one range ends and another begins."""
     script = program(recording.output.parent, """
         import msmemscope
         import torch
@@ -212,8 +212,8 @@ def test_no_end_without_its_beginning(recording):
     assert [kind for kind, _ in second].count("ATEN_END") == len(second) // 2
 
 
-def test_names_are_those_of_operators(recording):
-    """Parts of torch.distributed announce themselves, too."""
+def test_only_operators_are_recorded(recording):
+    """torch.distributed reports other ranges through the same interface."""
     script = program(recording.output.parent, """
         import sys
         import torch
@@ -229,11 +229,11 @@ def test_names_are_those_of_operators(recording):
     assert not [name for name in names if not re.fullmatch(r"torch\._ops\.\w+\.\w+\.\w+", name)]
 
 
-def test_an_operator_that_fails_has_an_end(recording):
+def test_failing_operator_has_end(recording):
     done = recording.run("--device=cpu", "--events=launch", "--", PYTHON, "-c", textwrap.dedent("""
         import torch
         for _ in range(3):
-            for fails in (lambda: torch.embedding(torch.ones(2, 2), torch.tensor([9])),  # in what its kernel calls
+            for fails in (lambda: torch.embedding(torch.ones(2, 2), torch.tensor([9])),  # in a function that its kernel calls
                           lambda: torch.mm(torch.ones(2, 3), torch.ones(2, 3))):
                 try:
                     fails()
@@ -245,7 +245,7 @@ def test_an_operator_that_fails_has_an_end(recording):
     assert [row.type for row in rows] == ["ATEN_START", "ATEN_END"] * 3
 
 
-def test_workers_of_a_data_loader(recording):
+def test_data_loader_workers(recording):
     script = program(recording.output.parent, """
         import torch
         from torch.utils.data import DataLoader, Dataset
@@ -265,11 +265,11 @@ def test_workers_of_a_data_loader(recording):
     assert len(items) == 8 and len({row.pid for row in items}) == 2
     main = {row.pid for row in tensors(recording)} - {row.pid for row in items}
     batches = [row for row in tensors(recording) if row.pid in main and row.number("size") >= 200006]
-    assert batches, "what workers send through shared memory is memory of the receiver, too"
+    assert batches, "batches sent through shared memory are memory of the receiver, too"
 
 
-def test_beside_pytorchs_own_profiler(recording):
-    """Its reports come through our hooks, and are not counted twice."""
+def test_with_pytorch_profiler(recording):
+    """Its reports also pass through the recorder's hooks; they are not counted twice."""
     done = recording.run("--device=cpu", "--events=alloc,free", "--", PYTHON, "-c", textwrap.dedent("""
         import torch
         from torch.profiler import ProfilerActivity, profile
@@ -283,7 +283,7 @@ def test_beside_pytorchs_own_profiler(recording):
 
 
 @pytest.mark.parametrize("events", ["alloc,free", "alloc,free,launch", "access,launch"])
-def test_results_are_the_same(recording, events):
+def test_recording_does_not_change_results(recording, events):
     plain = subprocess.run([PYTHON, EXAMPLES / "train.py", "--steps=3", "--layers=2", "--threads=1"], capture_output=True, text=True,
                            env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, check=True)
     done = recording.run("--device=cpu", f"--events={events}", "--call-stack=python,c", "--",

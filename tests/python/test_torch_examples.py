@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples: each planted mistake is found with its line, and a clean run is clean."""
+"""The PyTorch examples: each planted defect is found at its line, and a clean run reports nothing."""
 
 import re
 
@@ -39,14 +39,14 @@ def holder_of(defect):
     return f"__main__.{HOLDERS[defect]}, assigned at {EXAMPLES}/train.py:"
 
 
-def test_a_clean_training_is_clean(recording):
+def test_clean_training_reports_nothing(recording):
     done = recorded(recording, "train.py", "--steps=6", "--layers=2")
-    assert "leak" not in done.stdout.lower() and "who holds it" not in done.stdout, done.stdout
+    assert "leak" not in done.stdout.lower() and "its holders" not in done.stdout, done.stdout
     assert done.stdout.count("step") >= 6
 
 
 @pytest.mark.parametrize("defect", LINES)
-def test_defects_are_found_with_their_line(recording, defect):
+def test_defects_are_found_at_their_line(recording, defect):
     done = recorded(recording, "train.py", "--steps=8", "--layers=2", f"--defect={defect}")
     assert "ERROR: Detected memory leaks on device cpu" in done.stdout, done.stdout
     sites = done.stdout.partition("Leaks by call site")[2]
@@ -55,19 +55,19 @@ def test_defects_are_found_with_their_line(recording, defect):
     assert holder_of(defect) in done.stdout.partition("who holds it:\n")[2].splitlines()[0], done.stdout
 
 
-def test_growing_cache(recording):
+def test_growing_cache_is_found(recording):
     clean = recorded(recording, "infer.py", "--requests=5", "--tokens=12")
     assert "leak" not in clean.stdout.lower(), clean.stdout
 
 
-def test_caches_that_are_kept(recording):
+def test_kept_caches_have_holders(recording):
     done = recorded(recording, "infer.py", "--requests=6", "--tokens=12", "--keep")
     assert "ERROR: Detected memory leaks on device cpu" in done.stdout
     assert "infer.py" in done.stdout.partition("Leaks by call site")[2]
 
 
 @pytest.mark.parametrize("defect", ["none", *HOLDERS])
-def test_the_same_by_the_interface(recording, softnpu, defect):
+def test_defects_are_found_through_python_api(recording, softnpu, defect):
     python_path = str(recording.command).replace("bin/msmemscope", "python")
     done = softnpu.run(PYTHON, EXAMPLES / "train.py", "--steps=6", "--layers=2", f"--defect={defect}", "--record", recording.output,
                        PYTHONPATH=python_path)
@@ -81,7 +81,7 @@ def test_the_same_by_the_interface(recording, softnpu, defect):
             assert sum(sums.values()) == row.number("total")
 
 
-def test_notebook(recording, softnpu, tmp_path):
+def test_notebook_runs(recording, softnpu, tmp_path):
     python_path = str(recording.command).replace("bin/msmemscope", "python")
     done = softnpu.run("sh", "-c", f"cd {tmp_path} && exec {PYTHON} {EXAMPLES}/notebook.py", PYTHONPATH=python_path)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory of a model is for: weight, gradient, optimizer_state, activation, and the rest; together all there is."""
+"""Labels of a model's memory: weight, gradient, optimizer_state, activation and the rest add up to the total."""
 
 import pytest
 from torch_runs import EXAMPLES, PYTHON, live_sums, program
@@ -26,7 +26,7 @@ def run(recording, script, *arguments, options=("--analysis=decompose",)):
     return done
 
 
-def test_sums_are_the_total(recording):
+def test_label_sums_equal_total(recording):
     run(recording, EXAMPLES / "train.py", "--steps=3", "--layers=2")
     peaks = dict.fromkeys(KINDS, 0)
     rows = 0
@@ -52,7 +52,7 @@ def parameter_bytes(layers, width, vocabulary=256, context=1024):
     return 4 * (vocabulary * width + context * width + layers * block + 2 * width + linear(width, vocabulary))
 
 
-def test_an_optimizer_that_doubles_its_state(recording):
+def test_optimizer_with_doubled_state(recording):
     run(recording, EXAMPLES / "train.py", "--steps=6", "--layers=1", "--defect=optimizer")
     most = max(by_kind(sums)["optimizer_state"] for _, sums in live_sums(recording.rows()))
     parameters = parameter_bytes(1, 128)
@@ -70,7 +70,7 @@ def test_inference_has_weights_and_activations_only(recording):
 
 
 def test_labels_survive_exceptions(recording):
-    """A module that fails leaves no label behind."""
+    """A failing module leaves no label behind."""
     script = program(recording.output.parent, """
         import torch
         class Fails(torch.nn.Module):
@@ -91,7 +91,7 @@ def test_labels_survive_exceptions(recording):
     assert "activation" not in "".join(owners[200003])
 
 
-def test_schedulers_and_own_optimizers(recording):
+def test_schedulers_and_custom_optimizers(recording):
     script = program(recording.output.parent, """
         import torch
         class Plain(torch.optim.Optimizer):
@@ -121,8 +121,8 @@ def test_schedulers_and_own_optimizers(recording):
         assert {"weight", "gradient", "optimizer_state"} <= set(owners), owners
 
 
-def test_steps_that_fail(recording):
-    """The program gets its own exceptions, none of ours, and what comes after is labelled all the same."""
+def test_failing_steps(recording):
+    """The program gets its own exceptions only, and later memory is still labelled."""
     script = program(recording.output.parent, """
         import torch
         import msmemscope
@@ -142,12 +142,12 @@ def test_steps_that_fail(recording):
             model = torch.nn.Linear(width, width, bias=False)
             optimizer = Odd(model.parameters(), lr=0.1, momentum=0.9)
             return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 1)
-        early = optimizer_of(301)  # its scheduler has put a step into it
+        early = optimizer_of(301)  # its scheduler stored a step() in the instance
         msmemscope.config(device="cpu", analysis="decompose", events="alloc,free")
         msmemscope.start()
         for width, (model, optimizer, scheduler) in ((301, early), (303, optimizer_of(303))):
             failing(lambda: optimizer.step(lambda: None))
-            groups, optimizer.param_groups = optimizer.param_groups, [{}]  # of a kind that cannot be looked at
+            groups, optimizer.param_groups = optimizer.param_groups, [{}]  # malformed
             failing(lambda: optimizer.step(lambda: None))
             optimizer.param_groups = groups
             model(torch.ones(1, width)).sum().backward()
@@ -162,7 +162,7 @@ def test_steps_that_fail(recording):
         assert "optimizer_state" in owners, (width, owners)
 
 
-def test_user_labels_come_after(recording):
+def test_user_labels_follow_automatic_ones(recording):
     script = program(recording.output.parent, """
         import torch
         import msmemscope.describe as describe
@@ -177,8 +177,8 @@ def test_user_labels_come_after(recording):
 
 
 @pytest.mark.parametrize("way", ["before", "after"])
-def test_without_the_command_line(recording, way):
-    """start() in a program that was started plainly, before or after the model was made."""
+def test_labels_with_plain_start(recording, way):
+    """start() in a program started without the launcher, before or after the model was created."""
     script = program(recording.output.parent, f"""
         import sys
         import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope report on real PyTorch: each mistake of examples/torch is found at its line, a clean run gives no advice."""
+"""msmemscope report on real PyTorch: each defect of examples/torch is found at its line, a clean run gives no advice."""
 
 import json
 
@@ -12,7 +12,7 @@ DEFECTS = {"losses": "KeepLosses.after_loss", "activations": "KeepActivations.wa
 
 
 @pytest.mark.parametrize("defect", [None, *DEFECTS])
-def test_mistakes_of_training(recording, build, defect):
+def test_training_defects_are_reported(recording, build, defect):
     options = ["--defect", defect] if defect else []
     done = recording.run("--device=cpu", "--call-stack=python", "--events=alloc,free,launch", "--",
                          PYTHON, EXAMPLES / "train.py", *options, PYTHONPATH=build / "msmemscope" / "python")

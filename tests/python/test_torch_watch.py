@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--watch on real PyTorch: a CPU tensor that something outside of PyTorch writes into; operators that write it are fine."""
+"""--watch on real PyTorch: finds a write to a CPU tensor from outside PyTorch; accepts writes by operators."""
 
 import re
 
@@ -27,7 +27,7 @@ def run(recording, folder, corrupt):
     return done.stdout
 
 
-def test_what_writes_behind_its_back_is_found(recording, tmp_path):
+def test_unannounced_write_is_found(recording, tmp_path):
     text = run(recording, tmp_path, True)
     assert text.count("====== WATCH: output 0 of torch._ops.aten.normal_.default was overwritten") == 1
     assert re.search(r"It changed after cpu_\d+/torch._ops.aten.mm.default_5 had ended and before "
@@ -36,6 +36,6 @@ def test_what_writes_behind_its_back_is_found(recording, tmp_path):
     assert len({line.split(",")[1] for line in hashes.read_text().splitlines()[1:]}) == 6  # add_ four times, memset, first
 
 
-def test_operators_that_say_so_may_write(recording, tmp_path):
+def test_announced_writes_are_accepted(recording, tmp_path):
     text = run(recording, tmp_path, False)
     assert "overwritten" not in text and "no unannounced change" in text

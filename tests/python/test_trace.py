@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python trace: which functions ran when, in each interpreter that this machine has."""
+"""The Python trace: which functions ran when, in each interpreter on this machine."""
 
 import csv
 import os
@@ -17,7 +17,7 @@ COLUMNS = ["FuncInfo", "StartTime(ns)", "EndTime(ns)", "Thread Id", "Process Id"
 
 
 def interpreters():
-    """The one that runs the tests, and others in the path that work: NPUSCOPE_PYTHONS names more."""
+    """The interpreter that runs the tests, and others in PATH that work; NPUSCOPE_PYTHONS names more."""
     found = {sys.version_info[:2]: sys.executable}
     names = [*os.environ.get("NPUSCOPE_PYTHONS", "").split(), *(f"python3.{n}" for n in range(9, 15))]
     for path in filter(None, map(shutil.which, names)):
@@ -54,7 +54,7 @@ class Traced(Target):
         return sorted(self.output.glob("*/device_*/dump/python_trace_*.csv"))
 
     def slices(self):
-        """Of all threads, functions of the program as `line: name`."""
+        """Slices of all threads; functions of the program as `line: name`."""
         found = []
         for path in self.traces():
             tid = int(re.fullmatch(r"python_trace_(\d+)_\d{14}\.csv", path.name)[1])
@@ -71,7 +71,7 @@ class Traced(Target):
         return slices
 
     def ours(self):
-        """What the program itself does, without libraries."""
+        """Slices of the program itself, without libraries."""
         return [row for row in self.slices() if re.match(r"(start: |stop: )?\d+: ", row.text)]
 
 
@@ -80,7 +80,7 @@ def texts(rows):
 
 
 def check_nesting(rows):
-    """Slices of a thread lie in each other or side by side, with room between them: readers tell depth by that."""
+    """Slices of a thread are nested or disjoint, with a gap between them: readers derive the depth from that."""
     for tid in {row.tid for row in rows}:
         open_ends = []
         for row in sorted((r for r in rows if r.tid == tid and r.start and r.end), key=lambda r: (r.start, -r.end)):
@@ -121,8 +121,8 @@ EXPECTED = ["6: fails", "2: leaf", "2: leaf", "9: step", "2: leaf", "2: leaf", "
 
 @pytest.mark.parametrize("start", ["", "msmemscope.config(events='traceback', analysis=''); msmemscope.start()"],
                          ids=["command-line", "api"])
-def test_calls(traced, start):
-    """Calls, generators, exceptions, functions of C with the line that calls them; the main thread and another one."""
+def test_calls_are_traced(traced, start):
+    """Calls, generators, exceptions, C functions with the calling line; in the main thread and another one."""
     if start:
         traced.run(CALLS.format(start) + "msmemscope.stop()\n")
     else:
@@ -141,8 +141,8 @@ def test_calls(traced, start):
     assert outer.start < inner.start and inner.end <= outer.end
 
 
-def test_what_is_open(traced):
-    """Functions that had begun before have no start, those that end later no end; ours are not shown."""
+def test_open_calls_have_no_start_or_end(traced):
+    """Functions called before tracing have no start, those that return later no end; the package's are not shown."""
     traced.run("""\
         import msmemscope, threading
         def main():
@@ -172,8 +172,8 @@ def test_what_is_open(traced):
         (True, False), (False, False), (False, False), (True, True), (True, True)]
 
 
-def test_threads_that_come_and_go(traced):
-    """Many threads, each with a file of its own; none of what is done while nothing is traced."""
+def test_short_lived_threads(traced):
+    """Many threads, each with its own file; calls outside tracing are not recorded."""
     traced.run("""\
         import msmemscope, threading
         def f(): pass
@@ -197,8 +197,8 @@ def test_threads_that_come_and_go(traced):
     assert texts(rows).count("3: body") == 30
 
 
-def test_tracer(traced):
-    """As the documents show it: nothing but tracer.start() and tracer.stop()."""
+def test_tracer_alone(traced):
+    """As documented: only tracer.start() and tracer.stop()."""
     done = traced.run("""\
         import msmemscope
         def f(): pass
@@ -223,7 +223,7 @@ def test_tracer(traced):
     assert done.out.count("Start tracing") == 2 and done.out.count("Stop tracing") == 2
 
 
-def test_tracer_leaves_what_the_command_line_began(softnpu, tmp_path):
+def test_tracer_stop_keeps_launcher_tracing(softnpu, tmp_path):
     target = Target(softnpu, tmp_path / "target", "launcher")
     target.run("""
         import msmemscope, npu
@@ -236,7 +236,7 @@ def test_tracer_leaves_what_the_command_line_began(softnpu, tmp_path):
     assert len(target.mallocs()) == 6
 
 
-def test_tracer_that_could_not_begin(target):
+def test_tracer_can_retry_failed_start(target):
     done = target.run("""
         import msmemscope, os
         msmemscope.config(output="there")
@@ -251,7 +251,7 @@ def test_tracer_that_could_not_begin(target):
     assert done.out.count("cannot write to") == 2 and "active" not in done.err
 
 
-def test_switched_off_by_config(traced_here):
+def test_config_switches_trace_off(traced_here):
     traced_here.run("""\
         import msmemscope
         def f(): pass
@@ -267,7 +267,7 @@ def test_switched_off_by_config(traced_here):
     assert texts(traced_here.ours()).count("2: f") == 2
 
 
-def test_database(traced):
+def test_trace_in_database(traced):
     traced.run("""\
         import msmemscope, npu
         npu.init()
@@ -278,7 +278,7 @@ def test_database(traced):
         msmemscope.stop()
         print(__import__("os").getpid())
     """)
-    (path,) = [p for p in traced.files() if "device_0" in str(p)]  # beside the memory
+    (path,) = [p for p in traced.files() if "device_0" in str(p)]  # next to the memory events
     with sqlite3.connect(path) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'python_trace_%'")]
         assert len(tables) == 1
@@ -287,11 +287,10 @@ def test_database(traced):
         times = [int(t) for (t,) in db.execute("SELECT \"Timestamp(ns)\" FROM memscope_dump WHERE Event = 'MALLOC'")]
     assert columns == list(zip(COLUMNS, ("TEXT", "TEXT", "TEXT", "INTEGER", "INTEGER")))
     (f,) = [row for row in rows if row.text == "3: f"]
-    assert f.pid == int(tables[0].split("_")[-1]) and any(f.start < t < f.end for t in times)  # one clock
+    assert f.pid == int(tables[0].split("_")[-1]) and any(f.start < t < f.end for t in times)  # same clock
 
 
-def test_parts_of_the_package_that_are_loaded_late(traced):
-    """How they are loaded is not the program's doing."""
+def test_lazy_imports_of_package_are_not_traced(traced):
     traced.run("""\
         import msmemscope
         def f():
@@ -306,8 +305,8 @@ def test_parts_of_the_package_that_are_loaded_late(traced):
     assert texts(traced.ours()) == ["2: f", "stop: 1: <module>"]
 
 
-def test_modules_of_torch_and_what_is_left_out(traced):
-    """nn.Module goes by the class; nothing below __torch_dispatch__, no functions of C in contextlib's __exit__."""
+def test_torch_modules_and_omitted_calls(traced):
+    """nn.Module calls are named by class; calls below __torch_dispatch__ and C calls in contextlib's __exit__ are omitted."""
     folder = traced.folder / "torch" / "nn" / "modules"
     folder.mkdir(parents=True)
     for package in ("torch", "torch/nn", "torch/nn/modules"):
@@ -341,11 +340,11 @@ def test_modules_of_torch_and_what_is_left_out(traced):
     assert len([t for t in found if re.fullmatch(r"7: below", t)]) == 1
     assert len([t for t in found if re.fullmatch(r"6: (Mode\.)?__torch_dispatch__", t)]) == 1
     exits = [row for row in traced.slices() if re.search(r"contextlib\.py\(\d+\): .*__exit__", row.text)]
-    assert len(exits) == 1  # not a second one for the line that calls next()
+    assert len(exits) == 1  # no second slice for the line that calls next()
 
 
-def test_code_that_is_gone(traced):
-    """Code objects whose address is used again, many names, deep recursion."""
+def test_deleted_code_objects(traced):
+    """Code objects whose address is reused, many names, deep recursion."""
     traced.run("""\
         import msmemscope, sys
         msmemscope.config(events="traceback", analysis="")
@@ -355,7 +354,7 @@ def test_code_that_is_gone(traced):
             space = {}
             exec(compile("def f(): pass\\nf()", "file%03d" % i, "exec"), space)
             addresses.add(id(space["f"].__code__))
-            space.clear()  # a function and its globals hold each other
+            space.clear()  # a function and its globals form a cycle
         assert len(addresses) < 100, len(addresses)
         sys.setrecursionlimit(6000)
         def deep(n): return n and deep(n - 1)
@@ -368,8 +367,8 @@ def test_code_that_is_gone(traced):
     assert 2000 < len([t for t in found if t.endswith(": deep") and t.startswith("12")]) <= 2505
 
 
-def test_odd_names(traced):
-    """Of files and functions: they end no cell and no line, are UTF-8 whatever they were, and if too long have an end."""
+def test_unusual_names(traced):
+    """File and function names do not break cells or lines, are valid UTF-8, and are truncated if too long."""
     traced.run("""\
         import msmemscope
         names = ["a,b", 'a"b', "a\\nb", "a\\rb", "\\u00e9\\u4e2d\\U0001f600", "a\\udcffb", "", 3000 * "\\u4e2d" + "end"]
@@ -391,8 +390,8 @@ def test_odd_names(traced):
     assert [text for text in found if re.fullmatch(r"\u4e2d*end\(1\): n{500,}", text)]
 
 
-def test_types_that_are_gone(traced):
-    """Their methods are named by the type that is at the address now, whatever it is called."""
+def test_deleted_types(traced):
+    """Methods are named after the type that is at the address now."""
     traced.run("""\
         import gc, msmemscope
         msmemscope.config(events="traceback", analysis="")
@@ -409,8 +408,8 @@ def test_types_that_are_gone(traced):
     assert [name for name in found if name != "dict"] == [*map("T{}".format, range(50)), "A at 0x1"]
 
 
-def test_where_monitoring_is_taken(traced):
-    """By two other tools: a profile function does it as well."""
+def test_falls_back_if_monitoring_is_taken(traced):
+    """By two other tools; a profile function is used instead."""
     traced.run("""\
         import msmemscope, sys, threading
         if sys.version_info >= (3, 12):
@@ -431,8 +430,8 @@ def test_where_monitoring_is_taken(traced):
     assert texts(traced.ours()).count("4: f") == 4 and len({row.tid for row in traced.ours()}) == 2
 
 
-def test_other_profilers(traced):
-    """Another profiler in the same thread is left alone where the interpreter lets us; nothing is damaged anywhere."""
+def test_existing_profiler_is_kept(traced):
+    """Another profiler in the same thread keeps working where the interpreter permits; nothing is damaged."""
     traced.run("""\
         import cProfile, msmemscope, sys
         def f(): pass
@@ -454,8 +453,8 @@ def test_other_profilers(traced):
     assert texts(traced.ours()).count("2: f") == expected
 
 
-def test_profilers_that_are_set_meanwhile(traced):
-    """They are the program's, in each thread: the end of the trace does not take them away."""
+def test_profiler_set_while_tracing_is_kept(traced):
+    """In each thread: the end of the trace does not remove it."""
     traced.run("""\
         import msmemscope, sys, threading
         def other(*event): pass
@@ -487,8 +486,8 @@ def test_profilers_that_are_set_meanwhile(traced):
 
 
 @pytest.mark.parametrize("checks", ["", "1"], ids=["plain", "dev"])
-def test_end_of_the_interpreter(traced, checks):
-    """Tracing is on until the end; threads and objects that are left do no harm, nor is memory mixed up."""
+def test_tracing_until_interpreter_exit(traced, checks):
+    """Remaining threads and objects do no harm, and memory is not corrupted."""
     traced.way = "launcher"
     done = traced.run("""\
         import atexit, threading, time
@@ -513,8 +512,8 @@ def test_end_of_the_interpreter(traced, checks):
     assert texts(rows).count("1: <module>") == 1 and "stop: 7: forever" in texts(rows)
 
 
-def test_isolated(traced):
-    """Without environment, without site: the trace needs nothing of the package's."""
+def test_isolated_interpreter(traced):
+    """Without environment and site: the trace does not need the package."""
     traced.way = "launcher"
     script = traced.folder / "isolated.py"
     script.write_text("def f(): pass\nf()\n")
@@ -539,8 +538,8 @@ int main(void)
 @pytest.mark.parametrize("first", ['PyRun_SimpleString("import part; part.begin()");',
                                    'PyObject_CallMethod(PyImport_ImportModule("part"), "begin", NULL);'],
                          ids=["text", "module"])
-def test_interpreter_in_another_program(traced_here, compiler, first):
-    """Nobody says that a main program is about to run; nor is the making of the interpreter part of it."""
+def test_embedded_interpreter(traced_here, compiler, first):
+    """The start of a main program is not visible there; creating the interpreter is not part of the trace."""
     traced_here.way = "launcher"
     (traced_here.folder / "part.py").write_text("def begin(): return inside()\ndef inside(): return 1\n")
     source = traced_here.folder / "program.c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that the program itself wants to have watched."""
+"""Memory watched on request of the program."""
 
 import csv
 import re
@@ -40,7 +40,7 @@ def watching(target):
 
 
 def noted(target):
-    """Operator and call, what is watched, before or after; in order."""
+    """Operator and call, watched name, before or after; in order."""
     (file,) = target.output.glob("*/device_0/watch_dump/watch_dump_data_check_sum_*.csv")
     with open(file, newline="") as lines:
         rows = list(csv.reader(lines))
@@ -49,7 +49,7 @@ def noted(target):
     return [re.sub(r"^0_\d+/", "", row[0]) for row in rows[1:]]
 
 
-def test_a_range_of_memory(watching):
+def test_watched_range_is_dumped(watching):
     watching.run(PREPARE + """
 block = npu.malloc(4096)
 operator("early")
@@ -63,7 +63,7 @@ msmemscope.stop()
     assert noted(watching) == ["add_1-mine_0_before", "add_1-mine_0_after", "add_2-mine_0_before", "add_2-mine_0_after"]
 
 
-def test_tensors_and_how_often(watching):
+def test_watched_tensors_and_dump_limit(watching):
     watching.run(PREPARE + """
 block = npu.malloc(4096)
 plain, parameter = torch.Tensor(block, 16), torch.Parameter(block + 64, 16)
@@ -105,7 +105,7 @@ msmemscope.stop()
     ("remove(4096)", "TypeError: Expected a tensor as args."),
     ("remove(tensor, length=4)", "TypeError: Expected addr:int as args when length is set."),
 ])
-def test_wrong_calls(watching, call, error):
+def test_wrong_calls_raise(watching, call, error):
     done = watching.run(f"""
         import torch
         from msmemscope import watcher

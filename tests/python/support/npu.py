@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What target programs of the tests do with a device: the vendor's C interface, reached as a Python program can."""
+"""Device functions for target programs: the vendor's C interface, called through ctypes."""
 
 import ctypes
 
@@ -35,7 +35,7 @@ def work(times, size=4096):
 
 
 class Pool:
-    """The caching allocator of torch_npu."""
+    """torch_npu's caching allocator."""
 
     def __init__(self):
         self._lib = ctypes.CDLL("libnpupool.so")
