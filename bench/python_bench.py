@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python package costs: to import, to start and stop, per label, slice and mark. Prints lines of bench.h.
+"""Cost of the Python package: import, start and stop, labels, slices and marks. Prints lines in the format of bench.h.
 
-usage: python_bench.py BUILD      (on a software NPU, as scripts/bench does it)
+usage: python_bench.py BUILD      (on a software NPU, as scripts/bench runs it)
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# What a program measures of itself; best of several, in nanoseconds.
+# Measured inside a program; best of several runs, in nanoseconds.
 PRELUDE = """
 import sys, time
 sys.path[:0] = [{package!r}, {support!r}]
@@ -51,7 +51,7 @@ sys.stdout = console
 print(starts[0], min(starts), min(stops[1:]))
 """
 
-# Blocks that outlive their step, in a program that has as many objects as one with PyTorch in it.
+# Blocks that outlive their step, in a program with as many objects as one that uses PyTorch.
 LEAKS = """
 import msmemscope, npu
 npu.init()

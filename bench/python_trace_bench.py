@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python trace costs a call, beside cProfile on the same functions. usage: python_trace_bench.py BUILD"""
+"""Cost of the Python trace per call, compared with cProfile on the same functions. usage: python_trace_bench.py BUILD"""
 import os
 import pathlib
 import shutil
@@ -52,7 +52,7 @@ def traced(work):
     msmemscope.stop()
     return took
 
-# In turns: the machine is not as fast at one time as at another.
+# Alternating, because the speed of the machine varies.
 for work in (python_calls, c_calls):
     rounds = [(best(empty), best(work), profiled(work), traced(work)) for _ in range(ROUNDS)]
     loop, *took = map(min, zip(*rounds))
@@ -61,7 +61,7 @@ for work in (python_calls, c_calls):
 
 
 def remove(folder):
-    """The collector may still be writing there when the program has ended."""
+    """Deletes the folder; the collector may still be writing there after the program has ended."""
     deadline = time.monotonic() + 60
     while os.path.exists(folder) and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)

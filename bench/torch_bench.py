@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs a training step of real PyTorch on the CPU. Prints lines of bench.h.
+"""Cost of recording for a training step of real PyTorch on the CPU. Prints lines in the format of bench.h.
 
 usage: torch_bench.py BUILD
 
-A transformer of 12 layers, 256 wide, 2,048 tokens a step. Each kind of recording is a process of its own that waits for its
-turn; steps of all of them alternate, in another order each round, so that a disturbance of the machine hits each alike, and
-none always finds the caches as the same other one left them. A step is compared with the two plain ones of the same round,
-whose own difference is what these figures may be wrong by: the middle of these ratios is what budgets are held against; beside it stands what all steps together took, which no lucky step
-can hide anything from, and their processor time with that of the collector.
+A transformer with 12 layers of width 256, 2,048 tokens per step. Each kind of recording is a separate process. Their steps
+alternate, in a different order each round, so that disturbances of the machine affect all kinds equally and no kind always finds
+the caches as the same other one left them. A step is compared with the two plain steps of the same round, whose own difference
+is the error of these figures. Budgets apply to the median of these ratios. The mean over all steps, which no lucky step can
+distort, and the processor time including the collector's are printed next to it.
 
-What an operator costs is processor time of a narrow model, whose operators do next to nothing, with one thread: the middle of
-the differences. One thread of the BLAS library, too: others of its own wait by yielding the processor, which is counted as
-time of the process and is several microseconds per operator, or none. The empty dispatch mode stands there twice: what is
-between two processes that do the same is what these figures may be wrong by.
+The cost per operator is processor time with a narrow model, whose operators do next to nothing, and one thread: the median of
+the differences. The BLAS library also gets one thread: its other threads wait by yielding the processor, which counts as process
+time and varies by several microseconds per operator. The empty dispatch mode is measured twice: the difference between two
+equal processes is the error of these figures.
 
-memray is measured beside it where it is installed; NPUSCOPE_MEMRAY_PYTHON names a Python that has it and PyTorch.
+memray is measured as well if it is installed; NPUSCOPE_MEMRAY_PYTHON names a Python that has memray and PyTorch.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def train(options):
 
     if options.empty:
         Empty().__enter__()
-    for _ in range(2):  # the first makes what stays, the second finds its pages
+    for _ in range(2):  # the first creates persistent state, the second touches its pages
         step()
     for _ in sys.stdin:
         counted = 0
@@ -84,13 +84,13 @@ class Child:
         self.process.stdin.flush()
         words = self.process.stdout.readline().split()
         while words and not words[0][0].isdigit():
-            words = self.process.stdout.readline().split()  # of somebody else's
+            words = self.process.stdout.readline().split()  # lines of other tools
         self.wall.append(float(words[0]))
         self.processor.append(float(words[1]))
         self.operators = max(self.operators, int(words[2]))
 
     def collector(self):
-        """Processor time of the collector that writes to our output, all steps so far; 0: there is none."""
+        """Processor time used so far by the collector that writes to this output; 0: none."""
         for entry in pathlib.Path("/proc").glob("[0-9]*") if self.output is not None else ():
             try:
                 files = [os.readlink(file) for file in (entry / "fd").iterdir()]
@@ -98,7 +98,7 @@ class Child:
                     used = (entry / "stat").read_text().rpartition(")")[2].split()[11:13]
                     return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
             except OSError:
-                continue  # gone, or not ours to look at
+                continue  # ended, or not accessible
         return 0.0
 
     def end(self):
@@ -109,7 +109,7 @@ class Child:
 
 def alternate(children, rounds):
     for child in children:
-        child.step()  # is there, and warm
+        child.step()  # started and warm
         child.wall.clear(), child.processor.clear()
         child.before = child.collector()
     order = random.Random(1)
@@ -133,7 +133,7 @@ def memray_python():
     return python if found else None
 
 
-def tell_steps(steps):
+def print_steps(steps):
     plain, again = steps["plain"], steps["plain again"]
     base = [(one + other) / 2 for one, other in zip(plain.wall, again.wall)]
     base_used = (sum(plain.processor) + sum(again.processor)) / 2
@@ -154,7 +154,7 @@ def tell_steps(steps):
                used / (sum(plain.processor) if child is again else base_used))
 
 
-def tell_operators(modes):
+def print_operators(modes):
     operators = modes["empty"].operators
     figure("operators in a step", operators, "operators")
     for name, what, base, goal in (
@@ -203,8 +203,8 @@ def measure(build, rounds):
         modes = alternate(children, 4 * rounds)
         for child in children:
             child.end()
-    tell_steps(steps)
-    tell_operators(modes)
+    print_steps(steps)
+    print_operators(modes)
 
 
 def main():

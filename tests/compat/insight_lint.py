@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a dump as MindStudio Insight does: its checks on the file, its queries, its rules from events to blocks and curves.
+"""Opens a dump as MindStudio Insight does: the same file checks, queries, and rules to derive blocks and curves from events.
 
     insight_lint.py FILE.db...          exit status 1 and one line per finding if Insight would refuse or misread it
 
-What Insight would do by itself (add its tables, write user_version) is done on a copy in memory.
+Changes that Insight makes (it adds its tables and writes user_version) are made in an in-memory copy.
 """
 import json
 import os
@@ -16,7 +16,7 @@ NAME = re.compile(r"^(memscope|leaks)_dump_\d+\.db$")
 COLUMNS = ["ID", "Event", "Event Type", "Name", "Timestamp(ns)", "Process Id", "Thread Id", "Device Id", "Ptr", "Attr",
            "Call Stack(Python)", "Call Stack(C)"]
 NO_DEVICE = ("N/A", "", "host")
-# Types that the decomposition view accepts; HOST (CPU tensors) is ours, shown in the other views only.
+# Types that the decomposition view accepts; HOST (CPU tensors) is npuscope's and appears only in the other views.
 MEMORY_TYPES = {"PTA", "MINDSPORE", "ATB", "HAL", "PTA_WORKSPACE", "HOST_PINNED"}
 EXEMPT_TYPES = {"HOST"}
 EVENT_TYPES = {
@@ -55,12 +55,12 @@ class Lint:
         if not stat.S_ISREG(status.st_mode):
             self.say("not a regular file")
         if status.st_mode & 0o022:
-            self.say("others may write it")
+            self.say("writable by others")
         if not status.st_mode & 0o200 or not os.access(os.path.dirname(os.path.abspath(self.path)), os.W_OK):
             self.say("file or directory is not writable")
         for side in ("-wal", "-shm", "-journal"):
             if os.path.exists(self.path + side):
-                self.say(f"a file {side} is left beside it")
+                self.say(f"a leftover file {side} exists")
 
     # -- the schema --
 
@@ -84,26 +84,26 @@ class Lint:
             return False
         return True
 
-    # -- what makes the import fail as a whole --
+    # -- problems that make the whole import fail --
 
     def check_import(self, db):
         low, high = db.execute('SELECT MIN("Timestamp(ns)"), MAX("Timestamp(ns)") FROM memscope_dump '
                                'WHERE "Timestamp(ns)" != \'N/A\'').fetchone()
         if low is None or low <= 0:
-            self.say("times begin at 0, or there is none")
+            self.say("times begin at 0, or there are none")
             return
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'python_trace_%'"):
             low2, high2 = db.execute(f'SELECT MIN("StartTime(ns)"), MAX("EndTime(ns)") FROM {table} WHERE '
                                      '"StartTime(ns)" != \'N/A\' AND "EndTime(ns)" != \'N/A\'').fetchone()
             if low2 is None:
-                self.say(f"{table} has no call with both times")
+                self.say(f"{table} has no call with start and end")
                 continue
             high = max(high, int(high2))
             pid = table[len("python_trace_"):]
             wrong = db.execute(f'SELECT COUNT(*) FROM {table} WHERE CAST("Process Id" AS TEXT) != ? OR "Thread Id" <= 0',
                                (pid,)).fetchone()[0]
             if wrong:
-                self.say(f"{table} has {wrong} rows of another process or without thread")
+                self.say(f"{table} has {wrong} rows of another process or without a thread")
             digits = db.execute(f'SELECT COUNT(DISTINCT LENGTH("StartTime(ns)")) FROM {table} '
                                 'WHERE "StartTime(ns)" != \'N/A\'').fetchone()[0]
             if digits > 1:
@@ -121,10 +121,10 @@ class Lint:
         try:
             attr = json.loads(row[9]) if row[9] else {}
         except ValueError as error:
-            self.say(f"event {row[0]}: Attr is no JSON ({error}): {row[9][:80]}")
+            self.say(f"event {row[0]}: Attr is not JSON ({error}): {row[9][:80]}")
             return {}
         if any(not isinstance(value, str) for value in attr.values()):
-            self.say(f"event {row[0]}: Attr has values that are no strings")
+            self.say(f"event {row[0]}: Attr has values that are not strings")
         if ": " in row[9].split('"', 1)[0] or '" :' in row[9] or '":  ' in row[9]:
             self.say(f"event {row[0]}: Attr is not compact")
         return attr
@@ -178,7 +178,7 @@ class Lint:
                 curve.append(max(0, curve[-1] - size))
         self.blocks += live.values()
 
-    # -- the other queries, which must at least run --
+    # -- other queries, which must at least run --
 
     def check_queries(self, db):
         low = db.execute('SELECT MIN("Timestamp(ns)") FROM memscope_dump').fetchone()[0]
@@ -190,9 +190,9 @@ class Lint:
         page = ('SELECT COUNT(*) OVER (), * FROM memscope_dump WHERE "Device Id" = \'0\' AND "Timestamp(ns)" '
                 'BETWEEN 1 AND 2 ORDER BY "Name" LIMIT 10')
         if not any("idx_memscope_dump_timestamp" in step[3] for step in db.execute("EXPLAIN QUERY PLAN " + page)):
-            self.say("a page of a short range would read every row")
+            self.say("a page of a short range reads every row")
         if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-            self.say("SQLite finds the file damaged")
+            self.say("SQLite reports a damaged file")
         for device, _ in pairs:
             db.execute('SELECT COUNT(*) OVER (), *, "Timestamp(ns)" - ? FROM memscope_dump WHERE "Device Id" = ? '
                        'AND "Name" LIKE ? ORDER BY "ID" LIMIT 10 OFFSET 0', (low, device, "%a%")).fetchall()
@@ -226,7 +226,7 @@ class Lint:
 
 
 def lint(path, allow=()):
-    """Findings of a file, without those that contain one of the texts in allow."""
+    """Findings in a file, except those that contain one of the texts in allow."""
     return [f for f in Lint(path).run() if not any(text in f for text in allow)]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agent and recorder built for aarch64, and at work there: a program under qemu-user records, and its records are read
-here. The two sides of the shared memory are then different architectures, as its layout allows."""
+"""Agent and recorder built for aarch64: a program under qemu-user records, and its records are read here. The two sides of
+the shared memory are then different architectures, which its layout permits."""
 
 import json
 import mmap
@@ -52,7 +52,7 @@ def run(*command, **more):
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory):
-    """The agent's library from the sources that the build takes for it."""
+    """The agent library, from the same sources as in the build."""
     path = tmp_path_factory.mktemp("aarch64") / "libascend_kernel_hook.so"
     build = os.environ.get("NPUSCOPE_BUILD", ROOT / "build")
     commands = json.loads(subprocess.run(["ninja", "-C", str(build), "-t", "compdb"], capture_output=True, text=True,
@@ -100,7 +100,7 @@ def records_of(memory):
     return [records for _, records in streams.values()]
 
 
-def test_records(agent, tmp_path):
+def test_records_are_read_on_this_machine(agent, tmp_path):
     assert shutil.which("qemu-aarch64"), "scripts/bootstrap test installs qemu-user"
     run(*CC, "-shared", "-o", tmp_path / "libascend_hal.so", ROOT / "bench/null_driver/hal.c")
     run(*CC, "-x", "c", "-", "-o", tmp_path / "program", "-L", tmp_path, "-lascend_hal", "-lpthread", input=PROGRAM)
@@ -128,7 +128,7 @@ def test_records(agent, tmp_path):
         assert stamps == sorted(stamps) and stamps[0] > 0
 
 
-def test_stacks_are_those_of_the_c_library(tmp_path):
+def test_stacks_match_c_library(tmp_path):
     walker = [ROOT / "src/agent" / name for name in ("unwind.c", "unwind_table.c", "stack_range.c", "loaded.c")]
     run(*CC, f"-I{ROOT}/tests/unit", "-o", tmp_path / "walk", ROOT / "tests/compat/unwind_walk.c", *walker)
     run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", tmp_path / "walk")

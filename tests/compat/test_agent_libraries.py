@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries that go into other people's programs: what they need, what they show, and how old a system may be."""
+"""The libraries loaded into user programs: dependencies, exports, and the oldest supported system."""
 import re
 import resource
 import subprocess
@@ -27,7 +27,7 @@ def symbols(build, name):
 
 
 @pytest.mark.parametrize("name", LIBRARIES + ATB)
-def test_needs_libc_alone(build, name):
+def test_needs_only_libc(build, name):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf(build, name, "-d"))
     assert set(needed) <= {"libc.so.6"}
 
@@ -45,7 +45,7 @@ def test_binds_lazily(build, name):
     assert "BIND_NOW" not in readelf(build, name, "-d") and "Flags: NOW" not in readelf(build, name, "-d")
 
 
-def test_shows_hooks_alone(build):
+def test_exports_only_hooks(build):
     source = (ROOT / "src" / "agent" / "hooks.h").read_text()
     hooks = set(re.findall(r"X\([A-Z0-9_]+, [a-zA-Z0-9_]+, ([a-zA-Z0-9_]+), \(", source))
     hooks |= set(re.findall(r"MS_RT\(X, ([a-zA-Z0-9_]+), \(", source))
@@ -57,27 +57,27 @@ def test_shows_hooks_alone(build):
 
 
 @pytest.mark.parametrize("name", LIBRARIES[1:])
-def test_names_show_nothing(build, name):
+def test_alias_libraries_export_nothing(build, name):
     assert not [symbol for section, _, symbol in symbols(build, name) if section not in ("UND", "ABS")]
     assert "libascend_kernel_hook.so" in readelf(build, name, "-d")
 
 
-def test_takes_little_thread_local_storage(build):
-    """Libraries that are loaded late share a small reserve: one word each for the recorder and the hooks."""
+def test_uses_little_thread_local_storage(build):
+    """Libraries loaded at run time share a small reserve: one word each for the recorder and the hooks."""
     total = sum(int(line.split()[5], 16) for line in readelf(build, "ascend_kernel_hook", "-l").splitlines()
                 if line.strip().startswith("TLS"))
     assert 0 < total <= 16
 
 
 def test_writes_few_pages_in_a_program_without_events(build):
-    """Each costs every program that a job starts a fault: relocated words, the session, and where the library is."""
+    """Each written page costs one fault in every program of a job: relocations, the session, the library's address."""
     agent = build / "msmemscope" / "lib64" / "libascend_kernel_hook.so"
     env = {"LD_PRELOAD": str(agent), "MSMEMSCOPE_SESSION": "1;s=" + "0" * 32 + ";t=2;e=71;k=2"}
     maps = subprocess.run(["cat", "/proc/self/smaps"], env=env, check=True, capture_output=True, text=True).stdout
     written_kb, ours, end = 0, False, None
     for line in maps.splitlines():
         mapping = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
-        if mapping:  # its zeros stand right behind it, without a name
+        if mapping:  # its .bss follows directly, without a name
             ours = agent.name in line or (ours and len(line.split()) == 5 and mapping[1] == end)
             end = mapping[2]
         elif line.startswith("Anonymous:") and ours:
@@ -86,7 +86,7 @@ def test_writes_few_pages_in_a_program_without_events(build):
 
 
 @pytest.mark.parametrize("name", ATB)
-def test_atb_shows_its_names_alone(build, name):
+def test_atb_library_exports_only_its_names(build, name):
     shown = {symbol for section, _, symbol in symbols(build, name) if section not in ("UND", "ABS")}
     assert len(shown) == 8 and all(symbol.startswith("_ZN") and "3atb" in symbol for symbol in shown)
     assert "TLS" not in [line.split()[0] for line in readelf(build, name, "-l").splitlines() if line.split()]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each public header compiles alone, in C and in C++, without a warning, and all of them together; the layouts hold for
-the other architecture too."""
+"""Each public header compiles alone, and all of them together, in C and C++ without warnings; the layouts also hold for the
+other architecture."""
 
 import subprocess
 
@@ -30,24 +30,24 @@ def check(command, text, include=INCLUDE):
 
 @pytest.mark.parametrize("standard", ["c99", "c++11"])
 @pytest.mark.parametrize("header", HEADERS)
-def test_header_alone(header, standard):
+def test_header_compiles_alone(header, standard):
     check(COMPILERS[standard] + WARNINGS, f'#include "{header}"')
 
 
 @pytest.mark.parametrize("standard", ["c11", "c++17"])
 @pytest.mark.parametrize("order", [1, -1])
-def test_headers_together(standard, order):
+def test_headers_compile_together(standard, order):
     check(COMPILERS[standard] + WARNINGS, "\n".join(f'#include "{h}"' for h in HEADERS[::order]))
 
 
 @pytest.mark.parametrize("text", ['#include "runtime/rt.h"', '#include "rt.h"'])
-def test_runtime_headers_from_their_own_folder(text):
+def test_runtime_headers_compile_from_their_folder(text):
     check(COMPILERS["c11"] + WARNINGS, text, INCLUDE / "experiment/runtime")
 
 
 @pytest.mark.parametrize("standard", ["c11", "c++17"])
 def test_mstx_is_usable_from_several_files(tmp_path, standard):
-    """Header-only: two files of one program share a context, and nothing has to be linked."""
+    """Header-only: two files of one program share a context without linking a library."""
     other = '#include "mstx/ms_tools_ext.h"\n' + ('extern "C" ' if "++" in standard else "") + \
         "void other(void);\nvoid other(void) { mstxMarkA(\"x\", NULL); }\n"
     main = '#include "mstx/ms_tools_ext.h"\n' + ('extern "C" ' if "++" in standard else "") + \
@@ -63,8 +63,8 @@ def test_mstx_is_usable_from_several_files(tmp_path, standard):
 
 
 @pytest.mark.parametrize("compiler", ["cc", "aarch64-linux-gnu-gcc"])
-def test_layouts(compiler):
-    """Asserts of src/abi/layout_check.c, on this machine's architecture and on the other one that has such devices."""
+def test_layouts_hold(compiler):
+    """Assertions of src/abi/layout_check.c, for this machine's architecture and the other one with Ascend devices."""
     result = subprocess.run(
         [compiler, "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", f"-I{ROOT}/src",
          ROOT / "src/abi/layout_check.c"], capture_output=True, text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MindStudio Insight opens our databases; what it would show agrees with what the CSV file says."""
+"""MindStudio Insight can open the databases; what it would show agrees with the CSV files."""
 import csv
 import json
 import pathlib
@@ -21,7 +21,7 @@ def dump(build, case, kind, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_cases(build, case, tmp_path):
+def test_insight_opens_databases(build, case, tmp_path):
     databases = sorted(dump(build, case, "db", tmp_path).glob("device_*/dump/*.db"))
     assert databases
     for path in databases:
@@ -29,7 +29,7 @@ def test_cases(build, case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_database_says_what_csv_says(build, case, tmp_path):
+def test_database_matches_csv(build, case, tmp_path):
     tables = sorted(dump(build, case, "csv", tmp_path).glob("device_*/dump/memscope_dump_*.csv"))
     databases = sorted(dump(build, case, "db", tmp_path).glob("device_*/dump/*.db"))
     assert [p.parent.parent.name for p in tables] == [p.parent.parent.name for p in databases]
@@ -49,8 +49,8 @@ def test_database_says_what_csv_says(build, case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_chrome_trace(build, case, tmp_path):
-    """Every member that viewers need, times in microseconds that are not negative, nothing without an end."""
+def test_chrome_trace_is_valid(build, case, tmp_path):
+    """It has every member that viewers need, non-negative times in microseconds, and no open slices."""
     events = json.loads((dump(build, case, "csv", tmp_path) / "trace.json").read_text())["traceEvents"]
     assert events
     for event in events:
@@ -67,7 +67,7 @@ def test_chrome_trace(build, case, tmp_path):
 
 
 @pytest.mark.foreign_databases
-def test_lint_finds_what_insight_would_not_read(build, tmp_path):
+def test_lint_finds_defects(build, tmp_path):
     case = next(c for c in CASES if c.stem == "pool")
     path = next(dump(build, case, "db", tmp_path).glob("device_0/dump/*.db"))
 
@@ -83,7 +83,7 @@ def test_lint_finds_what_insight_would_not_read(build, tmp_path):
 
     assert lint(path) == []
     assert "without a size" in spoil("""UPDATE memscope_dump SET "Attr" = REPLACE("Attr", '"size"', '"sise"')""")
-    assert "no strings" in spoil("""UPDATE memscope_dump SET "Attr" = REPLACE("Attr", '"2048"', '2048')""")
+    assert "not strings" in spoil("""UPDATE memscope_dump SET "Attr" = REPLACE("Attr", '"2048"', '2048')""")
     assert "FREE without MALLOC" in spoil("""DELETE FROM memscope_dump WHERE "ID" = 1""")
     assert "no event has a device" in spoil("""UPDATE memscope_dump SET "Device Id" = 'N/A'""")
     assert "python_trace_42" in spoil('CREATE TABLE python_trace_42 ("FuncInfo" TEXT, "StartTime(ns)" TEXT, '
@@ -92,8 +92,8 @@ def test_lint_finds_what_insight_would_not_read(build, tmp_path):
     assert "user_version" in spoil("PRAGMA user_version = 7")
 
 
-def test_curves_are_ours(build, tmp_path):
-    """The running totals that Insight computes are the `used` of our rows."""
+def test_curves_match_rows(build, tmp_path):
+    """The running totals that Insight computes equal `used` in the rows."""
     case = next(c for c in CASES if c.stem == "pinned")
     checked = Lint(next(dump(build, case, "db", tmp_path).glob("device_cpu/dump/*.db")))
     assert checked.run() == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in C and C++ as users write them, compiled against the installed headers alone and run on a software NPU."""
+"""User programs in C and C++, compiled against the installed headers only and run on a software NPU."""
 import json
 import os
 import pathlib
@@ -14,7 +14,7 @@ PROGRAMS = pathlib.Path(__file__).parent / "programs"
 
 @pytest.fixture
 def program(compiler, softnpu, tmp_path):
-    """Compiles and runs a program, which ends well if it says so."""
+    """Compiles and runs a program, which must report success."""
 
     def run(source, *libraries, argv=(), flags=(), **environment):
         name, suffix = source.split(".")
@@ -66,11 +66,11 @@ def test_conveniences(program):
     program("conveniences.cpp", flags=["-rdynamic"])
 
 
-def test_ranks_meet_by_root_info(program):
+def test_ranks_connect_by_root_info(program):
     program("ranks.c", "hccl", argv=["root"])
 
 
-def test_ranks_meet_by_rank_table(program, tmp_path):
+def test_ranks_connect_by_rank_table(program, tmp_path):
     devices = [{"device_id": str(i), "device_ip": f"192.168.1.{i + 1}", "rank_id": str(i)} for i in range(2)]
     table = tmp_path / "ranks.json"
     table.write_text(json.dumps({
@@ -81,8 +81,8 @@ def test_ranks_meet_by_rank_table(program, tmp_path):
 
 
 def test_marks_reach_an_injected_tool(program, shared_object):
-    told = program("marks.c", "ms_tools_ext", MSTX_INJECTION_PATH=shared_object("mstx_tool.c", "tool.so"))
-    assert told == [
+    calls = program("marks.c", "ms_tools_ext", MSTX_INJECTION_PATH=shared_object("mstx_tool.c", "tool.so"))
+    assert calls == [
         "mark start",
         "range 1 begins: step start on a stream",
         "domain 1: pool",

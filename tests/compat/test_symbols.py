@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the libraries export, by the function tables in src/abi: every name in the right file, every file under its own
-name, and calls from one library to the next left open to interposition."""
+"""Exports of the libraries, checked against the function tables in src/abi: every name in the right file, the SONAME equal to
+the file name, and calls between libraries open to interposition."""
 
 import re
 import subprocess
@@ -51,7 +51,7 @@ def test_every_name_is_exported(table, library):
     assert names - dynamic_symbols(library, "--defined-only") == set()
 
 
-def test_every_acl_function_has_its_twin():
+def test_every_acl_function_has_impl():
     twins = {name + "Impl" for macro, _, name in rows("acl") if macro != "ACL_FN_FRONT"}
     assert len(twins) == 398
     assert twins - dynamic_symbols("libascendcl_impl.so", "--defined-only") == set()
@@ -59,7 +59,7 @@ def test_every_acl_function_has_its_twin():
         assert twins - dynamic_symbols(front, "--undefined-only") == set(), f"{front} does not call through the PLT"
 
 
-def test_everything_recommended_is_implemented():
+def test_recommended_functions_are_implemented():
     assert [name for macro, status, name in rows("acl") if status != "IMPLEMENTED" and macro != "ACL_FN_EXTRA"] == []
 
 
@@ -70,8 +70,8 @@ def test_soname_is_the_file_name(library):
     assert "SYMBOLIC" not in text
 
 
-def test_chain_of_libraries():
-    """A program that links libascendcl.so gets the driver into its global scope."""
+def test_library_dependencies():
+    """A program that links libascendcl.so has the driver in its global scope."""
     seen, todo = set(), ["libascendcl.so"]
     while todo:
         library = todo.pop()
@@ -92,6 +92,6 @@ def test_chain_of_libraries():
         ("libruntime.so", "libprofapi.so", ["MsprofReportCompactInfo", "MsprofReportApi"]),
     ],
 )
-def test_layers_call_each_other_by_name(caller, callee, names):
+def test_layers_call_each_other_through_plt(caller, callee, names):
     assert set(names) - dynamic_symbols(caller, "--undefined-only") == set()
     assert set(names) - dynamic_symbols(callee, "--defined-only") == set()

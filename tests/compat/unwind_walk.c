@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks stacks with all kinds of frames by the unwind tables and compares each with the C library's backtrace. Exits
- * 0 if they are the same. Needs nothing but the walker, so that it can be compiled for any processor. */
+/* Unwinds stacks with all kinds of frames by the unwind tables and compares each with the C library's backtrace. Exits
+ * with 0 if they are equal. Needs only the unwinder, so that it can be compiled for any processor. */
 #include "agent/hooks.h"
 #include "agent/loaded.h"
 #include "agent/unwind.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Definitions that the walker needs from other files. */
+/* Stubs for functions that the unwinder calls. */
 int (*ms_real_dlclose)(void *handle);
 uint32_t ms_def_modules_epoch(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A distributed program as people write them for CANN: one process per device, root info passed through a file, the
- * rest from the environment. It knows nothing of where it runs. RANK_ID, RANK_SIZE, ROOT_INFO (file), or
- * RANK_TABLE_FILE; STEPS; STOP_AT (step at which rank 1 kills itself) */
+/* A typical distributed CANN program: one process per device, root info passed through a file, other settings from the
+ * environment: RANK_ID, RANK_SIZE, ROOT_INFO (file) or RANK_TABLE_FILE; STEPS; STOP_AT (step at which rank 1 kills
+ * itself). It does not depend on softnpu. */
 #include <acl/acl.h>
 #include <hccl/hccl.h>
 
@@ -71,7 +71,7 @@ int main(void)
     HcclComm comm;
     aclrtStream stream;
     float *host, *device;
-    alarm(100); /* a rank that waits for ever is a failure of this rank */
+    alarm(100); /* a rank that hangs fails */
     ACL(aclInit(NULL));
     ACL(aclrtSetDevice((int)rank));
     ACL(aclrtCreateStream(&stream));

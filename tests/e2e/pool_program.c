@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses the caching pool in ways that waste what it has reserved, and says how much.
+/* Uses the caching pool in ways that waste reserved memory, and prints how much.
  * usage: pool_program split|blocked|clean */
 #include "acl/acl.h"
 #include "mstx/ms_tools_ext.h"
@@ -42,7 +42,7 @@ static uint64_t reserved(void)
     return stats.reserved_bytes.current;
 }
 
-/* Work of a while. */
+/* Busy for 2 ms. */
 static void work(void)
 {
     struct timespec from, now;
@@ -52,7 +52,7 @@ static void work(void)
     } while ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec - from.tv_nsec < 2000000);
 }
 
-/* Every segment of 20 MiB keeps a remainder of 1.5 MiB between and behind its blocks; nobody asks for so little. */
+/* Each segment of 20 MiB keeps a remainder of 1.5 MiB between and after its blocks, too small for any request. */
 static void split(void)
 {
     for (int i = 0; i < PAIRS; i++) {
@@ -63,7 +63,7 @@ static void split(void)
     printf("planted: kind=split wasted=%zu\n", PAIRS * (20 * MIB - given_b));
 }
 
-/* What one stream has given back is of no use for another. */
+/* Memory freed by one stream cannot be used by another. */
 __attribute__((noinline)) static void *of_another_stream(aclrtStream stream)
 {
     return take(8 * MIB, stream);
@@ -75,7 +75,7 @@ static void blocked(void)
     check(aclrtCreateStream(&stream) == 0, "aclrtCreateStream");
     give(take(8 * MIB, NULL));
     uint64_t before = reserved();
-    of_another_stream(stream); /* and kept */
+    of_another_stream(stream); /* never freed */
     printf("planted: kind=blocked reserved=%llu\n", (unsigned long long)(reserved() - before));
 }
 

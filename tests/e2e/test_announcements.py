@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool hears from the examples: steps, operators, tensor accesses, and the blocks of the pools, all consistent."""
+"""What the examples announce to a tool: steps, operators, tensor accesses and pool blocks, all consistent."""
 
 import pathlib
 import re
@@ -20,7 +20,7 @@ def tool(compiler, tmp_path_factory):
 
 @pytest.fixture
 def listen(softnpu, home, build, tool, tmp_path):
-    """Runs an example with the tool; returns the result and what each of its processes announced."""
+    """Runs an example with the tool; returns the result and the announcements of each process."""
 
     def run(name, *argv, hook=True):
         env = {"MSTX_INJECTION_PATH": str(tool), "MSTX_LOG": str(tmp_path / "log")}
@@ -38,7 +38,7 @@ def listen(softnpu, home, build, tool, tmp_path):
 
 
 def replay(lines, device=0):
-    """Follows the announcements as a tool does; returns the blocks that live at the end and some counts."""
+    """Replays the announcements as a tool does; returns the blocks live at the end and some counts."""
     live, operator, step, counts = {}, None, 0, {"operators": 0, "accesses": 0, "steps": 0, "reserved": 0, "workspace": 0}
     born = {}
     for line in lines:
@@ -84,25 +84,25 @@ def replay(lines, device=0):
             for dim in shape.split(","):
                 count *= int(dim)
             assert count == int(size)
-            assert live[int(ptr)] >= int(size) + 32  # a living block, not beyond its end
+            assert live[int(ptr)] >= int(size) + 32  # inside a live block
             counts["accesses"] += 1
     assert operator is None
     return live, born, counts
 
 
-def test_train(listen):
+def test_training_announcements_are_consistent(listen):
     result, (log,) = listen("acl-train", "--steps", 3)
     live, _, counts = replay(log)
     assert live == {}
     assert counts["steps"] == 3
     assert counts["operators"] > 3 * 100 and counts["accesses"] > 3 * counts["operators"] // 2
-    assert counts["workspace"] == 0  # given back at the end
+    assert counts["workspace"] == 0  # freed at the end
     assert any(line.startswith("region ptaWorkspace 0 ") for line in log)
 
 
-def test_two_ranks(listen):
+def test_two_ranks_announce_separately(listen):
     _, logs = listen("acl-train", "--steps", 2, "--devices", 2)
-    assert len(logs) == 2  # the parent says nothing
+    assert len(logs) == 2  # the parent announces nothing
     devices = {next(line for line in log if line.startswith("region")).split()[2] for log in logs}
     assert devices == {"0", "1"}
     for log in logs:
@@ -110,7 +110,7 @@ def test_two_ranks(listen):
         assert replay(log, device)[0] == {}
 
 
-def test_leaks_are_where_the_program_says(listen):
+def test_planted_leaks_are_live_at_end(listen):
     result, (log,) = listen("acl-train", "--steps", 4, "--leak=2M")
     live, born, _ = replay(log)
     said = {}
@@ -124,7 +124,7 @@ def test_leaks_are_where_the_program_says(listen):
 
 
 def events_of(log, address):
-    """Positions of the events of the last block at this address: birth, accesses, death; counted in operators."""
+    """Positions, counted in operators, of the events of the last block at this address: allocation, accesses, free."""
     events, operators = [], 0
     for line in log:
         if line.startswith("mark memscope-aten-b:"):
@@ -143,7 +143,7 @@ def address_of(result):
     return int(dict(pair.split("=", 1) for pair in line.removeprefix("planted: ").split())["address"], 16)
 
 
-def test_inefficient_tensors_are_inefficient(listen):
+def test_planted_inefficiencies_show_in_accesses(listen):
     result, (log,) = listen("acl-train", "--steps", 2, "--early-alloc")
     kinds = events_of(log, address_of(result))
     assert [kind for kind, _ in kinds] == ["alloc", "access", "free"]
@@ -164,7 +164,7 @@ def test_corruption_is_not_announced(listen):
     assert strip(log) == strip(other)
 
 
-def test_without_the_hook_only_steps_are_marked(listen):
+def test_only_steps_are_marked_without_hook(listen):
     _, (log,) = listen("acl-train", "--steps", 2, hook=False)
     assert [line.split()[0] for line in log] == ["start", "end"] * 2
     _, (log,) = listen("acl-train", "--steps", 2, "--announce", hook=False)
@@ -172,7 +172,7 @@ def test_without_the_hook_only_steps_are_marked(listen):
     assert not any(line.startswith(("region", "heap")) for line in log)
 
 
-def test_infer(listen):
+def test_inference_announcements_are_consistent(listen):
     _, (log,) = listen("acl-infer", "--requests", 6)
     live, _, counts = replay(log)
     assert live == {} and counts["steps"] > 6
@@ -181,4 +181,4 @@ def test_infer(listen):
     leaked = [int(re.search(r"address=0x(\w+)", line).group(1), 16)
               for line in result.stdout.splitlines() if line.startswith("planted: ")]
     assert len(leaked) == 2 and set(leaked) <= set(live)
-    assert len(live) == 2 * 2 * 2  # keys and values of two layers of each
+    assert len(live) == 2 * 2 * 2  # keys and values of two layers each

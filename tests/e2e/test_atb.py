@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test ATB: the names that tools hook, in both ABIs and both layouts, with something real behind them."""
+"""The test ATB library: the names that tools hook, in both ABIs and both layouts, with working operators."""
 
 import struct
 import subprocess
@@ -47,7 +47,7 @@ def atb(request, build, softnpu, home):
     return Atb()
 
 
-def test_names(atb):
+def test_exported_names(atb):
     table = subprocess.run(["nm", "-D", "--defined-only", str(atb.folder / "lib" / "libatb.so")],
                            capture_output=True, text=True, check=True).stdout
     defined = {line.split()[-1] for line in table.splitlines()}
@@ -63,13 +63,13 @@ def test_calls_can_be_interposed(atb):
         assert any("JUMP_SLO" in line and name in line for line in relocations.splitlines()), name
 
 
-def test_executes(atb):
+def test_operation_executes(atb):
     result = atb.run(3)
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"pack {atb.pack}, LinearGeluOperation executed 3 times" in result.stdout
 
 
-def test_a_preload_answers_the_probe(atb, tmp_path):
+def test_preload_can_answer_probe(atb, tmp_path):
     log = tmp_path / "log"
     result = atb.run(2, LD_PRELOAD=str(atb.folder / "lib" / "libatb_preload.so"), ATB_PRELOAD_LOG=str(log))
     assert result.returncode == 0, result.stdout + result.stderr
@@ -87,7 +87,7 @@ def test_a_preload_answers_the_probe(atb, tmp_path):
         assert [line[2:] for line in block[1:7]] == [["2", "1"]] * 4 + [["1", "1"]] * 2
 
 
-def test_saves_tensors_by_itself(atb, tmp_path):
+def test_tensors_are_saved_on_request(atb, tmp_path):
     result = atb.run(1, ATB_SAVE_TENSOR="1", ATB_SAVE_TENSOR_PATH=str(tmp_path))
     assert result.returncode == 0, result.stdout + result.stderr
     (operation,) = tmp_path.glob("*/0/0_LinearGeluOperation")

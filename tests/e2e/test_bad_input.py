@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is given to the commands that read dumps: they end soon, say what is wrong, say so in their exit status, and the
-input stays as it was."""
+"""Bad input to the commands that read dumps: they end quickly, report the problem, exit with an error status, and leave the
+input unchanged."""
 
 import csv
 import hashlib
@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 
 def dump_rows(count=400):
-    """Operators that allocate, use and free; marks; steps."""
+    """Rows of operators that allocate, use and free; marks; steps."""
     rows = []
 
     def add(event, kind, name="N/A", ptr="N/A", attr=""):
@@ -80,7 +80,7 @@ COMMANDS = {
     "csv": lambda path, out: ["export", path, "--format=csv", "-o", out],
     "memory_viz": lambda path, out: ["export", path, "--format=memory_viz", "-o", out]}
 
-# What is said; "": the input is good enough, and everything must end well.
+# Expected messages; "": the input is usable, and every command must succeed.
 WRONG = {"empty.csv": "the file is empty", "empty.db": "the file is empty", "other.csv": "not a msmemscope dump",
          "other.db": "not a msmemscope dump", "binary.csv": "not a msmemscope dump", "binary.db": "not a database",
          "notes.txt": ".csv nor .db|suffix must be .csv or .db", "nothing": "contains no msmemscope recording|not a regular file",
@@ -100,7 +100,7 @@ def state_of(path):
 
 @pytest.mark.foreign_databases
 @pytest.mark.parametrize("command", COMMANDS)
-def test_bad_input(softnpu, memscope, tmp_path, command):
+def test_bad_input_is_reported(softnpu, memscope, tmp_path, command):
     folder = tmp_path / "in"
     folder.mkdir()
     write_all(folder)
@@ -108,15 +108,15 @@ def test_bad_input(softnpu, memscope, tmp_path, command):
         path, out = folder / name, tmp_path / f"out{number}"
         before, files = state_of(path), sorted(os.listdir(folder))
         done = softnpu.run(memscope, *COMMANDS[command](path, out), timeout=60)
-        said = done.stdout + done.stderr
-        assert "Sanitizer" not in said and done.returncode >= 0, said
-        assert not set(said) & set(map(chr, [*range(9), *range(11, 32), 127])), name  # a terminal is no place for it
+        output = done.stdout + done.stderr
+        assert "Sanitizer" not in output and done.returncode >= 0, output
+        assert not set(output) & set(map(chr, [*range(9), *range(11, 32), 127])), name  # no control characters on a terminal
         if words:
-            assert any(word in said for word in words.split("|")), (name, said[-500:])
-            assert done.returncode != 0 or (name, command) == ("header.csv", "query"), (name, said[-500:])
-        elif command != "check leaks":  # whose exit status says what was found
-            assert done.returncode == 0, (name, said[-500:])
-        if command == "check inefficient" and f"{name}.orig" in os.listdir(folder):  # the function that writes into its input
+            assert any(word in output for word in words.split("|")), (name, output[-500:])
+            assert done.returncode != 0 or (name, command) == ("header.csv", "query"), (name, output[-500:])
+        elif command != "check leaks":  # its exit status depends on the findings
+            assert done.returncode == 0, (name, output[-500:])
+        if command == "check inefficient" and f"{name}.orig" in os.listdir(folder):  # this one writes into its input
             assert state_of(folder / f"{name}.orig")[2] == before[2]
             (folder / f"{name}.orig").rename(path)
         else:
@@ -125,7 +125,7 @@ def test_bad_input(softnpu, memscope, tmp_path, command):
 
 
 @pytest.mark.foreign_databases
-def test_marks_and_indexes_that_are_wrong(softnpu, memscope, tmp_path):
+def test_wrong_marks_and_indexes_are_reported(softnpu, memscope, tmp_path):
     write_all(tmp_path)
     good = tmp_path / "good.csv"
     for options, words in ((["--mark", "nowhere"], "fewer than 3"), (["--mark", "x", "--start", "1000"], "out of bounds"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call stacks as people read them: functions, files and lines, also of programs that are gone."""
+"""Call stacks as text: functions, files and lines, also of programs that were deleted."""
 
 import os
 import pathlib
@@ -69,8 +69,8 @@ def test_functions_files_and_lines(recorder, program, tmp_path):
     check_frames(frames(of_malloc(recorder)), program, tmp_path / "weights.c")
 
 
-def test_text_outlives_the_program(recorder, program, tmp_path):
-    """What was written while recording is written again when program, sources and everything are gone."""
+def test_export_after_program_is_deleted(recorder, program, tmp_path):
+    """Export gives the same rows as the live recording after program and sources were deleted."""
     recorder.run(program, options=["--call-stack=c"])
     before = of_malloc(recorder)
     program.unlink()
@@ -84,8 +84,8 @@ def test_text_outlives_the_program(recorder, program, tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["none", "end"])
-def test_text_without_files_at_once(recorder, program, tmp_path, mode):
-    """The trace has its texts also if nothing was exported while the program lived."""
+def test_trace_contains_stack_texts_without_export(recorder, program, tmp_path, mode):
+    """Even if nothing was exported while the program ran."""
     recorder.run(program, options=["--call-stack=c", f"--export={mode}"])
     program.unlink()
     exported = tmp_path / "again"
@@ -111,7 +111,7 @@ int main(int n, char **v)
 {
     unlink(v[0]);
     halMemFree(load_weights());
-    getchar(); /* until the collector holds us */
+    getchar(); /* until the collector has opened it */
     return 0;
 }
 """
@@ -127,7 +127,7 @@ def open_files(pid):
     return found
 
 
-def test_program_that_removes_itself(recorder, compiler, tmp_path):
+def test_program_deletes_itself(recorder, compiler, tmp_path):
     source = tmp_path / "vanish.c"
     source.write_text(VANISH)
     program = compiler(tmp_path / "vanish", source, "ascend_hal", flags=("-g", "-O2"))
@@ -138,7 +138,7 @@ def test_program_that_removes_itself(recorder, compiler, tmp_path):
     assert "(load_weights+0x" in of_malloc(recorder)["Call Stack(C)"]
 
 
-def test_stripped(recorder, program):
+def test_stripped_program(recorder, program):
     subprocess.run(["strip", "-g", program], check=True)
     recorder.run(program, options=["--call-stack=c"])
     found = frames(of_malloc(recorder))
@@ -146,22 +146,22 @@ def test_stripped(recorder, program):
     assert frame_pattern(program, "main").match(found[1]), found
 
 
-def test_stripped_of_everything(recorder, program):
+def test_fully_stripped_program(recorder, program):
     subprocess.run(["strip", "-s", program], check=True)
     recorder.run(program, options=["--call-stack=c"])
     found = frames(of_malloc(recorder))
-    for frame in found[:2]:  # as the original writes what has no name
+    for frame in found[:2]:  # the original's form for unnamed addresses
         assert re.match(rf"{re.escape(str(program))}\(\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]$", frame), frame
 
 
-def test_depth(recorder, program):
+def test_depth_counts_frames(recorder, program):
     recorder.run(program, options=["--call-stack=c:1"])
     found = frames(of_malloc(recorder))
     assert len(found) == 2 and "allocate" in found[0] and "load_weights" in found[1]  # one frame, two functions
 
 
-def test_library_that_is_gone(recorder, compiler, tmp_path):
-    """A library that was unloaded and deleted, and another one that took its place in memory."""
+def test_unloaded_and_deleted_library(recorder, compiler, tmp_path):
+    """And another library that is loaded at the same address afterwards."""
     for name in ("first", "second"):
         source = tmp_path / f"{name}.c"
         source.write_text(f'#include "ascend_hal.h"\nvoid {name}_call(void)\n{{\n    void *volatile p = 0;\n'
@@ -233,15 +233,15 @@ def recorded_deep(recorder, compiler, tmp_path, options, through):
     return names, logs
 
 
-def test_frame_pointers(recorder, compiler, tmp_path):
+def test_frame_pointers_are_used(recorder, compiler, tmp_path):
     names, logs = recorded_deep(recorder, compiler, tmp_path, ["--call-stack=c:fp", "--log-level=info"], "through(0, 0);")
     assert names[:3] == ["leaf", "outer", "main"]
-    assert "_start" not in names  # beyond what frame pointers tell: it was they that were used
+    assert "_start" not in names  # not reachable by frame pointers, so they were used
     assert "frame pointers" not in logs
 
 
-def test_frame_pointers_that_do_not_hold(recorder, compiler, tmp_path):
-    """Through a library that has none, the tables are asked, and somebody is told."""
+def test_missing_frame_pointers_fall_back_to_tables(recorder, compiler, tmp_path):
+    """In a library without them the unwind tables are used, and the log says so."""
     through = "char list[4] = {4, 3, 2, 1}; qsort(list, 2, 1, through);"
     names, logs = recorded_deep(recorder, compiler, tmp_path, ["--call-stack=c:fp", "--log-level=info"], through)
     assert names[0] == "leaf" and "outer" in names and names[-1] == "_start"
@@ -306,8 +306,8 @@ def test_python_lines(recorder, tmp_path, version, python):
     assert "ffi" in rows[0]["Call Stack(C)"]
 
 
-def test_python_file_whose_name_is_not_utf8(recorder, tmp_path):
-    """It is no reason to distrust the interpreter, and what is written is UTF-8."""
+def test_python_file_name_that_is_not_utf8(recorder, tmp_path):
+    """Stacks are still recorded, and the output is UTF-8."""
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     with open(folder + b"/model.py", "w") as file:
@@ -318,7 +318,7 @@ def test_python_file_whose_name_is_not_utf8(recorder, tmp_path):
     assert [frames(row, "Call Stack(Python)")[-1] for row in rows] == 2 * [f"{tmp_path}/caf?/model.py(25): <module>"]
 
 
-def test_leak_report_names_the_place(recorder, compiler, tmp_path):
+def test_leak_report_names_line(recorder, compiler, tmp_path):
     source = tmp_path / "leaky.c"
     source.write_text(PROGRAM.replace("halMemFree(load_weights());", "load_weights();          "))
     program = compiler(tmp_path / "leaky", source, "ascend_hal", flags=("-g", "-O2"))
@@ -327,7 +327,7 @@ def test_leak_report_names_the_place(recorder, compiler, tmp_path):
                      result.stdout), result.stdout
 
 
-# Machine code of x86-64: the test of generated code exists there alone.
+# Machine code for x86-64: generated code is tested only there.
 JIT = """\
 #include "ascend_hal.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything at once: eight threads, two devices, all events, both stacks. The rows must tell one story."""
+"""Everything at once: eight threads, two devices, all events, both stacks. The rows must be consistent."""
 
 import collections
 
@@ -24,15 +24,15 @@ def dumps(recording, request, build):
 
 
 def check_order(rows):
-    """Ids are unique and rise; so do times, of all but those that the device has measured."""
+    """Ids are unique and ascending; times ascend, except those measured by the device."""
     assert [r.id for r in rows] == sorted({r.id for r in rows})
     times = [r.time for r in rows if not r.type.startswith("KERNEL_EXECUTE")]
     assert all(a < b for a, b in zip(times, times[1:]))
 
 
 def check_blocks(rows, device):
-    """A block has one MALLOC and one FREE, in this order, that agree; live blocks of one kind never overlap; the sums that
-    rows give are the sums of what is live."""
+    """A block has one MALLOC and then one FREE, which agree; live blocks of one kind never overlap; the totals in rows equal the
+    sum of live blocks."""
     live, seen, used = {}, set(), collections.Counter()
     by_address = collections.defaultdict(dict)
     for row in rows:
@@ -66,7 +66,7 @@ def check_blocks(rows, device):
 
 
 def check_overlap(rows):
-    """At no time do two live blocks of one kind share a byte."""
+    """Live blocks of one kind never overlap."""
     for kind in {r.type for r in rows if r.event == "MALLOC"}:
         spans = {}
         for row in (r for r in rows if r.event in ("MALLOC", "FREE") and r.type == kind):
@@ -80,7 +80,7 @@ def check_overlap(rows):
 
 
 def check_threads(rows):
-    """Operators of a thread open and close like parentheses; every thread has allocated, with a stack."""
+    """Operators of a thread are properly nested; every thread has allocated, with a stack."""
     open_operators = collections.defaultdict(list)
     for row in rows:
         if row.type == "ATEN_START":
@@ -95,14 +95,14 @@ def check_threads(rows):
 
 
 def check_kernels(rows):
-    """Every kernel that ran was launched before, and has run once for it."""
+    """Each kernel run has one earlier launch, and each launch one run."""
     def keys(kind):
         return collections.Counter((r.name, r.attr["streamId"], r.attr["taskId"]) for r in rows if r.type == kind)
 
     assert keys("KERNEL_LAUNCH") == keys("KERNEL_EXECUTE_START") == keys("KERNEL_EXECUTE_END") != {}
 
 
-def test_rows_tell_one_story(dumps):
+def test_rows_are_consistent(dumps):
     for name, rows in dumps.items():
         assert len({r.pid for r in rows}) == 1
         check_order(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording under the control of the program itself, through the table that the API uses."""
+"""Recording controlled by the program itself, through the function table that the Python API uses."""
 
 import os
 import pathlib
@@ -11,8 +11,8 @@ from recorder import collector_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# Executes words: a number allocates and frees so often, keepN allocates, freeN frees what was kept; the rest are calls of the
-# table, answered by a line "word result text".
+# Executes its arguments: a number allocates and frees that many times, keepN allocates, freeN frees kept blocks; other words
+# are calls of the table, each answered by a line "word result text".
 CLIENT = r"""
 #define _GNU_SOURCE
 #include <acl/acl.h>
@@ -87,7 +87,7 @@ def events(recorder, kind):
     return [row for row in recorder.rows() if row["Event"] == kind]
 
 
-def test_only_what_lies_between_start_and_stop_is_written(recorder, client):
+def test_only_events_between_start_and_stop_are_written(recorder, client):
     done = recorder.run(client, 3, "keep2", "start", 4, "stop", 5, "free1", "start", 6, "stop", 7,
                         options=["--collect-mode=deferred", "--analysis=none"])
     assert done.stdout.split("\n")[:4] == ["start 0 ", "stop 0 ", "start 0 ", "stop 0 "]
@@ -96,7 +96,7 @@ def test_only_what_lies_between_start_and_stop_is_written(recorder, client):
     assert system == ["START_TRACE", "STOP_TRACE", "START_TRACE", "STOP_TRACE"]
     seen = [row for row in events(recorder, "MALLOC") if "shadow" not in row["Attr"]]
     assert len(seen) == 10
-    assert len([row for row in events(recorder, "MALLOC") if "shadow" in row["Attr"]]) == 2  # live when tracing began
+    assert len([row for row in events(recorder, "MALLOC") if "shadow" in row["Attr"]]) == 2  # live when tracing started
     assert [int(row["ID"]) for row in rows] == list(range(len(rows)))
 
 
@@ -104,14 +104,14 @@ def test_files_are_complete_when_stop_returns(recorder, client):
     process = recorder.start(client, "start", 1000, "stop", "line", 10,
                              options=["--collect-mode=deferred", "--analysis=none"])
     assert [process.stdout.readline() for _ in range(3)] == ["start 0 \n", "stop 0 \n", "waiting\n"]
-    before = recorder.rows()  # the program is alive
+    before = recorder.rows()  # the program still runs
     assert len([row for row in before if row["Event"] == "FREE"]) == 1000
     assert before[-1]["Event Type"] == "STOP_TRACE"
     process.communicate("\n", timeout=30)
     assert recorder.rows() == before
 
 
-def test_output_is_told(recorder, client):
+def test_output_returns_directory(recorder, client):
     done = recorder.run(client, "output", "start", "output", options=["--collect-mode=deferred"])
     first, _, second = done.stdout.splitlines()
     assert first == f"output 0 {recorder.output}"
@@ -119,7 +119,7 @@ def test_output_is_told(recorder, client):
     assert (pathlib.Path(second.split(" ", 2)[2]) / "config.json").exists()
 
 
-def test_configuration_while_it_runs(recorder, client):
+def test_config_while_running(recorder, client):
     done = recorder.run(client, 5, "events=none\nanalysis=none", 7, "events=alloc,free", 9, options=["--analysis=none"])
     assert [line.split(" ")[-2:] for line in done.stdout.splitlines() if " " in line] == [["0", ""], ["0", ""]]
     assert len(events(recorder, "MALLOC")) == 14
@@ -132,20 +132,20 @@ def test_configuration_while_it_runs(recorder, client):
     ("output=/elsewhere", "output"),
     ("data-format=db", "cannot be changed once recording has begun"),
 ])
-def test_wrong_configurations_change_nothing(recorder, client, lines, reason):
+def test_wrong_config_changes_nothing(recorder, client, lines, reason):
     done = recorder.run(client, 5, lines, 5, options=["--analysis=none"])
     status = done.stdout.replace(lines, "").split(" ", 2)
     assert int(status[1]) < 0 and reason in done.stdout
     assert len(events(recorder, "MALLOC")) == 10
 
 
-def test_steps_of_the_api(recorder, client):
+def test_api_steps(recorder, client):
     recorder.run(client, 1, "step", 2, "step", 3, "step", 4, options=["--steps=2"])
     assert len([row for row in events(recorder, "MALLOC") if "shadow" not in row["Attr"]]) == 2
     assert [row["Name"] for row in events(recorder, "SYSTEM") if row["Event Type"] == "STEP"] == ["1", "2", "3"]
 
 
-def test_calls_survive_the_death_of_the_collector(recorder, client, until):
+def test_calls_survive_death_of_collector(recorder, client, until):
     process = recorder.start(client, "start", 100, "line", 100, "stop", "line",
                              options=["--collect-mode=deferred", "--analysis=none"])
     assert [process.stdout.readline() for _ in range(2)] == ["start 0 \n", "waiting\n"]
@@ -159,7 +159,7 @@ def test_calls_survive_the_death_of_the_collector(recorder, client, until):
     assert len(events(recorder, "FREE")) == 200
 
 
-# ---- preloaded by hand, without msmemscope around it ----
+# ---- preloaded by hand, without the msmemscope launcher ----
 
 
 class Alone:
@@ -179,7 +179,7 @@ class Alone:
         return process
 
     def helpers(self):
-        """Supervisors and collectors whose program is on our machine."""
+        """Supervisors and collectors of programs on this test's machine."""
         found = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -197,7 +197,7 @@ def alone(softnpu, build, tmp_path, recorder):
     return Alone(softnpu, build, tmp_path / "alone")
 
 
-def test_a_program_that_is_never_started_leaves_nothing(alone, client, until):
+def test_preloaded_program_without_start_writes_nothing(alone, client, until):
     done = alone.run(client, 100, "keep3", "children")
     assert (done.returncode, done.err) == (0, "")
     assert done.out == "children 0 0\n"  # no child, no SIGCHLD
@@ -205,7 +205,7 @@ def test_a_program_that_is_never_started_leaves_nothing(alone, client, until):
     until(lambda: alone.helpers() == [])
 
 
-def test_switched_off_by_the_environment(alone, client):
+def test_environment_switches_recording_off(alone, client):
     process = alone.start(client, 5, "start", "line", MSMEMSCOPE_SHADOW=0)
     assert process.stdout.readline().startswith("start -107 ")
     assert process.stdout.readline() == "waiting\n"
@@ -213,7 +213,7 @@ def test_switched_off_by_the_environment(alone, client):
     process.communicate("\n", timeout=30)
 
 
-def test_started_by_itself(alone, recorder, client, until, tmp_path):
+def test_program_starts_its_own_recording(alone, recorder, client, until, tmp_path):
     done = alone.run(client, 3, "keep2", "start", 4, "stop", 5, "free1", "start", 6, "stop", 7, "children")
     assert done.out.splitlines() == ["start 0 ", "stop 0 ", "start 0 ", "stop 0 ", "children 0 0"]
     until(lambda: alone.helpers() == [])
@@ -227,7 +227,7 @@ def test_started_by_itself(alone, recorder, client, until, tmp_path):
     assert recorder.rows(path) == rows
 
 
-def test_configured_before_it_is_started(alone, recorder, client, tmp_path):
+def test_config_before_start(alone, recorder, client, tmp_path):
     lines = f"output={tmp_path}/elsewhere\ndata-format=db\nevents=alloc,free"
     done = alone.run(client, 3, lines, 3, "start", 4, "output", "stop")
     assert " 0 \n" in done.out, done.out
@@ -237,13 +237,13 @@ def test_configured_before_it_is_started(alone, recorder, client, tmp_path):
     assert not (alone.folder / "memscopeDumpResults").exists()
 
 
-def test_output_that_cannot_be_written_is_an_answer(alone, client):
+def test_unwritable_output_is_reported(alone, client):
     done = alone.run(client, 3, "output=/proc/nowhere", "start", 4, "output=/tmp", "output")
     assert "cannot write to /proc/nowhere" in done.out
     assert done.returncode == 0
 
 
-def test_the_supervisor_starts_a_dead_collector_again(alone, recorder, client, until):
+def test_supervisor_restarts_dead_collector(alone, recorder, client, until):
     process = alone.start(client, "start", 100, "line", 100, "stop", "line")
     assert [process.stdout.readline() for _ in range(2)] == ["start 0 \n", "waiting\n"]
     (first,) = [pid for pid, role in alone.helpers() if role == "--collect"]
@@ -289,13 +289,13 @@ static __attribute__((constructor)) void begin(void)
 """
 
 
-def test_reports_of_a_program_that_records_itself_are_files(alone, recorder, build, compiler, tmp_path, until):
+def test_self_recording_program_gets_report_file(alone, recorder, build, compiler, tmp_path, until):
     (tmp_path / "starts.c").write_text(STARTS_ITSELF)
     starts = compiler(tmp_path / "starts.so", tmp_path / "starts.c", flags=[f"-I{ROOT}/src", "-shared", "-fPIC"])
     plain = alone.softnpu.run(build / "examples" / "acl-train", "--steps", 5, "--leak")
     done = alone.run(build / "examples" / "acl-train", "--steps", 5, "--leak", LD_PRELOAD=f"{starts}:{alone.hook}")
     assert done.returncode == 0 and done.err == plain.stderr
-    assert "leak of" not in done.out  # its output is its own
+    assert "leak of" not in done.out  # the report is not in the program's output
     until(lambda: alone.helpers() == [])
     (report,) = recorder.output.glob("*/report.txt")
     assert report.read_text().count("Direct Pytorch Caching memory pool leak of ") == 3
@@ -308,7 +308,7 @@ LATE = r"""
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-/* Goes into the background and records for the first time when msmemscope (our grandparent) has ended. */
+/* Goes into the background and records its first event when msmemscope (its grandparent) has ended. */
 int main(int argc, char **argv)
 {
     pid_t launcher = getppid();
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
     setsid();
     for (int i = 0; i < 3; i++) close(i);
     while (kill(launcher, 0) == 0) usleep(1000);
-    while (access(argv[1], F_OK) == 0) usleep(1000); /* its collector as well: the directory it made is gone */
+    while (access(argv[1], F_OK) == 0) usleep(1000); /* the collector as well: its directory is gone */
     aclInit(NULL);
     aclrtSetDevice(0);
     for (int i = 0; i < 20; i++) {
@@ -331,13 +331,13 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_process_that_finds_nobody_any_more_starts_its_own_collector(recorder, compiler, tmp_path, until):
+def test_late_process_starts_its_own_collector(recorder, compiler, tmp_path, until):
     (tmp_path / "late.c").write_text(LATE)
     program = compiler(tmp_path / "late", tmp_path / "late.c", "ascendcl")
     assert recorder.run(program, recorder.output, options=["--linger=0", "--format=db"]).returncode == 0
     until(lambda: [p["ending"] for p in recorder.info()] == [1])
     assert [p["kinds"]["HAL_FREE"] for p in recorder.info()] == [20]
-    until(lambda: len(recorder.dumps("db")) == 1)  # as the session said
-    (report,) = until(lambda: list(recorder.output.glob("*/report.txt")))  # nobody is there to see it
+    until(lambda: len(recorder.dumps("db")) == 1)  # the format of the session
+    (report,) = until(lambda: list(recorder.output.glob("*/report.txt")))  # no console is left
     assert "Detected HAL memory leaks on device 0" in report.read_text()
     assert " leak of 3.0000" in report.read_text()

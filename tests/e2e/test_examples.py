@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples on the software NPU: they work, their planted defects are where they say, wrong options are refused."""
+"""The examples on the software NPU: they work, plant defects where they report them, and refuse wrong options."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def losses(result):
 
 
 def planted(result):
-    """The machine-readable lines about defects, as dictionaries of text."""
+    """The machine-readable lines about defects, as dictionaries of strings."""
     found = []
     for line in result.stdout.splitlines():
         if line.startswith("planted: "):
@@ -32,13 +32,13 @@ def planted(result):
 # ---- acl-hello
 
 
-def test_hello(softnpu, home):
+def test_hello_runs(softnpu, home):
     result = run(softnpu, home, "acl-hello")
     assert result.returncode == 0, result.stderr
     assert "hello from the device: 2 * 65535 + 1 = 131071" in result.stdout
 
 
-def test_hello_says_what_failed(softnpu, home):
+def test_hello_reports_failure(softnpu, home):
     result = run(softnpu, home, "acl-hello", "/no/such/binary.so")
     assert result.returncode == 1
     assert "aclrtBinaryLoadFromFile" in result.stderr
@@ -50,12 +50,12 @@ def test_hello_says_what_failed(softnpu, home):
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_loss_falls(softnpu, home, devices):
+def test_loss_decreases(softnpu, home, devices):
     result = run(softnpu, home, "acl-train", "--devices", devices, "--json")
     assert result.returncode == 0, result.stderr
     loss = losses(result)
     assert len(loss) == 30
-    assert loss[0] == pytest.approx(4.16, abs=0.2)  # log(64): knows nothing
+    assert loss[0] == pytest.approx(4.16, abs=0.2)  # log(64): untrained
     assert loss[-1] < 1.5
     summary = lines(result)[-1]
     assert summary["devices"] == devices and summary["steps"] == 30
@@ -75,28 +75,28 @@ def test_same_seed_same_losses(softnpu, home):
     assert first != losses(run(softnpu, home, "acl-train", "--steps", 5, "--json", "--seed", 2))
 
 
-def test_two_devices_see_different_data(softnpu, home):
+def test_two_devices_train_on_different_data(softnpu, home):
     one = losses(run(softnpu, home, "acl-train", "--steps", 3, "--json"))
     two = losses(run(softnpu, home, "acl-train", "--steps", 3, "--json", "--devices", 2))
     assert one[0] != two[0]
     assert one[0] == pytest.approx(two[0], abs=0.1)
 
 
-def test_gradients(softnpu, home):
+def test_gradients_are_correct(softnpu, home):
     result = run(softnpu, home, "acl-train", "--check", "--layers", 1)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "gradients right" in result.stdout
 
 
 @pytest.mark.parametrize("conf", ["expandable_segments:True", "max_split_size_mb:32", "garbage_collection_threshold:0.5"])
-def test_allocator_options(softnpu, home, conf):
+def test_allocator_options_are_used(softnpu, home, conf):
     plain = losses(run(softnpu, home, "acl-train", "--steps", 3, "--json"))
     result = run(softnpu, home, "acl-train", "--steps", 3, "--json", env={"PYTORCH_NPU_ALLOC_CONF": conf})
     assert result.returncode == 0, result.stderr
     assert losses(result) == plain
 
 
-def test_wrong_allocator_options_are_named(softnpu, home):
+def test_wrong_allocator_options_are_reported(softnpu, home):
     result = run(softnpu, home, "acl-train", env={"PYTORCH_NPU_ALLOC_CONF": "max_split_size_mb:7"})
     assert result.returncode == 1
     assert "PYTORCH_NPU_ALLOC_CONF" in result.stderr and "max_split_size_mb" in result.stderr
@@ -105,7 +105,7 @@ def test_wrong_allocator_options_are_named(softnpu, home):
     assert result.returncode == 1 and "both set" in result.stderr
 
 
-def test_leak(softnpu, home):
+def test_leak_is_planted_each_step(softnpu, home):
     result = run(softnpu, home, "acl-train", "--steps", 4, "--leak=3M", "--json")
     assert result.returncode == 0, result.stderr
     found = [line for line in lines(result) if "planted" in line]
@@ -125,7 +125,7 @@ def test_leak(softnpu, home):
     ("--idle", "idle", "clone.default"),
     ("--fragment", "fragment", "cat.default"),
 ])
-def test_defects(softnpu, home, switch, kind, operator):
+def test_defects_are_planted(softnpu, home, switch, kind, operator):
     result = run(softnpu, home, "acl-train", "--steps", 4, switch)
     assert result.returncode == 0, result.stderr
     found = planted(result)
@@ -139,13 +139,13 @@ def test_defects(softnpu, home, switch, kind, operator):
         assert found[0]["step"] == "2"
 
 
-def test_every_rank_tells_its_defects(softnpu, home):
+def test_each_rank_reports_its_defects(softnpu, home):
     result = run(softnpu, home, "acl-train", "--steps", 2, "--devices", 2, "--late-free")
     assert result.returncode == 0, result.stderr
     assert sorted((line["rank"], line["device"]) for line in planted(result)) == [("0", "0"), ("1", "1")]
 
 
-def test_fragmentation_is_fragmentation(softnpu, home):
+def test_fragmentation_leaves_reserved_memory_unused(softnpu, home):
     result = run(softnpu, home, "acl-train", "--steps", 4, "--fragment", "--json")
     last = [line for line in lines(result) if "reserved" in line][-1]
     assert last["reserved"] - last["allocated"] > 120 << 20
@@ -162,14 +162,14 @@ def test_corruption_changes_the_result(softnpu, home):
     assert bad[0] == good[0] and bad[2] != good[2]
 
 
-def test_corruption_after_an_operator_that_does_not_run(softnpu, home):
+def test_corruption_by_unused_operator_is_refused(softnpu, home):
     result = run(softnpu, home, "acl-train", "--steps", 2, "--corrupt", "argmax")
     assert result.returncode == 1
     assert "did not run" in result.stderr
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_oom(softnpu, home, devices):
+def test_oom_is_reported(softnpu, home, devices):
     result = run(softnpu, home, "acl-train", "--steps", 4, "--oom", "--devices", devices, SOFTNPU_HBM="1G")
     assert result.returncode == 1
     assert "out of memory" in result.stderr
@@ -178,19 +178,19 @@ def test_oom(softnpu, home, devices):
     assert int(found[0]["size"]) == 1 << 30
 
 
-def test_a_small_device_runs_out_by_itself(softnpu, home):
+def test_small_device_runs_out_of_memory(softnpu, home):
     result = run(softnpu, home, "acl-train", "--hidden", 1024, "--layers", 4, "--steps", 1, SOFTNPU_HBM="128M")
     assert result.returncode == 1
     assert "out of memory" in result.stderr
 
 
-def test_a_failing_rank_ends_the_others(softnpu, home):
+def test_failing_rank_ends_the_others(softnpu, home):
     result = run(softnpu, home, "acl-train", "--devices", 2, timeout=60, SOFTNPU_DEVICES=1)
     assert result.returncode == 1
     assert "no device 1: this machine has 1" in result.stderr
 
 
-@pytest.mark.parametrize("argv, says", [
+@pytest.mark.parametrize("argv, message", [
     (["--steps", "0"], "--steps: '0' is not a whole number between 1 and"),
     (["--steps", "x"], "--steps"),
     (["--steps"], "--steps requires a value"),
@@ -205,14 +205,14 @@ def test_a_failing_rank_ends_the_others(softnpu, home):
     (["extra"], "unknown option 'extra'"),
     (["--rank", "1"], "--rank"),
 ])
-def test_wrong_options(softnpu, home, argv, says):
+def test_wrong_options_are_refused(softnpu, home, argv, message):
     result = run(softnpu, home, "acl-train", *argv)
     assert result.returncode == 2
-    assert says in result.stderr
+    assert message in result.stderr
     assert result.stdout == ""
 
 
-def test_missing_operator_binary(softnpu, home):
+def test_missing_operator_binary_is_reported(softnpu, home):
     result = run(softnpu, home, "acl-train", "--kernels", "/no/such.so")
     assert result.returncode == 1
     assert "/no/such.so" in result.stderr
@@ -229,13 +229,13 @@ def test_help_names_every_switch(softnpu, home):
 # ---- acl-infer
 
 
-def test_infer_is_right(softnpu, home):
+def test_infer_is_correct(softnpu, home):
     result = run(softnpu, home, "acl-infer", "--check", "--requests", 12)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "generation right" in result.stdout
 
 
-def test_infer_does_not_depend_on_the_slots(softnpu, home):
+def test_infer_does_not_depend_on_slots(softnpu, home):
     few = run(softnpu, home, "acl-infer", "--requests", 8, "--slots", 1, "--json")
     again = run(softnpu, home, "acl-infer", "--requests", 8, "--slots", 1, "--json")
     assert few.returncode == 0, few.stderr
@@ -254,7 +254,7 @@ def test_infer_frees_its_caches(softnpu, home):
     assert leaked <= summary["allocated"] - good["allocated"] <= leaked + 512 * 4 * len(found)
 
 
-def test_infer_grows(softnpu, home):
+def test_infer_cache_grows(softnpu, home):
     good = lines(run(softnpu, home, "acl-infer", "--requests", 16, "--json"))[-1]
     result = run(softnpu, home, "acl-infer", "--requests", 16, "--json", "--grow")
     found = sorted((line for line in lines(result) if "planted" in line), key=lambda line: line["request"])
@@ -265,18 +265,18 @@ def test_infer_grows(softnpu, home):
     assert summary["checksum"] == good["checksum"] and summary["peak"] > good["peak"]
 
 
-@pytest.mark.parametrize("argv, says", [
+@pytest.mark.parametrize("argv, message", [
     (["--requests", "0"], "--requests"),
     (["--hidden", "7"], "--hidden must be a multiple of --heads"),
     (["--nothing"], "unknown option"),
 ])
-def test_infer_wrong_options(softnpu, home, argv, says):
+def test_infer_refuses_wrong_options(softnpu, home, argv, message):
     result = run(softnpu, home, "acl-infer", *argv)
     assert result.returncode == 2
-    assert says in result.stderr
+    assert message in result.stderr
 
 
-# ---- none of them knows what it runs on
+# ---- none of them depends on softnpu
 
 
 def test_examples_are_plain_acl_programs(home, build):

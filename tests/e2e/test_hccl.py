@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributed programs on softnpu, found by environment only: results, death of a rank, memory, what a preload sees."""
+"""Distributed programs on softnpu, selected by environment only: results, death of a rank, memory, interposition."""
 
 import json
 import pathlib
@@ -38,7 +38,7 @@ def sums(outputs):
 
 
 def expected_sum(size, steps, count=100000):
-    """The same in double precision: what rounding to float cannot move by more than a little."""
+    """The expected sum in double precision; rounding to float changes it only slightly."""
     total = 0.0
     for step in range(steps):
         base = sum(range(size)) + size * step
@@ -65,7 +65,7 @@ def test_two_runs_give_the_same_bits(softnpu, job, tmp_path):
     assert len(results) == 6 and len(set(results)) == 1
 
 
-def test_rank_table(softnpu, job, tmp_path):
+def test_rank_table_is_used(softnpu, job, tmp_path):
     devices = [{"device_id": str(i), "device_ip": f"192.168.1.{i}", "rank_id": str(i)} for i in range(3)]
     table = tmp_path / "table.json"
     table.write_text(json.dumps({"status": "completed", "version": "1.0", "server_count": "1",
@@ -75,7 +75,7 @@ def test_rank_table(softnpu, job, tmp_path):
     assert run.codes() == [0, 0, 0]
 
 
-def test_bad_rank_table_is_named(softnpu, job, tmp_path):
+def test_bad_rank_table_is_reported(softnpu, job, tmp_path):
     table = tmp_path / "table.json"
     table.write_text('{"status": "completed",\n "version": "1.0",\n "server_list": oops}')
     run = Job(softnpu, job, 1, tmp_path, RANK_TABLE_FILE=table)
@@ -91,7 +91,7 @@ def test_killed_rank_ends_the_others_soon_and_frees_its_memory(softnpu, job, tmp
     assert time.monotonic() - start < 30
     assert run.codes() == [10, -signal.SIGKILL, 10]
     for out, _ in (outputs[0], outputs[2]):
-        assert "507057" in out or ": 21:" in out  # the stream, or the call if the death was known already
+        assert "507057" in out or ": 21:" in out  # from the stream, or from the call if the death was already known
     assert [softnpu.used(device) for device in range(3)] == [0, 0, 0]
 
 
@@ -110,14 +110,14 @@ def test_communicator_memory_is_on_the_device(softnpu, job, tmp_path):
     assert [softnpu.used(device) for device in range(2)] == [0, 0]
 
 
-def test_no_room_for_the_communicator(softnpu, job, tmp_path):
+def test_communicator_out_of_memory(softnpu, job, tmp_path):
     run = Job(softnpu, job, 1, tmp_path, SOFTNPU_HBM="256M", HCCL_BUFFSIZE=200)
     (out, _), = run.outputs()
     assert run.codes() == [10]
     assert ": 24:" in out and "HCCL_BUFFSIZE" in out
 
 
-def test_missing_rank_is_named(softnpu, job, tmp_path):
+def test_missing_rank_is_reported(softnpu, job, tmp_path):
     run = Job(softnpu, job, 1, tmp_path, RANK_SIZE=2, HCCL_CONNECT_TIMEOUT=1)
     (out, _), = run.outputs()
     assert run.codes() == [10]
@@ -216,7 +216,7 @@ int main()
 
 
 @pytest.mark.parametrize("devices", [1, 6])
-def test_one_process_with_all_devices(softnpu, tmp_path, compiler, devices):
+def test_one_process_uses_all_devices(softnpu, tmp_path, compiler, devices):
     source = tmp_path / "sample.cpp"
     source.write_text(SAMPLE)
     program = compiler(tmp_path / "sample", source, "hccl", "ascendcl", language="c++", flags=("-pthread",))

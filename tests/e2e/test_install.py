@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed msmemscope: real files, shells that prepare for it, libraries that are preloaded by hand."""
+"""An installed msmemscope: regular files, shells prepared for it, libraries preloaded by hand."""
 
 import itertools
 import os
@@ -19,7 +19,7 @@ SHELLS = ["bash", "dash", "zsh"]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """What `make install` puts below the prefix."""
+    """The files that `make install` puts below the prefix."""
     folder = tmp_path_factory.mktemp("install")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True, capture_output=True,
                    env=os.environ | {"DESTDIR": str(folder)})
@@ -27,7 +27,7 @@ def installed(tmp_path_factory):
     return home
 
 
-def test_files_are_real_and_for_everybody(installed):
+def test_files_are_regular_and_world_readable(installed):
     for path in ["bin/msmemscope", "bin/msmemscope.bin", "libexec/msmemscope-collector", "set_env.sh", "version.txt",
                  "lib64/libascend_leaks.so", *(f"lib64/{name}" for name in LIBRARIES)]:
         file = installed / path
@@ -37,15 +37,15 @@ def test_files_are_real_and_for_everybody(installed):
         assert mode & 0o111 == 0o111 or path in ("set_env.sh", "version.txt"), path
     for path in [*(installed / "lib64").iterdir(), *(installed / "libexec").iterdir()]:
         dynamic = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
-        assert str(BUILD) not in dynamic  # nothing of the build tree is needed
+        assert str(BUILD) not in dynamic  # does not depend on the build tree
 
 
-def test_the_manual_page_of_softnpu_is_installed(installed, build):
+def test_softnpu_manual_page_is_installed(installed, build):
     (page,) = [page for folder in installed.parents for page in folder.glob("share/man/man1/softnpu.1")]
     assert page.read_text() == (build / "src/cli/softnpu/softnpu.1").read_text()
 
 
-def test_runs_where_it_is_put(installed, softnpu, tmp_path, build):
+def test_installation_can_be_moved(installed, softnpu, tmp_path, build):
     moved = tmp_path / "some where" / "else"
     moved.parent.mkdir()
     subprocess.run(["cp", "-a", installed, moved], check=True)
@@ -56,7 +56,7 @@ def test_runs_where_it_is_put(installed, softnpu, tmp_path, build):
         done = recording.run(build / "examples" / "acl-train", "--steps", 1)
         assert done.returncode == 0, done.stderr
         assert len(recording.rows()) > 100
-    # LD_PRELOAD cannot name a path with a blank: said, not passed over.
+    # LD_PRELOAD cannot name a path with a blank: an error, not ignored.
     done = softnpu.run(moved / "bin" / "msmemscope", f"--output={tmp_path}/out", "--", "true")
     assert done.returncode == 125 and "blank" in done.stderr
 
@@ -68,13 +68,13 @@ def in_shell(shell, installed, script, path=""):
 
 
 def source(what, argument):
-    """In a form that all three shells understand: one of them passes no arguments to what it sources."""
+    """A form that works in all three shells; one of them passes no arguments to sourced files."""
     return f"set -- {argument}; . {what} {argument}"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("by_path", [True, False])
-def test_preparing_a_shell_for_the_api(installed, shell, by_path):
+def test_load_api_env_prepares_shell(installed, shell, by_path):
     lib64 = installed / "lib64"
     what = "msmemscope" if by_path else installed / "bin" / "msmemscope"
     path = f"{installed}/bin:" if by_path else ""
@@ -106,7 +106,7 @@ def test_preparing_a_shell_for_the_api(installed, shell, by_path):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_preparing_a_shell_when_it_cannot_be(installed, tmp_path, shell):
+def test_load_api_env_reports_missing_libraries(installed, tmp_path, shell):
     subprocess.run(["cp", "-a", installed, tmp_path / "part"], check=True)
     for name in LIBRARIES[3:]:
         (tmp_path / "part" / "lib64" / name).unlink()
@@ -125,7 +125,7 @@ def test_preparing_a_shell_when_it_cannot_be(installed, tmp_path, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_sourcing_anything_else_is_refused(installed, shell):
+def test_sourcing_other_options_is_refused(installed, shell):
     lines, done = in_shell(shell, installed, source(installed / "bin" / "msmemscope", "--help") + '; echo "status $?"')
     assert lines == ["status 1"] and "[msmemscope] ERROR" in done.stderr
     for word in ("--load-api-env", "--unload-api-env"):
@@ -135,7 +135,7 @@ def test_sourcing_anything_else_is_refused(installed, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_set_env(installed, shell):
+def test_set_env_is_idempotent(installed, shell):
     lines, done = in_shell(shell, installed, f"""
         export PYTHONPATH=/a:/old/msmemscope/python:/b PATH=/old/msmemscope/bin:$PATH
         . {installed}/set_env.sh; echo "status $?"; echo "$PATH"; echo "$PYTHONPATH"; set | grep -a "^_msmemscope"
@@ -146,8 +146,8 @@ def test_set_env(installed, shell):
 
 @pytest.mark.parametrize("order", [LIBRARIES, LIBRARIES[::-1], [LIBRARIES[i] for i in (3, 1, 4, 0, 2)]],
                          ids=["forward", "backward", "mixed"])
-def test_five_libraries_by_hand(installed, softnpu, tmp_path, build, order):
-    """In any order, both ABIs of ATB at once: the program runs as without them, and a recorder around it sees each event
+def test_five_preloaded_libraries(installed, softnpu, tmp_path, build, order):
+    """In any order, with both ATB ABIs at once: the program runs as without them, and a launcher around it records each event
     once."""
     preload = ":".join(str(installed / "lib64" / name) for name in order)
     train = build / "examples" / "acl-train"
@@ -166,14 +166,14 @@ def test_five_libraries_by_hand(installed, softnpu, tmp_path, build, order):
 
 
 @pytest.mark.parametrize("first, second", list(itertools.permutations(LIBRARIES, 2)))
-def test_two_libraries_by_hand(installed, softnpu, first, second):
+def test_two_preloaded_libraries(installed, softnpu, first, second):
     preload = f"{installed}/lib64/{first}:{installed}/lib64/{second}"
     done = softnpu.run("sh", "-c", "true; exit 7", env={"LD_PRELOAD": preload})
     assert done.returncode == 7 and done.stderr == ""
 
 
-def test_python_packages(installed, softnpu, tmp_path):
-    """The recorded program finds them without being told; so does a shell that was prepared."""
+def test_python_packages_are_found(installed, softnpu, tmp_path):
+    """By a recorded program, and in a prepared shell."""
     code = "import msmemscope, mstx; print(msmemscope.__file__, mstx.__file__)"
     expected = f"{installed}/python/msmemscope/__init__.py {installed}/python/mstx/__init__.py\n"
     recording = Recording(softnpu, installed, tmp_path / "out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of msmemscope: help, version, errors, commands on recordings, the script that can be sourced."""
+"""The msmemscope command line: help, version, errors, commands on recordings, sourcing the script."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ def command(build):
     return str(build / "msmemscope" / "bin" / "msmemscope")
 
 
-def test_help_and_reference_page(softnpu, command):
+def test_help_matches_reference_page(softnpu, command):
     done = softnpu.run(command, "--help")
     assert done.returncode == 0 and done.stderr == ""
     for words in ("Usage", "msmemscope [options] -- <prog> [args]", "Environment setup", "Examples", "Output"):
@@ -24,7 +24,7 @@ def test_help_and_reference_page(softnpu, command):
     assert softnpu.run(command, "--help=man").stdout == (ROOT / "deploy/man/msmemscope.1").read_text()
 
 
-def test_version(softnpu, command):
+def test_version_is_printed(softnpu, command):
     for option in ("--version", "-v", "-V"):
         done = softnpu.run(command, option)
         assert done.returncode == 0
@@ -39,7 +39,7 @@ def test_version(softnpu, command):
     (["--compare"], "Please use compare command with correct input paths!"),
     ([], "[msmemscope] Error: no program to run."),
 ])
-def test_wrong_usage(softnpu, command, options, message):
+def test_wrong_usage_is_refused(softnpu, command, options, message):
     done = softnpu.run(command, *options, *(["true"] if options else []))
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr
@@ -69,8 +69,8 @@ def test_commands_on_recordings(softnpu, command, build, tmp_path):
 
 
 @pytest.mark.parametrize("word", ["info", "recover", "export", "report", "query", "check"])
-def test_commands_leave_programs_their_names(softnpu, command, tmp_path, word):
-    """A word that is not in front of a directory is a program's name, if there is such a program."""
+def test_program_may_have_name_of_command(softnpu, command, tmp_path, word):
+    """A command word that is not followed by a directory is a program's name, if that program exists."""
     program = tmp_path / "bin" / word
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho own program, $*\n")
@@ -85,7 +85,7 @@ def test_commands_leave_programs_their_names(softnpu, command, tmp_path, word):
     assert done.returncode in (1, 2) and "nothing: No such file or directory" in done.stderr
 
 
-def test_the_script_can_be_sourced(softnpu, command, build):
+def test_script_can_be_sourced(softnpu, command, build):
     lib64 = str(build / "msmemscope" / "lib64")
     script = (f'. {command} --load-api-env; echo "P=$LD_PRELOAD"; . {command} --load-api-env | tail -n1; '
               f'. {command} --unload-api-env; echo "L=${{LD_PRELOAD-unset}}"; . {command} --unload-api-env; set | grep -c _msmemscope')

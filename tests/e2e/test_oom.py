@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--analysis=oom[:K]: when the driver refuses memory, the console says who asked and what was live, with places."""
+"""--analysis=oom[:K]: when the driver refuses memory, the console shows the caller and the live blocks, with locations."""
 
 import re
 
@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def refused(recording, build):
-    """acl-train asks for all the memory there is: the console, as lines of the report, and the rows of the dump."""
+    """Runs acl-train until memory is exhausted; returns the report lines on the console and the rows of the dump."""
     def run(*options, example=("--steps", 4, "--oom"), expect=1):
         recording.options[1:] = ["--quiet"]
         done = recording.run(*options, "--", build / "examples" / "acl-train", *example)
@@ -22,7 +22,7 @@ def refused(recording, build):
 
 
 def blocks(lines, title):
-    """[(bytes, address, pool, place)] of a list of the report."""
+    """[(bytes, address, pool, location)] from a list in the report."""
     found = []
     for at, line in enumerate(lines[lines.index(title) + 1:], lines.index(title) + 1):
         match = re.match(r" *(\d+)\. ([\d.]+) Mb\(s\) at (0x[0-9a-f]+), (\w+)", line)
@@ -50,14 +50,14 @@ def test_console_names_caller_and_blocks(refused):
             (row.number("size"), int(row.attr["ptr"], 16), row.attr["pool"]) for row in details if row.type == kind]
         assert len(found) == 3
         assert all(" < " in place and ".c:" in place for *_, place in found), found
-    # The pool tries again at once: triggers are counted, details come once.
+    # The pool retries at once: failures are counted, details are printed once.
     triggers = [row for row in rows if row.type == "OOM_TRIGGER"]
     assert f"====== SUMMARY: {len(triggers)} request(s) refused, the largest of 65538 Mb(s) ======" in whole
     assert "\n".join(lines).count("was refused") == 1
 
 
-def test_the_right_blocks(refused):
-    """Most recent and largest, computed from the dump alone."""
+def test_listed_blocks_match_dump(refused):
+    """The most recent and the largest ones, computed from the dump alone."""
     lines, _, rows = refused("--analysis=oom:7", "--call-stack=c")
     trigger = next(row for row in rows if row.type == "OOM_TRIGGER")
     live = {}
@@ -75,13 +75,13 @@ def test_the_right_blocks(refused):
     assert [b[:3] for b in blocks(lines, "Largest live blocks:")] == [essence(row) for row in largest]
 
 
-def test_steps_do_not_hide_it(refused):
+def test_oom_outside_selected_steps_is_reported(refused):
     lines, whole, _ = refused("--analysis=oom", "--steps=2")
     assert lines and "memory leaks" not in whole
 
 
 @pytest.mark.parametrize("options,example,expect", [(["--analysis=leaks"], ["--steps", 4, "--oom"], 1),
                                                     (["--analysis=oom"], ["--steps", 2], 0)], ids=["not asked", "enough"])
-def test_nothing_to_say(refused, options, example, expect):
+def test_no_report_without_oom(refused, options, example, expect):
     lines, whole, _ = refused(*options, example=example, expect=expect)
     assert not lines and "refused" not in whole

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""msmemscope around a program: exit status, signals, terminals, pipes, processes that come, go and stay."""
+"""msmemscope around a program: exit status, signals, terminals, pipes, short-lived and long-lived processes."""
 
 import os
 import pty
@@ -12,7 +12,7 @@ import pytest
 
 from recorder import children_of, collector_of, wait_until
 
-# Allocates and frees N times through the driver, after doing what its first argument says.
+# Performs the action of its first argument, then allocates and frees N times through the driver.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <acl/acl.h>
@@ -50,20 +50,20 @@ int main(int argc, char **argv)
         sigset_t all, none;
         sigfillset(&all);
         sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &all, NULL); /* comes while it is waited for, not before */
+        sigprocmask(SIG_SETMASK, &all, NULL); /* delivered in sigsuspend(), not before */
         puts("ready");
         fflush(stdout);
         while (!got) sigsuspend(&none);
         printf("got %d\n", (int)got);
         return 5;
     }
-    if (strcmp(what, "daemon") == 0) { /* works, tells its parent, works again when somebody writes to the pipe argv[3] */
-        int told[2];
+    if (strcmp(what, "daemon") == 0) { /* works, notifies its parent, works again after a write to the pipe argv[3] */
+        int notify[2];
         char byte;
-        if (pipe(told) != 0) return 8;
-        if (fork() != 0) { close(told[1]); return read(told[0], &byte, 1) == 1 ? 0 : 7; }
+        if (pipe(notify) != 0) return 8;
+        if (fork() != 0) { close(notify[1]); return read(notify[0], &byte, 1) == 1 ? 0 : 7; }
         setsid();
-        dup2(told[1], 0);
+        dup2(notify[1], 0);
         syscall(SYS_close_range, 1u, ~0u, 0u);
         work(n);
         if (write(0, "x", 1) != 1) _exit(6);
@@ -80,23 +80,23 @@ int main(int argc, char **argv)
         work(n);
         return write(fd, "x", 1) == 1 ? 0 : 9;
     }
-    if (strcmp(what, "stay") == 0) { /* a child that outlives us and holds no file */
-        int told[2];
+    if (strcmp(what, "stay") == 0) { /* a child that outlives the program and holds no file */
+        int notify[2];
         char byte;
-        if (pipe(told) != 0) return 8;
+        if (pipe(notify) != 0) return 8;
         if (fork() == 0) {
             alarm(60);
             work(n);
             close(0); close(1); close(2);
-            if (write(told[1], "x", 1) != 1) _exit(6);
-            close(told[1]);
+            if (write(notify[1], "x", 1) != 1) _exit(6);
+            close(notify[1]);
             pause();
             _exit(0);
         }
         work(n);
-        return read(told[0], &byte, 1) == 1 ? 0 : 7;
+        return read(notify[0], &byte, 1) == 1 ? 0 : 7;
     }
-    if (strcmp(what, "exec") == 0) { /* becomes another image of itself */
+    if (strcmp(what, "exec") == 0) { /* executes itself again */
         work(n);
         execl("/proc/self/exe", argv[0], "exit", "4", (char *)NULL);
     }
@@ -126,7 +126,7 @@ def tool(recording):
 
 
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
-def test_exit_status_is_the_programs(tool, program, code):
+def test_exit_status_is_that_of_program(tool, program, code):
     assert tool.run(program, "exit", code).returncode == code
     assert len(tool.info()) == 1
 
@@ -144,7 +144,7 @@ def test_nothing_is_lost_by_exit_without_destructors(tool, program):
     assert tool.count("HAL_ALLOC") == [5000]
 
 
-def test_not_found_and_not_executable(tool, tmp_path):
+def test_unusable_program_is_reported(tool, tmp_path):
     assert tool.run("/nosuch/program").returncode == 127
     assert tool.run("no-such-program-anywhere").returncode == 127
     assert tool.run("/etc/passwd").returncode == 126
@@ -152,12 +152,12 @@ def test_not_found_and_not_executable(tool, tmp_path):
     script = tmp_path / "script"
     script.write_text("exit 9\n")
     script.chmod(0o755)
-    assert tool.run(script).returncode == 9  # without #!, as a shell does it
+    assert tool.run(script).returncode == 9  # without #!, run by a shell
     script.write_text("#!/nosuch/interpreter\n")
     assert tool.run(script).returncode == 127
 
 
-def test_program_without_events_leaves_nothing(tool):
+def test_program_without_events_writes_nothing(tool):
     assert tool.run("true").returncode == 0
     assert not tool.output.exists()
 
@@ -166,14 +166,14 @@ def test_captured_output_does_not_hang(tool, program):
     line = subprocess.run(["sh", "-c", 'x=$("$@" 2>/dev/null); echo "[$x]"', "sh", *tool.argv("echo", "hello")],
                           env=tool.softnpu.env(), capture_output=True, text=True, timeout=20)
     assert line.stdout == "[hello]\n"
-    # A child that stays, and holds nothing: the pipe ends with the command.
+    # A surviving child does not hold the pipe: it closes with the command.
     assert tool.run("--linger=0", "--", program, "stay", 5, timeout=30).returncode == 0
     (left,) = [process for process in tool.info() if process["ending"] == 0]  # the program's own files are complete
     os.kill(left["pid"], signal.SIGKILL)
     wait_until(lambda: [p["ending"] for p in tool.info()] == [1, 1])
 
 
-def test_lives_on_in_a_pipe(tool, program):
+def test_program_may_outlive_command_in_pipe(tool, program):
     line = subprocess.run(["sh", "-c", '"$@" | head -n1 | cat', "sh", *tool.argv("--quiet", "--", "sh", "-c", "echo a; echo b; echo c")],
                           env=tool.softnpu.env(), capture_output=True, text=True, timeout=20)
     assert line.stdout == "a\n"
@@ -204,23 +204,23 @@ def test_waits_for_children_that_outlive_the_program(tool, program, pipe):
     assert not list(tool.output.glob(".msmemscope-*"))
 
 
-def test_targets_that_close_all_files(tool, program):
+def test_program_closes_all_files(tool, program):
     assert tool.run(program, "closefrom", 20).returncode == 0
     assert tool.count("HAL_ALLOC") == [40]
 
 
-def test_exec_ends_the_former_image(tool, program):
+def test_exec_ends_previous_image(tool, program):
     assert tool.run(program, "exec", 20).returncode == 4
     assert sorted(p["kinds"]["HAL_ALLOC"] for p in tool.info()) == [1, 20]
     assert len({p["path"] for p in tool.info()}) == 2
 
 
-def test_forked_children_are_processes_of_their_own(tool, program):
+def test_forked_children_are_recorded_separately(tool, program):
     assert tool.run(program, "fork", 20).returncode == 0
     assert tool.count("HAL_ALLOC") == [20, 20, 20, 40]
 
 
-def test_only_the_program_itself(tool, program):
+def test_no_children_records_only_the_program(tool, program):
     assert tool.run("--no-children", "--", program, "fork", 20).returncode == 0
     assert tool.count("HAL_ALLOC") == [40]
 
@@ -232,7 +232,7 @@ def test_a_hundred_short_processes(tool, program):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT])
-def test_signals_are_passed_on(tool, program, number):
+def test_signals_are_forwarded(tool, program, number):
     process = tool.start("--quiet", "--", program, "wait", 7)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
@@ -246,9 +246,9 @@ def schedulers(pid):
     return [names.get(os.sched_getscheduler(int(task))) for task in os.listdir(f"/proc/{pid}/task")]
 
 
-def test_the_collector_stands_aside(tool, program):
-    """A group of its own, so that ^C is not for it. In the program's session: kernels that share processors out among sessions
-    would give the exporter, at idle priority in another one, as much as the program."""
+def test_collector_has_its_own_process_group(tool, program):
+    """So that ^C does not reach it. It stays in the program's session: kernels that divide processor time between sessions would
+    otherwise give the export thread, at idle priority, as much time as the program."""
     process = tool.start("--quiet", "--", program, "wait", 3)
     assert process.stdout.readline() == "ready\n"
     wait_until(lambda: collector_of(tool.output) is not None)
@@ -262,7 +262,7 @@ def test_the_collector_stands_aside(tool, program):
     assert process.returncode == 5 and tool.count("HAL_ALLOC") == [3]
 
 
-def test_interrupt_of_a_terminal_reaches_the_program_once(tool, program):
+def test_terminal_interrupt_reaches_program_once(tool, program):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(tool.command, tool.argv("--quiet", "--", program, "wait", 7), tool.softnpu.env())
@@ -291,11 +291,11 @@ def test_ignored_signals_stay_ignored(tool):
     assert done.stdout == "alive\n"
 
 
-def test_as_process_1(tool, program):
+def test_command_as_process_1(tool, program):
     inside = ["unshare", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
         inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
-        assert subprocess.run([*inside, "true"], capture_output=True).returncode == 0, "namespaces are needed"
+        assert subprocess.run([*inside, "true"], capture_output=True).returncode == 0, "this test needs namespaces"
     done = subprocess.run([*inside, *tool.argv(program, "exit", "42")], env=tool.softnpu.env(), timeout=30)
     assert done.returncode == 42
     assert tool.count("HAL_ALLOC") == [1]
@@ -304,7 +304,7 @@ def test_as_process_1(tool, program):
     assert tool.count("HAL_ALLOC") == [1, 6, 6]
 
 
-def test_nested(tool, program):
+def test_nested_command(tool, program):
     inner = tool.output.parent / "inner"
     done = tool.run("--", tool.command, f"--output={inner}", "--", program, "exit", 3)
     assert done.returncode == 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong usage in the original's words, with exit status 2; hostile environments; nothing is started then."""
+"""Wrong usage gives the original's messages and exit status 2, and starts nothing; hostile environments."""
 
 import os
 import re
@@ -37,11 +37,11 @@ MESSAGES = {
 
 @pytest.mark.parametrize("option, message", [(option, message) for message, options in MESSAGES.items() for option in options],
                          ids=lambda value: value[:40])
-def test_messages(recorder, tmp_path, option, message):
+def test_wrong_values_are_refused(recorder, tmp_path, option, message):
     done = recorder.softnpu.run(recorder.command, option, "--", "touch", tmp_path / "ran")
     assert done.returncode == 2 and done.stdout == ""
     assert f"[msmemscope] Error: {message}" in done.stderr, done.stderr
-    assert "--help" in done.stderr  # what to do
+    assert "--help" in done.stderr  # the hint
     assert not (tmp_path / "ran").exists()
 
 
@@ -51,7 +51,7 @@ def test_messages(recorder, tmp_path, option, message):
     (["--compare", "--input=/etc/passwd"], "Please use compare command with correct input paths!\n"),
     (["--input=/etc/passwd,/etc/group"], "Please use compare command with correct input paths!\n"),
 ])
-def test_other_messages(recorder, tmp_path, options, text):
+def test_wrong_combinations_are_refused(recorder, tmp_path, options, text):
     done = recorder.softnpu.run(recorder.command, *options, "--", "touch", tmp_path / "ran")
     assert done.returncode == 2 and done.stdout == "" and text in done.stderr
     assert not (tmp_path / "ran").exists()
@@ -63,7 +63,7 @@ def test_other_messages(recorder, tmp_path, options, text):
     (f"--output={LONG}", "[msmemscope] Error: Parameter --output length exceeds the maximum length:4096 output path will be "
                          "set to default(./memscopeDumpResults).\n"),
 ])
-def test_warnings(recorder, tmp_path, option, warning):
+def test_warnings_are_printed(recorder, tmp_path, option, warning):
     done = subprocess.run([recorder.command, option, "--", "sh", "-c", "exit 5"], cwd=tmp_path, env=recorder.softnpu.env(),
                           capture_output=True, text=True)
     assert done.returncode == 5 and warning in done.stderr
@@ -75,13 +75,13 @@ def test_warnings(recorder, tmp_path, option, warning):
     ["--watch=,end"], ["--log-level=warning"], ["--log-level", "warn"], ["--data-f", "db"], ["--format=db"],
     ["--collect-mode=deferred"], ["-q"], ["--verbose", "--quiet", "--debug"], ["--event=alloc"], ["--linger", "0"]],
     ids=lambda value: value[0])
-def test_good_usage(recorder, tmp_path, options):
+def test_valid_options_are_accepted(recorder, tmp_path, options):
     done = subprocess.run([recorder.command, f"--output={tmp_path}/中文 dir", *options, "--", "sh", "-c", "exit 5"],
                           env=recorder.softnpu.env(), capture_output=True, text=True)
     assert done.returncode == 5, done.stderr
 
 
-def test_options_behind_the_program_are_ours_until_two_dashes(recorder, tmp_path):
+def test_options_after_program_are_parsed_until_double_dash(recorder, tmp_path):
     env = recorder.softnpu.env()
     done = subprocess.run([recorder.command, "echo", "a", "--output", tmp_path, "b", "--quiet", "--", "--steps=x", "-h"],
                           env=env, capture_output=True, text=True)
@@ -90,7 +90,7 @@ def test_options_behind_the_program_are_ours_until_two_dashes(recorder, tmp_path
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_notice_for_root(recorder):
+def test_root_gets_notice(recorder):
     done = recorder.softnpu.run(recorder.command, f"--output={recorder.output}", "--", "true")
     notice = "[msmemscope] Warn: Current user is root, skip permission check.\n"
     assert (notice in done.stderr) == (os.geteuid() == 0)
@@ -102,7 +102,7 @@ def test_version_names_the_commit(recorder):
     assert re.search(r"\nmsmemscope version \d+\.\d+\.\d+-[0-9a-z]+\n$", done.stdout)
 
 
-def test_paths_that_others_can_change(recorder, tmp_path):
+def test_loose_permissions_give_warning(recorder, tmp_path):
     loose = tmp_path / "loose"
     loose.mkdir()
     loose.chmod(0o777)
@@ -123,8 +123,8 @@ SESSIONS = ["", "1", ";;;;", "2;s=" + "a" * 32, "1;s=xyz", "1;s=" + "0" * 32, "1
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda text: text[:20])
-def test_hostile_sessions(softnpu, build, session):
-    """A preloaded program with any session string runs as it would alone."""
+def test_hostile_session_strings_are_ignored(softnpu, build, session):
+    """A preloaded program with any session string runs as without the recorder."""
     hook = build / "msmemscope" / "lib64" / "libascend_kernel_hook.so"
     done = softnpu.run(build / "examples" / "acl-train", "--steps", 1, env={"LD_PRELOAD": str(hook), "MSMEMSCOPE_SESSION": session})
     assert done.returncode == 0 and done.stderr == ""
@@ -136,19 +136,19 @@ def test_hostile_sessions(softnpu, build, session):
     {"LD_PRELOAD_PATH": "/nonexistent"}, {"LD_PRELOAD_PATH": "/x" * 5000}, {"TERM": "\033[2J"}, {"PATH": ""},
     {"MSMEMSCOPE_SESSION": "1;s=" + "0" * 32}, {"MSMEMSCOPE_CONFIG_PATH": "/etc/passwd"}, {"TZ": "../../etc/passwd"},
     {"HOME": ""}, {"LANG": "xx_XX.UTF-99"}, {"TMPDIR": "/nonexistent"}], ids=lambda env: " ".join(env))
-def test_hostile_environments(recording, build, env):
+def test_hostile_environment_is_survived(recording, build, env):
     done = recording.run(build / "examples" / "acl-train", "--steps", 1, env=env)
     assert done.returncode == 0, done.stderr
     assert len(recording.info()) == 1 and len(recording.rows()) > 100
 
 
-def test_empty_environment(recorder, build, tmp_path):
+def test_empty_environment_works(recorder, build, tmp_path):
     done = subprocess.run([recorder.command, f"--output={tmp_path}/out", "--", "/bin/sh", "-c", "exit 9"], env={},
                           capture_output=True, text=True)
     assert done.returncode == 9, done.stderr
 
 
-def test_output_directories_that_cannot_be_used(recorder, tmp_path):
+def test_unusable_output_directories_are_refused(recorder, tmp_path):
     (tmp_path / "file").write_text("")
     for path, reason in [(tmp_path / "file", "Not a directory"), (tmp_path / "file" / "x", "Not a directory"),
                          ("/proc/nonexistent", "No such file or directory"), ("/dev/null/x", "Not a directory")]:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs four announced operators on memory that it watches itself; the third writes without saying so. */
+/* Runs four announced operators on memory that it watches; the third writes to it without announcing that. */
 #include "acl/acl.h"
 #include "agent/agent_v1.h"
 #include "mstx/ms_tools_ext.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording survives: the collector's death, the death of everybody."""
+"""A recording survives the death of the collector, and of all processes."""
 
 import os
 import signal
@@ -65,7 +65,7 @@ def rows(job):
     return found.count("MALLOC"), found.count("FREE")
 
 
-def test_killed_collector_is_started_again_and_nothing_is_lost(job):
+def test_killed_collector_is_restarted_without_loss(job):
     assert job.stdout.readline() == "ready\n"
     wait_until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in job.info()] == [1000])
     first = collector_of(job.output)
@@ -83,7 +83,7 @@ def test_killed_collector_is_started_again_and_nothing_is_lost(job):
     assert rows(job) == (3000, 3000)
 
 
-def test_collector_killed_twice_never_holds_the_program_up(job):
+def test_collector_killed_twice_does_not_block_program(job):
     assert job.stdout.readline() == "ready\n"
     first = collector_of(job.output)
     os.kill(first, signal.SIGKILL)
@@ -97,7 +97,7 @@ def test_collector_killed_twice_never_holds_the_program_up(job):
     assert "recording has ended" in errors
 
 
-def test_killed_launcher_leaves_program_and_recording_alone(job):
+def test_killed_launcher_does_not_affect_recording(job):
     assert job.stdout.readline() == "ready\n"
     job.send_signal(signal.SIGKILL)
     job.wait(20)
@@ -109,7 +109,7 @@ def test_killed_launcher_leaves_program_and_recording_alone(job):
     wait_until(lambda: rows(job) == (3000, 3000))
 
 
-def test_everybody_killed_at_once(job):
+def test_all_processes_killed_at_once(job):
     assert job.stdout.readline() == "ready\n"
     wait_until(lambda: [p["kinds"].get("HAL_FREE", 0) for p in job.info()] == [1000])
     (pid,) = [p["pid"] for p in job.info()]
@@ -125,8 +125,8 @@ def test_everybody_killed_at_once(job):
 
 
 @pytest.mark.parametrize("missing", ["peerpidfd", "peerpidfd,pidfd"])
-def test_deaths_are_seen_on_older_kernels(softnpu, build, tmp_path, program, missing):
-    """Without pidfds of connections, and without any: by pid and start time."""
+def test_deaths_are_noticed_on_older_kernels(softnpu, build, tmp_path, program, missing):
+    """Without pidfds of connections, and without pidfds at all: by pid and start time."""
     recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
     process = recorder.start(program, options=["--analysis=none"], MSMEMSCOPE_TEST_WITHOUT=missing)
     assert process.stdout.readline() == "ready\n"
@@ -147,8 +147,8 @@ def in_namespaces(*options):
 
 @pytest.mark.parametrize("proc", [(), ("--mount-proc",)])
 @pytest.mark.parametrize("missing", ["", "peerpidfd"])
-def test_a_program_whose_pid_is_another_one_here(softnpu, build, tmp_path, program, missing, proc):
-    """In a pid namespace below ours: rows show the pid as the program sees it."""
+def test_program_in_child_pid_namespace(softnpu, build, tmp_path, program, missing, proc):
+    """Rows show the pid that the program itself sees."""
     recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
     process = recorder.start(*in_namespaces("--pid", "--fork", "--kill-child", *proc), program,
                              options=["--analysis=none", "--linger=30"], MSMEMSCOPE_TEST_WITHOUT=missing)
@@ -162,7 +162,7 @@ def test_a_program_whose_pid_is_another_one_here(softnpu, build, tmp_path, progr
 
 
 def test_equal_pids_of_two_namespaces(softnpu, build, tmp_path, program):
-    """Two programs that are both process 1 are two recordings, not two images of one."""
+    """Two programs that are both process 1 are two processes, not two images of one."""
     recorder = Recorder(softnpu, build / "msmemscope", tmp_path / "out")
     inside = " ".join(in_namespaces("--pid", "--fork", "--kill-child"))
     inputs = [tmp_path / "first", tmp_path / "second"]
@@ -182,7 +182,7 @@ def test_equal_pids_of_two_namespaces(softnpu, build, tmp_path, program):
     assert len({p["path"] for p in found}) == 2
 
 
-# Runs a program for which sockets have no SO_PEERPIDFD, as before Linux 6.5.
+# Runs a program without SO_PEERPIDFD, as before Linux 6.5.
 OLDER_KERNEL = r"""
 #include <errno.h>
 #include <linux/filter.h>
@@ -210,8 +210,8 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_namespaces_beside_each_other(softnpu, build, tmp_path, program, compiler, old):
-    """Collector and program are in pid namespaces that do not see each other. A program that pauses is not taken for dead."""
+def test_unrelated_pid_namespaces(softnpu, build, tmp_path, program, compiler, old):
+    """Collector and program do not see each other's pid. A program that pauses is not considered dead."""
     (tmp_path / "older.c").write_text(OLDER_KERNEL)
     kernel = [compiler(tmp_path / "older", tmp_path / "older.c")] if old else []
     inside = [*kernel, *in_namespaces("--pid", "--fork", "--kill-child", "--mount-proc")]
@@ -224,7 +224,7 @@ def test_namespaces_beside_each_other(softnpu, build, tmp_path, program, compile
     count = lambda: [p["kinds"].get("HAL_FREE", 0) for p in recorder.info()]
     wait_until(lambda: count() == [1000])
     begin = time.monotonic()
-    wait_until(lambda: time.monotonic() - begin > 1.5)  # longer than a silence that means something
+    wait_until(lambda: time.monotonic() - begin > 1.5)  # longer than the timeout for silent programs
     assert [p["ending"] for p in recorder.info()] == [0]
     job.stdin.write("g")
     job.stdin.flush()

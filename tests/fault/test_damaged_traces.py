@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace files that were cut, scribbled over, exchanged: the error names file, offset and reason; what can be read is shown;
-what was there stays."""
+"""Trace files that were truncated, overwritten or replaced: the error names file, offset and reason; readable parts are shown;
+existing files stay."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from recorder import read_dump
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory, build):
-    """A finished recording of one thread, made once."""
+    """A finished recording of one thread, created once."""
     from conftest import BUILD, Softnpu
     from recorder import Recording
     machine = Softnpu()
@@ -59,19 +59,19 @@ def as_link(path):
     (as_directory, 0, "not a regular file"), (as_pipe, 0, "not a regular file"), (as_link, 0, "not a block")],
     ids=["empty", "cut", "garbage", "text", "head", "directory", "pipe", "link"])
 @pytest.mark.parametrize("command", ["info", "export", "recover"])
-def test_no_trace(damaged, command, spoil, offset, reason):
+def test_unusable_trace_is_reported(damaged, command, spoil, offset, reason):
     spoil(damaged.segment)
     (dump,) = damaged.dumps()
     before = dump.read_bytes()
     done = damaged.tool(command, timeout=30)
-    assert done.returncode == 1  # of export too, though the dump beside it stands in
+    assert done.returncode == 1  # also for export, although it falls back to the dump
     assert f"msmemscope: {damaged.segment}: offset {offset}: {reason}\n" in done.stderr
     assert done.stderr.count(str(damaged.segment)) == 1
     assert dump in damaged.dumps() and dump.read_bytes() == before
 
 
 @pytest.mark.parametrize("command", ["info", "export", "recover"])
-def test_foreign_file_beside_a_good_one(damaged, command):
+def test_foreign_file_next_to_trace(damaged, command):
     foreign = damaged.segment.with_name("p1.000001.seg")
     shutil.copy("/bin/ls", foreign)
     done = damaged.tool(command, *(["-o", damaged.output.parent / "again"] if command == "export" else []))
@@ -82,8 +82,8 @@ def test_foreign_file_beside_a_good_one(damaged, command):
 
 
 @pytest.mark.parametrize("where", [0.2, 0.5, 0.9])
-def test_scribbled_over(damaged, where):
-    """One block is lost and named; the rest is there, in order, and nothing good is replaced by less."""
+def test_overwritten_block_is_reported(damaged, where):
+    """One block is lost and reported; the rest is complete and in order, and no better file is replaced."""
     at = int(damaged.segment.stat().st_size * where)
     scribble(damaged.segment, at, b"\xa5\x5a\xa5")
     (dump,) = damaged.dumps()
@@ -104,8 +104,8 @@ def test_scribbled_over(damaged, where):
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.7, 0.99])
-def test_cut(damaged, keep):
-    """As a kill of everybody leaves it: what is before the cut is recovered."""
+def test_truncated_trace_is_recovered(damaged, keep):
+    """As after all processes were killed: everything before the end is recovered."""
     os.truncate(damaged.segment, int(damaged.segment.stat().st_size * keep))
     done = damaged.tool("info")
     assert done.returncode == 0 and "open: being recorded, or the recorder was killed" in done.stdout
@@ -117,16 +117,16 @@ def test_cut(damaged, keep):
     assert 0 < len(rows) < len(whole)
     real = [r for r in rows if "shadow" not in r.attr]
     assert [(r.id, r.event, r.ptr, r.attr) for r in real] == [(r.id, r.event, r.ptr, r.attr) for r in whole[:len(real)]]
-    assert all(abs(a.time - b.time) < 1000 for a, b in zip(real, whole))  # extrapolated behind the last clock mark
+    assert all(abs(a.time - b.time) < 1000 for a, b in zip(real, whole))  # extrapolated after the last clock mark
 
 
-def test_oversized(damaged):
-    """Zeros behind the end: not an error, and not read for ever."""
+def test_trailing_zeros_are_ignored(damaged):
+    """Not an error, and not read endlessly."""
     os.truncate(damaged.segment, 3 << 30)
     assert damaged.tool("info", timeout=60).returncode == 0
 
 
-def test_wrong_usage_of_commands(damaged, tmp_path):
+def test_wrong_usage_is_refused(damaged, tmp_path):
     for arguments in (["info", damaged.output, "--wrong"], ["export", damaged.output, "--format=xml"],
                       ["recover", damaged.output, "--format=chrome"], ["info", damaged.output, "another"]):
         done = damaged.softnpu.run(damaged.command, *arguments)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program dies in every way there is: what it had published is in the files when the command returns, the leak report
-is printed, and the command ends as the program ended."""
+"""The program ends in every possible way: published events are in the files when the command returns, the leak report is
+printed, and the command ends as the program ended."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def victim(tmp_path_factory, compiler):
 
 @pytest.fixture(params=["csv", "db"])
 def leaks(recording, request):
-    """A recorder that looks for leaks, in either format."""
+    """A recorder with leak analysis, in either format."""
     recording.options[1:] = [f"--format={request.param}", "--analysis=leaks"]
     return recording
 
@@ -41,11 +41,11 @@ def check(recording, account, text):
     ("exit", 0, 0), ("exit", 3, 3), ("_exit", 7, 7), ("abort", 0, -signal.SIGABRT), ("segv", 0, -signal.SIGSEGV),
     ("raise", signal.SIGKILL, -signal.SIGKILL), ("raise", signal.SIGTERM, -signal.SIGTERM),
     ("raise", signal.SIGINT, -signal.SIGINT), ("memory", 0, -signal.SIGABRT)])
-def test_dies_by_itself(leaks, account, victim, ending, number, status):
+def test_program_ends_in_each_way(leaks, account, victim, ending, number, status):
     done = leaks.run(victim, account.path, 4, 2000, ending, int(number))
     assert done.returncode == status
     extra = 0
-    if ending == "memory":  # one more block, of the main thread, allocated without memory and freed
+    if ending == "memory":  # one more block of the main thread, allocated when memory is exhausted and freed
         rows = leaks.rows()
         own = [r for r in rows if r.tid == str(account.pid) and r.type == "HAL" and "shadow" not in r.attr]
         assert [(r.event, r.number("size")) for r in own] == [("MALLOC", 12352 + PADDING), ("FREE", 12352 + PADDING)]
@@ -57,13 +57,13 @@ def test_dies_by_itself(leaks, account, victim, ending, number, status):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("after", [1, 777, 20000])
-def test_is_killed_at_work(leaks, account, victim, number, after):
+def test_program_is_killed_at_work(leaks, account, victim, number, after):
     process = leaks.start(victim, account.path, 3, 0, "exit")
     wait_until(lambda: account.allocations() >= after)
     if number == signal.SIGKILL:
         os.kill(account.pid, number)
     else:
-        process.send_signal(number)  # passed on
+        process.send_signal(number)  # forwarded
     out, _ = process.communicate(timeout=60)
     assert process.returncode == -number
     check(leaks, account, out)

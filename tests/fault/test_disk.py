@@ -52,7 +52,7 @@ def may_mount(tmp):
 
 
 class Small:
-    """Room for so much and no more: a small file system, or (which needs no rights) a limit on the files of the collector."""
+    """Limited space: a small file system or, without privileges, a limit on the size of the collector's files."""
 
     def __init__(self, recorder, folder, size, file_system):
         self.recorder, self.folder, self.size = recorder, folder, size
@@ -81,21 +81,21 @@ def small(request, recorder, tmp_path):
     place.close()
 
 
-def test_reports_are_right_on_a_full_disk(recorder, program, small):
+def test_reports_are_correct_on_full_disk(recorder, program, small):
     done = small.run(program, PAIRS)
     assert done.returncode == 3 and "done\n" in done.out
-    # A limit on files holds for the memory that takes the place of the disk, too: what is lost there is told.
+    # The limit also applies to the memory file that replaces the disk: losses there are reported.
     assert "leaked in 5 allocation(s)" in done.out or (not small.mounted and "results are uncertain since" in done.out)
     assert done.err.count("can no longer be written") == 1
     (info,) = recorder.info()
     assert info["ending"] == 3 and info["damages"] == 0
     assert info["kinds"]["HAL_ALLOC"] + info["kinds"]["HAL_FREE"] + info["left_out"] >= 2 * PAIRS - 5
     assert not list(recorder.output.glob("*/trace/*.reserve"))
-    for dump in recorder.dumps():  # what is there is whole
+    for dump in recorder.dumps():  # existing files are complete
         assert all(line.count('"') % 2 == 0 for line in dump.read_text().splitlines()[:-1])
 
 
-def test_what_does_not_fit_is_counted(recorder, program, small):
+def test_events_that_do_not_fit_are_counted(recorder, program, small):
     done = small.run(program, PAIRS, options=["--export=none"])
     assert done.returncode == 3
     (info,) = recorder.info()
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_counted(recorder, program, small):
 
 
 @pytest.mark.parametrize("room", [16 << 10, 128 << 10, 1100 << 10])
-def test_hardly_any_room_at_all(recorder, program, tmp_path, room):
+def test_almost_no_space(recorder, program, tmp_path, room):
     place = Small(recorder, tmp_path / "none", room, True)
     try:
         done = place.run(program, 20000)
@@ -119,7 +119,7 @@ def test_hardly_any_room_at_all(recorder, program, tmp_path, room):
 
 
 @pytest.mark.parametrize("where", ["below a file", "proc", "read-only", "no rights"])
-def test_unusable_directories_are_refused_before_the_program_runs(recorder, program, tmp_path, where):
+def test_unusable_directories_are_refused_before_program_runs(recorder, program, tmp_path, where):
     cleanup = None
     if where == "below a file":
         (tmp_path / "file").write_text("mine")
@@ -131,7 +131,7 @@ def test_unusable_directories_are_refused_before_the_program_runs(recorder, prog
         cleanup = ["umount", "-l", str(tmp_path / "mount")]
         recorder.output = tmp_path / "mount" / "out"
     else:
-        recorder.output = tmp_path.__class__("/sys/kernel/out")  # nobody may write there, root included
+        recorder.output = tmp_path.__class__("/sys/kernel/out")  # not writable, even for root
     done = recorder.run(program, 1000)
     if cleanup:
         subprocess.run(cleanup, check=True)
@@ -142,7 +142,7 @@ def test_unusable_directories_are_refused_before_the_program_runs(recorder, prog
         assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_nothing_that_is_there_is_overwritten(recorder, program, tmp_path):
+def test_existing_files_are_not_overwritten(recorder, program, tmp_path):
     recorder.output.mkdir()
     mine = {name: recorder.output / name for name in ("config.json", "notes.csv", "device_0")}
     for path in mine.values():
@@ -156,7 +156,7 @@ def test_nothing_that_is_there_is_overwritten(recorder, program, tmp_path):
         assert recorder.tool("export", "-o", again).returncode == 0
     files = sorted(again.glob("*/device_0/dump/*.csv"))
     assert len(files) == 2 and files[0].read_bytes() == files[1].read_bytes() == before
-    assert recorder.tool("export").returncode == 0  # beside the first one
+    assert recorder.tool("export").returncode == 0  # in addition to the first one
     assert len(recorder.dumps()) == 2 and first.read_bytes() == before
     assert recorder.tool("export", "--format=chrome", "-o", again).returncode == 0
     second = recorder.tool("export", "--format=chrome", "-o", again)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls of the recorder fail, one after the other: the program never notices, and nothing is lost in silence."""
+"""System calls of the recorder fail, one at a time: the program is not affected, and nothing is lost silently."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from recorder import Recording
 from victims import Account, check_rows, compile_victim
 
 HERE = pathlib.Path(__file__).parent
-# In `make soak`: every call that is made, not just the first ones.
+# In `make soak`: every call, not only the first ones.
 THOROUGH = "NPUSCOPE_SOAK" in os.environ
 
 IN_TARGET = {"memfd_create": errno.EMFILE, "ftruncate": errno.EFBIG, "fcntl": errno.EPERM, "mmap64": errno.ENOMEM,
@@ -46,7 +46,7 @@ def failing(folder):
 
 @pytest.fixture(scope="module")
 def home(folder, failing):
-    """An installation whose collector brings the library with it: its own environment is clean."""
+    """An installation whose collector preloads the library; the collector clears its environment otherwise."""
     home, real = folder / "home", BUILD / "msmemscope"
     (home / "libexec").mkdir(parents=True)
     for name in ("bin", "lib64", "python"):
@@ -71,7 +71,7 @@ class Run:
             env["MSMEMSCOPE_TEST_FAIL_COUNT"] = str(count)
         done = self.recording.run(self.victim, self.account.path, 2, 3000, "exit", 3, env=env, timeout=60)
         assert done.returncode in (3, 125), (function, number, done)
-        if done.returncode == 125:  # the collector did not start, and the launcher has said so before the program ran
+        if done.returncode == 125:  # the collector did not start; the launcher reported it before the program ran
             assert self.account.pid == 0 and "Error" in done.stderr, (function, number, done)
         return done
 
@@ -86,8 +86,8 @@ def run(softnpu, home, failing, victim, tmp_path):
 
 @pytest.mark.parametrize("function", IN_TARGET)
 @pytest.mark.parametrize("number", ["1", "2", "1+", "3+"])
-def test_in_the_target(run, function, number):
-    """The program ends as always; its recording is whole, or there is none."""
+def test_failing_calls_in_program(run, function, number):
+    """The program ends normally; its recording is complete, or there is none."""
     run("target", function, number, IN_TARGET[function])
     if run.recording.info():
         assert run.complete()
@@ -96,7 +96,7 @@ def test_in_the_target(run, function, number):
 
 
 def calls(softnpu, home, failing, victim, folder, function):
-    """How often the collector calls a function in a run where nothing fails."""
+    """Number of calls of a function by the collector in a run without failures."""
     folder.mkdir()
     count = folder / "count"
     Run(softnpu, home, failing, victim, folder)("collector", function, 0, 0, count)
@@ -106,8 +106,8 @@ def calls(softnpu, home, failing, victim, folder, function):
 @pytest.mark.parametrize("form", ["csv", "db"])
 @pytest.mark.parametrize("function", IN_COLLECTOR)
 @pytest.mark.foreign_databases
-def test_in_the_collector(softnpu, home, failing, victim, tmp_path, function, form):
-    """Files are whole, or an error is printed; the trace can be read in any case."""
+def test_failing_calls_in_collector(softnpu, home, failing, victim, tmp_path, function, form):
+    """Files are complete, or an error is printed; the trace is readable in any case."""
     numbers = [1, 2, 5, "2+"] if not THOROUGH else [
         *range(1, min(400, calls(softnpu, home, failing, victim, tmp_path / "counted", function)) + 1), *(f"{n}+" for n in range(1, 40))]
     for number in numbers:
@@ -115,7 +115,7 @@ def test_in_the_collector(softnpu, home, failing, victim, tmp_path, function, fo
         folder.mkdir()
         run = Run(softnpu, home, failing, victim, folder, form)
         done = run("collector", function, number, IN_COLLECTOR[function])
-        told = "[msmemscope] Error" in done.stderr or "[msmemscope] Warn: the " in done.stderr
-        if not told:
+        reported = "[msmemscope] Error" in done.stderr or "[msmemscope] Warn: the " in done.stderr
+        if not reported:
             assert run.complete(), (function, number, done)
         assert all(p["damages"] == 0 for p in run.recording.info()), (function, number, done)

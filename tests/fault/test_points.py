@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program is killed between two instructions of the recorder: whatever it had published is in the files."""
+"""The program is killed between two instructions of the recorder: everything published before is in the files."""
 
 import re
 import signal
@@ -10,7 +10,7 @@ from conftest import BUILD, ROOT
 from recorder import Recording
 from victims import Account, check_leaks, check_rows, compile_victim
 
-# Points that every event passes, and those that come with a new chunk or a full one.
+# Points that every event passes, and those reached with a new or full chunk.
 EACH_EVENT = ("reserved", "stamped", "filled", "used", "committed")
 EACH_CHUNK = ("filling", "counted", "full", "popped", "headed", "owned")
 
@@ -31,7 +31,7 @@ def home(tmp_path_factory):
     return home
 
 
-def test_all_points_are_here():
+def test_all_points_are_tested():
     found = set()
     for source in (ROOT / "src" / "trace").iterdir():
         found.update(re.findall(r'MS_TESTPOINT\("(\w+)"\)', source.read_text()))
@@ -41,12 +41,12 @@ def test_all_points_are_here():
 @pytest.mark.parametrize("form", ["csv", "db"])
 @pytest.mark.parametrize("label, times", [(label, n) for label in EACH_EVENT for n in (1, 2, 9999)]
                          + [(label, n) for label in EACH_CHUNK for n in (1, 2, 9)])
-def test_killed_at(softnpu, home, victim, tmp_path, label, times, form):
+def test_killed_at_point(softnpu, home, victim, tmp_path, label, times, form):
     recording = Recording(softnpu, home, tmp_path / "out", f"--format={form}")
     account = Account(tmp_path / "account")
     done = recording.run(victim, account.path, 3, 20000, "exit", env={"MSMEMSCOPE_TEST_POINT": f"{label}:{times}"})
     assert done.returncode == -signal.SIGKILL
-    if not recording.info():  # killed before the first event of all
+    if not recording.info():  # killed before the first event
         assert account.allocations() == 0 and times <= 2
         return
     left = check_rows(account, recording.rows())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every switch of --fault, seen by a program that knows nothing of it; and death in the middle of a job."""
+"""Every switch of --fault, as seen by an ordinary program; and death in the middle of a job."""
 
 import os
 import signal
@@ -151,7 +151,7 @@ def test_lost_task(softnpu, tools):
     assert lines == ["launch 0", "sync 507046", "ran 0", "destroy 0", "end 0"]
 
 
-def test_lost_device_comes_back_by_reset(softnpu, tools):
+def test_reset_restores_lost_device(softnpu, tools):
     program, kernels = tools
     lines = run(softnpu, "reset@launch=2", program, "recover", 0, kernels, "first", "first")
     assert lines[:5] == ["launch 0", "sync 0", "launch 0", "sync 507010", "ran 1"]
@@ -160,7 +160,7 @@ def test_lost_device_comes_back_by_reset(softnpu, tools):
 
 @pytest.mark.parametrize("lines", [1, 5, 40])
 def test_killed_rank_leaves_nothing_behind(softnpu, home, lines):
-    """kill -9 of one rank in the middle of two-device training: memory returns, nobody hangs, the next run works."""
+    """kill -9 of one rank during two-device training: its memory is freed, no process hangs, the next run works."""
     job = softnpu.start(home / "bin" / "acl-train", "--devices", "2", "--steps", "100000")
     try:
         for _ in range(lines):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that dies in a known way (victim.c), and the comparison of its own account with what was recorded."""
+"""A program that dies in a known way (victim.c), and the comparison of its own log with the recording."""
 
 import pathlib
 import re
 import struct
 
 LIVE = 16
-PADDING = 32  # aclrtMalloc asks the driver for so much more
+PADDING = 32  # bytes that aclrtMalloc adds to a request
 THREADS_MAX = 64
 
 
@@ -15,7 +15,7 @@ def compile_victim(compiler, folder):
 
 
 class Account:
-    """What a victim says that it has done, also after its death."""
+    """A victim's own log of its actions, readable after its death."""
 
     def __init__(self, path):
         self.path = path
@@ -35,10 +35,10 @@ class Account:
 
 
 def check_rows(account, rows):
-    """Everything published is there, once, in the order of its thread; nothing else is. Returns the blocks left alive."""
+    """Checks that exactly the published events are there, once, in the order of each thread. Returns the live blocks."""
     _, threads = account.read()
     memory = [r for r in rows if r.event in ("MALLOC", "FREE") and r.type == "HAL"]
-    closing = [r for r in memory if "shadow" in r.attr]  # made up for blocks that were never freed
+    closing = [r for r in memory if "shadow" in r.attr]  # synthetic frees of blocks that were never freed
     assert all(r.event == "FREE" for r in closing) and memory[len(memory) - len(closing):] == closing
     memory = memory[:len(memory) - len(closing)]
     assert {r.tid for r in memory} <= {str(t[0]) for t in threads}
@@ -57,7 +57,7 @@ def check_rows(account, rows):
 
 
 def check_leaks(text, count):
-    """The report names every block that was alive."""
+    """Checks that the report lists every live block."""
     found = re.search(r"Detected HAL memory leaks on device 0 ======\n(.*\n)*?====== SUMMARY: \S+ Mb\(s\) leaked in (\d+) ",
                       text)
     assert found, text

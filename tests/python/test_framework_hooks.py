@@ -35,10 +35,10 @@ VLLM = {
 PRELUDE = """
     import sys
     from msmemscope import _native
-    said = []
-    _native.label_push = lambda level, label: said.append(("+", level, label))
-    _native.label_pop = lambda level, label: said.append(("-", level, label))
-    _native.label_address = lambda level, address, label: said.append((address, level, label))
+    calls = []
+    _native.label_push = lambda level, label: calls.append(("+", level, label))
+    _native.label_pop = lambda level, label: calls.append(("-", level, label))
+    _native.label_address = lambda level, address, label: calls.append((address, level, label))
     import msmemscope
     hooks = lambda kind="decompose", version="11.0": msmemscope.init_framework_hooks("vllm_ascend", version, "worker", kind)
 """
@@ -66,7 +66,7 @@ def test_labels_apply_while_function_runs(run, order):
         {order}from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
         assert NPUModelRunner().execute_model() == 7
-        assert said == [("+", 1, "vllm"), ("+", 2, "serve"), ("-", 2, "serve"), ("-", 1, "vllm")], said
+        assert calls == [("+", 1, "vllm"), ("+", 2, "serve"), ("-", 2, "serve"), ("-", 1, "vllm")], calls
         assert NPUModelRunner.execute_model.__doc__ == "Runs." and NPUModelRunner.execute_model.__name__ == "execute_model"
     """)
 
@@ -153,13 +153,13 @@ def test_every_function_of_table_is_hooked(run):
     run(f"""
         import types
         from msmemscope import _snapshot
-        _snapshot.take_snapshot = lambda name: said.append(name)
+        _snapshot.take_snapshot = lambda name: calls.append(name)
 
         def stand_in(key):
             module = sys.modules.setdefault(key[0], types.ModuleType(key[0]))
             holder = vars(module).setdefault(key[1], type(key[1], (), {{}})) if key[1] else module
             def function(*args):
-                said.append("inside")
+                calls.append("inside")
                 return key
             setattr(holder, key[2], function)
             return holder
@@ -169,12 +169,12 @@ def test_every_function_of_table_is_hooked(run):
             before = [vars(holder)[row[2]] for row, holder in holders]
             msmemscope.init_framework_hooks(framework, version, component, kind)
             for row, holder in holders:
-                said.clear()
+                calls.clear()
                 assert getattr(holder, row[2])() == row[:3]
                 name = "@".join(part or "" for part in row[:3])
                 around = ([name + "@Start"], [name + "@End"]) if kind == "snapshot" else (
                     [("+", *label) for label in row[3]], [("-", *label) for label in reversed(row[3])])
-                assert said == [*around[0], "inside", *around[1]], (row, said)
+                assert calls == [*around[0], "inside", *around[1]], (row, calls)
             msmemscope.cleanup_framework_hooks()
             assert [vars(holder)[row[2]] for row, holder in holders] == before
     """)
@@ -186,9 +186,9 @@ def test_decompose_activates_hooks(run, tmp_path):
         from msmemscope import _hooks
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         def labels():
-            said.clear()
+            calls.clear()
             NPUModelRunner().execute_model()
-            return len(said)
+            return len(calls)
         msmemscope.config(analysis="decompose", output="{tmp_path}/out")
         assert labels() == 0
         msmemscope.start()
@@ -220,7 +220,7 @@ def test_hooks_import_nothing(run):
         import vllm_ascend.worker.worker as worker
         assert "vllm_ascend.worker.model_runner_v1" not in sys.modules
         assert worker.NPUWorker.compile_or_warm_up_model() == "warm"
-        assert said[0] == ("+", 1, "vllm") and len(said) == 4, said
+        assert calls[0] == ("+", 1, "vllm") and len(calls) == 4, calls
         assert type(worker.__loader__).__name__ == "SourceFileLoader" and worker.__spec__.loader is worker.__loader__
     """)
 
@@ -233,7 +233,7 @@ def test_hooks_requested_while_module_is_loading(run, tmp_path):
         import vllm_ascend.worker.model_runner_v1 as module
         assert type(module.__spec__).__name__ == "ModuleSpec" and not module.__spec__._initializing
         assert module.NPUModelRunner().execute_model() == 7
-        assert len(said) == 4, said
+        assert len(calls) == 4, calls
     """)
 
 
@@ -248,7 +248,7 @@ def test_hooks_apply_after_failed_import_is_retried(run, tmp_path):
             pass
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         assert NPUModelRunner().execute_model() == 7
-        assert len(said) == 4, said
+        assert len(calls) == 4, calls
     """)
 
 
@@ -262,7 +262,7 @@ def test_exception_propagates_and_labels_are_removed(run):
             assert error.args == ("no",)
         else:
             raise AssertionError
-        assert len(said) == 4 and said[2][0] == "-", said
+        assert len(calls) == 4 and calls[2][0] == "-", calls
     """)
 
 
@@ -289,7 +289,7 @@ def test_cleanup_restores_functions(run):
         msmemscope.cleanup_framework_hooks()
         assert (dict(vars(NPUModelRunner)), dict(vars(worker.NPUWorker)), list(sys.meta_path)) == before
         NPUModelRunner().execute_model()
-        assert not said
+        assert not calls
     """)
 
 
@@ -305,7 +305,7 @@ def test_function_imported_by_another_module(run, tmp_path):
         msmemscope.init_framework_hooks("pytorch", "2.6.0", "fsdp2", "decompose")
         from torch.distributed.fsdp._fully_shard import _fsdp_collectives, _fsdp_param_group
         assert _fsdp_param_group.foreach_reduce() == 5
-        assert said and said.count(("+", 3, "gradient")) == said.count(("-", 3, "gradient")), said
+        assert calls and calls.count(("+", 3, "gradient")) == calls.count(("-", 3, "gradient")), calls
         msmemscope.cleanup_framework_hooks()
         assert _fsdp_param_group.foreach_reduce is _fsdp_collectives.foreach_reduce
         assert not hasattr(_fsdp_collectives.foreach_reduce, "__wrapped__")
@@ -325,10 +325,10 @@ def test_inherited_methods(run, kind):
         runner = NPUModelRunner()
         before = runner.profile_run(3)
         hooks()
-        assert runner.profile_run(3) == before and len(said) == 4, said
+        assert runner.profile_run(3) == before and len(calls) == 4, calls
         assert NPUModelRunner.profile_run.kept == 1
         msmemscope.cleanup_framework_hooks()
-        assert "profile_run" not in vars(NPUModelRunner) and runner.profile_run(3) == before and len(said) == 4
+        assert "profile_run" not in vars(NPUModelRunner) and runner.profile_run(3) == before and len(calls) == 4
     """)
 
 
@@ -340,7 +340,7 @@ def test_cleanup_keeps_foreign_wrapper(run):
         NPUModelRunner.execute_model = lambda self: ours(self) + 1
         msmemscope.cleanup_framework_hooks()
         assert NPUModelRunner().execute_model() == 8
-        assert not said
+        assert not calls
     """)
 
 
@@ -349,8 +349,8 @@ def test_result_tensors_are_labelled(run):
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         hooks()
         NPUModelRunner().initialize_kv_cache_tensors(None)
-        assert said == [(4096, 1, "vllm"), (4096, 3, "kv_cache"), (4096, 4, "attn"),
-                        (8192, 1, "vllm"), (8192, 3, "kv_cache"), (8192, 4, "mamba")], said
+        assert calls == [(4096, 1, "vllm"), (4096, 3, "kv_cache"), (4096, 4, "attn"),
+                        (8192, 1, "vllm"), (8192, 3, "kv_cache"), (8192, 4, "mamba")], calls
     """)
 
 
@@ -362,7 +362,7 @@ def test_unknown_names_are_reported(run):
         msmemscope.init_framework_hooks("vllm_ascend", "11.0", "worker", "labels")
         from vllm_ascend.worker.model_runner_v1 import NPUModelRunner
         NPUModelRunner().execute_model()
-        assert not said
+        assert not calls
         try:
             msmemscope.init_framework_hooks("vllm_ascend", 11.0, "worker", "decompose")
         except TypeError:

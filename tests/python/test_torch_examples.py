@@ -52,7 +52,7 @@ def test_defects_are_found_at_their_line(recording, defect):
     sites = done.stdout.partition("Leaks by call site")[2]
     first = re.search(r"^ +1\. .*?(?=^ +2\. |\Z)", sites, re.S | re.M)
     assert first is not None and any(line in first[0] for line in line_of(*LINES[defect])), done.stdout
-    assert holder_of(defect) in done.stdout.partition("who holds it:\n")[2].splitlines()[0], done.stdout
+    assert holder_of(defect) in done.stdout.partition("its holders:\n")[2].splitlines()[0], done.stdout
 
 
 def test_growing_cache_is_found(recording):
@@ -72,7 +72,7 @@ def test_defects_are_found_through_python_api(recording, softnpu, defect):
     done = softnpu.run(PYTHON, EXAMPLES / "train.py", "--steps=6", "--layers=2", f"--defect={defect}", "--record", recording.output,
                        PYTHONPATH=python_path)
     assert done.returncode == 0, done.stderr
-    held = done.stdout.partition("who holds it:\n")[2]
+    held = done.stdout.partition("its holders:\n")[2]
     assert held == "" if defect == "none" else holder_of(defect) in held.splitlines()[0], done.stdout
     rows = recording.rows()
     assert {"START_TRACE", "STOP_TRACE", "STEP", "HOST", "ATEN_START"} <= {row.type for row in rows}

@@ -61,7 +61,7 @@ def quiet(done):
 
 
 @pytest.mark.parametrize("form", ["csv", "db"])
-def test_everything_at_once(sanitized, form):
+def test_all_features_at_once(sanitized, form):
     done = quiet(sanitized.run(
         f"--format={form}", "--events=alloc,free,launch,access", "--level=op,kernel", "--call-stack=c,python",
         "--analysis=leaks,decompose,oom", "--", BUILD / "examples" / "acl-train", "--devices", 2, "--loaders", 3, "--steps", 3,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for tests with real PyTorch: from Debian's newer suites, each in a folder of its own (some minutes, 1 to 2 GB, made
-once). NPUSCOPE_TORCH names another such folder for the unstable one."""
+"""Fixtures for tests with real PyTorch from Debian's newer suites, each in its own folder (created once; takes minutes and 1 to
+2 GB). NPUSCOPE_TORCH names an existing folder for the unstable suite."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from conftest import BUILD, ROOT
 
 
 def mirror():
-    """Where this machine gets its packages from."""
+    """The package mirror of this machine."""
     targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
                              capture_output=True, text=True, check=True)
     return targets.stdout.split()[0]
@@ -30,7 +30,7 @@ def folder_of(suite):
 
 
 def inside(root, script, *arguments):
-    """The command that runs a script of the folder there, with /proc, /dev and the recorder's libraries of this machine."""
+    """The command that runs a script inside the folder, with /proc, /dev and the recorder's libraries of this machine."""
     mounts = []
     for folder in ("/proc", "/dev", BUILD, ROOT / "python"):
         (root / str(folder).lstrip("/")).mkdir(parents=True, exist_ok=True)
@@ -41,5 +41,5 @@ def inside(root, script, *arguments):
 
 @pytest.fixture(scope="session")
 def torch_root():
-    """The newest."""
+    """The folder with the newest PyTorch."""
     return folder_of("sid")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real sharded training, of both kinds, on two ranks of the newest PyTorch: what is sharded, gathered and reduced has labels."""
+"""Real sharded training, of both kinds, on two ranks of the newest PyTorch: sharded, gathered and reduced memory has labels."""
 
 import textwrap
 
@@ -31,7 +31,7 @@ PROGRAM = textwrap.dedent("""
         optimizer.zero_grad()
     # Neither rank closes its connections while the other may still be in the last collective, which would fail there.
     if other is not None:
-        other.communicate()  # says that we are through, and waits for its end
+        other.communicate()  # signals that this rank has finished, and waits for the other
     else:
         sys.stdin.read()
     dist.destroy_process_group()
@@ -39,7 +39,7 @@ PROGRAM = textwrap.dedent("""
     sys.exit(other.returncode if other is not None else 0)
 """)
 
-# Parts of owners that must be there, beside those of any model.
+# Parts of owners that must occur in addition to those of any model.
 OWNERS = {
     "fsdp1": {"sharded_weight@fsdp1", "all_gather@fsdp1@activation", "gradient@fsdp1@backward"},
     "fsdp2": {"weight@fsdp2", "all_gather_output@fsdp2@activation", "gradient@fsdp2@backward"},
@@ -47,7 +47,7 @@ OWNERS = {
 
 
 @pytest.mark.parametrize("kind", OWNERS)
-def test_sharded(kind, recording):
+def test_sharded_training_is_labelled(kind, recording):
     root = folder_of("sid")
     (root / "tmp/sharded.py").write_text(PROGRAM)
     (root / f"tmp/store-{kind}").unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real PyTorch with libkineto's client writes a trace when dyno asks for one.
+"""Real PyTorch with libkineto's client writes a trace when dyno requests one.
 
-PyTorch comes from Debian's unstable suite (debian_torch.py): the packages of the stable suites either have no client or one
-with a race at start.
+PyTorch comes from Debian's unstable suite (debian_torch.py): the packages of the stable suites have either no client or one
+with a race at startup.
 """
 
 import json
@@ -40,7 +40,7 @@ def place():
 
 
 class Job:
-    """The training, inside the folder, with /proc and /dev of this machine, and a folder that both see."""
+    """The training inside the folder, with /proc and /dev of this machine and a shared directory."""
 
     def __init__(self, root, shared, **variables):
         (root / "tmp/train.py").write_text(TRAINING)

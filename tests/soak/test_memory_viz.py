@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own tool for memory snapshots reads those that we write."""
+"""PyTorch's own tool for memory snapshots reads exported ones."""
 
 import importlib.util
 import pickle
@@ -13,7 +13,7 @@ def test_pytorch_reads_snapshots(torch_root, softnpu, memscope, build, tmp_path)
     assert done.returncode == 0, done.stderr
     assert softnpu.run(memscope, "export", tmp_path / "run", "--format=memory_viz", "-o", tmp_path / "out").returncode == 0
     (path,) = (tmp_path / "out").rglob("*.pickle")
-    file = torch_root / "usr/lib/python3/dist-packages/torch/cuda/_memory_viz.py"  # needs nothing of the rest of PyTorch
+    file = torch_root / "usr/lib/python3/dist-packages/torch/cuda/_memory_viz.py"  # does not need the rest of PyTorch
     spec = importlib.util.spec_from_file_location("memory_viz_of_pytorch", file)
     reader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reader)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rpm is built, unpacked and run; a thousand daemons are scraped by a real Prometheus."""
+"""The rpm is built, installed and run; a real Prometheus scrapes a thousand daemons."""
 
 import json
 import os
@@ -13,7 +13,7 @@ def run(*argv, **more):
     return subprocess.run([str(a) for a in argv], capture_output=True, text=True, **more)
 
 
-def test_rpm(tmp_path):
+def test_rpm_can_be_installed(tmp_path):
     result = run(ROOT / "deploy/packaging/build-package", "rpm", BUILD, tmp_path)
     assert result.returncode == 0, result.stderr
     package = result.stdout.strip()
@@ -31,7 +31,7 @@ def test_rpm(tmp_path):
     assert daemon.stop() == 0
 
 
-def test_a_thousand_nodes():
+def test_prometheus_scrapes_thousand_nodes():
     result = run(ROOT / "scripts/simulate-cluster", BUILD, "--nodes", 1000, "--seconds", 45, timeout=400)
     assert result.returncode == 0, result.stdout + result.stderr
     figures = json.loads(result.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorBoard's own reader and the protocol's own message classes read what the daemon writes."""
+"""TensorBoard's own reader and the OTLP message classes read the daemon's output."""
 
 import http.server
 import json
@@ -38,7 +38,7 @@ def test_tensorboard_reads_all_kinds(tmp_path):
         client.data(report("API", -1, 7))
         client.data(report("Marker", 4294967295, 8))
     client.close()
-    assert daemon.stop() == 0  # writes what waits
+    assert daemon.stop() == 0  # flushes pending events
     found = scalars(directory / "device_0")
     assert set(found) == {"Marker/train" if k == "Marker" else k for k in KINDS}
     for values in found.values():
@@ -52,7 +52,7 @@ def test_tensorboard_reads_all_kinds(tmp_path):
 
 
 def test_tensorboard_follows_rotation(tmp_path):
-    """Files that reach their size are followed in the order of their names, and no event is missed."""
+    """Files that reached their size limit are read in the order of their names, and no event is missed."""
     directory = tmp_path / "metrics"
     daemon = ReportingDaemon(tmp_path, f"--metric_log_dir={directory}", "--tensorboard_max_mb=1", "--tensorboard_keep=100")
     client = ReportingClient(daemon)
@@ -82,7 +82,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_otlp_messages_are_the_protocols(tmp_path):
+def test_otlp_messages_match_protocol(tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.bodies = []
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder again and again: kernel level, deaths at random moments.
+"""Repeated recordings: kernel level, deaths at random times.
 
-NPUSCOPE_SOAK_RUNS says how often (1000); the seed of a failure is part of its message."""
+NPUSCOPE_SOAK_RUNS is the number of runs (1000); the message of a failure contains its seed."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ def victim(tmp_path_factory):
     return compile_victim(compile_program, tmp_path_factory.mktemp("soak"))
 
 
-def test_kernel_level(softnpu, tmp_path):
-    """No crash, no hang, no changed status; every kernel that was launched has run."""
+def test_kernel_level_is_reliable(softnpu, tmp_path):
+    """No crash, no hang, no changed exit status; every launched kernel has run."""
     train = BUILD / "examples" / "acl-train"
     programs = [(("--steps", 2), 0), (("--steps", 1, "--oom"), None), (("--nonsense",), 2)]
     plain = [softnpu.run(train, *arguments).returncode if status is None else status for arguments, status in programs]
@@ -45,7 +45,7 @@ def test_kernel_level(softnpu, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["program", "collector", "both"])
-def test_deaths_at_random_moments(softnpu, victim, tmp_path, who):
+def test_deaths_at_random_times(softnpu, victim, tmp_path, who):
     for i in range(max(RUNS // 10, 1)):
         chance = random.Random(i)
         folder = tmp_path / str(i)
@@ -55,7 +55,7 @@ def test_deaths_at_random_moments(softnpu, victim, tmp_path, who):
         process = recording.start(victim, account.path, chance.randint(1, 8), 0, "exit")
         moment = chance.randint(0, 50000)
         wait_until(lambda: account.allocations() > moment, seconds=100)
-        if who == "both":  # of those who hold the memory nobody is left: what can be recovered is what is on the disk
+        if who == "both":  # no process holds the shared memory any more: only what is on disk can be recovered
             wait_until(lambda: list(recording.output.glob("*/trace/*.seg")))
             victims = [process.pid, wait_until(lambda: collector_of(recording.output)), account.pid]
             for number in (signal.SIGSTOP, signal.SIGKILL):

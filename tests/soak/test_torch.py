@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Newer PyTorches than the tests have: tensors, operators and owners are recorded there too."""
+"""Newer versions of PyTorch than in the regular tests: tensors, operators and owners are recorded."""
 
 import subprocess
 import textwrap
@@ -27,8 +27,8 @@ SUITES = ["trixie", "sid"]
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_newer_torch(suite, recording):
-    """The recorder outside, the program in the folder."""
+def test_newer_torch_is_recorded(suite, recording):
+    """The recorder runs outside, the program inside the folder."""
     root = folder_of(suite)
     (root / "tmp/recorded.py").write_text(PROGRAM)
     recording.options.remove("--analysis=none")
@@ -47,8 +47,8 @@ def test_newer_torch(suite, recording):
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_operators(suite, recording):
-    """Those that a dispatch mode sees, composite ones, and nothing of what kernels call."""
+def test_operators_match_dispatch_mode(suite, recording):
+    """Plus composite operators, without the operators that kernels call."""
     root = folder_of(suite)
     (root / "tmp/operators.py").write_text(textwrap.dedent(OPERATORS))
     counted = subprocess.run(inside(root, "/tmp/operators.py", "count"), capture_output=True, text=True, check=True).stdout

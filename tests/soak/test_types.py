@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python packages are typed, and mypy has nothing to say about them, nor about a program that uses what they offer."""
+"""The Python packages are typed: mypy reports nothing for them, nor for a program that uses them."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import sys
 from conftest import ROOT
 
 
-def test_types():
+def test_packages_are_typed():
     done = subprocess.run([sys.executable, "-m", "mypy", f"--cache-dir={os.devnull}"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -54,7 +54,7 @@ with mstx.Domain("j") as domain:
 """
 
 
-def test_a_program(tmp_path):
+def test_program_that_uses_packages_is_typed(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "-m", "mypy", "--disable-error-code=func-returns-value", f"--cache-dir={os.devnull}",
                            tmp_path / "program.py"], cwd=ROOT, capture_output=True, text=True)

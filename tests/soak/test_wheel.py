@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip install . into an empty environment: everything is built, and the commands and packages work from there."""
+"""pip install . into an empty environment builds everything; commands and packages work from there."""
 
 import os
 import re
@@ -27,7 +27,7 @@ msmemscope.stop()
 def venv(tmp_path_factory):
     folder = tmp_path_factory.mktemp("venv")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    subprocess.run(["git", "clone", "-q", ROOT, folder / "clone"], check=True)  # what is committed, and nothing else
+    subprocess.run(["git", "clone", "-q", ROOT, folder / "clone"], check=True)  # only committed files
     folder = folder / "venv"
     done = subprocess.run([folder / "bin" / "pip", "install", folder.parent / "clone"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -36,7 +36,7 @@ def venv(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(venv):
-    """The same wheel below one directory, for interpreters that are told of it."""
+    """The same wheel installed with --target into one directory."""
     built = venv.parent / "wheel"
     subprocess.run([venv / "bin" / "pip", "wheel", "-q", "-w", built, venv.parent / "clone"], check=True)
     subprocess.run([venv / "bin" / "pip", "install", "-q", "--target", venv.parent / "folder", *built.glob("*.whl")], check=True)
@@ -51,13 +51,13 @@ def run(venv, folder, *argv, **env):
 
 @pytest.mark.parametrize("command", ["msmemscope --version", "dyno --help", "dynolog --help", "softnpu --help",
                                      "python -m msmemscope --version"])
-def test_commands(venv, tmp_path, command):
+def test_commands_run(venv, tmp_path, command):
     done = run(venv, tmp_path, *command.split())
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("around", [[], ["msmemscope", "--collect-mode=deferred", "--"]])
-def test_example(venv, tmp_path, around):
+def test_example_is_recorded(venv, tmp_path, around):
     machine = Softnpu()
     (tmp_path / "example.py").write_text(EXAMPLE)
     done = run(venv, tmp_path, "softnpu", "run", "--machine", machine.name, "--", *around, "python", "example.py",
@@ -69,7 +69,7 @@ def test_example(venv, tmp_path, around):
 
 
 @pytest.mark.parametrize("around", [[], ["msmemscope", "--collect-mode=deferred", "--"]])
-def test_below_one_directory(folder, tmp_path, around):
+def test_target_directory_install(folder, tmp_path, around):
     machine = Softnpu()
     (tmp_path / "example.py").write_text(EXAMPLE)
     done = run(folder, tmp_path, "softnpu", "run", "--machine", machine.name, "--", *around, sys.executable, "example.py",
@@ -80,8 +80,8 @@ def test_below_one_directory(folder, tmp_path, around):
     assert dump.read_text().count("FREE,HAL") == 5
 
 
-def test_editable(tmp_path):
-    """The packages of a checkout, as they are there."""
+def test_editable_install(tmp_path):
+    """The packages are used from the checkout."""
     clone, own = tmp_path / "clone", tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", own], check=True)
     subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
@@ -93,30 +93,30 @@ def test_editable(tmp_path):
     assert run(own, tmp_path, "python", "-m", "msmemscope", "--version").returncode == 0
 
 
-def test_nothing_tells_where_it_was_built(venv):
+def test_files_do_not_contain_build_path(venv):
     clone = str(venv.parent / "clone").encode()
     installed = [path for part in ("bin", "lib", "libexec", "share") for path in (venv / part).rglob("*")]
     assert [path for path in installed if path.is_file() and path.name != "direct_url.json" and clone in path.read_bytes()] == []
 
 
-def test_the_example_of_the_readme(venv, tmp_path):
-    """Word for word, on a machine without a device and without a framework."""
+def test_readme_example_runs(venv, tmp_path):
+    """Unchanged, on a machine without device and framework."""
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
     (tmp_path / "example.py").write_text("data = range(3)\ndef train(batch): pass\n" + code)
     done = run(venv, tmp_path, "python", "example.py")
     assert done.returncode == 0 and "Stop tracing." in done.stdout, done.stdout + done.stderr
-    # Events of no device find their file when it is certain that none comes.
+    # Events without a device are written when it is certain that no device follows.
     pattern = "memscopeDumpResults/*/device_cpu/dump/memscope_dump_*.csv"
     wait_until(lambda: [path.read_text().count("SYSTEM,STEP") for path in tmp_path.glob(pattern)] == [3])
 
 
-def test_a_shell_is_prepared(venv, tmp_path):
+def test_load_api_env_prepares_shell(venv, tmp_path):
     done = run(venv, tmp_path, "bash", "-c", "source msmemscope --load-api-env && echo $LD_PRELOAD && source msmemscope --unload-api-env")
     assert done.returncode == 0 and f"{venv}/libexec/msmemscope/lib64/libascend_kernel_hook.so" in done.stdout
 
 
-def test_removed_again(venv):
-    """Last: nothing of it stays behind."""
+def test_uninstall_removes_all_files(venv):
+    """Must be the last test."""
     assert run(venv, venv, "pip", "uninstall", "-y", "npuscope").returncode == 0
     left = [path for path in venv.rglob("*") if path.is_file() and ("memscope" in path.name or path.name.startswith(("softnpu", "dyno", "libascend")))]
     assert left == []
