@@ -127,11 +127,11 @@ def main():
         bench.figure("stop() with nothing new to export, wall", stop / 1e6, "ms", goal="<= 50 ms")
         stop, asked = bench.run(LEAKS)
         bench.figure("stop() when blocks have outlived their step, wall", stop / 1e6, "ms", goal="<= 50 ms")
-        bench.figure("tell_holders() behind it, 200,000 objects, wall", asked / 1e6, "ms")
+        bench.figure("tell_holders() afterwards, 200,000 objects, wall", asked / 1e6, "ms")
         numbers = bench.run(CALLS)
-        names = ("describer() around a part", "RecordFunction around a part", "mstx.mark()", "step()")
+        names = ("describer() around a block", "RecordFunction around a part", "mstx.mark()", "step()")
         for name, off, on in zip(names, numbers, numbers[len(names):]):
-            bench.figure(f"{name}, while tracing", on, "ns", "the same while nothing is traced", on / max(off, 1))
+            bench.figure(f"{name}, while tracing", on, "ns", "the same while not tracing", on / max(off, 1))
 
 
 main()

@@ -70,7 +70,7 @@ def remove(folder):
 
 def main():
     home = pathlib.Path(sys.argv[1]).resolve() / "msmemscope"
-    names = {"python_calls": "call of a Python function, traced", "c_calls": "call of a function of C, traced (two slices)"}
+    names = {"python_calls": "call of a Python function, traced", "c_calls": "call of a C function, traced (two slices)"}
     folder = tempfile.mkdtemp()
     env = {**os.environ, "PYTHONPATH": str(home / "python")}
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, env=env, capture_output=True, text=True, check=True)

@@ -137,15 +137,15 @@ def print_steps(steps):
     plain, again = steps["plain"], steps["plain again"]
     base = [(one + other) / 2 for one, other in zip(plain.wall, again.wall)]
     base_used = (sum(plain.processor) + sum(again.processor)) / 2
-    figure("training step, plain, middle of the steps", statistics.median(base) * 1e3, "ms")
-    for name, what, goal in (("plain again", "plain once more: error of these figures", ""),
+    figure("training step, plain, median", statistics.median(base) * 1e3, "ms")
+    for name, what, goal in (("plain again", "plain again: error of these figures", ""),
                              ("events", "with alloc, free and launch", "<= 1.03"), ("stacks", "and Python stacks", "<= 1.05"),
                              ("memray", "memray instead", "")):
         if name not in steps:
             continue
         child = steps[name]
         ratios = [with_it / without for with_it, without in zip(child.wall, plain.wall if child is again else base)]
-        figure(f"training step, {what}, middle", statistics.median(child.wall) * 1e3, "ms", "plain step of the same round",
+        figure(f"training step, {what}, median", statistics.median(child.wall) * 1e3, "ms", "plain step of the same round",
                statistics.median(ratios), goal)
         figure("- mean of all steps", statistics.mean(child.wall) * 1e3, "ms", "plain",
                sum(child.wall) / sum(plain.wall if child is again else base))
@@ -162,8 +162,8 @@ def print_operators(modes):
         ("all", "with alloc and free", "none", ""),
         ("stacked", "and Python stacks", "none", ""),
         ("empty", "an empty dispatch mode, per operator", "none", ""),
-        ("empty again", "an empty dispatch mode above another: error of these figures", "empty", ""),
-        ("accesses", "accesses, per operator, above an empty dispatch mode", "empty", "<= 3 us"),
+        ("empty again", "a second empty dispatch mode against the first: error of these figures", "empty", ""),
+        ("accesses", "accesses, per operator, on top of an empty dispatch mode", "empty", "<= 3 us"),
     ):
         more = [with_it - without for with_it, without in zip(modes[name].processor, modes[base].processor)]
         figure(what, statistics.median(more) / operators * 1e6, "us", goal=goal)

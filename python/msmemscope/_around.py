@@ -45,11 +45,11 @@ def _run(parts: Context, inner: Any) -> Any:
     while True:
         with parts:
             try:
-                said = go_on(value)
+                yielded = go_on(value)
             except StopIteration as end:
                 return end.value
         try:
-            go_on, value = inner.send, (yield said)
+            go_on, value = inner.send, (yield yielded)
         except GeneratorExit:
             with parts:
                 inner.close()
@@ -82,11 +82,11 @@ def _async_generator(parts: Context, whole: Context, function: Callable[..., Any
         with whole:
             while True:
                 try:
-                    said = await _awaited(parts, further)
+                    yielded = await _awaited(parts, further)
                 except StopAsyncIteration:
                     return
                 try:
-                    further = inner.asend((yield said))
+                    further = inner.asend((yield yielded))
                 except GeneratorExit:
                     await _awaited(parts, inner.aclose())
                     raise

@@ -76,7 +76,7 @@ def _configure(settings: dict[str, str]) -> None:
     except UnicodeEncodeError as error:
         raise _failed(f"a value is not valid text: {error}.") from None
     _effective = True
-    _recorder.said.update({**lines, **once})
+    _recorder.configured.update({**lines, **once})
     if warning:
         _print(warning)
     if again:

@@ -258,9 +258,9 @@ class _Search:
             elif id(referrer) in self.seen:
                 self.cyclic = True
             else:
-                ways = self.next.setdefault(id(referrer), [])
-                if len(ways) < _PATHS and not any(way[0] is referent for way in ways[-1:]):
-                    ways.append((referent, edge))
+                known = self.next.setdefault(id(referrer), [])
+                if len(known) < _PATHS and not any(each[0] is referent for each in known[-1:]):
+                    known.append((referent, edge))
                 upper[id(referrer)] = referrer
 
     def _enough(self) -> bool:

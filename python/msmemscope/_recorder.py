@@ -25,7 +25,7 @@ CPU, API = 4, 8
 _OWN_SESSION = "1;s=00000000000000000000000000000000;t=1;x=8"
 
 lock = RLock()  # serialises calls that change the recording; taken before all other locks
-said: dict[str, str] = {}  # options set by config()
+configured: dict[str, str] = {}  # options set by config()
 _forked = False  # in a forked child whose own collector has not received them yet
 
 
@@ -156,8 +156,8 @@ def need(bind: bool = False) -> None:
         _native.attach(None)
     if _forked:
         _forked = False
-        if said:
-            _native.config("\n".join(f"{option}={value}" for option, value in said.items()))
+        if configured:
+            _native.config("\n".join(f"{option}={value}" for option, value in configured.items()))
 
 
 def left_out(error: OSError) -> bool:
