@@ -4,10 +4,6 @@
  * Uses the front end of the C header, which looks for a tool at the first call. A tool that is loaded later, as the
  * recorder is when msmemscope is imported after the first mark, is found after refresh(). Calls release the GIL,
  * because a tool may be slow. */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x03090000
-#endif
 #include <Python.h>
 
 #include "base/macros.h"

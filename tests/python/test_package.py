@@ -84,7 +84,7 @@ def test_incomplete_installation_is_reported(tmp_path):
     shutil.copytree(HOME / "python" / "msmemscope", tmp_path / "msmemscope", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run([sys.executable, "-c", "import msmemscope"], capture_output=True, text=True, cwd=tmp_path,
                           env=os.environ | {"PYTHONPATH": str(tmp_path)})
-    assert "the installation is not complete: no lib64/libascend_kernel_hook.so in" in done.stderr
+    assert "incomplete installation: no lib64/libascend_kernel_hook.so in" in done.stderr
 
 
 @pytest.mark.parametrize("call", ["config", "start"])

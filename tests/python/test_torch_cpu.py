@@ -51,7 +51,7 @@ def test_unrecorded_cpu_tensors_are_reported(softnpu, tmp_path, device):
             msmemscope.start()
             msmemscope.stop()
     """)
-    assert done.err.count('To see them: device="cpu" in config().') == (device == "npu")
+    assert done.err.count('To record them, use config(device="cpu").') == (device == "npu")
 
 
 def test_totals_add_up(recording):

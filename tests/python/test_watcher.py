@@ -96,7 +96,7 @@ msmemscope.stop()
     ("watch(tensor, dump_nums=1)", "ValueError: The name parameter must be set."),
     ("watch(tensor, name='')", "ValueError: The name parameter must be set."),
     ("watch(tensor, name='x' * 65)", "ValueError: The name parameter exceeds maximum allowed length 64."),
-    ("watch(tensor, name='a\\0')", "ValueError: The name parameter is part of file names and must not have a zero in it."),
+    ("watch(tensor, name='a\\0')", "ValueError: The name parameter is part of file names and must not contain a NUL character."),
     ("watch(torch.Tensor(4096, 0), name='a')", "ValueError: The tensor has no memory."),
     ("watch(torch.Tensor(0, 4), name='a')", "ValueError: The tensor has no memory."),
     ("watch(tensor, name='a', dump_nums='1')", "ValueError: The dump_nums parameter is invalid."),

@@ -5,16 +5,12 @@
  * through the recorder's function table (agent/agent_v1.h). A process has one such table, whichever library loaded the
  * recorder.
  *
- * Built for the limited API of 3.9, so that one file serves every later interpreter. Methods are called with the GIL;
- * those that wait for the collector release it. State is static, so the module exists once per process: import in a
- * subinterpreter fails. */
+ * Built for the limited API of 3.9 (see meson.build), so that one file serves every later interpreter. Methods are
+ * called with the GIL; those that wait for the collector release it. State is static, so the module exists once per
+ * process: import in a subinterpreter fails. */
 #ifndef MS_PYTHON_NATIVE_H
 #define MS_PYTHON_NATIVE_H
 
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x03090000
-#endif
 #include <Python.h>
 
 #include "agent/agent_v1.h"
