@@ -106,7 +106,8 @@ def test_killed_launcher_does_not_affect_recording(job):
     step(job)
     wait_until(lambda: [p["ending"] for p in job.info()] == [1])
     assert [p["kinds"]["HAL_ALLOC"] for p in job.info()] == [3000]
-    wait_until(lambda: rows(job) == (3000, 3000))
+    wait_until(lambda: collector_of(job.output) is None)  # files are complete when it has exited
+    assert rows(job) == (3000, 3000)
 
 
 def test_all_processes_killed_at_once(job):
