@@ -32,7 +32,7 @@ static void free_process(struct ms_recorded *process)
     }
     ms_usage_remove(process->usage);
     ms_log_close(&process->log);
-    ms_view_free(process->view);
+    ms_process_modules_free(process->files);
     free(process);
 }
 
@@ -147,8 +147,8 @@ static int open_trace(struct ms_recorded *process)
         process->writer = NULL;
         return rc;
     }
-    if (process->view != NULL) {
-        struct ms_drain_observer watch = ms_view_watch(process->view);
+    if (process->files != NULL) {
+        struct ms_drain_observer watch = ms_process_modules_observer(process->files);
         ms_drain_observe(process->drain, &watch);
     }
     return 0;
@@ -280,7 +280,7 @@ void ms_collector_add(struct ms_collector *c, uint64_t serial, const char *hello
     copy_text(who->command, sizeof(who->command), hello_bytes + sizeof(hello) + hello.exe_b, hello.command_b);
 
     bool living = ms_liveness_begin(process, hello.start_time);
-    process->view = ms_view_new(c->modules, process->pid_here, hello.pid);
+    process->files = ms_process_modules_new(c->modules, process->pid_here, hello.pid);
     struct ms_recorded **last = &c->processes; /* by registration, as are the directories of one pid */
     while (*last != NULL) {
         last = &(*last)->next;

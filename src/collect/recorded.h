@@ -7,8 +7,8 @@
  *   CLOSED     the trace is complete; the export threads finish the files
  *   DONE       nothing left to do
  *
- * Threads: the main thread owns everything except what the sweeper (drain, writer) and the export threads (pipeline) use
- * while they hold the process. They communicate through the words marked atomic. */
+ * Threads: the main thread owns everything except what the sweeper (drain, writer) and the export threads (pipeline)
+ * use while they hold the process. They communicate through the words marked atomic. */
 #ifndef MS_COLLECT_RECORDED_H
 #define MS_COLLECT_RECORDED_H
 
@@ -39,9 +39,9 @@ struct ms_recorded {
     unsigned quiet_turns;
     uint64_t eof_ns, eof_progress;
 
-    struct ms_view *view;         /* its mapped files, used to symbolize its stacks; NULL: none */
-    char name[MS_PROJECT_NAME_B]; /* of the directory; empty: none yet */
-    bool resumed;                 /* a previous collector had it */
+    struct ms_process_modules *files; /* its mapped files, used to symbolize its stacks; NULL: none */
+    char name[MS_PROJECT_NAME_B];     /* of the directory; empty: none yet */
+    bool resumed;                     /* a previous collector had it */
     int dirfd, tracefd;
     char path[MS_PATH_MAX_B + MS_PROJECT_NAME_B + 2]; /* as shown to users */
     struct ms_log log;
@@ -69,7 +69,7 @@ struct ms_recorded {
 
     /* export_thread.c */
     struct ms_pipeline *pipeline;
-    struct ms_marks reclaim;      /* atomic, for the sweeper */
+    struct ms_reclaim reclaim;    /* atomic, for the sweeper */
     bool has_files;               /* the export thread has switched to files */
     bool tracking;                /* the pipeline writes checkpoints only; files come later, or never */
     uint32_t exported;            /* atomic: the files are complete (or abandoned), pipeline is closed */

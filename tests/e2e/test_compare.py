@@ -204,4 +204,4 @@ def test_rows_in_any_order_and_frees_without_allocations(compare, tmp_path):
 
 def test_missing_inputs(compare):
     assert "/nosuch: No such file" in compare("--input=/nosuch,/etc", expect=2)[0].stderr
-    assert "no recording and no dump" in compare("--input=/etc/apt,/etc/apt", expect=2)[0].stderr
+    assert "contains no msmemscope recording or dump" in compare("--input=/etc/apt,/etc/apt", expect=2)[0].stderr

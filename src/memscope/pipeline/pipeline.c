@@ -33,7 +33,7 @@ struct ms_pipeline {
     struct ms_settings settings; /* as changed by CONFIG events */
     struct ms_trace *trace;
     struct ms_modules *modules; /* offline only; NULL: the recording has its own */
-    struct ms_view *view;
+    struct ms_process_modules *files;
     struct ms_aux *aux; /* NULL: nothing is added to the trace */
     struct ms_frames *frames;
     struct ms_model *model; /* NULL: not needed */
@@ -256,23 +256,23 @@ static int open_consumers(struct ms_pipeline *pipeline)
 static int open_frames(struct ms_pipeline *pipeline)
 {
     const struct ms_pipeline_options *options = &pipeline->options;
-    pipeline->view = options->view;
-    int rc = options->view != NULL || options->marks != NULL ? ms_aux_open(pipeline->trace, &pipeline->aux) : 0;
+    pipeline->files = options->files;
+    int rc = options->files != NULL || options->reclaim != NULL ? ms_aux_open(pipeline->trace, &pipeline->aux) : 0;
     if (rc != 0) {
         return rc;
     }
-    if (options->view == NULL && (pipeline->modules = ms_modules_new()) != NULL &&
-        (pipeline->view = ms_view_new(pipeline->modules, 0, 0)) != NULL) {
-        ms_view_use_perf_map(pipeline->view, options->tracefd, ms_trace_process(pipeline->trace)->name);
+    if (options->files == NULL && (pipeline->modules = ms_modules_new()) != NULL &&
+        (pipeline->files = ms_process_modules_new(pipeline->modules, 0, 0)) != NULL) {
+        ms_process_modules_use_perf_map(pipeline->files, options->tracefd, ms_trace_process(pipeline->trace)->name);
     }
-    return ms_frames_new(pipeline->trace, pipeline->view, pipeline->aux, &pipeline->frames);
+    return ms_frames_new(pipeline->trace, pipeline->files, pipeline->aux, &pipeline->frames);
 }
 
 static int open_model(struct ms_pipeline *pipeline)
 {
     struct ms_model_options model;
     struct ms_checkpoint checkpoint;
-    if (pipeline->options.format == NULL && pipeline->options.marks == NULL) {
+    if (pipeline->options.format == NULL && pipeline->options.reclaim == NULL) {
         return 0;
     }
     full_model_options(pipeline, &model);
@@ -282,9 +282,9 @@ static int open_model(struct ms_pipeline *pipeline)
         /* Existing files may contain rows that are no longer in the trace. */
         pipeline->options.replace = pipeline->options.replace && rc == 0 && row_count(pipeline) == 0;
     }
-    if (pipeline->options.marks != NULL) {
+    if (pipeline->options.reclaim != NULL) {
         ms_checkpoints_init(&pipeline->checkpoints, pipeline->trace, pipeline->model, pipeline->aux,
-                            pipeline->options.marks);
+                            pipeline->options.reclaim);
     }
     return rc != 0 ? rc : open_consumers(pipeline);
 }
@@ -365,7 +365,8 @@ static int finish(struct ms_pipeline *pipeline)
     }
     if (pipeline->aux != NULL) {
         ms_frames_complete(pipeline->frames);
-        ms_view_keep_perf_map(pipeline->view, pipeline->options.tracefd, ms_trace_process(pipeline->trace)->name);
+        ms_process_modules_keep_perf_map(pipeline->files, pipeline->options.tracefd,
+                                         ms_trace_process(pipeline->trace)->name);
         ms_aux_flush(pipeline->aux); /* on a full disk only these texts are lost */
     }
     return pipeline->error != 0 ? pipeline->error : MS_PIPELINE_END;
@@ -488,7 +489,7 @@ void ms_pipeline_close(struct ms_pipeline *pipeline)
     }
     ms_aux_close(pipeline->aux);
     if (pipeline->modules != NULL) {
-        ms_view_free(pipeline->view);
+        ms_process_modules_free(pipeline->files);
         ms_modules_free(pipeline->modules);
     }
     if (pipeline->trace != NULL) {

@@ -17,12 +17,12 @@ struct ms_pipeline_options {
     int outfd;                          /* project directory, or another one for the files */
     const char *out;                    /* its path as users see it */
     const struct ms_exporter *format;   /* of the dump; NULL: no files, only the texts of call stacks are added to the
-                                           trace, for an export elsewhere (and checkpoints, if there are marks) */
+                                           trace, for an export elsewhere (and checkpoints, if reclaim is set) */
     const struct ms_settings *settings; /* initial; CONFIG events change a copy */
     struct ms_writer *writer;           /* live: used only during ms_pipeline_open; NULL: offline */
     bool memory;                        /* the writer started in memory, see ms_pipeline_to_files; format is NULL */
-    struct ms_view *view;               /* live: files of the process; its texts are added to the trace; or NULL */
-    struct ms_marks *marks;             /* where checkpoints are announced; NULL: none are written */
+    struct ms_process_modules *files;   /* live: files of the process; its texts are added to the trace; or NULL */
+    struct ms_reclaim *reclaim;         /* segments that may be deleted; NULL: no checkpoints are written */
     bool replace;                       /* replace the files of an interrupted run */
     bool reports;                       /* print the reports of analyses */
     /* Prints on the console: stream 1 or 2; info: may be suppressed. */

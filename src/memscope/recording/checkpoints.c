@@ -20,9 +20,9 @@ struct payload_head {
 };
 
 void ms_checkpoints_init(struct ms_checkpoints *c, struct ms_trace *trace, struct ms_model *model, struct ms_aux *aux,
-                         struct ms_marks *marks)
+                         struct ms_reclaim *reclaim)
 {
-    *c = (struct ms_checkpoints){.trace = trace, .model = model, .aux = aux, .marks = marks, .segment = UINT64_MAX};
+    *c = (struct ms_checkpoints){.trace = trace, .model = model, .aux = aux, .reclaim = reclaim, .segment = UINT64_MAX};
 }
 
 /* ---- writing ---- */
@@ -86,10 +86,10 @@ int ms_checkpoints_make(struct ms_checkpoints *c, const struct ms_settings *sett
         c->too_large = true;
         return reported ? 0 : rc;
     }
-    __atomic_store_n(&c->marks->covered, position.segment, __ATOMIC_RELEASE);
+    __atomic_store_n(&c->reclaim->covered, position.segment, __ATOMIC_RELEASE);
     if (idle(c, &rows) && c->idle_from != 0 && rows == c->idle_rows && position.segment > c->idle_from) {
         uint64_t freed_b = ms_trace_forget(c->trace, c->idle_from, position.segment);
-        __atomic_fetch_add(&c->marks->freed_b, freed_b, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&c->reclaim->freed_b, freed_b, __ATOMIC_RELAXED);
         c->idle_from = position.segment;
     }
     return 0;

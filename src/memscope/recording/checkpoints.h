@@ -5,7 +5,7 @@
  * segment but the first. Segments before the latest one are covered: a ring may delete them. Segments that yielded no
  * row while nothing was traced are unused, and are always deleted.
  *
- * Belongs to the thread that runs the pipeline; struct ms_marks passes the result to the thread that writes the
+ * Belongs to the thread that runs the pipeline; struct ms_reclaim passes the result to the thread that writes the
  * trace. */
 #ifndef MS_RECORDING_CHECKPOINTS_H
 #define MS_RECORDING_CHECKPOINTS_H
@@ -15,7 +15,7 @@
 #include "trace/aux.h"
 #include "trace/reader.h"
 
-struct ms_marks {
+struct ms_reclaim {
     uint64_t covered; /* atomic: segments below are covered by a checkpoint */
     uint64_t freed_b; /* atomic: bytes of unused segments that were deleted */
 };
@@ -24,7 +24,7 @@ struct ms_checkpoints {
     struct ms_trace *trace;
     struct ms_model *model;
     struct ms_aux *aux; /* NULL: none are written */
-    struct ms_marks *marks;
+    struct ms_reclaim *reclaim;
     uint64_t segment;   /* being read */
     uint64_t idle_from; /* since this segment nothing is traced and there was no row; 0: not idle */
     uint64_t idle_rows; /* number of rows then */
@@ -34,7 +34,7 @@ struct ms_checkpoints {
 
 /* The caller keeps ownership of all of them. */
 void ms_checkpoints_init(struct ms_checkpoints *checkpoints, struct ms_trace *trace, struct ms_model *model,
-                         struct ms_aux *aux, struct ms_marks *marks);
+                         struct ms_aux *aux, struct ms_reclaim *reclaim);
 
 /* Called after each event; writes a checkpoint if one is due and the position allows it. 0, or -errno if writing
  * failed. */

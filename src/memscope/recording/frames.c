@@ -17,19 +17,19 @@ struct texts {
 
 struct ms_frames {
     struct ms_trace *trace;
-    struct ms_view *view;
+    struct ms_process_modules *files;
     struct ms_aux *aux;
     struct texts c, python;
 };
 
-int ms_frames_new(struct ms_trace *trace, struct ms_view *view, struct ms_aux *aux, struct ms_frames **out)
+int ms_frames_new(struct ms_trace *trace, struct ms_process_modules *files, struct ms_aux *aux, struct ms_frames **out)
 {
     struct ms_frames *frames = calloc(1, sizeof(*frames));
     if (frames == NULL) {
         return -ENOMEM;
     }
     frames->trace = trace;
-    frames->view = view;
+    frames->files = files;
     frames->aux = aux;
     *out = frames;
     return 0;
@@ -80,9 +80,9 @@ static bool known(struct ms_frames *frames, const struct ms_frame *frame, const 
         return out->length_b > 0;
     }
     size_t text_b = 0;
-    char *text = frames->view == NULL ? NULL
-                 : module != NULL     ? ms_view_text(frames->view, module, frame->offset, &text_b)
-                                      : ms_view_generated_text(frames->view, frame->offset, &text_b);
+    char *text = frames->files == NULL ? NULL
+                 : module != NULL      ? ms_process_modules_text(frames->files, module, frame->offset, &text_b)
+                                       : ms_process_modules_generated_text(frames->files, frame->offset, &text_b);
     /* An unknown address is not stored in the trace: the file may be found another time. */
     if (text != NULL && frames->aux != NULL) {
         ms_aux_symbol(frames->aux, id, frame->offset, text, text_b);

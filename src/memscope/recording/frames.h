@@ -17,9 +17,9 @@
 
 struct ms_frames;
 
-/* view: where files are searched; NULL: nowhere. aux: where new texts are stored; NULL: they are not. All of them must
+/* files: where files are searched; NULL: nowhere. aux: where new texts are stored; NULL: they are not. All of them must
  * outlive the frames. */
-int ms_frames_new(struct ms_trace *trace, struct ms_view *view, struct ms_aux *aux, struct ms_frames **out);
+int ms_frames_new(struct ms_trace *trace, struct ms_process_modules *files, struct ms_aux *aux, struct ms_frames **out);
 struct ms_stack_source ms_frames_source(struct ms_frames *frames);
 /* Builds the texts of all addresses that the trace has defined so far, even if no row has used them. */
 void ms_frames_complete(struct ms_frames *frames);

@@ -32,7 +32,7 @@ struct module_file {
 /* A report of a process: a module, or generated code. */
 struct report {
     struct report *next;
-    struct ms_view *view;
+    struct ms_process_modules *files;
     uint64_t pc; /* generated code; 0: a module */
     uint8_t build_id[32];
     uint32_t build_id_b;
@@ -57,7 +57,7 @@ struct module_mapping {
     char name[64];
 };
 
-struct ms_view {
+struct ms_process_modules {
     struct ms_modules *modules;
     uint32_t pid, pid_inside;
     int root, exe; /* -1: none */
@@ -113,12 +113,12 @@ static int open_debug(int root, const uint8_t *build_id, uint32_t build_id_b)
     return open_in(root, path);
 }
 
-static int open_module(const struct ms_view *view, const char *path)
+static int open_module(const struct ms_process_modules *files, const char *path)
 {
-    int fd = view->exe >= 0 && view->exe_path != NULL && strcmp(path, view->exe_path) == 0
-                 ? fcntl(view->exe, F_DUPFD_CLOEXEC, 3)
+    int fd = files->exe >= 0 && files->exe_path != NULL && strcmp(path, files->exe_path) == 0
+                 ? fcntl(files->exe, F_DUPFD_CLOEXEC, 3)
                  : -1;
-    return fd >= 0 ? fd : open_in(view->root, path);
+    return fd >= 0 ? fd : open_in(files->root, path);
 }
 
 /* ---- files ---- */
@@ -158,28 +158,29 @@ static struct module_file *find_or_enter(struct ms_modules *modules, struct modu
 }
 
 /* The file of a module, opened now if it is not open yet. NULL: not available. */
-static struct module_file *file_of(struct ms_view *view, const char *path, const uint8_t *build_id, uint32_t build_id_b)
+static struct module_file *file_of(struct ms_process_modules *files, const char *path, const uint8_t *build_id,
+                                   uint32_t build_id_b)
 {
     struct module_file wanted = {.fd = -1, .debug_fd = -1, .number = -1};
     if (build_id_b > 0 && build_id_b <= sizeof(wanted.build_id)) {
         memcpy(wanted.build_id, build_id, build_id_b);
         wanted.build_id_b = build_id_b;
-        pthread_mutex_lock(&view->modules->lock);
-        struct module_file *file = find(view->modules, &wanted);
-        pthread_mutex_unlock(&view->modules->lock);
+        pthread_mutex_lock(&files->modules->lock);
+        struct module_file *file = find(files->modules, &wanted);
+        pthread_mutex_unlock(&files->modules->lock);
         if (file != NULL) {
             return file;
         }
     }
     struct stat status;
-    wanted.fd = open_module(view, path);
+    wanted.fd = open_module(files, path);
     if (wanted.fd < 0 || fstat(wanted.fd, &status) != 0) {
         return NULL;
     }
     wanted.dev = status.st_dev;
     wanted.inode = status.st_ino;
-    wanted.debug_fd = open_debug(view->root, wanted.build_id, wanted.build_id_b);
-    struct module_file *file = find_or_enter(view->modules, &wanted);
+    wanted.debug_fd = open_debug(files->root, wanted.build_id, wanted.build_id_b);
+    struct module_file *file = find_or_enter(files->modules, &wanted);
     int left[] = {wanted.fd, wanted.debug_fd};
     for (size_t i = 0; i < MS_COUNT_OF(left); i++) {
         if (left[i] >= 0) {
@@ -200,7 +201,8 @@ static int number_of(struct ms_modules *modules, struct module_file *file)
     return number;
 }
 
-char *ms_view_text(struct ms_view *view, const struct ms_module *module, uint64_t offset, size_t *length_b)
+char *ms_process_modules_text(struct ms_process_modules *files, const struct ms_module *module, uint64_t offset,
+                              size_t *length_b)
 {
     char path[PATH_B];
     if (module->path.length_b >= sizeof(path)) {
@@ -208,29 +210,29 @@ char *ms_view_text(struct ms_view *view, const struct ms_module *module, uint64_
     }
     memcpy(path, module->path.s, module->path.length_b);
     path[module->path.length_b] = '\0';
-    struct module_file *file = file_of(view, path, module->build_id, module->build_id_b);
-    int number = file != NULL ? number_of(view->modules, file) : -2;
-    return number >= 0 ? ms_symbolizer_text(view->modules->symbolizer, number, offset, length_b) : NULL;
+    struct module_file *file = file_of(files, path, module->build_id, module->build_id_b);
+    int number = file != NULL ? number_of(files->modules, file) : -2;
+    return number >= 0 ? ms_symbolizer_text(files->modules->symbolizer, number, offset, length_b) : NULL;
 }
 
 /* ---- generated code ---- */
 
-static const struct module_mapping *mapping_of(const struct ms_view *view, uint64_t pc)
+static const struct module_mapping *mapping_of(const struct ms_process_modules *files, uint64_t pc)
 {
-    for (size_t i = 0; i < view->mapping_count; i++) {
-        if (pc - view->mappings[i].start < view->mappings[i].end - view->mappings[i].start) {
-            return &view->mappings[i];
+    for (size_t i = 0; i < files->mapping_count; i++) {
+        if (pc - files->mappings[i].start < files->mappings[i].end - files->mappings[i].start) {
+            return &files->mappings[i];
         }
     }
     return NULL;
 }
 
 /* Reads the executable mappings of the process, while it lives. */
-static void read_mappings(struct ms_view *view)
+static void read_mappings(struct ms_process_modules *files)
 {
     char *line = NULL;
     size_t line_b = 0;
-    FILE *in = view->maps;
+    FILE *in = files->maps;
     if (in == NULL) {
         return;
     }
@@ -240,15 +242,15 @@ static void read_mappings(struct ms_view *view)
         char mode[8];
         int name_at = 0;
         if (sscanf(line, "%llx-%llx %7s %*s %*s %*s %n", &start, &end, mode, &name_at) < 3 || mode[2] != 'x' ||
-            mapping_of(view, start) != NULL) {
+            mapping_of(files, start) != NULL) {
             continue;
         }
-        struct module_mapping *grown = realloc(view->mappings, (view->mapping_count + 1) * sizeof(*grown));
+        struct module_mapping *grown = realloc(files->mappings, (files->mapping_count + 1) * sizeof(*grown));
         if (grown == NULL) {
             break;
         }
-        view->mappings = grown;
-        struct module_mapping *mapping = &view->mappings[view->mapping_count++];
+        files->mappings = grown;
+        struct module_mapping *mapping = &files->mappings[files->mapping_count++];
         *mapping = (struct module_mapping){.start = start, .end = end};
         const char *name = name_at > 0 ? line + name_at : "";
         snprintf(mapping->name, sizeof(mapping->name), "%.*s", (int)strcspn(name, "\n"), name);
@@ -275,28 +277,28 @@ static char *read_file(int fd, size_t *length_b)
     return text;
 }
 
-static int open_perf_map(const struct ms_view *view)
+static int open_perf_map(const struct ms_process_modules *files)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/tmp/perf-%u.map", view->pid_inside);
-    return view->pid != 0 ? open_in(view->root, path) : -1;
+    snprintf(path, sizeof(path), "/tmp/perf-%u.map", files->pid_inside);
+    return files->pid != 0 ? open_in(files->root, path) : -1;
 }
 
 /* Looks an address up in the map, which is read again if it has grown. */
-static const struct ms_perf_entry *named(struct ms_view *view, uint64_t pc)
+static const struct ms_perf_entry *named(struct ms_process_modules *files, uint64_t pc)
 {
-    const struct ms_perf_entry *entry = ms_perf_map_find(&view->perf_map, pc);
-    int fd = entry == NULL ? open_perf_map(view) : -1;
+    const struct ms_perf_entry *entry = ms_perf_map_find(&files->perf_map, pc);
+    int fd = entry == NULL ? open_perf_map(files) : -1;
     struct stat status;
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size != view->perf_map_b) {
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size != files->perf_map_b) {
         size_t length_b;
         char *text = read_file(fd, &length_b);
         if (text != NULL) {
-            ms_perf_map_free(&view->perf_map);
-            ms_perf_map_parse(&view->perf_map, text, length_b);
-            entry = ms_perf_map_find(&view->perf_map, pc);
+            ms_perf_map_free(&files->perf_map);
+            ms_perf_map_parse(&files->perf_map, text, length_b);
+            entry = ms_perf_map_find(&files->perf_map, pc);
         }
-        view->perf_map_b = status.st_size;
+        files->perf_map_b = status.st_size;
     }
     if (fd >= 0) {
         close(fd);
@@ -304,15 +306,15 @@ static const struct ms_perf_entry *named(struct ms_view *view, uint64_t pc)
     return entry;
 }
 
-char *ms_view_generated_text(struct ms_view *view, uint64_t pc, size_t *length_b)
+char *ms_process_modules_generated_text(struct ms_process_modules *files, uint64_t pc, size_t *length_b)
 {
     char *text = NULL;
-    pthread_mutex_lock(&view->lock);
-    if (mapping_of(view, pc) == NULL) {
-        read_mappings(view);
+    pthread_mutex_lock(&files->lock);
+    if (mapping_of(files, pc) == NULL) {
+        read_mappings(files);
     }
-    const struct module_mapping *mapping = mapping_of(view, pc);
-    const struct ms_perf_entry *entry = named(view, pc > 0 ? pc - 1 : 0);
+    const struct module_mapping *mapping = mapping_of(files, pc);
+    const struct ms_perf_entry *entry = named(files, pc > 0 ? pc - 1 : 0);
     int n = -1;
     if (entry != NULL) {
         n = asprintf(&text, "%s(%.*s+0x%llx)", mapping != NULL ? mapping->name : "//anon", (int)entry->name_b,
@@ -320,7 +322,7 @@ char *ms_view_generated_text(struct ms_view *view, uint64_t pc, size_t *length_b
     } else if (mapping != NULL) {
         n = asprintf(&text, "%s", mapping->name);
     }
-    pthread_mutex_unlock(&view->lock);
+    pthread_mutex_unlock(&files->lock);
     *length_b = n > 0 ? (size_t)n : 0;
     return n > 0 ? text : NULL;
 }
@@ -330,10 +332,10 @@ static bool copy_name(char *out, size_t out_b, const char *trace_name)
     return snprintf(out, out_b, "%s%s", trace_name, MS_PERF_MAP_SUFFIX) < (int)out_b;
 }
 
-void ms_view_keep_perf_map(struct ms_view *view, int dirfd, const char *trace_name)
+void ms_process_modules_keep_perf_map(struct ms_process_modules *files, int dirfd, const char *trace_name)
 {
     char name[128];
-    int fd = copy_name(name, sizeof(name), trace_name) ? open_perf_map(view) : -1;
+    int fd = copy_name(name, sizeof(name), trace_name) ? open_perf_map(files) : -1;
     if (fd < 0) {
         return;
     }
@@ -355,7 +357,7 @@ void ms_view_keep_perf_map(struct ms_view *view, int dirfd, const char *trace_na
     close(fd);
 }
 
-void ms_view_use_perf_map(struct ms_view *view, int dirfd, const char *trace_name)
+void ms_process_modules_use_perf_map(struct ms_process_modules *files, int dirfd, const char *trace_name)
 {
     char name[128];
     int fd = copy_name(name, sizeof(name), trace_name) ? openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -366,31 +368,31 @@ void ms_view_use_perf_map(struct ms_view *view, int dirfd, const char *trace_nam
     char *text = read_file(fd, &length_b);
     close(fd);
     if (text != NULL) {
-        pthread_mutex_lock(&view->lock);
-        ms_perf_map_free(&view->perf_map);
-        ms_perf_map_parse(&view->perf_map, text, length_b);
-        pthread_mutex_unlock(&view->lock);
+        pthread_mutex_lock(&files->lock);
+        ms_perf_map_free(&files->perf_map);
+        ms_perf_map_parse(&files->perf_map, text, length_b);
+        pthread_mutex_unlock(&files->lock);
     }
 }
 
 /* ---- reports ---- */
 
-static void report(struct ms_view *view, const char *path, size_t path_b, const uint8_t *build_id, uint32_t build_id_b,
-                   uint64_t pc)
+static void report(struct ms_process_modules *files, const char *path, size_t path_b, const uint8_t *build_id,
+                   uint32_t build_id_b, uint64_t pc)
 {
-    struct ms_modules *modules = view->modules;
+    struct ms_modules *modules = files->modules;
     struct report *r = modules->has_thread ? calloc(1, sizeof(*r) + path_b + 1) : NULL;
     if (r == NULL) {
         return; /* it is opened at the first lookup */
     }
-    r->view = view;
+    r->files = files;
     r->pc = pc;
     memcpy(r->path, path, path_b);
     r->build_id_b = build_id_b <= sizeof(r->build_id) ? build_id_b : 0;
     if (r->build_id_b > 0) {
         memcpy(r->build_id, build_id, r->build_id_b);
     }
-    __atomic_add_fetch(&view->pending, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&files->pending, 1, __ATOMIC_RELAXED);
     r->next = __atomic_load_n(&modules->reports, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&modules->reports, &r->next, r, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
@@ -407,25 +409,25 @@ static void on_generated(void *argument, uint64_t pc)
     report(argument, "", 0, NULL, 0, pc);
 }
 
-struct ms_drain_observer ms_view_watch(struct ms_view *view)
+struct ms_drain_observer ms_process_modules_observer(struct ms_process_modules *files)
 {
-    return (struct ms_drain_observer){.module = on_module, .generated = on_generated, .argument = view};
+    return (struct ms_drain_observer){.module = on_module, .generated = on_generated, .argument = files};
 }
 
 static void take(struct report *r)
 {
-    struct ms_view *view = r->view;
+    struct ms_process_modules *files = r->files;
     if (r->pc == 0) {
-        file_of(view, r->path, r->build_id, r->build_id_b);
+        file_of(files, r->path, r->build_id, r->build_id_b);
     } else {
-        pthread_mutex_lock(&view->lock);
-        if (mapping_of(view, r->pc) == NULL) {
-            read_mappings(view);
+        pthread_mutex_lock(&files->lock);
+        if (mapping_of(files, r->pc) == NULL) {
+            read_mappings(files);
         }
-        pthread_mutex_unlock(&view->lock);
+        pthread_mutex_unlock(&files->lock);
     }
     free(r);
-    __atomic_sub_fetch(&view->pending, 1, __ATOMIC_RELEASE);
+    __atomic_sub_fetch(&files->pending, 1, __ATOMIC_RELEASE);
 }
 
 static void *open_reported(void *argument)
@@ -488,15 +490,15 @@ void ms_modules_free(struct ms_modules *modules)
     free(modules);
 }
 
-static void look_at(struct ms_view *view)
+static void look_at(struct ms_process_modules *files)
 {
     char path[64], target[PATH_B];
-    snprintf(path, sizeof(path), "/proc/%u/root", view->pid);
-    view->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    snprintf(path, sizeof(path), "/proc/%u/maps", view->pid);
-    view->maps = fopen(path, "re");
-    snprintf(path, sizeof(path), "/proc/%u/exe", view->pid);
-    view->exe = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%u/root", files->pid);
+    files->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%u/maps", files->pid);
+    files->maps = fopen(path, "re");
+    snprintf(path, sizeof(path), "/proc/%u/exe", files->pid);
+    files->exe = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = readlink(path, target, sizeof(target) - 1);
     if (n > 0) {
         static const char gone[] = " (deleted)";
@@ -504,50 +506,50 @@ static void look_at(struct ms_view *view)
         if (target_b > gone_b && memcmp(target + target_b - gone_b, gone, gone_b) == 0) {
             target_b -= gone_b;
         }
-        view->exe_path = strndup(target, target_b);
+        files->exe_path = strndup(target, target_b);
     }
 }
 
-struct ms_view *ms_view_new(struct ms_modules *modules, uint32_t pid, uint32_t pid_inside)
+struct ms_process_modules *ms_process_modules_new(struct ms_modules *modules, uint32_t pid, uint32_t pid_inside)
 {
-    struct ms_view *view = calloc(1, sizeof(*view));
-    if (view == NULL) {
+    struct ms_process_modules *files = calloc(1, sizeof(*files));
+    if (files == NULL) {
         return NULL;
     }
-    pthread_mutex_init(&view->lock, NULL);
-    view->modules = modules;
-    view->pid = pid;
-    view->pid_inside = pid_inside;
-    view->root = view->exe = -1;
+    pthread_mutex_init(&files->lock, NULL);
+    files->modules = modules;
+    files->pid = pid;
+    files->pid_inside = pid_inside;
+    files->root = files->exe = -1;
     if (pid != 0) {
-        look_at(view);
+        look_at(files);
         if (!modules->has_thread) {
             modules->has_thread = pthread_create(&modules->thread, NULL, open_reported, modules) == 0;
         }
     }
-    return view;
+    return files;
 }
 
-void ms_view_free(struct ms_view *view)
+void ms_process_modules_free(struct ms_process_modules *files)
 {
-    if (view == NULL) {
+    if (files == NULL) {
         return;
     }
-    while (__atomic_load_n(&view->pending, __ATOMIC_ACQUIRE) != 0) {
+    while (__atomic_load_n(&files->pending, __ATOMIC_ACQUIRE) != 0) {
         usleep(1000);
     }
-    int fds[] = {view->root, view->exe};
+    int fds[] = {files->root, files->exe};
     for (size_t i = 0; i < MS_COUNT_OF(fds); i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
         }
     }
-    if (view->maps != NULL) {
-        fclose(view->maps);
+    if (files->maps != NULL) {
+        fclose(files->maps);
     }
-    ms_perf_map_free(&view->perf_map);
-    pthread_mutex_destroy(&view->lock);
-    free(view->mappings);
-    free(view->exe_path);
-    free(view);
+    ms_perf_map_free(&files->perf_map);
+    pthread_mutex_destroy(&files->lock);
+    free(files->mappings);
+    free(files->exe_path);
+    free(files);
 }

@@ -21,7 +21,7 @@ struct opened {
     int dirfd;
     struct ms_trace *trace;
     struct ms_modules *modules; /* files of the program, if they still exist */
-    struct ms_view *view;
+    struct ms_process_modules *files;
     struct ms_frames *frames;
     struct ms_settings settings; /* as recorded, and changed by CONFIG events */
     struct ms_model *model;
@@ -34,8 +34,8 @@ static void close_trace(struct ms_source *source, struct opened *opened)
     if (opened->frames != NULL) {
         ms_frames_free(opened->frames);
     }
-    if (opened->view != NULL) {
-        ms_view_free(opened->view);
+    if (opened->files != NULL) {
+        ms_process_modules_free(opened->files);
     }
     if (opened->modules != NULL) {
         ms_modules_free(opened->modules);
@@ -51,12 +51,12 @@ static void close_trace(struct ms_source *source, struct opened *opened)
 static int open_frames(struct opened *opened)
 {
     opened->modules = ms_modules_new();
-    opened->view = opened->modules != NULL ? ms_view_new(opened->modules, 0, 0) : NULL;
-    if (opened->view == NULL) {
+    opened->files = opened->modules != NULL ? ms_process_modules_new(opened->modules, 0, 0) : NULL;
+    if (opened->files == NULL) {
         return -ENOMEM;
     }
-    ms_view_use_perf_map(opened->view, opened->dirfd, ms_trace_process(opened->trace)->name);
-    return ms_frames_new(opened->trace, opened->view, NULL, &opened->frames);
+    ms_process_modules_use_perf_map(opened->files, opened->dirfd, ms_trace_process(opened->trace)->name);
+    return ms_frames_new(opened->trace, opened->files, NULL, &opened->frames);
 }
 
 static int open_trace(struct ms_source *source, const struct ms_source_group *group, struct opened *opened)

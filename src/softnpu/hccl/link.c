@@ -154,8 +154,8 @@ static HcclResult await(struct hccl_run *run, uint32_t peer, struct hccl_bell *b
             if (reached(bell, target)) {
                 return HCCL_SUCCESS;
             }
-            HcclResult told = ended(run, deaf); /* a peer that is gone may have set the reason after the check */
-            return told != HCCL_SUCCESS ? told : result;
+            HcclResult reason = ended(run, deaf); /* a peer that is gone may have set the reason after the check */
+            return reason != HCCL_SUCCESS ? reason : result;
         }
     }
 }
