@@ -404,7 +404,7 @@ static int recover_segment(struct ms_writer *w, uint64_t segment, bool last)
 }
 
 /* Whether the segment has its first two blocks; a collector may have died while creating it. */
-static bool begun(struct ms_writer *w, uint64_t segment)
+static bool has_first_blocks(struct ms_writer *w, uint64_t segment)
 {
     static const uint8_t kinds[] = {MS_BLOCK_PROCESS, MS_BLOCK_STREAMS};
     struct ms_blockfile file;
@@ -432,7 +432,7 @@ static int resume(struct ms_writer *w)
     if (last - first > SEGMENTS_MAX) {
         return -EPROTO;
     }
-    while (last != 0 && !begun(w, last)) {
+    while (last != 0 && !has_first_blocks(w, last)) {
         last = last > first ? last - 1 : 0;
     }
     for (uint64_t i = first; i <= last && last != 0 && rc == 0; i++) {

@@ -429,7 +429,7 @@ static void config_json(void **state)
         "    \"cStackDepth\": 10,\n    \"collectAllNpu\": false,\n    \"collectCpu\": false,\n    \"collectMode\": 0,\n"
         "    \"dataFormat\": 0,\n    \"dumpEventType\": 7,\n    \"enableCStack\": true,\n    \"enableCompare\": false,\n"
         "    \"enablePyStack\": false,\n    \"eventType\": 7,\n    \"isEffective\": true,\n    \"levelType\": 1,\n"
-        "    \"logLevel\": 2,\n    \"npuSlots\": 2,\n    \"oomTopK\": 10,\n    \"outputDir\": \"/tmp/x\\ufffd\\\"y\",\n"
+        "    \"logLevel\": 2,\n    \"npuSlots\": 2,\n    \"oomTopK\": 10,\n    \"outputDir\": \"/tmp/x\xef\xbf\xbd\\\"y\",\n"
         "    \"pyStackDepth\": 0,\n    \"watchConfig\": {\n        \"end\": \"c\",\n        \"fullContent\": false,\n"
         "        \"isWatched\": true,\n        \"outputId\": 4294967295,\n        \"start\": \"a\\\"b\\\\\"\n    }\n}";
     assert_string_equal(expected, text);

@@ -2,113 +2,93 @@
 /* config.json: settings under msMemScope's keys, sorted, indented by four blanks per level. */
 #include "memscope/recording/project.h"
 
+#include "base/buffer.h"
+
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at p; 0: invalid. Invalid bytes become U+FFFD, so that the file is JSON for any
- * path. */
-static size_t utf8_length(const unsigned char *p)
+static void put_text(struct ms_buffer *out, const char *text)
 {
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : (p[0] & 0xf0) == 0xe0       ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) || (n == 4 && p[0] == 0xf0 && p[1] < 0x90);
-    bool beyond = (n == 3 && p[0] == 0xed && p[1] >= 0xa0) || (n == 4 && p[0] == 0xf4 && p[1] >= 0x90);
-    return overlong || beyond ? 0 : n;
+    ms_buffer_add(out, text, strlen(text));
 }
 
-static void put_string(FILE *out, const char *text)
+static void put_key(struct ms_buffer *out, const char *indent, const char *key)
 {
-    fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
-        size_t n = utf8_length(p);
-        if (n == 0) {
-            fputs("\\ufffd", out);
-            p++;
-        } else if (*p == '"' || *p == '\\') {
-            fprintf(out, "\\%c", *p++);
-        } else if (*p < 0x20) {
-            fprintf(out, "\\u%04x", *p++);
-        } else {
-            fwrite(p, 1, n, out);
-            p += n;
-        }
-    }
-    fputc('"', out);
+    put_text(out, indent);
+    ms_buffer_char(out, '"');
+    put_text(out, key);
+    put_text(out, "\": ");
 }
 
-static void put_number(FILE *out, const char *key, uint64_t value)
+static void put_number(struct ms_buffer *out, const char *key, uint64_t value)
 {
-    fprintf(out, "    \"%s\": %llu,\n", key, (unsigned long long)value);
+    put_key(out, "    ", key);
+    ms_buffer_u64(out, value);
+    put_text(out, ",\n");
 }
 
-static void put_bool(FILE *out, const char *key, bool value)
+static void put_bool(struct ms_buffer *out, const char *indent, const char *key, bool value)
 {
-    fprintf(out, "    \"%s\": %s,\n", key, value ? "true" : "false");
+    put_key(out, indent, key);
+    put_text(out, value ? "true,\n" : "false,\n");
 }
 
-static void put_settings(FILE *out, const struct ms_settings *s)
+static void put_string(struct ms_buffer *out, const char *indent, const char *key, const char *value, const char *end)
+{
+    put_key(out, indent, key);
+    ms_buffer_char(out, '"');
+    ms_buffer_json(out, value, strlen(value));
+    ms_buffer_char(out, '"');
+    put_text(out, end);
+}
+
+static void put_settings(struct ms_buffer *out, const struct ms_settings *s)
 {
     const uint32_t events = MS_WANT_ALLOC | MS_WANT_FREE | MS_WANT_LAUNCH | MS_WANT_ACCESS;
-    fprintf(out, "{\n    \"SelectedStepList\": {\n        \"stepCount\": %u,\n        \"stepIdList\": [\n",
-            s->step_count);
+    const char *top = "    ", *inner = "        ";
+    put_text(out, "{\n    \"SelectedStepList\": {\n        \"stepCount\": ");
+    ms_buffer_u64(out, s->step_count);
+    put_text(out, ",\n        \"stepIdList\": [\n");
     for (int i = 0; i < MS_STEPS_MAX; i++) {
-        fprintf(out, "            %u%s\n", s->steps[i], i + 1 < MS_STEPS_MAX ? "," : "");
+        put_text(out, "            ");
+        ms_buffer_u64(out, s->steps[i]);
+        put_text(out, i + 1 < MS_STEPS_MAX ? ",\n" : "\n");
     }
-    fputs("        ]\n    },\n", out);
+    put_text(out, "        ]\n    },\n");
     put_number(out, "analysisType", s->analysis);
     put_number(out, "cStackDepth", s->c_stack ? s->c_depth : 0);
-    put_bool(out, "collectAllNpu", s->all_npus);
-    put_bool(out, "collectCpu", s->cpu);
+    put_bool(out, top, "collectAllNpu", s->all_npus);
+    put_bool(out, top, "collectCpu", s->cpu);
     put_number(out, "collectMode", s->collect_mode);
     put_number(out, "dataFormat", s->format);
     put_number(out, "dumpEventType", ms_settings_written(s) & events);
-    put_bool(out, "enableCStack", s->c_stack);
-    put_bool(out, "enableCompare", s->compare);
-    put_bool(out, "enablePyStack", s->python_stack);
+    put_bool(out, top, "enableCStack", s->c_stack);
+    put_bool(out, top, "enableCompare", s->compare);
+    put_bool(out, top, "enablePyStack", s->python_stack);
     put_number(out, "eventType", ms_settings_collected(s) & events);
-    put_bool(out, "isEffective", true);
+    put_bool(out, top, "isEffective", true);
     put_number(out, "levelType", s->level);
     put_number(out, "logLevel", ms_settings_log_level(s));
     put_number(out, "npuSlots", s->npu_mask);
     put_number(out, "oomTopK", s->oom_top_k);
-    fputs("    \"outputDir\": ", out);
-    put_string(out, s->output);
-    fputs(",\n", out);
+    put_string(out, top, "outputDir", s->output, ",\n");
     put_number(out, "pyStackDepth", s->python_stack ? s->python_depth : 0);
-    fputs("    \"watchConfig\": {\n        \"end\": ", out);
-    put_string(out, s->watch.end);
-    fprintf(
-        out,
-        ",\n        \"fullContent\": %s,\n        \"isWatched\": %s,\n        \"outputId\": %u,\n        \"start\": ",
-        s->watch.full_content ? "true" : "false", s->watch.on ? "true" : "false", s->watch.output_id);
-    put_string(out, s->watch.start);
-    fputs("\n    }\n}", out);
+    put_text(out, "    \"watchConfig\": {\n");
+    put_string(out, inner, "end", s->watch.end, ",\n");
+    put_bool(out, inner, "fullContent", s->watch.full_content);
+    put_bool(out, inner, "isWatched", s->watch.on);
+    put_text(out, inner);
+    put_text(out, "\"outputId\": ");
+    ms_buffer_u64(out, s->watch.output_id);
+    put_text(out, ",\n");
+    put_string(out, inner, "start", s->watch.start, "\n    }\n}");
 }
 
 int ms_config_json_write(int dirfd, const struct ms_settings *settings)
 {
-    char *text = NULL;
-    size_t text_b = 0;
-    FILE *out = open_memstream(&text, &text_b);
-    if (out == NULL) {
-        return -ENOMEM;
-    }
-    put_settings(out, settings);
-    if (fclose(out) != 0) {
-        free(text);
-        return -ENOMEM;
-    }
-    int rc = ms_project_write(dirfd, "config.json", text, text_b);
-    free(text);
+    struct ms_buffer out = {0};
+    put_settings(&out, settings);
+    int rc = out.failed ? -ENOMEM : ms_project_write(dirfd, "config.json", out.s, out.used);
+    ms_buffer_free(&out);
     return rc;
 }
