@@ -192,7 +192,7 @@ bool ms_run_read(struct ms_bytes *in, struct ms_run *run, struct ms_bytes *data)
     run->first_stamp = ms_get_varint(in);
     uint64_t data_b = ms_get_varint(in);
     data->at = ms_get_bytes(in, data_b);
-    data->end = data->at + (data->at != NULL ? data_b : 0);
+    data->end = data->at != NULL ? data->at + data_b : NULL;
     return data->at != NULL && stream <= UINT32_MAX && tid <= UINT32_MAX && records <= data_b &&
            run->sequences >= records && run->first_seq + run->sequences >= run->first_seq;
 }

@@ -433,6 +433,9 @@ static void examine(struct ms_trace *t, uint64_t segment, struct ms_damage *dama
     uint64_t cut;
     int fd = ms__files_open(t, segment, ".seg");
     if (fd < 0 || ms_blockfile_init(&file, fd) != 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
         damage->reason = fd == -EPROTO ? "not a regular file" : "the file cannot be opened";
         return;
     }

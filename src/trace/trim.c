@@ -16,10 +16,10 @@ static bool has_symbols(int dir, const char *aux)
 {
     struct ms_blockfile file;
     int fd = openat(dir, aux, O_RDONLY | O_CLOEXEC);
-    bool found = false, more = fd >= 0 && ms_blockfile_init(&file, fd) == 0;
     if (fd < 0) {
-        return false;
+        return errno != ENOENT; /* unknown: keep the file */
     }
+    bool more = ms_blockfile_init(&file, fd) == 0, found = !more; /* out of memory: keep the file */
     while (more && !found) {
         struct ms_block_head head;
         uint64_t at, cut;

@@ -91,6 +91,7 @@ static int request(const struct ms_session *session, enum ms_request_kind kind, 
         struct ms_reply reply;
         char bytes[sizeof(struct ms_reply) + MS_REQUEST_TEXT_B];
     } answer;
+    bool answered = false;
     while (rc == 0) {
         ssize_t n = receive(fd, &answer, sizeof(answer), silence_ms, file);
         if (n < 0) {
@@ -98,12 +99,12 @@ static int request(const struct ms_session *session, enum ms_request_kind kind, 
         } else if (ms_message_check(&answer, (size_t)n) != MS_MESSAGE_REPLY) {
             rc = -EPROTO;
         } else if (answer.reply.status != EINPROGRESS) {
-            rc = answer.reply.status > 0 ? -EPROTO : answer.reply.status;
+            answered = answer.reply.status <= 0;
+            rc = answered ? answer.reply.status : -EPROTO;
             break;
         }
     }
     if (reply_text_b > 0 && reply_text != NULL) {
-        bool answered = rc == answer.reply.status && answer.reply.head.kind == MS_MESSAGE_REPLY;
         size_t length = answered ? answer.reply.text_b : 0;
         length = length < reply_text_b ? length : reply_text_b - 1;
         memcpy(reply_text, answer.bytes + sizeof(struct ms_reply), length);

@@ -206,6 +206,7 @@ static void add_to_group(struct ms_compare_process *r, struct ms_compare_device 
             size_t room = device->group_room != 0 ? device->group_room * 2 : 64;
             struct ms_compare_group *groups = realloc(device->groups, room * sizeof(*groups));
             if (groups == NULL) {
+                ms_map_remove(&device->group_of, key, NULL);
                 r->compare->error = -ENOMEM;
                 return;
             }

@@ -282,6 +282,7 @@ static struct compare_change *change_of(struct compare_changes *changes, uint32_
             size_t room = changes->room != 0 ? changes->room * 2 : 64;
             struct compare_change *list = realloc(changes->list, room * sizeof(*list));
             if (list == NULL) {
+                ms_map_remove(&changes->of_name, name, NULL);
                 return NULL;
             }
             changes->list = list;

@@ -69,8 +69,9 @@ static int open_file(struct ms_watch_dump *dump, uint32_t device)
         uint64_t time_ns = options->time_ns != 0 ? options->time_ns : ms_clock_ns(CLOCK_REALTIME);
         fd = ms__create_file(options->dirfd, directory, STEM, "csv", time_ns, path, sizeof(path));
     }
-    if (fd >= 0 && write(fd, HEADER, sizeof(HEADER) - 1) != (ssize_t)sizeof(HEADER) - 1) {
-        rc = -errno;
+    ssize_t written_b = fd >= 0 ? write(fd, HEADER, sizeof(HEADER) - 1) : 0;
+    if (fd >= 0 && written_b != (ssize_t)sizeof(HEADER) - 1) {
+        rc = written_b < 0 ? -errno : -ENOSPC; /* a short write does not set errno */
         close(fd);
         return rc;
     }

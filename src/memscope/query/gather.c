@@ -108,12 +108,17 @@ static uint32_t stack_of(struct gathered_process *process, uint32_t c_stack, uin
     if (c_stack == 0 && python_stack == 0) {
         return 0;
     }
-    uint64_t *slot = ms_map_at(&process->stack_of, (uint64_t)c_stack << 32 | python_stack, 0, &added);
+    uint64_t key = (uint64_t)c_stack << 32 | python_stack;
+    uint64_t *slot = ms_map_at(&process->stack_of, key, 0, &added);
     if (slot == NULL) {
         gather->error = -ENOMEM;
         return 0;
     }
     struct ms_stack_record *record = added ? add_record(gather, MS_TABLE_STACKS) : NULL;
+    if (added && record == NULL) { /* no slot may name a record that does not exist */
+        ms_map_remove(&process->stack_of, key, NULL);
+        return 0;
+    }
     if (record != NULL) { /* its texts follow at the end: built once, and only if needed */
         *record = (struct ms_stack_record){.process = process->number, .c = c_stack, .python = python_stack};
         *slot = ms_store_count(gather->store, MS_TABLE_STACKS);

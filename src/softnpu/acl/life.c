@@ -86,7 +86,11 @@ aclError aclInitImpl(const char *configPath)
     snpu_prof_init();
     struct life_callback copy[CALLBACKS_MAX];
     pthread_mutex_lock(&lock);
-    count++;
+    if (count++ > 0) { /* another thread was faster */
+        pthread_mutex_unlock(&lock);
+        free(text);
+        return snpu_fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: already initialised");
+    }
     free(config);
     config = text;
     uint32_t n = entry_count;

@@ -204,8 +204,11 @@ aclError aclrtMemGetAccessImpl(void *virPtr, aclrtMemLocation *location, uint64_
     SNPU_ACL_NOT_NULL(location);
     SNPU_ACL_NOT_NULL(flag);
     aclError code = side_of("aclrtMemGetAccess", location, &side, &where.id);
+    if (code != 0) {
+        return code;
+    }
     where.side = (enum drv_mem_side)side;
-    return code != 0 ? code : snpu_vmm_get_access(virPtr, &where, flag);
+    return snpu_vmm_get_access(virPtr, &where, flag);
 }
 
 /* ---- queries ---- */

@@ -135,6 +135,7 @@ static int collect(struct writer *w)
         }
     }
     sqlite3_reset(w->select);
+    code = code == SQLITE_OK && text.failed ? SQLITE_NOMEM : code;
     ms_buffer_free(&text);
     return code;
 }
