@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that the launch figures are measured with. */
+/* Kernels for the launch figures. */
 #include <stdint.h>
 
 #define KERNEL __attribute__((visibility("default")))
@@ -14,7 +14,7 @@ void nothing(void *args, uint32_t block, uint32_t blocks)
     (void)blocks;
 }
 
-/* { uint64_t rounds; }: arithmetic that takes its time. */
+/* { uint64_t rounds; }: arithmetic that takes some time. */
 void spin(void *args, uint32_t block, uint32_t blocks)
 {
     (void)blocks;

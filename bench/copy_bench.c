@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of 1 to 64 MiB between host and device, and on the device, against memcpy between the same two buffers. The goal
- * limits what a program loses by calling the interface: 15 %.
+/* Copies of 1 to 64 MiB between host and device, and on the device, against memcpy between the same two buffers. The
+ * goal limits what a program loses by calling the interface: 15 %.
  *
  * Device memory is host memory here, so memcpy can use the buffers of the copy itself. Other buffers of the same size
- * would not do: the pages they happen to get decide how they share the caches, and the ratio varied between 0.55 and 1.04
- * from run to run. A stream copies on its worker thread, so its reference runs on a second thread as well. Both sides
- * alternate; the ratio is the median over the rounds, because the two halves of one round see the same machine. */
+ * would not do: the pages they happen to get decide how they share the caches, and the ratio varied between 0.55 and
+ * 1.04 from run to run. A stream copies on its worker thread, so its reference runs on a second thread as well. Both
+ * sides alternate; the ratio is the median over the rounds, because the two halves of one round see the same
+ * machine. */
 #include "bench.h"
 
 #include "acl/acl.h"

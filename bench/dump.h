@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps as the original writes them, for benchmarks that read some. */
+/* Dumps in the format of the original, for benchmarks that read them. */
 #ifndef NPUSCOPE_BENCH_DUMP_H
 #define NPUSCOPE_BENCH_DUMP_H
 
@@ -10,7 +10,7 @@
     "ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),"               \
     "Call Stack(C)\n"
 
-/* An empty one; a benchmark that cannot write has nothing to measure. */
+/* An empty dump. Exits on errors. */
 static inline FILE *bench_dump(const char *path)
 {
     FILE *file = fopen(path, "w");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* halMemAlloc + halMemFree of sizes that are in the cache: one thread, and up to eight that share the device. With more
- * threads than processors the figure is wall time per pair over all of them, which a perfect allocator would hold at
- * the time of one thread divided by the processors. */
+ * threads than processors the figure is wall time per pair over all of them, which for a perfect allocator is the
+ * time of one thread divided by the number of processors. */
 #include "ascend_hal.h"
 #include "bench.h"
 

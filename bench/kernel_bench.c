@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What launching a kernel costs: host time of one launch to an idle stream, launches per second through one stream by
- * each way of passing arguments, and how far blocks spread over the cores. */
+/* Cost of launching a kernel: host time of one launch to an idle stream, launches per second through one stream for
+ * each way of passing arguments, and how blocks spread over the cores. */
 #include "bench.h"
 
 #include "acl/acl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch costs: host time of one launch to an idle stream, and launches per second through one stream. The task
+/* Cost of a launch: host time of one launch to an idle stream, and launches per second through one stream. The task
  * is a host function that does nothing, so the figures are those of the queue and its worker. */
 #include "bench.h"
 
@@ -28,7 +28,7 @@ static double idle_launch_ns(aclrtStream stream)
 {
     static uint64_t ns[IDLE_ROUNDS];
     for (int i = 0; i < IDLE_ROUNDS; i++) {
-        usleep(50); /* longer than the worker looks around before it sleeps */
+        usleep(50); /* longer than the worker spins before it sleeps */
         uint64_t start = ms_clock_raw_ns();
         aclrtLaunchHostFunc(stream, nothing, NULL);
         ns[i] = ms_clock_raw_ns() - start;
@@ -54,7 +54,7 @@ static void round_trips(void *stream)
     }
 }
 
-/* The same exchange by hand, for comparison: a function handed to a sleeping thread through a condition variable. */
+/* For comparison: a function passed to a sleeping thread through a condition variable. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t there = PTHREAD_COND_INITIALIZER, back = PTHREAD_COND_INITIALIZER;
 static int pending;

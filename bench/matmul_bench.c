@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix product of the kernel binary against OpenBLAS with the same number of threads, in the same run: called directly
- * on one thread, and launched on a stream, where the device spreads the blocks over all processors.
+/* Matrix product of the kernel binary against OpenBLAS with the same number of threads, in the same run: called
+ * directly on one thread, and launched on a stream, where the device spreads the blocks over all processors.
  *
  * OpenBLAS is loaded at run time: a build directory that was configured before OpenBLAS was installed measures the same
  * as a new one. Without it the figures have no ratio. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What profiling costs a program: calls that nobody listens to, against a call through the PLT that does nothing, and
- * the task track of a launch with a tool that only takes it. */
+/* Cost of profiling in a program: calls without a listener, against an empty call through the PLT, and the task track
+ * of a launch with a tool that only receives it. */
 #include "bench.h"
 
 #define MSTX_NO_IMPL
@@ -88,7 +88,7 @@ int main(void)
     const struct {
         const char *name;
         void (*fn)(void *);
-    } off[] = {{"record that nobody wants", report},
+    } off[] = {{"record without a listener", report},
                {"runtime call, profiling off", scope},
                {"task log, channel off", task_log},
                {"mstx mark, no tool interested", mark}};

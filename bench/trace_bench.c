@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder alone: what an event costs the program, the drain and the reader, and how many bytes it takes.
+/* The recorder without hooks: cost of an event in the program, the drain and the reader, and its size.
  *
  * Work: allocations and frees as a caching allocator's driver sees them: sizes of a few classes, addresses in steps of
  * 512 bytes, most blocks freed soon, some late. CPU times are of the threads themselves, so that a busy machine
- * disturbs less. What disturbs nevertheless lasts for seconds: everything is measured once in each of some rounds, and
- * a figure is the smallest of them. */
+ * disturbs less. Disturbances last for seconds: everything is measured once in each of several rounds, and a figure is
+ * the smallest of them. */
 #include "bench.h"
 #include "trace/definitions.h"
 #include "trace/drain.h"
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define STEPS   (1u << 16) /* of the work, done again and again */
+#define STEPS   (1u << 16) /* length of the work, which is repeated */
 #define EVENTS  (1u << 21) /* per measurement, all threads together */
 #define THREADS 8
 #define ROUNDS  5
@@ -46,7 +46,7 @@ static void make_work(void)
     for (uint32_t i = 0; i < STEPS; i++) {
         uint64_t r = next_random(&seed);
         bool last = STEPS - i <= count;
-        /* The order of kinds comes again and again: calls of a program are at places that a processor can learn. */
+        /* The order of kinds repeats, as in a program, where the processor can predict branches at call sites. */
         static const char order[] = "AAFAAAFFAFAAFFAAFAFFAAAFAFFFAFAF";
         bool grow = count < 1000 ? i % 8 != 7 : order[i % 32] == 'A';
         if (!last && (count == 0 || grow)) {
@@ -133,7 +133,7 @@ static void begin_session(uint32_t clock_kind)
     }
     session.shm->state = MS_STATE_ON;
     ms_producer_setup(attach);
-    ms_producer_forked(); /* forget the session before */
+    ms_producer_forked(); /* drop the previous session */
 }
 
 static void end_session(void)
@@ -171,8 +171,8 @@ static void *drain_loop(void *argument)
     return NULL;
 }
 
-/* A loop that does nothing but record is faster than the drain: it would take fresh memory until the backlog is full.
- * A program has other things to do; with pauses, in which the drain catches up, chunks go round as they do there. */
+/* A loop that only records is faster than the drain: it would use fresh memory until the backlog is full. A program
+ * does other work as well; with pauses, in which the drain catches up, chunks are reused as they are there. */
 enum pace { ALWAYS, IN_BURSTS };
 #define BURST 8192u
 
@@ -250,7 +250,7 @@ static double read_all(uint64_t *events)
     return ns;
 }
 
-/* Producers and drain side by side. */
+/* Producers and drain concurrently. */
 static void record_and_drain(uint32_t clock_kind, unsigned threads, enum pace pace, struct result *best)
 {
     pthread_t drainer;
@@ -279,7 +279,7 @@ static void record_and_drain(uint32_t clock_kind, unsigned threads, enum pace pa
     end_session();
 }
 
-/* Every chunk is taken for the first time: nobody gives any back. */
+/* Every chunk is used for the first time: none is returned. */
 static double first_touch(uint32_t clock_kind, unsigned threads)
 {
     begin_session(clock_kind);
