@@ -2,6 +2,8 @@
 /* Help, man page and reference page, all generated from the tables of commands, options and exit statuses. */
 #include "cli/dyno/cli.h"
 
+#include "base/roff.h"
+
 #include <string.h>
 
 static const struct {
@@ -88,21 +90,9 @@ void dyno_print_help(const struct dyno_command *command)
 
 /* ---- man page ---- */
 
-/* Prints text for roff: escapes backslashes and minus signs, and dots and quotes at the start of a line. */
 static void roff(const char *text)
 {
-    for (const char *s = text; *s != '\0'; s++) {
-        if ((*s == '.' || *s == '\'') && (s == text || s[-1] == '\n')) {
-            fputs("\\&", stdout);
-        }
-        if (*s == '-') {
-            fputs("\\-", stdout);
-        } else if (*s == '\\') {
-            fputs("\\e", stdout);
-        } else {
-            putchar(*s);
-        }
-    }
+    ms_roff(stdout, text, strlen(text));
 }
 
 static void roff_options(const struct mon_option *options, size_t count)

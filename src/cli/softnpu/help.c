@@ -2,6 +2,7 @@
 /* Help texts and the manual page, printed from the tables of commands, options and SOFTNPU_ variables. */
 #include "cli/softnpu/cli.h"
 
+#include "base/roff.h"
 #include "softnpu/hal/settings.h"
 
 #include <stdio.h>
@@ -66,26 +67,9 @@ void snpu_print_command_help(const struct snpu_command *command)
 
 /* ---- manual page ---- */
 
-/* Escapes text for roff: dashes, backslashes, and a dot or quote at the beginning of a line. */
-static void roff(const char *text, size_t length_b)
-{
-    for (size_t i = 0; i < length_b; i++) {
-        if ((text[i] == '.' || text[i] == '\'') && (i == 0 || text[i - 1] == '\n')) {
-            fputs("\\&", stdout);
-        }
-        if (text[i] == '-') {
-            fputs("\\-", stdout);
-        } else if (text[i] == '\\') {
-            fputs("\\e", stdout);
-        } else {
-            putchar(text[i]);
-        }
-    }
-}
-
 static void roff_line(const char *text)
 {
-    roff(text, strlen(text));
+    ms_roff(stdout, text, strlen(text));
     putchar('\n');
 }
 
@@ -112,7 +96,7 @@ static void roff_option(const struct snpu_option *option)
     }
     fputs(") ", stdout);
     size_t first_b = strcspn(option->help, "\n");
-    roff(option->help, first_b);
+    ms_roff(stdout, option->help, first_b);
     putchar('\n');
     if (option->help[first_b] != '\0') {
         puts(".nf");
@@ -134,7 +118,7 @@ void snpu_print_man(void)
         printf(".SS softnpu %s ", command->name);
         roff_line(command->usage);
         printf("%c", command->summary[0] - 'a' + 'A');
-        roff(command->summary + 1, strlen(command->summary) - 1);
+        ms_roff(stdout, command->summary + 1, strlen(command->summary) - 1);
         puts(".");
         roff_line(command->details);
     }

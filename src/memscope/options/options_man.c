@@ -2,33 +2,15 @@
 /* The manual page msmemscope(1). */
 #include "memscope/options/options.h"
 
+#include "base/roff.h"
 #include "memscope/options/option_table.h"
 
 #include <string.h>
 
-/* Text as roff shows it unchanged: dashes that can be copied, backslashes, no requests at the start of a line. */
-static void print_text(FILE *out, const char *text, size_t length_b)
-{
-    bool line_start = true;
-    for (size_t i = 0; i < length_b; i++) {
-        if (line_start && (text[i] == '.' || text[i] == '\'')) {
-            fputs("\\&", out);
-        }
-        line_start = text[i] == '\n';
-        if (text[i] == '-') {
-            fputs("\\-", out);
-        } else if (text[i] == '\\') {
-            fputs("\\e", out);
-        } else {
-            fputc(text[i], out);
-        }
-    }
-}
-
 static void print_lines(FILE *out, const char *text)
 {
     fputs(".nf\n", out);
-    print_text(out, text, strlen(text));
+    ms_roff(out, text, strlen(text));
     fputs(".fi\n", out);
 }
 
@@ -38,12 +20,12 @@ static void print_option(FILE *out, const struct ms_option *option)
     const char *shown = option->shown != NULL ? option->shown : option->initial;
     ms_option_names(option, names, sizeof(names));
     fputs(".TP\n\\fB", out);
-    print_text(out, names, strlen(names));
+    ms_roff(out, names, strlen(names));
     fputs("\\fR\n", out);
-    print_text(out, option->help, strlen(option->help));
+    ms_roff(out, option->help, strlen(option->help));
     if (shown != NULL) {
         fputs(" (", out);
-        print_text(out, shown, strlen(shown));
+        ms_roff(out, shown, strlen(shown));
         fputc(')', out);
     }
     fputc('\n', out);
@@ -64,7 +46,7 @@ void ms_options_help_man(FILE *out)
         size_t length_b = strcspn(line, "\n");
         size_t indent_b = strlen("Usage: ");
         fputs("\\fB", out);
-        print_text(out, line + indent_b, length_b - indent_b);
+        ms_roff(out, line + indent_b, length_b - indent_b);
         fputs("\\fR\n", out);
         line += length_b + 1;
     }
@@ -75,7 +57,7 @@ void ms_options_help_man(FILE *out)
         "while it records; later ones read the trace.\n"
         ".PP\n",
         out);
-    print_text(out, text->grammar, strlen(text->grammar));
+    ms_roff(out, text->grammar, strlen(text->grammar));
     fputs(".SH OPTIONS\n", out);
     for (const struct ms_option_group *group = ms_option_groups; group->title != NULL; group++) {
         fprintf(out, ".SS %s\n", group->title);

@@ -2,6 +2,10 @@
 /* --help, the reference page and the man page, all printed from the rows of flags_table.h. */
 #include "monitor/daemon/flags_internal.h"
 
+#include "base/roff.h"
+
+#include <string.h>
+
 static const char *const types[] = {"", "bool", "int", "text"}; /* by enum mon_flag_type */
 
 static void default_text(const struct mon_flag *flag, char *out, size_t out_b)
@@ -69,21 +73,9 @@ void mon_flags_markdown(FILE *out)
 
 /* ---- man page ---- */
 
-/* Prints text for roff: escapes backslashes and minus signs, and dots and quotes at the start of a line. */
 static void roff(FILE *out, const char *text)
 {
-    for (const char *s = text; *s != '\0'; s++) {
-        if ((*s == '.' || *s == '\'') && (s == text || s[-1] == '\n')) {
-            fputs("\\&", out);
-        }
-        if (*s == '-') {
-            fputs("\\-", out);
-        } else if (*s == '\\') {
-            fputs("\\e", out);
-        } else {
-            putc(*s, out);
-        }
-    }
+    ms_roff(out, text, strlen(text));
 }
 
 static const char man_head[] =
