@@ -133,7 +133,7 @@ static void begin_session(uint32_t clock_kind)
     }
     session.shm->state = MS_STATE_ON;
     ms_producer_setup(attach);
-    ms_producer_forked(); /* drop the previous session */
+    ms_producer_forked(); /* attach again, to the new shared memory */
 }
 
 static void end_session(void)

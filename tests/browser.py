@@ -39,7 +39,7 @@ class Browser:
         for line in self.process.stdout:
             found = re.search(r"started successfully on port (\d+)", line)
             if found:
-                # There is no other reader, and a full pipe would block the driver.
+                # Nothing else reads it, and a full pipe would block the driver.
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         raise AssertionError("chromedriver did not start")

@@ -44,10 +44,10 @@ typedef mstxDomainRegistration_t *mstxDomainHandle_t;
 
 /* ---- marks and ranges; a NULL stream marks only the host ---- */
 MSTX_DECL void mstxMarkA(const char *message, aclrtStream stream);
-/** @brief Returns 0 if there is no tool. */
+/** @brief Returns 0 without a tool. */
 MSTX_DECL mstxRangeId mstxRangeStartA(const char *message, aclrtStream stream);
 MSTX_DECL void mstxRangeEnd(mstxRangeId id);
-/** @brief One of MSTX_TOOL_*; unchanged if there is no tool. */
+/** @brief One of MSTX_TOOL_*; unchanged without a tool. */
 MSTX_DECL void mstxGetToolId(uint64_t *id);
 
 /* ---- the same in a domain ---- */

@@ -83,7 +83,7 @@ typedef struct mstxMemPermissionsAssignBatch_t {
     const mstxMemPermissionsAssignRegionsDesc_t *regionDescArray;
 } mstxMemPermissionsAssignBatch_t;
 
-/** @brief NULL if there is no tool, or if the tool does not track heaps by handle. */
+/** @brief NULL without a tool, or if the tool does not track heaps by handle. */
 MSTX_DECL mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, const mstxMemHeapDesc_t *desc);
 MSTX_DECL void mstxMemHeapUnregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap);
 MSTX_DECL void mstxMemRegionsRegister(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t *desc);

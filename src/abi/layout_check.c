@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the published layouts of the vendor's ABI against our declarations: a wrong size or offset stops the build.
- * LP64, little endian; the table applies to x86_64 and aarch64. There is no code in this file. */
+ * LP64, little endian; the table applies to x86_64 and aarch64. This file compiles to nothing. */
 #include "abi/atb.h"
 #include "abi/mspti.h"
 #include "abi/stars.h"

@@ -6,7 +6,7 @@
  *     GOT patching for programs started without the agent: ms_hooks[] has the symbols and their replacements
  *     mstx         the front end gets its functions from InitInjectionMstx (hooks/mstx.c), nothing in this table
  *
- *     X(library, result, name, parameters, arguments, result if there is no real one, other name of the real one)
+ *     X(library, result, name, parameters, arguments, result without a real one, other name of the real one)
  *
  * Real functions are found at their first call (resolve.c): the next symbol in the search order, the other name, the
  * symbol in the library itself. */

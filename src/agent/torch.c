@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See torch.h. There is no notification that PyTorch was loaded: its allocators' first report shows it, as does a
+/* See torch.h. PyTorch does not announce that it was loaded: its allocators' first report shows it, as does a
  * report after the session has changed. Parts not found yet are searched for again after 1, 2, 4, 8 ... further
  * reports, and immediately when the session changes again. */
 #include "agent/torch.h"

@@ -27,7 +27,7 @@ struct ms_unwind_rule {
     uint64_t plain : 1;       /* simply: CFA from a register, return address right below, caller's fp below that */
     uint64_t interrupted : 1; /* the caller was interrupted by a signal */
     uint64_t known : 1;
-    uint64_t last : 1; /* there is no caller, or it cannot be found */
+    uint64_t last : 1; /* outermost frame, or the caller cannot be found */
 };
 _Static_assert(sizeof(struct ms_unwind_rule) == 8, "a rule is one word");
 

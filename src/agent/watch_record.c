@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The content of a watched tensor at a point goes into the stream as a record, and its full content into a file that
  * the collector opens. Called under the lock of watch.c. Failure policy: an unreadable tensor is recorded as such, and
- * the log says once that there is no file. */
+ * the log says once that the file is missing. */
 #include "agent/watch_internal.h"
 
 #include "agent/agent.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See map.h. Linear probing; removal moves later entries back, so there are no tombstones. At most 3/4 full. */
+/* See map.h. Linear probing; removal moves later entries back, so it needs no tombstones. At most 3/4 full. */
 #include "base/map.h"
 
 #include <stdlib.h>

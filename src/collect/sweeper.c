@@ -34,7 +34,7 @@ struct sweep_work {
     unsigned count, capacity;
 };
 
-/* Takes over new processes; waits while there is no work at all. False: quit. */
+/* Takes over new processes; waits while all of them are idle. False: quit. */
 static bool take_added(struct ms_sweeper *sweeper, struct sweep_work *work)
 {
     pthread_mutex_lock(&sweeper->lock);

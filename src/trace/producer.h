@@ -13,7 +13,7 @@
  *
  * Between begin and commit the thread is "in flight" and may only fill the payload. The payload is uninitialised, so
  * every byte must be written. Texts and stacks become ids before begin (definitions.h). begin fails and counts the
- * loss when there is no space or when a signal handler interrupts a record of its own thread; it fails silently in a
+ * loss when space runs out or when a signal handler interrupts a record of its own thread; it fails silently in a
  * process that does not record. Nothing here changes errno.
  *
  * Stamps: a free (MS_ORDER_FREE) is stamped and committed before the real call, an allocation (MS_ORDER_ALLOC) after

@@ -19,7 +19,7 @@ void ms_timeline_free(struct ms_timeline *timeline);
 void ms_timeline_add(struct ms_timeline *timeline, const struct ms_anchor *anchor);
 
 bool ms_timeline_knows(const struct ms_timeline *timeline, uint32_t clock_kind); /* has an anchor */
-/* 0 if there is no anchor of that clock. */
+/* 0 without an anchor of that clock. */
 uint64_t ms_timeline_at(struct ms_timeline *timeline, uint32_t clock_kind, uint64_t ticks);
 
 /* A stored point of the map: ticks, time in units. */

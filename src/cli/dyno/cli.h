@@ -102,7 +102,7 @@ struct dyno_result {
     enum dyno_exit status;
     struct ms_buffer answer;         /* as received */
     json_t *json;                    /* parsed; NULL: no answer, or not JSON */
-    char why[DYNO_CONNECT_WHY_B];    /* "" if there was no problem */
+    char why[DYNO_CONNECT_WHY_B];    /* "" on success */
     char waited[DYNO_CONNECT_WHY_B]; /* last progress seen by --wait */
     double seconds;
 };

@@ -72,7 +72,7 @@ int cmd_supervise(const char *text)
                                             .settings = &settings,
                                             .collector = self,
                                             .listeners = {LISTENER_FD},
-                                            .listener_count = 1}; /* there is no console */
+                                            .listener_count = 1}; /* print stays NULL: no console */
     /* With the API nothing is created before start(), which selects the directory. */
     options.output = (session.flags & MS_SESSION_API) != 0 ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
                                                            : ms_output_open(settings.output, &options.output_is_new);

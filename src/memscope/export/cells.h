@@ -29,7 +29,7 @@ struct ms_cell_style {
     struct ms_cell_word key[MS_ATTR_KEY_COUNT];
     struct ms_cell_word other_begin, other_end; /* around a key that is not in the table */
     struct ms_cell_word attrs_begin, value_end, attrs_end;
-    struct ms_cell_word no_attrs; /* if there are no attributes */
+    struct ms_cell_word no_attrs; /* written instead of attributes */
 };
 
 MS_CELL_INLINE void ms__cell_word(struct ms_buffer *buffer, const struct ms_cell_word *word)

@@ -26,7 +26,7 @@ struct ms_checkpoints {
     struct ms_aux *aux; /* NULL: none are written */
     struct ms_reclaim *reclaim;
     uint64_t segment;   /* being read */
-    uint64_t idle_from; /* since this segment nothing is traced and there was no row; 0: not idle */
+    uint64_t idle_from; /* since this segment nothing is traced and no row was written; 0: not idle */
     uint64_t idle_rows; /* number of rows then */
     bool due;
     bool too_large; /* an error was reported */

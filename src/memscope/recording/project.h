@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directory of a recorded process: msmemscope_<PID>_<time>_ascend below the output directory, with config.json,
- * msmemscope_logs/, trace/, report.txt if there is no console, and device_<n>/, which exporters create. */
+ * msmemscope_logs/, trace/, report.txt without a console, and device_<n>/, which exporters create. */
 #ifndef MS_RECORDING_PROJECT_H
 #define MS_RECORDING_PROJECT_H
 
@@ -23,7 +23,7 @@ void ms_time_text(time_t time, char out[16]);
 /* Writes a file of the project directory, replacing an existing one atomically. 0 or -errno. */
 int ms_project_write(int dirfd, const char *name, const char *text, size_t text_b);
 
-/* Reports of analyses that could not be printed because there is no console. */
+/* Reports of analyses that could not be printed without a console. */
 #define MS_REPORT_FILE "report.txt"
 
 /* Writes config.json. 0 or -errno. */

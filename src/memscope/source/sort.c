@@ -76,7 +76,7 @@ static void clear(struct ms_sorted *sorted)
     sorted->in_order = true;
 }
 
-/* Collects more, up to limit_b; *ended: there is no more. */
+/* Collects more, up to limit_b; *ended: all have been read. */
 static int collect(struct ms_sorted *sorted, size_t limit_b, bool *ended)
 {
     struct ms_row row;

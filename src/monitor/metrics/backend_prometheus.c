@@ -73,7 +73,7 @@ static struct page *fresh_page(uint32_t groups)
     return page;
 }
 
-/* Parses the groups of a query; all if there is no collect[]. False: an unknown group. */
+/* Parses the groups of a query; all without a collect[]. False: an unknown group. */
 static bool wanted_groups(const char *query, uint32_t *groups)
 {
     struct evkeyvalq parameters;

@@ -115,7 +115,7 @@ void mon_metric_total(enum mon_metric metric, const union mon_labels *labels, do
 
 /* First series of a metric; follow ->next. Do not record during the iteration. */
 const struct mon_series *mon_metrics_first(enum mon_metric metric);
-/* The value of a counter or gauge, or the count of a histogram; 0 if there is no such series. */
+/* The value of a counter or gauge, or the count of a histogram; 0 if the series does not exist. */
 double mon_metric_value(enum mon_metric metric, const union mon_labels *labels);
 size_t mon_metrics_series(void);   /* number of series */
 size_t mon_metrics_memory_b(void); /* memory used by the store */

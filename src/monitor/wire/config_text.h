@@ -89,7 +89,7 @@ void mon_config_write(const struct mon_config_command *command, const struct mon
  * nputrace writes, otherwise gputrace. */
 const struct mon_config_command *mon_config_recognise(const char *text, size_t text_b);
 
-/* The value of a line, without surrounding blanks, and its length; NULL if there is no such line. */
+/* The value of a line, without surrounding blanks, and its length; NULL if the line is missing. */
 const char *mon_config_find(const char *text, size_t text_b, const char *key, size_t *value_b);
 
 /* NULL if a text may be sent to a process (printable lines only), otherwise the reason. */

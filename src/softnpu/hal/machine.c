@@ -19,7 +19,7 @@
  * process that stops or dies in flight delays this by at most IN_FLIGHT_MAX_NS.
  *
  * The file remains when the last process ends: a killed process could not remove it, and a forked child may be about
- * to join. snpu_machine_remove deletes it under the file lock if no slot is locked and there is no observer; a
+ * to join. snpu_machine_remove deletes it under the file lock if no slot is locked and no observer is attached; a
  * process that gets the file lock afterwards finds the name gone and opens the file again.
  *
  * Failure policy: without the file (no /dev/shm, another owner, in use by another version, 256 processes) the

@@ -80,7 +80,7 @@ static int kind_of(uint32_t channel)
     return -1;
 }
 
-/* NULL if there is no such device or channel. */
+/* NULL if the device or channel does not exist. */
 static struct channel *channel_at(uint32_t dev, uint32_t id)
 {
     int kind = kind_of(id);

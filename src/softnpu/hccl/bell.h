@@ -2,7 +2,7 @@
 /* Words in shared memory that ranks wait on.
  *
  * A bell is a counter that threads can sleep on: a thread that changes the counter wakes the sleepers, if any. It works
- * between threads and between processes, and makes no system call while there are no sleepers. The caller decides how a
+ * between threads and between processes, and makes no system call without sleepers. The caller decides how a
  * thread sleeps (struct hccl_waiter): the worker of a stream must stay cancellable, a plain thread just sleeps. */
 #ifndef SOFTNPU_HCCL_BELL_H
 #define SOFTNPU_HCCL_BELL_H

@@ -100,7 +100,7 @@ static inline void pack_panel(const void *base, int64_t line_step, int64_t k_ste
     }
     if (type == TK_GEMM_F32 && k_step == 1) {
         /* In ascending k: a store of eight floats overwrites only positions that are written later. With two groups of
-         * eight per panel (NR = 16) each group has its own columns, so there is no overlap. */
+         * eight per panel (NR = 16) each group has its own columns, so the groups do not overlap. */
         const float *in = base;
         for (; k + 8 <= kc; k += 8) {
             for (unsigned group = 0; group < width; group += 8) {

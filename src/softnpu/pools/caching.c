@@ -499,7 +499,7 @@ aclError npool_malloc(npool_caching *pool, void **ptr, size_t size_b, aclrtStrea
 
 /* ---- frees */
 
-/* Locks the device that holds the block; NULL and nothing locked if there is no such block. */
+/* Locks the device that holds the block; NULL and nothing locked if the block is unknown. */
 static struct cached_block *lock_block(npool_caching *pool, const void *ptr, struct npool_device **out)
 {
     for (int32_t id = 0; id < NPOOL_DEVICES_MAX; id++) {

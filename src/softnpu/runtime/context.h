@@ -25,7 +25,7 @@ MS_EXPORT struct snpu_ctx *snpu_ctx_current(void);
 /* 0 and the current context, or 107002 with a message that names the function. */
 MS_EXPORT int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out);
 
-/* Converts between user and driver numbers; 107001 with a message if there is no such device. */
+/* Converts between user and driver numbers; 107001 with a message if the device does not exist. */
 MS_EXPORT int32_t snpu_dev_from_user(const char *function, int32_t user_dev, uint32_t *dev);
 MS_EXPORT int32_t snpu_dev_to_user(uint32_t dev, int32_t *user_dev); /* 107001 if the device is not visible */
 MS_EXPORT uint32_t snpu_dev_visible_count(void);

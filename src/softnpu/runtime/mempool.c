@@ -148,7 +148,7 @@ static void merge_next(struct mempool_block *block)
     free(next);
 }
 
-/* Splits the unneeded rest off a free block. If there is no memory for the rest, the whole block is used. */
+/* Splits the unneeded rest off a free block. Without memory for the rest, the whole block is used. */
 static void split(struct mempool_block *block, uint64_t size_b)
 {
     struct mempool_block *rest = block->size_b - size_b >= BLOCK_ALIGN_B ? malloc(sizeof(*rest)) : NULL;

@@ -10,7 +10,7 @@
  * median change by more than the tolerance: eight times the median absolute deviation (of this step, or on average so
  * far; jobs whose ranks naturally vary need this), at least 0.1 % of the median peak and 256 KiB; 1 % with two ranks.
  * Ranks that differ by design (pipeline stages) are uneven, but do not diverge until they change differently from the
- * others. If there is no such step, a rank that already differs from the median in the first common step diverges "from
+ * others. Without such a step, a rank that already differs from the median in the first common step diverges "from
  * the start". Of several diverging ranks the one furthest from the median is named; of two ranks, the one that changed
  * more.
  *
