@@ -33,11 +33,11 @@ static void pool(unsigned turns)
     for (unsigned i = 0; i < turns; i++) {
         next += 512;
         mstxMemVirtualRangeDesc_t region = {.deviceId = 0, .ptr = (void *)next, .size = 512};
-        mstxMemRegionsRegisterBatch_t made = {.heap = NULL,
-                                              .regionType = MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
+        mstxMemRegionsRegisterBatch_t made = {.heap = (mstxMemHeapHandle_t)1, /* torch_npu sets count and array alone */
+                                              .regionType = (mstxMemType)32767,
                                               .regionCount = 1,
                                               .regionDescArray = &region,
-                                              .regionHandleArrayOut = NULL};
+                                              .regionHandleArrayOut = (mstxMemRegionHandle_t *)1};
         mstxMemRegionsRegister(domain, &made);
         mstxMemRegionRef_t ref = {.refType = MSTX_MEM_REGION_REF_TYPE_POINTER, .pointer = (void *)next};
         mstxMemRegionsUnregisterBatch_t gone = {.refCount = 1, .refArray = &ref};

@@ -7,7 +7,9 @@
  *
  * Pools differ in what they expect (and in what they leave uninitialised), see the table: pools of PyTorch and
  * MindSpore report the level of their reserved memory, name regions by address and get no handles; ATB reports each
- * heap and needs a handle for everything. Its handles are the addresses themselves, so no state is kept here.
+ * heap and needs a handle for everything. Its handles are the addresses themselves, so no state is kept here. PyTorch
+ * and MindSpore leave usage and type of a heap, and heap, type and handles of a batch uninitialised: they are never
+ * read; descriptions are always ranges of virtual addresses, the only type there is.
  *
  * Threads: any; the only state is the last reported level of each pool and device, and the range counter. */
 #define MSTX_NO_IMPL
@@ -195,8 +197,7 @@ static char no_address;
 
 static mstxMemHeapHandle_t heap_register(mstxDomainHandle_t domain, const mstxMemHeapDesc_t *desc)
 {
-    if (!is_ours(domain) || desc == NULL || desc->type != MSTX_MEM_TYPE_VIRTUAL_ADDRESS ||
-        desc->typeSpecificDesc == NULL) {
+    if (!is_ours(domain) || desc == NULL || desc->typeSpecificDesc == NULL) {
         return NULL;
     }
     const mstxMemVirtualRangeDesc_t *range = desc->typeSpecificDesc;
@@ -230,8 +231,7 @@ static void heap_unregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap)
 
 static void regions_register(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t *batch)
 {
-    if (!is_ours(domain) || batch == NULL || batch->regionType != MSTX_MEM_TYPE_VIRTUAL_ADDRESS ||
-        batch->regionDescArray == NULL) {
+    if (!is_ours(domain) || batch == NULL || batch->regionDescArray == NULL) {
         return;
     }
     const mstxMemVirtualRangeDesc_t *ranges = batch->regionDescArray;

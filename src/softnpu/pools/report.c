@@ -2,9 +2,9 @@
 /* The mstx side of the pools.
  *
  * The functions are looked up in libms_tools_ext.so at the first report, as the frameworks do; the library is never
- * linked, so a program without tools does not load it. Batches are built as the frameworks build them, including the
- * two members that torch_npu and MindSpore leave uninitialised: a tool that reads them would crash in a real job too,
- * and must crash here.
+ * linked, so a program without tools does not load it. Descriptors are built as the frameworks build them: torch_npu and
+ * MindSpore set the counts and the arrays of ranges, and nothing else. The members that they leave uninitialised hold
+ * garbage here (OPEN_*), so that a tool that depends on them fails with the simulator as it fails in a real job.
  *
  * Threads: everything is decided once under pthread_once; afterwards read only. Callers hold their pool's lock. */
 #include "report.h"
@@ -18,6 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Values of the members that the frameworks leave uninitialised; the numbers were seen in a real job. The addresses are
+ * not canonical: a tool that follows one crashes. */
+#define OPEN_USAGE   ((mstxMemHeapUsageType)-160789168)
+#define OPEN_TYPE    ((mstxMemType)32767)
+#define OPEN_HEAP    ((mstxMemHeapHandle_t)0xa5a5a5a5a5a5a5a5)
+#define OPEN_HANDLES ((mstxMemRegionHandle_t *)0x5a5a5a5a5a5a5a5a)
 
 #define TOOL_LIBRARY "libms_tools_ext.so"
 #define HOOK_LIBRARY "libascend_kernel_hook.so"
@@ -123,9 +130,7 @@ static mstxMemHeapHandle_t register_heap(mstxDomainHandle_t domain, int32_t devi
         return NULL;
     }
     const mstxMemVirtualRangeDesc_t range = {.deviceId = (uint32_t)device, .ptr = ptr, .size = size_b};
-    const mstxMemHeapDesc_t desc = {.usage = MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR,
-                                    .type = MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
-                                    .typeSpecificDesc = &range};
+    const mstxMemHeapDesc_t desc = {.usage = OPEN_USAGE, .type = OPEN_TYPE, .typeSpecificDesc = &range};
     return mstx.mstxMemHeapRegister_(domain, &desc);
 }
 
@@ -135,12 +140,11 @@ static void register_region(mstxDomainHandle_t domain, int32_t device, const voi
         return;
     }
     const mstxMemVirtualRangeDesc_t range = {.deviceId = (uint32_t)device, .ptr = ptr, .size = size_b};
-    mstxMemRegionHandle_t handles[1];    /* never written, see the head of this file */
-    mstxMemRegionsRegisterBatch_t batch; /* likewise the member heap */
-    batch.regionType = MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
-    batch.regionCount = 1;
-    batch.regionDescArray = &range;
-    batch.regionHandleArrayOut = handles;
+    const mstxMemRegionsRegisterBatch_t batch = {.heap = OPEN_HEAP,
+                                                 .regionType = OPEN_TYPE,
+                                                 .regionCount = 1,
+                                                 .regionDescArray = &range,
+                                                 .regionHandleArrayOut = OPEN_HANDLES};
     mstx.mstxMemRegionsRegister_(domain, &batch);
 }
 
@@ -274,7 +278,7 @@ void npool__report_atb_regions(mstxMemHeapHandle_t heap, const mstxMemVirtualRan
 {
     if (mstx.mstxMemRegionsRegister_ != NULL) {
         const mstxMemRegionsRegisterBatch_t batch = {.heap = heap,
-                                                     .regionType = MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
+                                                     .regionType = OPEN_TYPE,
                                                      .regionCount = count,
                                                      .regionDescArray = regions,
                                                      .regionHandleArrayOut = handles};
