@@ -2,11 +2,12 @@
 # Front end of Meson: every target works in a fresh clone on a fresh machine.
 #   make demo     install missing packages, build, train a small transformer on two software NPUs, find a planted leak
 #   make test     unit, end-to-end, fault and compatibility tests, then the sanitizer builds
+#   make test-frameworks    PyTorch and other programs from PyPI, unmodified, on software NPUs (downloads several GB once)
 #   make bench    measure; writes docs/performance.md
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all build debug asan tsan demo test check bench soak lint format install clean
+.PHONY: all build debug asan tsan demo test test-frameworks check bench soak lint format install clean
 
 all: build
 
@@ -24,6 +25,11 @@ demo: build
 test:
 	@scripts/bootstrap build test fuzz
 	@scripts/test $(BUILD)
+
+test-frameworks:
+	@scripts/bootstrap build test frameworks
+	@scripts/build $(BUILD) release
+	@scripts/test-frameworks $(BUILD)
 
 # Unit tests of the release build only: takes seconds, for use while editing.
 check: build

@@ -18,6 +18,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "compat")]
 
+from framework_runs import torch_cpu, torch_npu  # noqa: E402, F401
 from insight_lint import lint  # noqa: E402
 from python_target import requirement, target, target_any  # noqa: E402, F401
 from recorder import Recorder, Recording, wait_until  # noqa: E402
