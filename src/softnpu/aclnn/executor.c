@@ -15,6 +15,7 @@
 #include "softnpu/runtime/error.h"
 #include "softnpu/runtime/prof.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct ms_slab executors = MS_SLAB_INIT(struct aclOpExecutor, 1u << 16);
@@ -28,12 +29,47 @@ aclOpExecutor *snpu_nn_executor_new(const char *op)
         return NULL;
     }
     executor->op = op;
+    executor->last_step = &executor->steps;
     return executor;
 }
 
 void snpu_nn_executor_drop(aclOpExecutor *executor)
 {
+    for (struct nn_step *step = executor->steps, *next; step != NULL; step = next) {
+        next = step->next;
+        free(step);
+    }
+    free(executor->tensors);
     ms_slab_free(&executors, executor);
+}
+
+bool snpu_nn_executor_tensor(aclOpExecutor *executor, const struct nn_tensor_ref *ref, uint32_t *index)
+{
+    if (executor->tensor_count == executor->tensor_room) {
+        const uint32_t room = executor->tensor_room > 0 ? 2 * executor->tensor_room : 8;
+        struct nn_tensor_ref *grown = realloc(executor->tensors, room * sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        executor->tensors = grown;
+        executor->tensor_room = room;
+    }
+    *index = executor->tensor_count;
+    executor->tensors[executor->tensor_count++] = *ref;
+    return true;
+}
+
+struct nn_step *snpu_nn_executor_step(aclOpExecutor *executor, uint32_t pointers, size_t args_b)
+{
+    const size_t args_room_b = MS_ROUND_UP(args_b, sizeof(uint64_t));
+    struct nn_step *step = malloc(sizeof *step + args_room_b + pointers * sizeof *step->addresses);
+    if (step != NULL) {
+        *step = (struct nn_step){.pointers = pointers, .args_b = (uint32_t)args_b};
+        step->addresses = (struct nn_address *)((char *)step->args + args_room_b);
+        *executor->last_step = step;
+        executor->last_step = &step->next;
+    }
+    return step;
 }
 
 /* ---- second phase ---- */
@@ -78,7 +114,9 @@ static aclnnStatus launch(struct aclOpExecutor *executor, struct nn_step *step, 
     uint64_t begin = snpu_prof_node_begin();
     aclError error =
         aclrtLaunchKernelWithHostArgs(function, step->blocks, stream, NULL, step->args, step->args_b, NULL, 0);
-    snpu_prof_node_end(begin, step->node, step->kernel, step->task_type, step->blocks);
+    if (MS_UNLIKELY(begin != 0)) {
+        snpu_prof_node_end(begin, nn_node_name(executor->op, step->kernel), step->kernel, step->task_type, step->blocks);
+    }
     if (error != ACL_SUCCESS) {
         /* Keep the runtime's own message: it has more detail. */
         return ACLNN_ERR_RUNTIME_ERROR;
@@ -107,8 +145,8 @@ aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t work
     if (status == ACLNN_SUCCESS) {
         status = refresh_addresses(executor);
     }
-    for (uint32_t i = 0; status == ACLNN_SUCCESS && i < executor->step_count; i++) {
-        status = launch(executor, &executor->steps[i], workspace, stream);
+    for (struct nn_step *step = executor->steps; status == ACLNN_SUCCESS && step != NULL; step = step->next) {
+        status = launch(executor, step, workspace, stream);
     }
     __atomic_store_n(&executor->running, false, __ATOMIC_RELEASE);
     if (!executor->repeatable) {

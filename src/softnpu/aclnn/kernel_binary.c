@@ -6,6 +6,7 @@
  * loading and the table of handles. Failure policy: a failed load is not cached; the next operator tries again. */
 #include "softnpu/aclnn/kernel_binary.h"
 
+#include "base/map.h"
 #include "softnpu/aclnn/nn.h"
 #include "softnpu/runtime/error.h"
 
@@ -18,17 +19,13 @@
 
 #define BINARY "built-in/op_impl/ai_core/tbe/kernel/opapi_kernels.so"
 
-enum { MAX_KERNELS = 32, NAME_B = 48, PATH_B = 4096 };
+enum { PATH_B = 4096 };
 
 /* Innermost lock of this library; locks of ACL and of the runtime may be taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *binary;
-static struct {
-    char name[NAME_B];
-    void *function;
-} kernels[MAX_KERNELS];
-static unsigned kernel_count;
-static bool told_at_the_end; /* the finalize callback is registered */
+static struct ms_map kernels; /* function handles by hash of the name */
+static bool is_registered; /* the finalize callback is registered */
 
 static bool exists(char *path, const char *folder, const char *rest)
 {
@@ -62,7 +59,7 @@ void nn_kernel_release(void)
     pthread_mutex_lock(&lock);
     void *old = binary;
     binary = NULL;
-    kernel_count = 0;
+    ms_map_free(&kernels);
     pthread_mutex_unlock(&lock);
     if (old != NULL) {
         aclrtBinaryUnLoad(old); /* queued launches keep the code loaded */
@@ -78,7 +75,7 @@ static aclError on_finalize(void *unused)
 /* This library is unloaded before those it depends on: it removes its registrations there. */
 __attribute__((destructor)) static void leave(void)
 {
-    if (told_at_the_end) {
+    if (is_registered) {
         aclFinalizeCallbackUnRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize);
         nn_kernel_release();
     }
@@ -96,21 +93,31 @@ static aclnnStatus load(void)
         binary = NULL;
         return ACLNN_ERR_RUNTIME_ERROR; /* the runtime has set the message */
     }
-    if (!told_at_the_end) {
-        told_at_the_end = aclFinalizeCallbackRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize, NULL) == ACL_SUCCESS;
+    if (!is_registered) {
+        is_registered = aclFinalizeCallbackRegister(ACL_REG_TYPE_ACL_OP_EXECUTOR, on_finalize, NULL) == ACL_SUCCESS;
     }
     return ACLNN_SUCCESS;
+}
+
+/* FNV-1a: a few hundred fixed names, so collisions are not expected. */
+static uint64_t hash_name(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
+    }
+    return hash;
 }
 
 aclnnStatus nn_kernel_find(const char *name, void **function)
 {
     aclnnStatus status = ACLNN_SUCCESS;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < kernel_count; i++) {
-        if (strcmp(kernels[i].name, name) == 0) {
-            *function = kernels[i].function;
-            goto out;
-        }
+    const uint64_t key = hash_name(name);
+    const uint64_t *known = ms_map_get(&kernels, key);
+    if (known != NULL) {
+        *function = (void *)(uintptr_t)*known;
+        goto out;
     }
     if (binary == NULL) {
         status = load();
@@ -122,10 +129,7 @@ aclnnStatus nn_kernel_find(const char *name, void **function)
         status = ACLNN_ERR_RUNTIME_ERROR;
         goto out;
     }
-    if (kernel_count < MAX_KERNELS && strlen(name) < NAME_B) {
-        strcpy(kernels[kernel_count].name, name);
-        kernels[kernel_count++].function = *function;
-    }
+    ms_map_put(&kernels, key, (uintptr_t)*function); /* without memory, the next launch looks it up again */
 out:
     pthread_mutex_unlock(&lock);
     return status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internal to libnnopbase.so and libopapi.so: the structures of tensors, scalars, arrays and executors.
  *
- * An operator's first phase checks its arguments and builds an executor: up to NN_STEPS kernel launches whose argument
- * bytes are ready except for addresses, and a list of the tensors that the addresses come from. The second phase fills
- * in the addresses and launches. Between the phases only the tensors' memory must stay valid. */
+ * An operator's first phase checks its arguments and builds an executor: a list of kernel launches whose argument bytes
+ * are ready except for addresses, and the tensors that the addresses come from. The second phase fills in the addresses
+ * and launches. Between the phases only the tensors' memory must stay valid. */
 #ifndef SOFTNPU_ACLNN_NN_H
 #define SOFTNPU_ACLNN_NN_H
 
@@ -18,10 +18,6 @@
 enum {
     NN_TENSOR_DIMS = 25, /* dimensions of a tensor, at most */
     NN_DIMS = 8,         /* dimensions that an operator accepts, at most */
-    NN_TENSORS = 8,      /* tensors of one operator call, at most */
-    NN_STEPS = 8,        /* launches of one operator call, at most */
-    NN_POINTERS = 6,     /* of one launch */
-    NN_ARGS_B = 768,     /* of one launch */
 };
 
 struct aclTensor {
@@ -74,14 +70,14 @@ struct nn_address {
 };
 
 struct nn_step {
+    struct nn_step *next;
     const char *kernel; /* name in the operator binary; profilers show it too */
-    const char *node;   /* full node name for profilers, "aclnnAdd_AddAiCore_Add" */
     uint32_t task_type; /* number used by profilers */
     uint32_t blocks;
     uint32_t pointers; /* the first fields of args */
     uint32_t args_b;
-    struct nn_address addresses[NN_POINTERS];
-    uint64_t args[NN_ARGS_B / 8];
+    struct nn_address *addresses; /* in the same allocation, as is args */
+    uint64_t args[];
 };
 
 struct nn_tensor_ref {
@@ -96,14 +92,21 @@ struct aclOpExecutor {
     bool repeatable;
     bool running; /* held by a second phase */
     uint64_t workspace_b;
-    uint32_t tensor_count, step_count;
-    struct nn_tensor_ref tensors[NN_TENSORS];
-    struct nn_step steps[NN_STEPS];
+    uint32_t tensor_count, tensor_room;
+    struct nn_tensor_ref *tensors;
+    struct nn_step *steps, **last_step;
 };
 
 /* A new, empty executor; NULL with a message if there are too many. */
 MS_EXPORT aclOpExecutor *snpu_nn_executor_new(const char *op);
 MS_EXPORT void snpu_nn_executor_drop(aclOpExecutor *executor);
+/* Appends a tensor; its index through *index. False if memory is short. */
+MS_EXPORT bool snpu_nn_executor_tensor(aclOpExecutor *executor, const struct nn_tensor_ref *ref, uint32_t *index);
+/* Appends a launch with room for its addresses and arguments; NULL if memory is short. */
+MS_EXPORT struct nn_step *snpu_nn_executor_step(aclOpExecutor *executor, uint32_t pointers, size_t args_b);
+
+/* The name of an operator's launch for profilers; valid until the process ends. */
+const char *nn_node_name(const char *op, const char *kernel);
 
 /* The second phase of every operator. Destroys an executor that is not repeatable, whatever the result. */
 MS_EXPORT aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t workspace_b,

@@ -1,191 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of an operator call: views of its tensors, parts of the workspace, launches.
+/* The plan of an operator call: the first phase around an operator's row, and its launches.
  *
- * Invariants: every size is checked for overflow when a view is made, so later arithmetic on counts and byte extents of
- * views is safe. Threads: a plan belongs to one call. Failure policy: status codes with messages. */
+ * Threads: a plan belongs to one call. Failure policy: status codes with messages; a failed first phase leaves the
+ * caller's outputs untouched and keeps nothing. */
 #include "softnpu/aclnn/op.h"
 
+#include "softnpu/kernels/convert.h"
 #include "softnpu/runtime/prof.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Launches use one block per core of the device, fewer for small amounts of work. */
-enum { MAX_BLOCKS = 24, WORK_PER_BLOCK = 8192, WORKSPACE_ALIGN = 512 };
+enum { MAX_BLOCKS = 24, WORK_PER_BLOCK = 8192 };
 
-aclnnStatus nn_begin(struct nn_plan *plan, const char *op, uint64_t *workspaceSize, aclOpExecutor **executor)
+aclnnStatus nn_first_phase(const char *name, const struct nn_operator *op, const struct nn_param *params,
+                           const union nn_arg *args, uint32_t count, uint64_t *workspaceSize, aclOpExecutor **executor)
 {
-    *plan = (struct nn_plan){.op = op};
     if (workspaceSize == NULL || executor == NULL) {
-        return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%sGetWorkspaceSize: workspaceSize or executor is NULL", op);
+        return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%sGetWorkspaceSize: workspaceSize or executor is NULL", name);
     }
-    plan->executor = snpu_nn_executor_new(op);
-    return plan->executor != NULL ? ACLNN_SUCCESS : ACLNN_ERR_INNER_CREATE_EXECUTOR;
-}
-
-void nn_abandon(struct nn_plan *plan)
-{
-    if (plan->executor != NULL) {
-        snpu_nn_executor_drop(plan->executor);
-        plan->executor = NULL;
+    struct nn_plan plan = {.name = name, .op = op, .params = params, .args = args, .count = count};
+    plan.executor = snpu_nn_executor_new(name);
+    if (plan.executor == NULL) {
+        return ACLNN_ERR_INNER_CREATE_EXECUTOR;
     }
-}
-
-aclnnStatus nn_finish(struct nn_plan *plan, uint64_t *workspaceSize, aclOpExecutor **executor)
-{
-    plan->executor->workspace_b = plan->workspace_b;
-    *workspaceSize = plan->workspace_b;
-    *executor = plan->executor;
+    const aclnnStatus status = op->plan(&plan);
+    if (status != ACLNN_SUCCESS) {
+        snpu_nn_executor_drop(plan.executor);
+        return status;
+    }
+    plan.executor->workspace_b = plan.workspace_b;
+    *workspaceSize = plan.workspace_b;
+    *executor = plan.executor;
     return ACLNN_SUCCESS;
 }
 
-/* ---- views ---- */
-
-/* Number of elements of a view, and the distance from its first to its last element; false on overflow. */
-static bool measure(const struct nn_view *view, uint64_t *count, uint64_t *reach)
+aclnnStatus nn_missing(const char *name)
 {
-    *count = 1;
-    *reach = 0;
-    bool empty = false;
-    for (uint64_t i = 0; i < view->rank; i++) {
-        empty |= view->dims[i] == 0;
-    }
-    for (uint64_t i = 0; i < view->rank && !empty; i++) {
-        uint64_t part;
-        if (__builtin_mul_overflow(*count, view->dims[i], count) ||
-            __builtin_mul_overflow(view->dims[i] - 1, (uint64_t)view->steps[i], &part) ||
-            __builtin_add_overflow(*reach, part, reach)) {
-            return false;
-        }
-    }
-    if (empty) {
-        *count = 0;
-    }
-    return *count <= (uint64_t)INT64_MAX / 16 && *reach <= (uint64_t)INT64_MAX / 16;
+    return snpu_fail(ACLNN_ERR_INNER_FIND_KERNEL,
+                     "%s: softnpu does not implement this operator; 'softnpu info --coverage' lists those that it has",
+                     name);
 }
 
-aclnnStatus nn_view_optional(struct nn_plan *plan, const char *name, const aclTensor *tensor, nn_types types,
-                             struct nn_view *view)
+aclnnStatus nn_invalid(const struct nn_plan *plan, const char *format, ...)
 {
-    *view = (struct nn_view){0};
-    if (tensor == NULL) {
-        return ACLNN_SUCCESS;
-    }
-    return nn_view(plan, name, tensor, types, view);
-}
-
-aclnnStatus nn_view(struct nn_plan *plan, const char *name, const aclTensor *tensor, nn_types types,
-                    struct nn_view *view)
-{
-    if (tensor == NULL) {
-        return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: %s is NULL", plan->op, name);
-    }
-    const struct aclTensor *t = snpu_nn_tensor(tensor);
-    if (t == NULL) {
-        return NN_INVALID(plan, "%s: tensor %p does not exist", name, (const void *)tensor);
-    }
-    if (t->type < 0 || t->type >= 32 || (NN_TYPE(t->type) & types) == 0) {
-        return NN_INVALID(plan, "%s: tensors of type %s are not supported", name, nn_type_name(t->type));
-    }
-    if (t->rank > NN_DIMS) {
-        return NN_INVALID(plan, "%s: %llu dimensions, at most %d are supported", name, (unsigned long long)t->rank,
-                          NN_DIMS);
-    }
-    *view = (struct nn_view){.type = t->type, .rank = t->rank};
-    for (uint64_t i = 0; i < t->rank; i++) {
-        view->dims[i] = (uint64_t)t->dims[i];
-        view->steps[i] = t->strides[i];
-    }
-    uint64_t reach;
-    if (!measure(view, &view->count, &reach) || (uint64_t)t->offset > (uint64_t)INT64_MAX / 16) {
-        return NN_INVALID(plan, "%s: shape, strides or offset are out of range", name);
-    }
-    struct aclOpExecutor *executor = plan->executor;
-    if (executor->tensor_count == NN_TENSORS) {
-        return snpu_fail(ACLNN_ERR_INNER, "%s: too many tensors", plan->op);
-    }
-    const uint64_t element_b = aclDataTypeSize(t->type), first_b = (uint64_t)t->offset * element_b;
-    view->address = (struct nn_address){NN_FROM_TENSOR, executor->tensor_count, first_b};
-    executor->tensors[executor->tensor_count++] = (struct nn_tensor_ref){
-        .tensor = (aclTensor *)tensor,
-        .serial = t->serial,
-        .data = t->data,
-        .first_b = first_b,
-        .end_b = view->count > 0 ? first_b + (reach + 1) * element_b : first_b,
-    };
-    return ACLNN_SUCCESS;
-}
-
-bool nn_same_shape(const struct nn_view *a, const struct nn_view *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
-bool nn_is_dense(const struct nn_view *view)
-{
-    int64_t step = 1;
-    for (uint64_t i = view->rank; i-- > 0;) {
-        if (view->dims[i] != 1 && view->steps[i] != step) {
-            return false;
-        }
-        step *= (int64_t)view->dims[i];
-    }
-    return true;
-}
-
-bool nn_broadcast(const struct nn_view *view, uint64_t rank, const uint64_t *dims, struct nn_view *out)
-{
-    if (view->rank > rank) {
-        return false;
-    }
-    struct nn_view stretched = *view;
-    stretched.rank = rank;
-    stretched.count = 1;
-    for (uint64_t i = 0; i < rank; i++) {
-        const bool missing = i < rank - view->rank;
-        const uint64_t from = missing ? 0 : i - (rank - view->rank);
-        if (!missing && view->dims[from] != dims[i] && view->dims[from] != 1) {
-            return false;
-        }
-        stretched.dims[i] = dims[i];
-        stretched.steps[i] = missing || (view->dims[from] == 1 && dims[i] != 1) ? 0 : view->steps[from];
-        stretched.count *= dims[i];
-    }
-    *out = stretched;
-    return true;
-}
-
-bool nn_common_shape(const struct nn_view *a, const struct nn_view *b, uint64_t *rank, uint64_t *dims)
-{
-    const struct nn_view *longer = a->rank >= b->rank ? a : b, *shorter = longer == a ? b : a;
-    const uint64_t lead = longer->rank - shorter->rank;
-    *rank = longer->rank;
-    for (uint64_t i = 0; i < longer->rank; i++) {
-        const uint64_t x = longer->dims[i], y = i < lead ? 1 : shorter->dims[i - lead];
-        if (x != y && x != 1 && y != 1) {
-            return false;
-        }
-        dims[i] = x == 1 ? y : x;
-    }
-    return true;
-}
-
-aclnnStatus nn_workspace(struct nn_plan *plan, aclDataType type, uint64_t rank, const uint64_t *dims,
-                         struct nn_view *view)
-{
-    *view = (struct nn_view){.type = type, .rank = rank, .count = 1};
-    for (uint64_t i = rank; i-- > 0;) {
-        view->dims[i] = dims[i];
-        view->steps[i] = (int64_t)view->count;
-        if (__builtin_mul_overflow(view->count, dims[i], &view->count)) {
-            return NN_INVALID(plan, "the workspace would exceed %llu elements", (unsigned long long)INT64_MAX);
-        }
-    }
-    if (view->count > (uint64_t)INT64_MAX / 16) {
-        return NN_INVALID(plan, "the workspace would have %llu elements", (unsigned long long)view->count);
-    }
-    view->address = (struct nn_address){NN_FROM_WORKSPACE, 0, plan->workspace_b};
-    plan->workspace_b += MS_ROUND_UP(view->count * aclDataTypeSize(type), WORKSPACE_ALIGN);
-    return ACLNN_SUCCESS;
+    char text[512];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    return snpu_fail(ACLNN_ERR_PARAM_INVALID, "%s: %s", plan->name, text);
 }
 
 /* ---- launches ---- */
@@ -221,21 +87,17 @@ void nn_tile(struct op_loop *loop, struct op_side *const *sides, const struct nn
     }
 }
 
-aclnnStatus nn_launch(struct nn_plan *plan, const char *kernel, const char *node, const void *args, size_t args_b,
+aclnnStatus nn_launch(struct nn_plan *p, const char *kernel, const void *args, size_t args_b,
                       const struct nn_address *const *addresses, uint32_t pointers, uint64_t work)
 {
-    struct aclOpExecutor *executor = plan->executor;
-    if (executor->step_count == NN_STEPS || args_b > NN_ARGS_B || pointers > NN_POINTERS) {
-        return snpu_fail(ACLNN_ERR_INNER, "%s: the launch of %s exceeds the limits of an executor", plan->op, kernel);
+    struct nn_step *step = snpu_nn_executor_step(p->executor, pointers, args_b);
+    if (step == NULL) {
+        return snpu_fail(ACLNN_ERR_INNER, "%s: out of memory", p->name);
     }
-    struct nn_step *step = &executor->steps[executor->step_count++];
     const uint64_t blocks = work / WORK_PER_BLOCK + 1;
     step->kernel = kernel;
-    step->node = node;
     step->task_type = strstr(kernel, "MatMul") != NULL ? SNPU_TASK_KERNEL_AICORE : SNPU_TASK_KERNEL_AIVEC;
     step->blocks = (uint32_t)(blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS);
-    step->pointers = pointers;
-    step->args_b = (uint32_t)args_b;
     for (uint32_t i = 0; i < pointers; i++) {
         step->addresses[i] = *addresses[i];
     }
@@ -243,8 +105,33 @@ aclnnStatus nn_launch(struct nn_plan *plan, const char *kernel, const char *node
     return ACLNN_SUCCESS;
 }
 
-aclnnStatus nn_move(struct nn_plan *plan, const struct nn_move_nodes *nodes, const struct nn_view *from,
-                    const struct nn_view *to)
+aclnnStatus nn_call(struct nn_plan *p, const char *kernel, const struct nn_view *const *views, uint32_t view_count,
+                    const int64_t *whole, uint32_t whole_count, const double *real, uint32_t real_count, uint64_t work)
+{
+    struct op_call call = {.count = view_count};
+    const struct nn_address *addresses[OP_OPERANDS] = {NULL};
+    if (view_count > OP_OPERANDS || whole_count > OP_WHOLES || real_count > OP_REALS) {
+        return snpu_fail(ACLNN_ERR_INNER, "%s: the launch of %s has too many arguments", p->name, kernel);
+    }
+    for (uint32_t i = 0; i < view_count; i++) {
+        struct op_operand *operand = &call.at[i];
+        addresses[i] = &views[i]->address;
+        operand->type = views[i]->type;
+        operand->rank = views[i]->rank;
+        operand->count = views[i]->count;
+        memcpy(operand->dims, views[i]->dims, sizeof operand->dims);
+        memcpy(operand->steps, views[i]->steps, sizeof operand->steps);
+    }
+    if (whole_count > 0) {
+        memcpy(call.whole, whole, whole_count * sizeof *whole);
+    }
+    if (real_count > 0) {
+        memcpy(call.real, real, real_count * sizeof *real);
+    }
+    return nn_launch(p, kernel, &call, sizeof call, addresses, view_count, work);
+}
+
+aclnnStatus nn_move(struct nn_plan *p, const struct nn_view *from, const struct nn_view *to)
 {
     struct op_move_args args = {0};
     if (to->count == 0) {
@@ -252,12 +139,17 @@ aclnnStatus nn_move(struct nn_plan *plan, const struct nn_move_nodes *nodes, con
     }
     nn_tile(&args.loop, (struct op_side *[]){&args.x_side, &args.z_side}, (const struct nn_view *[]){from, to}, 2);
     const bool same = from->type == to->type, dense = nn_is_dense(from) && nn_is_dense(to);
-    return nn_launch(plan,
-                     !same   ? "Cast"
-                     : dense ? "TensorMove"
-                             : "ViewCopy",
-                     !same   ? nodes->cast
-                     : dense ? nodes->move
-                             : nodes->view_copy,
-                     &args, sizeof args, (const struct nn_address *[]){&from->address, &to->address}, 2, to->count);
+    return nn_launch(p, !same ? "Cast" : dense ? "TensorMove" : "ViewCopy", &args, sizeof args,
+                     (const struct nn_address *[]){&from->address, &to->address}, 2, to->count);
+}
+
+aclnnStatus nn_fill(struct nn_plan *p, const char *kernel, const struct nn_view *to, const struct op_number *value,
+                    aclDataType value_type)
+{
+    struct op_fill_args args = {.value = *value, .kind = nn_is_real(value_type) ? TK_KIND_REAL : TK_KIND_SIGNED};
+    if (to->count == 0) {
+        return ACLNN_SUCCESS;
+    }
+    nn_tile(&args.loop, (struct op_side *[]){&args.z_side}, &to, 1);
+    return nn_launch(p, kernel, &args, sizeof args, (const struct nn_address *[]){&to->address}, 1, to->count);
 }

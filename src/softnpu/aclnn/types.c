@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Type rules of the operators: names, promotion, allowed conversions, scalars. */
+/* Type rules of the operators: names, promotion, allowed conversions. */
 #include "softnpu/aclnn/op.h"
-
-#include "softnpu/kernels/half.h"
 
 const char *nn_type_name(aclDataType type)
 {
@@ -89,67 +87,16 @@ bool nn_can_cast(aclDataType from, aclDataType to)
     return to != ACL_BOOL || from == ACL_BOOL;
 }
 
-aclnnStatus nn_scalar(struct nn_plan *plan, const char *name, const aclScalar *scalar, nn_types types,
-                      struct op_number *number, aclDataType *type)
+/* bool < integer < real */
+static int category_of(aclDataType type)
 {
-    if (scalar == NULL) {
-        return snpu_fail(ACLNN_ERR_PARAM_NULLPTR, "%s: %s is NULL", plan->op, name);
+    return nn_is_real(type) ? 2 : type != ACL_BOOL;
+}
+
+aclDataType nn_promote_scalar(aclDataType tensor, aclDataType scalar)
+{
+    if (category_of(scalar) <= category_of(tensor)) {
+        return tensor;
     }
-    const struct aclScalar *s = snpu_nn_scalar(scalar);
-    if (s == NULL) {
-        return NN_INVALID(plan, "%s: scalar %p does not exist", name, (const void *)scalar);
-    }
-    if (s->type < 0 || s->type >= 32 || (NN_TYPE(s->type) & types) == 0) {
-        return NN_INVALID(plan, "%s: scalars of type %s are not supported", name, nn_type_name(s->type));
-    }
-    switch (s->type) {
-    case ACL_FLOAT:
-        number->real = (double)s->f32;
-        break;
-    case ACL_DOUBLE:
-        number->real = s->f64;
-        break;
-    case ACL_FLOAT16:
-        number->real = (double)tk_half_to_float(s->u16);
-        break;
-    case ACL_BF16:
-        number->real = (double)tk_bf16_to_float(s->u16);
-        break;
-    case ACL_INT8:
-        number->whole = s->i8;
-        break;
-    case ACL_INT16:
-        number->whole = s->i16;
-        break;
-    case ACL_INT32:
-        number->whole = s->i32;
-        break;
-    case ACL_INT64:
-        number->whole = s->i64;
-        break;
-    case ACL_UINT8:
-        number->whole = s->u8;
-        break;
-    case ACL_UINT16:
-        number->whole = s->u16;
-        break;
-    case ACL_UINT32:
-        number->whole = s->u32;
-        break;
-    case ACL_UINT64:
-        number->whole = (int64_t)s->u64;
-        break;
-    default:
-        number->whole = s->u8 != 0;
-        break;
-    }
-    if (nn_is_real(s->type)) {
-        /* For integer arithmetic: the value that a conversion would give, saturated. */
-        const double v = number->real;
-        number->whole = v != v ? 0 : v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
-    } else {
-        number->real = s->type == ACL_UINT64 ? (double)s->u64 : (double)number->whole;
-    }
-    *type = s->type;
-    return ACLNN_SUCCESS;
+    return nn_is_real(scalar) ? ACL_FLOAT : ACL_INT64;
 }

@@ -21,3 +21,17 @@
         }                                                                                                              \
     }
 OP_KERNELS(ENTRY)
+
+/* Element-wise kernels: one engine behind all names; the arguments say which function. */
+void op_map_base(const struct op_map_args *m, uint32_t block, uint32_t num_blocks);
+void op_map_v3(const struct op_map_args *m, uint32_t block, uint32_t num_blocks);
+#define MAP_ENTRY_2(name, expression)                                                                                  \
+    MS_EXPORT void name(void *a, uint32_t block, uint32_t num_blocks);                                                 \
+    void name(void *a, uint32_t block, uint32_t num_blocks)                                                            \
+    {                                                                                                                  \
+        if (a != NULL) {                                                                                               \
+            BEST(op_map, a, block, num_blocks);                                                                        \
+        }                                                                                                              \
+    }
+#define MAP_ENTRY_3(name, real, whole) MAP_ENTRY_2(name, real)
+OP_MAP_ROWS(MAP_ENTRY_2, MAP_ENTRY_2, MAP_ENTRY_3)

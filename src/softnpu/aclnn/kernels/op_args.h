@@ -5,6 +5,8 @@
 #ifndef SOFTNPU_ACLNN_OP_ARGS_H
 #define SOFTNPU_ACLNN_OP_ARGS_H
 
+#include "softnpu/aclnn/kernels/map_rows.h"
+
 #include <stdint.h>
 
 enum { OP_DIMS = 8 };
@@ -26,15 +28,51 @@ struct op_number {
     int64_t whole;
 };
 
+/* ---- kernels that take any operands ---- */
+
+enum { OP_OPERANDS = 16, OP_WHOLES = 32, OP_REALS = 8 };
+
+struct op_operand {
+    int64_t type;
+    uint64_t rank, count;
+    uint64_t dims[OP_DIMS];
+    int64_t steps[OP_DIMS];
+};
+
+/* Operand i is data[i], described by at[i]; the kernel defines the meaning of the numbers. */
+struct op_call {
+    void *data[OP_OPERANDS]; /* NULL: the operand was not given */
+    uint64_t count;
+    struct op_operand at[OP_OPERANDS];
+    int64_t whole[OP_WHOLES];
+    double real[OP_REALS];
+};
+
+/* ---- element-wise kernels (kernels/map.c) ---- */
+
+enum { OP_MAP_INPUTS = 4, OP_MAP_NUMBERS = 4 };
+
+/* Computed in float for the float types of up to 32 bits, in double, or in 64-bit integers. */
+enum op_map_kind { OP_MAP_F32, OP_MAP_F64, OP_MAP_I64, OP_MAP_KINDS };
+
+/* z = f(inputs, numbers) with row `code` of kernels/map_rows.h. A missing input is the constant of the same index. */
+struct op_map_args {
+    const void *in[OP_MAP_INPUTS];
+    void *z;
+    struct op_loop loop;
+    struct op_side in_side[OP_MAP_INPUTS], z_side;
+    uint64_t code, kind;
+    struct op_number constants[OP_MAP_INPUTS], numbers[OP_MAP_NUMBERS];
+};
+
 /* X(kernel, arguments): one line per kernel. Names are those that profilers show for the vendor's operators. */
 #define OP_KERNELS(X)                                                                                                  \
-    X(Add, op_binary_args)                                                                                             \
-    X(Mul, op_binary_args)                                                                                             \
     X(Cast, op_move_args)                                                                                              \
     X(ViewCopy, op_move_args)                                                                                          \
     X(TensorMove, op_move_args)                                                                                        \
     X(Fill, op_fill_args)                                                                                              \
     X(ZerosLike, op_fill_args)                                                                                         \
+    X(OnesLike, op_fill_args)                                                                                          \
     X(ReduceSum, op_reduce_args)                                                                                       \
     X(MatMulV2, op_matmul_args)                                                                                        \
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
@@ -42,18 +80,6 @@ struct op_number {
     X(LayerNormV3, op_layer_norm_args)                                                                                 \
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)
-
-/* Add: z = x + alpha * y. Mul: z = x * y. Computed in `kind` (enum tk_kind): float32 if all operands are, other
- * reals in double precision, integers modulo 2^64. */
-struct op_binary_args {
-    const void *x;
-    const void *y;
-    void *z;
-    struct op_loop loop;
-    struct op_side x_side, y_side, z_side;
-    int64_t kind;
-    struct op_number alpha;
-};
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of elements as float, from and to every type. */
+#include "softnpu/aclnn/kernels/op_kernel.h"
+
+#include "softnpu/aclnn/kernels/op_float.h"
+#include "softnpu/kernels/half.h"
+
+/* A loop over dense elements, which the compiler vectorises, and one over strided elements. */
+#define EACH(step, statement_at_i)                                                                                     \
+    if ((step) == 1) {                                                                                                 \
+        const int64_t stride = 1;                                                                                      \
+        TK_INDEPENDENT                                                                                                 \
+        for (int64_t i = 0; i < (int64_t)n; i++) {                                                                     \
+            statement_at_i;                                                                                            \
+        }                                                                                                              \
+    } else {                                                                                                           \
+        const int64_t stride = (step);                                                                                 \
+        for (int64_t i = 0; i < (int64_t)n; i++) {                                                                     \
+            statement_at_i;                                                                                            \
+        }                                                                                                              \
+    }
+
+#define LOAD(acl_type, ctype, convert)                                                                                 \
+    case acl_type: {                                                                                                   \
+        const ctype *from = base;                                                                                      \
+        EACH(step, buffer[i] = convert(from[i * stride]))                                                              \
+        break;                                                                                                         \
+    }
+
+const float *op_load_f32(float *buffer, const void *base, int64_t step, int64_t type, uint64_t n)
+{
+    switch (type) {
+    case TK_FLOAT:
+        if (step == 1) {
+            return base;
+        }
+        for (int64_t i = 0; i < (int64_t)n; i++) {
+            buffer[i] = ((const float *)base)[i * step];
+        }
+        break;
+        LOAD(TK_FLOAT16, uint16_t, tk_half_to_float)
+        LOAD(TK_BF16, uint16_t, tk_bf16_to_float)
+        LOAD(TK_DOUBLE, double, (float))
+        LOAD(TK_INT8, int8_t, (float))
+        LOAD(TK_INT16, int16_t, (float))
+        LOAD(TK_INT32, int32_t, (float))
+        LOAD(TK_INT64, int64_t, (float))
+        LOAD(TK_UINT8, uint8_t, (float))
+        LOAD(TK_UINT16, uint16_t, (float))
+        LOAD(TK_UINT32, uint32_t, (float))
+        LOAD(TK_UINT64, uint64_t, (float))
+        LOAD(TK_BOOL, uint8_t, 0 != (float))
+    default:
+        memset(buffer, 0, n * sizeof *buffer);
+        break;
+    }
+    return buffer;
+}
+
+#define STORE(acl_type, ctype, convert)                                                                                \
+    case acl_type: {                                                                                                   \
+        ctype *to = base;                                                                                              \
+        EACH(step, to[i * stride] = (ctype)convert(from[i]))                                                           \
+        break;                                                                                                         \
+    }
+
+void op_store_f32(const float *from, void *base, int64_t step, int64_t type, uint64_t n)
+{
+    switch (type) {
+        STORE(TK_FLOAT, float, )
+        STORE(TK_FLOAT16, uint16_t, tk_float_to_half)
+        STORE(TK_BF16, uint16_t, tk_float_to_bf16)
+        STORE(TK_DOUBLE, double, )
+        STORE(TK_BOOL, uint8_t, 0.0f !=)
+    default: {
+        /* Integers saturate, which the wide conversion does. */
+        struct tk_chunk chunk = {.kind = TK_KIND_REAL};
+        for (uint64_t done = 0; done < n; done += TK_CHUNK) {
+            const uint64_t part = n - done < TK_CHUNK ? n - done : TK_CHUNK;
+            for (uint64_t i = 0; i < part; i++) {
+                chunk.real[i] = (double)from[done + i];
+            }
+            tk_chunk_store(&chunk, (void *)op_element(base, (int64_t)done * step, type), step, type, part);
+        }
+        break;
+    }
+    }
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cast, ViewCopy, TensorMove, Fill, ZerosLike, OnesLike: element by element over a loop. */
+#include "softnpu/aclnn/kernels/op_kernel.h"
+
+static void move(const struct op_move_args *a, uint32_t block, uint32_t num_blocks)
+{
+    if (a->x == NULL || a->z == NULL) {
+        return;
+    }
+    const int64_t xs = op_inner_step(&a->loop, &a->x_side), zs = op_inner_step(&a->loop, &a->z_side);
+    const bool plain = a->x_side.type == a->z_side.type && xs == 1 && zs == 1;
+    struct op_walk w = op_walk_start(&a->loop, tk_share(op_loop_count(&a->loop), TK_GRAIN, block, num_blocks));
+    for (uint64_t n; (n = op_walk_run(&w, plain ? UINT64_MAX : TK_CHUNK)) > 0; op_walk_advance(&w, n)) {
+        const void *x = op_element(a->x, op_walk_offset(&w, &a->x_side), a->x_side.type);
+        void *z = (void *)op_element(a->z, op_walk_offset(&w, &a->z_side), a->z_side.type);
+        if (plain) {
+            memmove(z, x, n * op_type_b(a->z_side.type));
+            continue;
+        }
+        struct tk_chunk chunk;
+        tk_chunk_load(&chunk, x, xs, a->x_side.type, n);
+        tk_chunk_store(&chunk, z, zs, a->z_side.type, n);
+    }
+}
+
+OP_KERNEL(Cast, op_move_args)
+{
+    move(a, block, num_blocks);
+}
+
+OP_KERNEL(ViewCopy, op_move_args)
+{
+    move(a, block, num_blocks);
+}
+
+OP_KERNEL(TensorMove, op_move_args)
+{
+    move(a, block, num_blocks);
+}
+
+static void fill(const struct op_fill_args *a, uint32_t block, uint32_t num_blocks)
+{
+    if (a->z == NULL) {
+        return;
+    }
+    struct tk_chunk chunk = {.kind = (enum tk_kind)a->kind};
+    for (uint64_t i = 0; i < TK_CHUNK; i++) {
+        if (chunk.kind == TK_KIND_REAL) {
+            chunk.real[i] = a->value.real;
+        } else {
+            chunk.i64[i] = a->value.whole;
+        }
+    }
+    const int64_t zs = op_inner_step(&a->loop, &a->z_side);
+    struct op_walk w = op_walk_start(&a->loop, tk_share(op_loop_count(&a->loop), TK_GRAIN, block, num_blocks));
+    for (uint64_t n; (n = op_walk_run(&w, TK_CHUNK)) > 0; op_walk_advance(&w, n)) {
+        void *z = (void *)op_element(a->z, op_walk_offset(&w, &a->z_side), a->z_side.type);
+        tk_chunk_store(&chunk, z, zs, a->z_side.type, n);
+    }
+}
+
+OP_KERNEL(Fill, op_fill_args)
+{
+    fill(a, block, num_blocks);
+}
+
+OP_KERNEL(ZerosLike, op_fill_args)
+{
+    fill(a, block, num_blocks);
+}
+
+OP_KERNEL(OnesLike, op_fill_args)
+{
+    fill(a, block, num_blocks);
+}

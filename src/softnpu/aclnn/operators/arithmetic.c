@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums, products, quotients, powers: element-wise arithmetic. */
+#include "softnpu/aclnn/operators/map.h"
+
+/* NN_MAP(operator, roles, function, types, flags) */
+NN_MAP(Add, "iiso", Add, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(Adds, "inso", Add, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(InplaceAdd, "ris", Add, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(InplaceAdds, "rns", Add, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(Sub, "iiso", Sub, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(Subs, "inso", Sub, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(InplaceSub, "ris", Sub, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(InplaceSubs, "rns", Sub, NN_ARITHMETIC, NN_MAP_ALPHA)
+NN_MAP(Mul, "iio", Mul, NN_ARITHMETIC, 0)
+NN_MAP(Muls, "ino", Mul, NN_ARITHMETIC, 0)
+NN_MAP(InplaceMul, "ri", Mul, NN_ARITHMETIC, 0)
+NN_MAP(InplaceMuls, "rn", Mul, NN_ARITHMETIC, 0)
+NN_MAP(Div, "iio", RealDiv, NN_ARITHMETIC, 0)
+NN_MAP(Divs, "ino", RealDiv, NN_ARITHMETIC, 0)
+NN_MAP(InplaceDiv, "ri", RealDiv, NN_ARITHMETIC, 0)
+NN_MAP(InplaceDivs, "rn", RealDiv, NN_ARITHMETIC, 0)
+NN_MAP(Neg, "io", Neg, NN_ARITHMETIC, 0)
+NN_MAP(Abs, "io", Abs, NN_ARITHMETIC, 0)
+NN_MAP(Reciprocal, "io", Reciprocal, NN_ARITHMETIC, 0)
+NN_MAP(Addcmul, "iiiso", Addcmul, NN_ARITHMETIC, 0)
+NN_MAP(InplaceAddcmul, "riis", Addcmul, NN_ARITHMETIC, 0)
+NN_MAP(Addcdiv, "iiiso", Addcdiv, NN_REALS, 0)
+NN_MAP(InplaceAddcdiv, "riis", Addcdiv, NN_REALS, 0)
+NN_MAP(Sqrt, "io", Sqrt, NN_ARITHMETIC, 0)
+NN_MAP(Rsqrt, "io", Rsqrt, NN_ARITHMETIC, 0)
+NN_MAP(Exp, "io", Exp, NN_ARITHMETIC, 0)
+NN_MAP(InplaceExp, "r", Exp, NN_ARITHMETIC, 0)
+NN_MAP(Log, "io", Log, NN_ARITHMETIC, 0)
