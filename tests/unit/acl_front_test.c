@@ -164,6 +164,63 @@ static void stream_configurations(void **state)
     assert_int_equal(aclrtDestroyStreamConfigHandle(NULL), ACL_ERROR_INVALID_PARAM);
 }
 
+/* ---- default device ---- */
+static const char *config_file(const char *text)
+{
+    static char path[64];
+    snprintf(path, sizeof(path), "/tmp/acl_front_test.%d.json", (int)getpid());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static void *memory_of_a_new_thread(void *result)
+{
+    size_t free_b = 0, total_b = 0;
+    int32_t device = -1;
+    *(aclError *)result = aclrtGetMemInfo(ACL_HBM_MEM, &free_b, &total_b);
+    if (*(aclError *)result == ACL_SUCCESS && (aclrtGetDevice(&device) != ACL_SUCCESS || device != 1)) {
+        *(aclError *)result = -1;
+    }
+    return NULL;
+}
+
+static void threads_without_a_device_use_the_default_device(void **state)
+{
+    static const char *const bad[] = {
+        "{\"defaultDevice\":{\"default_device\":\"two\"}}",
+        "{\"defaultDevice\":{\"default_device\":[0]}}",
+        "{\"defaultDevice\":{\"default_device\":\"-1\"}}",
+    };
+    (void)state;
+    int32_t device;
+    size_t free_b, total_b;
+    aclError result;
+    pthread_t thread;
+    assert_int_equal(aclrtGetMemInfo(ACL_HBM_MEM, &free_b, &total_b), ACL_ERROR_RT_CONTEXT_NULL);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(aclInit(config_file(bad[i])), ACL_ERROR_INVALID_PARAM);
+    }
+    assert_int_equal(aclInit(config_file("{\"defaultDevice\":{\"default_device\":\"99\"}}")),
+                     ACL_ERROR_RT_INVALID_DEVICEID);
+    assert_int_equal(
+        aclInit(config_file("{\"dump\":{\"x\":[1,{}]}, \"defaultDevice\" : {\"a\":{}, \"default_device\":\"1\"}}")), 0);
+    /* A question about the device does not set it; work does, in each thread. */
+    assert_int_equal(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
+    assert_int_equal(pthread_create(&thread, NULL, memory_of_a_new_thread, &result), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(result, ACL_SUCCESS);
+    assert_int_equal(aclrtGetMemInfo(ACL_HBM_MEM, &free_b, &total_b), 0);
+    assert_int_equal(aclrtGetDevice(&device), 0);
+    assert_int_equal(device, 1);
+    assert_int_equal(aclrtResetDeviceForce(1), 0);
+    assert_int_equal(aclFinalize(), 0);
+    assert_int_equal(aclrtGetMemInfo(ACL_HBM_MEM, &free_b, &total_b), ACL_ERROR_RT_CONTEXT_NULL);
+    assert_int_equal(unlink(config_file("")), 0);
+}
+
 /* ---- host function threads ---- */
 static struct {
     pthread_t server, ran_on;
@@ -245,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unsupported_names_say_so),
         cmocka_unit_test(calls_are_reported_while_requested),
+        cmocka_unit_test(threads_without_a_device_use_the_default_device),
         cmocka_unit_test(stream_configurations),
         cmocka_unit_test(host_functions_run_on_the_subscribed_thread),
         cmocka_unit_test(application_log_reaches_the_file),

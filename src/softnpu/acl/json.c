@@ -147,3 +147,45 @@ bool json_valid(const char *text, size_t *bad)
     *bad = (size_t)(p - text);
     return ok && *p == '\0';
 }
+
+const char *json_member(const char *text, const char *name)
+{
+    const char *p = skip_space(text);
+    size_t length = strlen(name);
+    if (*p != '{') {
+        return NULL;
+    }
+    do {
+        p = skip_space(p + 1);
+        const char *key = p + 1;
+        if (*p != '"' || !string(&p)) {
+            return NULL; /* an empty object */
+        }
+        bool found = (size_t)(p - 1 - key) == length && strncmp(key, name, length) == 0;
+        p = skip_space(skip_space(p) + 1); /* past the colon */
+        if (found) {
+            return p;
+        }
+        if (!value(&p, 0)) {
+            return NULL;
+        }
+        p = skip_space(p);
+    } while (*p == ',');
+    return NULL;
+}
+
+bool json_scalar(const char *text, char *out, size_t out_b)
+{
+    const char *begin = skip_space(text), *end = begin;
+    if (*begin == '{' || *begin == '[' || !value(&end, 0)) {
+        return false;
+    }
+    bool quoted = *begin == '"';
+    size_t n = (size_t)(end - begin) - (quoted ? 2 : 0);
+    if (n >= out_b) {
+        return false;
+    }
+    memcpy(out, begin + quoted, n);
+    out[n] = '\0';
+    return true;
+}

@@ -9,7 +9,9 @@
  * changes nothing. */
 #include "softnpu/acl/impl.h"
 
+#include "base/parse.h"
 #include "softnpu/acl/json.h"
+#include "softnpu/runtime/context_life.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -69,6 +71,23 @@ static aclError read_config(const char *path, char **out)
     return ACL_SUCCESS;
 }
 
+/* "defaultDevice": {"default_device": "0"}: the device of threads that call no aclrtSetDevice. */
+static aclError set_default_device(const char *path, const char *text)
+{
+    const char *section = json_member(text, "defaultDevice");
+    const char *entry = section != NULL ? json_member(section, "default_device") : NULL;
+    char number[16];
+    uint64_t device = 0;
+    if (entry == NULL) {
+        return snpu_device_set_default("aclInit", -1);
+    }
+    if (!json_scalar(entry, number, sizeof(number)) || ms_parse_u64(number, 0, INT32_MAX, &device) != 0) {
+        return snpu_fail(ACL_ERROR_INVALID_PARAM, "aclInit: %s: defaultDevice.default_device is not a device number",
+                         path);
+    }
+    return snpu_device_set_default("aclInit", (int32_t)device);
+}
+
 aclError aclInitImpl(const char *configPath)
 {
     char *text = NULL;
@@ -80,6 +99,9 @@ aclError aclInitImpl(const char *configPath)
     }
     pthread_mutex_unlock(&lock);
     aclError ret = read_config(configPath, &text);
+    if (ret == ACL_SUCCESS && (ret = set_default_device(configPath, text)) != ACL_SUCCESS) {
+        free(text);
+    }
     if (ret != ACL_SUCCESS) {
         return ret;
     }
@@ -115,7 +137,7 @@ static aclError finish(const char *function)
     uint32_t n = entry_count;
     memcpy(copy, entries, sizeof(copy));
     pthread_mutex_unlock(&lock);
-    aclError ret = ACL_SUCCESS;
+    aclError ret = snpu_device_set_default(function, -1);
     for (uint32_t i = 0; i < n; i++) {
         aclError one = copy[i].finalize != NULL ? copy[i].finalize(copy[i].data) : ACL_SUCCESS;
         if (one != ACL_SUCCESS && ret == ACL_SUCCESS) {

@@ -102,16 +102,39 @@ struct snpu_ctx *snpu_ctx_current(void)
     return ctx;
 }
 
-int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out)
+static int32_t default_device = -1;
+
+int32_t snpu_device_set_default(const char *function, int32_t user_dev)
+{
+    uint32_t dev;
+    int32_t ret = user_dev >= 0 ? snpu_dev_from_user(function, user_dev, &dev) : 0;
+    if (ret == 0) {
+        __atomic_store_n(&default_device, user_dev < 0 ? -1 : user_dev, __ATOMIC_RELAXED);
+    }
+    return ret;
+}
+
+int32_t snpu_ctx_get(const char *function, struct snpu_ctx **out)
 {
     *out = snpu_ctx_current();
     if (MS_LIKELY(*out != NULL)) {
         return 0;
     }
     int32_t ret = snpu_guard(function);
-    if (ret != 0) {
-        return ret;
+    return ret != 0 ? ret
+                    : snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: this thread has no context; call aclrtSetDevice first",
+                                function);
+}
+
+int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out)
+{
+    *out = snpu_ctx_current();
+    if (MS_LIKELY(*out != NULL)) {
+        return 0;
     }
+    int32_t device = __atomic_load_n(&default_device, __ATOMIC_RELAXED);
+    int32_t ret = device >= 0 ? snpu_device_set(function, device) : 0;
+    return ret != 0 ? ret : snpu_ctx_get(function, out);
     return snpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: this thread has no context; call aclrtSetDevice first", function);
 }
 

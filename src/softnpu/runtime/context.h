@@ -23,6 +23,9 @@ struct snpu_ctx {
 MS_EXPORT struct snpu_ctx *snpu_ctx_current(void);
 
 /* 0 and the current context, or 107002 with a message that names the function. */
+MS_EXPORT int32_t snpu_ctx_get(const char *function, struct snpu_ctx **out);
+
+/* The same, but a thread without a context gets that of the default device, as if it had called aclrtSetDevice. */
 MS_EXPORT int32_t snpu_ctx_need(const char *function, struct snpu_ctx **out);
 
 /* Converts between user and driver numbers; 107001 with a message if the device does not exist. */

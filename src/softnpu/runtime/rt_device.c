@@ -29,7 +29,7 @@ rtError_t rtGetDevice(int32_t *devId)
     if (devId == NULL) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetDevice: deviceId is NULL");
     }
-    int32_t ret = snpu_ctx_need("aclrtGetDevice", &ctx);
+    int32_t ret = snpu_ctx_get("aclrtGetDevice", &ctx);
     if (ret == 0) {
         *devId = ctx->user_dev;
     }
@@ -192,7 +192,7 @@ rtError_t rtCtxGetCurrent(rtContext_t *currentCtx)
     if (currentCtx == NULL) {
         return snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetCurrentContext: context is NULL");
     }
-    int32_t ret = snpu_ctx_need("aclrtGetCurrentContext", &ctx);
+    int32_t ret = snpu_ctx_get("aclrtGetCurrentContext", &ctx);
     if (ret == 0) {
         *currentCtx = ctx;
     }
@@ -201,5 +201,11 @@ rtError_t rtCtxGetCurrent(rtContext_t *currentCtx)
 
 rtError_t rtCtxGetDevice(int32_t *devId)
 {
-    return rtGetDevice(devId);
+    struct snpu_ctx *ctx;
+    int32_t ret = devId != NULL ? snpu_ctx_need("rtCtxGetDevice", &ctx)
+                                : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtCtxGetDevice: devId is NULL");
+    if (ret == 0) {
+        *devId = ctx->user_dev;
+    }
+    return ret;
 }
