@@ -72,6 +72,15 @@ struct nn_step *snpu_nn_executor_step(aclOpExecutor *executor, uint32_t pointers
     return step;
 }
 
+bool snpu_nn_executor_late_shape(aclOpExecutor *executor, const struct nn_late_shape *late)
+{
+    if (executor->late_count == NN_LATE_SHAPES || late->rank > NN_DIMS) {
+        return false;
+    }
+    executor->late[executor->late_count++] = *late;
+    return true;
+}
+
 /* ---- second phase ---- */
 
 static aclnnStatus refresh_addresses(struct aclOpExecutor *executor)
@@ -115,11 +124,52 @@ static aclnnStatus launch(struct aclOpExecutor *executor, struct nn_step *step, 
     aclError error =
         aclrtLaunchKernelWithHostArgs(function, step->blocks, stream, NULL, step->args, step->args_b, NULL, 0);
     if (MS_UNLIKELY(begin != 0)) {
-        snpu_prof_node_end(begin, nn_node_name(executor->op, step->kernel), step->kernel, step->task_type, step->blocks);
+        snpu_prof_node_end(begin, nn_node_name(executor->op, step->kernel), step->kernel, step->task_type,
+                           step->blocks);
     }
     if (error != ACL_SUCCESS) {
         /* Keep the runtime's own message: it has more detail. */
         return ACLNN_ERR_RUNTIME_ERROR;
+    }
+    return ACLNN_SUCCESS;
+}
+
+/* A tensor that was dense stays dense in its new shape; otherwise its strides stay. */
+static void reshape(struct aclTensor *tensor, const int64_t *dims, uint64_t rank)
+{
+    int64_t expected = 1;
+    bool dense = true;
+    for (uint64_t i = tensor->rank; i-- > 0;) {
+        dense = dense && (tensor->dims[i] <= 1 || tensor->strides[i] == expected);
+        expected *= tensor->dims[i];
+    }
+    dense |= tensor->rank != rank;
+    int64_t stride = 1;
+    for (uint64_t i = rank; i-- > 0;) {
+        tensor->dims[i] = dims[i];
+        tensor->strides[i] = dense ? stride : tensor->strides[i];
+        stride *= dims[i] > 0 ? dims[i] : 1;
+    }
+    tensor->rank = rank;
+}
+
+/* Waits for the stream, then sets the shapes that depend on data. A tensor that no longer exists is skipped. */
+static aclnnStatus set_late_shapes(struct aclOpExecutor *executor, const char *workspace, aclrtStream stream)
+{
+    if (aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
+        return ACLNN_ERR_RUNTIME_ERROR;
+    }
+    for (uint32_t i = 0; i < executor->late_count; i++) {
+        const struct nn_late_shape *late = &executor->late[i];
+        const struct nn_tensor_ref *ref = &executor->tensors[late->tensor];
+        int64_t dims[NN_DIMS] = {0};
+        if (late->rank > 0 && aclrtMemcpy(dims, sizeof dims, workspace + late->offset_b, late->rank * sizeof *dims,
+                                          ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS) {
+            return ACLNN_ERR_RUNTIME_ERROR;
+        }
+        if (snpu_nn_tensor(ref->tensor) != NULL && ref->tensor->serial == ref->serial) {
+            reshape(ref->tensor, dims, late->rank);
+        }
     }
     return ACLNN_SUCCESS;
 }
@@ -147,6 +197,9 @@ aclnnStatus snpu_nn_execute(const char *function, void *workspace, uint64_t work
     }
     for (struct nn_step *step = executor->steps; status == ACLNN_SUCCESS && step != NULL; step = step->next) {
         status = launch(executor, step, workspace, stream);
+    }
+    if (status == ACLNN_SUCCESS && executor->late_count > 0) {
+        status = set_late_shapes(executor, workspace, stream);
     }
     __atomic_store_n(&executor->running, false, __ATOMIC_RELEASE);
     if (!executor->repeatable) {

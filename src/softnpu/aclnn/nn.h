@@ -18,6 +18,7 @@
 enum {
     NN_TENSOR_DIMS = 25, /* dimensions of a tensor, at most */
     NN_DIMS = 8,         /* dimensions that an operator accepts, at most */
+    NN_LATE_SHAPES = 4,  /* outputs of an operator whose shape depends on data, at most */
 };
 
 struct aclTensor {
@@ -87,6 +88,13 @@ struct nn_tensor_ref {
     uint64_t first_b, end_b; /* bytes of its storage that the operator accesses */
 };
 
+/* An output whose shape depends on data: the second phase waits for the stream and reads the shape. */
+struct nn_late_shape {
+    uint32_t tensor;   /* index into aclOpExecutor.tensors */
+    uint32_t rank;     /* of the new shape */
+    uint64_t offset_b; /* of the rank sizes, int64_t, in the workspace */
+};
+
 struct aclOpExecutor {
     const char *op; /* "aclnnAdd" */
     bool repeatable;
@@ -95,6 +103,8 @@ struct aclOpExecutor {
     uint32_t tensor_count, tensor_room;
     struct nn_tensor_ref *tensors;
     struct nn_step *steps, **last_step;
+    uint32_t late_count;
+    struct nn_late_shape late[NN_LATE_SHAPES];
 };
 
 /* A new, empty executor; NULL with a message if there are too many. */
@@ -104,6 +114,8 @@ MS_EXPORT void snpu_nn_executor_drop(aclOpExecutor *executor);
 MS_EXPORT bool snpu_nn_executor_tensor(aclOpExecutor *executor, const struct nn_tensor_ref *ref, uint32_t *index);
 /* Appends a launch with room for its addresses and arguments; NULL if memory is short. */
 MS_EXPORT struct nn_step *snpu_nn_executor_step(aclOpExecutor *executor, uint32_t pointers, size_t args_b);
+/* After the launches, the tensor gets the shape that they left in the workspace. False if there are too many. */
+MS_EXPORT bool snpu_nn_executor_late_shape(aclOpExecutor *executor, const struct nn_late_shape *late);
 
 /* The name of an operator's launch for profilers; valid until the process ends. */
 const char *nn_node_name(const char *op, const char *kernel);

@@ -191,6 +191,11 @@ aclnnStatus nn_dense_input(struct nn_plan *p, aclDataType type, const struct nn_
 aclnnStatus nn_dense_output(struct nn_plan *p, aclDataType type, const struct nn_view *view, struct nn_view *dense);
 aclnnStatus nn_dense_output_done(struct nn_plan *p, const struct nn_view *dense, const struct nn_view *view);
 
+/* For an output whose shape depends on data, and which has room for the largest shape: the second phase waits for the
+ * stream and gives the tensor the shape that the launches have written to `dims`, a vector of INT64 in the workspace
+ * with one element per dimension of the result. */
+aclnnStatus nn_shape_from_device(struct nn_plan *p, const struct nn_view *view, const struct nn_view *dims);
+
 /* ---- launches ---- */
 
 /* Describes the common index space of views of one shape: dimensions of size 1 dropped, neighbours merged where every

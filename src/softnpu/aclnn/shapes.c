@@ -135,3 +135,15 @@ aclnnStatus nn_dense_output_done(struct nn_plan *p, const struct nn_view *dense,
 {
     return dense->address.from == NN_FROM_WORKSPACE ? nn_move(p, dense, view) : ACLNN_SUCCESS;
 }
+
+aclnnStatus nn_shape_from_device(struct nn_plan *p, const struct nn_view *view, const struct nn_view *dims)
+{
+    const struct nn_late_shape late = {
+        .tensor = view->address.tensor, .rank = (uint32_t)dims->count, .offset_b = dims->address.offset_b};
+    if (dims->type != ACL_INT64 || dims->address.from != NN_FROM_WORKSPACE || view->address.from != NN_FROM_TENSOR ||
+        !snpu_nn_executor_late_shape(p->executor, &late)) {
+        return snpu_fail(ACLNN_ERR_INNER, "%s: a shape of %llu dimensions cannot be read from the device", p->name,
+                         (unsigned long long)dims->count);
+    }
+    return ACLNN_SUCCESS;
+}

@@ -38,8 +38,9 @@ def precise(function):
 
 
 class Out:
-    def __init__(self, expected, dtype=None, rtol=None, atol=None, check=None):
+    def __init__(self, expected, dtype=None, rtol=None, atol=None, check=None, room=None):
         self.expected = expected if dtype is None else expected.to(dtype)
+        self.room = room  # the shape before the call, if the operator determines the shape of its result
         self.rtol, self.atol, self.check = rtol, atol, check
 
 
@@ -159,7 +160,8 @@ def run_case(device, name, args, g, where):
             outputs.append((arg, arg.tensor))
             return arg.tensor
         if isinstance(arg, Out):
-            view = g.lay_out(torch.zeros(arg.expected.shape, dtype=arg.expected.dtype))
+            view = g.lay_out(torch.zeros(arg.expected.shape if arg.room is None else arg.room,
+                                         dtype=arg.expected.dtype), None if arg.room is None else "dense")
             fill_garbage(view)
             outputs.append((arg, view))
             return view

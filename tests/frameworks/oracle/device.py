@@ -57,6 +57,7 @@ class Device:
             setattr(self, name[3:-3], library)
         for name in ("Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"):
             getattr(self.nnopbase, "aclCreate" + name).restype = ctypes.c_void_p
+        self.libc = ctypes.CDLL(None)
         self.ascendcl.aclGetRecentErrMsg.restype = ctypes.c_char_p
         self.check("aclInit", self.ascendcl.aclInit(None))
         self.check("aclrtSetDevice", self.ascendcl.aclrtSetDevice(0))
@@ -120,17 +121,18 @@ class Call:
 
     def tensor(self, t):
         storage = t.untyped_storage()
-        for other, pointer in self.tensors:  # views of one storage share device memory
+        for other, pointer, _ in self.tensors:  # views of one storage share device memory
             if other.untyped_storage().data_ptr() == storage.data_ptr() and storage.nbytes():
                 break
         else:
             pointer = self.allocate(max(storage.nbytes(), 1))
             self.copy(pointer, storage.data_ptr(), storage.nbytes(), H2D)
-        self.tensors.append((t, pointer))
         longs = ctypes.c_int64 * max(t.dim(), 1)
         elements = (ctypes.c_int64 * 1)(storage.nbytes() // t.element_size())
-        return self.make("Tensor", longs(*t.shape), ctypes.c_uint64(t.dim()), TYPES[t.dtype], longs(*t.stride()),
-                         ctypes.c_int64(t.storage_offset()), ND, elements, ctypes.c_uint64(1), pointer)
+        handle = self.make("Tensor", longs(*t.shape), ctypes.c_uint64(t.dim()), TYPES[t.dtype], longs(*t.stride()),
+                           ctypes.c_int64(t.storage_offset()), ND, elements, ctypes.c_uint64(1), pointer)
+        self.tensors.append((t, pointer, handle))
+        return handle
 
     def scalar(self, value):
         made = (ctypes.c_bool(value), 12) if isinstance(value, bool) else (
@@ -170,10 +172,21 @@ class Call:
                 to, ctypes.c_size_t(size_b), ctypes.c_void_p(source) if isinstance(source, int) else source,
                 ctypes.c_size_t(size_b), direction))
 
+    def numbers(self, getter, handle):
+        values, count = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+        self.device.check(getter, getattr(self.device.nnopbase, getter)(handle, ctypes.byref(values),
+                                                                        ctypes.byref(count)))
+        found = values[:count.value]
+        self.device.libc.free(values)
+        return found
+
     def read_back(self):
-        for t, pointer in self.tensors:
+        for t, pointer, handle in self.tensors:
             storage = t.untyped_storage()
             self.copy(ctypes.c_void_p(storage.data_ptr()), pointer, storage.nbytes(), D2H)
+            shape = self.numbers("aclGetViewShape", handle)
+            if shape != list(t.shape):  # an output whose shape depends on data
+                t.as_strided_(shape, self.numbers("aclGetViewStrides", handle))
 
     def release(self):
         for kind, handle in self.objects:
