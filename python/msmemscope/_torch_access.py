@@ -88,6 +88,15 @@ def restore(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any]
     return (arguments, named) if made else None
 
 
+def run_below(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any] | None) -> Any:
+    """Calls an operator without __torch_function__ of its arguments."""
+    from torch import _C
+
+    guard = getattr(_C, "DisableTorchFunctionSubclass", None) or _C.DisableTorchFunction
+    with guard():
+        return function(*positional, **(keywords or {}))
+
+
 # PyTorch's numbers for devices and types.
 _CPU, _META = 0, 14
 _TYPES = {"uint8": 0, "int64": 4, "float32": 6, "float64": 7, "bool": 11}
@@ -134,7 +143,8 @@ def _learn(torch: Any) -> None:
         stack.enter_context(_unseen(torch))
         with contextlib.suppress(Exception):  # then tensors are queried through their methods
             examples = _examples(torch)
-        _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, restore, tensor_of, examples)
+        _native.access_begin(torch.Tensor, torch.nn.Parameter, torch._ops.OpOverload, facts_of, restore, tensor_of,
+                             run_below, examples)
         examples.clear()  # while recording is suspended
 
 

@@ -9,7 +9,8 @@
  * Recording must not disturb an operator: failures are skipped and their exceptions cleared; exceptions of the operator
  * itself propagate to the program. PyTorch passes a tensor made from a number (1.5 in `x * 1.5`) to a mode as a number,
  * both as argument and as result, and some operators do not accept the number in place of the tensor: then it is
- * converted back to a tensor. Needs the GIL; an operator may release it while it runs, so entries can be added
+ * converted back to a tensor. A call from here with a tensor of a derived class would call its __torch_function__, which
+ * PyTorch calls before any mode: this is switched off around it. Needs the GIL; an operator may release it while it runs, so entries can be added
  * meanwhile. Cached entries never move and live until the process ends. */
 #include "access.h"
 
@@ -39,6 +40,7 @@ static uint32_t operator_count;
 static PyObject *work_out;   /* operator -> facts */
 static PyObject *restore;    /* operator, arguments, keywords -> the same with numbers converted to tensors, or None */
 static PyObject *tensor_of;  /* number -> tensor */
+static PyObject *run_below;  /* function, arguments, keywords -> result, without __torch_function__ */
 static PyObject *plain_type; /* class of operators whose __call__ only forwards to _op */
 static bool on;
 
@@ -165,9 +167,26 @@ static PyObject *run_again(const struct access_op *op, PyObject *positional, PyO
     return result;
 }
 
+static bool any_derived(PyObject *positional, PyObject *keywords)
+{
+    bool found = false;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(positional) && !found; i++) {
+        found = access_derived(PyTuple_GetItem(positional, i));
+    }
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (!found && keywords != NULL && PyDict_Next(keywords, &at, &key, &value)) {
+        found = access_derived(value);
+    }
+    return found;
+}
+
 static PyObject *run(const struct access_op *op, PyObject *positional, PyObject *keywords)
 {
-    PyObject *result = PyObject_Call(op->run, positional, keywords);
+    PyObject *result =
+        MS_UNLIKELY(any_derived(positional, keywords))
+            ? PyObject_CallFunctionObjArgs(run_below, op->run, positional, keywords != NULL ? keywords : Py_None, NULL)
+            : PyObject_Call(op->run, positional, keywords);
     if (result == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
         result = run_again(op, positional, keywords);
     }
@@ -232,15 +251,16 @@ static void keep(PyObject **place, PyObject *object)
 
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *tensor, *parameter, *plain, *facts, *again, *number, *examples;
-    if (!PyArg_ParseTuple(arguments, "O!O!OOOOO!", &PyType_Type, &tensor, &PyType_Type, &parameter, &plain, &facts,
-                          &again, &number, &PyList_Type, &examples) ||
+    PyObject *tensor, *parameter, *plain, *facts, *again, *number, *below, *examples;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!", &PyType_Type, &tensor, &PyType_Type, &parameter, &plain, &facts,
+                          &again, &number, &below, &PyList_Type, &examples) ||
         access_tensors(tensor, parameter) != 0) {
         return NULL;
     }
     keep(&plain_type, plain);
     keep(&restore, again);
     keep(&tensor_of, number);
+    keep(&run_below, below);
     keep(&work_out, facts);
     return PyBool_FromLong(access_learn(examples));
 }
@@ -261,9 +281,10 @@ static PyObject *look(PyObject *module, PyObject *arguments)
 
 static PyMethodDef methods[] = {
     {"access_begin", begin, METH_VARARGS,
-     "access_begin(Tensor, Parameter, OpOverload, facts, restore, tensor_of, examples) -> bool: the classes of tensors "
-     "and operators; functions that derive the facts of an operator, convert numbers among its arguments to tensors, "
-     "and convert one number; probe tensors. Returns whether tensors can be read from memory"},
+     "access_begin(Tensor, Parameter, OpOverload, facts, restore, tensor_of, run_below, examples) -> bool: the classes "
+     "of tensors and operators; functions that derive the facts of an operator, convert numbers among its arguments to "
+     "tensors, convert one number, and call without __torch_function__; probe tensors. Returns whether tensors can be "
+     "read from memory"},
     {"access_on", turn, METH_O, "access_on(bool): switches recording of accesses on or off"},
     {"access_bind", bind, METH_O, "access_bind(mode): returns its __torch_dispatch__"},
     {"access_of", look, METH_VARARGS,

@@ -36,6 +36,8 @@ bool access_learn(PyObject *examples);
 /* Sets the classes whose objects have memory; placeholders for tensors, as tracers use them, are of other classes. -1
  * with an exception. */
 int access_tensors(PyObject *tensor, PyObject *parameter);
+/* Whether an object is a tensor of another class than these, or a list that has one. */
+bool access_derived(PyObject *object);
 /* Records an operator's access to an object: a tensor, or a list or tuple of tensors; anything else is skipped. Raises
  * no exception. type: enum ms_access. */
 void access_record(const struct ms_agent_v1 *agent, PyObject *object, unsigned type, struct ms_agent_text operation);

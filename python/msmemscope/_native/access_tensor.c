@@ -24,6 +24,22 @@ static bool is_tensor(PyObject *object)
     return Py_TYPE(object) == tensor_type || Py_TYPE(object) == parameter_type;
 }
 
+static bool is_derived(PyObject *object)
+{
+    return !is_tensor(object) && PyType_IsSubtype(Py_TYPE(object), tensor_type);
+}
+
+bool access_derived(PyObject *object)
+{
+    bool found = is_derived(object);
+    if (PyList_Check(object)) {
+        for (Py_ssize_t i = 0; i < PyList_Size(object) && !found; i++) {
+            found = is_derived(PyList_GetItem(object, i));
+        }
+    }
+    return found;
+}
+
 /* Pool and device, numbered as in the recorder. */
 struct tensor_place {
     unsigned pool;
