@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Basic types, result codes, data types, data buffers and the application log. */
+/* Basic types, result codes, data types, data buffers, tensor descriptors and the application log. */
 #ifndef ACL_ACL_BASE_H
 #define ACL_ACL_BASE_H
 
@@ -22,6 +22,11 @@ typedef void *aclrtEvent;
 typedef void *aclrtContext;
 
 typedef struct aclDataBuffer aclDataBuffer;
+typedef struct aclTensorDesc aclTensorDesc;
+
+#define ACL_TENSOR_SHAPE_RANGE_NUM 2
+#define ACL_TENSOR_VALUE_RANGE_NUM 2
+#define ACL_UNKNOWN_RANK           0xFFFFFFFFFFFFFFFE
 
 static const int ACL_SUCCESS = 0;
 static const int ACL_ERROR_NONE = 0;
@@ -177,6 +182,42 @@ void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer);
 /** @brief Size truncated to 32 bits; see the V2 function. */
 uint32_t aclGetDataBufferSize(const aclDataBuffer *dataBuffer);
 size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer);
+
+/* ---- tensor descriptors of the single-operator and model interfaces ---- */
+/** @brief NULL on failure. A dimension of -1 is not known yet; one dimension of -2 is an unknown rank. */
+aclTensorDesc *aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t *dims, aclFormat format);
+void aclDestroyTensorDesc(const aclTensorDesc *desc);
+aclError aclSetTensorShapeRange(aclTensorDesc *desc, size_t dimsCount, int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]);
+aclError aclSetTensorValueRange(aclTensorDesc *desc, size_t valueCount,
+                                int64_t valueRange[][ACL_TENSOR_VALUE_RANGE_NUM]);
+aclDataType aclGetTensorDescType(const aclTensorDesc *desc);
+aclFormat aclGetTensorDescFormat(const aclTensorDesc *desc);
+/** @brief Bytes; 0 for a shape that is not known. */
+size_t aclGetTensorDescSize(const aclTensorDesc *desc);
+size_t aclGetTensorDescElementCount(const aclTensorDesc *desc);
+/** @brief ACL_UNKNOWN_RANK for an unknown rank. */
+size_t aclGetTensorDescNumDims(const aclTensorDesc *desc);
+/** @brief -1 on failure; see the V2 function. */
+int64_t aclGetTensorDescDim(const aclTensorDesc *desc, size_t index);
+aclError aclGetTensorDescDimV2(const aclTensorDesc *desc, size_t index, int64_t *dimSize);
+aclError aclGetTensorDescDimRange(const aclTensorDesc *desc, size_t index, size_t dimRangeNum, int64_t *dimRange);
+void aclSetTensorDescName(aclTensorDesc *desc, const char *name);
+const char *aclGetTensorDescName(aclTensorDesc *desc);
+aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc, aclFormat dstFormat, aclTensorDesc **dstDesc);
+/** @brief The older names of aclSetTensorFormat and aclSetTensorShape. */
+aclError aclSetTensorStorageFormat(aclTensorDesc *desc, aclFormat format);
+aclError aclSetTensorStorageShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+/** @brief How the elements are stored; the origin functions change the logical view. */
+aclError aclSetTensorFormat(aclTensorDesc *desc, aclFormat format);
+aclError aclSetTensorShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+aclError aclSetTensorOriginFormat(aclTensorDesc *desc, aclFormat format);
+aclError aclSetTensorOriginShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+aclTensorDesc *aclGetTensorDescByIndex(aclTensorDesc *desc, size_t index);
+void *aclGetTensorDescAddress(const aclTensorDesc *desc);
+aclError aclSetTensorDynamicInput(aclTensorDesc *desc, const char *dynamicInputName);
+/** @brief Copies the data: the value of an input that is a constant. */
+aclError aclSetTensorConst(aclTensorDesc *desc, void *dataBuffer, size_t length);
+aclError aclSetTensorPlaceMent(aclTensorDesc *desc, aclMemType memType);
 
 /* ---- application log ---- */
 void aclAppLog(aclLogLevel level, const char *func, const char *file, uint32_t line, const char *fmt, ...);

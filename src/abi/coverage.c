@@ -12,6 +12,16 @@ static const struct abi_name acl_names[] = {
 #include "abi/acl_functions.h"
 };
 
+static const struct abi_name aclop_names[] = {
+#define ACLOP_FN(status, ret, name, params, args) ROW(status, RECOMMENDED, name)
+#include "abi/aclop_functions.h"
+};
+
+static const struct abi_name aclcompiler_names[] = {
+#define ACLCOMPILER_FN(status, ret, name, params) ROW(status, RECOMMENDED, name)
+#include "abi/aclcompiler_functions.h"
+};
+
 static const struct abi_name rt_names[] = {
 #define RT_FN(status, ret, name, params) ROW(status, RECOMMENDED, name)
 #include "abi/rt_functions.h"
@@ -48,9 +58,15 @@ static const struct abi_name aclprof_names[] = {
     }
 
 static const struct abi_library libraries[] = {
-    LIBRARY(acl, "libascendcl.so"),       LIBRARY(rt, "libruntime.so"),        LIBRARY(hal, "libascend_hal.so"),
-    LIBRARY(hccl, "libhccl.so"),          LIBRARY(mstx, "libms_tools_ext.so"), LIBRARY(profapi, "libprofapi.so"),
+    LIBRARY(acl, "libascendcl.so"),
+    LIBRARY(rt, "libruntime.so"),
+    LIBRARY(hal, "libascend_hal.so"),
+    LIBRARY(hccl, "libhccl.so"),
+    LIBRARY(mstx, "libms_tools_ext.so"),
+    LIBRARY(profapi, "libprofapi.so"),
     LIBRARY(aclprof, "libmsprofiler.so"),
+    LIBRARY(aclop, "libascendcl.so"),
+    LIBRARY(aclcompiler, "libacl_op_compiler.so"),
 };
 
 const struct abi_library *abi_coverage(size_t *count)
