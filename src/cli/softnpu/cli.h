@@ -31,6 +31,7 @@ struct snpu_command {
 extern const struct snpu_command snpu_commands[];
 extern const size_t snpu_command_count;
 
+/* ---- error.c ---- */
 void snpu_cli_error(const char *format, ...) MS_PRINTF(1, 2);
 
 /* ---- options.c: one table for all commands ---- */

@@ -84,8 +84,15 @@ int snpu_cli_environment(const struct snpu_option_values *options, int (*emit)(c
         const char *tail;
         bool path; /* a list of folders; prepended */
     } variables[] = {
-        {"ASCEND_HOME_PATH", "", false},  {"ASCEND_TOOLKIT_HOME", "", false},  {"ASCEND_OPP_PATH", "/opp", false},
-        {"ASCEND_AICPU_PATH", "", false}, {"LD_LIBRARY_PATH", "/lib64", true}, {"PATH", "/bin", true},
+        {"ASCEND_HOME_PATH", "", false},
+        {"ASCEND_TOOLKIT_HOME", "", false},
+        {"ASCEND_OPP_PATH", "/opp", false},
+        {"ASCEND_AICPU_PATH", "", false},
+        {"TOOLCHAIN_HOME", "/toolkit", false},
+        {"LD_LIBRARY_PATH", "/lib64", true},
+        {"PATH", "/bin", true},
+        {"CMAKE_PREFIX_PATH", "", true},
+        {"PKG_CONFIG_PATH", "/lib64/pkgconfig", true},
     };
     for (size_t i = 0; i < MS_COUNT_OF(variables); i++) {
         char *value = NULL;

@@ -22,16 +22,6 @@ const struct snpu_command snpu_commands[] = {
 };
 const size_t snpu_command_count = MS_COUNT_OF(snpu_commands);
 
-void snpu_cli_error(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("softnpu: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
-
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {

@@ -3,6 +3,8 @@
  * libruntime.so and libascend_hal.so do the work. */
 #include "softnpu/acl/impl.h"
 
+#include "softnpu/hal/derived.h"
+
 #include "softnpu/runtime/context.h"
 #include "softnpu/runtime/context_life.h"
 #include "softnpu/runtime/registry.h"
@@ -252,7 +254,7 @@ aclError aclrtDeviceGetUuidImpl(int32_t deviceId, aclrtUuid *uuid)
 /* Bus addresses in a domain that no root port of the host uses. */
 static void pci_address(uint32_t dev, char out[16])
 {
-    snprintf(out, 16, "0000:%02X:00.0", 0x81 + dev);
+    snprintf(out, 16, SNPU_PCI_BUS_FORMAT, SNPU_PCI_BUS_FIRST + dev);
 }
 
 aclError aclrtDeviceGetPCIBusIdImpl(int32_t deviceId, char *pciBusId, int32_t len)

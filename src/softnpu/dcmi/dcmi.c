@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "softnpu/hal/derived.h"
 #include "softnpu/hal/machine.h"
 #include "softnpu/hal/soc.h"
 
@@ -23,7 +24,6 @@
 #define WINDOW_NS   10000000u
 #define MIB         ((uint64_t)1 << 20)
 #define PROCESS_MAX 64 /* capacity of the caller's array */
-#define HBM_MHZ     1600
 #define CENTIVOLTS  80
 
 enum { OK = 0, BAD_ARGUMENT = -1, NO_DEVICE = -2, NOT_SUPPORTED = -3 };
@@ -188,11 +188,6 @@ int dcmi_get_device_logic_id(int *device_logic_id, int card_id, int device_id)
 
 /* ---- memory ---- */
 
-static int celsius(unsigned percent)
-{
-    return 40 + (int)percent / 4;
-}
-
 int dcmi_get_device_hbm_info(int card_id, int device_id, struct dcmi_hbm_info *hbm_info)
 {
     int rc = enter(card_id, device_id, hbm_info);
@@ -202,9 +197,9 @@ int dcmi_get_device_hbm_info(int card_id, int device_id, struct dcmi_hbm_info *h
     unsigned percent = utilisation((uint32_t)card_id);
     memset(hbm_info, 0, sizeof(*hbm_info));
     hbm_info->memory_size = config()->capacity_b / MIB;
-    hbm_info->freq = HBM_MHZ;
+    hbm_info->freq = SNPU_HBM_MHZ;
     hbm_info->memory_usage = used_b((uint32_t)card_id) / MIB;
-    hbm_info->temp = celsius(percent);
+    hbm_info->temp = snpu_celsius(percent);
     hbm_info->bandwith_util_rate = percent / 2;
     return leave(OK);
 }
@@ -256,7 +251,7 @@ int dcmi_get_device_temperature(int card_id, int device_id, int *temperature)
     if (rc != OK) {
         return rc;
     }
-    *temperature = celsius(utilisation((uint32_t)card_id));
+    *temperature = snpu_celsius(utilisation((uint32_t)card_id));
     return leave(OK);
 }
 
@@ -266,7 +261,7 @@ int dcmi_get_device_power_info(int card_id, int device_id, int *power)
     if (rc != OK) {
         return rc;
     }
-    *power = 900 + (int)utilisation((uint32_t)card_id) * 25; /* 90 W idle, 340 W at full load */
+    *power = snpu_deciwatt(utilisation((uint32_t)card_id));
     return leave(OK);
 }
 
