@@ -214,6 +214,8 @@ aclnnStatus nn_call(struct nn_plan *p, const char *kernel, const struct nn_view 
 
 /* to = from, converted and rearranged as needed; from is broadcast already. */
 aclnnStatus nn_move(struct nn_plan *p, const struct nn_view *from, const struct nn_view *to);
+/* The same under the name of another copying kernel. */
+aclnnStatus nn_move_as(struct nn_plan *p, const char *kernel, const struct nn_view *from, const struct nn_view *to);
 /* Sets every element. */
 aclnnStatus nn_fill(struct nn_plan *p, const char *kernel, const struct nn_view *to, const struct op_number *value,
                     aclDataType value_type);

@@ -131,16 +131,21 @@ aclnnStatus nn_call(struct nn_plan *p, const char *kernel, const struct nn_view 
     return nn_launch(p, kernel, &call, sizeof call, addresses, view_count, work);
 }
 
-aclnnStatus nn_move(struct nn_plan *p, const struct nn_view *from, const struct nn_view *to)
+aclnnStatus nn_move_as(struct nn_plan *p, const char *kernel, const struct nn_view *from, const struct nn_view *to)
 {
     struct op_move_args args = {0};
     if (to->count == 0) {
         return ACLNN_SUCCESS;
     }
     nn_tile(&args.loop, (struct op_side *[]){&args.x_side, &args.z_side}, (const struct nn_view *[]){from, to}, 2);
+    return nn_launch(p, kernel, &args, sizeof args, (const struct nn_address *[]){&from->address, &to->address}, 2,
+                     to->count);
+}
+
+aclnnStatus nn_move(struct nn_plan *p, const struct nn_view *from, const struct nn_view *to)
+{
     const bool same = from->type == to->type, dense = nn_is_dense(from) && nn_is_dense(to);
-    return nn_launch(p, !same ? "Cast" : dense ? "TensorMove" : "ViewCopy", &args, sizeof args,
-                     (const struct nn_address *[]){&from->address, &to->address}, 2, to->count);
+    return nn_move_as(p, !same ? "Cast" : dense ? "TensorMove" : "ViewCopy", from, to);
 }
 
 aclnnStatus nn_fill(struct nn_plan *p, const char *kernel, const struct nn_view *to, const struct op_number *value,

@@ -1,6 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast, ViewCopy, TensorMove, Fill, ZerosLike, OnesLike: element by element over a loop. */
+/* Copies, with or without conversion, and fills: element by element over a loop. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
+
+/* Elements of one size, whatever their type. */
+#define COPY(ctype)                                                                                                    \
+    {                                                                                                                  \
+        const ctype *from = x;                                                                                         \
+        ctype *to = z;                                                                                                 \
+        for (int64_t i = 0; i < (int64_t)n; i++) {                                                                     \
+            to[i * zs] = from[i * xs];                                                                                 \
+        }                                                                                                              \
+    }
+
+static void copy_strided(const void *x, int64_t xs, void *z, int64_t zs, uint64_t size_b, uint64_t n)
+{
+    switch (size_b) {
+    case 1:
+        COPY(uint8_t)
+        break;
+    case 2:
+        COPY(uint16_t)
+        break;
+    case 4:
+        COPY(uint32_t)
+        break;
+    default:
+        COPY(uint64_t)
+        break;
+    }
+}
 
 static void move(const struct op_move_args *a, uint32_t block, uint32_t num_blocks)
 {
@@ -8,13 +36,17 @@ static void move(const struct op_move_args *a, uint32_t block, uint32_t num_bloc
         return;
     }
     const int64_t xs = op_inner_step(&a->loop, &a->x_side), zs = op_inner_step(&a->loop, &a->z_side);
-    const bool plain = a->x_side.type == a->z_side.type && xs == 1 && zs == 1;
+    const bool same = a->x_side.type == a->z_side.type, plain = same && xs == 1 && zs == 1;
     struct op_walk w = op_walk_start(&a->loop, tk_share(op_loop_count(&a->loop), TK_GRAIN, block, num_blocks));
-    for (uint64_t n; (n = op_walk_run(&w, plain ? UINT64_MAX : TK_CHUNK)) > 0; op_walk_advance(&w, n)) {
+    for (uint64_t n; (n = op_walk_run(&w, same ? UINT64_MAX : TK_CHUNK)) > 0; op_walk_advance(&w, n)) {
         const void *x = op_element(a->x, op_walk_offset(&w, &a->x_side), a->x_side.type);
         void *z = (void *)op_element(a->z, op_walk_offset(&w, &a->z_side), a->z_side.type);
         if (plain) {
             memmove(z, x, n * op_type_b(a->z_side.type));
+            continue;
+        }
+        if (same) {
+            copy_strided(x, xs, z, zs, op_type_b(a->z_side.type), n);
             continue;
         }
         struct tk_chunk chunk;
@@ -23,20 +55,15 @@ static void move(const struct op_move_args *a, uint32_t block, uint32_t num_bloc
     }
 }
 
-OP_KERNEL(Cast, op_move_args)
-{
-    move(a, block, num_blocks);
-}
-
-OP_KERNEL(ViewCopy, op_move_args)
-{
-    move(a, block, num_blocks);
-}
-
-OP_KERNEL(TensorMove, op_move_args)
-{
-    move(a, block, num_blocks);
-}
+#define MOVE(name, args)                                                                                               \
+    OP_KERNEL(name, args)                                                                                              \
+    {                                                                                                                  \
+        move(a, block, num_blocks);                                                                                    \
+    }
+MOVE(Cast, op_move_args)
+MOVE(ViewCopy, op_move_args)
+MOVE(TensorMove, op_move_args)
+OP_KERNELS_COPY(MOVE)
 
 static void fill(const struct op_fill_args *a, uint32_t block, uint32_t num_blocks)
 {

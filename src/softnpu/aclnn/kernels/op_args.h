@@ -79,7 +79,8 @@ struct op_map_args {
     X(SoftmaxV2, op_softmax_args)                                                                                      \
     X(LayerNormV3, op_layer_norm_args)                                                                                 \
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
-    X(StatelessRandomNormalV2, op_random_args)
+    X(StatelessRandomNormalV2, op_random_args)                                                                         \
+    OP_KERNELS_LAYOUT(X)
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {
@@ -149,5 +150,7 @@ struct op_random_args {
     uint64_t seed, offset;
     double first, second;
 };
+
+#include "softnpu/aclnn/kernels/layout_args.h"
 
 #endif
