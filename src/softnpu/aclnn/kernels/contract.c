@@ -1,58 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReduceSum and the matrix products: kernels that sum over dimensions. An output belongs to one block. */
+/* The matrix products. An output belongs to one block. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 #include "softnpu/kernels/gemm.h"
-
-/* Real sums run in double precision in chunks, each summed pairwise by halves; integers modulo 2^64. */
-static double sum_reals(double *v, uint64_t n)
-{
-    for (uint64_t width = TK_CHUNK; width > 1; width /= 2) {
-        if (n > width / 2) {
-            for (uint64_t i = width / 2; i < n; i++) {
-                v[i - width / 2] += v[i];
-            }
-            n = width / 2;
-        }
-    }
-    return n > 0 ? v[0] : 0.0;
-}
-
-OP_KERNEL(ReduceSum, op_reduce_args)
-{
-    if (a->x == NULL || a->z == NULL) {
-        return;
-    }
-    const uint64_t terms = op_loop_count(&a->inner);
-    const int64_t step = op_inner_step(&a->inner, &a->x_inner);
-    struct op_walk w = op_walk_start(&a->loop, tk_share(op_loop_count(&a->loop), 1, block, num_blocks));
-    for (; op_walk_run(&w, 1) > 0; op_walk_advance(&w, 1)) {
-        const int64_t start = op_walk_offset(&w, &a->x_side);
-        double real = 0;
-        uint64_t whole = 0;
-        struct op_walk t = op_walk_start(&a->inner, (struct tk_range){0, terms});
-        for (uint64_t n; (n = op_walk_run(&t, TK_CHUNK)) > 0; op_walk_advance(&t, n)) {
-            struct tk_chunk chunk;
-            tk_chunk_load(&chunk, op_element(a->x, start + op_walk_offset(&t, &a->x_inner), a->x_side.type), step,
-                          a->x_side.type, n);
-            tk_chunk_make(&chunk, (enum tk_kind)a->kind, n);
-            if (a->kind == TK_KIND_REAL) {
-                real += sum_reals(chunk.real, n);
-            } else {
-                for (uint64_t i = 0; i < n; i++) {
-                    whole += chunk.u64[i];
-                }
-            }
-        }
-        struct tk_chunk result = {.kind = (enum tk_kind)a->kind};
-        if (a->kind == TK_KIND_REAL) {
-            result.real[0] = real;
-        } else {
-            result.u64[0] = whole;
-        }
-        tk_chunk_store(&result, (void *)op_element(a->z, op_walk_offset(&w, &a->z_side), a->z_side.type), 1,
-                       a->z_side.type, 1);
-    }
-}
 
 static enum tk_gemm_type gemm_type(int64_t type)
 {

@@ -6,6 +6,7 @@
 #define SOFTNPU_ACLNN_OP_ARGS_H
 
 #include "softnpu/aclnn/kernels/map_rows.h"
+#include "softnpu/aclnn/kernels/reduce_rows.h"
 
 #include <stdint.h>
 
@@ -73,7 +74,6 @@ struct op_map_args {
     X(Fill, op_fill_args)                                                                                              \
     X(ZerosLike, op_fill_args)                                                                                         \
     X(OnesLike, op_fill_args)                                                                                          \
-    X(ReduceSum, op_reduce_args)                                                                                       \
     X(MatMulV2, op_matmul_args)                                                                                        \
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
     X(SoftmaxV2, op_softmax_args)                                                                                      \
@@ -99,13 +99,25 @@ struct op_fill_args {
     struct op_number value;
 };
 
-/* z[loop] = sum over `inner` of x. */
+enum { OP_REDUCE_COLUMNS = 512 };
+
+/* z[loop] = terms of x combined over `inner` (kernels/reduce_rows.h); index: position of the chosen term.
+ * The terms of an output are divided into pieces of piece_terms; with several pieces, the result of each is stored at
+ * piece_step elements from the previous one, and another launch combines them. */
 struct op_reduce_args {
     const void *x;
-    void *z;
+    const void *m;          /* one value per output, or NULL */
+    const int64_t *x_index; /* positions of the terms if x holds results of pieces, or NULL */
+    void *z;                /* may be NULL if index is given */
+    void *index;            /* NULL: not wanted */
     struct op_loop loop, inner;
-    struct op_side x_side, x_inner, z_side;
-    int64_t kind;
+    struct op_side x_side, m_side, z_side, index_side; /* over loop */
+    struct op_side x_inner;                            /* over inner */
+    uint64_t code, kind, finish;                       /* kind: enum op_map_kind */
+    uint64_t
+        by_column; /* outputs along the innermost dimension of loop are computed together, OP_REDUCE_COLUMNS of them */
+    uint64_t pieces, piece_terms, piece_step;
+    double p, s, t;
 };
 
 /* c = a * b for every index of the batch loop; c is float32, a and b float32, float16 or bfloat16. */
