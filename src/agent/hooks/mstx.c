@@ -13,7 +13,9 @@
  *
  * Threads: any; the only state is the last reported level of each pool and device, and the range counter. */
 #define MSTX_NO_IMPL
+#include "agent/python.h"
 #include "agent/record_text.h"
+#include "agent/torch.h"
 #include "agent/watch.h"
 #include "mstx/ms_tools_ext_mem.h"
 #include "trace/aten_mark.h"
@@ -241,6 +243,9 @@ static void regions_register(mstxDomainHandle_t domain, const mstxMemRegionsRegi
             batch->regionHandleArrayOut[i] = (mstxMemRegionHandle_t)handle;
         }
     }
+    if (domain->pool == MS_POOL_PTA) { /* a program may have no CPU tensor */
+        ms_torch_follow();
+    }
     unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
     if (MS_LIKELY(state == MS_STATE_OFF) || batch->regionCount == 0) {
         return;
@@ -261,7 +266,9 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
         return;
     }
     unsigned state = ms_wanted(MS_WANT_ALLOC | MS_WANT_FREE);
-    if (MS_LIKELY(state == MS_STATE_OFF) || batch->refCount == 0) {
+    /* At exit Python destroys everything; blocks kept until then must appear as kept. */
+    bool teardown = __atomic_load_n(&ms_python.finalizing, __ATOMIC_RELAXED) != 0;
+    if (MS_LIKELY(state == MS_STATE_OFF) || batch->refCount == 0 || teardown) {
         return;
     }
     struct ms_stack_ids ids;
