@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Generates text with a key-value cache that grows with every token, on the CPU, to be recorded:
+"""Generates text with a key-value cache that grows with every token, on the CPU unless --device says otherwise, to
+be recorded:
 
     msmemscope --device=cpu --call-stack=python -- python3 infer.py --requests 4
 
@@ -10,7 +11,7 @@ import argparse
 
 import torch
 
-from model import Transformer
+from model import Transformer, device_named
 
 try:
     import msmemscope
@@ -56,11 +57,12 @@ def main():
     parser.add_argument("--requests", type=int, default=4, help="requests, one after the other (default %(default)s)")
     parser.add_argument("--tokens", type=int, default=48, help="tokens per request (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keep the caches of finished requests")
+    parser.add_argument("--device", default="cpu", help="where to compute: cpu, npu, npu:1 ... (default %(default)s)")
     options = parser.parse_args()
     torch.manual_seed(1)
-    server = Server(Transformer().eval(), options.keep)
+    server = Server(Transformer().eval().to(device_named(options.device)), options.keep)
     for request in range(options.requests):
-        size = server.generate(request, torch.randint(256, (1, 16)), options.tokens)
+        size = server.generate(request, torch.randint(256, (1, 16)).to(options.device), options.tokens)
         print(f"request {request + 1}: {options.tokens} tokens, cache {size} bytes", flush=True)
         if msmemscope is not None:
             msmemscope.step()

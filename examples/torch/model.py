@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small transformer and made-up text, for train.py and infer.py."""
+"""A small transformer and made-up text, for train.py and infer.py. Runs on any device: 'cpu', 'npu', 'npu:1', 'cuda'."""
 
 import math
 
@@ -21,7 +21,7 @@ class Attention(nn.Module):
             k, v = cache.extend(k, v)
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
         past = k.shape[2] - tokens
-        future = torch.ones(tokens, k.shape[2], dtype=torch.bool).triu(past + 1)
+        future = torch.ones(tokens, k.shape[2], dtype=torch.bool, device=x.device).triu(past + 1)
         weights = scores.masked_fill(future, float("-inf")).softmax(dim=-1)
         return self.out((weights @ v).transpose(1, 2).reshape(batch, tokens, width))
 
@@ -47,10 +47,17 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, vocabulary)
 
     def forward(self, ids, caches=None, past=0):
-        x = self.tokens(ids) + self.positions(torch.arange(past, past + ids.shape[1]))
+        x = self.tokens(ids) + self.positions(torch.arange(past, past + ids.shape[1], device=ids.device))
         for i, block in enumerate(self.blocks):
             x = block(x, caches[i] if caches is not None else None)
         return self.head(self.norm(x))
+
+
+def device_named(name):
+    """The device, with the package that provides it."""
+    if name.partition(":")[0] == "npu":
+        import torch_npu  # noqa: F401
+    return torch.device(name)
 
 
 def made_up_text(batch, tokens, vocabulary=256, seed=0):
