@@ -265,6 +265,8 @@ static void codes_have_names_and_messages(void **state)
     assert_string_equal(snpu_code_name(507903), "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED");
     assert_string_equal(snpu_code_name(100037), "ACL_ERROR_REPEAT_FINALIZE");
     assert_string_equal(snpu_code_name(107032), "ACL_ERROR_STREAM_CAPTURE_CONFLICT");
+    assert_string_equal(snpu_code_name(161001), "ACLNN_ERR_PARAM_NULLPTR");
+    assert_string_equal(snpu_code_name(561103), "ACLNN_ERR_INNER_NULLPTR");
     assert_string_equal(snpu_code_name(12345), "unknown");
     assert_int_equal(snpu_from_drv(0, "x"), 0);
     assert_int_equal(snpu_from_drv(6, "halMemAlloc"), ACL_ERROR_RT_MEMORY_ALLOCATION);

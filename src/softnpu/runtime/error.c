@@ -8,6 +8,7 @@
  * Failure policy: a message that does not fit is truncated. */
 #include "softnpu/runtime/error.h"
 
+#include "abi/aclnn_status.h"
 #include "softnpu/runtime/codes.h"
 
 #include <stdarg.h>
@@ -32,6 +33,7 @@ struct code {
 
 #define ROW(name, number) {number, #name},
 static const struct code acl_codes[] = {SNPU_ACL_CODES(ROW)};
+static const struct code aclnn_codes[] = {ABI_ACLNN_CODES(ROW)};
 static const struct code drv_codes[] = {SNPU_DRV_CODES(ROW)};
 #undef ROW
 
@@ -49,12 +51,14 @@ static const char *find_name(const struct code *table, size_t count, int32_t num
             high = mid;
         }
     }
-    return "unknown";
+    return NULL;
 }
 
 const char *snpu_code_name(int32_t code)
 {
-    return find_name(acl_codes, MS_COUNT_OF(acl_codes), code);
+    const char *name = find_name(acl_codes, MS_COUNT_OF(acl_codes), code);
+    name = name != NULL ? name : find_name(aclnn_codes, MS_COUNT_OF(aclnn_codes), code);
+    return name != NULL ? name : "unknown";
 }
 
 int32_t snpu_fail(int32_t code, const char *format, ...)
@@ -123,6 +127,6 @@ int32_t snpu_from_drv(int drv_result, const char *what)
             break;
         }
     }
-    return snpu_fail(code, "%s: driver error %d (%s)", what, drv_result,
-                     find_name(drv_codes, MS_COUNT_OF(drv_codes), drv_result));
+    const char *name = find_name(drv_codes, MS_COUNT_OF(drv_codes), drv_result);
+    return snpu_fail(code, "%s: driver error %d (%s)", what, drv_result, name != NULL ? name : "unknown");
 }
