@@ -120,15 +120,18 @@ struct op_reduce_args {
     double p, s, t;
 };
 
-/* c = a * b for every index of the batch loop; c is float32, a and b float32, float16 or bfloat16. */
+/* c = alpha * a * b + beta * c for every index of the batch loop. Kind NONE: c is float32, a and b float32, float16 or
+ * bfloat16. Other kinds compute every type in double precision or 64-bit integers. */
 struct op_matmul_args {
     const void *a;
     const void *b;
-    float *c;
+    void *c;
     uint64_t m, n, k;
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     struct op_loop batch;
     struct op_side a_side, b_side, c_side;
+    int64_t kind; /* enum tk_kind */
+    struct op_number alpha, beta;
 };
 
 /* Over `count` elements at distances x_step and z_step, for every index of the loop. */

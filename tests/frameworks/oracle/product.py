@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products against PyTorch. Half types: the reference computes in float32 and rounds once."""
+
+import torch
+
+from .cases import REALS, Out, Ref, operator, precise
+
+KEEP = 0  # cubeMathType
+
+
+def close(expected, terms):
+    """Sums of `terms` products of numbers around 2; float32 sums in another order than the reference."""
+    loose = {torch.float32: (1e-4, 2e-5), torch.float64: (1e-9, 1e-9)}.get(expected.dtype)
+    return Out(expected) if loose is None else Out(expected, rtol=loose[0], atol=loose[1] * (terms + 1))
+
+
+def sizes(g, count):
+    """Sizes; round 1 has an empty dimension, later rounds exceed a block of the product."""
+    most = 9 if g.round < 6 else 90
+    found = [g.random.randint(1, most) for _ in range(count)]
+    if g.round == 1:
+        found[g.random.randrange(count)] = 0
+    if g.round == 9:
+        found[-1] = 600
+    return found
+
+
+def matrix(g, dtype, shape):
+    return g.tensor(dtype, shape, specials=False)
+
+
+@operator("Matmul", "MatmulWeightNz")
+def matmul(g, dtype):
+    m, n, k = sizes(g, 3)
+    batch = [g.random.randint(1, 3) for _ in range(g.random.randint(0, 2))]
+    left, right = [*batch, m, k], [*batch[g.random.randint(0, len(batch)):], k, n]
+    if g.round in (3, 5):
+        left = [k]
+    if g.round in (4, 5):
+        right = [k]
+    x, y = matrix(g, dtype, left), matrix(g, dtype, right)
+    return [x, y, close(precise(torch.matmul)(x, y), k), KEEP]
+
+
+def plain(name, function, left, right):
+    """Shapes are texts with one letter per dimension."""
+    @operator(name)
+    def product(g, dtype):
+        size = dict(zip("mnkb", sizes(g, 4)))
+        x, y = (matrix(g, dtype, [size[d] for d in shape]) for shape in (left, right))
+        math = [] if name in ("Dot", "Ger") else [KEEP]
+        return [x, y, close(precise(function)(x, y), size["k"]), *math]
+
+
+plain("Mm", torch.mm, "mk", "kn")
+plain("Mv", torch.mv, "mk", "k")
+plain("Dot", torch.dot, "k", "k")
+plain("Ger", torch.outer, "m", "n")
+plain("BatchMatMul", torch.bmm, "bmk", "bkn")
+plain("BatchMatMulWeightNz", torch.bmm, "bmk", "bkn")
+
+
+def added(names, function, left, right, out, inplace, math=True, alpha_first=False):
+    """beta * self + alpha * x * y, as operators with an output, and as an in-place operator."""
+    compute = precise(lambda s, x, y, a, b: function(s.expand(x.shape[0]) if out == "m" else s, x, y, alpha=a, beta=b))
+
+    def operands(g, dtype, whole):
+        size = dict(zip("mnkb", sizes(g, 4)))
+        shape = [size[d] for d in out]
+        add = matrix(g, dtype, shape) if whole else g.broadcastable(dtype, shape, specials=False)
+        x, y = (matrix(g, dtype, [size[d] for d in dims]) for dims in (left, right))
+        alpha, beta = g.number(dtype), 0 if g.round == 7 else g.number(dtype)
+        if dtype not in REALS:
+            alpha, beta = int(alpha), int(beta)
+        return add, x, y, alpha, beta, compute(add, x, y, alpha, beta), size["b"] * size["k"]
+
+    for name in names:
+        @operator(name)
+        def plain_form(g, dtype):
+            add, x, y, alpha, beta, expected, terms = operands(g, dtype, False)
+            factors = [alpha, beta] if alpha_first else [beta, alpha]
+            return [add, x, y, *factors, close(expected, terms), *([KEEP] if math else [])]
+    if inplace:
+        @operator(inplace)
+        def inplace_form(g, dtype):
+            add, x, y, alpha, beta, expected, terms = operands(g, dtype, True)
+            limits = close(expected, terms)
+            return [Ref(add, expected, rtol=limits.rtol, atol=limits.atol), x, y, beta, alpha,
+                    *([KEEP] if math else [])]
+
+
+added(["Addmm", "AddmmWeightNz"], torch.addmm, "mk", "kn", "mn", "InplaceAddmm")
+added(["Addmv"], torch.addmv, "mk", "k", "m", None, alpha_first=True)
+added(["Addr", "AddrV2"], torch.addr, "m", "n", "mn", "InplaceAddr", math=False)
+added(["Baddbmm"], torch.baddbmm, "bmk", "bkn", "bmn", "InplaceBaddbmm")
+added(["Addbmm"], torch.addbmm, "bmk", "bkn", "mn", "InplaceAddbmm")
+
+
+@operator("TransMatmulWeight")
+def keep_weight(g, dtype):
+    x = matrix(g, dtype, sizes(g, 2))
+    return [Ref(x, x.clone())]
