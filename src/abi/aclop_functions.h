@@ -80,17 +80,17 @@ ACLOP_FN(IMPLEMENTED, aclError, aclopExecuteV2, (const char *opType, int numInpu
          aclDataBuffer *inputs[], int numOutputs, aclTensorDesc *outputDesc[], aclDataBuffer *outputs[], aclopAttr
          *attr, aclrtStream stream), (opType, numInputs, inputDesc, inputs, numOutputs, outputDesc, outputs, attr,
          stream))
-ACLOP_FN(UNSUPPORTED, aclError, aclopCreateHandle, (const char *opType, int numInputs, const aclTensorDesc *const
+ACLOP_FN(IMPLEMENTED, aclError, aclopCreateHandle, (const char *opType, int numInputs, const aclTensorDesc *const
          inputDesc[], int numOutputs, const aclTensorDesc *const outputDesc[], const aclopAttr *opAttr, aclopHandle
          **handle), (opType, numInputs, inputDesc, numOutputs, outputDesc, opAttr, handle))
 ACLOP_FN(IMPLEMENTED, void, aclopDestroyHandle, (aclopHandle *handle), (handle))
-ACLOP_FN(UNSUPPORTED, aclError, aclopExecWithHandle, (aclopHandle *handle, int numInputs, const aclDataBuffer *const
+ACLOP_FN(IMPLEMENTED, aclError, aclopExecWithHandle, (aclopHandle *handle, int numInputs, const aclDataBuffer *const
          inputs[], int numOutputs, aclDataBuffer *const outputs[], aclrtStream stream), (handle, numInputs, inputs,
          numOutputs, outputs, stream))
-ACLOP_FN(UNSUPPORTED, aclError, aclopCast, (const aclTensorDesc *srcDesc, const aclDataBuffer *srcBuffer, const
+ACLOP_FN(IMPLEMENTED, aclError, aclopCast, (const aclTensorDesc *srcDesc, const aclDataBuffer *srcBuffer, const
          aclTensorDesc *dstDesc, aclDataBuffer *dstBuffer, uint8_t truncate, aclrtStream stream), (srcDesc, srcBuffer,
          dstDesc, dstBuffer, truncate, stream))
-ACLOP_FN(UNSUPPORTED, aclError, aclopCreateHandleForCast, (aclTensorDesc *srcDesc, aclTensorDesc *dstDesc, uint8_t
+ACLOP_FN(IMPLEMENTED, aclError, aclopCreateHandleForCast, (aclTensorDesc *srcDesc, aclTensorDesc *dstDesc, uint8_t
          truncate, aclopHandle **handle), (srcDesc, dstDesc, truncate, handle))
 ACLOP_FN(UNSUPPORTED, aclError, aclopInferShape, (const char *opType, int numInputs, aclTensorDesc *inputDesc[],
          aclDataBuffer *inputs[], int numOutputs, aclTensorDesc *outputDesc[], aclopAttr *attr), (opType, numInputs,

@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "own_machine.h"
+
 static void assert_message(const char *text)
 {
     const char *message = aclGetRecentErrMsg();
@@ -183,6 +185,204 @@ static void unknown_operator(void **state)
     assert_message("input 0");
 }
 
+/* ---- execution ---- */
+static aclrtStream stream;
+
+static int start_device(void **state)
+{
+    (void)state;
+    return aclInit(NULL) != 0 || aclrtSetDevice(0) != 0 || aclrtCreateStream(&stream) != 0;
+}
+
+static int stop_device(void **state)
+{
+    (void)state;
+    return aclrtDestroyStream(stream) != 0 || aclrtResetDeviceForce(0) != 0 || aclFinalize() != 0;
+}
+
+struct side {
+    aclTensorDesc *desc;
+    aclDataBuffer *buffer;
+    void *device;
+};
+
+static struct side tensor(aclDataType type, int rank, const int64_t *dims, const void *values)
+{
+    struct side t = {.desc = aclCreateTensorDesc(type, rank, dims, ACL_FORMAT_ND)};
+    size_t bytes = aclGetTensorDescSize(t.desc);
+    assert_int_equal(aclrtMalloc(&t.device, bytes + 32, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+    if (values != NULL) {
+        assert_int_equal(aclrtMemcpy(t.device, bytes, values, bytes, ACL_MEMCPY_HOST_TO_DEVICE), 0);
+    }
+    t.buffer = aclCreateDataBuffer(t.device, bytes);
+    return t;
+}
+
+static void drop(struct side t)
+{
+    aclDestroyTensorDesc(t.desc);
+    assert_int_equal(aclDestroyDataBuffer(t.buffer), 0);
+    assert_int_equal(aclrtFree(t.device), 0);
+}
+
+static aclError call(const char *type, int inputs, const struct side *in, struct side *out, aclopAttr *attr)
+{
+    aclTensorDesc *descs[4], *out_desc[] = {out->desc};
+    aclDataBuffer *buffers[4], *out_buffer[] = {out->buffer};
+    for (int i = 0; i < inputs; i++) {
+        descs[i] = in[i].desc, buffers[i] = in[i].buffer;
+    }
+    return aclopCompileAndExecuteV2(type, inputs, descs, buffers, 1, out_desc, out_buffer, attr, ACL_ENGINE_SYS,
+                                    ACL_COMPILE_SYS, NULL, stream);
+}
+
+static void expect_floats(const struct side *t, size_t count, const float *expected)
+{
+    float got[16];
+    assert_int_equal(aclrtSynchronizeStream(stream), 0);
+    assert_int_equal(aclrtMemcpy(got, sizeof(got), t->device, count * sizeof(float), ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(got[i] == expected[i]);
+    }
+}
+
+static const float six[] = {1, 2, 3, 4, 5, 6};
+static const int64_t two_three[] = {2, 3}, three_two[] = {3, 2}, two_two[] = {2, 2}, four_three[] = {4, 3};
+
+static void operators_compute(void **state)
+{
+    (void)state;
+    struct side x[] = {tensor(ACL_FLOAT, 2, two_three, six), tensor(ACL_FLOAT, 2, two_three, six)};
+    struct side y = tensor(ACL_FLOAT, 2, two_three, NULL), z = tensor(ACL_FLOAT, 2, two_two, NULL);
+    assert_int_equal(call("Add", 2, x, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){2, 4, 6, 8, 10, 12});
+    assert_int_equal(call("Sub", 2, x, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){0, 0, 0, 0, 0, 0});
+    assert_int_equal(call("Neg", 1, x, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){-1, -2, -3, -4, -5, -6});
+
+    aclopAttr *attr = aclopCreateAttr();
+    assert_int_equal(aclopSetAttrFloat(attr, "value", 0.5f), ACL_SUCCESS);
+    assert_int_equal(call("Muls", 1, x, &y, attr), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){0.5f, 1, 1.5f, 2, 2.5f, 3});
+    assert_int_equal(aclopSetAttrBool(attr, "transpose_x2", 1), ACL_SUCCESS);
+    assert_int_equal(call("MatMul", 2, x, &z, attr), ACL_SUCCESS); /* x times its transpose */
+    expect_floats(&z, 4, (float[]){14, 32, 32, 77});
+    int64_t perm[] = {1, 0};
+    struct side turned = tensor(ACL_FLOAT, 2, three_two, NULL), joined = tensor(ACL_FLOAT, 2, four_three, NULL);
+    assert_int_equal(aclopSetAttrListInt(attr, "perm", 2, perm), ACL_SUCCESS);
+    assert_int_equal(call("TransposeD", 1, x, &turned, attr), ACL_SUCCESS);
+    expect_floats(&turned, 6, (float[]){1, 4, 2, 5, 3, 6});
+    assert_int_equal(aclopSetAttrInt(attr, "concat_dim", 0), ACL_SUCCESS);
+    assert_int_equal(call("ConcatD", 2, x, &joined, attr), ACL_SUCCESS);
+    expect_floats(&joined, 12, (float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
+    aclopDestroyAttr(attr);
+    for (int i = 0; i < 2; i++) {
+        drop(x[i]);
+    }
+    drop(y);
+    drop(z);
+    drop(turned);
+    drop(joined);
+}
+
+/* The axes of a reduction in device memory, in host memory and as a constant. */
+static void numbers_come_from_inputs(void **state)
+{
+    (void)state;
+    static const int64_t one[] = {1}, two[] = {2};
+    int64_t axis = 1;
+    struct side in[] = {tensor(ACL_FLOAT, 2, two_three, six), tensor(ACL_INT64, 1, one, &axis)};
+    struct side y = tensor(ACL_FLOAT, 1, two, NULL);
+    assert_int_equal(call("ReduceSum", 2, in, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 2, (float[]){6, 15});
+    assert_int_equal(aclUpdateDataBuffer(in[1].buffer, &axis, sizeof(axis)), 0);
+    assert_int_equal(aclSetTensorPlaceMent(in[1].desc, ACL_MEMTYPE_HOST), 0);
+    assert_int_equal(call("ReduceSum", 2, in, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 2, (float[]){6, 15});
+    assert_int_equal(aclUpdateDataBuffer(in[1].buffer, NULL, 0), 0);
+    assert_int_equal(call("ReduceSum", 2, in, &y, NULL), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    assert_int_equal(aclSetTensorConst(in[1].desc, &axis, sizeof(axis)), 0);
+    assert_int_equal(call("ReduceSum", 2, in, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 2, (float[]){6, 15});
+    /* A tensor operand in host memory; the caller may overwrite it after the call. */
+    float host[] = {10, 20};
+    struct side sum[] = {y, tensor(ACL_FLOAT, 1, two, NULL)}, z = tensor(ACL_FLOAT, 1, two, NULL);
+    assert_int_equal(aclUpdateDataBuffer(sum[1].buffer, host, sizeof(host)), 0);
+    assert_int_equal(aclSetTensorPlaceMent(sum[1].desc, ACL_MEMTYPE_HOST), 0);
+    assert_int_equal(call("Add", 2, sum, &z, NULL), ACL_SUCCESS);
+    host[0] = host[1] = -1;
+    expect_floats(&z, 2, (float[]){16, 35});
+    drop(in[0]);
+    drop(in[1]);
+    drop(sum[0]);
+    drop(sum[1]);
+    drop(z);
+}
+
+static void handles_and_casts(void **state)
+{
+    (void)state;
+    struct side x = tensor(ACL_FLOAT, 2, two_three, six), y = tensor(ACL_INT32, 2, two_three, NULL);
+    const aclTensorDesc *descs[] = {x.desc, x.desc}, *out[] = {x.desc};
+    const aclDataBuffer *buffers[] = {x.buffer, x.buffer};
+    aclDataBuffer *result[] = {x.buffer};
+    int32_t whole[6];
+    assert_int_equal(aclopCast(x.desc, x.buffer, y.desc, y.buffer, 0, stream), ACL_SUCCESS);
+    assert_int_equal(aclrtSynchronizeStream(stream), 0);
+    assert_int_equal(aclrtMemcpy(whole, sizeof(whole), y.device, sizeof(whole), ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    assert_int_equal(whole[5], 6);
+    aclopHandle *handle = NULL;
+    assert_int_equal(aclopCreateHandle("NoSuchOperator", 2, descs, 1, out, NULL, &handle), ACL_ERROR_OP_NOT_FOUND);
+    assert_int_equal(aclopCreateHandle("Add", 1, descs, 1, out, NULL, &handle), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    assert_int_equal(aclopCreateHandle("Add", 2, descs, 1, out, NULL, &handle), ACL_SUCCESS);
+    aclDestroyTensorDesc(x.desc);
+    x.desc = NULL;
+    assert_int_equal(aclopExecWithHandle(handle, 2, buffers, 1, result, stream), ACL_SUCCESS);
+    expect_floats(&x, 6, (float[]){2, 4, 6, 8, 10, 12});
+    assert_int_equal(aclopExecWithHandle(handle, 1, buffers, 1, result, stream), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    aclopDestroyHandle(handle);
+    aclopDestroyHandle(handle);
+    assert_message("aclopDestroyHandle");
+    assert_int_equal(aclopExecWithHandle(handle, 2, buffers, 1, result, stream), ACL_ERROR_INVALID_PARAM);
+    drop(x);
+    drop(y);
+}
+
+static void bad_calls_name_what_is_wrong(void **state)
+{
+    (void)state;
+    int64_t open[] = {-1, 3};
+    struct side x[] = {tensor(ACL_FLOAT, 2, two_three, six), tensor(ACL_FLOAT, 2, three_two, six)};
+    struct side y = tensor(ACL_FLOAT, 2, two_three, NULL), small = tensor(ACL_FLOAT, 2, two_two, NULL);
+    assert_int_equal(call("Add", 1, x, &y, NULL), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    assert_message("operator Add has 2 input(s), not 1");
+    assert_int_equal(call("Muls", 1, x, &y, NULL), ACL_ERROR_OP_ATTR_NOT_MATCH);
+    assert_message("attribute 'value' is missing");
+    aclopAttr *attr = aclopCreateAttr();
+    assert_int_equal(aclopSetAttrString(attr, "value", "half"), ACL_SUCCESS);
+    assert_int_equal(call("Muls", 1, x, &y, attr), ACL_ERROR_OP_ATTR_NOT_MATCH);
+    aclopDestroyAttr(attr);
+    assert_int_equal(call("Add", 2, x, &y, NULL), ACL_ERROR_GE_FAILURE); /* shapes that do not broadcast */
+    assert_message("operator Add");
+    assert_int_equal(aclUpdateDataBuffer(small.buffer, small.device, 4), 0);
+    assert_int_equal(call("MatMul", 2, x, &small, NULL), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+    assert_message("output 0 needs 16 bytes");
+    assert_int_equal(aclSetTensorFormat(x[0].desc, ACL_FORMAT_FRACTAL_NZ), ACL_SUCCESS);
+    assert_int_equal(call("Neg", 1, x, &y, NULL), ACL_ERROR_FORMAT_NOT_MATCH);
+    assert_int_equal(aclSetTensorFormat(x[0].desc, ACL_FORMAT_ND), ACL_SUCCESS);
+    assert_int_equal(aclSetTensorOriginShape(x[0].desc, 2, open), ACL_SUCCESS);
+    assert_int_equal(call("Neg", 1, x, &y, NULL), ACL_ERROR_OP_UNSUPPORTED_DYNAMIC);
+    aclTensorDesc *descs[] = {x[1].desc};
+    assert_int_equal(aclopExecuteV2("Neg", 1, descs, NULL, 1, descs, NULL, NULL, stream), ACL_ERROR_INVALID_PARAM);
+    aclDataBuffer *none[] = {NULL};
+    assert_int_equal(aclopExecuteV2("Neg", 1, descs, none, 1, descs, none, NULL, stream), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    drop(x[0]);
+    drop(x[1]);
+    drop(y);
+    drop(small);
+}
+
 /* Frameworks look names up in the handle of one library and find them in another. */
 static void names_are_found_through_the_handles_in_use(void **state)
 {
@@ -207,6 +407,7 @@ static void names_are_found_through_the_handles_in_use(void **state)
 
 int main(void)
 {
+    own_machine_use("1", NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors),
         cmocka_unit_test(unknown_shapes),
@@ -215,6 +416,10 @@ int main(void)
         cmocka_unit_test(compile_options),
         cmocka_unit_test(unknown_operator),
         cmocka_unit_test(names_are_found_through_the_handles_in_use),
+        cmocka_unit_test_setup_teardown(operators_compute, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(numbers_come_from_inputs, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(handles_and_casts, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(bad_calls_name_what_is_wrong, start_device, stop_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

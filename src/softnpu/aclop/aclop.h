@@ -34,6 +34,9 @@ struct aclTensorDesc {
 /* True if the pointer is a live descriptor. */
 bool snpu_desc_alive(const aclTensorDesc *desc);
 
+/* A second descriptor with the same contents, or NULL. */
+aclTensorDesc *snpu_desc_copy(const aclTensorDesc *desc);
+
 /* Number of elements; false if the shape is not known or the number does not fit. */
 bool snpu_desc_elements(const aclTensorDesc *desc, uint64_t *count);
 
@@ -61,8 +64,8 @@ const struct snpu_attr *snpu_attr_find(const aclopAttr *attr, const char *name);
 
 bool snpu_attrs_alive(const aclopAttr *attr);
 
-/* The first attribute; follow `next`. */
-const struct snpu_attr *snpu_attr_first(const aclopAttr *attr);
+/* A second set with the same attributes, or NULL. */
+aclopAttr *snpu_attrs_copy(const aclopAttr *attr);
 
 /* One call of a single operator. The arrays belong to the caller. */
 struct snpu_op_call {

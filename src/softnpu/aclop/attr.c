@@ -28,14 +28,9 @@ bool snpu_attrs_alive(const aclopAttr *attr)
     return ms_slab_check(&sets, attr);
 }
 
-const struct snpu_attr *snpu_attr_first(const aclopAttr *attr)
-{
-    return attr != NULL ? attr->first : NULL;
-}
-
 const struct snpu_attr *snpu_attr_find(const aclopAttr *attr, const char *name)
 {
-    const struct snpu_attr *a = snpu_attr_first(attr);
+    const struct snpu_attr *a = attr != NULL ? attr->first : NULL;
     while (a != NULL && strcmp(a->name, name) != 0) {
         a = a->next;
     }
@@ -158,6 +153,19 @@ static aclError set(const char *function, aclopAttr *attr, const char *name, enu
     }
     put(attr, a);
     return ACL_SUCCESS;
+}
+
+aclopAttr *snpu_attrs_copy(const aclopAttr *attr)
+{
+    aclopAttr *copy = aclopCreateAttrImpl();
+    for (const struct snpu_attr *a = attr->first; copy != NULL && a != NULL; a = a->next) {
+        bool lists = a->kind == SNPU_ATTR_LIST_LIST_INT; /* no operator of the table has such an attribute */
+        if (!lists && set("aclopCreateHandle", copy, a->name, a->kind, a->list, (int)a->count, a->values) != 0) {
+            aclopDestroyAttrImpl(copy);
+            return NULL;
+        }
+    }
+    return copy;
 }
 
 aclError aclopSetAttrBoolImpl(aclopAttr *attr, const char *attrName, uint8_t attrValue)

@@ -73,6 +73,21 @@ aclTensorDesc *aclCreateTensorDescImpl(aclDataType dataType, int numDims, const 
     return desc;
 }
 
+aclTensorDesc *snpu_desc_copy(const aclTensorDesc *desc)
+{
+    aclTensorDesc *copy = aclCreateTensorDescImpl(desc->type, (int)desc->shape.count, desc->shape.dims, desc->format);
+    if (copy == NULL) {
+        return NULL;
+    }
+    copy->storage_format = desc->storage_format;
+    copy->placement = desc->placement;
+    if (desc->constant != NULL && aclSetTensorConstImpl(copy, desc->constant, desc->constant_b) != ACL_SUCCESS) {
+        aclDestroyTensorDescImpl(copy);
+        return NULL;
+    }
+    return copy;
+}
+
 void aclDestroyTensorDescImpl(const aclTensorDesc *desc)
 {
     if (desc == NULL || !check("aclDestroyTensorDesc", desc)) {
