@@ -36,15 +36,20 @@ void op_map_v3(const struct op_map_args *m, uint32_t block, uint32_t num_blocks)
 #define MAP_ENTRY_3(name, real, whole) MAP_ENTRY_2(name, real)
 OP_MAP_ROWS(MAP_ENTRY_2, MAP_ENTRY_2, MAP_ENTRY_3)
 
-/* Reductions: one engine behind all names. */
-void op_reduce_base(const struct op_reduce_args *a, uint32_t block, uint32_t num_blocks);
-void op_reduce_v3(const struct op_reduce_args *a, uint32_t block, uint32_t num_blocks);
-#define REDUCE_ENTRY(name)                                                                                             \
+/* One engine behind several names. */
+#define SHARED(name, engine)                                                                                           \
     MS_EXPORT void name(void *a, uint32_t block, uint32_t num_blocks);                                                 \
     void name(void *a, uint32_t block, uint32_t num_blocks)                                                            \
     {                                                                                                                  \
         if (a != NULL) {                                                                                               \
-            BEST(op_reduce, a, block, num_blocks);                                                                     \
+            BEST(engine, a, block, num_blocks);                                                                        \
         }                                                                                                              \
     }
+void op_reduce_base(const struct op_reduce_args *a, uint32_t block, uint32_t num_blocks);
+void op_reduce_v3(const struct op_reduce_args *a, uint32_t block, uint32_t num_blocks);
+#define REDUCE_ENTRY(name) SHARED(name, op_reduce)
 OP_REDUCE_KERNELS(REDUCE_ENTRY)
+void op_rows_base(const struct op_rows_args *a, uint32_t block, uint32_t num_blocks);
+void op_rows_v3(const struct op_rows_args *a, uint32_t block, uint32_t num_blocks);
+#define ROWS_ENTRY(name) SHARED(name, op_rows)
+OP_ROW_KERNELS(ROWS_ENTRY)

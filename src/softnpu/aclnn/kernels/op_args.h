@@ -29,6 +29,8 @@ struct op_number {
     int64_t whole;
 };
 
+#include "softnpu/aclnn/kernels/rows_args.h"
+
 /* ---- kernels that take any operands ---- */
 
 enum { OP_OPERANDS = 16, OP_WHOLES = 32, OP_REALS = 8 };
@@ -76,11 +78,10 @@ struct op_map_args {
     X(OnesLike, op_fill_args)                                                                                          \
     X(MatMulV2, op_matmul_args)                                                                                        \
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
-    X(SoftmaxV2, op_softmax_args)                                                                                      \
-    X(LayerNormV3, op_layer_norm_args)                                                                                 \
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)                                                                         \
-    OP_KERNELS_LAYOUT(X)
+    OP_KERNELS_LAYOUT(X)                                                                                               \
+    OP_KERNELS_ROWS(X)
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {
@@ -132,29 +133,6 @@ struct op_matmul_args {
     struct op_side a_side, b_side, c_side;
     int64_t kind; /* enum tk_kind */
     struct op_number alpha, beta;
-};
-
-/* Over `count` elements at distances x_step and z_step, for every index of the loop. */
-struct op_softmax_args {
-    const void *x;
-    void *z;
-    struct op_loop loop;
-    struct op_side x_side, z_side;
-    uint64_t count;
-    int64_t x_step, z_step;
-};
-
-/* Rows are dense; weight, bias, mean and rstd may be NULL. */
-struct op_layer_norm_args {
-    const void *x;
-    const void *weight;
-    const void *bias;
-    void *z;
-    void *mean;
-    void *rstd;
-    uint64_t rows, cols;
-    int64_t x_type, weight_type, bias_type, z_type, mean_type, rstd_type;
-    double eps;
 };
 
 /* Uniform in [first, second), or normal with mean `first` and deviation `second`. */

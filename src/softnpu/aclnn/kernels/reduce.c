@@ -9,6 +9,7 @@
 
 #include "softnpu/aclnn/kernels/map_math.h"
 #include "softnpu/aclnn/kernels/op_float.h"
+#include "softnpu/aclnn/kernels/op_wide.h"
 
 enum { LANES = 32, COLUMN_TERMS = 32 };
 
@@ -117,63 +118,6 @@ static double centre(const struct op_reduce_args *a, double m)
     return a->code == OP_REDUCE_EXP_SUM && isinf(m) ? 0 : m;
 }
 
-static const float *load_f32(float *buffer, const void *base, int64_t step, int64_t type, uint64_t n)
-{
-    return op_load_f32(buffer, base, step, type, n);
-}
-
-static const double *load_f64(double *buffer, const void *base, int64_t step, int64_t type, uint64_t n)
-{
-    if (type == TK_DOUBLE && step == 1) {
-        return base;
-    }
-    for (uint64_t done = 0; done < n; done += TK_CHUNK) {
-        struct tk_chunk chunk;
-        const uint64_t part = n - done < TK_CHUNK ? n - done : TK_CHUNK;
-        tk_chunk_load(&chunk, op_element(base, (int64_t)done * step, type), step, type, part);
-        tk_chunk_make(&chunk, TK_KIND_REAL, part);
-        memcpy(buffer + done, chunk.real, part * sizeof *buffer);
-    }
-    return buffer;
-}
-
-static const int64_t *load_i64(int64_t *buffer, const void *base, int64_t step, int64_t type, uint64_t n)
-{
-    if (type == TK_INT64 && step == 1) {
-        return base;
-    }
-    for (uint64_t done = 0; done < n; done += TK_CHUNK) {
-        struct tk_chunk chunk;
-        const uint64_t part = n - done < TK_CHUNK ? n - done : TK_CHUNK;
-        tk_chunk_load(&chunk, op_element(base, (int64_t)done * step, type), step, type, part);
-        tk_chunk_make(&chunk, TK_KIND_SIGNED, part);
-        memcpy(buffer + done, chunk.i64, part * sizeof *buffer);
-    }
-    return buffer;
-}
-
-static void store_reals(const double *v, void *z, int64_t step, int64_t type, uint64_t n)
-{
-    for (uint64_t done = 0; done < n; done += TK_CHUNK) {
-        struct tk_chunk chunk;
-        const uint64_t part = n - done < TK_CHUNK ? n - done : TK_CHUNK;
-        chunk.kind = TK_KIND_REAL;
-        memcpy(chunk.real, v + done, part * sizeof *v);
-        tk_chunk_store(&chunk, (void *)op_element(z, (int64_t)done * step, type), step, type, part);
-    }
-}
-
-static void store_wholes(const int64_t *v, void *z, int64_t step, int64_t type, uint64_t n)
-{
-    for (uint64_t done = 0; done < n; done += TK_CHUNK) {
-        struct tk_chunk chunk;
-        const uint64_t part = n - done < TK_CHUNK ? n - done : TK_CHUNK;
-        chunk.kind = TK_KIND_SIGNED;
-        memcpy(chunk.i64, v + done, part * sizeof *v);
-        tk_chunk_store(&chunk, (void *)op_element(z, (int64_t)done * step, type), step, type, part);
-    }
-}
-
 /* One output, or a run of outputs along the innermost dimension of the loop, of one piece. */
 struct task {
     int64_t x, m, z, index; /* element offsets */
@@ -222,12 +166,13 @@ struct task {
         bool chosen = false;                                                                                           \
         if (a->m != NULL) {                                                                                            \
             m = (T)centre(                                                                                             \
-                a, (double)*load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type), 1, a->m_side.type, 1));      \
+                a, (double)*op_load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type), 1, a->m_side.type, 1));   \
         }                                                                                                              \
         struct op_walk w = op_walk_start(&a->inner, t->terms);                                                         \
         for (uint64_t n; (n = op_walk_run(&w, OP_RUN)) > 0; op_walk_advance(&w, n)) {                                  \
             const int64_t offset = t->x + op_walk_offset(&w, &a->x_inner);                                             \
-            const T *from = load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);  \
+            const T *from =                                                                                            \
+                op_load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);           \
             const T v = loops_##suffix[a->code].row(from, n, m, (T)a->p, start);                                       \
             if (a->index != NULL &&                                                                                    \
                 (!chosen || (c == MAX ? v > (T)total : v < (T)total) || (v != v && total == total))) {                 \
@@ -245,7 +190,7 @@ struct task {
             store(&total, (void *)op_element(a->z, t->z, a->z_side.type), 1, a->z_side.type, 1);                       \
         }                                                                                                              \
         if (a->index != NULL) {                                                                                        \
-            store_wholes(&position, (void *)op_element(a->index, t->index, a->index_side.type), 1, a->index_side.type, \
+            op_store_i64(&position, (void *)op_element(a->index, t->index, a->index_side.type), 1, a->index_side.type, \
                          1);                                                                                           \
         }                                                                                                              \
     }                                                                                                                  \
@@ -276,8 +221,8 @@ struct task {
             m[i] = 0;                                                                                                  \
         }                                                                                                              \
         if (a->m != NULL) {                                                                                            \
-            const T *from = load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type),                              \
-                                          op_inner_step(&a->loop, &a->m_side), a->m_side.type, n);                     \
+            const T *from = op_load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type),                           \
+                                             op_inner_step(&a->loop, &a->m_side), a->m_side.type, n);                  \
             for (uint64_t i = 0; i < n; i++) {                                                                         \
                 m[i] = (T)centre(a, (double)from[i]);                                                                  \
             }                                                                                                          \
@@ -286,7 +231,8 @@ struct task {
         struct op_walk w = op_walk_start(&a->inner, t->terms);                                                         \
         for (; op_walk_run(&w, 1) > 0; op_walk_advance(&w, 1)) {                                                       \
             const int64_t offset = t->x + op_walk_offset(&w, &a->x_inner);                                             \
-            const T *from = load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);  \
+            const T *from =                                                                                            \
+                op_load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);           \
             if (a->index != NULL) {                                                                                    \
                 choose_##suffix(part, position, from, n, (int64_t)w.at,                                                \
                                 a->x_index != NULL ? a->x_index + offset : NULL, step, c == MAX);                      \
@@ -307,7 +253,7 @@ struct task {
                   a->z_side.type, n);                                                                                  \
         }                                                                                                              \
         if (a->index != NULL) {                                                                                        \
-            store_wholes(position, (void *)op_element(a->index, t->index, a->index_side.type),                         \
+            op_store_i64(position, (void *)op_element(a->index, t->index, a->index_side.type),                         \
                          op_inner_step(&a->loop, &a->index_side), a->index_side.type, n);                              \
         }                                                                                                              \
     }
@@ -316,11 +262,11 @@ struct task {
 #define LOOP_ROW_f32(name, combination, text) {row_##name##_f32, column_##name##_f32},
 #define LOOP_ROW_f64(name, combination, text) {row_##name##_f64, column_##name##_f64},
 #define LOOP_ROW_i64(name, combination, text) [OP_REDUCE_##name] = {row_##name##_i64, column_##name##_i64},
-ENGINE(f32, float, double, real_start, finish, store_reals)
-ENGINE(f64, double, double, real_start, finish, store_reals)
+ENGINE(f32, float, double, real_start, finish, op_store_f64)
+ENGINE(f64, double, double, real_start, finish, op_store_f64)
 #undef OP_REDUCE_ROWS
 #define OP_REDUCE_ROWS(X) OP_REDUCE_ALL(X)
-ENGINE(i64, int64_t, int64_t, whole_start, SAME, store_wholes)
+ENGINE(i64, int64_t, int64_t, whole_start, SAME, op_store_i64)
 
 static void run(const struct op_reduce_args *a, const struct task *t, uint64_t columns)
 {
