@@ -81,7 +81,8 @@ struct op_map_args {
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)                                                                         \
     OP_KERNELS_LAYOUT(X)                                                                                               \
-    OP_KERNELS_ROWS(X)
+    OP_KERNELS_ROWS(X)                                                                                                 \
+    OP_KERNELS_INDEX(X)
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {
@@ -144,6 +145,7 @@ struct op_random_args {
     double first, second;
 };
 
+#include "softnpu/aclnn/kernels/index_args.h"
 #include "softnpu/aclnn/kernels/layout_args.h"
 
 #endif
