@@ -87,22 +87,33 @@ static void *in_library(enum ms_library library, const char *symbol)
     return NULL;
 }
 
+/* NULL in place of a hook: a library may lack a function and depend on the agent, or a program may link it, and then a
+ * search ends at the agent. A hook that calls a hook as the real function never returns. */
+static void *not_a_hook(void *found)
+{
+    for (unsigned i = 0; found != NULL && i < MS_HOOK_COUNT; i++) {
+        if (as_function(found) == ms_hooks[i].replacement) {
+            return NULL;
+        }
+    }
+    return found;
+}
+
 static ms_function resolve(const struct ms_hook *hook)
 {
     int error = errno;
     ms_agent_init();
     void *found = NULL;
     if (dlsym != NULL) {
-        found = dlsym(RTLD_NEXT, hook->symbol);
+        found = not_a_hook(dlsym(RTLD_NEXT, hook->symbol));
         if (found == NULL) {
-            found = dlsym(RTLD_DEFAULT, hook->symbol);
-            found = as_function(found) != hook->replacement ? found : NULL;
+            found = not_a_hook(dlsym(RTLD_DEFAULT, hook->symbol));
         }
         if (found == NULL && hook->other != NULL) {
-            found = dlsym(RTLD_DEFAULT, hook->other);
+            found = not_a_hook(dlsym(RTLD_DEFAULT, hook->other));
         }
         if (found == NULL) {
-            found = in_library(hook->library, hook->symbol);
+            found = not_a_hook(in_library(hook->library, hook->symbol));
         }
     }
     ms_function real = as_function(found);
@@ -159,7 +170,7 @@ void ms_resolve_loaded(bool late)
             continue;
         }
         /* Only the first kind of search, unlike a first call: an older library lacks dozens of symbols. */
-        void *found = dlsym(RTLD_NEXT, ms_hooks[i].symbol);
+        void *found = not_a_hook(dlsym(RTLD_NEXT, ms_hooks[i].symbol));
         if (found != NULL) {
             __atomic_store_n(ms_hooks[i].real, as_function(found), __ATOMIC_RELAXED);
         }

@@ -90,3 +90,31 @@ def test_atb_library_exports_only_its_names(build, name):
     shown = {symbol for section, _, symbol in symbols(build, name) if section not in ("UND", "ABS")}
     assert len(shown) == 8 and all(symbol.startswith("_ZN") and "3atb" in symbol for symbol in shown)
     assert "TLS" not in [line.split()[0] for line in readelf(build, name, "-l").splitlines() if line.split()]
+
+
+def test_hook_never_resolves_to_itself(build, softnpu, tmp_path):
+    """A driver library that lacks a function and depends on the agent: a search in it ends at the hook."""
+    library = build / "msmemscope" / "lib64" / "libascend_kernel_hook.so"
+    (tmp_path / "driver.c").write_text("int driver_is_here;\n")
+    (tmp_path / "program.c").write_text("""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *driver = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), *memory = NULL;
+    int (*allocate)(void **, unsigned long long, unsigned long long) = driver ? dlsym(RTLD_DEFAULT, "halMemAlloc") : NULL;
+    int (*through)(void **, unsigned long long, unsigned long long) = driver ? dlsym(driver, "halMemAlloc") : NULL;
+    if (allocate == NULL || allocate != through) {
+        return 1;
+    }
+    printf("%d\\n", allocate(&memory, 4096, 0));
+    return 0;
+}
+""")
+    driver, program = tmp_path / "libascend_hal.so", tmp_path / "program"
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "driver.c", "-Wl,--no-as-needed", library, "-Wl,-soname,libascend_hal.so",
+                    f"-Wl,-rpath,{library.parent}", "-o", driver], check=True)
+    subprocess.run(["gcc", tmp_path / "program.c", "-o", program], check=True)
+    done = softnpu.run(program, driver, env={"LD_PRELOAD": str(library)})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().isdigit() and int(done.stdout) != 0
