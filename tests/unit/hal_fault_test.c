@@ -69,8 +69,9 @@ static void allocations_fail_as_planned(void **state)
 {
     assert_string_equal(with_plan("", "allocate", "DDDD"), "....");
     assert_string_equal(with_plan("oom@call=2", "allocate", "DDDD"), ".6..");
-    assert_string_equal(with_plan("oom@call=2+", "allocate", "DCHD"), ".666");
+    assert_string_equal(with_plan("oom@call=2+", "allocate", "DCHD"), ".6.6");
     assert_string_equal(with_plan("oom@call=2,dev=1", "allocate", "DDEDEHE"), "....6..");
+    assert_string_equal(with_plan("oom@call=2", "allocate", "DHHDD"), "...6."); /* host memory does not count */
     assert_string_equal(with_plan("oom@above=1M", "allocate", "DBD"), ".6.");
     assert_string_equal(with_plan("oom@above=1M,dev=1", "allocate", "DBD"), "...");
     assert_string_equal(with_plan("oom@call=1;oom@call=3", "allocate", "DDDD"), "6.6.");

@@ -29,6 +29,9 @@ bool snpu__fault_oom(uint32_t dev, uint64_t size_b)
 {
     const struct snpu_fault_plan *plan = snpu__fault_plan();
     bool fails = false;
+    if (dev >= SNPU_MAX_DEVICES) { /* host memory */
+        return false;
+    }
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct snpu_fault_rule *rule = &plan->rules[i];
         if (!on_device(rule, dev)) {
