@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -496,9 +497,18 @@ static void operator_descriptions(void **state)
     free(info);
 
     assert_null(aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, NULL));
-    aclprofSubscribeConfig *config = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &n);
+    int ends[2], file = open(folder, O_RDONLY | O_DIRECTORY);
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    aclprofSubscribeConfig *config = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &ends[1]);
     assert_non_null(config);
     assert_int_equal(aclprofModelSubscribe(1, config), ACL_ERROR_API_NOT_SUPPORT);
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* the reader sees the end */
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(aclprofModelSubscribe(1, config), ACL_ERROR_API_NOT_SUPPORT); /* with a closed descriptor */
+    ends[1] = file;
+    assert_int_equal(aclprofModelSubscribe(1, config), ACL_ERROR_API_NOT_SUPPORT);
+    assert_int_equal(close(file), 0); /* not a pipe: left open */
     assert_int_equal(aclprofModelSubscribe(1, NULL), ACL_ERROR_INVALID_PARAM);
     assert_int_equal(aclprofModelUnSubscribe(1), ACL_ERROR_API_NOT_SUPPORT);
     assert_int_equal(aclprofDestroySubscribeConfig(config), ACL_SUCCESS);

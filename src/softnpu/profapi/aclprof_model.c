@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmsprofiler.so: operators of a model, as they finish.
  *
- * softnpu does not execute offline models, so a subscription is refused. The functions that read an array of
+ * softnpu does not execute offline models, so a subscription is refused. It then ends like any other: the descriptor of
+ * the configuration is closed, so that the subscriber's reader sees the end of the pipe. The functions that read an array of
  * operator descriptions are complete: they only use what the caller passes.
  *
  * Threads: no state but a slab of configurations.
@@ -11,6 +12,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* One operator as written to the subscriber's file descriptor. Packed, because it is read from a byte buffer. */
 struct __attribute__((packed)) op_desc {
@@ -54,11 +57,22 @@ aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig *profSubscri
     return ACL_SUCCESS;
 }
 
+/* Closes the pipe or socket that a configuration points to. Anything else stays open: it is not a subscriber's. */
+static void end_subscription(const aclprofSubscribeConfig *config)
+{
+    struct stat status;
+    int fd = *(const int *)config->fd;
+    if (fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) {
+        close(fd);
+    }
+}
+
 aclError aclprofModelSubscribe(uint32_t modelId, const aclprofSubscribeConfig *profSubscribeConfig)
 {
     if (!ms_slab_check(&configs, profSubscribeConfig)) {
         return SNPU_PROF_FAIL(ACL_ERROR_INVALID_PARAM, "aclprofModelSubscribe: not a configuration");
     }
+    end_subscription(profSubscribeConfig);
     return SNPU_PROF_FAIL(ACL_ERROR_API_NOT_SUPPORT, "aclprofModelSubscribe: model %u: models are not executed",
                           modelId);
 }
