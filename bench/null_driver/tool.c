@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
 static char a_domain;
 
@@ -28,7 +28,7 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
     (void)batch;
 }
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable)
 {
     static const struct {
         int module;

@@ -63,8 +63,8 @@ MSTX_DECL void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id);
  * *(table[id]) = fn, for ids below the table's size. */
 typedef void (*mstxFuncPointer)(void);
 typedef mstxFuncPointer **mstxFuncTable;
-typedef int (*MstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);
-typedef int (*MstxInitInjectionFunc)(MstxGetModuleFuncTableFunc getModuleFuncTable);
+typedef int (*mstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);
+typedef int (*MstxInitInjectionFunc)(mstxGetModuleFuncTableFunc getModuleFuncTable);
 
 typedef enum mstxFuncModule {
     MSTX_API_MODULE_INVALID = 0,

@@ -330,15 +330,15 @@ int32_t profRegDeviceStateCallback(int32_t (*handle)(void *para, uint32_t len));
 /* ---- mstx functions shared by two tools ---- */
 typedef void (*mstxFuncPointer)(void);
 typedef mstxFuncPointer **mstxFuncTable;
-typedef int (*MstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);
+typedef int (*mstxGetModuleFuncTableFunc)(int module, mstxFuncTable *outTable, unsigned int *outSize);
 
 enum ProfModule {
     PROF_MODULE_MSPROF = 1,
     PROF_MODULE_MSPTI = 2,
 };
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable);
-void ProfRegisterMstxFunc(int (*init)(MstxGetModuleFuncTableFunc), int module);
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable);
+void ProfRegisterMstxFunc(int (*init)(mstxGetModuleFuncTableFunc), int module);
 void ProfEnableMstxFunc(int module);
 
 #pragma GCC visibility pop

@@ -42,8 +42,8 @@ PROFAPI_FN(IMPLEMENTED, int32_t, MsprofRegisterProfileCallback, (int32_t callbac
 PROFAPI_FN(IMPLEMENTED, int32_t, profRegDeviceStateCallback, (int32_t (*handle)(void *para, uint32_t len)))
 
 /* mstx functions shared by two tools */
-PROFAPI_FN(IMPLEMENTED, int, InitInjectionMstx, (MstxGetModuleFuncTableFunc getModuleFuncTable))
-PROFAPI_FN(IMPLEMENTED, void, ProfRegisterMstxFunc, (int (*init)(MstxGetModuleFuncTableFunc), int module))
+PROFAPI_FN(IMPLEMENTED, int, InitInjectionMstx, (mstxGetModuleFuncTableFunc getModuleFuncTable))
+PROFAPI_FN(IMPLEMENTED, void, ProfRegisterMstxFunc, (int (*init)(mstxGetModuleFuncTableFunc), int module))
 PROFAPI_FN(IMPLEMENTED, void, ProfEnableMstxFunc, (int module))
 
 /* clang-format on */

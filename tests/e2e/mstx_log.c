@@ -75,7 +75,7 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
     }
 }
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get_table)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table)
 {
     mstxFuncTable core, domain, memory;
     unsigned int size;

@@ -63,9 +63,9 @@ static void global_mark(const char *message, void *stream)
     global_marks++;
 }
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get);
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get);
 
-__attribute__((visibility("default"))) int InitInjectionMstx(MstxGetModuleFuncTableFunc get)
+__attribute__((visibility("default"))) int InitInjectionMstx(mstxGetModuleFuncTableFunc get)
 {
     mstxFuncTable table;
     unsigned int size;

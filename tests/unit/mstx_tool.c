@@ -112,9 +112,9 @@ static const mstxFuncPointer functions[4][6] = {
                                   (mstxFuncPointer)permissions_assign},
 };
 
-__attribute__((visibility("default"))) int InitInjectionMstx(MstxGetModuleFuncTableFunc get);
+__attribute__((visibility("default"))) int InitInjectionMstx(mstxGetModuleFuncTableFunc get);
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get)
 {
     const char *fill = getenv("MSTX_TOOL_FILL");
     __atomic_add_fetch(&mstx_tool.inits, 1, __ATOMIC_RELAXED);

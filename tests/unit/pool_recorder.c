@@ -12,7 +12,7 @@
 
 __attribute__((visibility("default"))) struct pool_recorder pool_recorder;
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get_table);
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char domains[8][32]; /* a domain's handle is its name */
@@ -109,7 +109,7 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
 
 #define FILL(table, id, function) *((table)[id]) = (mstxFuncPointer)(function)
 
-__attribute__((visibility("default"))) int InitInjectionMstx(MstxGetModuleFuncTableFunc get_table)
+__attribute__((visibility("default"))) int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table)
 {
     mstxFuncTable table;
     unsigned int size;

@@ -512,7 +512,7 @@ static char tool_domain[TOOLS];
         tool[n].domain_marks++;                                                                                        \
         tool[n].domain = domain;                                                                                       \
     }                                                                                                                  \
-    static int init_##n(MstxGetModuleFuncTableFunc get)                                                                \
+    static int init_##n(mstxGetModuleFuncTableFunc get)                                                                \
     {                                                                                                                  \
         mstxFuncTable table;                                                                                           \
         unsigned int size;                                                                                             \

@@ -20,7 +20,7 @@
 #include "mstx/ms_tools_ext_mem.h"
 #include "trace/aten_mark.h"
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable) MS_EXPORT;
 
 /* ---- marks and ranges ---- */
 
@@ -286,7 +286,7 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
 
 /* ---- injection ---- */
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable)
 {
     static const struct {
         int module;

@@ -307,7 +307,7 @@ static void tx_domain_destroy(void *domain)
 {
 }
 
-static int fill_tables(MstxGetModuleFuncTableFunc get)
+static int fill_tables(mstxGetModuleFuncTableFunc get)
 {
     static const struct {
         int module;

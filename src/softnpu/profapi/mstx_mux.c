@@ -193,7 +193,7 @@ static void domain_range_end(void *domain, uint64_t id)
 
 /* ---- injection: registers this file's functions with the front end ---- */
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc getModuleFuncTable)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc getModuleFuncTable)
 {
     static const struct {
         int table;
@@ -261,7 +261,7 @@ static int tables_of_mspti(int module, mstxFuncTable *out, unsigned int *size)
     return tables_of(PROF_MODULE_MSPTI, module, out, size);
 }
 
-void ProfRegisterMstxFunc(int (*init)(MstxGetModuleFuncTableFunc), int module)
+void ProfRegisterMstxFunc(int (*init)(mstxGetModuleFuncTableFunc), int module)
 {
     if (init != NULL && (module == PROF_MODULE_MSPROF || module == PROF_MODULE_MSPTI)) {
         init(module == PROF_MODULE_MSPROF ? tables_of_msprof : tables_of_mspti);

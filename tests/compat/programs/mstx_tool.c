@@ -76,8 +76,8 @@ static void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUn
     printf("%d regions end in domain %d\n", (int)batch->refCount, (int)(size_t)domain);
 }
 
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get);
-int InitInjectionMstx(MstxGetModuleFuncTableFunc get)
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get);
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get)
 {
     static const struct {
         int module;
