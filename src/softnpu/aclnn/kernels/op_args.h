@@ -82,7 +82,8 @@ struct op_map_args {
     X(StatelessRandomNormalV2, op_random_args)                                                                         \
     OP_KERNELS_LAYOUT(X)                                                                                               \
     OP_KERNELS_ROWS(X)                                                                                                 \
-    OP_KERNELS_INDEX(X)
+    OP_KERNELS_INDEX(X)                                                                                                \
+    OP_KERNELS_ROTARY(X)
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {
@@ -147,5 +148,6 @@ struct op_random_args {
 
 #include "softnpu/aclnn/kernels/index_args.h"
 #include "softnpu/aclnn/kernels/layout_args.h"
+#include "softnpu/aclnn/kernels/rotary_args.h"
 
 #endif
