@@ -2,6 +2,7 @@
 """Frameworks from PyPI as targets, unmodified. scripts/frameworks downloads them once."""
 
 import functools
+import os
 import pathlib
 import subprocess
 
@@ -22,8 +23,8 @@ def framework(name):
 
 @pytest.fixture(scope="session")
 def torch_npu():
-    """The interpreter that has torch_npu."""
-    return framework("torch_npu-2.7.1.post2")
+    """The interpreter that has torch_npu; make soak chooses a newer one."""
+    return framework(os.environ.get("NPUSCOPE_TORCH_NPU", "torch_npu-2.7.1.post2"))
 
 
 @pytest.fixture(params=["torch-2.7.1", "torch-newest"])

@@ -29,6 +29,8 @@ rtError_t rtGetSocSpec(const char *label, const char *key, char *val, const uint
 rtError_t rtGetDeviceInfo(uint32_t deviceId, int32_t moduleType, int32_t infoType, int64_t *val);
 rtError_t rtGetDevicePhyIdByIndex(uint32_t devIndex, uint32_t *phyId);
 rtError_t rtGetVisibleDeviceIdByLogicDeviceId(const int32_t logicDeviceId, int32_t *const visibleDeviceId);
+/** @brief The area through which the cores of a device synchronise; address and length are 0 on chips without one. */
+rtError_t rtGetC2cCtrlAddr(uint64_t *addr, uint32_t *len);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ RT_FN(IMPLEMENTED, rtError_t, rtGetDeviceInfo, (uint32_t deviceId, int32_t modul
 RT_FN(IMPLEMENTED, rtError_t, rtGetDevicePhyIdByIndex, (uint32_t devIndex, uint32_t *phyId))
 RT_FN(IMPLEMENTED, rtError_t, rtGetVisibleDeviceIdByLogicDeviceId, (const int32_t logicDeviceId,
       int32_t *const visibleDeviceId))
+RT_FN(IMPLEMENTED, rtError_t, rtGetC2cCtrlAddr, (uint64_t *addr, uint32_t *len))
 RT_FN(IMPLEMENTED, rtError_t, rtCtxCreateEx, (rtContext_t *createCtx, uint32_t flags, int32_t devId))
 RT_FN(IMPLEMENTED, rtError_t, rtCtxDestroyEx, (rtContext_t destroyCtx))
 RT_FN(IMPLEMENTED, rtError_t, rtCtxSetCurrent, (rtContext_t currentCtx))

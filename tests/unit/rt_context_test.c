@@ -2,6 +2,8 @@
 /* Devices and contexts: reference counts, current contexts, numbering, life cycle, what a fork leaves. */
 #include "rt_test.h"
 
+#include "runtime/dev.h"
+
 #include <sys/wait.h>
 
 /* Runs a check in a child process, because it needs another environment or a fresh library. */
@@ -342,6 +344,18 @@ static void a_forked_child_gets_errors(void **state)
     OK(aclrtDestroyStream(stream));
 }
 
+static void control_area_needs_a_context(void **state)
+{
+    uint64_t address = 1;
+    uint32_t length = 1;
+    assert_int_equal(rtGetC2cCtrlAddr(NULL, &length), ACL_ERROR_RT_PARAM_INVALID);
+    assert_int_equal(rtGetC2cCtrlAddr(&address, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    assert_int_equal(aclrtSetDevice(0), 0);
+    assert_int_equal(rtGetC2cCtrlAddr(&address, &length), 0);
+    assert_true(address == 0 && length == 0);
+    assert_int_equal(aclrtResetDevice(0), 0);
+}
+
 static void device_properties(void **state)
 {
     int64_t value = 0;
@@ -517,6 +531,7 @@ int main(void)
         cmocka_unit_test(threads_of_a_destroyed_context_get_errors),
         cmocka_unit_test(device_state_callbacks_are_called),
         cmocka_unit_test(a_forked_child_gets_errors),
+        cmocka_unit_test(control_area_needs_a_context),
         cmocka_unit_test(device_properties),
         cmocka_unit_test(settings_are_kept),
         cmocka_unit_test(peers_are_enabled_one_by_one),

@@ -179,6 +179,20 @@ rtError_t rtCtxDestroyEx(rtContext_t destroyCtx)
     return snpu_ctx_destroy("aclrtDestroyContext", destroyCtx);
 }
 
+/* Host kernels need no area to synchronise: the answer is that of a chip without one. */
+rtError_t rtGetC2cCtrlAddr(uint64_t *addr, uint32_t *len)
+{
+    struct snpu_ctx *ctx;
+    int32_t ret = addr != NULL && len != NULL
+                      ? snpu_ctx_need("rtGetC2cCtrlAddr", &ctx)
+                      : snpu_fail(ACL_ERROR_RT_PARAM_INVALID, "rtGetC2cCtrlAddr: NULL argument");
+    if (ret == 0) {
+        *addr = 0;
+        *len = 0;
+    }
+    return ret;
+}
+
 rtError_t rtCtxSetCurrent(rtContext_t currentCtx)
 {
     SNPU_PROF_RT_CALL(CONTEXT_SET_CURRENT);
