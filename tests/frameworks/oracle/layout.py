@@ -236,35 +236,3 @@ def one_hot(g, dtype):
     hot = torch.nn.functional.one_hot(x.long(), classes + 1)[..., :classes].bool()
     expected = torch.where(hot, on, off).to(result)
     return [x, classes, on, off, axis, Out(expected if axis == -1 else expected.movedim(-1, 0))]
-
-
-@operator("Cast")
-def cast(g, dtype):
-    x = g.tensor(dtype, specials=False, low=0, high=100)
-    to = g.random.choice([*REALS, torch.int32, torch.int64, torch.uint8, torch.bool])
-    return [x, to, Out(x.to(to))]
-
-
-@operator("InplaceCopy")
-def copy(g, dtype):
-    x = g.tensor(g.random.choice([torch.float32, torch.float16, torch.int64, torch.bool]), specials=False)
-    source = g.broadcastable(dtype, x.shape, specials=False, low=0, high=100)
-    return [Ref(x, source.to(x.dtype).expand(x.shape)), source]
-
-
-@operator("InplaceFillScalar")
-def fill_scalar(g, dtype):
-    x, value = g.tensor(dtype), g.number(dtype)
-    return [Ref(x, torch.full_like(x, value)), value]
-
-
-@operator("InplaceZero")
-def zero(g, dtype):
-    x = g.tensor(dtype)
-    return [Ref(x, torch.zeros_like(x))]
-
-
-@operator("InplaceOne")
-def one(g, dtype):
-    x = g.tensor(dtype)
-    return [Ref(x, torch.ones_like(x))]

@@ -5,51 +5,10 @@
  * used in place. Work is divided at multiples of TK_GRAIN, so a result does not depend on the number of blocks. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 
-#include "softnpu/aclnn/kernels/map_math.h"
+#include "softnpu/aclnn/kernels/map_loops.h"
 #include "softnpu/aclnn/kernels/op_float.h"
 
-/* One loop: inputs a to d, four numbers, output, length. */
-#define LOOP(name, suffix, type, expression)                                                                           \
-    static void name##_##suffix(const type *const *in, const type *number, type *z, uint64_t n)                        \
-    {                                                                                                                  \
-        typedef type T __attribute__((unused));                                                                        \
-        const type *pa = in[0], *pb = in[1], *pc = in[2], *pd = in[3];                                                 \
-        const type s __attribute__((unused)) = number[0], t __attribute__((unused)) = number[1];                       \
-        const type u __attribute__((unused)) = number[2], v __attribute__((unused)) = number[3];                       \
-        TK_INDEPENDENT                                                                                                 \
-        for (uint64_t i = 0; i < n; i++) {                                                                             \
-            const type a __attribute__((unused)) = pa[i], b __attribute__((unused)) = pb[i];                           \
-            const type c __attribute__((unused)) = pc[i], d __attribute__((unused)) = pd[i];                           \
-            z[i] = (type)(expression);                                                                                 \
-        }                                                                                                              \
-    }
-
-#define F(name)                   name##_f32
-#define F32_2(name, expression)   LOOP(name, f32, float, expression)
-#define F32_3(name, real, whole)  LOOP(name, f32, float, real)
-OP_MAP_ROWS(F32_2, F32_2, F32_3)
-#undef F
-#define F(name)                   name##_f64
-#define F64_2(name, expression)   LOOP(name, f64, double, expression)
-#define F64_3(name, real, whole)  LOOP(name, f64, double, real)
-OP_MAP_ROWS(F64_2, F64_2, F64_3)
-#undef F
-#define I64_2(name, expression)   LOOP(name, i64, int64_t, expression)
-#define I64_NONE(name, expression)
-#define I64_3(name, real, whole)  LOOP(name, i64, int64_t, whole)
-OP_MAP_ROWS(I64_2, I64_NONE, I64_3)
-
-static const struct map_loops {
-    void (*f32)(const float *const *in, const float *number, float *z, uint64_t n);
-    void (*f64)(const double *const *in, const double *number, double *z, uint64_t n);
-    void (*i64)(const int64_t *const *in, const int64_t *number, int64_t *z, uint64_t n); /* NULL: reals only */
-} loops[OP_MAP_CODES] = {
-#define ALL_ROW(name, expression)   {name##_f32, name##_f64, name##_i64},
-#define REAL_ROW(name, expression)  {name##_f32, name##_f64, NULL},
-#define BOTH_ROW(name, real, whole) {name##_f32, name##_f64, name##_i64},
-    OP_MAP_ROWS(ALL_ROW, REAL_ROW, BOTH_ROW)};
-
-static void run_f32(const struct op_map_args *m, const struct map_loops *loop, struct op_walk *w)
+static void run_f32(const struct op_map_args *m, struct op_walk *w)
 {
     float buffers[OP_MAP_INPUTS][OP_RUN], result[OP_RUN], numbers[OP_MAP_NUMBERS];
     const float *in[OP_MAP_INPUTS];
@@ -73,7 +32,7 @@ static void run_f32(const struct op_map_args *m, const struct map_loops *loop, s
             }
         }
         void *z = (void *)op_element(m->z, op_walk_offset(w, &m->z_side), m->z_side.type);
-        loop->f32(in, numbers, direct ? z : result, n);
+        op_map_f32[m->code](in, numbers, direct ? z : result, n);
         if (!direct) {
             op_store_f32(result, z, zs, m->z_side.type, n);
         }
@@ -81,7 +40,7 @@ static void run_f32(const struct op_map_args *m, const struct map_loops *loop, s
 }
 
 /* Double and 64-bit integers: both are what a chunk holds. */
-static void run_wide(const struct op_map_args *m, const struct map_loops *loop, struct op_walk *w)
+static void run_wide(const struct op_map_args *m, struct op_walk *w)
 {
     const enum tk_kind kind = m->kind == OP_MAP_F64 ? TK_KIND_REAL : TK_KIND_SIGNED;
     struct tk_chunk chunks[OP_MAP_INPUTS], result = {.kind = kind};
@@ -107,12 +66,12 @@ static void run_wide(const struct op_map_args *m, const struct map_loops *loop, 
         if (kind == TK_KIND_REAL) {
             const double *in[] = {chunks[0].real, chunks[1].real, chunks[2].real, chunks[3].real};
             const double numbers[] = {m->numbers[0].real, m->numbers[1].real, m->numbers[2].real, m->numbers[3].real};
-            loop->f64(in, numbers, result.real, n);
+            op_map_f64[m->code](in, numbers, result.real, n);
         } else {
             const int64_t *in[] = {chunks[0].i64, chunks[1].i64, chunks[2].i64, chunks[3].i64};
             const int64_t numbers[] = {m->numbers[0].whole, m->numbers[1].whole, m->numbers[2].whole,
                                        m->numbers[3].whole};
-            loop->i64(in, numbers, result.i64, n);
+            op_map_i64[m->code](in, numbers, result.i64, n);
         }
         tk_chunk_store(&result, (void *)op_element(m->z, op_walk_offset(w, &m->z_side), m->z_side.type),
                        op_inner_step(&m->loop, &m->z_side), m->z_side.type, n);
@@ -121,13 +80,13 @@ static void run_wide(const struct op_map_args *m, const struct map_loops *loop, 
 
 void TK_NAME(op_map)(const struct op_map_args *m, uint32_t block, uint32_t num_blocks)
 {
-    if (m->z == NULL || m->code >= OP_MAP_CODES || (m->kind == OP_MAP_I64 && loops[m->code].i64 == NULL)) {
+    if (m->z == NULL || m->code >= OP_MAP_CODES || (m->kind == OP_MAP_I64 && op_map_i64[m->code] == NULL)) {
         return;
     }
     struct op_walk w = op_walk_start(&m->loop, tk_share(op_loop_count(&m->loop), TK_GRAIN, block, num_blocks));
     if (m->kind == OP_MAP_F32) {
-        run_f32(m, &loops[m->code], &w);
+        run_f32(m, &w);
     } else {
-        run_wide(m, &loops[m->code], &w);
+        run_wide(m, &w);
     }
 }

@@ -2,6 +2,8 @@
 /* The plan of element-wise operators: roles to operands, type promotion, broadcasting, one launch. */
 #include "softnpu/aclnn/operators/map.h"
 
+#include "softnpu/kernels/half.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -96,7 +98,7 @@ static aclnnStatus take_scalar(struct nn_plan *p, struct map_call *call, uint32_
     if (!nn_given(p, param) && !is_input && !(p->op->flags & NN_MAP_ALPHA)) {
         *number = role == 'l'   ? (struct op_number){-INFINITY, INT64_MIN}
                   : role == 'h' ? (struct op_number){INFINITY, INT64_MAX}
-                                : (struct op_number){0, 0};
+                                : (struct op_number){p->op->number, (int64_t)p->op->number};
         return ACLNN_SUCCESS;
     }
     NN_CHECK(nn_scalar(p, param, NN_MOVABLE, number, &type));
@@ -134,6 +136,17 @@ static aclnnStatus take(struct nn_plan *p, struct map_call *call, uint32_t param
     }
 }
 
+/* A comparison sees the scalar in the type of the tensor: 0.1 equals the float16 that is nearest to it. */
+static void round_constants(struct map_call *call)
+{
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        double *real = &call->inputs[i].constant.real;
+        *real = call->type == ACL_FLOAT16 ? (double)tk_half_to_float(tk_float_to_half((float)*real))
+                : call->type == ACL_BF16  ? (double)tk_bf16_to_float(tk_float_to_bf16((float)*real))
+                                          : *real;
+    }
+}
+
 static aclnnStatus check_types(struct nn_plan *p, struct map_call *call)
 {
     call->type = nn_promote_scalar(call->type, call->scalar_type);
@@ -145,6 +158,9 @@ static aclnnStatus check_types(struct nn_plan *p, struct map_call *call)
         return NN_INVALID(p, "a result of type %s cannot be stored as %s", nn_type_name(result),
                           nn_type_name(call->out.type));
     }
+    if (p->op->flags & NN_MAP_BOOL) {
+        round_constants(call);
+    }
     call->args.code = p->op->code;
     call->args.kind = kind_of(call->type, p->op->code);
     return ACLNN_SUCCESS;
@@ -154,8 +170,7 @@ static aclnnStatus check_shapes(struct nn_plan *p, struct map_call *call)
 {
     struct nn_view shape = {0};
     for (uint32_t i = 0; i < call->input_count; i++) {
-        if (call->inputs[i].view != NULL &&
-            !nn_common_shape(&shape, call->inputs[i].view, &shape.rank, shape.dims)) {
+        if (call->inputs[i].view != NULL && !nn_common_shape(&shape, call->inputs[i].view, &shape.rank, shape.dims)) {
             return NN_INVALID(p, "the shapes %s and %s do not broadcast", nn_shape_text(shape.rank, shape.dims),
                               nn_shape_text(call->inputs[i].view->rank, call->inputs[i].view->dims));
         }
@@ -181,4 +196,16 @@ aclnnStatus nn_plan_map(struct nn_plan *p)
     NN_CHECK(check_types(p, &call));
     NN_CHECK(check_shapes(p, &call));
     return launch(p, p->op->kernel, call.inputs, &call.args, &call.out);
+}
+
+aclnnStatus nn_plan_map_as(struct nn_plan *p, const char *kernel, uint32_t code)
+{
+    const struct nn_operator *op = p->op;
+    struct nn_operator chosen = *op;
+    chosen.kernel = kernel;
+    chosen.code = code;
+    p->op = &chosen;
+    const aclnnStatus status = nn_plan_map(p);
+    p->op = op;
+    return status;
 }

@@ -5,7 +5,7 @@
  *   i  input tensor, broadcast; takes part in type promotion
  *   m  input tensor that does not take part in type promotion (masks, conditions)
  *   n  scalar that is an input: the operand is constant; takes part in promotion only by its category
- *   s  scalar that is a number of the function (s, t, u, v in order); may be NULL: 0
+ *   s  scalar that is a number of the function (s, t, u, v in order); may be NULL: 0, or the row's value
  *   l  scalar that is a lower bound, h  an upper bound; NULL: none; takes part in promotion like n
  *   d  number by value (real, integer, bool), a number of the function
  *   o  output       r  input and output in one (in-place operators)       -  not used
@@ -20,7 +20,7 @@ enum {
     NN_MAP_BOOL = 1,  /* the result is bool; out may have any type */
     NN_MAP_ALPHA = 2, /* the first number multiplies: it must not be real if the operands are integers */
     NN_MAP_CAST = 4,  /* out may have any type */
-    NN_MAP_ONE = 8,   /* the first number is 1 (Add and Sub without alpha) */
+    NN_MAP_ONE = 8,   /* the first number is 1 (Silu is Swish with it) */
 };
 
 aclnnStatus nn_plan_map(struct nn_plan *p);
@@ -29,6 +29,14 @@ aclnnStatus nn_plan_map(struct nn_plan *p);
 #define NN_MAP(name, role_text, function, input_types, flag_bits)                                                      \
     NN_OPERATOR(name, nn_plan_map, .kernel = #function, .code = OP_MAP_##function, .roles = role_text,                 \
                 .types = input_types, .flags = flag_bits)
+
+/* The same with a value for scalars that are NULL. */
+#define NN_MAP_OR(name, role_text, function, input_types, flag_bits, value)                                            \
+    NN_OPERATOR(name, nn_plan_map, .kernel = #function, .code = OP_MAP_##function, .roles = role_text,                 \
+                .types = input_types, .flags = flag_bits, .number = value)
+/* An operator whose function depends on its arguments: its plan calls nn_plan_map_as. */
+#define NN_MAP_BY(name, role_text, plan, input_types) NN_OPERATOR(name, plan, .roles = role_text, .types = input_types)
+aclnnStatus nn_plan_map_as(struct nn_plan *p, const char *kernel, uint32_t code);
 
 /* One element-wise launch for other plans. An input is a view, already of the output's shape by nn_broadcast, or a
  * constant if view is NULL. The computation runs in the kind of `type`. */
