@@ -5,7 +5,9 @@
 
 #include "aclnnop/aclnn_addmm.h"
 #include "aclnnop/aclnn_addr.h"
+#include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_dot.h"
+#include "aclnnop/aclnn_max_pool.h"
 #include "aclnnop/aclnn_trans_matmul_weight.h"
 
 static void products_refuse(void **state)
@@ -52,10 +54,51 @@ static void weight_sizes_are_whole_cubes(void **state)
     aclDestroyIntArray(flat);
 }
 
+static void convolutions_and_pooling_refuse(void **state)
+{
+    struct array x = array_make(ACL_FLOAT, DIMS(1, 4, 6, 6)), w = array_make(ACL_FLOAT, DIMS(8, 4, 3, 3)),
+                 z = array_make(ACL_FLOAT, DIMS(1, 8, 4, 4)), b = array_make(ACL_FLOAT, DIMS(7)),
+                 i = array_make(ACL_INT32, DIMS(1, 4, 6, 6)), m = array_make(ACL_FLOAT, DIMS(1, 4, 3, 3));
+    aclIntArray *one = aclCreateIntArray((const int64_t[]){1, 1}, 2),
+                *zero = aclCreateIntArray((const int64_t[]){0, 0}, 2),
+                *two = aclCreateIntArray((const int64_t[]){2, 2}, 2),
+                *odd = aclCreateIntArray((const int64_t[]){1, 1, 1}, 3),
+                *huge = aclCreateIntArray((const int64_t[]){INT64_MAX, 1}, 2);
+#define CONVOLVE(input, weight, bias, stride, groups, out)                                                             \
+    input, weight, bias, stride, zero, one, false, zero, groups, out, 0
+    RUN(aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, one, 1, z.tensor));
+    REFUSED(NULL_PARAM, aclnnConvolution, CONVOLVE(NULL, w.tensor, NULL, one, 1, z.tensor));
+    REFUSED(NULL_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, NULL, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(i.tensor, w.tensor, NULL, one, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, b.tensor, one, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, two, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, zero, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, odd, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, huge, 1, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, one, 0, z.tensor));
+    REFUSED(BAD_PARAM, aclnnConvolution, CONVOLVE(x.tensor, w.tensor, NULL, one, 3, z.tensor));
+    RUN(aclnnMaxPool, x.tensor, two, two, 0, zero, one, 0, m.tensor);
+    REFUSED(BAD_PARAM, aclnnMaxPool, x.tensor, two, one, 0, zero, one, 0, m.tensor);
+    REFUSED(BAD_PARAM, aclnnMaxPool, x.tensor, two, two, 0, two, one, 0, m.tensor); /* more padding than window */
+    REFUSED(BAD_PARAM, aclnnMaxPool, i.tensor, two, two, 0, zero, one, 0, m.tensor);
+    REFUSED(NULL_PARAM, aclnnMaxPool, x.tensor, NULL, two, 0, zero, one, 0, m.tensor);
+    aclIntArray *arrays[] = {one, zero, two, odd, huge};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+        aclDestroyIntArray(arrays[k]);
+    }
+    array_drop(&x);
+    array_drop(&w);
+    array_drop(&z);
+    array_drop(&b);
+    array_drop(&i);
+    array_drop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_refuse),
+        cmocka_unit_test(convolutions_and_pooling_refuse),
         cmocka_unit_test(weight_sizes_are_whole_cubes),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);

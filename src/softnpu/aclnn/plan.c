@@ -96,7 +96,8 @@ aclnnStatus nn_launch(struct nn_plan *p, const char *kernel, const void *args, s
     }
     const uint64_t blocks = work / WORK_PER_BLOCK + 1;
     step->kernel = kernel;
-    step->task_type = strstr(kernel, "MatMul") != NULL ? SNPU_TASK_KERNEL_AICORE : SNPU_TASK_KERNEL_AIVEC;
+    step->task_type = strstr(kernel, "MatMul") != NULL || strncmp(kernel, "Conv", 4) == 0 ? SNPU_TASK_KERNEL_AICORE
+                                                                                          : SNPU_TASK_KERNEL_AIVEC;
     step->blocks = (uint32_t)(blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS);
     for (uint32_t i = 0; i < pointers; i++) {
         step->addresses[i] = *addresses[i];

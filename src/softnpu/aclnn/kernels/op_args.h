@@ -81,6 +81,7 @@ struct op_map_args {
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)                                                                         \
     OP_KERNELS_LAYOUT(X)                                                                                               \
+    OP_KERNELS_PRODUCTS(X)                                                                                             \
     OP_KERNELS_ROWS(X)                                                                                                 \
     OP_KERNELS_INDEX(X)                                                                                                \
     OP_KERNELS_ROTARY(X)
@@ -148,6 +149,7 @@ struct op_random_args {
 
 #include "softnpu/aclnn/kernels/index_args.h"
 #include "softnpu/aclnn/kernels/layout_args.h"
+#include "softnpu/aclnn/kernels/product_args.h"
 #include "softnpu/aclnn/kernels/rotary_args.h"
 
 #endif
