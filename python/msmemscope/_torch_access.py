@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # As in _native/access.c.
 NOTHING, READ, WRITE = 0, 1, 2
+TENSOR = 4  # in addition: a tensor by its schema, where PyTorch may pass a number
 
 _on = False
 _thread = threading.local()
@@ -38,17 +39,20 @@ def facts_of(function: Any) -> tuple[bytes, bytes, dict[str, int], bytes, bool]:
     name = schema.name.rpartition("::")[2]
     creates = name.startswith("new_") or name.endswith("_like")
 
-    def argument(alias: Any) -> int:
+    def access(alias: Any) -> int:
         if creates:
             return NOTHING
         if alias is None:
             return READ
         return WRITE if alias.is_write else NOTHING  # else a view: no access
 
+    def argument(each: Any) -> int:
+        return access(each.alias_info) | (TENSOR if str(each.type) in ("Tensor", "Optional[Tensor]") else 0)
+
     def result(alias: Any) -> int:
         return NOTHING if name == "empty_like" or (alias is not None and not alias.is_write) else WRITE
 
-    named = {each.name: argument(each.alias_info) for each in schema.arguments}
+    named = {each.name: argument(each) for each in schema.arguments}
     return (
         f"{function.__module__}.{function.__name__}".encode(),
         bytes(named[each.name] for each in schema.arguments if not each.kwarg_only),

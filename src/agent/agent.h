@@ -54,7 +54,8 @@ int64_t ms_stream_id(void *stream);
 /* All thread-local storage that the agent uses besides the recorder's pointer. */
 struct ms_self {
     uint64_t launch_frame : 48; /* frame of the outermost launch hook on this thread's stack; 0: none */
-    uint64_t suppressed : 14;   /* nesting depth; the agent's own calls into the driver record nothing */
+    uint64_t suppressed : 11;   /* nesting depth; the agent's own calls into the driver record nothing */
+    uint64_t numbers : 3;       /* see numbers.h */
     uint64_t reporting : 1;     /* PyTorch is reporting a CPU tensor that is recorded */
     uint64_t walking : 1;       /* a stack is being walked */
 };

@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/control.h"
+#include "agent/numbers.h"
 #include "agent/python_trace.h"
 #include "agent/record_text.h"
 #include "agent/watch.h"
@@ -40,6 +41,9 @@ static void access_to(unsigned pool, uint32_t device, uint64_t addr, uint64_t si
     }
     if (ms_watching()) {
         ms_watch_access(addr, size_b, type == MS_ACCESS_WRITE);
+    }
+    if (pool == MS_POOL_HOST && (__atomic_load_n(&ms_gate->shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) == 0) {
+        return; /* its block is not recorded either */
     }
     struct ms_texts texts = {0};
     struct ms_slot slot;
@@ -202,5 +206,6 @@ const struct ms_agent_v1 ms_agent_v1 = {
     .python_trace = python_trace,
     .python_own = ms_call_own,
     .quiet = quiet,
+    .numbers = ms_numbers_expect,
     .suspects = ms_control_suspects,
 };

@@ -106,6 +106,9 @@ struct ms_agent_v1 {
 
     /* Like stop(), but tracing continues. */
     int (*suspects)(char *why, size_t why_b);
+
+    /* How many tensors PyTorch will make of numbers in this thread because of us, see agent/numbers.h; 0: no more. */
+    void (*numbers)(uint32_t count);
 };
 
 extern const struct ms_agent_v1 ms_agent_v1 MS_EXPORT;

@@ -316,13 +316,13 @@ def test_operators_leak_nothing(softnpu, recording):
         for _ in range(50):
             once()
         before = state()
-        for _ in range(6000):
+        for _ in range(1500):
             once()
         after = state()
         msmemscope.stop()
         assert not drift(before, after), drift(before, after)
-        # The interpreter's cache of attribute names keeps up to 4096 strings.
-        assert abs(after[1] - before[1]) < 50 and after[2] - before[2] < 300000 and after[3] - before[3] < 8192, (before[1:], after[1:])
+        # The interpreter's cache of attribute names keeps some of the strings.
+        assert abs(after[1] - before[1]) < 50 and after[2] - before[2] < 120000 and after[3] - before[3] < 8192, (before[1:], after[1:])
     """)
 
 

@@ -3,9 +3,11 @@
 #include "agent_fixture.h"
 
 #include "abi/c10.h"
+#include "agent/agent_v1.h"
 #include "mstx/ms_tools_ext.h"
 #include "torch_fake.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -88,6 +90,31 @@ static void only_if_the_cpu_is_requested(void **state)
     const struct ms_record *r;
     next_record(self, MS_R_POOL_ALLOC, &r);
     assert_int_equal(r->flags & MS_RECORD_SHADOW, MS_RECORD_SHADOW);
+}
+
+/* Tensors that PyTorch makes of numbers because operators are observed. */
+static void announced_numbers_are_not_recorded(void **state)
+{
+    (void)state;
+    const struct ms_agent_v1 *agent = dlsym(RTLD_DEFAULT, "ms_agent_v1");
+    assert_non_null(agent);
+    agent->numbers(2);
+    void *number = fake_tensor(8), *large = fake_tensor(17), *complex = fake_tensor(16), *third = fake_tensor(8);
+    expect_alloc(HOST, large, 17); /* larger than any number */
+    expect_alloc(HOST, third, 8);
+    fake_free(large);
+    expect_free(HOST, large);
+    fake_free(complex);
+    fake_free(number);
+    fake_free(third);
+    expect_free(HOST, third);
+    agent->numbers(3);
+    agent->numbers(0);
+    void *later = fake_tensor(8);
+    expect_alloc(HOST, later, 8);
+    fake_free(later);
+    expect_free(HOST, later);
+    no_more_records(self);
 }
 
 static void once_while_pytorch_profiles(void **state)
@@ -202,28 +229,28 @@ static void operators(void **state)
     assert_int_equal(errno, CANARY);
     want(OPERATORS, MS_STATE_ON);
     skip_records(self);
-    fake_operator("aten::add", "Tensor");
-    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
+    fake_operator("aten::add", "Tensor"); /* on the CPU, which is not recorded */
+    no_more_records(self);
 }
 
 /* ---- nested operators ---- */
 
 static void observe_operators(void)
 {
-    want(OPERATORS, MS_STATE_ON);
+    want(OPERATORS | MS_WANT_CPU, MS_STATE_ON);
     fake_free(fake_tensor(8));
 }
 
 static void stop_observing(void)
 {
-    want(OPERATORS, MS_STATE_OFF);
+    want(OPERATORS | MS_WANT_CPU, MS_STATE_OFF);
     fake_free(fake_tensor(8));
 }
 
 static void expect_add(void)
 {
     fake_operator("aten::add", "Tensor");
-    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.add.Tensor");
+    expect_operator(MS_DEV_CPU, "torch._ops.aten.add.Tensor");
     no_more_records(self);
 }
 
@@ -265,11 +292,11 @@ static void calls_of_a_kernel_are_not_recorded(void **state)
     (void)state;
     observe_operators();
     fake_operator_that(composite, "aten::linear", "");
-    expect_turn('b', MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
-    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.addmm.default");
-    expect_turn('e', MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
+    expect_turn('b', MS_DEV_CPU, "torch._ops.aten.linear.default");
+    expect_operator(MS_DEV_CPU, "torch._ops.aten.addmm.default");
+    expect_turn('e', MS_DEV_CPU, "torch._ops.aten.linear.default");
     fake_operator_that(kernel_with_autograd, "mine::outer", "");
-    expect_operator(MS_DEV_UNKNOWN, "torch._ops.mine.outer.default");
+    expect_operator(MS_DEV_CPU, "torch._ops.mine.outer.default");
     expect_add();
 }
 
@@ -280,10 +307,10 @@ static void outermost_operators_in_inference_mode(void **state)
     fake_beneath_autograd(1);
     for (int i = 0; i < 2; i++) {
         fake_operator_that(view, "aten::linear", "");
-        expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.linear.default");
+        expect_operator(MS_DEV_CPU, "torch._ops.aten.linear.default");
     }
     fake_range_around(view, "CompiledFunction"); /* not an operator */
-    expect_operator(MS_DEV_UNKNOWN, "torch._ops.aten.as_strided.default");
+    expect_operator(MS_DEV_CPU, "torch._ops.aten.as_strided.default");
     fake_beneath_autograd(0);
     expect_add();
 }
@@ -332,7 +359,7 @@ static void observers_change_inside_an_operator(void **state)
 static void more_operators_than_the_table_holds(void **state)
 {
     (void)state;
-    want(OPERATORS, MS_STATE_ON);
+    want(OPERATORS | MS_WANT_CPU, MS_STATE_ON);
     fake_free(fake_tensor(8));
     for (int i = 0; i < 6000; i++) {
         char name[64], expected[96];
@@ -342,7 +369,7 @@ static void more_operators_than_the_table_holds(void **state)
             skip_records(self);
             fake_operator(name, "");
             snprintf(expected, sizeof(expected), "torch._ops.mine.operator_%d.default", i);
-            expect_operator(MS_DEV_UNKNOWN, expected);
+            expect_operator(MS_DEV_CPU, expected);
         }
     }
 }
@@ -372,6 +399,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(cpu_tensors, start),
         cmocka_unit_test_setup(only_if_the_cpu_is_requested, start),
+        cmocka_unit_test_setup(announced_numbers_are_not_recorded, start),
         cmocka_unit_test_setup(once_while_pytorch_profiles, start),
         cmocka_unit_test_setup(mapped_files, start),
         cmocka_unit_test_setup(other_devices, start),

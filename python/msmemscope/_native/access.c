@@ -16,7 +16,8 @@
 
 #include "trace/records.h"
 
-enum { NOTHING, READ, WRITE }; /* as in _torch_access.py */
+/* As in _torch_access.py. */
+enum { NOTHING, READ, WRITE, TENSOR = 4 }; /* TENSOR: in addition, the argument is a tensor by its schema */
 
 /* ---- operators ---- */
 
@@ -109,27 +110,40 @@ static struct access_op *operator_of(PyObject *function)
 
 /* ---- arguments and results ---- */
 
-static void look_at(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *object, long what)
+static bool is_number(PyObject *object)
 {
-    if (what != NOTHING) {
-        access_record(agent, object, what == WRITE ? MS_ACCESS_WRITE : MS_ACCESS_READ, op->name);
-    }
+    return PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object);
 }
 
-static void inputs(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *positional,
-                   PyObject *keywords)
+/* Whether the object is a number in the place of a tensor. */
+static bool look_at(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *object, long what)
 {
+    if ((what & TENSOR) != 0 && is_number(object)) {
+        return true;
+    }
+    if ((what & (READ | WRITE)) != NOTHING) {
+        access_record(agent, object, (what & WRITE) != 0 ? MS_ACCESS_WRITE : MS_ACCESS_READ, op->name);
+    }
+    return false;
+}
+
+/* Returns how many arguments are numbers in the place of tensors: PyTorch makes tensors of them once more. */
+static uint32_t inputs(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *positional,
+                       PyObject *keywords)
+{
+    uint32_t numbers = 0;
     Py_ssize_t count = PyTuple_Size(positional);
     for (Py_ssize_t i = 0; i < count && i < op->input_count; i++) {
-        look_at(agent, op, PyTuple_GetItem(positional, i), op->inputs[i]);
+        numbers += look_at(agent, op, PyTuple_GetItem(positional, i), op->inputs[i]);
     }
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (keywords != NULL && PyDict_Next(keywords, &at, &key, &value)) {
         PyObject *what = PyDict_GetItemWithError(op->keywords, key);
-        look_at(agent, op, value, what != NULL ? PyLong_AsLong(what) : NOTHING);
+        numbers += look_at(agent, op, value, what != NULL ? PyLong_AsLong(what) : NOTHING);
     }
     PyErr_Clear();
+    return numbers;
 }
 
 static void outputs(const struct ms_agent_v1 *agent, const struct access_op *op, PyObject *result)
@@ -190,8 +204,7 @@ static PyObject *run(const struct access_op *op, PyObject *positional, PyObject 
     if (result == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
         result = run_again(op, positional, keywords);
     }
-    if (result != NULL && op->returns_tensor &&
-        (PyFloat_Check(result) || PyLong_Check(result) || PyComplex_Check(result))) {
+    if (result != NULL && op->returns_tensor && is_number(result)) {
         PyObject *tensor = PyObject_CallFunctionObjArgs(tensor_of, result, NULL);
         Py_DECREF(result);
         result = tensor;
@@ -220,10 +233,14 @@ static PyObject *dispatch(PyObject *mode, PyObject *arguments)
         Py_DECREF(positional);
         return result;
     }
-    if (agent != NULL) {
-        inputs(agent, op, positional, keywords);
+    uint32_t numbers = agent != NULL ? inputs(agent, op, positional, keywords) : 0;
+    if (numbers != 0 && MS_NATIVE_HAS(agent, numbers)) {
+        agent->numbers(numbers);
     }
     PyObject *result = run(op, positional, keywords);
+    if (numbers != 0 && MS_NATIVE_HAS(agent, numbers)) {
+        agent->numbers(0);
+    }
     if (result != NULL && agent != NULL) {
         outputs(agent, op, result);
     }

@@ -13,6 +13,7 @@
  * allocator locks. It is also how the agent notices PyTorch (torch.h). */
 #include "agent/agent.h"
 #include "agent/hooks.h"
+#include "agent/numbers.h"
 #include "agent/python.h"
 #include "agent/torch.h"
 
@@ -49,7 +50,7 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *self, void *ptr, size_t si
 {
     ms_torch_follow();
     unsigned state = wanted(true);
-    if (state != MS_STATE_OFF && ptr != NULL && size != 0) {
+    if (state != MS_STATE_OFF && ptr != NULL && size != 0 && !ms_number_begins(ptr, size)) {
         begins(state, CPU_TENSORS, ptr, size);
     }
     ms_self.reporting = 1;
@@ -60,7 +61,7 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *self, void *ptr, size_t si
 void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void *self, void *ptr)
 {
     unsigned state = wanted(true);
-    if (state != MS_STATE_OFF && ptr != NULL) {
+    if (!ms_number_ends(ptr) && state != MS_STATE_OFF && ptr != NULL) {
         ends(state, CPU_TENSORS, ptr);
     }
     ms_self.reporting = 1;

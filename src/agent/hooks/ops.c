@@ -180,12 +180,19 @@ static void add(const char *name, const struct op_text *t)
 
 /* ---- observers ---- */
 
-/* Without a current device the operators run on the CPU, if that is recorded. */
+/* Without a current device the operators run on the CPU, if that is recorded; MS_DEV_UNKNOWN: it is not. */
 static uint32_t device_of(const struct ms_shm *shm)
 {
     uint32_t device = ms_device_current();
     bool cpu = (__atomic_load_n(&shm->event_mask, __ATOMIC_RELAXED) & MS_WANT_CPU) != 0;
     return device == MS_DEV_UNKNOWN && cpu ? MS_DEV_CPU : device;
+}
+
+/* A process that uses no NPU is not recorded because of its operators. */
+static bool nowhere(void)
+{
+    const struct ms_shm *shm = ms_rec_shm();
+    return shm != NULL && device_of(shm) == MS_DEV_UNKNOWN;
 }
 
 /* The text of begin or end, from the table or built in *made; NULL: not an operator. */
@@ -266,7 +273,11 @@ static void on_begin(const void *function)
     struct op_text made;
     size_t length_b;
     const char *text = text_of(function, true, &made, &length_b);
-    if (text != NULL) {
+    if (text != NULL && (run == NULL || run->recorded == 0) && nowhere()) {
+        if (run != NULL) {
+            run->beneath++;
+        }
+    } else if (text != NULL) {
         record(text, length_b, true);
         run = running(); /* it may exist only now */
         if (run != NULL) {
