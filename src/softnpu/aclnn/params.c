@@ -62,6 +62,12 @@ static bool measure(const struct nn_view *view, uint64_t *count, uint64_t *reach
     return *count <= (uint64_t)INT64_MAX / 16 && *reach <= (uint64_t)INT64_MAX / 16;
 }
 
+/* Two INT4 share a byte. */
+static uint64_t bytes_of(aclDataType type, uint64_t elements)
+{
+    return type == ACL_INT4 ? elements / 2 + elements % 2 : elements * aclDataTypeSize(type);
+}
+
 static aclnnStatus view_of(struct nn_plan *p, uint32_t param, const aclTensor *tensor, nn_types types,
                            struct nn_view *view)
 {
@@ -86,13 +92,16 @@ static aclnnStatus view_of(struct nn_plan *p, uint32_t param, const aclTensor *t
     if (!measure(&seen, &seen.count, &reach) || (uint64_t)t->offset > (uint64_t)INT64_MAX / 16) {
         return NN_INVALID(p, "%s: shape, strides or offset are out of range", name);
     }
-    const uint64_t element_b = aclDataTypeSize(t->type), first_b = (uint64_t)t->offset * element_b;
+    if (t->type == ACL_INT4 && t->offset % 2 != 0) {
+        return NN_INVALID(p, "%s: an offset of INT4 must be a multiple of 2", name);
+    }
+    const uint64_t first_b = bytes_of(t->type, (uint64_t)t->offset);
     const struct nn_tensor_ref ref = {
         .tensor = (aclTensor *)tensor,
         .serial = t->serial,
         .data = t->data,
         .first_b = first_b,
-        .end_b = seen.count > 0 ? first_b + (reach + 1) * element_b : first_b,
+        .end_b = seen.count > 0 ? first_b + bytes_of(t->type, reach + 1) : first_b,
     };
     seen.address = (struct nn_address){.from = NN_FROM_TENSOR, .offset_b = first_b};
     if (!snpu_nn_executor_tensor(p->executor, &ref, &seen.address.tensor)) {

@@ -80,6 +80,7 @@ struct op_map_args {
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
     X(StatelessRandomUniformV2, op_random_args)                                                                        \
     X(StatelessRandomNormalV2, op_random_args)                                                                         \
+    OP_KERNELS_DEQUANTIZE(X)                                                                                           \
     OP_KERNELS_LAYOUT(X)                                                                                               \
     OP_KERNELS_PRODUCTS(X)                                                                                             \
     OP_KERNELS_ROWS(X)                                                                                                 \
@@ -147,6 +148,7 @@ struct op_random_args {
     double first, second;
 };
 
+#include "softnpu/aclnn/kernels/dequantize_args.h"
 #include "softnpu/aclnn/kernels/index_args.h"
 #include "softnpu/aclnn/kernels/layout_args.h"
 #include "softnpu/aclnn/kernels/product_args.h"
