@@ -3,7 +3,7 @@
 
 import torch
 
-from .cases import Out, operator
+from .cases import Out, Ref, operator
 from .reductions import wide
 
 
@@ -134,3 +134,110 @@ def rms_norm_grad(g, dtype):
     dx, dw = torch.autograd.grad(y, (wide_x, wide_weight), dy.double())
     loose = {"rtol": 1e-3, "atol": 1e-3} if dtype is torch.float32 else {"rtol": 2e-2, "atol": 5e-2}
     return [dy, x, rstd.detach().float(), weight, Out(dx, dtype=dtype, **loose), Out(dw, dtype=torch.float32, **loose)]
+
+
+def channels(g, dtype):
+    """An input with channels in dimension 1, and four vectors with one number per channel."""
+    shape = (64, 5, 13, 7) if g.round == 3 else g.shape(least=2, most=4)
+    x = g.tensor(dtype, shape, specials=False)
+    stats = torch.float64 if dtype is torch.float64 else torch.float32
+    vectors = [g.tensor(stats, (shape[1],), low=0.2, high=2) for _ in range(4)]
+    return x, stats, vectors
+
+
+LOOSE = {torch.float32: {"rtol": 1e-3, "atol": 1e-3}, torch.float64: {},
+         torch.float16: {"rtol": 1e-2, "atol": 2e-2}, torch.bfloat16: {"rtol": 2e-2, "atol": 1e-1}}
+
+
+@operator("BatchNorm")
+def batch_norm(g, dtype):
+    x, stats, (weight, bias, mean, variance) = channels(g, dtype)
+    training = g.random.random() < 0.6
+    if not x.numel() or (training and x.numel() == x.shape[1]):
+        return None
+    if g.random.random() < 0.3:
+        weight = bias = None
+    new_mean, new_variance = mean.double(), variance.double()
+    z, save_mean, save_invstd = torch.native_batch_norm(
+        x.double(), None if weight is None else weight.double(), None if bias is None else bias.double(),
+        new_mean, new_variance, training, 0.1, 1e-3)
+    loose = LOOSE[dtype]
+    return [x, weight, bias, Ref(mean, new_mean.to(stats)), Ref(variance, new_variance.to(stats), **LOOSE[stats]),
+            training, 0.1, 1e-3, Out(z, dtype=dtype, **loose), Out(save_mean, dtype=stats),
+            Out(save_invstd, dtype=stats, **LOOSE[stats])]
+
+
+def batch_norm_backward(g, dtype, *version):
+    x, stats, (weight, mean, variance, _) = channels(g, dtype)
+    training = g.random.random() < 0.6
+    if not x.numel() or (training and x.numel() == x.shape[1]):
+        return None
+    dy = g.tensor(dtype, x.shape, specials=False)
+    _, save_mean, save_invstd = torch.native_batch_norm(x.double(), None, None, None, None, True, 0.1, 1e-1)
+    save_mean, save_invstd = save_mean.to(stats), save_invstd.to(stats)
+    mask = [True, True, g.random.random() < 0.5]
+    results = torch.ops.aten.native_batch_norm_backward(
+        dy.double(), x.double(), weight.double(), mean.double(), variance.double(), save_mean.double(),
+        save_invstd.double(), training, 1e-3, mask)
+    outs = [Out(r, dtype=t, **LOOSE[dtype]) if m else None for r, t, m in zip(results, (dtype, stats, stats), mask)]
+    return [dy, x, weight, mean, variance, save_mean, save_invstd, training, 1e-3, mask, *version, *outs]
+
+
+operator("BatchNormBackward")(batch_norm_backward)
+operator("FastBatchNormBackward")(lambda g, dtype: batch_norm_backward(g, dtype, 0))
+
+
+def moments(x):
+    dims = [d for d in range(x.dim()) if d != 1]
+    return x.double().mean(dims), x.double().var(dims, correction=0), dims
+
+
+@operator("BatchNormStats")
+def batch_norm_stats(g, dtype):
+    x, stats, _ = channels(g, dtype)
+    mean, variance, _ = moments(x)
+    return [x, 1e-3, Out(mean, dtype=stats), Out(torch.rsqrt(variance + 1e-3), dtype=stats, **LOOSE[stats])] \
+        if x.numel() else None
+
+
+@operator("BatchNormReduce")
+def batch_norm_reduce(g, dtype):
+    x, stats, _ = channels(g, dtype)
+    dims = [d for d in range(x.dim()) if d != 1]
+    return [x, Out(x.double().sum(dims), dtype=stats, **LOOSE[stats]),
+            Out((x.double() ** 2).sum(dims), dtype=stats, **LOOSE[stats])]
+
+
+def along(x, vector):
+    return vector.double().reshape([-1 if d == 1 else 1 for d in range(x.dim())])
+
+
+@operator("BatchNormElemt")
+def batch_norm_elemt(g, dtype):
+    x, stats, (weight, bias, mean, invstd) = channels(g, dtype)
+    expected = (x.double() - along(x, mean)) * along(x, invstd) * along(x, weight) + along(x, bias)
+    return [x, weight, bias, mean, invstd, 1e-3, Out(expected, dtype=dtype, **LOOSE[dtype])]
+
+
+@operator("BatchNormReduceBackward")
+def batch_norm_reduce_backward(g, dtype):
+    x, stats, (weight, mean, invstd, _) = channels(g, dtype)
+    dy = g.tensor(dtype, x.shape, specials=False)
+    dims = [d for d in range(x.dim()) if d != 1]
+    total, dot = dy.double().sum(dims), (dy.double() * (x.double() - along(x, mean))).sum(dims)
+    return [dy, x, mean, invstd, weight, True, True, True,
+            *(Out(r, dtype=stats, **LOOSE[stats]) for r in (total, dot, dot * invstd.double(), total))]
+
+
+@operator("BatchNormElemtBackward")
+def batch_norm_elemt_backward(g, dtype):
+    x, stats, (weight, mean, invstd, _) = channels(g, dtype)
+    dy = g.tensor(dtype, x.shape, specials=False)
+    if not x.numel():
+        return None
+    total, dot = (g.tensor(stats, (x.shape[1],), specials=False) for _ in range(2))
+    counts = torch.randint(1, 50, (3,), dtype=torch.int32)
+    n = float(counts.sum())
+    expected = (dy.double() - along(x, total) / n - (x.double() - along(x, mean)) * along(x, invstd) ** 2
+                * along(x, dot) / n) * along(x, invstd) * along(x, weight)
+    return [dy, x, mean, invstd, weight, total, dot, counts, Out(expected, dtype=dtype, **LOOSE[dtype])]

@@ -11,6 +11,8 @@
 #ifndef SOFTNPU_ACLNN_MAP_ROWS_H
 #define SOFTNPU_ACLNN_MAP_ROWS_H
 
+#include "softnpu/aclnn/kernels/map_rows_loss.h"
+
 #define OP_MAP_ROWS(ALL, REAL, BOTH)                                                                                   \
     /* arithmetic */                                                                                                   \
     ALL(Add, a + s * b)                                                                                                \
@@ -175,7 +177,9 @@
     REAL(GeGluV2, K(0.5) * a * (1 + F(erf)(a * K(0.70710678118654752))) * b)                                           \
     REAL(GeGluV2Tanh, K(0.5) * a * (1 + F(tanh)(F(gelu_inner)(a))) * b)                                                \
     REAL(GeGluGradV2, a *c *F(gelu_slope)(b))                                                                          \
-    REAL(GeGluGradV2Tanh, a *c *F(gelu_tanh_slope)(b))
+    REAL(GeGluGradV2Tanh, a *c *F(gelu_tanh_slope)(b))                                                                 \
+    /* normalisations and losses */                                                                                    \
+    OP_MAP_ROWS_LOSS(ALL, REAL, BOTH)
 
 enum op_map_code {
 #define OP_MAP_CODE_2(name, expression)    OP_MAP_##name,

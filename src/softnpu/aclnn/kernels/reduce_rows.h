@@ -62,6 +62,8 @@ enum op_reduce_finish {
     X(ArgMaxV2)                                                                                                        \
     X(ArgMin)                                                                                                          \
     X(ArgMaxWithValue)                                                                                                 \
-    X(ArgMinWithValue)
+    X(ArgMinWithValue)                                                                                                 \
+    X(BNTrainingReduce)                                                                                                \
+    X(BNTrainingUpdateGrad)
 
 #endif

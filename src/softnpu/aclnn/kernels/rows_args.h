@@ -47,6 +47,6 @@ struct op_rows_args {
     X(SoftmaxCrossEntropyWithLogits)
 
 /* Kernels of this family with other arguments. */
-#define OP_KERNELS_ROWS(X) X(LayerNormBetaGammaBackpropV2, op_call)
+#define OP_KERNELS_ROWS(X) X(LayerNormBetaGammaBackpropV2, op_call) X(NLLLoss, op_call) X(NLLLossGrad, op_call)
 
 #endif
