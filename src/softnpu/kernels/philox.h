@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-/* Four words for a 64-bit counter (the upper half of the 128-bit counter is 0) under a 64-bit key. */
-static inline void tk_philox(uint64_t key, uint64_t counter, uint32_t out[4])
+/* Four words for a 128-bit counter, given in halves, under a 64-bit key. */
+static inline void tk_philox_wide(uint64_t key, uint64_t low, uint64_t high, uint32_t out[4])
 {
-    uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32), c2 = 0, c3 = 0;
+    uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32), c2 = (uint32_t)high, c3 = (uint32_t)(high >> 32);
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
@@ -25,6 +25,12 @@ static inline void tk_philox(uint64_t key, uint64_t counter, uint32_t out[4])
     out[1] = c1;
     out[2] = c2;
     out[3] = c3;
+}
+
+/* The same with an upper half of 0. */
+static inline void tk_philox(uint64_t key, uint64_t counter, uint32_t out[4])
+{
+    tk_philox_wide(key, counter, 0, out);
 }
 
 /* [0, 1) in steps of 2^-24. */

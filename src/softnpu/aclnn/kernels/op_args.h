@@ -78,9 +78,8 @@ struct op_map_args {
     X(OnesLike, op_fill_args)                                                                                          \
     X(MatMulV2, op_matmul_args)                                                                                        \
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
-    X(StatelessRandomUniformV2, op_random_args)                                                                        \
-    X(StatelessRandomNormalV2, op_random_args)                                                                         \
     OP_KERNELS_DEQUANTIZE(X)                                                                                           \
+    OP_KERNELS_RANDOM(X)                                                                                               \
     OP_KERNELS_LAYOUT(X)                                                                                               \
     OP_KERNELS_PRODUCTS(X)                                                                                             \
     OP_KERNELS_ROWS(X)                                                                                                 \
@@ -139,19 +138,11 @@ struct op_matmul_args {
     struct op_number alpha, beta;
 };
 
-/* Uniform in [first, second), or normal with mean `first` and deviation `second`. */
-struct op_random_args {
-    void *z;
-    struct op_loop loop;
-    struct op_side z_side;
-    uint64_t seed, offset;
-    double first, second;
-};
-
 #include "softnpu/aclnn/kernels/dequantize_args.h"
 #include "softnpu/aclnn/kernels/index_args.h"
 #include "softnpu/aclnn/kernels/layout_args.h"
 #include "softnpu/aclnn/kernels/product_args.h"
+#include "softnpu/aclnn/kernels/random_args.h"
 #include "softnpu/aclnn/kernels/rotary_args.h"
 
 #endif
