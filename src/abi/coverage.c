@@ -22,6 +22,16 @@ static const struct abi_name aclcompiler_names[] = {
 #include "abi/aclcompiler_functions.h"
 };
 
+static const struct abi_name acltdt_names[] = {
+#define ACLTDT_FN(status, ret, name, params) ROW(status, RECOMMENDED, name)
+#include "abi/acltdt_functions.h"
+};
+
+static const struct abi_name acltdt_queue_names[] = {
+#define ACLTDT_QUEUE_FN(status, ret, name, params) ROW(status, RECOMMENDED, name)
+#include "abi/acltdt_queue_functions.h"
+};
+
 static const struct abi_name rt_names[] = {
 #define RT_FN(status, ret, name, params) ROW(status, RECOMMENDED, name)
 #include "abi/rt_functions.h"
@@ -67,6 +77,8 @@ static const struct abi_library libraries[] = {
     LIBRARY(aclprof, "libmsprofiler.so"),
     LIBRARY(aclop, "libascendcl.so"),
     LIBRARY(aclcompiler, "libacl_op_compiler.so"),
+    LIBRARY(acltdt, "libacl_tdt_channel.so"),
+    LIBRARY(acltdt_queue, "libacl_tdt_queue.so"),
 };
 
 const struct abi_library *abi_coverage(size_t *count)
