@@ -45,6 +45,13 @@ def test_softnpu_manual_page_is_installed(installed, build):
     assert page.read_text() == (build / "src/cli/softnpu/softnpu.1").read_text()
 
 
+def test_operator_headers_are_installed(installed):
+    (folder,) = [found for above in installed.parents for found in above.glob("lib/softnpu/*-linux/include/aclnnop")]
+    for header in ("aclnn_add.h", "level2/aclnn_add.h"):
+        assert (folder / header).is_file()
+    assert "aclnnInplaceAddsGetWorkspaceSize(" in (folder / "aclnn_add.h").read_text()
+
+
 def test_installation_can_be_moved(installed, softnpu, tmp_path, build):
     moved = tmp_path / "some where" / "else"
     moved.parent.mkdir()
