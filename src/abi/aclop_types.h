@@ -5,10 +5,14 @@
  * inputs and outputs are how many the operator has; inputs -1: any number from 1. arguments has one word for each
  * parameter of aclnn<function> before workspaceSize:
  *     iN  oN      input or output N               iN~attr   input N, its last two dimensions exchanged if attr is true
+ *     iN?         input N, or NULL if the call has fewer than N + 1 inputs, which it may have then
  *     i*          all inputs, as a list           tN        data type of output N
  *     sN  s:attr  scalar: first element of input N, or an attribute; s:attr=2 has a default; s=2 is a constant
- *     nN  n:attr  whole number, likewise          vN  v:attr   list of whole numbers, likewise
+ *     nN  n:attr  whole number, likewise          vN  v:attr   list of whole numbers, likewise; v=0,0 is a constant
+ *     v:attr>2    such a list without its first two numbers; v:attr/2 every second number
+ *     f:attr      float, likewise                 d:attr    double, likewise
  *     b:attr      truth value, false if not given
+ *     m=100       list of truth values            -         NULL
  * Define the macro before including this file; it is undefined at the end. */
 
 /* clang-format off */
@@ -75,6 +79,9 @@ ACLOP_TYPE("Greater", "GtTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("GreaterEqual", "GeTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("Less", "LtTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("LessEqual", "LeTensor", 2, 1, "i0 i1 o0")
+ACLOP_TYPE("Cdist", "Cdist", 2, 1, "i0 i1 f:p=2 n=0 o0")
+ACLOP_TYPE("LeftShift", "LeftShift", 2, 1, "i0 i1 o0")
+ACLOP_TYPE("RightShift", "RightShift", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("LogicalAnd", "LogicalAnd", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("LogicalOr", "LogicalOr", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("Maximum", "Maximum", 2, 1, "i0 i1 o0")
@@ -90,6 +97,12 @@ ACLOP_TYPE("MatMul", "Matmul", 2, 1, "i0~transpose_x1 i1~transpose_x2 o0 n=0")
 ACLOP_TYPE("MatMulV2", "Matmul", 2, 1, "i0~transpose_x1 i1~transpose_x2 o0 n=0")
 ACLOP_TYPE("BatchMatMul", "Matmul", 2, 1, "i0~adj_x1 i1~adj_x2 o0 n=0")
 ACLOP_TYPE("BatchMatMulV2", "Matmul", 2, 1, "i0~adj_x1 i1~adj_x2 o0 n=0")
+/* ==== convolutions; lists of four numbers are in the order of NCHW, pads are top, bottom, left, right. The two-phase
+ * function wants input and weight even where only their shape matters: the output has it. ==== */
+ACLOP_TYPE("Conv2D", "Convolution", 2, 1, "i0 i1 i2? v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 o0 n=0")
+ACLOP_TYPE("Conv2DTranspose", "Convolution", 3, 1, "i1 i2 i3? v:strides>2 v:pads/2 v:dilations>2 n=1 v:output_padding>2 n:groups=1 o0 n=0")
+ACLOP_TYPE("Conv2DBackpropInput", "ConvolutionBackward", 3, 1, "i2 o0 i1 - v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 m=100 n=0 o0 - -")
+ACLOP_TYPE("Conv2DBackpropFilter", "ConvolutionBackward", 3, 1, "i2 i0 o0 - v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 m=010 n=0 - o0 -")
 /* ==== reductions ==== */
 ACLOP_TYPE("ArgMaxV2", "ArgMax", 2, 1, "i0 n1 b:keep_dims o0")
 ACLOP_TYPE("ArgMin", "ArgMin", 2, 1, "i0 n1 b:keep_dims o0")
@@ -111,6 +124,7 @@ ACLOP_TYPE("ClipByValue", "Clamp", 3, 1, "i0 s1 s2 o0")
 ACLOP_TYPE("ConcatD", "Cat", -1, 1, "i* n:concat_dim o0")
 ACLOP_TYPE("Fill", "InplaceFillScalar", 2, 1, "o0 s1")
 ACLOP_TYPE("GatherV2", "GatherV2", 3, 1, "i0 n2 i1 o0")
+ACLOP_TYPE("LogSpaceD", "LogSpace", 1, 1, "s:start s:end n:steps=100 d:base=10 o0")
 ACLOP_TYPE("Range", "Arange", 3, 1, "s0 s1 s2 o0")
 ACLOP_TYPE("ReverseV2", "Flip", 2, 1, "i0 v1 o0")
 ACLOP_TYPE("Select", "SWhere", 3, 1, "i0 i1 i2 o0")

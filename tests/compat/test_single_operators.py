@@ -6,7 +6,8 @@ import re
 from conftest import ROOT
 
 KINDS = {"i": "aclTensor", "o": "aclTensor", "i*": "aclTensorList", "s": "aclScalar", "v": "aclIntArray", "b": "bool",
-         "n": ("int64_t", "int8_t", "aclDataType"), "t": "aclDataType"}
+         "n": ("int64_t", "int", "int8_t", "bool", "aclDataType"), "t": "aclDataType", "f": "float", "d": "double", "m": "aclBoolArray",
+         "-": ("aclTensor", "aclIntArray")}
 
 
 def signatures():
@@ -28,12 +29,14 @@ def test_every_row_fits_its_function():
     for kind, function, inputs, outputs, words in rows():
         parameters = known[function]
         words = words.split()
-        assert len(words) == len(parameters) <= 10, kind
+        assert len(words) == len(parameters) <= 16, kind
         for word, parameter in zip(words, parameters, strict=True):
             wanted = KINDS["i*" if word == "i*" else word[0]]
             assert parameter == wanted or parameter in wanted, (kind, word, parameter)
             index = re.match(r"[iosnvt](\d)", word)
-            if index:
+            if index and word.endswith("?"):
+                assert int(index[1]) == int(inputs), (kind, word)
+            elif index:
                 assert int(index[1]) < int(outputs if word[0] in "ot" else inputs), (kind, word)
         assert any(word.startswith("o") for word in words), kind
 

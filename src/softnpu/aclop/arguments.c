@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum object_kind { OBJECT_TENSOR, OBJECT_SCALAR, OBJECT_INTS, OBJECT_LIST, OBJECT_BLOCK };
+enum object_kind { OBJECT_TENSOR, OBJECT_SCALAR, OBJECT_INTS, OBJECT_BOOLS, OBJECT_LIST, OBJECT_BLOCK };
 
 struct snpu_op_object {
     struct snpu_op_object *next;
@@ -54,9 +54,8 @@ void *snpu_op_symbol(const char *prefix, const char *name, const char *suffix)
 static const struct {
     const char *destroy;
 } kinds[] = {
-    [OBJECT_TENSOR] = {"aclDestroyTensor"},
-    [OBJECT_SCALAR] = {"aclDestroyScalar"},
-    [OBJECT_INTS] = {"aclDestroyIntArray"},
+    [OBJECT_TENSOR] = {"aclDestroyTensor"},   [OBJECT_SCALAR] = {"aclDestroyScalar"},
+    [OBJECT_INTS] = {"aclDestroyIntArray"},   [OBJECT_BOOLS] = {"aclDestroyBoolArray"},
     [OBJECT_LIST] = {"aclDestroyTensorList"},
 };
 
@@ -92,6 +91,7 @@ struct builder {
     const struct snpu_op_type *type;
     aclrtStream stream;
     struct snpu_op_arguments *out;
+    double real; /* of the last number */
 };
 
 #define BAD(builder, code, format, ...)                                                                                \
@@ -270,6 +270,9 @@ static aclError read_attr(struct builder *b, const char *name, const char *missi
         return BAD(b, ACL_ERROR_OP_ATTR_NOT_MATCH, "attribute '%s' must be a number or a list of numbers", name);
     }
     *count = attr != NULL ? attr->count : 1;
+    for (const char *comma = missing; attr == NULL && (comma = strchr(comma, ',')) != NULL; comma++) {
+        ++*count;
+    }
     *out = calloc(*count + 1, sizeof(**out));
     if (*out == NULL) {
         return snpu_fail(ACL_ERROR_BAD_ALLOC, "%s: out of host memory", b->call->function);
@@ -277,18 +280,22 @@ static aclError read_attr(struct builder *b, const char *name, const char *missi
     for (size_t i = 0; attr != NULL && i < *count; i++) {
         (void)number_at(types[attr->kind], attr->values, i, &(*out)[i]);
     }
-    if (attr == NULL) {
-        (*out)->i = strtoll(missing, NULL, 10);
+    for (size_t i = 0; attr == NULL && i < *count; i++) {
+        char *end;
+        (*out)[i].i = strtoll(missing, &end, 10);
+        missing = end + (*end == ',');
     }
     return ACL_SUCCESS;
 }
 
 /* ---- words of a row ---- */
 struct word {
-    char kind;   /* i o t s n v b */
-    int index;   /* of an input or output; -1: an attribute or a constant; -2: all inputs */
-    char *name;  /* of an attribute, "" for a constant */
-    char *value; /* default or constant, or NULL */
+    char kind;     /* i o t s n v f d b m - */
+    bool optional; /* an input that may be missing */
+    int index;     /* of an input or output; -1: an attribute or a constant; -2: all inputs */
+    char *name;    /* of an attribute, "" for a constant */
+    char *value;   /* default or constant, or NULL */
+    size_t skip, step;
     char text[64];
 };
 
@@ -298,6 +305,14 @@ static void split(const char **at, struct word *w)
     snprintf(w->text, sizeof(w->text), "%.*s", (int)n, *at);
     *at += n + ((*at)[n] == ' ');
     w->kind = w->text[0];
+    w->skip = 0;
+    w->step = 1;
+    char *part = strpbrk(w->text, ">/");
+    if (part != NULL) {
+        *(*part == '>' ? &w->skip : &w->step) = (size_t)(part[1] - '0');
+        *part = '\0';
+    }
+    w->optional = strchr(w->text, '?') != NULL;
     w->index = -1;
     w->name = w->text + strlen(w->text); /* "" */
     w->value = strchr(w->text, '=');
@@ -346,10 +361,11 @@ static aclError number_word(struct builder *b, const struct word *w, intptr_t *o
     }
     if (w->kind == 'v') {
         int64_t *values = calloc(count + 1, sizeof(*values));
-        for (size_t i = 0; values != NULL && i < count; i++) {
-            values[i] = whole(&numbers[i]);
+        size_t used = 0;
+        for (size_t i = w->skip; values != NULL && i < count; i += w->step) {
+            values[used++] = whole(&numbers[i]);
         }
-        const void *array = values != NULL ? META(aclCreateIntArray)(values, count) : NULL;
+        const void *array = values != NULL ? META(aclCreateIntArray)(values, used) : NULL;
         rc = keep(b->out, OBJECT_INTS, array);
         *out = (intptr_t)array;
         free(values);
@@ -365,6 +381,7 @@ static aclError number_word(struct builder *b, const struct word *w, intptr_t *o
         *out = (intptr_t)scalar;
     } else {
         *out = (intptr_t)whole(&numbers[0]);
+        b->real = numbers[0].real ? numbers[0].r : (double)numbers[0].i;
     }
     free(numbers);
     return rc;
@@ -400,15 +417,50 @@ static aclError list_word(struct builder *b, intptr_t *out)
     return rc;
 }
 
+static aclError mask_word(struct builder *b, const struct word *w, intptr_t *out)
+{
+    bool values[8] = {false};
+    size_t count = strlen(w->value);
+    for (size_t i = 0; i < count && i < MS_COUNT_OF(values); i++) {
+        values[i] = w->value[i] == '1';
+    }
+    const void *array = META(aclCreateBoolArray)(values, count);
+    *out = (intptr_t)array;
+    return keep(b->out, OBJECT_BOOLS, array);
+}
+
+/* A float or a double: it is not among the whole numbers. */
+static aclError real_word(struct builder *b, const struct word *w)
+{
+    intptr_t ignored;
+    aclError rc = number_word(b, w, &ignored);
+    double *place = &b->out->reals[b->out->real_count++];
+    *place = b->real;
+    if (w->kind == 'f') {
+        const float narrow = (float)b->real;
+        memcpy(place, &narrow, sizeof(narrow));
+    }
+    return rc;
+}
+
 static aclError one_word(struct builder *b, const struct word *w, intptr_t *out)
 {
     const aclTensor *tensor = NULL;
     bool flag = false;
     aclError rc;
     switch (w->kind) {
+    case '-':
+        *out = 0;
+        return ACL_SUCCESS;
+    case 'm':
+        return mask_word(b, w, out);
     case 'i':
         if (w->index == -2) {
             return list_word(b, out);
+        }
+        if (w->optional && w->index >= b->call->input_count) {
+            *out = 0;
+            return ACL_SUCCESS;
         }
         rc = *w->name != '\0' ? flag_of(b, w->name, &flag) : ACL_SUCCESS;
         rc = rc != ACL_SUCCESS ? rc : input(b, w->index, flag, &tensor);
@@ -433,13 +485,18 @@ static aclError one_word(struct builder *b, const struct word *w, intptr_t *out)
 aclError snpu_op_arguments_build(const struct snpu_op_call *call, const struct snpu_op_type *type, aclrtStream stream,
                                  struct snpu_op_arguments *out)
 {
-    struct builder builder = {call, type, stream, out};
+    struct builder builder = {call, type, stream, out, 0.0};
     *out = (struct snpu_op_arguments){0};
     aclError rc = ACL_SUCCESS;
-    for (const char *at = type->arguments; rc == ACL_SUCCESS && *at != '\0'; out->count++) {
+    for (const char *at = type->arguments; rc == ACL_SUCCESS && *at != '\0';) {
         struct word w;
         split(&at, &w);
-        rc = one_word(&builder, &w, &out->values[out->count]);
+        if (w.kind == 'f' || w.kind == 'd') {
+            rc = real_word(&builder, &w);
+        } else {
+            rc = one_word(&builder, &w, &out->values[out->count]);
+            out->count++;
+        }
     }
     if (rc != ACL_SUCCESS) {
         snpu_op_arguments_free(out);

@@ -5,7 +5,8 @@
 
 #include "softnpu/aclop/aclop.h"
 
-#define SNPU_OP_ARGUMENTS 12 /* at most, workspaceSize and executor included */
+#define SNPU_OP_ARGUMENTS 18 /* at most, workspaceSize and executor included */
+#define SNPU_OP_REALS     4  /* of them float or double, at most */
 
 /* A row of src/abi/aclop_types.h. */
 struct snpu_op_type {
@@ -20,7 +21,8 @@ void *snpu_op_symbol(const char *prefix, const char *name, const char *suffix);
 /* What a call holds until its operator has been queued or has run. */
 struct snpu_op_arguments {
     intptr_t values[SNPU_OP_ARGUMENTS];
-    uint32_t count;
+    double reals[SNPU_OP_REALS]; /* a float is in the first half of its place */
+    uint32_t count, real_count;
     struct snpu_op_object *objects; /* tensors, scalars, lists: destroyed after the call */
     bool staged;                    /* some are blocks of device memory: the stream must be idle before */
 };

@@ -76,9 +76,10 @@ static aclError check_shapes(const struct snpu_op_call *call, const char *side, 
     return ACL_SUCCESS;
 }
 
-static aclError check_count(const struct snpu_op_call *call, const char *side, int have, int want, int code)
+/* more: how many may follow that are optional. */
+static aclError check_count(const struct snpu_op_call *call, const char *side, int have, int want, int more, int code)
 {
-    bool right = want < 0 ? have > 0 : have == want;
+    bool right = want < 0 ? have > 0 : have >= want && have - want <= more;
     return right
                ? ACL_SUCCESS
                : snpu_fail(code, "%s: operator %s has %d %s(s), not %d", call->function, call->type, want, side, have);
@@ -106,10 +107,14 @@ static aclError find(const struct snpu_op_call *call, const struct snpu_op_type 
     if (found == NULL || snpu_op_symbol("aclnn", found->function, "GetWorkspaceSize") == NULL) {
         return snpu_fail(ACL_ERROR_OP_NOT_FOUND, "%s: softnpu has no operator of type %s", call->function, call->type);
     }
-    rc = check_count(call, "input", call->input_count, found->inputs, ACL_ERROR_OP_INPUT_NOT_MATCH);
+    int optional = 0;
+    for (const char *mark = strchr(found->arguments, '?'); mark != NULL; mark = strchr(mark + 1, '?')) {
+        optional++;
+    }
+    rc = check_count(call, "input", call->input_count, found->inputs, optional, ACL_ERROR_OP_INPUT_NOT_MATCH);
     rc = rc != ACL_SUCCESS
              ? rc
-             : check_count(call, "output", call->output_count, found->outputs, ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+             : check_count(call, "output", call->output_count, found->outputs, 0, ACL_ERROR_OP_OUTPUT_NOT_MATCH);
     *type = found;
     return rc;
 }
@@ -130,11 +135,13 @@ static aclError refuse(const struct snpu_op_call *call, aclnnStatus status)
                      "%s: operator %s: %s", call->function, call->type, text);
 }
 
-/* Pointers and whole numbers travel in the same places, whatever their number. */
+/* Pointers and whole numbers travel in the same places, whatever their number. Reals travel in registers of their own,
+ * in the calling conventions of both x86_64 and aarch64, wherever they are in the list. */
 typedef aclnnStatus (*first_phase)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
-                                   intptr_t, intptr_t, intptr_t, intptr_t);
+                                   intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
+                                   intptr_t, intptr_t, double, double, double, double);
 typedef aclnnStatus (*second_phase)(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream);
-_Static_assert(SNPU_OP_ARGUMENTS == 12, "first_phase has as many parameters");
+_Static_assert(SNPU_OP_ARGUMENTS == 18 && SNPU_OP_REALS == 4, "first_phase has as many parameters");
 
 static aclError run(const struct snpu_op_call *call, const struct snpu_op_type *type,
                     struct snpu_op_arguments *arguments, aclrtStream stream)
@@ -145,9 +152,11 @@ static aclError run(const struct snpu_op_call *call, const struct snpu_op_type *
     aclOpExecutor *executor = NULL;
     void *workspace = NULL;
     intptr_t *v = arguments->values;
+    const double *r = arguments->reals;
     v[arguments->count] = (intptr_t)&workspace_b;
     v[arguments->count + 1] = (intptr_t)&executor;
-    aclnnStatus status = plan(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
+    aclnnStatus status = plan(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13],
+                              v[14], v[15], v[16], v[17], r[0], r[1], r[2], r[3]);
     if (status != ACLNN_SUCCESS) {
         return refuse(call, status);
     }
