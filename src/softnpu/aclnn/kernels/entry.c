@@ -53,3 +53,7 @@ void op_rows_base(const struct op_rows_args *a, uint32_t block, uint32_t num_blo
 void op_rows_v3(const struct op_rows_args *a, uint32_t block, uint32_t num_blocks);
 #define ROWS_ENTRY(name) SHARED(name, op_rows)
 OP_ROW_KERNELS(ROWS_ENTRY)
+void op_foreach_base(const struct op_foreach_args *a, uint32_t block, uint32_t num_blocks);
+void op_foreach_v3(const struct op_foreach_args *a, uint32_t block, uint32_t num_blocks);
+#define FOREACH_ENTRY(name) SHARED(name, op_foreach)
+OP_FOREACH_KERNELS(FOREACH_ENTRY)

@@ -35,12 +35,15 @@
     ALL(MulNoNan, b == 0 ? 0 : a * b)                                                                                  \
     ALL(MaskedScale, a *b *s)                                                                                          \
     ALL(AddMatMatElements, s *a *b + t * c)                                                                            \
+    ALL(Identity, a)                                                                                                   \
+    ALL(ZerosOf, 0)                                                                                                    \
     /* rounding and signs */                                                                                           \
     BOTH(Ceil, F(ceil)(a), a)                                                                                          \
     BOTH(Floor, F(floor)(a), a)                                                                                        \
     BOTH(Trunc, F(trunc)(a), a)                                                                                        \
     BOTH(Round, F(rint)(a), a)                                                                                         \
     BOTH(RoundDecimals, t > 0 ? F(rint)(a * s) / s : F(rint)(a / s) * s, a)                                            \
+    BOTH(RoundOff, F(round_off)(a, s), s == 7 ? 0 : a)                                                                 \
     BOTH(Frac, a - F(trunc)(a), 0)                                                                                     \
     ALL(Sign, (a > 0) - (a < 0))                                                                                       \
     BOTH(Signbit, F(copysign)(1, a) < 0, a < 0)                                                                        \

@@ -55,6 +55,14 @@
         const T rest = fmod_##of(x, y);                                                                                \
         return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;                                                   \
     }                                                                                                                  \
+    /* By the modes of the vendor's conversions: to even, down, up, half away from zero, to zero; 7: what is left. */  \
+    static inline T round_off_##of(T x, T mode)                                                                        \
+    {                                                                                                                  \
+        const T away = trunc_##of(x + copysign_##of((T)0.5, x)), zero = trunc_##of(x);                                 \
+        T z = mode == 2 ? floor_##of(x) : mode == 3 ? ceil_##of(x) : rint_##of(x);                                     \
+        z = mode == 4 ? away : z;                                                                                      \
+        return mode == 5 ? zero : mode == 7 ? x - zero : z;                                                            \
+    }                                                                                                                  \
     /* The quotient of x less its remainder, which is closer to a whole number than x / y. */                          \
     static inline T floor_div_##of(T x, T y)                                                                           \
     {                                                                                                                  \

@@ -84,7 +84,8 @@ struct op_map_args {
     OP_KERNELS_PRODUCTS(X)                                                                                             \
     OP_KERNELS_ROWS(X)                                                                                                 \
     OP_KERNELS_INDEX(X)                                                                                                \
-    OP_KERNELS_ROTARY(X)
+    OP_KERNELS_ROTARY(X)                                                                                               \
+    OP_KERNELS_TRAINING(X)
 
 /* Cast, ViewCopy, TensorMove: z = x, converted. */
 struct op_move_args {
@@ -144,5 +145,7 @@ struct op_matmul_args {
 #include "softnpu/aclnn/kernels/product_args.h"
 #include "softnpu/aclnn/kernels/random_args.h"
 #include "softnpu/aclnn/kernels/rotary_args.h"
+
+#include "softnpu/aclnn/kernels/foreach_args.h"
 
 #endif

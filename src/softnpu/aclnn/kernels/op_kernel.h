@@ -11,6 +11,7 @@
 OP_KERNELS(OP_PROTOTYPE)
 void TK_NAME(op_rows)(const struct op_rows_args *a, uint32_t block, uint32_t num_blocks);
 void TK_NAME(op_reduce)(const struct op_reduce_args *a, uint32_t block, uint32_t num_blocks);
+void TK_NAME(op_foreach)(const struct op_foreach_args *a, uint32_t block, uint32_t num_blocks);
 void TK_NAME(op_map)(const struct op_map_args *m, uint32_t block, uint32_t num_blocks);
 
 #define OP_KERNEL(name, args) void TK_NAME(name)(const struct args *a, uint32_t block, uint32_t num_blocks)

@@ -14,7 +14,7 @@ static const bool real_only[OP_MAP_CODES] = {
 #define NOT_REAL_3(name, real, whole) false,
     OP_MAP_ROWS(NOT_REAL_2, REAL_2, NOT_REAL_3)};
 
-static enum op_map_kind kind_of(aclDataType type, uint32_t code)
+enum op_map_kind nn_map_kind(aclDataType type, uint32_t code)
 {
     if (!nn_is_real(type)) {
         return real_only[code] ? OP_MAP_F32 : OP_MAP_I64;
@@ -53,7 +53,7 @@ aclnnStatus nn_map(struct nn_plan *p, const char *kernel, uint32_t code, aclData
                    uint32_t number_count, const struct nn_view *out)
 {
     struct nn_map_input all[OP_MAP_INPUTS] = {{0}};
-    struct op_map_args args = {.code = code, .kind = kind_of(type, code)};
+    struct op_map_args args = {.code = code, .kind = nn_map_kind(type, code)};
     memcpy(all, inputs, input_count * sizeof *inputs);
     for (uint32_t i = 0; i < number_count; i++) {
         args.numbers[i] = (struct op_number){numbers[i], isfinite(numbers[i]) ? (int64_t)numbers[i] : 0};
@@ -162,7 +162,7 @@ static aclnnStatus check_types(struct nn_plan *p, struct map_call *call)
         round_constants(call);
     }
     call->args.code = p->op->code;
-    call->args.kind = kind_of(call->type, p->op->code);
+    call->args.kind = nn_map_kind(call->type, p->op->code);
     return ACLNN_SUCCESS;
 }
 

@@ -47,6 +47,8 @@ struct nn_map_input {
 aclnnStatus nn_map(struct nn_plan *p, const char *kernel, uint32_t code, aclDataType type,
                    const struct nn_map_input *inputs, uint32_t input_count, const double *numbers,
                    uint32_t number_count, const struct nn_view *out);
+/* How a function is computed for operands of this promoted type. */
+enum op_map_kind nn_map_kind(aclDataType type, uint32_t code);
 #define NN_MAP_KERNEL(function) #function, OP_MAP_##function
 
 #endif
