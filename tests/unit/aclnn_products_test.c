@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_addr.h"
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_dot.h"
+#include "aclnnop/aclnn_flash_attention_score.h"
 #include "aclnnop/aclnn_max_pool.h"
 #include "aclnnop/aclnn_trans_matmul_weight.h"
 
@@ -94,11 +95,45 @@ static void convolutions_and_pooling_refuse(void **state)
     array_drop(&m);
 }
 
+static void attention_refuses(void **state)
+{
+    struct array q = array_make(ACL_FLOAT, DIMS(1, 4, 3, 8)), k = array_make(ACL_FLOAT, DIMS(1, 2, 5, 8)),
+                 o = array_make(ACL_FLOAT, DIMS(1, 4, 3, 8)), m = array_make(ACL_FLOAT, DIMS(1, 4, 3, 8)),
+                 mask = array_make(ACL_BOOL, DIMS(3, 4)), drop = array_make(ACL_UINT8, DIMS(3)),
+                 whole = array_make(ACL_INT32, DIMS(1, 4, 3, 8));
+#define ATTEND(query, key, drop_mask, mask_tensor, keep, heads, layout, mode, out)                                     \
+    query, key, key, NULL, drop_mask, NULL, mask_tensor, NULL, 0.5, keep, 9, 9, heads, layout, 0, mode, m.tensor,      \
+        m.tensor, NULL, out
+    RUN(aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, "BNSD", 0, o.tensor));
+    REFUSED(NULL_PARAM, aclnnFlashAttentionScore, ATTEND(NULL, k.tensor, NULL, NULL, 1.0, 4, "BNSD", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore,
+            ATTEND(whole.tensor, k.tensor, NULL, NULL, 1.0, 4, "BNSD", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 3, "BNSD", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, "BSH", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, "XYZ", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, NULL, 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, "BNSD", 9, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 1.0, 4, "BNSD", 0, k.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore,
+            ATTEND(q.tensor, k.tensor, NULL, mask.tensor, 1.0, 4, "BNSD", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore, ATTEND(q.tensor, k.tensor, NULL, NULL, 0.5, 4, "BNSD", 0, o.tensor));
+    REFUSED(BAD_PARAM, aclnnFlashAttentionScore,
+            ATTEND(q.tensor, k.tensor, drop.tensor, NULL, 0.5, 4, "BNSD", 0, o.tensor));
+    array_drop(&q);
+    array_drop(&k);
+    array_drop(&o);
+    array_drop(&m);
+    array_drop(&mask);
+    array_drop(&drop);
+    array_drop(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_refuse),
         cmocka_unit_test(convolutions_and_pooling_refuse),
+        cmocka_unit_test(attention_refuses),
         cmocka_unit_test(weight_sizes_are_whole_cubes),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);

@@ -198,6 +198,8 @@ aclnnStatus nn_shape_from_device(struct nn_plan *p, const struct nn_view *view, 
 
 /* ---- launches ---- */
 
+enum { NN_MAX_BLOCKS = 24 }; /* of one launch: cores of the device */
+
 /* Describes the common index space of views of one shape: dimensions of size 1 dropped, neighbours merged where every
  * view allows it. sides[i] belongs to views[i]. */
 void nn_tile(struct op_loop *loop, struct op_side *const *sides, const struct nn_view *const *views, uint32_t count);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Launches use one block per core of the device, fewer for small amounts of work. */
-enum { MAX_BLOCKS = 24, WORK_PER_BLOCK = 8192 };
+enum { WORK_PER_BLOCK = 8192 };
 
 aclnnStatus nn_first_phase(const char *name, const struct nn_operator *op, const struct nn_param *params,
                            const union nn_arg *args, uint32_t count, uint64_t *workspaceSize, aclOpExecutor **executor)
@@ -98,7 +98,7 @@ aclnnStatus nn_launch(struct nn_plan *p, const char *kernel, const void *args, s
     step->kernel = kernel;
     step->task_type = strstr(kernel, "MatMul") != NULL || strncmp(kernel, "Conv", 4) == 0 ? SNPU_TASK_KERNEL_AICORE
                                                                                           : SNPU_TASK_KERNEL_AIVEC;
-    step->blocks = (uint32_t)(blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS);
+    step->blocks = (uint32_t)(blocks < NN_MAX_BLOCKS ? blocks : NN_MAX_BLOCKS);
     for (uint32_t i = 0; i < pointers; i++) {
         step->addresses[i] = *addresses[i];
     }
