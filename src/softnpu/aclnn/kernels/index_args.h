@@ -3,6 +3,8 @@
 #ifndef SOFTNPU_ACLNN_INDEX_ARGS_H
 #define SOFTNPU_ACLNN_INDEX_ARGS_H
 
+#include "softnpu/aclnn/kernels/resize_args.h"
+
 #define OP_KERNELS_GATHER(X)                                                                                           \
     X(GatherV2, op_index_args)                                                                                         \
     X(GatherElements, op_index_args)                                                                                   \
@@ -24,7 +26,11 @@
     X(MaskedScatter, op_select_args)                                                                                   \
     X(RepeatIndex, op_repeat_args)
 
-#define OP_KERNELS_INDEX(X) OP_KERNELS_GATHER(X) OP_KERNELS_SCATTER(X) OP_KERNELS_SELECT(X)
+#define OP_KERNELS_INDEX(X)                                                                                            \
+    OP_KERNELS_GATHER(X)                                                                                               \
+    OP_KERNELS_SCATTER(X)                                                                                              \
+    OP_KERNELS_SELECT(X)                                                                                               \
+    OP_KERNELS_RESIZE(X)
 
 enum { OP_INDICES = 8 };
 
