@@ -79,6 +79,7 @@ struct op_map_args {
     X(MatMulV2, op_matmul_args)                                                                                        \
     X(BatchMatMulV2, op_matmul_args)                                                                                   \
     OP_KERNELS_DEQUANTIZE(X)                                                                                           \
+    OP_KERNELS_UNFOLD(X)                                                                                               \
     OP_KERNELS_RANDOM(X)                                                                                               \
     OP_KERNELS_LAYOUT(X)                                                                                               \
     OP_KERNELS_PRODUCTS(X)                                                                                             \
@@ -145,6 +146,7 @@ struct op_matmul_args {
 #include "softnpu/aclnn/kernels/product_args.h"
 #include "softnpu/aclnn/kernels/random_args.h"
 #include "softnpu/aclnn/kernels/rotary_args.h"
+#include "softnpu/aclnn/kernels/unfold_args.h"
 
 #include "softnpu/aclnn/kernels/foreach_args.h"
 
