@@ -8,6 +8,9 @@
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_dot.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
+#include "aclnnop/aclnn_inverse.h"
+#include "aclnnop/aclnn_linalg_cross.h"
+#include "aclnnop/aclnn_linalg_qr.h"
 #include "aclnnop/aclnn_max_pool.h"
 #include "aclnnop/aclnn_trans_matmul_weight.h"
 
@@ -128,12 +131,30 @@ static void attention_refuses(void **state)
     array_drop(&whole);
 }
 
+static void linear_algebra_refuses(void **state)
+{
+    struct array a = array_make(ACL_FLOAT, DIMS(3, 3)), b = array_make(ACL_FLOAT, DIMS(2, 3)),
+                 i = array_make(ACL_INT32, DIMS(3, 3));
+    REFUSED(NULL_PARAM, aclnnInverse, NULL, a.tensor);
+    REFUSED(BAD_PARAM, aclnnInverse, b.tensor, b.tensor);
+    REFUSED(BAD_PARAM, aclnnInverse, a.tensor, b.tensor);
+    REFUSED(BAD_PARAM, aclnnInverse, i.tensor, a.tensor);
+    REFUSED(BAD_PARAM, aclnnLinalgQr, a.tensor, 3, a.tensor, a.tensor);
+    REFUSED(BAD_PARAM, aclnnLinalgQr, a.tensor, 0, b.tensor, a.tensor);
+    REFUSED(BAD_PARAM, aclnnLinalgCross, b.tensor, b.tensor, 0, b.tensor);
+    REFUSED(BAD_PARAM, aclnnLinalgCross, b.tensor, b.tensor, 5, b.tensor);
+    array_drop(&a);
+    array_drop(&b);
+    array_drop(&i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_refuse),
         cmocka_unit_test(convolutions_and_pooling_refuse),
         cmocka_unit_test(attention_refuses),
+        cmocka_unit_test(linear_algebra_refuses),
         cmocka_unit_test(weight_sizes_are_whole_cubes),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);

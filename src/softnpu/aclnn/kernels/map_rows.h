@@ -30,6 +30,8 @@
     REAL(Reciprocal, 1 / a)                                                                                            \
     ALL(Square, a *a)                                                                                                  \
     ALL(Addcmul, a + s * b * c)                                                                                        \
+    ALL(Cross, a *b - c * d)                                                                                           \
+    REAL(LogSigned, a < 0 ? NAN : b)                                                                                   \
     REAL(Addcdiv, a + s * (b / c))                                                                                     \
     REAL(Lerp, F(fabs)(c) < K(0.5) ? a + c * (b - a) : b - (b - a) * (1 - c))                                          \
     ALL(MulNoNan, b == 0 ? 0 : a * b)                                                                                  \

@@ -5,7 +5,8 @@
 
 #include "softnpu/aclnn/kernels/attention_args.h"
 #include "softnpu/aclnn/kernels/convolve_args.h"
+#include "softnpu/aclnn/kernels/linalg_args.h"
 
-#define OP_KERNELS_PRODUCTS(X) OP_KERNELS_CONVOLVE(X) OP_KERNELS_ATTENTION(X)
+#define OP_KERNELS_PRODUCTS(X) OP_KERNELS_CONVOLVE(X) OP_KERNELS_ATTENTION(X) OP_KERNELS_LINALG(X)
 
 #endif
