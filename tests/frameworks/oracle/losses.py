@@ -56,3 +56,65 @@ def nll_backward(name, forward, function, planes):
 
 nll_backward("NLLLossBackward", aten.nll_loss_forward, aten.nll_loss_backward, False)
 nll_backward("NLLLoss2dBackward", aten.nll_loss2d_forward, aten.nll_loss2d_backward, True)
+
+
+def element_loss(name, function, *numbers, targets=None, weights=0, inputs=None):
+    """out = function(input, target, [weight, [positive weight]], reduction, numbers)"""
+    @operator(name)
+    def forward(g, dtype):
+        shape = (300, 257) if g.round == 3 else g.shape()
+        reduction = g.random.choice([0, 1, 2])
+        x = g.tensor(dtype, shape, **(inputs or {"specials": False}))
+        target = g.tensor(dtype, shape, **(targets or {"specials": False}))
+        extra = [g.tensor(dtype, shape[-1:], low=0.2, high=2) if shape and g.random.random() < 0.6 else None
+                 for _ in range(weights)]
+        expected = function(x.double(), target.double(), *map(wide, extra), reduction, *numbers)
+        return [x, target, *extra, reduction, *numbers, Out(expected, dtype=dtype)]
+
+
+def element_gradient(name, function, *numbers, targets=None, weights=0, inputs=None):
+    """out = gradient of function for its input (or the target, for names with Target)"""
+    @operator(name)
+    def backward(g, dtype):
+        shape = (30, 57) if g.round == 3 else g.shape()
+        reduction = g.random.choice([0, 1, 2])
+        x = g.tensor(dtype, shape, **(inputs or {"specials": False}))
+        target = g.tensor(dtype, shape, **(targets or {"specials": False}))
+        extra = [g.tensor(dtype, shape[-1:], low=0.2, high=2) if shape and g.random.random() < 0.6 else None
+                 for _ in range(weights)]
+        dy = g.tensor(dtype, shape if reduction == 0 else (), specials=False)
+        wide_x, wide_target = x.double().requires_grad_(), target.double().requires_grad_("Target" in name)
+        loss = function(wide_x, wide_target, *map(wide, extra), reduction, *numbers)
+        expected, = torch.autograd.grad(loss, wide_target if "Target" in name else wide_x, dy.double())
+        return [dy, x, target, *extra, reduction, *numbers, Out(expected, dtype=dtype)]
+
+
+def smooth_l1(x, target, reduction, beta):
+    return aten.smooth_l1_loss(x, target, reduction, beta)
+
+
+def kl_div(x, target, reduction, log_target):
+    return aten.kl_div(x, target, reduction, log_target=log_target)
+
+
+UNIT = {"low": 0.01, "high": 0.99}
+SIGNS = {"low": -1, "high": 1}
+for loss, reference, options in (
+        ("MseLoss", aten.mse_loss, {}), ("L1Loss", lambda x, t, r: reduced(torch.abs(x - t), r), {}),
+        ("BinaryCrossEntropy", aten.binary_cross_entropy, {"inputs": UNIT, "targets": UNIT, "weights": 1}),
+        ("BinaryCrossEntropyWithLogits", aten.binary_cross_entropy_with_logits, {"targets": UNIT, "weights": 2}),
+        ("SoftMarginLoss", aten.soft_margin_loss, {"targets": SIGNS})):
+    element_loss(loss, reference, **options)
+    element_gradient(loss + "Backward", reference, **options)
+element_loss("MseLossOut", aten.mse_loss)
+element_gradient("BinaryCrossEntropyWithLogitsTargetBackward", aten.binary_cross_entropy_with_logits, targets=UNIT,
+                 weights=2)
+element_loss("SmoothL1Loss", smooth_l1, 0.75)
+element_gradient("SmoothL1LossBackward", smooth_l1, 0.75)
+element_loss("KlDiv", kl_div, False, targets=UNIT)
+element_gradient("KlDivBackward", kl_div, True)
+element_gradient("KlDivTargetBackward", kl_div, False, targets=UNIT)
+
+
+def reduced(losses, reduction):
+    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()

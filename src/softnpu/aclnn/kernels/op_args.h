@@ -30,6 +30,7 @@ struct op_number {
 };
 
 #include "softnpu/aclnn/kernels/rows_args.h"
+#include "softnpu/aclnn/kernels/sort_args.h"
 
 /* ---- kernels that take any operands ---- */
 
@@ -84,6 +85,7 @@ struct op_map_args {
     OP_KERNELS_LAYOUT(X)                                                                                               \
     OP_KERNELS_PRODUCTS(X)                                                                                             \
     OP_KERNELS_ROWS(X)                                                                                                 \
+    OP_KERNELS_SORT(X)                                                                                                 \
     OP_KERNELS_INDEX(X)                                                                                                \
     OP_KERNELS_ROTARY(X)                                                                                               \
     OP_KERNELS_TRAINING(X)
