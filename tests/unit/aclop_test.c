@@ -185,6 +185,78 @@ static void unknown_operator(void **state)
     assert_message("input 0");
 }
 
+/* ---- offline models and dumps ---- */
+static void model_datasets(void **state)
+{
+    (void)state;
+    int64_t dims[] = {2};
+    char data[8];
+    aclDataBuffer *buffer = aclCreateDataBuffer(data, sizeof(data));
+    aclTensorDesc *desc = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
+    aclmdlDataset *dataset = aclmdlCreateDataset();
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(aclmdlAddDatasetBuffer(dataset, buffer), ACL_SUCCESS);
+    }
+    assert_int_equal(aclmdlGetDatasetNumBuffers(dataset), 20);
+    assert_ptr_equal(aclmdlGetDatasetBuffer(dataset, 19), buffer);
+    assert_null(aclmdlGetDatasetBuffer(dataset, 20));
+    assert_null(aclmdlGetDatasetTensorDesc(dataset, 3));
+    assert_int_equal(aclmdlSetDatasetTensorDesc(dataset, desc, 3), ACL_SUCCESS);
+    aclDestroyTensorDesc(desc);
+    assert_int_equal(aclGetTensorDescElementCount(aclmdlGetDatasetTensorDesc(dataset, 3)), 2);
+    assert_int_equal(aclmdlSetDatasetTensorDesc(dataset, desc, 3), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(aclmdlSetDatasetTensorDesc(dataset, NULL, 20), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(aclmdlAddDatasetBuffer(dataset, NULL), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(aclmdlDestroyDataset(dataset), ACL_SUCCESS);
+    assert_int_equal(aclmdlDestroyDataset(dataset), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(aclDestroyDataBuffer(buffer), 0);
+}
+
+static void models_are_refused(void **state)
+{
+    (void)state;
+    uint32_t id = 7;
+    aclmdlDesc *desc = aclmdlCreateDesc();
+    assert_int_equal(aclmdlLoadFromFile("model.om", &id), 545001);
+    assert_message("aclmdlLoadFromFile");
+    assert_int_equal(id, 7);
+    assert_int_equal(aclmdlExecute(7, NULL, NULL), 145003);
+    assert_int_equal(aclmdlGetDesc(desc, 7), 145003);
+    assert_int_equal(aclmdlGetNumInputs(desc), 0);
+    assert_int_equal(aclmdlGetInputDataType(desc, 0), ACL_DT_UNDEFINED);
+    assert_int_equal(aclmdlGetOutputFormat(desc, 0), ACL_FORMAT_UNDEFINED);
+    assert_null(aclmdlCreateAIPP(1));
+    assert_message("aclmdlCreateAIPP");
+    assert_int_equal(aclmdlDestroyDesc(desc), ACL_SUCCESS);
+    assert_int_equal(aclmdlDestroyDesc(desc), ACL_ERROR_INVALID_PARAM);
+}
+
+static int32_t on_dump(const acldumpChunk *chunk, int32_t length)
+{
+    (void)chunk;
+    return length;
+}
+
+static void dumps_are_not_written(void **state)
+{
+    (void)state;
+    char path[16];
+    int64_t data = 0;
+    acldumpTensorInfo tensor = {.tensorSize = 8, .tensorAddr = &data, .shapeNum = 1};
+    assert_int_equal(acldumpRegCallback(NULL, 0), ACL_ERROR_FAILURE);
+    assert_int_equal(acldumpRegCallback(on_dump, 1), ACL_ERROR_FAILURE);
+    assert_int_equal(acldumpRegCallback(on_dump, 0), ACL_SUCCESS);
+    acldumpUnregCallback();
+    assert_null(acldumpGetPath(DATA_DUMP));
+    assert_message("not enabled");
+    assert_int_equal(acldumpSaveExceptionInfo("../x", NULL, &tensor, 1), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(acldumpSaveExceptionInfo("x", NULL, &tensor, 1), ACL_ERROR_DUMP_NOT_RUN);
+    tensor.shapeNum = 26;
+    assert_int_equal(acldumpSaveExceptionInfo("x", NULL, &tensor, 1), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(acldumpGetExceptionInfoPath(NULL, 16), ACL_ERROR_INVALID_PARAM);
+    assert_int_equal(acldumpGetExceptionInfoPath(path, sizeof(path)), ACL_ERROR_DUMP_NOT_RUN);
+}
+
 /* ---- execution ---- */
 static aclrtStream stream;
 
@@ -409,6 +481,9 @@ int main(void)
 {
     own_machine_use("1", NULL);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(model_datasets),
+        cmocka_unit_test(models_are_refused),
+        cmocka_unit_test(dumps_are_not_written),
         cmocka_unit_test(descriptors),
         cmocka_unit_test(unknown_shapes),
         cmocka_unit_test(bad_descriptors),
