@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from conftest import HOME
+
 from recorder import wait_until
 
 
@@ -237,3 +239,23 @@ def test_coverage_comes_from_the_tables(softnpu):
     missing = [n["name"] for n in recommended if not n["implemented"]]
     assert missing == []
     assert names["aclrtMalloc"]["implemented"]
+
+
+def test_coverage_agrees_with_the_libraries(softnpu):
+    exported = {}
+    for library in (HOME / "lib64").glob("*.so"):
+        listed = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+        exported[library.name] = {line.split()[-1] for line in listed.splitlines()}
+    everywhere = set().union(*exported.values())
+    families = json.loads(softnpu.cli("info", "--coverage", "--json").stdout)["libraries"]
+    for family in families:
+        for name in family["names"]:
+            if name["status"] == "absent":
+                assert name["name"] not in everywhere, (family["key"], name)
+            else:
+                assert name["name"] in exported[family["file"]], (family["key"], name)
+    text = softnpu.cli("info", "--coverage").stdout
+    for family in families:
+        counts = [sum(name["status"] == word for name in family["names"]) for word in ("implemented", "unsupported", "absent")]
+        row = next(line for line in text.splitlines() if line.split()[:2] == [family["key"], family["file"]])
+        assert row.split()[2:6] == [str(len(family["names"])), *map(str, counts)]

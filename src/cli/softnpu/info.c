@@ -7,32 +7,36 @@
 
 #include <string.h>
 
-static void print_coverage_json(const struct abi_library *libraries, size_t count)
+static const char *const status_words[] = {
+    [ABI_IMPLEMENTED] = "implemented", [ABI_UNSUPPORTED] = "unsupported", [ABI_ABSENT] = "absent"};
+
+static void print_coverage_json(const struct abi_library *families, size_t count)
 {
     printf("{\"libraries\": [");
     for (size_t i = 0; i < count; i++) {
-        printf("%s{\"key\": \"%s\", \"file\": \"%s\", \"names\": [", i > 0 ? ", " : "", libraries[i].key,
-               libraries[i].file);
-        for (size_t k = 0; k < libraries[i].count; k++) {
-            const struct abi_name *n = &libraries[i].names[k];
-            printf("%s{\"name\": \"%s\", \"implemented\": %s, \"recommended\": %s}", k > 0 ? ", " : "", n->name,
-                   n->status == ABI_IMPLEMENTED ? "true" : "false", n->set == ABI_RECOMMENDED ? "true" : "false");
+        printf("%s{\"key\": \"%s\", \"file\": \"%s\", \"header\": \"%s\", \"names\": [", i > 0 ? ", " : "",
+               families[i].key, families[i].file, families[i].header);
+        for (size_t k = 0; k < families[i].count; k++) {
+            const struct abi_name *n = &families[i].names[k];
+            printf("%s{\"name\": \"%s\", \"status\": \"%s\", \"implemented\": %s, \"recommended\": %s}",
+                   k > 0 ? ", " : "", n->name, status_words[n->status], n->status == ABI_IMPLEMENTED ? "true" : "false",
+                   n->set == ABI_RECOMMENDED ? "true" : "false");
         }
         printf("]}");
     }
     printf("]}\n");
 }
 
-static void print_missing(const struct abi_library *library)
+static void print_names(const struct abi_library *family, enum abi_status status, const char *what)
 {
     int column = 0;
-    for (size_t k = 0; k < library->count; k++) {
-        const struct abi_name *n = &library->names[k];
-        if (n->status == ABI_IMPLEMENTED) {
+    for (size_t k = 0; k < family->count; k++) {
+        const struct abi_name *n = &family->names[k];
+        if (n->status != status) {
             continue;
         }
         if (column == 0) {
-            printf("\n%s returns \"not supported\" from:\n ", library->file);
+            printf("\n%s (%s) %s:\n ", family->key, family->file, what);
             column = 1;
         }
         if (column + (int)strlen(n->name) + 1 > 118) {
@@ -48,25 +52,30 @@ static void print_missing(const struct abi_library *library)
 
 static int coverage(bool json)
 {
-    size_t count;
-    const struct abi_library *libraries = abi_coverage(&count);
+    size_t count, total = 0, sums[MS_COUNT_OF(status_words)] = {0};
+    const struct abi_library *families = abi_coverage(&count);
     if (json) {
-        print_coverage_json(libraries, count);
+        print_coverage_json(families, count);
         return SNPU_EXIT_OK;
     }
-    printf("%-8s %-22s %11s  %11s  %13s\n", "", "library", "recommended", "implemented", "not supported");
+    printf("%-12s %-22s %8s %11s %13s %6s  %s\n", "family", "library", "names", "implemented", "not supported",
+           "absent", "declared in");
     for (size_t i = 0; i < count; i++) {
-        const struct abi_library *l = &libraries[i];
-        size_t expected = abi_coverage_count(l, ABI_IMPLEMENTED, ABI_RECOMMENDED) +
-                          abi_coverage_count(l, ABI_UNSUPPORTED, ABI_RECOMMENDED);
-        char recommended[32];
-        snprintf(recommended, sizeof(recommended), "%zu/%zu", abi_coverage_count(l, ABI_IMPLEMENTED, ABI_RECOMMENDED),
-                 expected);
-        printf("%-8s %-22s %11s  %11zu  %13zu\n", l->key, l->file, recommended,
-               abi_coverage_count(l, ABI_IMPLEMENTED, -1), abi_coverage_count(l, ABI_UNSUPPORTED, -1));
+        const struct abi_library *f = &families[i];
+        size_t of[MS_COUNT_OF(status_words)];
+        for (size_t s = 0; s < MS_COUNT_OF(of); s++) {
+            of[s] = abi_coverage_count(f, (enum abi_status)s, -1);
+            sums[s] += of[s];
+        }
+        total += f->count;
+        printf("%-12s %-22s %8zu %11zu %13zu %6zu  %s\n", f->key, f->file, f->count, of[ABI_IMPLEMENTED],
+               of[ABI_UNSUPPORTED], of[ABI_ABSENT], f->header);
     }
+    printf("%-12s %-22s %8zu %11zu %13zu %6zu\n", "all", "", total, sums[ABI_IMPLEMENTED], sums[ABI_UNSUPPORTED],
+           sums[ABI_ABSENT]);
     for (size_t i = 0; i < count; i++) {
-        print_missing(&libraries[i]);
+        print_names(&families[i], ABI_UNSUPPORTED, "returns \"not supported\" from");
+        print_names(&families[i], ABI_ABSENT, "lacks");
     }
     return SNPU_EXIT_OK;
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of the vendor's headers and libraries that softnpu does not have: a program that links one does not start, and a
+ * framework that looks one up does without.
+ *     ABSENT_xxx(name)        xxx: the family
+ * Define the macros of the families that you need before including this file; all are undefined at the end. */
+#ifndef ABSENT_DCMI
+#define ABSENT_DCMI(name)
+#endif
+#ifndef ABSENT_MSPTI
+#define ABSENT_MSPTI(name)
+#endif
+#ifndef ABSENT_CBLAS
+#define ABSENT_CBLAS(name)
+#endif
+#ifndef ABSENT_DVPP
+#define ABSENT_DVPP(name)
+#endif
+#ifndef ABSENT_FV
+#define ABSENT_FV(name)
+#endif
+#ifndef ABSENT_FFT
+#define ABSENT_FFT(name)
+#endif
+#ifndef ABSENT_LCAL
+#define ABSENT_LCAL(name)
+#endif
+#ifndef ABSENT_ML
+#define ABSENT_ML(name)
+#endif
+#ifndef ABSENT_SK
+#define ABSENT_SK(name)
+#endif
+#ifndef ABSENT_COMPILER
+#define ABSENT_COMPILER(name)
+#endif
+#ifndef ABSENT_OPAPI
+#define ABSENT_OPAPI(name)
+#endif
+#ifndef ABSENT_GE
+#define ABSENT_GE(name)
+#endif
+
+/* clang-format off */
+/* ==== libdcmi.so: device management of later releases ==== */
+ABSENT_DCMI(dcmi_get_affinity_cpu_info_by_device_id) ABSENT_DCMI(dcmi_get_device_pcie_info_v2) ABSENT_DCMI(dcmiv2_init)
+ABSENT_DCMI(dcmiv2_get_affinity_cpu_info_by_device_id) ABSENT_DCMI(dcmiv2_get_affinity_cpu_info_by_dev_id)
+ABSENT_DCMI(dcmiv2_get_device_list)
+/* ==== libmspti.so ==== */
+ABSENT_MSPTI(msptiActivityIsEnabled) ABSENT_MSPTI(msptiActivityEnable) ABSENT_MSPTI(msptiActivityDisable)
+ABSENT_MSPTI(msptiActivityRegisterCallbacks) ABSENT_MSPTI(msptiActivityFlushAll)
+ABSENT_MSPTI(msptiActivityGetNextRecord) ABSENT_MSPTI(msptiActivityPushExternalCorrelationId)
+ABSENT_MSPTI(msptiActivityPopExternalCorrelationId) ABSENT_MSPTI(msptiSubscribe) ABSENT_MSPTI(msptiUnsubscribe)
+/* ==== libacl_cblas.so (acl/ops/acl_cblas.h) ==== */
+ABSENT_CBLAS(aclblasGemvEx) ABSENT_CBLAS(aclblasCreateHandleForGemvEx) ABSENT_CBLAS(aclblasHgemv)
+ABSENT_CBLAS(aclblasCreateHandleForHgemv) ABSENT_CBLAS(aclblasS8gemv) ABSENT_CBLAS(aclblasCreateHandleForS8gemv)
+ABSENT_CBLAS(aclblasGemmEx) ABSENT_CBLAS(aclblasCreateHandleForGemmEx) ABSENT_CBLAS(aclblasHgemm)
+ABSENT_CBLAS(aclblasCreateHandleForHgemm) ABSENT_CBLAS(aclblasS8gemm) ABSENT_CBLAS(aclblasCreateHandleForS8gemm)
+/* ==== libacl_dvpp.so (acl/ops/acl_dvpp.h) ==== */
+ABSENT_DVPP(acldvppMalloc) ABSENT_DVPP(acldvppMallocWithCfg) ABSENT_DVPP(acldvppFree)
+ABSENT_DVPP(acldvppCreateChannelDesc) ABSENT_DVPP(acldvppDestroyChannelDesc) ABSENT_DVPP(acldvppGetChannelDescChannelId)
+ABSENT_DVPP(acldvppCreatePicDesc) ABSENT_DVPP(acldvppDestroyPicDesc) ABSENT_DVPP(acldvppSetPicDescData)
+ABSENT_DVPP(acldvppSetPicDescSize) ABSENT_DVPP(acldvppSetPicDescFormat) ABSENT_DVPP(acldvppSetPicDescWidth)
+ABSENT_DVPP(acldvppSetPicDescHeight) ABSENT_DVPP(acldvppSetPicDescWidthStride)
+ABSENT_DVPP(acldvppSetPicDescHeightStride) ABSENT_DVPP(acldvppSetPicDescRetCode) ABSENT_DVPP(acldvppGetPicDescData)
+ABSENT_DVPP(acldvppGetPicDescSize) ABSENT_DVPP(acldvppGetPicDescFormat) ABSENT_DVPP(acldvppGetPicDescWidth)
+ABSENT_DVPP(acldvppGetPicDescHeight) ABSENT_DVPP(acldvppGetPicDescWidthStride)
+ABSENT_DVPP(acldvppGetPicDescHeightStride) ABSENT_DVPP(acldvppGetPicDescRetCode) ABSENT_DVPP(acldvppCreateRoiConfig)
+ABSENT_DVPP(acldvppDestroyRoiConfig) ABSENT_DVPP(acldvppSetRoiConfigLeft) ABSENT_DVPP(acldvppSetRoiConfigRight)
+ABSENT_DVPP(acldvppSetRoiConfigTop) ABSENT_DVPP(acldvppSetRoiConfigBottom) ABSENT_DVPP(acldvppSetRoiConfig)
+ABSENT_DVPP(acldvppCreateResizeConfig) ABSENT_DVPP(acldvppDestroyResizeConfig) ABSENT_DVPP(acldvppCreateJpegeConfig)
+ABSENT_DVPP(acldvppDestroyJpegeConfig) ABSENT_DVPP(acldvppSetJpegeConfigLevel) ABSENT_DVPP(acldvppGetJpegeConfigLevel)
+ABSENT_DVPP(aclvdecCreateChannelDesc) ABSENT_DVPP(aclvdecDestroyChannelDesc) ABSENT_DVPP(aclvdecSetChannelDescChannelId)
+ABSENT_DVPP(aclvdecSetChannelDescThreadId) ABSENT_DVPP(aclvdecSetChannelDescCallback)
+ABSENT_DVPP(aclvdecSetChannelDescEnType) ABSENT_DVPP(aclvdecSetChannelDescOutPicFormat)
+ABSENT_DVPP(aclvdecSetChannelDescOutPicWidth) ABSENT_DVPP(aclvdecSetChannelDescOutPicHeight)
+ABSENT_DVPP(aclvdecSetChannelDescRefFrameNum) ABSENT_DVPP(aclvdecSetChannelDescBitDepth)
+ABSENT_DVPP(aclvdecGetChannelDescChannelId) ABSENT_DVPP(aclvdecGetChannelDescThreadId)
+ABSENT_DVPP(aclvdecGetChannelDescCallback) ABSENT_DVPP(aclvdecGetChannelDescEnType)
+ABSENT_DVPP(aclvdecGetChannelDescOutPicFormat) ABSENT_DVPP(aclvdecGetChannelDescOutPicWidth)
+ABSENT_DVPP(aclvdecGetChannelDescOutPicHeight) ABSENT_DVPP(aclvdecGetChannelDescBitDepth)
+ABSENT_DVPP(aclvdecGetChannelDescRefFrameNum) ABSENT_DVPP(aclvencCreateChannelDesc)
+ABSENT_DVPP(aclvencDestroyChannelDesc) ABSENT_DVPP(aclvencSetChannelDescThreadId)
+ABSENT_DVPP(aclvencSetChannelDescCallback) ABSENT_DVPP(aclvencSetChannelDescEnType)
+ABSENT_DVPP(aclvencSetChannelDescPicFormat) ABSENT_DVPP(aclvencSetChannelDescPicWidth)
+ABSENT_DVPP(aclvencSetChannelDescPicHeight) ABSENT_DVPP(aclvencSetChannelDescKeyFrameInterval)
+ABSENT_DVPP(aclvencSetChannelDescBufAddr) ABSENT_DVPP(aclvencSetChannelDescBufSize)
+ABSENT_DVPP(aclvencSetChannelDescRcMode) ABSENT_DVPP(aclvencSetChannelDescSrcRate)
+ABSENT_DVPP(aclvencSetChannelDescMaxBitRate) ABSENT_DVPP(aclvencSetChannelDescParam)
+ABSENT_DVPP(aclvencGetChannelDescBufAddr) ABSENT_DVPP(aclvencGetChannelDescBufSize)
+ABSENT_DVPP(aclvencGetChannelDescChannelId) ABSENT_DVPP(aclvencGetChannelDescThreadId)
+ABSENT_DVPP(aclvencGetChannelDescCallback) ABSENT_DVPP(aclvencGetChannelDescEnType)
+ABSENT_DVPP(aclvencGetChannelDescPicFormat) ABSENT_DVPP(aclvencGetChannelDescPicWidth)
+ABSENT_DVPP(aclvencGetChannelDescPicHeight) ABSENT_DVPP(aclvencGetChannelDescKeyFrameInterval)
+ABSENT_DVPP(aclvencGetChannelDescRcMode) ABSENT_DVPP(aclvencGetChannelDescSrcRate)
+ABSENT_DVPP(aclvencGetChannelDescMaxBitRate) ABSENT_DVPP(aclvencGetChannelDescParam)
+ABSENT_DVPP(aclvencGetFrameConfigForceIFrame) ABSENT_DVPP(aclvencGetFrameConfigEos)
+ABSENT_DVPP(aclvencSetFrameConfigForceIFrame) ABSENT_DVPP(aclvencSetFrameConfigEos)
+ABSENT_DVPP(aclvencDestroyFrameConfig) ABSENT_DVPP(aclvencCreateFrameConfig) ABSENT_DVPP(aclvencCreateChannel)
+ABSENT_DVPP(aclvencDestroyChannel) ABSENT_DVPP(aclvencSendFrame) ABSENT_DVPP(acldvppCreateStreamDesc)
+ABSENT_DVPP(acldvppDestroyStreamDesc) ABSENT_DVPP(acldvppSetStreamDescData) ABSENT_DVPP(acldvppSetStreamDescSize)
+ABSENT_DVPP(acldvppSetStreamDescFormat) ABSENT_DVPP(acldvppSetStreamDescTimestamp)
+ABSENT_DVPP(acldvppSetStreamDescRetCode) ABSENT_DVPP(acldvppSetStreamDescEos) ABSENT_DVPP(acldvppGetStreamDescData)
+ABSENT_DVPP(acldvppGetStreamDescSize) ABSENT_DVPP(acldvppGetStreamDescFormat) ABSENT_DVPP(acldvppGetStreamDescTimestamp)
+ABSENT_DVPP(acldvppGetStreamDescRetCode) ABSENT_DVPP(acldvppGetStreamDescEos) ABSENT_DVPP(aclvdecCreateFrameConfig)
+ABSENT_DVPP(aclvdecDestroyFrameConfig) ABSENT_DVPP(acldvppJpegGetImageInfo) ABSENT_DVPP(acldvppJpegGetImageInfoV2)
+ABSENT_DVPP(acldvppJpegPredictEncSize) ABSENT_DVPP(acldvppJpegPredictDecSize) ABSENT_DVPP(acldvppPngGetImageInfo)
+ABSENT_DVPP(acldvppPngPredictDecSize) ABSENT_DVPP(acldvppCreateChannel) ABSENT_DVPP(acldvppDestroyChannel)
+ABSENT_DVPP(acldvppVpcResizeAsync) ABSENT_DVPP(acldvppVpcCropAsync) ABSENT_DVPP(acldvppVpcCropResizeAsync)
+ABSENT_DVPP(acldvppVpcBatchCropAsync) ABSENT_DVPP(acldvppVpcBatchCropResizeAsync)
+ABSENT_DVPP(acldvppVpcCropAndPasteAsync) ABSENT_DVPP(acldvppVpcCropResizePasteAsync)
+ABSENT_DVPP(acldvppVpcBatchCropAndPasteAsync) ABSENT_DVPP(acldvppVpcBatchCropResizePasteAsync)
+ABSENT_DVPP(acldvppJpegDecodeAsync) ABSENT_DVPP(acldvppJpegEncodeAsync) ABSENT_DVPP(acldvppPngDecodeAsync)
+ABSENT_DVPP(aclvdecCreateChannel) ABSENT_DVPP(aclvdecDestroyChannel) ABSENT_DVPP(aclvdecSendFrame)
+ABSENT_DVPP(aclvdecSendSkippedFrame) ABSENT_DVPP(acldvppVpcConvertColorAsync) ABSENT_DVPP(acldvppVpcPyrDownAsync)
+ABSENT_DVPP(acldvppSetChannelDescMode) ABSENT_DVPP(acldvppSetResizeConfigInterpolation)
+ABSENT_DVPP(acldvppGetResizeConfigInterpolation) ABSENT_DVPP(aclvdecSetChannelDescOutMode)
+ABSENT_DVPP(aclvdecGetChannelDescOutMode) ABSENT_DVPP(acldvppCreateBatchPicDesc) ABSENT_DVPP(acldvppGetPicDesc)
+ABSENT_DVPP(acldvppDestroyBatchPicDesc) ABSENT_DVPP(acldvppCreateLutMap) ABSENT_DVPP(acldvppDestroyLutMap)
+ABSENT_DVPP(acldvppGetLutMapDims) ABSENT_DVPP(acldvppGetLutMapData) ABSENT_DVPP(acldvppVpcEqualizeHistAsync)
+ABSENT_DVPP(acldvppCreateBorderConfig) ABSENT_DVPP(acldvppSetBorderConfigValue)
+ABSENT_DVPP(acldvppSetBorderConfigBorderType) ABSENT_DVPP(acldvppSetBorderConfigTop)
+ABSENT_DVPP(acldvppSetBorderConfigBottom) ABSENT_DVPP(acldvppSetBorderConfigLeft)
+ABSENT_DVPP(acldvppSetBorderConfigRight) ABSENT_DVPP(acldvppGetBorderConfigValue)
+ABSENT_DVPP(acldvppGetBorderConfigBorderType) ABSENT_DVPP(acldvppGetBorderConfigTop)
+ABSENT_DVPP(acldvppGetBorderConfigBottom) ABSENT_DVPP(acldvppGetBorderConfigLeft)
+ABSENT_DVPP(acldvppGetBorderConfigRight) ABSENT_DVPP(acldvppDestroyBorderConfig) ABSENT_DVPP(acldvppVpcMakeBorderAsync)
+ABSENT_DVPP(acldvppVpcCalcHistAsync) ABSENT_DVPP(acldvppCreateHist) ABSENT_DVPP(acldvppDestroyHist)
+ABSENT_DVPP(acldvppGetHistDims) ABSENT_DVPP(acldvppGetHistData) ABSENT_DVPP(acldvppGetHistRetCode)
+ABSENT_DVPP(acldvppClearHist) ABSENT_DVPP(acldvppVpcBatchCropResizeMakeBorderAsync)
+ABSENT_DVPP(acldvppSetChannelDescParam) ABSENT_DVPP(acldvppGetChannelDescParam) ABSENT_DVPP(aclvdecSetChannelDescParam)
+ABSENT_DVPP(aclvdecGetChannelDescParam)
+/* ==== libacl_retr.so (acl/ops/acl_fv.h) ==== */
+ABSENT_FV(aclfvCreateInitPara) ABSENT_FV(aclfvDestroyInitPara) ABSENT_FV(aclfvSet1NTopNum) ABSENT_FV(aclfvSetNMTopNum)
+ABSENT_FV(aclfvCreateFeatureInfo) ABSENT_FV(aclfvDestroyFeatureInfo) ABSENT_FV(aclfvCreateRepoRange)
+ABSENT_FV(aclfvDestroyRepoRange) ABSENT_FV(aclfvCreateQueryTable) ABSENT_FV(aclfvDestroyQueryTable)
+ABSENT_FV(aclfvCreateSearchInput) ABSENT_FV(aclfvDestroySearchInput) ABSENT_FV(aclfvCreateSearchResult)
+ABSENT_FV(aclfvDestroySearchResult) ABSENT_FV(aclfvInit) ABSENT_FV(aclfvRelease) ABSENT_FV(aclfvRepoAdd)
+ABSENT_FV(aclfvRepoDel) ABSENT_FV(aclfvDel) ABSENT_FV(aclfvModify) ABSENT_FV(aclfvSearch)
+/* ==== libasdsip.so ==== */
+ABSENT_FFT(aclRfft1D) ABSENT_FFT(aclStft)
+/* ==== liblcal.so ==== */
+ABSENT_LCAL(LcalCommInitRankLocal) ABSENT_LCAL(LcalCommInit) ABSENT_LCAL(LcclAllReduce) ABSENT_LCAL(LcclAllGather)
+ABSENT_LCAL(LcclReduceScatter) ABSENT_LCAL(LcclBroadcast) ABSENT_LCAL(LcclCommDestroy)
+/* ==== libascend_ml.so ==== */
+ABSENT_ML(AmlAicoreDetectOnline) ABSENT_ML(AmlP2PDetectOnline)
+/* ==== libascendsk.so ==== */
+ABSENT_SK(aclskOptimize) ABSENT_SK(aclskScopeBegin) ABSENT_SK(aclskScopeEnd)
+/* ==== libacl_op_compiler.so ==== */
+ABSENT_COMPILER(GeGeneratorFinalize)
+/* ==== libopapi.so: functions of one phase ==== */
+ABSENT_OPAPI(aclnnReselectStaticKernel) ABSENT_OPAPI(aclnnReselectStaticKernelWithPath)
+/* ==== libge_runner.so and libgraph.so: C++ names that frameworks link ==== */
+ABSENT_GE(_ZN2ge10GEFinalizeEv) ABSENT_GE(_ZN2ge10TensorDesc11SetDataTypeENS_8DataTypeE)
+ABSENT_GE(_ZN2ge10TensorDesc12SetConstDataESt10unique_ptrIA_hSt14default_deleteIS2_EERKm)
+ABSENT_GE(_ZN2ge10TensorDesc12SetPlacementENS_9PlacementE) ABSENT_GE(_ZN2ge10TensorDesc14SetOriginShapeERKNS_5ShapeE)
+ABSENT_GE(_ZN2ge10TensorDesc15SetOriginFormatENS_6FormatE) ABSENT_GE(_ZN2ge10TensorDesc8SetShapeERKNS_5ShapeE)
+ABSENT_GE(_ZN2ge10TensorDesc9SetFormatENS_6FormatE) ABSENT_GE(_ZN2ge10TensorDescC1ENS_5ShapeENS_6FormatENS_8DataTypeE)
+ABSENT_GE(_ZN2ge10TensorDescC1EOS0_) ABSENT_GE(_ZN2ge10TensorDescC1ERKS0_) ABSENT_GE(_ZN2ge10TensorDescC1Ev)
+ABSENT_GE(_ZN2ge10TensorDescC2ENS_5ShapeENS_6FormatENS_8DataTypeE) ABSENT_GE(_ZN2ge10TensorDescC2EOS0_)
+ABSENT_GE(_ZN2ge10TensorDescC2ERKS0_) ABSENT_GE(_ZN2ge10TensorDescC2Ev) ABSENT_GE(_ZN2ge12AscendStringC1EPKc)
+ABSENT_GE(_ZN2ge12AscendStringC2EPKc)
+ABSENT_GE(_ZN2ge12GEInitializeERKSt3mapINS_12AscendStringES1_St4lessIS1_ESaISt4pairIKS1_S1_EEE)
+ABSENT_GE(_ZN2ge15OperatorFactory14CreateOperatorEPKcS2_) ABSENT_GE(_ZN2ge15OperatorFactory9IsExistOpEPKc)
+ABSENT_GE(_ZN2ge20aclgrphGenerateForOpERKNS_12AscendStringERKSt6vectorINS_10TensorDescESaIS4_EES8_RNS_5GraphE)
+ABSENT_GE(_ZN2ge23OperatorCreatorRegisterC1EPKcRKSt8functionIFNS_8OperatorERKNS_12AscendStringEEE)
+ABSENT_GE(_ZN2ge23OperatorCreatorRegisterC2EPKcRKSt8functionIFNS_8OperatorERKNS_12AscendStringEEE)
+ABSENT_GE(_ZN2ge5GNodeC1Ev) ABSENT_GE(_ZN2ge5GNodeC2Ev)
+ABSENT_GE(_ZN2ge5Graph10SetOutputsERKSt6vectorINS_8OperatorESaIS2_EE)
+ABSENT_GE(_ZN2ge5Graph10SetOutputsERKSt6vectorISt4pairINS_8OperatorES1_ImSaImEEESaIS6_EE)
+ABSENT_GE(_ZN2ge5Graph9SetInputsERKSt6vectorINS_8OperatorESaIS2_EE) ABSENT_GE(_ZN2ge5GraphC1EPKc)
+ABSENT_GE(_ZN2ge5GraphC2EPKc) ABSENT_GE(_ZN2ge5ShapeC1ERKSt6vectorIlSaIlEE) ABSENT_GE(_ZN2ge5ShapeC1Ev)
+ABSENT_GE(_ZN2ge5ShapeC2ERKSt6vectorIlSaIlEE) ABSENT_GE(_ZN2ge5ShapeC2Ev)
+ABSENT_GE(_ZN2ge6Tensor7SetDataEPhmRKSt8functionIFvS1_EE) ABSENT_GE(_ZN2ge6TensorC1ERKNS_10TensorDescE)
+ABSENT_GE(_ZN2ge6TensorC1ERKNS_10TensorDescEPKhm) ABSENT_GE(_ZN2ge6TensorC1Ev)
+ABSENT_GE(_ZN2ge6TensorC2ERKNS_10TensorDescE) ABSENT_GE(_ZN2ge6TensorC2ERKNS_10TensorDescEPKhm)
+ABSENT_GE(_ZN2ge6TensorC2Ev) ABSENT_GE(_ZN2ge7Session23RunGraphWithStreamAsyncEjPvRKSt6vectorINS_6TensorESaIS3_EERS5_)
+ABSENT_GE(_ZN2ge7Session8AddGraphEjRKNS_5GraphE)
+ABSENT_GE(_ZN2ge7SessionC1ERKSt3mapINS_12AscendStringES2_St4lessIS2_ESaISt4pairIKS2_S2_EEE)
+ABSENT_GE(_ZN2ge7SessionC2ERKSt3mapINS_12AscendStringES2_St4lessIS2_ESaISt4pairIKS2_S2_EEE)
+ABSENT_GE(_ZN2ge7SessionD1Ev) ABSENT_GE(_ZN2ge7SessionD2Ev)
+ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcRKNS_12AscendStringE)
+ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcRKNS_6TensorE) ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcRKNS_8DataTypeE)
+ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcRKSt6vectorIlSaIlEE) ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcb)
+ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcf) ABSENT_GE(_ZN2ge8Operator12AttrRegisterEPKcl)
+ABSENT_GE(_ZN2ge8Operator13InputRegisterEPKc) ABSENT_GE(_ZN2ge8Operator14OutputRegisterEPKc)
+ABSENT_GE(_ZN2ge8Operator15AddControlInputERKS0_) ABSENT_GE(_ZN2ge8Operator15UpdateInputDescEPKcRKNS_10TensorDescE)
+ABSENT_GE(_ZN2ge8Operator16UpdateOutputDescEPKcRKNS_10TensorDescE)
+ABSENT_GE(_ZN2ge8Operator20DynamicInputRegisterEPKcjb) ABSENT_GE(_ZN2ge8Operator20RequiredAttrRegisterEPKc)
+ABSENT_GE(_ZN2ge8Operator21DynamicOutputRegisterEPKcjb) ABSENT_GE(_ZN2ge8Operator27DynamicInputRegisterByIndexEPKcjm)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcONS_9AttrValueE) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcOSt16initializer_listIlE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKNS_12AscendStringE) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKNS_6TensorE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKNS_8DataTypeE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIS3_IlSaIlEESaIS5_EE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIbSaIbEE) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIfSaIfEE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIiSaIiEE) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIjSaIjEE)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcRKSt6vectorIlSaIlEE) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcb)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcf) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKci) ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcj)
+ABSENT_GE(_ZN2ge8Operator7SetAttrEPKcl) ABSENT_GE(_ZN2ge8Operator8SetInputEjRKS0_j) ABSENT_GE(_ZN2ge8OperatorC1EPKc)
+ABSENT_GE(_ZN2ge8OperatorC1EPKcS2_) ABSENT_GE(_ZN2ge8OperatorC1ERKNS_12AscendStringES3_)
+ABSENT_GE(_ZN2ge8OperatorC2EPKc) ABSENT_GE(_ZN2ge8OperatorC2EPKcS2_)
+ABSENT_GE(_ZN2ge8OperatorC2ERKNS_12AscendStringES3_) ABSENT_GE(_ZNK2ge10TensorDesc11GetDataTypeEv)
+ABSENT_GE(_ZNK2ge10TensorDesc14GetOriginShapeEv) ABSENT_GE(_ZNK2ge10TensorDesc15GetOriginFormatEv)
+ABSENT_GE(_ZNK2ge10TensorDesc8GetShapeEv) ABSENT_GE(_ZNK2ge10TensorDesc9GetFormatEv)
+ABSENT_GE(_ZNK2ge12AscendString9GetStringEv) ABSENT_GE(_ZNK2ge12AscendStringeqERKS0_)
+ABSENT_GE(_ZNK2ge12AscendStringltERKS0_) ABSENT_GE(_ZNK2ge5GNode7GetTypeERNS_12AscendStringE)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERS1_)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERSt6vectorIS4_IlSaIlEESaIS6_EE)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERSt6vectorIbSaIbEE)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERSt6vectorIfSaIfEE)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERSt6vectorIlSaIlEE)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERb) ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERf)
+ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERi) ABSENT_GE(_ZNK2ge5GNode7SetAttrERKNS_12AscendStringERl)
+ABSENT_GE(_ZNK2ge5Graph13GetDirectNodeEv) ABSENT_GE(_ZNK2ge5Shape7GetDimsEv) ABSENT_GE(_ZNK2ge5Shape9GetDimNumEv)
+ABSENT_GE(_ZNK2ge8Operator18GetInputDescByNameEPKc) ABSENT_GE(_ZNK2ge8Operator19GetOutputDescByNameEPKc)
+/* clang-format on */
+
+#undef ABSENT_DCMI
+#undef ABSENT_MSPTI
+#undef ABSENT_CBLAS
+#undef ABSENT_DVPP
+#undef ABSENT_FV
+#undef ABSENT_FFT
+#undef ABSENT_LCAL
+#undef ABSENT_ML
+#undef ABSENT_SK
+#undef ABSENT_COMPILER
+#undef ABSENT_OPAPI
+#undef ABSENT_GE
