@@ -82,7 +82,7 @@ def resizing(name, count, mode, backward, *, antialias=False, form="scales"):
     @operator(name)
     def forward(g, dtype):
         if dtype not in (torch.float32, torch.float16, torch.bfloat16, torch.uint8) or (
-                dtype is torch.uint8 and (aligned or mode == "exact")):
+                dtype is torch.uint8 and (aligned or mode == "exact" or form == "scales")):
             return None
         shape, out, given, scales = sizes(g, count, form)
         if antialias and 1 in out:

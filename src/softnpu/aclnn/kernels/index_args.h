@@ -4,6 +4,7 @@
 #define SOFTNPU_ACLNN_INDEX_ARGS_H
 
 #include "softnpu/aclnn/kernels/resize_args.h"
+#include "softnpu/aclnn/kernels/sample_args.h"
 
 #define OP_KERNELS_GATHER(X)                                                                                           \
     X(GatherV2, op_index_args)                                                                                         \
@@ -30,7 +31,8 @@
     OP_KERNELS_GATHER(X)                                                                                               \
     OP_KERNELS_SCATTER(X)                                                                                              \
     OP_KERNELS_SELECT(X)                                                                                               \
-    OP_KERNELS_RESIZE(X)
+    OP_KERNELS_RESIZE(X)                                                                                               \
+    OP_KERNELS_SAMPLE(X)
 
 enum { OP_INDICES = 8 };
 
