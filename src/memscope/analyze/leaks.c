@@ -37,7 +37,6 @@ struct site {
     enum site_kind kind;
     uint32_t device;
     uint8_t space;
-    bool in_segments; /* HAL blocks that hold pool memory: kept by the pool, not leaked */
     uint32_t c_stack, python_stack, owner, op;
     uint64_t size_b, count, bytes;
     uint32_t first_step, last_step, steps;
@@ -55,6 +54,8 @@ struct ms_leaks {
     struct ms_map site_of_key;
     struct ms_map pool_handles; /* handles mapped at addresses of pool blocks */
     uint64_t count, bytes;
+    uint64_t segments, segments_b; /* HAL blocks that pools keep: not leaked */
+    uint32_t pid;
     char suspects[MS_SUSPECTS_B];
     uint64_t stops;
 };
@@ -230,10 +231,10 @@ static bool holds_pool(struct ms_leaks *leaks, const struct ms_block *block)
     return found;
 }
 
-static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block, bool in_segments)
+static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block)
 {
-    struct site site = {.device = block->device, .space = block->space, .in_segments = in_segments};
-    uint64_t key = ms_hash_u64((uint64_t)block->device << 8 | block->space) ^ (uint64_t)in_segments << 1;
+    struct site site = {.device = block->device, .space = block->space};
+    uint64_t key = ms_hash_u64((uint64_t)block->device << 8 | block->space);
     bool python = block->python_stack != 0 && block->python_stack != MS_STACK_NO_GIL;
     if (block->c_stack != 0 || python) {
         site.kind = BY_STACK;
@@ -264,9 +265,8 @@ static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block
         }
         struct site *there = &leaks->sites[*index];
         if (there->kind == site.kind && there->device == site.device && there->space == site.space &&
-            there->in_segments == in_segments && there->c_stack == site.c_stack &&
-            there->python_stack == site.python_stack && there->owner == site.owner && there->op == site.op &&
-            (site.kind != BY_SIZE || there->size_b == site.size_b)) {
+            there->c_stack == site.c_stack && there->python_stack == site.python_stack && there->owner == site.owner &&
+            there->op == site.op && (site.kind != BY_SIZE || there->size_b == site.size_b)) {
             return there;
         }
     }
@@ -283,6 +283,14 @@ static struct site *site_of(struct ms_leaks *leaks, const struct ms_block *block
     return &leaks->sites[leaks->site_count++];
 }
 
+/* The original's line for the log; it knows no segments of pools. */
+static void log_hal(struct ms_leaks *leaks, const struct ms_block *block)
+{
+    ms_note(leaks->options.log, leaks->options.argument, 2,
+            "[client %u][device: %u]: Leak memory in Malloc operator, addr: 0x%" PRIx64, leaks->pid, block->device,
+            block->addr);
+}
+
 static int collect(void *argument, const struct ms_block *block)
 {
     struct ms_leaks *leaks = argument;
@@ -292,7 +300,6 @@ static int collect(void *argument, const struct ms_block *block)
     }
     bool pool = ms_step_pool_name(block->space) != NULL;
     bool hal = block->type == MS_TYPE_HAL;
-    bool in_segments = false;
     if (pool) {
         bool suspect = is_suspect(leaks, block);
         if (suspect && !add_leak(&leaks->leaks, &leaks->leak_count, &leaks->leak_room, block)) {
@@ -302,14 +309,19 @@ static int collect(void *argument, const struct ms_block *block)
             return 0;
         }
     } else if (hal && leaks->options.hal) {
+        log_hal(leaks, block);
+        if (block->of_pool || holds_pool(leaks, block)) {
+            leaks->segments++;
+            leaks->segments_b += block->size_b;
+            return 0;
+        }
         if (!add_leak(&leaks->hal, &leaks->hal_count, &leaks->hal_room, block)) {
             return -ENOMEM;
         }
-        in_segments = holds_pool(leaks, block);
     } else {
         return 0;
     }
-    struct site *site = site_of(leaks, block, in_segments);
+    struct site *site = site_of(leaks, block);
     if (site == NULL) {
         return -ENOMEM;
     }
@@ -381,26 +393,11 @@ static void print_leaks(struct ms_leaks *leaks, struct leak *list, size_t count,
     }
 }
 
-static void log_hal(struct ms_leaks *leaks, uint32_t pid)
-{
-    for (size_t i = 0; i < leaks->hal_count; i++) {
-        ms_note(leaks->options.log, leaks->options.argument, 2,
-                "[client %u][device: %u]: Leak memory in Malloc operator, addr: 0x%" PRIx64, pid, leaks->hal[i].device,
-                leaks->hal[i].addr);
-    }
-    if (leaks->hal_count == 0) {
-        ms_note(leaks->options.log, leaks->options.argument, 1, "[client %u]: There is no hal leak memory.", pid);
-    }
-}
-
 /* ---- npuscope's summary ---- */
 
 static int by_bytes(const void *a, const void *b)
 {
     const struct site *x = a, *y = b;
-    if (x->in_segments != y->in_segments) {
-        return x->in_segments ? 1 : -1;
-    }
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
@@ -434,9 +431,7 @@ static void print_site(struct ms_leaks *leaks, size_t number, const struct site 
     fprintf(out, "%3zu. %f Mb(s) in %" PRIu64 " allocation(s), %s of device %s", number, MS_MB(site->bytes),
             site->count, pool != NULL ? pool : "HAL memory", ms_device_text("", site->device).s);
     const uint32_t *ended = ended_of(leaks, site->device, false);
-    if (site->in_segments) {
-        fputs(", holds live pool memory", out);
-    } else if (pool != NULL && ended != NULL && *ended > site->first_step) {
+    if (pool != NULL && ended != NULL && *ended > site->first_step) {
         uint32_t possible = *ended - site->first_step; /* the last step may still free its own blocks */
         fprintf(out, ", since step %u, %f Mb(s) per step, confidence %s", site->first_step,
                 MS_MB(site->bytes) / possible, confidence(site, possible));
@@ -493,20 +488,36 @@ static void print_sites(struct ms_leaks *leaks)
     }
 }
 
+/* Only beside a leak: a program without any is not bothered with it. */
+static void print_segments(const struct ms_leaks *leaks)
+{
+    if (leaks->options.out != NULL && leaks->segments != 0 && leaks->site_count != 0) {
+        fprintf(leaks->options.out,
+                "     Memory pools keep %f Mb(s) in %" PRIu64
+                " HAL allocation(s) until the program ends: not leaked.\n",
+                MS_MB(leaks->segments_b), leaks->segments);
+    }
+}
+
 static int on_end(void *self)
 {
     struct ms_leaks *leaks = self;
     struct ms_model_stats stats;
     ms_model_stats(leaks->options.model, &stats);
+    leaks->pid = stats.pid;
     int rc = leaks->options.hal ? ms_model_segments(leaks->options.model, keep_handle, leaks) : 0;
     int blocks_rc = ms_model_blocks(leaks->options.model, false, collect, leaks);
     rc = rc != 0 ? rc : blocks_rc;
     print_leaks(leaks, leaks->leaks, leaks->leak_count, false);
     if (leaks->options.hal) {
-        log_hal(leaks, stats.pid);
+        if (leaks->hal_count + leaks->segments == 0) {
+            ms_note(leaks->options.log, leaks->options.argument, 1, "[client %u]: There is no hal leak memory.",
+                    stats.pid);
+        }
         print_leaks(leaks, leaks->hal, leaks->hal_count, true);
     }
     print_sites(leaks);
+    print_segments(leaks);
     if (leaks->options.out != NULL) {
         if (stats.uncertain_since_ns != 0) {
             fprintf(leaks->options.out,

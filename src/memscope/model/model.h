@@ -121,7 +121,8 @@ struct ms_block {
     uint8_t module_id;     /* HAL */
     uint8_t inefficient;   /* up to three of MS_INEFFICIENT_*, two bits each, in order of detection */
     uint8_t revived;       /* number of failed frees */
-    uint8_t shadow;        /* allocated while not tracing: its MALLOC row was written later */
+    uint8_t shadow : 1;    /* allocated while not tracing: its MALLOC row was written later */
+    uint8_t of_pool : 1;   /* HAL: a pool has reserved it, to cut it into blocks */
     uint32_t accesses;
     uint64_t first_access_ns, last_access_ns;
 

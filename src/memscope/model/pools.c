@@ -87,6 +87,28 @@ static void set_total(struct ms_pool_state *state, uint64_t total_b)
     }
 }
 
+/* A pool reports its new level right after it has got memory from the driver: one segment, or the physical handles by
+ * which an expandable one has grown. They are the newest blocks of the driver, and add up to the difference. */
+static void mark_segments(struct ms_model *model, uint32_t device, uint64_t size_b)
+{
+    enum { NEWEST = 64 }; /* other threads may have allocated meanwhile */
+    struct ms_block *found[NEWEST];
+    unsigned count = 0;
+    uint32_t number = model->blocks.newest;
+    for (unsigned i = 0; i < NEWEST && number != 0 && size_b > 0; i++) {
+        struct ms_block *block = ms__block(&model->blocks, number);
+        bool driver = block->space == MS_SPACE_HAL || block->space == MS_SPACE_HANDLE;
+        if (driver && block->device == device && !block->of_pool && block->size_b <= size_b) {
+            size_b -= block->size_b;
+            found[count++] = block;
+        }
+        number = block->older;
+    }
+    for (unsigned i = 0; i < count && size_b == 0; i++) {
+        found[i]->of_pool = 1;
+    }
+}
+
 int ms__pool_total(struct ms_model *model, const struct ms_event *event)
 {
     enum ms_space space = ms__space_of_pool(event->pool);
@@ -96,6 +118,9 @@ int ms__pool_total(struct ms_model *model, const struct ms_event *event)
     struct ms_pool_entry *pool = ms__pool(model, space, event->device);
     if (pool == NULL) {
         return -ENOMEM;
+    }
+    if (event->pool_total_b > pool->state.total_b) {
+        mark_segments(model, event->device, event->pool_total_b - pool->state.total_b);
     }
     set_total(&pool->state, event->pool_total_b);
     return 0;
