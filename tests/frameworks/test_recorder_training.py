@@ -33,7 +33,7 @@ PROGRAM = f"""
 
     torch.manual_seed(1)
     model = Transformer(128, 2, 64, 4, 32).npu()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     first_use_is_late = torch.empty(70000, dtype=torch.uint8, device="npu")
 
     def addresses(tensors):
