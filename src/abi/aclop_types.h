@@ -2,7 +2,8 @@
 /* Types of single operators (aclopExecuteV2, aclopCompileAndExecute) and the two-phase function that computes each.
  *     ACLOP_TYPE(type, function, inputs, outputs, arguments)
  *
- * inputs and outputs are how many the operator has; inputs -1: any number from 1. arguments has one word for each
+ * inputs and outputs are how many the operator has; inputs -1: any number from 1. A type may have several rows that
+ * differ in their number of inputs. arguments has one word for each
  * parameter of aclnn<function> before workspaceSize:
  *     iN  oN      input or output N               iN~attr   input N, its last two dimensions exchanged if attr is true
  *     iN?         input N, or NULL if the call has fewer than N + 1 inputs, which it may have then
@@ -92,17 +93,22 @@ ACLOP_TYPE("NotEqual", "NeTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("Pow", "PowTensorTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("RealDiv", "Div", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("Sub", "Sub", 2, 1, "i0 i1 s=1 o0")
+ACLOP_TYPE("GeluGrad", "GeluBackward", 3, 1, "i0 i1 o0")
+ACLOP_TYPE("ReluGrad", "ThresholdBackward", 2, 1, "i0 i1 s=0 o0")
 /* ==== products ==== */
 ACLOP_TYPE("MatMul", "Matmul", 2, 1, "i0~transpose_x1 i1~transpose_x2 o0 n=0")
 ACLOP_TYPE("MatMulV2", "Matmul", 2, 1, "i0~transpose_x1 i1~transpose_x2 o0 n=0")
 ACLOP_TYPE("BatchMatMul", "Matmul", 2, 1, "i0~adj_x1 i1~adj_x2 o0 n=0")
 ACLOP_TYPE("BatchMatMulV2", "Matmul", 2, 1, "i0~adj_x1 i1~adj_x2 o0 n=0")
+ACLOP_TYPE("MatMul", "Addmm", 3, 1, "i2 i0~transpose_x1 i1~transpose_x2 s=1 s=1 o0 n=0")
+ACLOP_TYPE("MatMulV2", "Addmm", 3, 1, "i2 i0~transpose_x1 i1~transpose_x2 s=1 s=1 o0 n=0")
 /* ==== convolutions; lists of four numbers are in the order of NCHW, pads are top, bottom, left, right. The two-phase
  * function wants input and weight even where only their shape matters: the output has it. ==== */
 ACLOP_TYPE("Conv2D", "Convolution", 2, 1, "i0 i1 i2? v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 o0 n=0")
 ACLOP_TYPE("Conv2DTranspose", "Convolution", 3, 1, "i1 i2 i3? v:strides>2 v:pads/2 v:dilations>2 n=1 v:output_padding>2 n:groups=1 o0 n=0")
 ACLOP_TYPE("Conv2DBackpropInput", "ConvolutionBackward", 3, 1, "i2 o0 i1 - v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 m=100 n=0 o0 - -")
 ACLOP_TYPE("Conv2DBackpropFilter", "ConvolutionBackward", 3, 1, "i2 i0 o0 - v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 m=010 n=0 - o0 -")
+ACLOP_TYPE("BNTrainingReduce", "BatchNormReduce", 1, 2, "i0 o0 o1")
 /* ==== reductions ==== */
 ACLOP_TYPE("ArgMaxV2", "ArgMax", 2, 1, "i0 n1 b:keep_dims o0")
 ACLOP_TYPE("ArgMin", "ArgMin", 2, 1, "i0 n1 b:keep_dims o0")

@@ -42,5 +42,5 @@ def test_every_row_fits_its_function():
 
 
 def test_types_are_unique():
-    names = [row[0] for row in rows()]
+    names = [(row[0], row[2]) for row in rows()]
     assert len(names) == len(set(names))

@@ -392,6 +392,66 @@ static void numbers_come_from_inputs(void **state)
     drop(z);
 }
 
+/* A matrix of 2 x 3 in blocks of 16 x 16 and back; the rest of the block becomes 0. */
+static void private_formats(void **state)
+{
+    (void)state;
+    static const int64_t block[] = {1, 1, 16, 16}, wrong[] = {2, 1, 16, 16};
+    float got[256], expected[256] = {[0] = 1, [1] = 2, [2] = 3, [16] = 4, [17] = 5, [18] = 6};
+    struct side x = tensor(ACL_FLOAT, 2, two_three, six), blocks = tensor(ACL_FLOAT, 4, block, NULL);
+    struct side y = tensor(ACL_FLOAT, 2, two_three, NULL), stored = blocks;
+    stored.desc = aclCreateTensorDesc(ACL_FLOAT, 2, two_three, ACL_FORMAT_ND);
+    assert_int_equal(aclSetTensorFormat(stored.desc, ACL_FORMAT_FRACTAL_NZ), 0);
+    assert_int_equal(aclSetTensorShape(stored.desc, 4, wrong), 0);
+    assert_int_equal(call("Identity", 1, &x, &stored, NULL), ACL_ERROR_FORMAT_NOT_MATCH);
+    assert_message("storage format 29 for this shape");
+    assert_int_equal(aclSetTensorShape(stored.desc, 4, block), 0);
+    assert_int_equal(call("Identity", 1, &x, &stored, NULL), ACL_SUCCESS);
+    assert_int_equal(
+        aclrtMemcpy(got, sizeof(got), aclGetDataBufferAddr(blocks.buffer), sizeof(got), ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    assert_memory_equal(got, expected, sizeof(got));
+    assert_int_equal(call("Neg", 1, &stored, &y, NULL), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){-1, -2, -3, -4, -5, -6});
+    aclDestroyTensorDesc(stored.desc);
+    drop(x);
+    drop(y);
+    drop(blocks);
+}
+
+/* A 3 x 3 filter over an image of 2 x 2 with one row of padding around it, and the gradient of the image. */
+static void convolution(void **state)
+{
+    (void)state;
+    static const int64_t image[] = {1, 1, 2, 2}, filter[] = {1, 1, 3, 3}, ones[] = {1, 1, 1, 1}, four[] = {4};
+    static const float weights[] = {0, 0, 0, 0, 1, 2, 0, 0, 0};
+    static const int32_t size[] = {1, 1, 2, 2};
+    const float bias_value = 10;
+    static const int64_t one[] = {1};
+    struct side in[] = {tensor(ACL_FLOAT, 4, image, six), tensor(ACL_FLOAT, 4, filter, weights),
+                        tensor(ACL_FLOAT, 1, one, &bias_value)};
+    struct side y = tensor(ACL_FLOAT, 4, image, NULL), shape = tensor(ACL_INT32, 1, four, size);
+    aclopAttr *attr = aclopCreateAttr();
+    assert_int_equal(aclopSetAttrListInt(attr, "strides", 4, ones), 0);
+    assert_int_equal(aclopSetAttrListInt(attr, "pads", 4, ones), 0);
+    assert_int_equal(call("Conv2D", 2, in, &y, attr), ACL_ERROR_OP_ATTR_NOT_MATCH);
+    assert_message("attribute 'dilations' is missing");
+    assert_int_equal(aclopSetAttrListInt(attr, "dilations", 4, ones), 0);
+    assert_int_equal(call("Conv2D", 1, in, &y, attr), ACL_ERROR_OP_INPUT_NOT_MATCH);
+    assert_int_equal(call("Conv2D", 2, in, &y, attr), ACL_SUCCESS);
+    expect_floats(&y, 4, (float[]){5, 2, 11, 4});
+    assert_int_equal(call("Conv2D", 3, in, &y, attr), ACL_SUCCESS);
+    expect_floats(&y, 4, (float[]){15, 12, 21, 14});
+    struct side back[] = {shape, in[1], in[0]};
+    assert_int_equal(call("Conv2DBackpropInput", 3, back, &y, attr), ACL_SUCCESS);
+    expect_floats(&y, 4, (float[]){1, 4, 3, 10});
+    aclopDestroyAttr(attr);
+    drop(in[0]);
+    drop(in[1]);
+    drop(in[2]);
+    drop(y);
+    drop(shape);
+}
+
 static void handles_and_casts(void **state)
 {
     (void)state;
@@ -493,6 +553,8 @@ int main(void)
         cmocka_unit_test(names_are_found_through_the_handles_in_use),
         cmocka_unit_test_setup_teardown(operators_compute, start_device, stop_device),
         cmocka_unit_test_setup_teardown(numbers_come_from_inputs, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(private_formats, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(convolution, start_device, stop_device),
         cmocka_unit_test_setup_teardown(handles_and_casts, start_device, stop_device),
         cmocka_unit_test_setup_teardown(bad_calls_name_what_is_wrong, start_device, stop_device),
     };

@@ -2,7 +2,8 @@
 /* Builds the arguments of a two-phase function from the words of its row (src/abi/aclop_types.h).
  *
  * Inputs in host memory and constants are copied to device memory first, because the caller may reuse its memory when
- * the call has returned. Numbers that the two-phase function takes as values, but the single operator as an input, are
+ * the call has returned. Tensors in a private format are copied to plain ones before the operator, or from plain ones
+ * after it. Numbers that the two-phase function takes as values, but the single operator as an input, are
  * read here; if the input is in device memory, the stream must be idle for that.
  *
  * Threads: no state.
@@ -14,6 +15,7 @@
 #include "acl/acl_rt.h"
 #include "aclnn/acl_meta.h"
 #include "base/half.h"
+#include "softnpu/aclop/layout.h"
 #include "softnpu/runtime/error.h"
 
 #include <dlfcn.h>
@@ -132,6 +134,77 @@ static aclError stage(struct builder *b, const void *from, size_t bytes, void **
     return rc != ACL_SUCCESS ? rc : aclrtMemcpyImpl(*to, bytes, from, bytes, ACL_MEMCPY_HOST_TO_DEVICE);
 }
 
+/* ---- private formats ---- */
+
+/* Queues to = from, both tensors of the library. */
+static aclError copy_tensor(const char *function, const void *to, const void *from, aclrtStream stream)
+{
+    aclnnStatus (*plan)(const void *, const void *, uint64_t *, aclOpExecutor **) =
+        snpu_op_symbol("aclnn", "InplaceCopy", "GetWorkspaceSize");
+    aclnnStatus (*launch)(void *, uint64_t, aclOpExecutor *, aclrtStream) = snpu_op_symbol("aclnn", "InplaceCopy", "");
+    uint64_t workspace_b = 0;
+    aclOpExecutor *executor = NULL;
+    aclnnStatus status = plan != NULL && launch != NULL ? plan(to, from, &workspace_b, &executor) : -1;
+    status = status == 0 && workspace_b == 0 ? launch(NULL, 0, executor, stream) : status;
+    return status == 0 && workspace_b == 0
+               ? ACL_SUCCESS
+               : snpu_fail(ACL_ERROR_GE_FAILURE, "%s: cannot copy a tensor in a private format", function);
+}
+
+/* A plain tensor for one in a private format: filled from it, or copied to it after the operator. */
+static aclError make_plain(struct builder *b, const aclTensorDesc *desc, void *data, size_t data_b, bool fill,
+                           const aclTensor **out)
+{
+    struct snpu_layout l;
+    (void)snpu_layout_of(desc, &l); /* checked before */
+    const int64_t count = (int64_t)l.count;
+    const size_t bytes = l.count * aclDataTypeSizeImpl(desc->type);
+    if (data_b < bytes || data == NULL || (!fill && b->out->store_count == SNPU_OP_STORES)) {
+        return BAD(b, ACL_ERROR_STORAGE_OVER_LIMIT, "a tensor in format %d needs %zu bytes, its buffer has %zu",
+                   (int)desc->storage_format, bytes, data_b);
+    }
+    void *room = NULL;
+    aclError rc = aclrtMallocImpl(&room, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+    rc = rc != ACL_SUCCESS ? rc : keep(b->out, OBJECT_BLOCK, room);
+    b->out->staged = true;
+    int64_t dense[SNPU_LAYOUT_DIMS], step = 1;
+    for (uint32_t i = l.rank; i-- > 0; step *= l.dims[i]) {
+        dense[i] = step;
+    }
+    const aclTensor *blocks = NULL, *plain = NULL;
+    if (rc == ACL_SUCCESS) {
+        blocks = META(aclCreateTensor)(l.dims, l.rank, desc->type, dense, 0, ACL_FORMAT_ND, &count, 1, data);
+        rc = keep(b->out, OBJECT_TENSOR, blocks);
+    }
+    if (rc == ACL_SUCCESS) {
+        plain = META(aclCreateTensor)(l.dims, l.rank, desc->type, l.steps, 0, ACL_FORMAT_ND, &count, 1, room);
+        rc = keep(b->out, OBJECT_TENSOR, plain);
+    }
+    if (rc == ACL_SUCCESS && fill) {
+        rc = copy_tensor(b->call->function, plain, blocks, b->stream);
+    } else if (rc == ACL_SUCCESS) {
+        rc = aclrtMemsetAsyncImpl(room, bytes, 0, bytes, b->stream); /* the rest of the blocks */
+        b->out->stores[b->out->store_count].blocks = blocks;
+        b->out->stores[b->out->store_count++].plain = plain;
+    }
+    if (rc == ACL_SUCCESS) {
+        *out = META(aclCreateTensor)(l.plain_dims, l.plain_rank, desc->type, l.plain_steps, 0, desc->format, &count, 1,
+                                     room);
+        rc = keep(b->out, OBJECT_TENSOR, *out);
+    }
+    return rc;
+}
+
+aclError snpu_op_arguments_store(const struct snpu_op_call *call, const struct snpu_op_arguments *arguments,
+                                 aclrtStream stream)
+{
+    aclError rc = ACL_SUCCESS;
+    for (uint32_t i = 0; rc == ACL_SUCCESS && i < arguments->store_count; i++) {
+        rc = copy_tensor(call->function, arguments->stores[i].blocks, arguments->stores[i].plain, stream);
+    }
+    return rc;
+}
+
 static aclError make_tensor(struct builder *b, const aclTensorDesc *desc, void *data, bool exchanged,
                             const aclTensor **out)
 {
@@ -158,6 +231,10 @@ static aclError input(struct builder *b, int n, bool exchanged, const aclTensor 
     aclError rc = data_of(b, n, &data, &host);
     void *device = (void *)(uintptr_t)data;
     size_t bytes = bytes_of(b->call->input_descs[n]);
+    if (rc == ACL_SUCCESS && !snpu_format_plain(b->call->input_descs[n]->storage_format)) {
+        return make_plain(b, b->call->input_descs[n], device, aclGetDataBufferSizeV2Impl(b->call->inputs[n]), true,
+                          out);
+    }
     if (rc == ACL_SUCCESS && host && bytes > 0) {
         rc = stage(b, data, bytes, &device);
     }
@@ -173,7 +250,8 @@ static aclError output(struct builder *b, int n, const aclTensor **out)
         return BAD(b, ACL_ERROR_OP_OUTPUT_NOT_MATCH, "output %d needs %zu bytes, its buffer %p has %zu", n, need, data,
                    have);
     }
-    return make_tensor(b, desc, data, false, out);
+    return snpu_format_plain(desc->storage_format) ? make_tensor(b, desc, data, false, out)
+                                                   : make_plain(b, desc, data, have, false, out);
 }
 
 /* ---- numbers ---- */

@@ -13,6 +13,7 @@
 #include "abi/aclop_impl.h"
 #include "aclnn/aclnn_base.h"
 #include "softnpu/aclop/arguments.h"
+#include "softnpu/aclop/layout.h"
 #include "softnpu/runtime/error.h"
 
 #include <stdio.h>
@@ -39,33 +40,15 @@ static aclError check_descs(const struct snpu_op_call *call, const char *side, i
     return ACL_SUCCESS;
 }
 
-/* Formats in which the elements lie in the order of the dimensions. */
-static bool plain(aclFormat format)
-{
-    switch (format) {
-    case ACL_FORMAT_UNDEFINED:
-    case ACL_FORMAT_NCHW:
-    case ACL_FORMAT_NHWC:
-    case ACL_FORMAT_ND:
-    case ACL_FORMAT_HWCN:
-    case ACL_FORMAT_NDHWC:
-    case ACL_FORMAT_NCDHW:
-    case ACL_FORMAT_NC:
-    case ACL_FORMAT_NCL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static aclError check_shapes(const struct snpu_op_call *call, const char *side, int count,
                              const aclTensorDesc *const *descs)
 {
     for (int i = 0; i < count; i++) {
         uint64_t elements;
-        if (!plain(descs[i]->storage_format)) {
+        struct snpu_layout layout;
+        if (!snpu_format_plain(descs[i]->storage_format) && !snpu_layout_of(descs[i], &layout)) {
             return snpu_fail(ACL_ERROR_FORMAT_NOT_MATCH,
-                             "%s: operator %s: %s %d is stored in format %d; softnpu has no private formats",
+                             "%s: operator %s: %s %d: softnpu does not know storage format %d for this shape",
                              call->function, call->type, side, i, (int)descs[i]->storage_format);
         }
         if (!snpu_desc_elements(descs[i], &elements)) {
@@ -101,8 +84,10 @@ static aclError find(const struct snpu_op_call *call, const struct snpu_op_type 
         return rc;
     }
     const struct snpu_op_type *found = NULL;
-    for (size_t i = 0; found == NULL && i < MS_COUNT_OF(types); i++) {
-        found = strcmp(types[i].type, call->type) == 0 ? &types[i] : NULL;
+    for (size_t i = 0; i < MS_COUNT_OF(types); i++) {
+        if (strcmp(types[i].type, call->type) == 0 && (found == NULL || types[i].inputs == call->input_count)) {
+            found = &types[i];
+        }
     }
     if (found == NULL || snpu_op_symbol("aclnn", found->function, "GetWorkspaceSize") == NULL) {
         return snpu_fail(ACL_ERROR_OP_NOT_FOUND, "%s: softnpu has no operator of type %s", call->function, call->type);
@@ -165,7 +150,7 @@ static aclError run(const struct snpu_op_call *call, const struct snpu_op_type *
         return rc;
     }
     status = launch(workspace, workspace_b, executor, stream);
-    rc = status != ACLNN_SUCCESS ? refuse(call, status) : ACL_SUCCESS;
+    rc = status != ACLNN_SUCCESS ? refuse(call, status) : snpu_op_arguments_store(call, arguments, stream);
     /* Memory that belongs to this call lives until the operator has run. */
     if (rc == ACL_SUCCESS && (workspace != NULL || arguments->staged)) {
         rc = aclrtSynchronizeStreamImpl(stream);
