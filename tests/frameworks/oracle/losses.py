@@ -118,3 +118,34 @@ element_gradient("KlDivTargetBackward", kl_div, False, targets=UNIT)
 
 def reduced(losses, reduction):
     return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+
+
+def entropy(g, dtype):
+    rows, classes = g.random.randint(1, 40), g.random.randint(1, 60)
+    x = g.tensor(dtype, (rows, classes), specials=False)
+    weight = g.tensor(torch.float32, (classes,), low=0.1, high=2) if g.random.random() < 0.5 else None
+    return x, torch.randint(0, classes, (rows,)), weight, g.random.choice([0, 1, 2])
+
+
+REDUCTIONS = ["none", "mean", "sum"]
+
+
+@operator("CrossEntropyLoss")
+def cross_entropy(g, dtype):
+    x, target, weight, reduction = entropy(g, dtype)
+    log_prob = torch.log_softmax(x.double(), 1)
+    loss, _ = aten.nll_loss_forward(log_prob, target, wide(weight), reduction, -100)
+    return [x, target, weight, REDUCTIONS[reduction], -100, 0.0, 0.0, False, Out(loss, dtype=dtype, rtol=2e-2, atol=1e-2),
+            Out(log_prob, dtype=dtype), None, None]
+
+
+@operator("CrossEntropyLossGrad")
+def cross_entropy_grad(g, dtype):
+    x, target, weight, reduction = entropy(g, dtype)
+    log_prob = torch.log_softmax(x.double(), 1).to(dtype)
+    wide_x = log_prob.double().requires_grad_()
+    loss, _ = aten.nll_loss_forward(torch.log_softmax(wide_x, 1), target, wide(weight), reduction, -100)
+    dy = g.tensor(dtype, loss.shape, specials=False)
+    expected, = torch.autograd.grad(loss, wide_x, dy.double())
+    return [dy, log_prob, target, weight, None, None, REDUCTIONS[reduction], -100, 0.0, 0.0,
+            Out(expected, dtype=dtype, rtol=2e-2, atol=1e-2)]

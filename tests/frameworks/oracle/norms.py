@@ -241,3 +241,167 @@ def batch_norm_elemt_backward(g, dtype):
     expected = (dy.double() - along(x, total) / n - (x.double() - along(x, mean)) * along(x, invstd) ** 2
                 * along(x, dot) / n) * along(x, invstd) * along(x, weight)
     return [dy, x, mean, invstd, weight, total, dot, counts, Out(expected, dtype=dtype, **LOOSE[dtype])]
+
+
+def grouped(g, dtype):
+    """An input, its groups, and parameters of its channels."""
+    groups, channels = g.random.randint(1, 4), g.random.randint(1, 3)
+    shape = (g.random.randint(1, 5), groups * channels, *(g.random.randint(1, 7) for _ in range(g.random.randint(0, 2))))
+    x = g.tensor(dtype, shape, specials=False)
+    gamma, beta = (g.tensor(dtype, (shape[1],), specials=False) for _ in range(2))
+    return x, groups, gamma, beta
+
+
+def group_statistics(x, gamma, beta, groups, eps):
+    elements = x.numel() // (x.shape[0] * x.shape[1])
+    z, mean, rstd = torch.native_group_norm(
+        x.double().contiguous(), None if gamma is None else gamma.double(), None if beta is None else beta.double(),
+        x.shape[0], x.shape[1], elements, groups, eps)
+    return [x.shape[0], x.shape[1], elements], z.reshape(x.shape), mean, rstd
+
+
+@operator("GroupNorm")
+def group_norm(g, dtype):
+    x, groups, gamma, beta = grouped(g, dtype)
+    if g.random.random() < 0.3:
+        gamma = beta = None
+    sizes, z, mean, rstd = group_statistics(x, gamma, beta, groups, 1e-2)
+    return [x, gamma, beta, *sizes, groups, 1e-2, Out(z, dtype=dtype, **LOOSE[dtype]), Out(mean, dtype=dtype),
+            Out(rstd, dtype=dtype)]
+
+
+def group_norm_active(name, scale, *arguments):
+    """arguments: how the parameters between beta and the outputs follow from groups and eps"""
+    @operator(name)
+    def forward(g, dtype):
+        x, groups, gamma, beta = grouped(g, dtype)
+        _, z, mean, rstd = group_statistics(x, gamma, beta, groups, 1e-2)
+        active = z * torch.sigmoid(scale * z) if scale else z
+        return [x, gamma, beta, *(groups if a == "groups" else 1e-2 if a == "eps" else a for a in arguments),
+                Out(active, dtype=dtype, **LOOSE[dtype]), Out(mean, dtype=dtype), Out(rstd, dtype=dtype)]
+
+
+group_norm_active("GroupNormSilu", 1, "groups", "eps")
+group_norm_active("GroupNormSiluV2", 0, "groups", "eps", False)
+group_norm_active("GroupNormSwish", 1.5, "groups", "NCHW", "eps", True, 1.5)
+
+
+@operator("GroupNormBackward")
+def group_norm_backward(g, dtype):
+    x, groups, gamma, _ = grouped(g, dtype)
+    dy = g.tensor(dtype, x.shape, specials=False)
+    sizes, _, mean, rstd = group_statistics(x, None, None, groups, 1e-1)
+    mean, rstd = mean.to(dtype), rstd.to(dtype)
+    mask = [True, g.random.random() < 0.8, g.random.random() < 0.8]
+    results = torch.ops.aten.native_group_norm_backward(
+        dy.double().contiguous(), x.double().contiguous(), mean.double(), rstd.double(), gamma.double(), *sizes, groups,
+        mask)
+    outs = [Out(r.reshape(s), dtype=dtype, **LOOSE[dtype]) if m else None
+            for r, s, m in zip(results, (x.shape, gamma.shape, gamma.shape), mask)]
+    return [dy, x, mean, rstd, gamma, *sizes, groups, mask, *outs]
+
+
+def summed(g, dtype):
+    x, count = normalized(g, dtype)
+    if not x.numel():
+        return None
+    shape = x.shape[x.dim() - count:]
+    return x, g.tensor(dtype, x.shape, specials=False), g.tensor(dtype, shape, specials=False), \
+        g.tensor(dtype, shape, specials=False), shape
+
+
+@operator("AddLayerNorm")
+def add_layer_norm(g, dtype):
+    parts, wanted = summed(g, dtype), g.random.random() < 0.5
+    if parts is None:
+        return None
+    x, other, gamma, beta, shape = parts
+    bias = g.tensor(dtype, shape, specials=False) if g.random.random() < 0.5 else None
+    total = x.double() + other.double() + (0 if bias is None else bias.double())
+    z, mean, rstd = torch.native_layer_norm(total, shape, gamma.double(), beta.double(), 1e-2)
+    return [x, other, gamma, beta, bias, 1e-2, wanted, Out(z, dtype=dtype, **LOOSE[dtype]),
+            Out(mean, dtype=torch.float32), Out(rstd, dtype=torch.float32), Out(total, dtype=dtype) if wanted else None]
+
+
+@operator("DeepNorm")
+def deep_norm(g, dtype):
+    parts = summed(g, dtype)
+    if parts is None:
+        return None
+    x, other, gamma, beta, shape = parts
+    z, mean, rstd = torch.native_layer_norm(0.3 * x.double() + other.double(), shape, gamma.double(), beta.double(), 1e-2)
+    return [x, other, beta, gamma, 0.3, 1e-2, Out(mean, dtype=torch.float32), Out(rstd, dtype=torch.float32),
+            Out(z, dtype=dtype, **LOOSE[dtype])]
+
+
+def summed_gradients(dy, total, gamma, shape):
+    mean, rstd = (t.float() for t in torch.native_layer_norm(total, shape, None, None, 1e-2)[1:])
+    return mean, rstd, torch.ops.aten.native_layer_norm_backward(
+        dy.double(), total, shape, mean.double(), rstd.double(), gamma.double(), gamma.double(), [True] * 3)
+
+
+@operator("AddLayerNormGrad")
+def add_layer_norm_grad(g, dtype):
+    parts = summed(g, dtype)
+    if parts is None:
+        return None
+    x, other, gamma, _, shape = parts
+    dy = g.tensor(dtype, x.shape, specials=False)
+    dsum = g.tensor(dtype, x.shape, specials=False) if g.random.random() < 0.5 else None
+    mean, rstd, (dx, dw, db) = summed_gradients(dy, x.double() + other.double(), gamma, shape)
+    loose = {"rtol": 2e-2, "atol": 5e-2} if dtype is not torch.float32 else LOOSE[dtype]
+    return [dy, x, other, rstd, mean, gamma, dsum,
+            Out(dx + (0 if dsum is None else dsum.double()), dtype=dtype, **loose),
+            Out(dw, dtype=torch.float32, **loose), Out(db, dtype=torch.float32, **loose)]
+
+
+@operator("DeepNormGrad")
+def deep_norm_grad(g, dtype):
+    parts = summed(g, dtype)
+    if parts is None:
+        return None
+    x, other, gamma, _, shape = parts
+    dy = g.tensor(dtype, x.shape, specials=False)
+    mean, rstd, (dx, dw, db) = summed_gradients(dy, 0.3 * x.double() + other.double(), gamma, shape)
+    loose = {"rtol": 2e-2, "atol": 5e-2} if dtype is not torch.float32 else LOOSE[dtype]
+    return [dy, x, other, gamma, mean, rstd, 0.3, Out(0.3 * dx, dtype=dtype, **loose), Out(dx, dtype=dtype, **loose),
+            Out(db, dtype=torch.float32, **loose), Out(dw, dtype=torch.float32, **loose)]
+
+
+def masked(g, dtype):
+    shape = g.shape(least=1)
+    mask = g.broadcastable(torch.bool, shape)
+    return g.tensor(dtype, shape, specials=False), mask, mask.expand(shape)
+
+
+@operator("ScaledMaskedSoftmax")
+def scaled_masked_softmax(g, dtype):
+    x, mask, wide_mask = masked(g, dtype)
+    scores = (x.double() * 0.7).masked_fill(wide_mask, -10000)
+    return [x, mask, 0.7, False, Out(torch.softmax(scores, -1), dtype=dtype)]
+
+
+@operator("ScaledMaskedSoftmaxBackward")
+def scaled_masked_softmax_backward(g, dtype):
+    x, mask, wide_mask = masked(g, dtype)
+    y, dy = torch.softmax(x.double(), -1).to(dtype), g.tensor(dtype, x.shape, specials=False)
+    grad = torch._softmax_backward_data(dy.double(), y.double(), -1, torch.float64) * 0.7
+    return [dy, y, mask, 0.7, False, Out(grad.masked_fill(wide_mask, 0), dtype=dtype)]
+
+
+def listed(name, function):
+    @operator(name)
+    def combined(g, dtype):
+        shape = g.shape()
+        tensors = [g.tensor(dtype, shape, specials=False), *(g.broadcastable(dtype, shape, specials=False)
+                                                             for _ in range(g.random.randint(0, 3)))]
+        total = tensors[0].clone()
+        for t in tensors[1:]:
+            total = function(total, t)
+        return [tensors, Out(total)] if dtype is not torch.bool else None
+
+
+listed("MaxN", torch.maximum)
+listed("MinN", torch.minimum)
+listed("Sum", lambda x, y: (wide(x) + wide(y)).to(x.dtype))
+listed("SumV2", lambda x, y: (wide(x) + wide(y)).to(x.dtype))

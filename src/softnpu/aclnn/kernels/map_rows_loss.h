@@ -35,6 +35,7 @@
     REAL(SoftMarginLossGrad, -s *a *c *F(sigmoid)(-b * c))                                                                \
     /* comparisons of tensors */                                                                                          \
     REAL(ScaledMask, b != 0 ? -K(10000.0) : a * s)                                                                        \
+    REAL(ScaledMaskGrad, b != 0 ? 0 : a * s)                                                                              \
     REAL(RenormFactor, a > s ? s / (a + K(1e-7)) : 1)
 
 #endif

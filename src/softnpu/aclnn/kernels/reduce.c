@@ -11,7 +11,8 @@
 #include "softnpu/aclnn/kernels/op_float.h"
 #include "softnpu/aclnn/kernels/op_wide.h"
 
-enum { LANES = 32, COLUMN_TERMS = 32 };
+enum { LANES = 32, COLUMN_TERMS = 32, LONG_RUN = 4096 };
+enum { TYPE_f32 = TK_FLOAT, TYPE_f64 = TK_DOUBLE, TYPE_i64 = TK_INT64 };
 
 _Static_assert((int)OP_REDUCE_COLUMNS <= (int)OP_RUN, "the columns of a task are loaded in one run");
 
@@ -160,6 +161,8 @@ struct task {
         const enum combination c = combinations[a->code];                                                              \
         const int64_t step = op_inner_step(&a->inner, &a->x_inner);                                                    \
         const T start = (T)start_of(c);                                                                                \
+        /* What is used in place needs no buffer. */                                                                   \
+        const uint64_t run = step == 1 && a->x_side.type == TYPE_##suffix ? LONG_RUN : OP_RUN;                         \
         T buffer[OP_RUN], m = 0;                                                                                       \
         W total = start_of(c);                                                                                         \
         int64_t position = 0;                                                                                          \
@@ -169,7 +172,7 @@ struct task {
                 a, (double)*op_load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type), 1, a->m_side.type, 1));   \
         }                                                                                                              \
         struct op_walk w = op_walk_start(&a->inner, t->terms);                                                         \
-        for (uint64_t n; (n = op_walk_run(&w, OP_RUN)) > 0; op_walk_advance(&w, n)) {                                  \
+        for (uint64_t n; (n = op_walk_run(&w, run)) > 0; op_walk_advance(&w, n)) {                                     \
             const int64_t offset = t->x + op_walk_offset(&w, &a->x_inner);                                             \
             const T *from =                                                                                            \
                 op_load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);           \
@@ -195,15 +198,27 @@ struct task {
         }                                                                                                              \
     }                                                                                                                  \
                                                                                                                        \
-    static void choose_##suffix(T *restrict best, int64_t *restrict at, const T *restrict from, uint64_t n,            \
-                                int64_t position, const int64_t *x_index, int64_t x_index_step, bool largest)          \
+    /* The first term is chosen; then whatever is better, or NaN. */                                                   \
+    static void choose_##suffix(T *restrict best, int32_t *restrict at, const T *restrict from, uint64_t n,            \
+                                int32_t position, bool largest)                                                        \
     {                                                                                                                  \
-        for (uint64_t i = 0; i < n; i++) {                                                                             \
-            const T v = from[i];                                                                                       \
-            const bool better =                                                                                        \
-                (at[i] < 0) | (largest ? v > best[i] : v < best[i]) | ((v != v) & (best[i] == best[i]));               \
-            best[i] = better ? v : best[i];                                                                            \
-            at[i] = !better ? at[i] : x_index != NULL ? x_index[(int64_t)i * x_index_step] : position;                 \
+        if (position == 0) {                                                                                           \
+            for (uint64_t i = 0; i < n; i++) {                                                                         \
+                best[i] = from[i];                                                                                     \
+                at[i] = 0;                                                                                             \
+            }                                                                                                          \
+        } else if (largest) {                                                                                          \
+            for (uint64_t i = 0; i < n; i++) {                                                                         \
+                const bool better = (from[i] > best[i]) | ((from[i] != from[i]) & (best[i] == best[i]));               \
+                best[i] = better ? from[i] : best[i];                                                                  \
+                at[i] = better ? position : at[i];                                                                     \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (uint64_t i = 0; i < n; i++) {                                                                         \
+                const bool better = (from[i] < best[i]) | ((from[i] != from[i]) & (best[i] == best[i]));               \
+                best[i] = better ? from[i] : best[i];                                                                  \
+                at[i] = better ? position : at[i];                                                                     \
+            }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
                                                                                                                        \
@@ -214,10 +229,11 @@ struct task {
         T buffer[OP_RUN], part[OP_RUN], m[OP_RUN];                                                                     \
         W total[OP_RUN];                                                                                               \
         int64_t position[OP_RUN];                                                                                      \
+        int32_t chosen[OP_RUN];                                                                                        \
         for (uint64_t i = 0; i < n; i++) {                                                                             \
             part[i] = (T)start_of(c);                                                                                  \
             total[i] = start_of(c);                                                                                    \
-            position[i] = -1;                                                                                          \
+            chosen[i] = 0;                                                                                             \
             m[i] = 0;                                                                                                  \
         }                                                                                                              \
         if (a->m != NULL) {                                                                                            \
@@ -234,8 +250,7 @@ struct task {
             const T *from =                                                                                            \
                 op_load_##suffix(buffer, op_element(a->x, offset, a->x_side.type), step, a->x_side.type, n);           \
             if (a->index != NULL) {                                                                                    \
-                choose_##suffix(part, position, from, n, (int64_t)w.at,                                                \
-                                a->x_index != NULL ? a->x_index + offset : NULL, step, c == MAX);                      \
+                choose_##suffix(part, chosen, from, n, (int32_t)(w.at - t->terms.begin), c == MAX);                    \
                 continue;                                                                                              \
             }                                                                                                          \
             loops_##suffix[a->code].column(part, from, n, m, (T)a->p);                                                 \
@@ -253,6 +268,12 @@ struct task {
                   a->z_side.type, n);                                                                                  \
         }                                                                                                              \
         if (a->index != NULL) {                                                                                        \
+            for (uint64_t i = 0; i < n; i++) {                                                                         \
+                const int64_t at = (int64_t)t->terms.begin + chosen[i];                                                \
+                position[i] = a->x_index == NULL                                                                       \
+                                  ? at                                                                                 \
+                                  : a->x_index[t->x + at * op_inner_step(&a->inner, &a->x_inner) + (int64_t)i * step]; \
+            }                                                                                                          \
             op_store_i64(position, (void *)op_element(a->index, t->index, a->index_side.type),                         \
                          op_inner_step(&a->loop, &a->index_side), a->index_side.type, n);                              \
         }                                                                                                              \
@@ -291,6 +312,19 @@ void TK_NAME(op_reduce)(const struct op_reduce_args *a, uint32_t block, uint32_t
     const uint64_t tiles = by_column ? (side + OP_REDUCE_COLUMNS - 1) / OP_REDUCE_COLUMNS : side,
                    outer = side > 0 ? outputs / side : 0;
     const struct tk_range mine = tk_share(outer * tiles * a->pieces, 1, block, num_blocks);
+    if (!by_column && a->pieces == 1) {
+        struct op_walk w = op_walk_start(&a->loop, mine);
+        for (; op_walk_run(&w, 1) > 0; op_walk_advance(&w, 1)) {
+            run(a,
+                &(struct task){op_walk_offset(&w, &a->x_side),
+                               op_walk_offset(&w, &a->m_side),
+                               op_walk_offset(&w, &a->z_side),
+                               op_walk_offset(&w, &a->index_side),
+                               {0, terms}},
+                0);
+        }
+        return;
+    }
     for (uint64_t item = mine.begin; item < mine.end; item++) {
         const uint64_t piece = item / (outer * tiles), rest = item % (outer * tiles);
         const uint64_t first = rest / tiles * side + rest % tiles * width, begin = piece * a->piece_terms;

@@ -305,6 +305,74 @@ static void R(cross_entropy)(struct R(row) * r)
     R(store_one)(r, 2, (T)loss);
 }
 
+/* Softmax of rows that lie side by side: n <= COLUMNS neighbours together, so that memory is read in order. */
+static void R(columns)(const struct op_rows_args *a, char *const *data, uint64_t n)
+{
+    const bool grad = a->code == OP_ROW_SOFTMAX_GRAD || a->code == OP_ROW_LOG_SOFTMAX_GRAD;
+    const bool logarithm = a->code == OP_ROW_LOG_SOFTMAX || a->code == OP_ROW_LOG_SOFTMAX_GRAD;
+    const int last = grad ? 2 : 1;
+    T buffer[3][COLUMNS], top[COLUMNS], total[COLUMNS];
+    for (uint64_t i = 0; i < n; i++) {
+        top[i] = -(T)INFINITY;
+        total[i] = 0;
+    }
+    for (int pass = grad ? 1 : 0; pass < 3; pass++) {
+        for (uint64_t at = 0; at < a->count; at++) {
+            const T *v[2] = {NULL, NULL};
+            for (int k = 0; k < last; k++) {
+                v[k] = LOAD(buffer[k], op_element(data[k], (int64_t)at * a->step[k], a->side[k].type), 1,
+                            a->side[k].type, n);
+            }
+            const T *x = v[0], *y = v[1];
+            T *z = buffer[2];
+            if (pass == 0) {
+                EACH_OF(n, top[i] = LANE_TOP(top[i], x[i]));
+            } else if (pass == 1 && grad) {
+                if (logarithm) {
+                    EACH_OF(n, total[i] += x[i]);
+                } else {
+                    EACH_OF(n, total[i] += x[i] * y[i]);
+                }
+            } else if (pass == 1) {
+                EACH_OF(n, total[i] += R(exp)(x[i] - top[i]));
+            } else {
+                if (grad && logarithm) {
+                    EACH_OF(n, z[i] = x[i] - R(exp)(y[i]) * total[i]);
+                } else if (grad) {
+                    EACH_OF(n, z[i] = y[i] * (x[i] - total[i]));
+                } else if (logarithm) {
+                    EACH_OF(n, z[i] = (x[i] - top[i]) - total[i]);
+                } else {
+                    EACH_OF(n, z[i] = R(exp)(x[i] - top[i]) * total[i]);
+                }
+                STORE(z, (char *)op_element(data[last], (int64_t)at * a->step[last], a->side[last].type), 1,
+                      a->side[last].type, n);
+            }
+        }
+        for (uint64_t i = 0; pass == 1 && !grad && i < n; i++) {
+            total[i] = logarithm ? (T)log((double)total[i]) : 1 / total[i];
+        }
+    }
+}
+
+/* Items are runs of neighbouring rows. */
+static void R(run_columns)(const struct op_rows_args *a, uint32_t block, uint32_t num_blocks)
+{
+    const uint64_t side = a->loop.dims[a->loop.rank - 1], tiles = (side + COLUMNS - 1) / COLUMNS;
+    const struct tk_range mine = tk_share(op_loop_count(&a->loop) / side * tiles, 1, block, num_blocks);
+    for (uint64_t item = mine.begin; item < mine.end; item++) {
+        const uint64_t within = item % tiles * COLUMNS, first = item / tiles * side + within;
+        const struct op_walk w = op_walk_start(&a->loop, (struct tk_range){first, first + 1});
+        char *data[3] = {NULL};
+        for (int i = 0; i < 3; i++) {
+            if (a->data[i] != NULL) {
+                data[i] = (char *)op_element(a->data[i], op_walk_offset(&w, &a->side[i]), a->side[i].type);
+            }
+        }
+        R(columns)(a, data, side - within < COLUMNS ? side - within : COLUMNS);
+    }
+}
+
 static void R(run)(const struct op_rows_args *a, struct tk_range rows)
 {
     struct R(row) r;

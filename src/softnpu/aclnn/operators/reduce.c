@@ -105,7 +105,8 @@ static void tile(struct op_reduce_args *args, const struct nn_reduce *r, const s
     nn_tile(&args->loop, sides, views, count);
     nn_tile(&args->inner, (struct op_side *[]){&args->x_inner}, &inner, 1);
     const int64_t step = args->x_inner.steps[args->inner.rank - 1];
-    args->by_column = args->loop.dims[args->loop.rank - 1] >= 8 && (step != 1 || inner->count < 64);
+    args->by_column =
+        args->loop.dims[args->loop.rank - 1] >= 8 && (step != 1 || inner->count < 64) && inner->count < INT32_MAX;
 }
 
 static aclnnStatus launch(struct nn_plan *p, const char *kernel, const struct op_reduce_args *args,
