@@ -12,6 +12,8 @@
 #include "aclnnop/aclnn_linalg_cross.h"
 #include "aclnnop/aclnn_linalg_qr.h"
 #include "aclnnop/aclnn_max_pool.h"
+#include "aclnnop/aclnn_quant_matmul_v4.h"
+#include "aclnnop/aclnn_quantize.h"
 #include "aclnnop/aclnn_trans_matmul_weight.h"
 
 static void products_refuse(void **state)
@@ -148,14 +150,34 @@ static void linear_algebra_refuses(void **state)
     array_drop(&i);
 }
 
+static void quantisation_refuses(void **state)
+{
+    struct array x = array_make(ACL_FLOAT, DIMS(2, 3)), s = array_make(ACL_FLOAT, DIMS(3)),
+                 t = array_make(ACL_FLOAT, DIMS(4)), y = array_make(ACL_INT8, DIMS(2, 3)),
+                 w = array_make(ACL_INT8, DIMS(3, 4)), z = array_make(ACL_FLOAT16, DIMS(2, 4));
+    REFUSED(NULL_PARAM, aclnnQuantize, x.tensor, NULL, NULL, ACL_INT8, 1, y.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantize, x.tensor, t.tensor, NULL, ACL_INT8, 1, y.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantize, x.tensor, s.tensor, NULL, ACL_INT8, 2, y.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantize, x.tensor, s.tensor, NULL, ACL_UINT8, 1, y.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantize, x.tensor, s.tensor, NULL, ACL_INT8, 1, w.tensor);
+    REFUSED(NULL_PARAM, aclnnQuantMatmulV4, y.tensor, w.tensor, NULL, NULL, NULL, NULL, false, false, z.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantMatmulV4, x.tensor, w.tensor, t.tensor, NULL, NULL, NULL, false, false, z.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantMatmulV4, y.tensor, w.tensor, s.tensor, NULL, NULL, NULL, false, false, z.tensor);
+    REFUSED(BAD_PARAM, aclnnQuantMatmulV4, y.tensor, w.tensor, t.tensor, NULL, NULL, NULL, true, false, z.tensor);
+    array_drop(&x);
+    array_drop(&s);
+    array_drop(&t);
+    array_drop(&y);
+    array_drop(&w);
+    array_drop(&z);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_refuse),
-        cmocka_unit_test(convolutions_and_pooling_refuse),
-        cmocka_unit_test(attention_refuses),
-        cmocka_unit_test(linear_algebra_refuses),
-        cmocka_unit_test(weight_sizes_are_whole_cubes),
+        cmocka_unit_test(products_refuse),      cmocka_unit_test(convolutions_and_pooling_refuse),
+        cmocka_unit_test(attention_refuses),    cmocka_unit_test(linear_algebra_refuses),
+        cmocka_unit_test(quantisation_refuses), cmocka_unit_test(weight_sizes_are_whole_cubes),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);
 }

@@ -7,6 +7,7 @@
 #ifndef SOFTNPU_ACLNN_MAP_MATH_H
 #define SOFTNPU_ACLNN_MAP_MATH_H
 
+#include "softnpu/aclnn/kernels/map_quant.h"
 #include "softnpu/aclnn/kernels/map_special.h"
 #include "softnpu/aclnn/kernels/map_wide.h"
 #include "softnpu/kernels/fast_math.h"

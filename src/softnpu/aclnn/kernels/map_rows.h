@@ -32,6 +32,15 @@
     ALL(Addcmul, a + s * b * c)                                                                                        \
     ALL(Cross, a *b - c * d)                                                                                           \
     REAL(LogSigned, a < 0 ? NAN : b)                                                                                   \
+    /* quantisation: s and t are the limits, u the rounding mode */                                                    \
+    REAL(AscendQuantV2, F(limit)(F(round_by)(a * b + c, u), s, t))                                                     \
+    REAL(Quantize, F(limit)(F(rint)(a / b) + c, s, t))                                                                 \
+    REAL(DynamicQuantV2, F(limit)(F(rint)(a / b + c), s, t))                                                           \
+    REAL(DynamicQuantOffset, s - a / b)                                                                                \
+    REAL(AscendAntiQuantV2, (a + b) * c)                                                                               \
+    REAL(AscendDequant, (a + b) * c * d)                                                                               \
+    REAL(FakeQuant, (F(limit)(F(rint)(a * (1 / b)) + c, s, t) - c) * b)                                                \
+    REAL(FakeQuantMask, F(rint)(a * (1 / b)) + c >= s && F(rint)(a * (1 / b)) + c <= t)                                \
     REAL(Addcdiv, a + s * (b / c))                                                                                     \
     REAL(Lerp, F(fabs)(c) < K(0.5) ? a + c * (b - a) : b - (b - a) * (1 - c))                                          \
     ALL(MulNoNan, b == 0 ? 0 : a * b)                                                                                  \
