@@ -82,6 +82,44 @@ static void expect_nothing(struct rig *rig, enum ms_pattern_id pattern)
 
 #define SIZE (4u << 20)
 
+/* A block of the second step that is last used there and freed after the third one; the fourth may follow. */
+static void kept_block(struct rig *rig, bool another_step)
+{
+    begin(rig);
+    for (uint64_t step = 1; step <= 3; step++) {
+        mark_step(rig, step, true);
+        if (step == 2) {
+            allocate(rig, 0x1000000, SIZE);
+            op(rig, "add.Tensor", 0x1000000, SIZE, true);
+        }
+        crowd(rig);
+        mark_step(rig, step, false);
+    }
+    release(rig, 0x1000000);
+    if (another_step) {
+        mark_step(rig, 4, true);
+        crowd(rig);
+        mark_step(rig, 4, false);
+    }
+}
+
+/* Freed only because the program ended: a leak, and nothing else. */
+static void test_one_finding_for_a_leak(void **state)
+{
+    (void)state;
+    struct rig rig;
+    kept_block(&rig, false);
+    const struct ms_report *report = finish(&rig);
+    assert_non_null(find(report, MS_PATTERN_LEAK));
+    assert_null(find(report, MS_PATTERN_LATE));
+    end(&rig);
+    kept_block(&rig, true);
+    report = finish(&rig);
+    assert_null(find(report, MS_PATTERN_LEAK));
+    assert_non_null(find(report, MS_PATTERN_LATE));
+    end(&rig);
+}
+
 static void test_unused_blocks(void **state)
 {
     (void)state;
@@ -332,6 +370,7 @@ static void test_segments_over_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_finding_for_a_leak),
         cmocka_unit_test(test_unused_blocks),
         cmocka_unit_test(test_dead_writes),
         cmocka_unit_test(test_redundant_allocations),

@@ -32,6 +32,23 @@ static bool has(const struct ms_ledger_entry *entry, unsigned pattern)
     return false;
 }
 
+/* ---- which blocks ---- */
+
+static bool analysed(const struct ms_ledger_entry *entry)
+{
+    return entry->role == MS_ROLE_COUNTED &&
+           (entry->space == MS_SPACE_MINDSPORE || ms_inefficient_framework(entry->space) != MS_FRAMEWORK_NONE);
+}
+
+/* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, if
+ * accesses are recorded, not used in that later step. They could have been freed after their last use, or at the end of
+ * their step. Driver memory counts, too, unless a pool keeps it for reuse. */
+static bool outlived(const struct ms_ledger *ledger, const struct ms_ledger_entry *entry)
+{
+    return (analysed(entry) || entry->role == MS_ROLE_DIRECT) && entry->step >= 2 &&
+           ledger->devices[entry->device_at]->ended_step > entry->step;
+}
+
 /* ---- detectors ---- */
 
 static bool early(const struct end *end, struct ms_waste *waste)
@@ -43,12 +60,13 @@ static bool early(const struct end *end, struct ms_waste *waste)
     return has(entry, MS_INEFFICIENT_EARLY);
 }
 
+/* A block that has outlived its step may be a leak, which the next step end shows: see ms_detect_late. */
 static bool late(const struct end *end, struct ms_waste *waste)
 {
     const struct ms_ledger_entry *entry = end->entry;
     waste->from = entry->use.last_to;
     waste->from_op = entry->use.last_op;
-    return end->freed && has(entry, MS_INEFFICIENT_LATE);
+    return end->freed && has(entry, MS_INEFFICIENT_LATE) && !outlived(end->ledger, entry);
 }
 
 static bool idle(const struct end *end, struct ms_waste *waste)
@@ -150,12 +168,6 @@ static const struct {
 
 /* ---- events ---- */
 
-static bool analysed(const struct ms_ledger_entry *entry)
-{
-    return entry->role == MS_ROLE_COUNTED &&
-           (entry->space == MS_SPACE_MINDSPORE || ms_inefficient_framework(entry->space) != MS_FRAMEWORK_NONE);
-}
-
 void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struct ms_ledger *ledger,
                    const struct ms_ledger_entry *entry, uint64_t end_at, bool freed)
 {
@@ -174,15 +186,6 @@ void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struc
             ms_findings_add(findings, entry, &waste);
         }
     }
-}
-
-/* Leaks: allocated in a step after the first, kept until the program ended although a later step has ended, and, if
- * accesses are recorded, not used in that later step. They could have been freed after their last use, or at the end of
- * their step. Driver memory counts, too, unless a pool keeps it for reuse. */
-static bool outlived(const struct ms_ledger *ledger, const struct ms_ledger_entry *entry)
-{
-    return (analysed(entry) || entry->role == MS_ROLE_DIRECT) && entry->step >= 2 &&
-           ledger->devices[entry->device_at]->ended_step > entry->step;
 }
 
 int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger,
@@ -204,12 +207,12 @@ int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger 
     return 0;
 }
 
-void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
+bool ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
                     const struct ms_ledger_entry *entry, uint64_t end_at)
 {
     const struct ms_ledger_device *device = ledger->devices[entry->device_at];
     if (!outlived(ledger, entry) || (entry->use.accesses != 0 && entry->use.last_step >= device->ended_step)) {
-        return;
+        return false;
     }
     struct ms_waste waste = {.pattern = MS_PATTERN_LEAK,
                              .site = entry->site,
@@ -219,6 +222,22 @@ void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger
                              .from_op = entry->use.last_op,
                              .bytes = entry->size_b};
     ms_findings_add(findings, entry, &waste);
+    return true;
+}
+
+void ms_detect_late(struct ms_findings *findings, const struct ms_departed *departed)
+{
+    const struct ms_ledger_entry *entry = &departed->entry;
+    if (analysed(entry) && has(entry, MS_INEFFICIENT_LATE)) {
+        struct ms_waste waste = {.pattern = MS_PATTERN_LATE,
+                                 .site = entry->site,
+                                 .op = entry->op,
+                                 .from = entry->use.last_to,
+                                 .to = departed->end_at,
+                                 .from_op = entry->use.last_op,
+                                 .bytes = entry->size_b};
+        ms_findings_add(findings, entry, &waste);
+    }
 }
 
 int ms_detect_born(struct ms_detect *detect, const struct ms_ledger_entry *entry)

@@ -30,8 +30,9 @@ int ms_detect_first_use(struct ms_detect *detect, const struct ms_ledger_entry *
 /* A block ends with change end_at; freed is false if the process exited before freeing it. */
 void ms_detect_end(struct ms_detect *detect, struct ms_findings *findings, struct ms_ledger *ledger,
                    const struct ms_ledger_entry *entry, uint64_t end_at, bool freed);
-/* Called at the end for a block that is still live (end_at UINT64_MAX) or was freed after the last step. */
-void ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
+/* Called at the end for a block that is still live (end_at UINT64_MAX) or was freed after the last step. Returns whether
+ * it is a leak. */
+bool ms_detect_leak(struct ms_findings *findings, const struct ms_ledger *ledger, const struct ms_step_table *steps,
                     const struct ms_ledger_entry *entry, uint64_t end_at);
 
 /* Blocks of earlier steps that were freed since the last end of a step: if no step end follows, the program freed them
@@ -46,6 +47,8 @@ struct ms_departures {
 };
 int ms_detect_departed(struct ms_departures *departures, const struct ms_ledger *ledger,
                        const struct ms_ledger_entry *entry, uint64_t end_at);
+/* A departed block that is not a leak may have been freed too late. A block is one or the other. */
+void ms_detect_late(struct ms_findings *findings, const struct ms_departed *departed);
 /* True if the site requests more each time. */
 bool ms_detect_is_growing(const struct ms_detect *detect, uint32_t site);
 void ms_detect_free(struct ms_detect *detect);

@@ -261,6 +261,9 @@ static int on_step(void *self, const struct ms_step_info *step)
     }
     keep(collected, ms_step_mark(&parts->steps, ledger, device_at, step));
     if (!step->begins) {
+        for (size_t i = 0; i < parts->departures.count; i++) {
+            ms_detect_late(&collected->findings, &parts->departures.list[i]);
+        }
         parts->departures.count = 0;
         keep(collected, ms_fragments_step(&parts->fragments, ledger, device_at, &collected->findings));
     }
@@ -314,7 +317,9 @@ static int on_end(void *self)
         struct ms_device_parts *parts = collected->devices[i];
         for (size_t j = 0; j < parts->departures.count; j++) {
             const struct ms_departed *departed = &parts->departures.list[j];
-            ms_detect_leak(&collected->findings, ledger, &parts->steps, &departed->entry, departed->end_at);
+            if (!ms_detect_leak(&collected->findings, ledger, &parts->steps, &departed->entry, departed->end_at)) {
+                ms_detect_late(&collected->findings, departed);
+            }
         }
         ms_step_last(&parts->steps, ledger->devices[i], ledger->last_ns);
     }
