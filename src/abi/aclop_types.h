@@ -6,6 +6,7 @@
  * differ in their number of inputs. arguments has one word for each
  * parameter of aclnn<function> before workspaceSize:
  *     iN  oN      input or output N               iN~attr   input N, its last two dimensions exchanged if attr is true
+ *     iN>2        input N without the second dimension from the end, along which it repeats itself
  *     iN?         input N, or NULL if the call has fewer than N + 1 inputs, which it may have then
  *     i*          all inputs, as a list           tN        data type of output N
  *     sN  s:attr  scalar: first element of input N, or an attribute; s:attr=2 has a default; s=2 is a constant
@@ -18,6 +19,10 @@
 
 /* clang-format off */
 /* ==== one input ==== */
+ACLOP_TYPE("Elu", "Elu", 1, 1, "i0 s:alpha=1 s:scale=1 s:input_scale=1 o0")
+ACLOP_TYPE("Tril", "Tril", 1, 1, "i0 n:diagonal=0 o0")
+ACLOP_TYPE("Triu", "Triu", 1, 1, "i0 n:diagonal=0 o0")
+ACLOP_TYPE("Roll", "Roll", 1, 1, "i0 v:shifts v:dims o0")
 ACLOP_TYPE("Abs", "Abs", 1, 1, "i0 o0")
 ACLOP_TYPE("Acos", "Acos", 1, 1, "i0 o0")
 ACLOP_TYPE("Acosh", "Acosh", 1, 1, "i0 o0")
@@ -68,6 +73,10 @@ ACLOP_TYPE("TensorMove", "InplaceCopy", 1, 1, "o0 i0")
 ACLOP_TYPE("ZerosLike", "InplaceZero", 1, 1, "o0")
 ACLOP_TYPE("OnesLike", "InplaceOne", 1, 1, "o0")
 /* ==== two inputs ==== */
+ACLOP_TYPE("Atan2", "Atan2", 2, 1, "i0 i1 o0")
+ACLOP_TYPE("FloorMod", "RemainderTensorTensor", 2, 1, "i0 i1 o0")
+ACLOP_TYPE("Dot", "Dot", 2, 1, "i0 i1 o0")
+ACLOP_TYPE("IsClose", "IsClose", 2, 1, "i0 i1 d:rtol=0 d:atol=0 b:equal_nan o0")
 ACLOP_TYPE("Add", "Add", 2, 1, "i0 i1 s=1 o0")
 ACLOP_TYPE("AddV2", "Add", 2, 1, "i0 i1 s=1 o0")
 ACLOP_TYPE("BitwiseAnd", "BitwiseAndTensor", 2, 1, "i0 i1 o0")
@@ -80,7 +89,7 @@ ACLOP_TYPE("Greater", "GtTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("GreaterEqual", "GeTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("Less", "LtTensor", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("LessEqual", "LeTensor", 2, 1, "i0 i1 o0")
-ACLOP_TYPE("Cdist", "Cdist", 2, 1, "i0 i1 f:p=2 n=0 o0")
+ACLOP_TYPE("Cdist", "Cdist", 2, 1, "i0>2 i1>3 f:p=2 n=0 o0")
 ACLOP_TYPE("LeftShift", "LeftShift", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("RightShift", "RightShift", 2, 1, "i0 i1 o0")
 ACLOP_TYPE("LogicalAnd", "LogicalAnd", 2, 1, "i0 i1 o0")
@@ -110,6 +119,8 @@ ACLOP_TYPE("Conv2DBackpropInput", "ConvolutionBackward", 3, 1, "i2 o0 i1 - v:str
 ACLOP_TYPE("Conv2DBackpropFilter", "ConvolutionBackward", 3, 1, "i2 i0 o0 - v:strides>2 v:pads/2 v:dilations>2 n=0 v=0,0 n:groups=1 m=010 n=0 - o0 -")
 ACLOP_TYPE("BNTrainingReduce", "BatchNormReduce", 1, 2, "i0 o0 o1")
 /* ==== reductions ==== */
+ACLOP_TYPE("Cumsum", "Cumsum", 2, 1, "i0 n1 t0 o0")
+ACLOP_TYPE("Cumprod", "Cumprod", 2, 1, "i0 s1 t0 o0")
 ACLOP_TYPE("ArgMaxV2", "ArgMax", 2, 1, "i0 n1 b:keep_dims o0")
 ACLOP_TYPE("ArgMin", "ArgMin", 2, 1, "i0 n1 b:keep_dims o0")
 ACLOP_TYPE("LogSoftmaxV2", "LogSoftmax", 1, 1, "i0 n:axes=-1 o0")
@@ -125,6 +136,12 @@ ACLOP_TYPE("ReduceSum", "ReduceSum", 2, 1, "i0 v1 b:keep_dims t0 o0")
 ACLOP_TYPE("ReduceSumD", "ReduceSum", 1, 1, "i0 v:axes b:keep_dims t0 o0")
 ACLOP_TYPE("SoftmaxV2", "Softmax", 1, 1, "i0 n:axes=-1 o0")
 /* ==== layout and choice ==== */
+ACLOP_TYPE("Addcdiv", "Addcdiv", 4, 1, "i0 i1 i2 s3 o0")
+ACLOP_TYPE("Addcmul", "Addcmul", 4, 1, "i0 i1 i2 s3 o0")
+ACLOP_TYPE("ClipByValueV2", "Clamp", 3, 1, "i0 s1 s2 o0")
+ACLOP_TYPE("Lerp", "Lerp", 3, 1, "i0 i1 i2 o0")
+ACLOP_TYPE("LinSpace", "Linspace", 3, 1, "s0 s1 n2 o0")
+ACLOP_TYPE("Pack", "Stack", -1, 1, "i* n:axis=0 o0")
 ACLOP_TYPE("BroadcastTo", "InplaceCopy", 2, 1, "o0 i0")
 ACLOP_TYPE("ClipByValue", "Clamp", 3, 1, "i0 s1 s2 o0")
 ACLOP_TYPE("ConcatD", "Cat", -1, 1, "i* n:concat_dim o0")

@@ -452,6 +452,24 @@ static void convolution(void **state)
     drop(shape);
 }
 
+/* The inputs of Cdist are expanded to one shape: [P, R, M] from [P, M] and [R, M]. */
+static void inputs_that_repeat_themselves(void **state)
+{
+    (void)state;
+    static const int64_t expanded[] = {2, 3, 1}, two_by_three[] = {2, 3};
+    const float a[] = {1, 1, 1, 5, 5, 5}, b[] = {0, 2, 9, 0, 2, 9};
+    struct side in[] = {tensor(ACL_FLOAT, 3, expanded, a), tensor(ACL_FLOAT, 3, expanded, b)};
+    struct side y = tensor(ACL_FLOAT, 2, two_by_three, NULL);
+    aclopAttr *attr = aclopCreateAttr();
+    assert_int_equal(aclopSetAttrFloat(attr, "p", 1.0f), ACL_SUCCESS);
+    assert_int_equal(call("Cdist", 2, in, &y, attr), ACL_SUCCESS);
+    expect_floats(&y, 6, (float[]){1, 1, 8, 5, 3, 4});
+    aclopDestroyAttr(attr);
+    drop(in[0]);
+    drop(in[1]);
+    drop(y);
+}
+
 static void handles_and_casts(void **state)
 {
     (void)state;
@@ -555,6 +573,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers_come_from_inputs, start_device, stop_device),
         cmocka_unit_test_setup_teardown(private_formats, start_device, stop_device),
         cmocka_unit_test_setup_teardown(convolution, start_device, stop_device),
+        cmocka_unit_test_setup_teardown(inputs_that_repeat_themselves, start_device, stop_device),
         cmocka_unit_test_setup_teardown(handles_and_casts, start_device, stop_device),
         cmocka_unit_test_setup_teardown(bad_calls_name_what_is_wrong, start_device, stop_device),
     };

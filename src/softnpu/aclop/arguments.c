@@ -205,7 +205,8 @@ aclError snpu_op_arguments_store(const struct snpu_op_call *call, const struct s
     return rc;
 }
 
-static aclError make_tensor(struct builder *b, const aclTensorDesc *desc, void *data, bool exchanged,
+/* exchanged: with its last two dimensions exchanged. without > 0: its first slice along that dimension, from the end. */
+static aclError make_tensor(struct builder *b, const aclTensorDesc *desc, void *data, bool exchanged, size_t without,
                             const aclTensor **out)
 {
     int64_t dims[SNPU_DESC_MAX_DIMS], strides[SNPU_DESC_MAX_DIMS], step = 1;
@@ -220,11 +221,18 @@ static aclError make_tensor(struct builder *b, const aclTensorDesc *desc, void *
         dims[rank - 1] = dims[rank - 2], strides[rank - 1] = strides[rank - 2];
         dims[rank - 2] = dim, strides[rank - 2] = stride;
     }
-    *out = META(aclCreateTensor)(dims, rank, desc->type, strides, 0, desc->format, desc->shape.dims, rank, data);
+    uint32_t view = rank;
+    if (without > 0 && without <= rank) {
+        for (uint32_t i = rank - (uint32_t)without; i + 1 < rank; i++) {
+            dims[i] = dims[i + 1], strides[i] = strides[i + 1];
+        }
+        view--;
+    }
+    *out = META(aclCreateTensor)(dims, view, desc->type, strides, 0, desc->format, desc->shape.dims, rank, data);
     return keep(b->out, OBJECT_TENSOR, *out);
 }
 
-static aclError input(struct builder *b, int n, bool exchanged, const aclTensor **out)
+static aclError input(struct builder *b, int n, bool exchanged, size_t without, const aclTensor **out)
 {
     const void *data;
     bool host;
@@ -238,7 +246,7 @@ static aclError input(struct builder *b, int n, bool exchanged, const aclTensor 
     if (rc == ACL_SUCCESS && host && bytes > 0) {
         rc = stage(b, data, bytes, &device);
     }
-    return rc != ACL_SUCCESS ? rc : make_tensor(b, b->call->input_descs[n], device, exchanged, out);
+    return rc != ACL_SUCCESS ? rc : make_tensor(b, b->call->input_descs[n], device, exchanged, without, out);
 }
 
 static aclError output(struct builder *b, int n, const aclTensor **out)
@@ -250,7 +258,7 @@ static aclError output(struct builder *b, int n, const aclTensor **out)
         return BAD(b, ACL_ERROR_OP_OUTPUT_NOT_MATCH, "output %d needs %zu bytes, its buffer %p has %zu", n, need, data,
                    have);
     }
-    return snpu_format_plain(desc->storage_format) ? make_tensor(b, desc, data, false, out)
+    return snpu_format_plain(desc->storage_format) ? make_tensor(b, desc, data, false, 0, out)
                                                    : make_plain(b, desc, data, have, false, out);
 }
 
@@ -473,7 +481,7 @@ static aclError list_word(struct builder *b, intptr_t *out)
         tensors != NULL ? ACL_SUCCESS : snpu_fail(ACL_ERROR_BAD_ALLOC, "%s: out of memory", b->call->function);
     for (int i = 0; rc == ACL_SUCCESS && i < n; i++) {
         const aclTensor *tensor = NULL;
-        rc = input(b, i, false, &tensor);
+        rc = input(b, i, false, 0, &tensor);
         /* The list owns its tensors. */
         if (rc == ACL_SUCCESS && b->out->objects->object == tensor) {
             struct snpu_op_object *entry = b->out->objects;
@@ -541,7 +549,7 @@ static aclError one_word(struct builder *b, const struct word *w, intptr_t *out)
             return ACL_SUCCESS;
         }
         rc = *w->name != '\0' ? flag_of(b, w->name, &flag) : ACL_SUCCESS;
-        rc = rc != ACL_SUCCESS ? rc : input(b, w->index, flag, &tensor);
+        rc = rc != ACL_SUCCESS ? rc : input(b, w->index, flag, w->skip, &tensor);
         *out = (intptr_t)tensor;
         return rc;
     case 'o':
