@@ -240,6 +240,8 @@ static void sums(void **state)
     check_sum(array_make(ACL_FLOAT, DIMS(3, 4, 5)), array_make(ACL_FLOAT, DIMS(3, 5)), false, DIMS(1));
     check_sum(array_make(ACL_FLOAT, DIMS(3, 4, 5)), array_make(ACL_FLOAT, DIMS(1, 4, 1)), true, DIMS(-1, 0));
     check_sum(array_make(ACL_FLOAT, DIMS(40, 50)), array_make(ACL_FLOAT, 0, (const int64_t[]){0}), false, 0, NULL);
+    /* One element is accepted as a scalar. */
+    check_sum(array_make(ACL_FLOAT, DIMS(40, 50)), array_make(ACL_FLOAT, DIMS(1)), false, 0, NULL);
     check_sum(array_view(ACL_FLOAT16, DIMS(6, 7), (const int64_t[]){1, 9}, 3),
               array_view(ACL_FLOAT, DIMS(7), (const int64_t[]){2}, 1), false, DIMS(0));
     check_sum(array_make(ACL_INT32, DIMS(6, 7)), array_make(ACL_INT64, DIMS(6)), false, DIMS(1));

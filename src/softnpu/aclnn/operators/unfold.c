@@ -73,9 +73,12 @@ static aclnnStatus launch_unfold(struct nn_plan *p, const struct unfold *unfold,
         args.dilation[i] = unfold->dilation[i];
     }
     const uint64_t window = (uint64_t)(unfold->kernel[HEIGHT] * unfold->kernel[WIDTH]);
-    NN_CHECK(nn_expect_shape(
-        p, "the tensor of columns", columns, 3,
-        (uint64_t[]){image->dims[0], image->dims[1] * window, (uint64_t)(outputs[HEIGHT] * outputs[WIDTH])}));
+    uint64_t shape[] = {image->dims[0], 0, 0};
+    if (__builtin_mul_overflow(image->dims[1], window, &shape[1]) ||
+        __builtin_mul_overflow((uint64_t)outputs[HEIGHT], (uint64_t)outputs[WIDTH], &shape[2])) {
+        return NN_INVALID(p, "the number of columns is out of range");
+    }
+    NN_CHECK(nn_expect_shape(p, "the tensor of columns", columns, 3, shape));
     if (result_count == 0) {
         return ACLNN_SUCCESS;
     }
