@@ -11,7 +11,7 @@
 #include "softnpu/aclnn/kernels/op_float.h"
 #include "softnpu/aclnn/kernels/op_wide.h"
 
-enum { LANES = 32, COLUMN_TERMS = 32, LONG_RUN = 4096 };
+enum { LANES = 64, COLUMN_TERMS = 32, LONG_RUN = 4096 };
 enum { TYPE_f32 = TK_FLOAT, TYPE_f64 = TK_DOUBLE, TYPE_i64 = TK_INT64 };
 
 _Static_assert((int)OP_REDUCE_COLUMNS <= (int)OP_RUN, "the columns of a task are loaded in one run");
@@ -125,6 +125,13 @@ struct task {
     struct tk_range terms;
 };
 
+/* Starting at the first term needs no division. */
+static struct op_walk walk_terms(const struct op_reduce_args *a, const struct task *t)
+{
+    return t->terms.begin > 0 ? op_walk_start(&a->inner, t->terms)
+                              : (struct op_walk){.loop = &a->inner, .end = t->terms.end};
+}
+
 /* The engine in one type: T of terms, W of combined terms. */
 #define ENGINE(suffix, T, W, start_of, finished, store)                                                                \
     static const struct {                                                                                              \
@@ -171,7 +178,7 @@ struct task {
             m = (T)centre(                                                                                             \
                 a, (double)*op_load_##suffix(buffer, op_element(a->m, t->m, a->m_side.type), 1, a->m_side.type, 1));   \
         }                                                                                                              \
-        struct op_walk w = op_walk_start(&a->inner, t->terms);                                                         \
+        struct op_walk w = walk_terms(a, t);                                                                           \
         for (uint64_t n; (n = op_walk_run(&w, run)) > 0; op_walk_advance(&w, n)) {                                     \
             const int64_t offset = t->x + op_walk_offset(&w, &a->x_inner);                                             \
             const T *from =                                                                                            \
@@ -190,7 +197,11 @@ struct task {
         }                                                                                                              \
         if (a->z != NULL) {                                                                                            \
             total = finished(a, total, (W)m);                                                                          \
-            store(&total, (void *)op_element(a->z, t->z, a->z_side.type), 1, a->z_side.type, 1);                       \
+            if (a->z_side.type == TK_FLOAT) {                                                                          \
+                ((float *)a->z)[t->z] = (float)total;                                                                  \
+            } else {                                                                                                   \
+                store(&total, (void *)op_element(a->z, t->z, a->z_side.type), 1, a->z_side.type, 1);                   \
+            }                                                                                                          \
         }                                                                                                              \
         if (a->index != NULL) {                                                                                        \
             op_store_i64(&position, (void *)op_element(a->index, t->index, a->index_side.type), 1, a->index_side.type, \
@@ -244,7 +255,7 @@ struct task {
             }                                                                                                          \
         }                                                                                                              \
         uint64_t pending = 0;                                                                                          \
-        struct op_walk w = op_walk_start(&a->inner, t->terms);                                                         \
+        struct op_walk w = walk_terms(a, t);                                                                           \
         for (; op_walk_run(&w, 1) > 0; op_walk_advance(&w, 1)) {                                                       \
             const int64_t offset = t->x + op_walk_offset(&w, &a->x_inner);                                             \
             const T *from =                                                                                            \

@@ -7,7 +7,7 @@
 #include "softnpu/aclnn/kernels/op_float.h"
 #include "softnpu/aclnn/kernels/op_wide.h"
 
-enum { LANES = 32, COLUMNS = 256 };
+enum { LANES = 64, COLUMNS = 256 };
 
 #define T     float
 #define R(x)  x##_f32
